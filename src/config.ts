@@ -1,0 +1,93 @@
+import { BlockList, isIP } from 'node:net'
+import { z } from 'zod'
+
+/** How the service is set up. Everything comes from the environment; `.env.example` says what each means. */
+export type Config = z.infer<typeof Environment>
+
+/** The environment is not as it should be; the message lists all its faults by name. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+}
+
+const integer = (from: number, to: number) =>
+  z
+    .string()
+    .regex(/^\d+$/, 'must be a whole number')
+    .transform(Number)
+    .refine(value => value >= from && value <= to, `must lie between ${from} and ${to}`)
+
+const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
+  z.enum(words, { error: `must be one of: ${words.join(', ')}` })
+
+const flag = oneOf(['on', 'off']).transform(word => word === 'on')
+
+/** Whether the text is an address, or a range of addresses in CIDR notation. */
+function isAddressRange(text: string): boolean {
+  const [address = '', bits, ...more] = text.split('/')
+  const family = isIP(address)
+  if (family === 0 || more.length > 0) return false
+  if (bits === undefined) return true
+  if (!/^\d{1,3}$/.test(bits)) return false
+  try {
+    new BlockList().addSubnet(address, Number(bits), family === 6 ? 'ipv6' : 'ipv4')
+    return true
+  } catch {
+    return false
+  }
+}
+
+const addressRanges = z
+  .string()
+  .transform(text => text.split(',').map(part => part.trim()).filter(part => part !== ''))
+  .refine(parts => parts.every(isAddressRange), 'must be addresses and CIDR ranges, separated by commas')
+
+const databaseUrl = z
+  .string()
+  .refine(text => URL.canParse(text) && /^postgres(ql)?:$/.test(new URL(text).protocol), 'must be a postgres:// URL')
+
+const Environment = z
+  .object({
+    NODE_ENV: z.string().default('development'),
+    HOST: z.string().default('127.0.0.1'),
+    PORT: integer(0, 65535).default(8080),
+    DATABASE_URL: databaseUrl.optional(),
+    DATABASE_POOL: integer(1, 1000).default(10),
+    DATA_DIR: z.string().default('.data'),
+    TRUST_PROXY: addressRanges.default([]),
+    RATE_LIMIT_PER_MINUTE: integer(1, 1_000_000).default(120),
+    REDEMPTION_TOKEN_TTL: integer(1, 86_400).default(900),
+    CURSOR_KEY: z.string().regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hexadecimal digits (32 bytes)').optional(),
+    LOG_LEVEL: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+    GRAPHIQL: flag.optional(),
+  })
+  .transform(environment => ({
+    host: environment.HOST,
+    port: environment.PORT,
+    /** Undefined: an embedded server in `dataDir`. */
+    databaseUrl: environment.DATABASE_URL,
+    databasePool: environment.DATABASE_POOL,
+    dataDir: environment.DATA_DIR,
+    /** Proxies whose `X-Forwarded-For` is believed (R30). */
+    trustProxy: environment.TRUST_PROXY,
+    rateLimitPerMinute: environment.RATE_LIMIT_PER_MINUTE,
+    /** Seconds. */
+    redemptionTokenTtl: environment.REDEMPTION_TOKEN_TTL,
+    /** 32 bytes; undefined: the key that is kept in the database. */
+    cursorKey: environment.CURSOR_KEY === undefined ? undefined : Buffer.from(environment.CURSOR_KEY, 'hex'),
+    logLevel: environment.LOG_LEVEL,
+    graphiql: environment.GRAPHIQL ?? environment.NODE_ENV !== 'production',
+  }))
+
+/**
+ * Reads the configuration. A variable that is set to nothing counts as not set.
+ *
+ * @param environment usually `process.env`
+ * @throws ConfigError with every fault by name
+ */
+export function readConfig(environment: NodeJS.ProcessEnv): Config {
+  const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
+  const read = Environment.safeParse(set)
+  if (read.success) return read.data
+  const faults = read.error.issues.map(issue => `  ${issue.path.join('.')} ${issue.message}`)
+  throw new ConfigError(`The configuration is not valid:\n${faults.join('\n')}`)
+}

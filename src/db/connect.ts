@@ -1,0 +1,63 @@
+import postgres from 'postgres'
+
+/**
+ * What a statement's cells arrive as: bigint and numeric as numbers (the tables hold none that a number would
+ * bend, R12, R14), timestamptz as R13 text with six fraction digits, date as `YYYY-MM-DD` text.
+ */
+type Cells = { bigint: number; numeric: number; timestamptz: string; date: string }
+
+/** A pool of connections. */
+export type Pool = postgres.Sql<Cells>
+
+/** What a statement is run through: a pool, or a transaction. */
+export type Sql = postgres.ISql<Cells>
+
+/** A piece of a statement. */
+export type Fragment = postgres.Fragment
+
+/** Where the database is: a URL, or the Unix socket of an embedded server. */
+export type DatabaseAddress = string | { host: string; port: number; user: string; database: string }
+
+const oid = { bigint: 20, numeric: 1700, timestamptz: 1184, date: 1082 }
+
+const asText = (value: unknown) => String(value)
+const toNumber = (text: string) => Number(text)
+
+/**
+ * @param text a timestamptz as Postgres writes it under `TimeZone=UTC`: `2026-01-02 03:04:05.12+00`
+ * @returns the same instant as `2026-01-02T03:04:05.120000Z` (R13)
+ */
+export function instantFromPostgres(text: string): string {
+  const fraction = text.slice(20, -3)
+  return `${text.slice(0, 10)}T${text.slice(11, 19)}.${fraction.padEnd(6, '0')}Z`
+}
+
+/**
+ * Opens a pool. No connection is made until the first statement.
+ *
+ * @param address where the database is
+ * @param options `max` connections; `statementTimeoutMs` after which the server ends a statement
+ * @returns the pool; end it with `sql.end()`
+ */
+export function connect(address: DatabaseAddress, options: { max: number; statementTimeoutMs: number }): Pool {
+  const settings = {
+    max: options.max,
+    connect_timeout: 5,
+    // A lost server is tried again at once and often: a request that waits is worse than a refused connection.
+    backoff: () => 0.05,
+    onnotice: () => {},
+    connection: {
+      application_name: 'voucher-gateway',
+      TimeZone: 'UTC',
+      DateStyle: 'ISO, YMD',
+      statement_timeout: options.statementTimeoutMs,
+    },
+    types: {
+      bigint: { to: oid.bigint, from: [oid.bigint], serialize: asText, parse: toNumber },
+      numeric: { to: oid.numeric, from: [oid.numeric], serialize: asText, parse: toNumber },
+      timestamptz: { to: oid.timestamptz, from: [oid.timestamptz], serialize: asText, parse: instantFromPostgres },
+      date: { to: oid.date, from: [oid.date], serialize: asText, parse: asText },
+    },
+  } satisfies postgres.Options<Record<keyof Cells, postgres.PostgresType>>
+  return typeof address === 'string' ? postgres(address, settings) : postgres({ ...settings, ...address })
+}

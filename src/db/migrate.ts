@@ -1,0 +1,41 @@
+import { fileURLToPath } from 'node:url'
+import Postgrator from 'postgrator'
+import type { Pool, Sql } from './connect.ts'
+
+const migrationPattern = fileURLToPath(new URL('../../sql/*.sql', import.meta.url))
+
+/** Any number will do, as long as every instance that migrates takes the same one. */
+const migrationLock = 7_302_155_601
+
+const migrator = (sql: Sql) =>
+  new Postgrator({
+    driver: 'pg',
+    migrationPattern,
+    schemaTable: 'gateway.migration',
+    execQuery: async query => ({ rows: await sql.unsafe(query).simple() }),
+  })
+
+/**
+ * Applies the migrations of `sql/` that the database lacks, all or none of them, one migrator at a time.
+ *
+ * @returns the file names of those applied now, oldest first
+ * @throws when a statement fails, or an applied file has been changed since; the database is then as it was
+ */
+export async function migrate(sql: Pool): Promise<string[]> {
+  return sql.begin(async transaction => {
+    await transaction`/* migration.lock */ select pg_advisory_xact_lock(${migrationLock})`
+    await transaction`/* migration.patience */ select set_config('statement_timeout', '0', true)`
+    const applied = await migrator(transaction).migrate()
+    return applied.map(migration => migration.filename.replace(/^.*[\\/]/, ''))
+  })
+}
+
+/**
+ * @returns how many migrations of `sql/` the database lacks; 0 when it is up to date (or newer than this code)
+ */
+export async function countMissingMigrations(sql: Sql): Promise<number> {
+  const known = migrator(sql)
+  const current = await known.getDatabaseVersion()
+  const migrations = await known.getMigrations()
+  return migrations.filter(migration => migration.version > current).length
+}

@@ -1,0 +1,68 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import type { Instant } from './instant.ts'
+
+/** A place in a list ordered by `updated_at`, then `id` (R15). */
+export interface Position {
+  /** The record's stamp; `-infinity` for a record that has none. */
+  updatedAt: Instant
+  id: number
+}
+
+/** What a cursor carries: the record it stands at, and the lower bound of the list it was taken from. */
+export interface Cursor extends Position {
+  updatedSince: Instant | null
+}
+
+/** A list that cursors belong to: its name, and the tenant it is a list of (none for the list of tenants). */
+export interface ListIdentity {
+  name: string
+  tenantId?: number
+}
+
+/** Seals positions into cursors and opens them again (R10). */
+export interface CursorSeal {
+  seal(list: ListIdentity, cursor: Cursor): string
+  /** @returns null when the text is no cursor of this list: altered, or taken from another list or tenant */
+  open(list: ListIdentity, text: string): Cursor | null
+}
+
+const algorithm = 'aes-256-gcm'
+const version = 1
+const nonceLength = 12
+const tagLength = 16
+
+/**
+ * Cursors are AES-256-GCM: version (1 byte), nonce (12), sealed text, tag (16), in base64url. The list they belong
+ * to is authenticated data, so a cursor of another list or tenant opens no more than one that was altered.
+ *
+ * @param key 32 bytes, the same in every instance
+ */
+export function createCursorSeal(key: Buffer): CursorSeal {
+  const boundTo = ({ name, tenantId = 0 }: ListIdentity) => Buffer.from(`${version}:${name}:${tenantId}`)
+  return {
+    seal(list, cursor) {
+      const nonce = randomBytes(nonceLength)
+      const cipher = createCipheriv(algorithm, key, nonce).setAAD(boundTo(list))
+      const text = `${cursor.updatedAt}|${cursor.id}|${cursor.updatedSince ?? ''}`
+      const sealed = [cipher.update(text, 'latin1'), cipher.final()]
+      return Buffer.concat([Buffer.of(version), nonce, ...sealed, cipher.getAuthTag()]).toString('base64url')
+    },
+    open(list, text) {
+      const bytes = Buffer.from(text, 'base64url')
+      // Decoding is lenient (other alphabets, left-over bits), so only the one canonical spelling is a cursor.
+      if (bytes.toString('base64url') !== text) return null
+      if (bytes.length <= 1 + nonceLength + tagLength || bytes[0] !== version) return null
+      const nonce = bytes.subarray(1, 1 + nonceLength)
+      const decipher = createDecipheriv(algorithm, key, nonce, { authTagLength: tagLength })
+        .setAAD(boundTo(list))
+        .setAuthTag(bytes.subarray(-tagLength))
+      try {
+        const opened = Buffer.concat([decipher.update(bytes.subarray(1 + nonceLength, -tagLength)), decipher.final()])
+        const [updatedAt = '', id = '', updatedSince = ''] = opened.toString('latin1').split('|')
+        return { updatedAt, id: Number(id), updatedSince: updatedSince || null }
+      } catch {
+        return null
+      }
+    },
+  }
+}

@@ -1,0 +1,122 @@
+import type { Fragment, Sql } from '../db/connect.ts'
+import type { CursorSeal, ListIdentity, Position } from './cursor.ts'
+import { badInput, type Faults } from './errors.ts'
+import { afterAll, beforeAll, type Instant, parseInstant } from './instant.ts'
+
+/** How much of a list is wanted, as the caller said it. */
+export interface PageArguments {
+  first?: number | null | undefined
+  last?: number | null | undefined
+  after?: string | null | undefined
+  before?: string | null | undefined
+  updatedSince?: string | null | undefined
+}
+
+/** The same, understood: the records strictly between two positions, `limit` of them, from one end. */
+export interface Range {
+  lower: Position
+  upper: Position
+  limit: number
+  backward: boolean
+  updatedSince: Instant | null
+  /** Whether the caller named a bound: then there is a record beyond it. */
+  afterGiven: boolean
+  beforeGiven: boolean
+}
+
+/** A page of a list, in the list's order whichever way it was asked for. */
+export interface Page<Row> {
+  rows: Row[]
+  hasPreviousPage: boolean
+  hasNextPage: boolean
+  /** The database's clock, read before the page. */
+  serverTime: Instant
+}
+
+export const defaultPageSize = 50
+export const maxPageSize = 100
+
+/**
+ * Understands what is wanted of a list (R4, R6, R10, R15). All faults are told at once.
+ *
+ * @param known faults that the door found before it came here
+ * @throws `BAD_USER_INPUT` with the faults of `first`, `last`, `after`, `before`, `updatedSince`
+ */
+export function readRange(seal: CursorSeal, list: ListIdentity, wanted: PageArguments, known: Faults = {}): Range {
+  const faults: Faults = { ...known }
+  const size = (name: 'first' | 'last') => {
+    const count = wanted[name] ?? null
+    if (count !== null && (count < 0 || count > maxPageSize)) faults[name] = [`Ask for 0 to ${maxPageSize} records.`]
+    return count
+  }
+  const first = size('first')
+  const last = size('last')
+  if (first !== null && last !== null) faults.last = ['Ask for the first or the last records, not for both.']
+
+  const open = (name: 'after' | 'before') => {
+    const text = wanted[name]
+    if (!text) return null
+    const cursor = seal.open(list, text)
+    if (!cursor) faults[name] = ['This is no cursor of this list. Pass one on exactly as this list returned it.']
+    return cursor
+  }
+  const after = open('after')
+  const before = open('before')
+
+  const asked = wanted.updatedSince ? parseInstant(wanted.updatedSince) : null
+  if (wanted.updatedSince && !asked) {
+    faults.updatedSince = ['Give an ISO-8601 date and time, such as 2026-01-31T09:30:00Z.']
+  }
+  if (Object.keys(faults).length > 0) throw badInput(faults)
+
+  const updatedSince = latest(asked, after?.updatedSince, before?.updatedSince)
+  const since: Position = { updatedAt: updatedSince ?? beforeAll, id: 0 }
+  return {
+    lower: after && comesAfter(after, since) ? after : since,
+    upper: before ?? { updatedAt: afterAll, id: 0 },
+    limit: last ?? first ?? defaultPageSize,
+    backward: last !== null,
+    updatedSince,
+    afterGiven: after !== null,
+    beforeGiven: before !== null,
+  }
+}
+
+const comesAfter = (a: Position, b: Position) =>
+  a.updatedAt > b.updatedAt || (a.updatedAt === b.updatedAt && a.id > b.id)
+
+const latest = (...instants: (Instant | null | undefined)[]) =>
+  instants.reduce<Instant | null>((found, instant) => (instant && (!found || instant > found) ? instant : found), null)
+
+/**
+ * The range as a predicate: one range of an index on (…, stamp, id), at any depth.
+ *
+ * @param stamp the column, or the expression that the list's index is on
+ */
+export const within = (sql: Sql, stamp: Fragment, { lower, upper }: Range) => sql`
+  (${stamp}, id) > (${lower.updatedAt}::text::timestamptz, ${lower.id}) and
+  (${stamp}, id) < (${upper.updatedAt}::text::timestamptz, ${upper.id})`
+
+/** The list's order, or its reverse when the page is taken from the end; one more than asked tells of a next page. */
+export const ordered = (sql: Sql, stamp: Fragment, { backward, limit }: Range) =>
+  backward
+    ? sql`order by ${stamp} desc, id desc limit ${limit + 1}`
+    : sql`order by ${stamp}, id limit ${limit + 1}`
+
+/**
+ * @param found what a list's statement returned: the clock in every row, and no id where the page is empty
+ */
+export function toPage<Row extends { id: number }>(
+  range: Range,
+  found: readonly (Row & { serverTime: Instant })[],
+): Page<Row> {
+  const rows: Row[] = found[0]?.id ? found.slice(0, range.limit) : []
+  const more = found.length > range.limit && rows.length === range.limit && Boolean(found[0]?.id)
+  if (range.backward) rows.reverse()
+  return {
+    rows,
+    hasPreviousPage: range.backward ? more : range.afterGiven,
+    hasNextPage: range.backward ? range.beforeGiven : more,
+    serverTime: found[0]?.serverTime ?? '',
+  }
+}

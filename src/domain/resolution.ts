@@ -1,0 +1,210 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { Sql } from '../db/connect.ts'
+import { badInput, type Faults, notFound } from './errors.ts'
+import type { TenantScope } from './scope.ts'
+import type { Token } from './token.ts'
+
+/** Why a voucher cannot be redeemed, in the order in which they are told (R25). */
+export type ReasonCode = 'void' | 'not_yet_valid' | 'expired' | 'redeemed' | 'no_balance'
+
+/** What a resolution needs to know of a voucher, and shows of it. */
+export interface ResolvedVoucher {
+  id: number
+  reference: string
+  currentBalance: number | null
+  initialBalance: number | null
+  currency: string | null
+  isMonetary: boolean
+  allowPartRedeem: boolean
+  productTitle: string | null
+  recipientName: string | null
+  customerName: string | null
+  redemptionStatus: string | null
+  void: boolean
+  dateValidStart: string | null
+  dateValidEnd: string | null
+}
+
+/** The tenant at which a voucher was resolved, and the one that owns the voucher (R24). */
+export interface ResolutionTenant {
+  id: number
+  name: string
+  type: string | null
+  sourceTenantId: number
+  sourceTenantName: string
+  sourceTenantType: string | null
+}
+
+/** What a voucher is worth at a tenant now. */
+export interface Resolution {
+  status: 'redeemable' | 'not_redeemable'
+  /** Null when redeemable. */
+  reasonCode: ReasonCode | null
+  voucher: ResolvedVoucher
+  tenant: ResolutionTenant
+  /** Shown this once; null when not redeemable. */
+  redemptionToken: string | null
+}
+
+/** A voucher, named in one of the two ways. */
+export type VoucherName = { reference: string } | { qrToken: string }
+
+/** The longest inputs, in characters (R9). */
+const longest = { qrToken: 2048, voucherReference: 255 }
+
+/**
+ * Understands which voucher is meant (R9, R27).
+ *
+ * @param known faults that the door found before it came here
+ * @throws `BAD_USER_INPUT` with the faults of `qrToken` and `voucherReference`
+ */
+export function readVoucherName(
+  given: { qrToken?: string | null | undefined; voucherReference?: string | null | undefined },
+  known: Faults = {},
+): VoucherName {
+  const faults: Faults = { ...known }
+  const read = (field: keyof typeof longest) => {
+    const text = given[field] ?? ''
+    if ([...text].length > longest[field]) faults[field] = [`Give at most ${longest[field]} characters.`]
+    return text.trim() === '' ? null : text
+  }
+  const qrToken = read('qrToken')
+  const voucherReference = read('voucherReference')
+  if (Object.keys(faults).length === 0 && (qrToken === null) === (voucherReference === null)) {
+    const fault = qrToken === null ? 'Give a QR token or URL, or a voucher reference.' : 'Give one of the two, not both.'
+    faults.qrToken = [fault]
+    faults.voucherReference = [fault]
+  }
+  if (Object.keys(faults).length > 0) throw badInput(faults)
+  return qrToken === null ? { reference: (voucherReference ?? '').trim() } : { qrToken: qrTokenIn(qrToken) }
+}
+
+/** @returns the QR token in what was read off a voucher: the text itself, or what its URL holds (R27) */
+function qrTokenIn(text: string): string {
+  if (!/^\s*https?:/i.test(text) || !URL.canParse(text)) return text
+  const url = new URL(text)
+  for (const name of ['qr_token', 'token', 'qr', 't', 'code']) {
+    const value = url.searchParams.get(name)
+    if (value) return value
+  }
+  const segment = url.pathname.split('/').findLast(part => part !== '')
+  if (!segment) return text
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}
+
+/**
+ * Why the voucher cannot be redeemed on that day, or null when it can be (R25).
+ *
+ * @param today the calendar day at the tenant that owns the voucher, `YYYY-MM-DD`
+ */
+export function reasonAgainst(voucher: ResolvedVoucher, today: string): ReasonCode | null {
+  if (voucher.void) return 'void'
+  if (voucher.dateValidStart !== null && today < voucher.dateValidStart) return 'not_yet_valid'
+  if (voucher.dateValidEnd !== null && today > voucher.dateValidEnd) return 'expired'
+  if (voucher.redemptionStatus?.toLowerCase() === 'redeemed') return 'redeemed'
+  if (voucher.currentBalance !== null && voucher.currentBalance <= 0) return 'no_balance'
+  return null
+}
+
+/**
+ * Resolves a voucher ahead of its redemption (contract, operation 8). Writes nothing but the redemption token.
+ *
+ * @param at the path tenant, which the token is already known to be authorised for
+ * @param timeToLive seconds for which a redemption token holds
+ * @throws `NOT_FOUND` when the voucher does not lie within the tenant scope (R24)
+ */
+export async function resolveVoucher(
+  sql: Sql,
+  scope: TenantScope,
+  caller: Token,
+  at: number,
+  name: VoucherName,
+  timeToLive: number,
+): Promise<Resolution> {
+  const found = await findByName(sql, at, name)
+  if (!found || !(await isWithinScope(scope, caller, at, found.sourceTenantId))) throw notFound('voucher')
+  const { today, tenantId, tenantName, tenantType, sourceTenantId, sourceTenantName, sourceTenantType, ...voucher } =
+    found
+  const reasonCode = reasonAgainst(voucher, today)
+  return {
+    status: reasonCode === null ? 'redeemable' : 'not_redeemable',
+    reasonCode,
+    voucher,
+    tenant: {
+      id: tenantId,
+      name: tenantName,
+      type: tenantType,
+      sourceTenantId,
+      sourceTenantName,
+      sourceTenantType,
+    },
+    redemptionToken: reasonCode === null ? await issueRedemptionToken(sql, voucher.id, at, caller.id, timeToLive) : null,
+  }
+}
+
+/** The owner is the path tenant, above it or below it, and the token is authorised for the owner (R24). */
+async function isWithinScope(scope: TenantScope, caller: Token, at: number, owner: number): Promise<boolean> {
+  const [path, ownerPath] = await Promise.all([scope.findPath(at), scope.findPath(owner)])
+  if (!path || !ownerPath) return false
+  return (path.includes(owner) || ownerPath.includes(at)) && scope.covers(caller, ownerPath)
+}
+
+type Found = ResolvedVoucher & {
+  today: string
+  tenantId: number
+  tenantName: string
+  tenantType: string | null
+  sourceTenantId: number
+  sourceTenantName: string
+  sourceTenantType: string | null
+}
+
+async function findByName(sql: Sql, at: number, name: VoucherName): Promise<Found | null> {
+  const text = 'reference' in name ? name.reference : name.qrToken
+  // Postgres holds no such text, and refuses to be asked for it.
+  if (text.includes('\0')) return null
+  const named =
+    'reference' in name ? sql`lower(voucher.reference) = lower(${text})` : sql`voucher.qr_token = ${text}`
+  const [row] = await sql<Found[]>`
+    /* resolution.find */
+    select voucher.id, voucher.reference, current_balance as "currentBalance", initial_balance as "initialBalance",
+           currency, is_monetary as "isMonetary", allow_part_redeem as "allowPartRedeem",
+           product_title as "productTitle", recipient_name as "recipientName", customer_name as "customerName",
+           redemption_status as "redemptionStatus", void, date_valid_start as "dateValidStart",
+           date_valid_end as "dateValidEnd", (now() at time zone owner.time_zone)::date as today,
+           tenant.id as "tenantId", tenant.name as "tenantName", tenant.type as "tenantType",
+           owner.id as "sourceTenantId", owner.name as "sourceTenantName", owner.type as "sourceTenantType"
+    from purchased_voucher voucher
+    join tenant owner on owner.id = voucher.tenant_id
+    join tenant on tenant.id = ${at}
+    where ${named}`
+  return row ?? null
+}
+
+/** @returns the secret: 256 random bits, of which only the SHA-256 is kept (R26) */
+async function issueRedemptionToken(
+  sql: Sql,
+  voucherId: number,
+  tenantId: number,
+  tokenId: number,
+  timeToLive: number,
+): Promise<string> {
+  const secret = `vgr_${randomBytes(32).toString('base64url')}`
+  await sql`
+    /* redemption_token.issue */
+    insert into gateway.redemption_token (token_hash, voucher_id, tenant_id, token_id, expires_at)
+    values (${createHash('sha256').update(secret).digest()}, ${voucherId}, ${tenantId}, ${tokenId},
+            now() + ${timeToLive} * interval '1 second')`
+  return secret
+}
+
+/** Forgets redemption tokens a day after they expired. */
+export async function forgetRedemptionTokens(sql: Sql): Promise<void> {
+  await sql`
+    /* redemption_token.forget */
+    delete from gateway.redemption_token where expires_at < now() - interval '1 day'`
+}

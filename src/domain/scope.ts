@@ -1,0 +1,60 @@
+import DataLoader from 'dataloader'
+import { LRUCache } from 'lru-cache'
+import type { Sql } from '../db/connect.ts'
+import { lacksTenant, notFound } from './errors.ts'
+import type { Token } from './token.ts'
+
+/** A tenant's place in the tree: its own id, then those of the tenants above it, root last. */
+export type TenantPath = readonly number[]
+
+/** Says which tenants a token may see (R19, R21). */
+export interface TenantScope {
+  /** @returns the tenant's path, or null when there is no such tenant */
+  findPath(tenantId: number): Promise<TenantPath | null>
+  /** @returns whether one of the token's grants reaches the tenant at the start of this path */
+  covers(token: Token, path: TenantPath): boolean
+  /** @throws `NOT_FOUND` when there is no such tenant, `FORBIDDEN` when the token is not authorised for it (R19) */
+  require(token: Token, tenantId: number): Promise<void>
+}
+
+/** How long a path may be out of date, in milliseconds: a grant follows the tree within this time. */
+const pathLifetime = 500
+
+/** Paths are kept for half a second, so that a busy integration does not ask for its tenant at every page. */
+export function createTenantScope(sql: Sql): TenantScope {
+  const paths = new DataLoader<number, TenantPath | null>(ids => findPaths(sql, ids), {
+    cacheMap: new LRUCache<number, Promise<TenantPath | null>>({ max: 10_000, ttl: pathLifetime }),
+  })
+  const scope: TenantScope = {
+    async findPath(tenantId) {
+      const path = await paths.load(tenantId)
+      // A tenant that is made now is there at the next request.
+      if (!path) paths.clear(tenantId)
+      return path
+    },
+    covers: (token, path) =>
+      path.some((id, steps) =>
+        token.tenants.some(grant => grant.tenantId === id && (steps === 0 || grant.withDescendants)),
+      ),
+    async require(token, tenantId) {
+      const path = await scope.findPath(tenantId)
+      if (!path) throw notFound('tenant')
+      if (!scope.covers(token, path)) throw lacksTenant()
+    },
+  }
+  return scope
+}
+
+async function findPaths(sql: Sql, ids: readonly number[]): Promise<(TenantPath | null)[]> {
+  const rows = await sql<{ id: number; path: number[] }[]>`
+    /* tenant.paths */
+    with recursive above as (
+      select id, id as ancestor_id, parent_id, 0 as steps from tenant where id = any(${sql.array([...ids], 20)})
+      union all
+      select above.id, tenant.id, tenant.parent_id, above.steps + 1
+      from tenant join above on tenant.id = above.parent_id
+    )
+    select id, array_agg(ancestor_id order by steps) as path from above group by id`
+  const found = new Map(rows.map(row => [row.id, row.path]))
+  return ids.map(id => found.get(id) ?? null)
+}

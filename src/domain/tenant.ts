@@ -1,0 +1,71 @@
+import type { Sql } from '../db/connect.ts'
+import type { ListIdentity } from './cursor.ts'
+import type { Instant } from './instant.ts'
+import { ordered, type Page, type Range, toPage, within } from './page.ts'
+import type { Token } from './token.ts'
+
+export interface Tenant {
+  id: number
+  parentId: number | null
+  name: string
+  subdomain: string | null
+  type: string | null
+  timeZone: string
+  updatedAt: Instant
+}
+
+export const tenantList: ListIdentity = { name: 'tenants' }
+
+const columns = (sql: Sql) => sql`
+  tenant.id, parent_id as "parentId", name, subdomain, type, time_zone as "timeZone", updated_at as "updatedAt"`
+
+/** The tenants the token is authorised for, and those below them where a grant says so (R21). */
+const authorised = (sql: Sql, token: Token) => {
+  const named = token.tenants.map(grant => grant.tenantId)
+  const withDescendants = token.tenants.filter(grant => grant.withDescendants).map(grant => grant.tenantId)
+  return {
+    below: sql`
+      recursive below as (
+        select id from tenant where id = any(${sql.array(withDescendants, 20)})
+        union
+        select tenant.id from tenant join below on tenant.parent_id = below.id
+      )`,
+    predicate: sql`(tenant.id = any(${sql.array(named, 20)}) or tenant.id in (select id from below))`,
+  }
+}
+
+/** @returns a page of the tenants that the token is authorised for (contract, operation 1) */
+export async function listTenants(sql: Sql, token: Token, range: Range): Promise<Page<Tenant>> {
+  const { below, predicate } = authorised(sql, token)
+  const stamp = sql`updated_at`
+  return toPage(
+    range,
+    await sql<(Tenant & { serverTime: Instant })[]>`
+      /* tenant.list */
+      with ${below}
+      select now() as "serverTime", page.* from (values (1)) clock left join lateral (
+        select ${columns(sql)} from tenant
+        where ${predicate} and ${within(sql, stamp, range)}
+        ${ordered(sql, stamp, range)}
+      ) page on true`,
+  )
+}
+
+/** @returns how many tenants the whole list holds */
+export async function countTenants(sql: Sql, token: Token, updatedSince: Instant | null): Promise<number> {
+  const { below, predicate } = authorised(sql, token)
+  const [row] = await sql<{ count: number }[]>`
+    /* tenant.count */
+    with ${below}
+    select count(*) from tenant where ${predicate} and updated_at >= ${updatedSince ?? '-infinity'}::text::timestamptz`
+  return row?.count ?? 0
+}
+
+/** @returns the tenants of these ids, in their order, null where there is none; whether they may be seen is the caller's to know */
+export async function findTenants(sql: Sql, ids: readonly number[]): Promise<(Tenant | null)[]> {
+  const rows = await sql<Tenant[]>`
+    /* tenant.find_many */
+    select ${columns(sql)} from tenant where id = any(${sql.array([...ids], 20)})`
+  const found = new Map(rows.map(row => [row.id, row]))
+  return ids.map(id => found.get(id) ?? null)
+}

@@ -1,0 +1,71 @@
+import SchemaBuilder from '@pothos/core'
+import ComplexityPlugin from '@pothos/plugin-complexity'
+import RelayPlugin from '@pothos/plugin-relay'
+import type { Instant } from '../domain/instant.ts'
+import type { Context } from './context.ts'
+import { decodeGlobalId, encodeGlobalId } from './global-id.ts'
+import { findNode, findNodes } from './node.ts'
+import { oneOperation, policyPlugin } from './policy.ts'
+
+/** What the parts of the schema agree on. */
+export interface SchemaTypes {
+  Context: Context
+  DefaultFieldNullability: false
+  DefaultEdgesNullability: { list: false; items: false }
+  DefaultNodeNullability: false
+  Scalars: {
+    ID: { Input: string; Output: string | number }
+    BigInt: { Input: number; Output: number }
+    Money: { Input: number; Output: number }
+    DateTime: { Input: string; Output: Instant }
+    Date: { Input: string; Output: string }
+  }
+  /** What every connection has beside its edges. */
+  Connection: {
+    nextCursor: string | null
+    serverTime: Instant
+    totalCount: () => Promise<number>
+  }
+}
+
+/** The one builder: each noun's file adds its type and its fields to it. */
+export const builder = new SchemaBuilder<SchemaTypes>({
+  plugins: [policyPlugin, RelayPlugin, ComplexityPlugin],
+  defaultFieldNullability: false,
+  complexity: { defaultListMultiplier: 1 },
+  relay: {
+    cursorType: 'String',
+    nodesOnConnection: { description: 'The records of this page, without their cursors.' },
+    edgesFieldOptions: { nullable: { list: false, items: false }, description: 'The records of this page, each with its cursor.' },
+    nodeFieldOptions: { nullable: false, description: 'The record.' },
+    cursorFieldOptions: { description: 'Where this record stands in the list; for `after` and `before`.' },
+    pageInfoFieldOptions: { description: 'Where this page stands in the list.' },
+    pageInfoTypeOptions: { description: 'Where a page stands in its list.' },
+    hasNextPageFieldOptions: { description: 'Whether the list goes on after this page.' },
+    hasPreviousPageFieldOptions: { description: 'Whether the list has records before this page.' },
+    startCursorFieldOptions: { description: 'The cursor of the first record; null on an empty page.' },
+    endCursorFieldOptions: { description: 'The cursor of the last record; null on an empty page.' },
+    idFieldOptions: { description: 'The global id: opaque, and unique among all types.' },
+    nodeTypeOptions: { description: 'A record that can be fetched again by its global id.' },
+    nodeQueryOptions: {
+      description: 'One record by its global id. Counts as one operation of the rate.',
+      nullable: true,
+      args: { id: { description: 'A global id, as an `id` field gave it.' } },
+      policy: { operations: oneOperation },
+      resolve: (_root, { id }, context) => findNode(context, id),
+    },
+    nodesQueryOptions: {
+      description: 'Several records by their global ids, in their order. Each counts as one operation of the rate.',
+      nullable: { list: false, items: true },
+      args: { ids: { description: 'Global ids, as `id` fields gave them; at most 100.' } },
+      policy: { operations: args => (Array.isArray(args.ids) ? args.ids.length : 1) },
+      complexity: args => ({ field: 1, multiplier: args.ids.length }),
+      resolve: (_root, { ids }, context) => findNodes(context, ids),
+    },
+    encodeGlobalID: encodeGlobalId,
+    decodeGlobalID: decodeGlobalId,
+  },
+})
+
+builder.queryType({ description: 'What can be read.' })
+builder.mutationType({ description: 'What can be done.' })

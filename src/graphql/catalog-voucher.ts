@@ -1,0 +1,127 @@
+import { catalogVoucherList, countProducts, findProduct, listProducts, type Product } from '../domain/product.ts'
+import { lowest } from '../domain/variant.ts'
+import type { Category as CategoryRow } from '../domain/category.ts'
+import type { Variant as VariantRow } from '../domain/variant.ts'
+import { notFound } from '../domain/errors.ts'
+import { builder } from './builder.ts'
+import { pageComplexity, readConnection, updatedSinceDescription } from './connection.ts'
+import { encodeGlobalId, readRecordId, recordKey } from './global-id.ts'
+import { permissionsFor } from './node.ts'
+import { oneOperation } from './policy.ts'
+import { Tenant } from './tenant.ts'
+
+const Category = builder.objectRef<CategoryRow>('Category').implement({
+  description: 'What a product is filed under.',
+  fields: t => ({
+    id: t.id({ description: 'The global id.', resolve: category => encodeGlobalId('Category', category.id) }),
+    databaseId: t.field({ type: 'BigInt', description: 'The numeric id, as in v1.', resolve: category => category.id }),
+    slug: t.exposeString('slug', { description: 'Its name in addresses.' }),
+    title: t.exposeString('title', { description: 'What it is called.' }),
+    sortOrder: t.exposeInt('sortOrder', { description: 'Where it stands among its like, lowest first.' }),
+  }),
+})
+
+const Variant = builder.objectRef<VariantRow>('Variant').implement({
+  description: 'A form in which a product is sold.',
+  fields: t => ({
+    id: t.id({ description: 'The global id.', resolve: variant => encodeGlobalId('Variant', variant.id) }),
+    databaseId: t.field({ type: 'BigInt', description: 'The numeric id, as in v1.', resolve: variant => variant.id }),
+    slug: t.exposeString('slug', { description: 'Its name in addresses.' }),
+    title: t.exposeString('title', { description: 'What it is called.' }),
+    price: t.expose('price', { type: 'Money', nullable: true, description: 'What it costs.' }),
+    salePrice: t.expose('salePrice', { type: 'Money', nullable: true, description: 'What it costs while on sale.' }),
+    currency: t.exposeString('currency', { description: 'The ISO 4217 code of its amounts.' }),
+    isMonetary: t.exposeBoolean('isMonetary', { description: 'Whether it is worth an amount of money.' }),
+    sortOrder: t.exposeInt('sortOrder', { description: 'Where it stands among its like, lowest first.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', nullable: true, description: 'When it was last changed.' }),
+  }),
+})
+
+const CatalogVoucher = builder.node(builder.objectRef<Product>('CatalogVoucher'), {
+  description: 'A product that is sold as a voucher.',
+  id: { resolve: recordKey, description: 'The global id.' },
+  fields: t => ({
+    databaseId: t.field({ type: 'BigInt', description: 'The numeric id, as in v1.', resolve: product => product.id }),
+    slug: t.exposeString('slug', { description: 'Its name in addresses.' }),
+    title: t.exposeString('title', { description: 'What it is called.' }),
+    summary: t.exposeString('summary', { nullable: true, description: 'A few words about it.' }),
+    descriptionHtml: t.exposeString('descriptionHtml', {
+      nullable: true,
+      description: 'All about it, as HTML from the platform: clean it before showing it.',
+    }),
+    currency: t.exposeString('currency', { description: 'The ISO 4217 code of its amounts.' }),
+    price: t.expose('price', { type: 'Money', nullable: true, description: 'What it costs.' }),
+    salePrice: t.expose('salePrice', { type: 'Money', nullable: true, description: 'What it costs while on sale.' }),
+    fromPrice: t.field({
+      type: 'Money',
+      nullable: true,
+      description: 'The lowest price of its variants.',
+      resolve: async (product, _, { loaders }) => lowest(await loaders.variants.load(product.id), 'price'),
+    }),
+    fromSalePrice: t.field({
+      type: 'Money',
+      nullable: true,
+      description: 'The lowest sale price of its variants.',
+      resolve: async (product, _, { loaders }) => lowest(await loaders.variants.load(product.id), 'salePrice'),
+    }),
+    monetaryValue: t.expose('monetaryValue', {
+      type: 'Money',
+      nullable: true,
+      description: 'The amount a voucher of it is worth.',
+    }),
+    isMonetary: t.exposeBoolean('isMonetary', { description: 'Whether it is worth an amount of money.' }),
+    allowPartRedeem: t.exposeBoolean('allowPartRedeem', {
+      description: 'Whether its vouchers can be redeemed in parts.',
+    }),
+    validityType: t.exposeString('validityType', { nullable: true, description: 'How its validity is reckoned.' }),
+    validityMonths: t.exposeInt('validityMonths', { nullable: true, description: 'For how many months it is valid.' }),
+    redemptionInfo: t.exposeString('redemptionInfo', { nullable: true, description: 'How it is redeemed.' }),
+    sortOrder: t.exposeInt('sortOrder', { description: 'Where it stands among its like, lowest first.' }),
+    imageUrl: t.exposeString('imageUrl', { nullable: true, description: 'The address of its main picture.' }),
+    imageUrls: t.exposeStringList('imageUrls', { description: 'The addresses of all its pictures.' }),
+    categories: t.field({
+      type: [Category],
+      description: 'What it is filed under, by `sortOrder`, then id.',
+      complexity: { field: 1, multiplier: 3 },
+      resolve: (product, _, { loaders }) => loaders.categories.load(product.id),
+    }),
+    variants: t.field({
+      type: [Variant],
+      description: 'The forms in which it is sold, by `sortOrder`, then id.',
+      complexity: { field: 1, multiplier: 3 },
+      resolve: (product, _, { loaders }) => loaders.variants.load(product.id),
+    }),
+    updatedAt: t.expose('updatedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it, a category or a variant of it was last changed.',
+    }),
+  }),
+})
+
+builder.objectFields(Tenant, t => ({
+  catalogVouchers: t.connection({
+    type: CatalogVoucher,
+    description: "The tenant's products, by `updatedAt` (none first), then id. Needs `view_vouchers`.",
+    policy: { operations: oneOperation, permissions: permissionsFor.CatalogVoucher },
+    complexity: pageComplexity,
+    args: { updatedSince: t.arg({ type: 'DateTime', description: updatedSinceDescription }) },
+    resolve: (tenant, args, context) =>
+      readConnection(context, catalogVoucherList(tenant.id), args, {
+        page: range => listProducts(context.sql, tenant.id, range),
+        count: since => countProducts(context.sql, tenant.id, since),
+      }),
+  }),
+  catalogVoucher: t.field({
+    type: CatalogVoucher,
+    nullable: true,
+    description: "One of the tenant's products. Needs `view_vouchers`.",
+    policy: { operations: oneOperation, permissions: permissionsFor.CatalogVoucher },
+    args: { id: t.arg.id({ required: true, description: 'Its numeric or its global id.' }) },
+    resolve: async (tenant, args, { sql }) => {
+      const product = await findProduct(sql, tenant.id, readRecordId('CatalogVoucher', tenant.id, args.id))
+      if (!product) throw notFound('catalog voucher')
+      return product
+    },
+  }),
+}))

@@ -1,0 +1,88 @@
+import type { ListIdentity } from '../domain/cursor.ts'
+import { beforeAll, type Instant } from '../domain/instant.ts'
+import { defaultPageSize, type Page, type PageArguments, type Range, readRange } from '../domain/page.ts'
+import { builder } from './builder.ts'
+import type { Context } from './context.ts'
+
+type Listed = { id: number; updatedAt: Instant | null }
+
+/** How a list's page and its length are read. */
+interface Source<Row> {
+  page: (range: Range) => Promise<Page<Row>>
+  count: (updatedSince: Instant | null) => Promise<number>
+}
+
+/** Reads a page of a list as a Relay connection (R10, R15). */
+export async function readConnection<Row extends Listed>(
+  { cursors, faults }: Context,
+  list: ListIdentity,
+  args: PageArguments,
+  source: Source<Row>,
+) {
+  const range = readRange(cursors, list, args, faults)
+  const page = await source.page(range)
+  const cursorOf = (row: Row) =>
+    cursors.seal(list, { id: row.id, updatedAt: row.updatedAt ?? beforeAll, updatedSince: range.updatedSince })
+  return connectionOf(page, cursorOf, () => source.count(range.updatedSince))
+}
+
+/** Getters: cursors are sealed, and edges made, only for those who ask for them. */
+function connectionOf<Row>(page: Page<Row>, cursorOf: (row: Row) => string, totalCount: () => Promise<number>) {
+  const { rows, hasNextPage, hasPreviousPage, serverTime } = page
+  const cursorAt = (index: number) => {
+    const row = rows.at(index)
+    return row === undefined ? null : cursorOf(row)
+  }
+  return {
+    serverTime,
+    totalCount,
+    get edges() {
+      return rows.map(node => ({
+        node,
+        get cursor() {
+          return cursorOf(node)
+        },
+      }))
+    },
+    get pageInfo() {
+      return {
+        hasNextPage,
+        hasPreviousPage,
+        get startCursor() {
+          return cursorAt(0)
+        },
+        get endCursor() {
+          return cursorAt(-1)
+        },
+      }
+    },
+    get nextCursor() {
+      return hasNextPage ? cursorAt(-1) : null
+    },
+  }
+}
+
+builder.globalConnectionFields(t => ({
+  nextCursor: t.exposeString('nextCursor', {
+    nullable: true,
+    description: 'What to pass as `after` for the next page; null when there is none.',
+  }),
+  serverTime: t.expose('serverTime', {
+    type: 'DateTime',
+    description: "The service's clock when the page was read.",
+  }),
+  totalCount: t.int({
+    description: 'How many records the whole list holds, whatever the page. Counted only when asked for.',
+    complexity: 50,
+    resolve: connection => connection.totalCount(),
+  }),
+}))
+
+/** A page costs as many times its fields as it has records. */
+export const pageComplexity = ({ first, last }: Pick<PageArguments, 'first' | 'last'>) => ({
+  field: 10,
+  multiplier: Math.max(1, first ?? last ?? defaultPageSize),
+})
+
+export const updatedSinceDescription =
+  'Only records updated at or after this instant. A record without an update time is never among them.'

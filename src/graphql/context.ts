@@ -1,0 +1,56 @@
+import DataLoader from 'dataloader'
+import type { Sql } from '../db/connect.ts'
+import { type Category, listCategoriesOf } from '../domain/category.ts'
+import type { CursorSeal } from '../domain/cursor.ts'
+import type { Faults } from '../domain/errors.ts'
+import type { RateCounter } from '../domain/rate.ts'
+import type { TenantScope } from '../domain/scope.ts'
+import { findTenants, type Tenant } from '../domain/tenant.ts'
+import type { Token } from '../domain/token.ts'
+import { listVariantsOf, type Variant } from '../domain/variant.ts'
+
+/** Who asks. */
+export interface Caller {
+  token: Token
+  /** The pair of token and address whose rate is spent (R28). */
+  rateKey: string
+  /** Operations that the door has already counted: it counts each request once. */
+  prepaid: number
+}
+
+/** What all requests share. */
+export interface Gateway {
+  sql: Sql
+  cursors: CursorSeal
+  scope: TenantScope
+  rate: { limit: number; counter: RateCounter }
+  /** Seconds. */
+  redemptionTokenTtl: number
+}
+
+/** What the resolvers of one request share. */
+export interface Context extends Gateway {
+  caller: Caller
+  /** What the door found wrong with the request; told after scope and permission (R1), with all other faults. */
+  faults: Faults
+  loaders: {
+    tenant: DataLoader<number, Tenant | null>
+    categories: DataLoader<number, Category[]>
+    variants: DataLoader<number, Variant[]>
+  }
+}
+
+/** @returns the context of one request */
+export function createContext(gateway: Gateway, caller: Caller, faults: Faults = {}): Context {
+  const { sql } = gateway
+  return {
+    ...gateway,
+    caller,
+    faults,
+    loaders: {
+      tenant: new DataLoader(ids => findTenants(sql, ids)),
+      categories: new DataLoader(ids => listCategoriesOf(sql, ids)),
+      variants: new DataLoader(ids => listVariantsOf(sql, ids)),
+    },
+  }
+}

@@ -1,0 +1,59 @@
+import { badInput, notFound } from '../domain/errors.ts'
+import { parseIdentifier } from '../domain/identifier.ts'
+import type { Permission } from '../domain/permission.ts'
+import { findProduct } from '../domain/product.ts'
+import { findSignup } from '../domain/signup.ts'
+import { findVoucher } from '../domain/voucher.ts'
+import type { Context } from './context.ts'
+import { isNodeType, type NodeType, parseRecordKey } from './global-id.ts'
+import { requirePermissions } from './policy.ts'
+
+/** What a token must be permitted to read records of a type: as a list, by id or by global id. */
+export const permissionsFor = {
+  Tenant: [],
+  CatalogVoucher: ['view_vouchers'],
+  PurchasedVoucher: ['view_vouchers', 'view_orders'],
+  MarketingSignup: ['export_customer_information'],
+} as const satisfies Record<NodeType, readonly Permission[]>
+
+const find = {
+  Tenant: async (_context, tenantId) => ({ id: tenantId }),
+  CatalogVoucher: ({ sql }, tenantId, id) => findProduct(sql, tenantId, id),
+  PurchasedVoucher: ({ sql }, tenantId, id) => findVoucher(sql, tenantId, id),
+  MarketingSignup: ({ sql }, tenantId, id) => findSignup(sql, tenantId, id),
+} satisfies Record<NodeType, (context: Context, tenantId: number, id: number) => Promise<object | null>>
+
+/** The most records that one `nodes` may ask for. */
+const maxNodes = 100
+
+interface GlobalId {
+  typename: string
+  id: string | number
+}
+
+/**
+ * Fetches a record by its global id, through its tenant as v1 does.
+ *
+ * @throws `FORBIDDEN` when the token lacks a permission; `NOT_FOUND` for a record that is absent, that lies in a
+ *   tenant the token is not authorised for, or that the text does not name
+ */
+export async function findNode(context: Context, { typename, id: key }: GlobalId): Promise<object> {
+  if (!isNodeType(typename)) throw notFound('record')
+  requirePermissions(context, permissionsFor[typename])
+  const { tenantId, id } =
+    typename === 'Tenant' ? { tenantId: parseIdentifier(String(key)), id: 0 } : parseRecordKey(String(key))
+  const path = await context.scope.findPath(tenantId)
+  if (!path || !context.scope.covers(context.caller.token, path)) throw notFound('record')
+  const record = await find[typename](context, tenantId, id)
+  if (!record) throw notFound('record')
+  return { ...record, __typename: typename }
+}
+
+/**
+ * @returns the records in the order of their global ids, each on its own: one that is refused leaves the others
+ * @throws `BAD_USER_INPUT` for more ids than 100
+ */
+export function findNodes(context: Context, ids: readonly GlobalId[]): Promise<object>[] {
+  if (ids.length > maxNodes) throw badInput({ ids: [`Ask for at most ${maxNodes} records.`] })
+  return ids.map(id => findNode(context, id))
+}

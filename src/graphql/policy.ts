@@ -1,0 +1,65 @@
+import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core'
+import type { GraphQLFieldResolver } from 'graphql'
+import { lacksPermission } from '../domain/errors.ts'
+import type { Permission } from '../domain/permission.ts'
+import type { Context } from './context.ts'
+import { spendOperation } from './rate.ts'
+
+/** What a field asks of its caller; checked in R1's order, before the field's own resolver. */
+export interface Policy {
+  /** How many v1 operations the field performs (R28). */
+  operations?: (args: Record<string, unknown>) => number
+  /** The numeric id of the tenant that an argument names; the token must be authorised for it (R19). */
+  tenant?: (args: Record<string, unknown>) => number
+  /** What the token must be permitted; all of it. */
+  permissions?: readonly Permission[]
+}
+
+export const policyPlugin = 'policy'
+
+/** A field that is one v1 operation. */
+export const oneOperation = () => 1
+
+/** @throws `FORBIDDEN` with the first permission that the token lacks */
+export function requirePermissions({ caller }: Context, permissions: readonly Permission[]): void {
+  const lacking = permissions.find(permission => !caller.token.permissions.includes(permission))
+  if (lacking) throw lacksPermission(lacking)
+}
+
+declare global {
+  namespace PothosSchemaTypes {
+    interface Plugins<Types extends SchemaTypes> {
+      policy: PolicyPlugin<Types>
+    }
+    // biome-ignore lint/correctness/noUnusedVariables: the parameters must be those of the interface it adds to
+    interface FieldOptions<Types extends SchemaTypes, ParentShape, Type, Nullable, Args, ResolveShape, ResolveReturnShape> {
+      /** What the field asks of its caller. */
+      policy?: Policy
+    }
+  }
+}
+
+class PolicyPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
+  override wrapResolve(
+    resolver: GraphQLFieldResolver<unknown, Types['Context'], object>,
+    field: PothosOutputFieldConfig<Types>,
+  ): GraphQLFieldResolver<unknown, Types['Context'], object> {
+    const policy = field.pothosOptions.policy
+    if (!policy) return resolver
+    const { operations, tenant, permissions = [] } = policy
+    const guarded: GraphQLFieldResolver<unknown, Context, Record<string, unknown>> = async (
+      parent,
+      args,
+      context,
+      info,
+    ) => {
+      for (let left = operations?.(args) ?? 0; left > 0; left--) await spendOperation(context, info)
+      if (tenant) await context.scope.require(context.caller.token, tenant(args))
+      requirePermissions(context, permissions)
+      return resolver(parent, args, context, info)
+    }
+    return guarded as GraphQLFieldResolver<unknown, Types['Context'], object>
+  }
+}
+
+SchemaBuilder.registerPlugin(policyPlugin, PolicyPlugin)

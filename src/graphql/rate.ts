@@ -1,0 +1,60 @@
+import type { GraphQLResolveInfo } from 'graphql'
+import { getGraphQLRateLimiter, type Identity, Store } from 'graphql-rate-limit'
+import { rateLimited } from '../domain/errors.ts'
+import { type RateCounter, rateWindowSeconds } from '../domain/rate.ts'
+import type { Context } from './context.ts'
+
+/**
+ * graphql-rate-limit over an atomic counter: its own stores read, then write, and lose what happens in between.
+ * Here reading is what counts the call, and the field does not matter: all operations spend one budget (R28).
+ */
+class CountingStore extends Store {
+  readonly #counter: RateCounter
+  readonly #limit: number
+
+  constructor(counter: RateCounter, limit: number) {
+    super()
+    this.#counter = counter
+    this.#limit = limit
+  }
+
+  /** Counts this call; the library adds it to the earlier ones it is told of, of which the limit is enough. */
+  override async getForIdentity({ contextIdentity }: Identity): Promise<number[]> {
+    const { used } = await this.#counter.hit(contextIdentity)
+    return new Array<number>(Math.min(used - 1, this.#limit)).fill(Date.now())
+  }
+
+  override setForIdentity(): void {}
+}
+
+type Limiter = ReturnType<typeof getGraphQLRateLimiter>
+const limiters = new WeakMap<RateCounter, Limiter>()
+
+function limiterOf({ counter, limit }: Context['rate']): Limiter {
+  const known = limiters.get(counter)
+  if (known) return known
+  const limiter = getGraphQLRateLimiter({
+    identifyContext: (context: Context) => context.caller.rateKey,
+    store: new CountingStore(counter, limit),
+  })
+  limiters.set(counter, limiter)
+  return limiter
+}
+
+/**
+ * Spends the caller's rate on one v1 operation (R28). The first of a request is the one its door has counted.
+ *
+ * @throws `RATE_LIMITED` when the window has none left
+ */
+export async function spendOperation(context: Context, info: GraphQLResolveInfo): Promise<void> {
+  if (context.caller.prepaid > 0) {
+    context.caller.prepaid -= 1
+    return
+  }
+  const { rate, caller } = context
+  const call = { parent: null, args: {}, context, info }
+  const exceeded = await limiterOf(rate)(call, { max: rate.limit, window: `${rateWindowSeconds}s` })
+  if (exceeded === undefined) return
+  const { resetsIn } = await rate.counter.read(caller.rateKey)
+  throw rateLimited(Math.ceil(resetsIn / 1000))
+}

@@ -1,0 +1,111 @@
+import {
+  type Resolution as ResolutionRow,
+  type ResolutionTenant as ResolutionTenantRow,
+  readVoucherName,
+  type ResolvedVoucher as ResolvedVoucherRow,
+  resolveVoucher,
+} from '../domain/resolution.ts'
+import { builder } from './builder.ts'
+import { readTenantId } from './global-id.ts'
+import { oneOperation } from './policy.ts'
+
+const ResolvedVoucher = builder.objectRef<ResolvedVoucherRow>('ResolvedVoucher').implement({
+  description: 'What a till needs to know of a voucher.',
+  fields: t => ({
+    databaseId: t.field({ type: 'BigInt', description: 'The numeric id, as in v1.', resolve: voucher => voucher.id }),
+    reference: t.exposeString('reference', { description: 'What is printed on it.' }),
+    currentBalance: t.expose('currentBalance', { type: 'Money', nullable: true, description: 'What is left on it.' }),
+    initialBalance: t.expose('initialBalance', {
+      type: 'Money',
+      nullable: true,
+      description: 'What was on it when it was bought.',
+    }),
+    currency: t.exposeString('currency', { nullable: true, description: 'The ISO 4217 code of its amounts.' }),
+    isMonetary: t.exposeBoolean('isMonetary', { description: 'Whether it is worth an amount of money.' }),
+    allowPartRedeem: t.exposeBoolean('allowPartRedeem', { description: 'Whether it can be redeemed in parts.' }),
+    productTitle: t.exposeString('productTitle', { nullable: true, description: 'What was bought.' }),
+    recipientName: t.exposeString('recipientName', { nullable: true, description: 'Whom it was bought for.' }),
+    customerName: t.exposeString('customerName', { nullable: true, description: 'Who bought it.' }),
+    redemptionStatus: t.exposeString('redemptionStatus', { nullable: true, description: 'How far it is redeemed.' }),
+    void: t.exposeBoolean('void', { description: 'Whether it was made void.' }),
+    dateValidStart: t.expose('dateValidStart', {
+      type: 'Date',
+      nullable: true,
+      description: 'The first day on which it is valid.',
+    }),
+    dateValidEnd: t.expose('dateValidEnd', {
+      type: 'Date',
+      nullable: true,
+      description: 'The last day on which it is valid.',
+    }),
+  }),
+})
+
+const ResolutionTenant = builder.objectRef<ResolutionTenantRow>('ResolutionTenant').implement({
+  description: 'The tenant at which a voucher was resolved, and the one that owns the voucher.',
+  fields: t => ({
+    databaseId: t.field({
+      type: 'BigInt',
+      description: 'The numeric id of the tenant at which it was resolved.',
+      resolve: tenant => tenant.id,
+    }),
+    name: t.exposeString('name', { description: 'The name of the tenant at which it was resolved.' }),
+    type: t.exposeString('type', { nullable: true, description: 'What kind of tenant that is.' }),
+    sourceTenantId: t.expose('sourceTenantId', {
+      type: 'BigInt',
+      description: 'The numeric id of the tenant that owns the voucher.',
+    }),
+    sourceTenantName: t.exposeString('sourceTenantName', { description: 'The name of the owner.' }),
+    sourceTenantType: t.exposeString('sourceTenantType', {
+      nullable: true,
+      description: 'What kind of tenant the owner is.',
+    }),
+  }),
+})
+
+const Resolution = builder.objectRef<ResolutionRow>('Resolution').implement({
+  description: 'What a voucher is worth at a tenant now.',
+  fields: t => ({
+    status: t.exposeString('status', { description: '`redeemable` or `not_redeemable`.' }),
+    reasonCode: t.exposeString('reasonCode', {
+      nullable: true,
+      description:
+        'Why it cannot be redeemed, the first that applies: `void`, `not_yet_valid`, `expired`, `redeemed`, `no_balance`.',
+    }),
+    voucher: t.expose('voucher', { type: ResolvedVoucher, description: 'The voucher.' }),
+    tenant: t.expose('tenant', { type: ResolutionTenant, description: 'Where it was resolved, and whose it is.' }),
+    redemptionToken: t.exposeString('redemptionToken', {
+      nullable: true,
+      description: 'What the redemption is to be done with: shown this once, short-lived; only when redeemable.',
+    }),
+  }),
+})
+
+const ResolveVoucherInput = builder.inputType('ResolveVoucherInput', {
+  description: 'Which voucher, and where. Give either `qrToken` or `voucherReference`.',
+  fields: t => ({
+    tenantId: t.id({ required: true, description: 'The numeric or the global id of the tenant at which it is resolved.' }),
+    qrToken: t.string({ description: 'A QR token, or the URL that a QR code held; at most 2048 characters.' }),
+    voucherReference: t.string({ description: 'What is printed on the voucher, in any case; at most 255 characters.' }),
+  }),
+})
+
+builder.mutationField('resolveVoucher', t =>
+  t.field({
+    type: Resolution,
+    description: 'Resolves a voucher ahead of its redemption; redeems nothing. Needs `redeem_vouchers`.',
+    policy: {
+      operations: oneOperation,
+      tenant: args => readTenantId(String(Object(args.input).tenantId)),
+      permissions: ['redeem_vouchers'],
+    },
+    complexity: { field: 10, multiplier: 1 },
+    args: {
+      input: t.arg({ type: ResolveVoucherInput, required: true, description: 'Which voucher, and where.' }),
+    },
+    resolve: (_, { input }, { sql, scope, caller, faults, redemptionTokenTtl }) => {
+      const name = readVoucherName(input, faults)
+      return resolveVoucher(sql, scope, caller.token, readTenantId(input.tenantId), name, redemptionTokenTtl)
+    },
+  }),
+)

@@ -1,0 +1,80 @@
+import type { Tenant as Row } from '../domain/tenant.ts'
+import { countTenants, listTenants, tenantList } from '../domain/tenant.ts'
+import { builder } from './builder.ts'
+import { pageComplexity, readConnection, updatedSinceDescription } from './connection.ts'
+import type { Context } from './context.ts'
+import { readTenantId } from './global-id.ts'
+import { oneOperation } from './policy.ts'
+import { notFound } from '../domain/errors.ts'
+
+/** A tenant that the caller's token is authorised for. Its row is read when a field asks for it. */
+export type TenantSource = { id: number } | Row
+
+const rowOf = (source: TenantSource, { loaders }: Context): Row | Promise<Row> =>
+  'name' in source
+    ? source
+    : loaders.tenant.load(source.id).then(row => {
+        if (!row) throw notFound('tenant')
+        return row
+      })
+
+export const Tenant = builder.node(builder.objectRef<TenantSource>('Tenant'), {
+  description:
+    'An organisation unit, which may have a parent. What it holds is its own alone, not that of the tenants below it.',
+  id: { resolve: tenant => tenant.id, description: 'The global id.' },
+  fields: t => ({
+    databaseId: t.field({ type: 'BigInt', description: 'The numeric id, as in v1.', resolve: tenant => tenant.id }),
+    name: t.string({
+      description: 'What the tenant is called.',
+      resolve: async (tenant, _, context) => (await rowOf(tenant, context)).name,
+    }),
+    subdomain: t.string({
+      nullable: true,
+      description: 'The subdomain under which it sells.',
+      resolve: async (tenant, _, context) => (await rowOf(tenant, context)).subdomain,
+    }),
+    parentId: t.field({
+      type: 'BigInt',
+      nullable: true,
+      description: 'The numeric id of the tenant above it.',
+      resolve: async (tenant, _, context) => (await rowOf(tenant, context)).parentId,
+    }),
+    type: t.string({
+      nullable: true,
+      description: 'What kind of tenant it is.',
+      resolve: async (tenant, _, context) => (await rowOf(tenant, context)).type,
+    }),
+    timeZone: t.string({
+      description: "The IANA time zone whose calendar days its vouchers' dates are.",
+      resolve: async (tenant, _, context) => (await rowOf(tenant, context)).timeZone,
+    }),
+    updatedAt: t.field({
+      type: 'DateTime',
+      description: 'When it was last changed.',
+      resolve: async (tenant, _, context) => (await rowOf(tenant, context)).updatedAt,
+    }),
+  }),
+})
+
+builder.queryFields(t => ({
+  tenants: t.connection({
+    type: Tenant,
+    description: 'The tenants that the token is authorised for, by `updatedAt`, then id.',
+    policy: { operations: oneOperation },
+    complexity: pageComplexity,
+    args: { updatedSince: t.arg({ type: 'DateTime', description: updatedSinceDescription }) },
+    resolve: (_, args, context) =>
+      readConnection(context, tenantList, args, {
+        page: range => listTenants(context.sql, context.caller.token, range),
+        count: since => countTenants(context.sql, context.caller.token, since),
+      }),
+  }),
+  tenant: t.field({
+    type: Tenant,
+    nullable: true,
+    description: 'One tenant that the token is authorised for.',
+    args: { id: t.arg.id({ required: true, description: 'Its numeric or its global id.' }) },
+    policy: { tenant: args => readTenantId(String(args.id)) },
+    resolve: (_, args) => ({ id: readTenantId(args.id) }),
+  }),
+}))

@@ -1,0 +1,72 @@
+import { permissionNames, permissions } from '../domain/permission.ts'
+import type { RateWindow } from '../domain/rate.ts'
+import type { TenantGrant, Token } from '../domain/token.ts'
+import { builder } from './builder.ts'
+import { Tenant } from './tenant.ts'
+
+const Permission = builder.enumType('Permission', {
+  description: 'What a token may be permitted.',
+  values: Object.fromEntries(
+    permissionNames.map(name => [name, { value: name, description: permissions[name] }]),
+  ) as Record<keyof typeof permissions, { value: keyof typeof permissions; description: string }>,
+})
+
+const ViewerTenant = builder.objectRef<TenantGrant>('ViewerTenant').implement({
+  description: 'A tenant that the token is authorised for.',
+  fields: t => ({
+    tenant: t.field({ type: Tenant, description: 'The tenant.', resolve: grant => ({ id: grant.tenantId }) }),
+    withDescendants: t.exposeBoolean('withDescendants', {
+      description: 'Whether the token is authorised for all tenants below it too.',
+    }),
+  }),
+})
+
+const ViewerRate = builder.objectRef<RateWindow & { limit: number }>('ViewerRate').implement({
+  description: "What is left of the rate of this token at the caller's address.",
+  fields: t => ({
+    limit: t.exposeInt('limit', { description: 'Operations in a window of 60 seconds.' }),
+    remaining: t.int({
+      description: 'Operations left in this window.',
+      resolve: ({ limit, used }) => Math.max(0, limit - used),
+    }),
+    resetsIn: t.int({
+      description: 'Seconds until the window resets.',
+      resolve: window => Math.ceil(window.resetsIn / 1000),
+    }),
+  }),
+})
+
+const Viewer = builder.objectRef<Token>('Viewer').implement({
+  description: 'The token that asks.',
+  fields: t => ({
+    name: t.exposeString('name', { description: 'What the token is called.' }),
+    permissions: t.field({
+      type: [Permission],
+      description: 'What the token is permitted.',
+      resolve: token => token.permissions,
+    }),
+    tenants: t.field({
+      type: [ViewerTenant],
+      description: 'The tenants that the token is authorised for, as they were granted.',
+      complexity: { field: 1, multiplier: 10 },
+      resolve: token => token.tenants,
+    }),
+    expiresAt: t.expose('expiresAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When the token ends; null when it does not.',
+    }),
+    rate: t.field({
+      type: ViewerRate,
+      description: 'What is left of its rate.',
+      resolve: async (_, _args, { rate, caller }) => ({
+        limit: rate.limit,
+        ...(await rate.counter.read(caller.rateKey)),
+      }),
+    }),
+  }),
+})
+
+builder.queryField('viewer', t =>
+  t.field({ type: Viewer, description: 'The token that asks.', resolve: (_, _args, { caller }) => caller.token }),
+)

@@ -1,0 +1,143 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import postgres from 'postgres'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { attachEmbedded, type EmbeddedPostgres, startEmbedded } from '../../src/db/embedded.ts'
+
+const root = join(import.meta.dirname, '../..')
+let parent: string
+let dataDir: string
+
+beforeAll(() => {
+  parent = mkdtempSync('/tmp/embedded-test-')
+  // mkdtemp makes it 0700, which as root would have the cluster placed outside of it.
+  chmodSync(parent, 0o711)
+  dataDir = join(parent, 'data')
+})
+
+afterAll(() => rmSync(parent, { recursive: true, force: true }))
+
+async function query(server: EmbeddedPostgres, statement: string): Promise<unknown[]> {
+  const { host, port, user, database } = server
+  const sql = postgres({ host, port, user, database, max: 1, onnotice: () => {} })
+  try {
+    return [...(await sql.unsafe(statement))]
+  } finally {
+    await sql.end()
+  }
+}
+
+async function until(what: string, holds: () => boolean): Promise<void> {
+  const deadline = Date.now() + 5_000
+  while (!holds()) {
+    if (Date.now() > deadline) throw new Error(`Still not so after 5 seconds: ${what}`)
+    await sleep(20)
+  }
+}
+
+function serverPid(): number {
+  return Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    // A container whose first process reaps no orphans keeps an ended server as a zombie, without a command line.
+    const isZombie = existsSync(`/proc/${pid}`) && readFileSync(`/proc/${pid}/cmdline`).length === 0
+    return process.kill(pid, 0) && !isZombie
+  } catch {
+    return false
+  }
+}
+
+it('creates a cluster on first use and answers queries', async () => {
+  const server = await startEmbedded({ dataDir, durable: false, settings: { work_mem: '5MB' } })
+  const settings = `current_setting('server_encoding') as encoding, current_setting('listen_addresses') as tcp,
+    current_setting('max_connections') as connections, current_setting('work_mem') as work_mem,
+    current_setting('shared_preload_libraries') as libraries, current_user as user`
+  expect(await query(server, `select ${settings}`)).toEqual([
+    {
+      encoding: 'UTF8',
+      tcp: '',
+      connections: '100',
+      work_mem: '5MB',
+      libraries: 'pg_stat_statements',
+      user: 'postgres',
+    },
+  ])
+  await query(server, 'create table kept (n int); insert into kept values (1)')
+  const pid = serverPid()
+  await Promise.all([server.stop(), server.stop()])
+  expect(isRunning(pid)).toBe(false)
+  expect(existsSync(server.host)).toBe(false)
+  await server.stop()
+}, 20_000)
+
+it('keeps data across a restart, can be attached to while it runs, and refuses a second owner', async () => {
+  expect(await attachEmbedded(dataDir)).toBeNull()
+  const server = await startEmbedded({ dataDir, durable: false })
+  try {
+    const refused = expect(startEmbedded({ dataDir })).rejects.toThrow(`process ${serverPid()}) is already running`)
+    expect(await query(server, 'select n from kept')).toEqual([{ n: 1 }])
+
+    const attached = await attachEmbedded(dataDir)
+    expect(attached).toMatchObject({ host: server.host, port: server.port })
+    await attached?.stop()
+    expect(await query(attached!, 'select n from kept')).toEqual([{ n: 1 }])
+
+    await refused
+  } finally {
+    await server.stop()
+  }
+  expect(await attachEmbedded(dataDir)).toBeNull()
+}, 20_000)
+
+it('leaves no server behind when its owner is killed, and what was committed is there at the next start', async () => {
+  const owner = spawn(
+    process.execPath,
+    [
+      ...['--import', 'tsx', '--input-type=module', '-e'],
+      `import postgres from 'postgres'
+       const { startEmbedded } = await import(process.argv[1])
+       const { host, port, user, database } = await startEmbedded({ dataDir: process.argv[2] })
+       const sql = postgres({ host, port, user, database })
+       await sql\`insert into kept values (2)\`
+       console.log(host)
+       setInterval(() => {}, 1000)`,
+      join(root, 'src/db/embedded.ts'),
+      dataDir,
+    ],
+    { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] },
+  )
+  const [host] = await once(createInterface(owner.stdout), 'line')
+  const pid = serverPid()
+  owner.kill('SIGKILL')
+  await once(owner, 'exit')
+
+  // Starting at once waits for the watchdog's shutdown.
+  const server = await startEmbedded({ dataDir })
+  try {
+    expect(await query(server, 'select n from kept order by n')).toEqual([{ n: 1 }, { n: 2 }])
+    await until('the killed owner’s server is gone', () => !isRunning(pid))
+    await until('its socket directory is gone', () => !existsSync(host))
+  } finally {
+    await server.stop()
+  }
+}, 20_000)
+
+it('recovers when the server itself is killed', async () => {
+  const crashed = await startEmbedded({ dataDir })
+  await query(crashed, 'insert into kept values (3)')
+  process.kill(serverPid(), 'SIGKILL')
+  const server = await startEmbedded({ dataDir })
+  try {
+    expect(await query(server, 'select max(n) as n from kept')).toEqual([{ n: 3 }])
+    expect(existsSync(crashed.host)).toBe(false)
+  } finally {
+    await server.stop()
+    await crashed.stop()
+  }
+}, 20_000)
