@@ -38,7 +38,12 @@ function isAddressRange(text: string): boolean {
 
 const addressRanges = z
   .string()
-  .transform(text => text.split(',').map(part => part.trim()).filter(part => part !== ''))
+  .transform(text =>
+    text
+      .split(',')
+      .map(part => part.trim())
+      .filter(part => part !== ''),
+  )
   .refine(parts => parts.every(isAddressRange), 'must be addresses and CIDR ranges, separated by commas')
 
 const databaseUrl = z
@@ -56,7 +61,10 @@ const Environment = z
     TRUST_PROXY: addressRanges.default([]),
     RATE_LIMIT_PER_MINUTE: integer(1, 1_000_000).default(120),
     REDEMPTION_TOKEN_TTL: integer(1, 86_400).default(900),
-    CURSOR_KEY: z.string().regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hexadecimal digits (32 bytes)').optional(),
+    CURSOR_KEY: z
+      .string()
+      .regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hexadecimal digits (32 bytes)')
+      .optional(),
     LOG_LEVEL: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
     GRAPHIQL: flag.optional(),
   })

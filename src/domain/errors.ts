@@ -22,7 +22,11 @@ export class GatewayError extends Error {
   /** With `RATE_LIMITED` and `UNAVAILABLE`: seconds until it is worth trying again. */
   readonly retryAfter?: number
 
-  constructor(code: ErrorCode, message: string, details: { faults?: Faults; retryAfter?: number; cause?: unknown } = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    details: { faults?: Faults; retryAfter?: number; cause?: unknown } = {},
+  ) {
     super(message, { cause: details.cause })
     this.code = code
     if (details.faults) this.faults = details.faults

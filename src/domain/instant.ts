@@ -5,8 +5,7 @@ export type Instant = string
 export const beforeAll = '-infinity'
 export const afterAll = 'infinity'
 
-const form =
-  /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?(?:Z|([+ -])(\d{2})(?::?(\d{2}))?)?$/i
+const form = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?(?:Z|([+ -])(\d{2})(?::?(\d{2}))?)?$/i
 
 /**
  * Reads an instant from outside (R6): an ISO-8601 date and time with `Z` or an offset, UTC without one. A space

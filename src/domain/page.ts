@@ -99,9 +99,7 @@ export const within = (sql: Sql, stamp: Fragment, { lower, upper }: Range) => sq
 
 /** The list's order, or its reverse when the page is taken from the end; one more than asked tells of a next page. */
 export const ordered = (sql: Sql, stamp: Fragment, { backward, limit }: Range) =>
-  backward
-    ? sql`order by ${stamp} desc, id desc limit ${limit + 1}`
-    : sql`order by ${stamp}, id limit ${limit + 1}`
+  backward ? sql`order by ${stamp} desc, id desc limit ${limit + 1}` : sql`order by ${stamp}, id limit ${limit + 1}`
 
 /**
  * @param found what a list's statement returned: the clock in every row, and no id where the page is empty

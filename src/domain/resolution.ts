@@ -7,8 +7,15 @@ import type { Token } from './token.ts'
 /** Why a voucher cannot be redeemed, in the order in which they are told (R25). */
 export type ReasonCode = 'void' | 'not_yet_valid' | 'expired' | 'redeemed' | 'no_balance'
 
-/** What a resolution needs to know of a voucher, and shows of it. */
-export interface ResolvedVoucher {
+/** Whether a voucher can be redeemed, and if not, why not. */
+interface Verdict {
+  status: 'redeemable' | 'not_redeemable'
+  /** Null when redeemable. */
+  reasonCode: ReasonCode | null
+}
+
+/** What a resolution needs to know of a voucher. */
+export interface VoucherState {
   id: number
   reference: string
   currentBalance: number | null
@@ -25,6 +32,9 @@ export interface ResolvedVoucher {
   dateValidEnd: string | null
 }
 
+/** What a resolution shows of a voucher. */
+export type ResolvedVoucher = VoucherState & Verdict
+
 /** The tenant at which a voucher was resolved, and the one that owns the voucher (R24). */
 export interface ResolutionTenant {
   id: number
@@ -36,10 +46,7 @@ export interface ResolutionTenant {
 }
 
 /** What a voucher is worth at a tenant now. */
-export interface Resolution {
-  status: 'redeemable' | 'not_redeemable'
-  /** Null when redeemable. */
-  reasonCode: ReasonCode | null
+export interface Resolution extends Verdict {
   voucher: ResolvedVoucher
   tenant: ResolutionTenant
   /** Shown this once; null when not redeemable. */
@@ -71,7 +78,8 @@ export function readVoucherName(
   const qrToken = read('qrToken')
   const voucherReference = read('voucherReference')
   if (Object.keys(faults).length === 0 && (qrToken === null) === (voucherReference === null)) {
-    const fault = qrToken === null ? 'Give a QR token or URL, or a voucher reference.' : 'Give one of the two, not both.'
+    const fault =
+      qrToken === null ? 'Give a QR token or URL, or a voucher reference.' : 'Give one of the two, not both.'
     faults.qrToken = [fault]
     faults.voucherReference = [fault]
   }
@@ -101,7 +109,7 @@ function qrTokenIn(text: string): string {
  *
  * @param today the calendar day at the tenant that owns the voucher, `YYYY-MM-DD`
  */
-export function reasonAgainst(voucher: ResolvedVoucher, today: string): ReasonCode | null {
+export function reasonAgainst(voucher: VoucherState, today: string): ReasonCode | null {
   if (voucher.void) return 'void'
   if (voucher.dateValidStart !== null && today < voucher.dateValidStart) return 'not_yet_valid'
   if (voucher.dateValidEnd !== null && today > voucher.dateValidEnd) return 'expired'
@@ -130,10 +138,10 @@ export async function resolveVoucher(
   const { today, tenantId, tenantName, tenantType, sourceTenantId, sourceTenantName, sourceTenantType, ...voucher } =
     found
   const reasonCode = reasonAgainst(voucher, today)
+  const verdict: Verdict = { status: reasonCode === null ? 'redeemable' : 'not_redeemable', reasonCode }
   return {
-    status: reasonCode === null ? 'redeemable' : 'not_redeemable',
-    reasonCode,
-    voucher,
+    ...verdict,
+    voucher: { ...voucher, ...verdict },
     tenant: {
       id: tenantId,
       name: tenantName,
@@ -142,7 +150,8 @@ export async function resolveVoucher(
       sourceTenantName,
       sourceTenantType,
     },
-    redemptionToken: reasonCode === null ? await issueRedemptionToken(sql, voucher.id, at, caller.id, timeToLive) : null,
+    redemptionToken:
+      reasonCode === null ? await issueRedemptionToken(sql, voucher.id, at, caller.id, timeToLive) : null,
   }
 }
 
@@ -153,7 +162,7 @@ async function isWithinScope(scope: TenantScope, caller: Token, at: number, owne
   return (path.includes(owner) || ownerPath.includes(at)) && scope.covers(caller, ownerPath)
 }
 
-type Found = ResolvedVoucher & {
+type Found = VoucherState & {
   today: string
   tenantId: number
   tenantName: string
@@ -167,8 +176,7 @@ async function findByName(sql: Sql, at: number, name: VoucherName): Promise<Foun
   const text = 'reference' in name ? name.reference : name.qrToken
   // Postgres holds no such text, and refuses to be asked for it.
   if (text.includes('\0')) return null
-  const named =
-    'reference' in name ? sql`lower(voucher.reference) = lower(${text})` : sql`voucher.qr_token = ${text}`
+  const named = 'reference' in name ? sql`lower(voucher.reference) = lower(${text})` : sql`voucher.qr_token = ${text}`
   const [row] = await sql<Found[]>`
     /* resolution.find */
     select voucher.id, voucher.reference, current_balance as "currentBalance", initial_balance as "initialBalance",

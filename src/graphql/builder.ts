@@ -36,7 +36,10 @@ export const builder = new SchemaBuilder<SchemaTypes>({
   relay: {
     cursorType: 'String',
     nodesOnConnection: { description: 'The records of this page, without their cursors.' },
-    edgesFieldOptions: { nullable: { list: false, items: false }, description: 'The records of this page, each with its cursor.' },
+    edgesFieldOptions: {
+      nullable: { list: false, items: false },
+      description: 'The records of this page, each with its cursor.',
+    },
     nodeFieldOptions: { nullable: false, description: 'The record.' },
     cursorFieldOptions: { description: 'Where this record stands in the list; for `after` and `before`.' },
     pageInfoFieldOptions: { description: 'Where this page stands in the list.' },

@@ -32,7 +32,15 @@ declare global {
       policy: PolicyPlugin<Types>
     }
     // biome-ignore lint/correctness/noUnusedVariables: the parameters must be those of the interface it adds to
-    interface FieldOptions<Types extends SchemaTypes, ParentShape, Type, Nullable, Args, ResolveShape, ResolveReturnShape> {
+    interface FieldOptions<
+      Types extends SchemaTypes,
+      ParentShape,
+      Type,
+      Nullable,
+      Args,
+      ResolveShape,
+      ResolveReturnShape,
+    > {
       /** What the field asks of its caller. */
       policy?: Policy
     }

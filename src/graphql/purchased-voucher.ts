@@ -3,8 +3,8 @@ import {
   countVouchers,
   findVoucher,
   listVouchers,
-  type PurchasedVoucher as Row,
   purchasedVoucherList,
+  type PurchasedVoucher as Row,
 } from '../domain/voucher.ts'
 import { builder } from './builder.ts'
 import { pageComplexity, readConnection, updatedSinceDescription } from './connection.ts'
@@ -80,8 +80,7 @@ const PurchasedVoucher = builder.node(builder.objectRef<Row>('PurchasedVoucher')
 builder.objectFields(Tenant, t => ({
   purchasedVouchers: t.connection({
     type: PurchasedVoucher,
-    description:
-      "The tenant's purchased vouchers, by `updatedAt`, then id. Needs `view_vouchers` and `view_orders`.",
+    description: "The tenant's purchased vouchers, by `updatedAt`, then id. Needs `view_vouchers` and `view_orders`.",
     policy: { operations: oneOperation, permissions: permissionsFor.PurchasedVoucher },
     complexity: pageComplexity,
     args: { updatedSince: t.arg({ type: 'DateTime', description: updatedSinceDescription }) },

@@ -1,13 +1,17 @@
 import {
   type Resolution as ResolutionRow,
   type ResolutionTenant as ResolutionTenantRow,
-  readVoucherName,
   type ResolvedVoucher as ResolvedVoucherRow,
+  readVoucherName,
   resolveVoucher,
 } from '../domain/resolution.ts'
 import { builder } from './builder.ts'
 import { readTenantId } from './global-id.ts'
 import { oneOperation } from './policy.ts'
+
+const statusDescription = '`redeemable` or `not_redeemable`.'
+const reasonDescription =
+  'Why it cannot be redeemed, the first that applies: `void`, `not_yet_valid`, `expired`, `redeemed`, `no_balance`.'
 
 const ResolvedVoucher = builder.objectRef<ResolvedVoucherRow>('ResolvedVoucher').implement({
   description: 'What a till needs to know of a voucher.',
@@ -23,6 +27,8 @@ const ResolvedVoucher = builder.objectRef<ResolvedVoucherRow>('ResolvedVoucher')
     currency: t.exposeString('currency', { nullable: true, description: 'The ISO 4217 code of its amounts.' }),
     isMonetary: t.exposeBoolean('isMonetary', { description: 'Whether it is worth an amount of money.' }),
     allowPartRedeem: t.exposeBoolean('allowPartRedeem', { description: 'Whether it can be redeemed in parts.' }),
+    status: t.exposeString('status', { description: statusDescription }),
+    reasonCode: t.exposeString('reasonCode', { nullable: true, description: reasonDescription }),
     productTitle: t.exposeString('productTitle', { nullable: true, description: 'What was bought.' }),
     recipientName: t.exposeString('recipientName', { nullable: true, description: 'Whom it was bought for.' }),
     customerName: t.exposeString('customerName', { nullable: true, description: 'Who bought it.' }),
@@ -66,12 +72,8 @@ const ResolutionTenant = builder.objectRef<ResolutionTenantRow>('ResolutionTenan
 const Resolution = builder.objectRef<ResolutionRow>('Resolution').implement({
   description: 'What a voucher is worth at a tenant now.',
   fields: t => ({
-    status: t.exposeString('status', { description: '`redeemable` or `not_redeemable`.' }),
-    reasonCode: t.exposeString('reasonCode', {
-      nullable: true,
-      description:
-        'Why it cannot be redeemed, the first that applies: `void`, `not_yet_valid`, `expired`, `redeemed`, `no_balance`.',
-    }),
+    status: t.exposeString('status', { description: statusDescription }),
+    reasonCode: t.exposeString('reasonCode', { nullable: true, description: reasonDescription }),
     voucher: t.expose('voucher', { type: ResolvedVoucher, description: 'The voucher.' }),
     tenant: t.expose('tenant', { type: ResolutionTenant, description: 'Where it was resolved, and whose it is.' }),
     redemptionToken: t.exposeString('redemptionToken', {
@@ -84,7 +86,10 @@ const Resolution = builder.objectRef<ResolutionRow>('Resolution').implement({
 const ResolveVoucherInput = builder.inputType('ResolveVoucherInput', {
   description: 'Which voucher, and where. Give either `qrToken` or `voucherReference`.',
   fields: t => ({
-    tenantId: t.id({ required: true, description: 'The numeric or the global id of the tenant at which it is resolved.' }),
+    tenantId: t.id({
+      required: true,
+      description: 'The numeric or the global id of the tenant at which it is resolved.',
+    }),
     qrToken: t.string({ description: 'A QR token, or the URL that a QR code held; at most 2048 characters.' }),
     voucherReference: t.string({ description: 'What is printed on the voucher, in any case; at most 255 characters.' }),
   }),

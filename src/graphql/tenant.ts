@@ -1,3 +1,4 @@
+import { notFound } from '../domain/errors.ts'
 import type { Tenant as Row } from '../domain/tenant.ts'
 import { countTenants, listTenants, tenantList } from '../domain/tenant.ts'
 import { builder } from './builder.ts'
@@ -5,7 +6,6 @@ import { pageComplexity, readConnection, updatedSinceDescription } from './conne
 import type { Context } from './context.ts'
 import { readTenantId } from './global-id.ts'
 import { oneOperation } from './policy.ts'
-import { notFound } from '../domain/errors.ts'
 
 /** A tenant that the caller's token is authorised for. Its row is read when a field asks for it. */
 export type TenantSource = { id: number } | Row

@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -53,7 +53,30 @@ function isRunning(pid: number): boolean {
   }
 }
 
-it('creates a cluster on first use and answers queries', async () => {
+/** Another process that can own a server; `script` knows `postgres`, `startEmbedded` and `dataDir`. */
+function spawnOwner(script: string) {
+  const prelude = `import postgres from 'postgres'
+    const { startEmbedded } = await import(process.argv[1])
+    const dataDir = process.argv[2]`
+  const flags = ['--import', 'tsx', '--input-type=module', '-e', `${prelude}\n${script}`]
+  const args = [...flags, join(root, 'src/db/embedded.ts'), dataDir]
+  return spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] })
+}
+
+it('starts afresh when the first start was killed before the cluster was complete', async () => {
+  const owner = spawnOwner('await startEmbedded({ dataDir })')
+  const draft = join(dataDir, `postgres.init-${owner.pid}`)
+  await until('initdb is at work', () => existsSync(join(draft, 'base')))
+  owner.kill('SIGKILL')
+  await once(owner, 'exit')
+  expect(existsSync(join(dataDir, 'postgres'))).toBe(false)
+
+  const server = await startEmbedded({ dataDir, durable: false })
+  await server.stop()
+  expect(readdirSync(dataDir).sort()).toEqual(['postgres', 'postgres.log'])
+}, 20_000)
+
+it('answers queries with the settings it was given', async () => {
   const server = await startEmbedded({ dataDir, durable: false, settings: { work_mem: '5MB' } })
   const settings = `current_setting('server_encoding') as encoding, current_setting('listen_addresses') as tcp,
     current_setting('max_connections') as connections, current_setting('work_mem') as work_mem,
@@ -80,7 +103,9 @@ it('keeps data across a restart, can be attached to while it runs, and refuses a
   expect(await attachEmbedded(dataDir)).toBeNull()
   const server = await startEmbedded({ dataDir, durable: false })
   try {
-    const refused = expect(startEmbedded({ dataDir })).rejects.toThrow(`process ${serverPid()}) is already running`)
+    const refused = expect(startEmbedded({ dataDir, patienceMs: 500 })).rejects.toThrow(
+      `process ${serverPid()}) is already running`,
+    )
     expect(await query(server, 'select n from kept')).toEqual([{ n: 1 }])
 
     const attached = await attachEmbedded(dataDir)
@@ -96,21 +121,12 @@ it('keeps data across a restart, can be attached to while it runs, and refuses a
 }, 20_000)
 
 it('leaves no server behind when its owner is killed, and what was committed is there at the next start', async () => {
-  const owner = spawn(
-    process.execPath,
-    [
-      ...['--import', 'tsx', '--input-type=module', '-e'],
-      `import postgres from 'postgres'
-       const { startEmbedded } = await import(process.argv[1])
-       const { host, port, user, database } = await startEmbedded({ dataDir: process.argv[2] })
-       const sql = postgres({ host, port, user, database })
-       await sql\`insert into kept values (2)\`
-       console.log(host)
-       setInterval(() => {}, 1000)`,
-      join(root, 'src/db/embedded.ts'),
-      dataDir,
-    ],
-    { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] },
+  const owner = spawnOwner(
+    `const { host, port, user, database } = await startEmbedded({ dataDir })
+     const sql = postgres({ host, port, user, database })
+     await sql\`insert into kept values (2)\`
+     console.log(host)
+     setInterval(() => {}, 1000)`,
   )
   const [host] = await once(createInterface(owner.stdout), 'line')
   const pid = serverPid()
@@ -139,5 +155,24 @@ it('recovers when the server itself is killed', async () => {
   } finally {
     await server.stop()
     await crashed.stop()
+  }
+}, 20_000)
+
+it('runs a copy of a cluster in use without disturbing the original’s server', async () => {
+  const server = await startEmbedded({ dataDir })
+  try {
+    const copied = join(parent, 'copied')
+    mkdirSync(copied, { mode: 0o711 })
+    execFileSync('cp', ['-a', join(dataDir, 'postgres'), copied])
+    expect(await attachEmbedded(copied)).toBeNull()
+    const second = await startEmbedded({ dataDir: copied })
+    try {
+      expect(await query(server, 'select max(n) as n from kept')).toEqual([{ n: 3 }])
+      expect(await query(second, 'select max(n) as n from kept')).toEqual([{ n: 3 }])
+    } finally {
+      await second.stop()
+    }
+  } finally {
+    await server.stop()
   }
 }, 20_000)

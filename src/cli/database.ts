@@ -1,0 +1,61 @@
+import type { Config } from '../config.ts'
+import { connect, type Pool } from '../db/connect.ts'
+import { attachEmbedded, startEmbedded } from '../db/embedded.ts'
+import { countMissingMigrations } from '../db/migrate.ts'
+import { GatewayError } from '../domain/errors.ts'
+
+/** The most time that the server gives a statement, in milliseconds. */
+const statementTimeoutMs = 10_000
+
+/** A database that is ours to use until it is closed. */
+export interface Database {
+  pool: Pool
+  /** Whether it is an embedded server, which the service looks after itself. */
+  embedded: boolean
+  close(): Promise<void>
+}
+
+/**
+ * Opens the database that the configuration names; without `DATABASE_URL` an embedded server is started.
+ *
+ * @param options.attach whether to use the embedded server of a running service when there is one
+ */
+export async function openDatabase(config: Config, options: { attach: boolean }): Promise<Database> {
+  const settings = { max: config.databasePool, statementTimeoutMs }
+  if (config.databaseUrl !== undefined) {
+    const pool = connect(config.databaseUrl, settings)
+    return { pool, embedded: false, close: () => pool.end({ timeout: 5 }) }
+  }
+  const running = options.attach ? await attachEmbedded(config.dataDir) : null
+  const server = running ?? (await startEmbedded({ dataDir: config.dataDir }))
+  const { host, port, user, database } = server
+  const pool = connect({ host, port, user, database }, settings)
+  return {
+    pool,
+    embedded: true,
+    async close() {
+      await pool.end({ timeout: 5 })
+      await server.stop()
+    },
+  }
+}
+
+/** @throws when the database lacks migrations, naming the command that applies them */
+export async function requireMigrated(pool: Pool): Promise<void> {
+  const missing = await countMissingMigrations(pool)
+  if (missing === 0) return
+  throw new GatewayError(
+    'UNAVAILABLE',
+    `The database lacks ${missing} migration${missing === 1 ? '' : 's'}. Apply them first: npm run cli -- migrate`,
+  )
+}
+
+/** Runs a command's work on the database, and closes it whatever comes of that. */
+export async function withDatabase<Result>(config: Config, work: (pool: Pool) => Promise<Result>): Promise<Result> {
+  const database = await openDatabase(config, { attach: true })
+  try {
+    return await work(database.pool)
+  } finally {
+    await database.close()
+  }
+}

@@ -1,0 +1,36 @@
+import { SingleBar } from 'cli-progress'
+import { Command, InvalidArgumentError } from 'commander'
+import { readConfig } from '../config.ts'
+import { loadDemo } from '../demo/load.ts'
+import { requireMigrated, withDatabase } from './database.ts'
+
+function readScale(text: string): number {
+  if (!/^[1-9]\d{0,4}$/.test(text)) throw new InvalidArgumentError('Give a whole number from 1 to 99999.')
+  return Number(text)
+}
+
+/** `demo`: fills an empty database with lifelike data. */
+export const demoCommand = new Command('demo')
+  .description('Load demo data into an empty, migrated database.')
+  .option('--scale <n>', 'how much: 1 is about 4,000 vouchers, 1000 about 4 million', readScale, 1)
+  .action(async (options: { scale: number }) => {
+    const bar = process.stdout.isTTY
+      ? new SingleBar({ format: 'loading {bar} {percentage}% | {value}/{total} rows | {eta_formatted} left' })
+      : null
+    const loaded = await withDatabase(readConfig(process.env), async pool => {
+      await requireMigrated(pool)
+      try {
+        return await loadDemo(pool, {
+          scale: options.scale,
+          onProgress: (done, total) => {
+            if (bar?.isActive) bar.update(done)
+            else bar?.start(total, done)
+          },
+        })
+      } finally {
+        bar?.stop()
+      }
+    })
+    const counts = Object.entries(loaded).map(([what, count]) => `${count.toLocaleString('en')} ${what}`)
+    console.log(`Loaded ${counts.join(', ')}.`)
+  })

@@ -1,0 +1,13 @@
+import { Command } from 'commander'
+import { readConfig } from '../config.ts'
+import { migrate } from '../db/migrate.ts'
+import { withDatabase } from './database.ts'
+
+/** `migrate`: brings the database up to date. */
+export const migrateCommand = new Command('migrate')
+  .description('Apply the migrations that the database lacks.')
+  .action(async () => {
+    const applied = await withDatabase(readConfig(process.env), migrate)
+    for (const file of applied) console.log(`applied ${file}`)
+    if (applied.length === 0) console.log('The database is up to date.')
+  })

@@ -1,0 +1,96 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Command } from 'commander'
+import { type Config, readConfig } from '../config.ts'
+import type { Pool } from '../db/connect.ts'
+import { migrate } from '../db/migrate.ts'
+import { isEmpty, loadDemo, showcase } from '../demo/load.ts'
+import { permissionNames } from '../domain/permission.ts'
+import { createToken, createTokenDirectory } from '../domain/token.ts'
+import { graphiqlPath } from '../graphql-http/graphiql.ts'
+import { basePath } from '../rest/v1/routes.ts'
+import { buildServer } from '../server.ts'
+import { openDatabase, requireMigrated } from './database.ts'
+
+/** How long requests under way may take to end when the service stops, in milliseconds. */
+const drainTime = 10_000
+
+/** `serve`: runs the service until it is told to stop. */
+export const serveCommand = new Command('serve').description('Run the service.').action(async () => {
+  const config = readConfig(process.env)
+  const stopped = new Promise<void>(resolve => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve())
+  })
+  const database = await openDatabase(config, { attach: false })
+  try {
+    const demoSecret = database.embedded ? await prepareEmbedded(config, database.pool) : null
+    await requireMigrated(database.pool)
+    const app = await buildServer(config, database.pool)
+    await app.listen({ host: config.host, port: config.port })
+    const { port } = app.server.address() as { port: number }
+    console.log(welcome(config, port, demoSecret))
+    await stopped
+    // Who asks twice does not want to wait.
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+    setTimeout(() => app.server.closeAllConnections(), drainTime).unref()
+    await app.close()
+  } finally {
+    await database.close()
+  }
+})
+
+/**
+ * An embedded database looks after itself: it is migrated, and filled with demo data when it is empty.
+ *
+ * @returns the secret of the demo token, the same at every start; null when the demo data are not there
+ */
+async function prepareEmbedded(config: Config, pool: Pool): Promise<string | null> {
+  await migrate(pool)
+  if (await isEmpty(pool)) {
+    console.log('Loading demo data …')
+    await loadDemo(pool, { scale: 1 })
+    return keepDemoSecret(config, pool)
+  }
+  const kept = readDemoSecret(config)
+  if (kept === null) return null
+  const valid = await createTokenDirectory(pool).find(kept)
+  return valid ? kept : keepDemoSecret(config, pool)
+}
+
+const demoSecretFile = (config: Config) => join(config.dataDir, 'demo-token')
+
+function readDemoSecret(config: Config): string | null {
+  try {
+    return readFileSync(demoSecretFile(config), 'utf8').trim()
+  } catch {
+    return null
+  }
+}
+
+async function keepDemoSecret(config: Config, pool: Pool): Promise<string> {
+  const { secret } = await createToken(pool, {
+    name: 'Demo',
+    permissions: [...permissionNames],
+    tenants: [{ tenantId: showcase.tenantId, withDescendants: true }],
+    expiresAt: null,
+  })
+  writeFileSync(demoSecretFile(config), `${secret}\n`, { mode: 0o600 })
+  return secret
+}
+
+function welcome(config: Config, port: number, demoSecret: string | null): string {
+  const host = config.host.includes(':') ? `[${config.host}]` : config.host
+  const origin = `http://${host === '0.0.0.0' || host === '[::]' ? 'localhost' : host}:${port}`
+  const lines = ['', `  REST       ${origin}${basePath}`, `  GraphQL    ${origin}/graphql`]
+  if (config.graphiql) lines.push(`  GraphiQL   ${origin}${graphiqlPath}`)
+  if (demoSecret !== null) {
+    lines.push(
+      `  Token      ${demoSecret}`,
+      '',
+      '  Try it:',
+      '',
+      `  curl -H 'Accept: application/json' -H 'Authorization: Bearer ${demoSecret}' ${origin}${basePath}/tenants`,
+    )
+  }
+  return `${lines.join('\n')}\n`
+}

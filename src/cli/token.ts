@@ -1,0 +1,130 @@
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { readConfig } from '../config.ts'
+import { GatewayError } from '../domain/errors.ts'
+import { parseIdentifier } from '../domain/identifier.ts'
+import { isPermission, type Permission, permissionNames, permissions } from '../domain/permission.ts'
+import { createToken, listTokens, revokeToken, type TokenRecord } from '../domain/token.ts'
+import { requireMigrated, withDatabase } from './database.ts'
+
+const units = { s: 1, m: 60, h: 3600, d: 86_400 } as const
+
+function readId(text: string): number {
+  const id = parseIdentifier(text)
+  if (id === 0) throw new InvalidArgumentError('Give a positive whole number.')
+  return id
+}
+
+const readIds = (text: string, earlier: number[] = []) => [...earlier, readId(text)]
+
+function readPermission(text: string, earlier: Permission[] = []): Permission[] {
+  if (!isPermission(text)) throw new InvalidArgumentError(`Give one of: ${permissionNames.join(', ')}.`)
+  return [...earlier, text]
+}
+
+/** @returns the time that lies that far from now */
+function readTimeFromNow(text: string): Date {
+  const [, count, unit] = /^([1-9]\d{0,5})([smhd])$/.exec(text) ?? []
+  if (!count || !unit) throw new InvalidArgumentError('Give a time such as 90d, 12h, 30m or 45s.')
+  return new Date(Date.now() + Number(count) * units[unit as keyof typeof units] * 1000)
+}
+
+interface CreateOptions {
+  name: string
+  tenant: number[]
+  withDescendants: boolean
+  permission: Permission[]
+  expiresIn?: Date
+  json: boolean
+}
+
+const create = new Command('create')
+  .description('Create a token. Its secret is shown this once.')
+  .requiredOption('--name <name>', 'what it is called')
+  .addOption(new Option('--tenant <id...>', 'a tenant it is authorised for').argParser(readIds).default([], 'none'))
+  .option('--with-descendants', 'authorise it for all tenants below those too', false)
+  .addOption(
+    new Option('--permission <permission...>', permissionNames.map(name => `${name}: ${permissions[name]}`).join('\n'))
+      .argParser(readPermission)
+      .default([], 'none'),
+  )
+  .option('--expires-in <time>', 'when it ends, such as 90d or 12h (never, when not given)', readTimeFromNow)
+  .option('--json', 'print JSON', false)
+  .action(async (options: CreateOptions) => {
+    const { id, secret } = await withDatabase(readConfig(process.env), async pool => {
+      await requireMigrated(pool)
+      return createToken(pool, {
+        name: options.name,
+        permissions: options.permission,
+        tenants: options.tenant.map(tenantId => ({ tenantId, withDescendants: options.withDescendants })),
+        expiresAt: options.expiresIn ?? null,
+      })
+    })
+    if (options.json) {
+      const { name, permission, tenant, withDescendants, expiresIn } = options
+      const shown = { permissions: permission, tenants: tenant, with_descendants: withDescendants }
+      console.log(JSON.stringify({ id, token: secret, name, ...shown, expires_at: expiresIn?.toISOString() ?? null }))
+    } else {
+      console.log(`Token ${id} is created. Keep its secret now: it cannot be shown again.\n\n  ${secret}\n`)
+    }
+  })
+
+const list = new Command('list')
+  .description('List all tokens, newest first.')
+  .option('--json', 'print JSON', false)
+  .action(async (options: { json: boolean }) => {
+    const tokens = await withDatabase(readConfig(process.env), async pool => {
+      await requireMigrated(pool)
+      return listTokens(pool)
+    })
+    if (options.json) console.log(JSON.stringify(tokens.map(toJson)))
+    else if (tokens.length === 0) console.log('There are no tokens. Create one: npm run cli -- token create --help')
+    else console.table(tokens.map(toRow))
+  })
+
+const revoke = new Command('revoke')
+  .description('Revoke a token; it is refused everywhere within a second.')
+  .argument('<id>', 'the id of the token', readId)
+  .action(async (id: number) => {
+    const found = await withDatabase(readConfig(process.env), async pool => {
+      await requireMigrated(pool)
+      return revokeToken(pool, id)
+    })
+    if (!found) throw new GatewayError('NOT_FOUND', `There is no token ${id}.`)
+    console.log(`Token ${id} is revoked.`)
+  })
+
+/** `token`: the bearer tokens of integrations. */
+export const tokenCommand = new Command('token')
+  .description('Create, list and revoke bearer tokens.')
+  .addCommand(create)
+  .addCommand(list)
+  .addCommand(revoke)
+
+function status(token: TokenRecord): string {
+  if (token.revokedAt) return 'revoked'
+  return token.expiresAt && Date.parse(token.expiresAt) <= Date.now() ? 'expired' : 'active'
+}
+
+const toJson = (token: TokenRecord) => ({
+  id: token.id,
+  name: token.name,
+  hint: token.hint,
+  status: status(token),
+  permissions: token.permissions,
+  tenants: token.tenants.map(grant => ({ id: grant.tenantId, with_descendants: grant.withDescendants })),
+  created_at: token.createdAt,
+  expires_at: token.expiresAt,
+  revoked_at: token.revokedAt,
+  last_used_at: token.lastUsedAt,
+})
+
+const toRow = (token: TokenRecord) => ({
+  id: token.id,
+  name: token.name,
+  token: token.hint,
+  status: status(token),
+  permissions: token.permissions.join(' '),
+  tenants: token.tenants.map(grant => `${grant.tenantId}${grant.withDescendants ? '+' : ''}`).join(' '),
+  'expires at': token.expiresAt?.slice(0, 19) ?? 'never',
+  'last used at': token.lastUsedAt?.slice(0, 19) ?? 'never',
+})

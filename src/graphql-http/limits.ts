@@ -1,0 +1,31 @@
+import { blockFieldSuggestionsPlugin } from '@escape.tech/graphql-armor-block-field-suggestions'
+import { maxAliasesPlugin } from '@escape.tech/graphql-armor-max-aliases'
+import { maxDepthPlugin } from '@escape.tech/graphql-armor-max-depth'
+import { maxTokensPlugin } from '@escape.tech/graphql-armor-max-tokens'
+import { complexityFromQuery } from '@pothos/plugin-complexity'
+import { GraphQLError } from 'graphql'
+import type { Plugin } from 'graphql-yoga'
+import { schema } from '../graphql/schema.ts'
+
+/** How large a stranger's document may be. */
+export const limits = { depth: 10, aliases: 30, tokens: 2000, cost: 25_000 }
+
+/** The plugins that hold documents to the limits, before anything of them is executed. */
+export const limitPlugins = (): Plugin[] => [
+  maxTokensPlugin({ n: limits.tokens }),
+  maxDepthPlugin({ n: limits.depth }),
+  maxAliasesPlugin({ n: limits.aliases }),
+  blockFieldSuggestionsPlugin({ mask: '' }),
+  {
+    onExecute({ args, setResultAndStopExecution }) {
+      const { complexity } = complexityFromQuery(args.document, {
+        schema,
+        ctx: args.contextValue,
+        variables: args.variableValues ?? {},
+      })
+      if (complexity <= limits.cost) return
+      const message = `The query costs ${complexity}; at most ${limits.cost} is allowed. Ask for fewer records or fields.`
+      setResultAndStopExecution({ errors: [new GraphQLError(message, { extensions: { code: 'BAD_USER_INPUT' } })] })
+    },
+  },
+]

@@ -1,0 +1,55 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { createYoga } from 'graphql-yoga'
+import { createContext, type Gateway } from '../graphql/context.ts'
+import { schema } from '../graphql/schema.ts'
+import { type Authenticate, writeRate } from '../http/caller.ts'
+import { sendRefusal, toGatewayError } from '../http/errors.ts'
+import { maskError, toErrorsBody } from './errors.ts'
+import { limitPlugins } from './limits.ts'
+
+export const graphqlPath = '/graphql'
+
+/** The longest request that is read, in bytes. */
+const bodyLimit = 256 * 1024
+
+/** Registers the GraphQL door: GraphQL over HTTP, by Yoga, for the same callers as the REST door. */
+export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenticate: Authenticate): void {
+  const yoga = createYoga<{ req: FastifyRequest; reply: FastifyReply }>({
+    schema,
+    graphqlEndpoint: graphqlPath,
+    context: ({ req }) => createContext(gateway, req.caller),
+    plugins: limitPlugins(),
+    maskedErrors: { maskError: error => maskError(error, cause => app.log.error({ err: cause }, 'field failed')) },
+    batching: false,
+    cors: false,
+    graphiql: false,
+    landingPage: false,
+    logging: false,
+  })
+
+  app.register(async scope => {
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser('application/json', { parseAs: 'string', bodyLimit }, (_request, body, done) =>
+      done(null, body),
+    )
+    scope.setErrorHandler((error, request, reply) => sendRefusal(request, reply, toGatewayError(error), toErrorsBody))
+    scope.addHook('onRequest', async (request, reply) => {
+      request.caller = await authenticate(request, reply)
+    })
+    scope.route({
+      url: graphqlPath,
+      method: ['GET', 'POST'],
+      exposeHeadRoute: false,
+      handler: async (req, reply) => {
+        const response = await yoga.handleNodeRequestAndResponse(req, reply, { req, reply })
+        const { limit, counter } = gateway.rate
+        // The query may have spent more than the one that the door counted (R28).
+        writeRate(reply, limit, await counter.read(req.caller.rateKey))
+        response.headers.forEach((value, name) => {
+          reply.header(name, value)
+        })
+        return reply.code(response.status).send(await response.text())
+      },
+    })
+  })
+}

@@ -1,0 +1,55 @@
+import { isIP } from 'node:net'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { rateLimited, unauthenticated } from '../domain/errors.ts'
+import type { RateWindow } from '../domain/rate.ts'
+import type { TokenDirectory } from '../domain/token.ts'
+import type { Caller, Gateway } from '../graphql/context.ts'
+
+/** Knows the caller of a request, and counts the request. */
+export type Authenticate = (request: FastifyRequest, reply: FastifyReply) => Promise<Caller>
+
+/**
+ * The first two steps of every request (R1): whose token it is, and whether its rate has any left (R28).
+ *
+ * @returns a function that throws `UNAUTHENTICATED` or `RATE_LIMITED`, and writes the rate's headers (R29)
+ */
+export function createAuthenticate(tokens: TokenDirectory, rate: Gateway['rate']): Authenticate {
+  return async (request, reply) => {
+    const secret = bearerSecret(request.headers.authorization)
+    const token = secret === null ? null : await tokens.find(secret)
+    if (!token) throw unauthenticated()
+    const rateKey = `${token.id} ${addressOf(request)}`
+    const window = await rate.counter.hit(rateKey)
+    writeRate(reply, rate.limit, window)
+    if (window.used > rate.limit) throw rateLimited(Math.ceil(window.resetsIn / 1000))
+    return { token, rateKey, prepaid: 1 }
+  }
+}
+
+/** Writes how the caller's window stands (R29). */
+export function writeRate(reply: FastifyReply, limit: number, { used, resetsIn }: RateWindow): void {
+  reply.header('RateLimit-Limit', limit)
+  reply.header('RateLimit-Remaining', Math.max(0, limit - used))
+  reply.header('RateLimit-Reset', Math.ceil(resetsIn / 1000))
+}
+
+/** The secret in `Authorization: Bearer …` (RFC 6750 §2.1; the scheme's name in any case), or null. */
+function bearerSecret(header: string | undefined): string | null {
+  return /^bearer +(\S+) *$/i.exec(header ?? '')?.[1] ?? null
+}
+
+/**
+ * The caller's address: the socket's, or what a trusted proxy says (R30). A forwarded value that is no address is
+ * not believed. An IPv4 address is the same caller whether or not the socket maps it into IPv6.
+ */
+function addressOf(request: FastifyRequest): string {
+  const address = isIP(request.ip) ? request.ip : (request.socket.remoteAddress ?? '')
+  return address.replace(/^::ffff:(?=\d+\.)/i, '')
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who asks; there once the request is authenticated. */
+    caller: Caller
+  }
+}

@@ -1,0 +1,26 @@
+import type { FastifyRequest } from 'fastify'
+import Negotiator from 'negotiator'
+import { badInput, type Faults } from '../domain/errors.ts'
+
+const json = 'application/json'
+
+/**
+ * Checks the headers of a v1 request (R2, R3).
+ *
+ * @param hasBody whether the operation takes a body
+ * @throws `BAD_USER_INPUT` with the faults of `accept` and `content-type`
+ */
+export function requireJsonHeaders(request: FastifyRequest, hasBody: boolean): void {
+  const faults: Faults = {}
+  const { accept = '', 'content-type': contentType = '' } = request.headers
+  if (
+    accept.trim() === '' ||
+    !new Negotiator({ headers: { accept: accept.toLowerCase() } }).mediaTypes().includes(json)
+  ) {
+    faults.accept = [`The header Accept must name ${json}.`]
+  }
+  if (hasBody && contentType.split(';', 1)[0]?.trim().toLowerCase() !== json) {
+    faults['content-type'] = [`The header Content-Type must be ${json}.`]
+  }
+  if (Object.keys(faults).length > 0) throw badInput(faults)
+}

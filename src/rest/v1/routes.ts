@@ -1,0 +1,137 @@
+import { METHODS } from 'node:http'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { type Faults, GatewayError, notFound } from '../../domain/errors.ts'
+import { createContext, type Gateway } from '../../graphql/context.ts'
+import type { Authenticate } from '../../http/caller.ts'
+import { sendRefusal, toGatewayError, toMessageBody } from '../../http/errors.ts'
+import { requireJsonHeaders } from '../../http/headers.ts'
+import { type Operation, prepare, type TypedText } from './execute.ts'
+import { type Input, readCatalogQuery, readListQuery, readNothing, readPath, readResolveBody } from './input.ts'
+import * as documents from './operations.ts'
+
+/**
+ * The contract's eight operations, in its order. Each is a GraphQL document (the `.graphql` files beside this one);
+ * what is said here is its path, and how a request gives the document's variables.
+ */
+const operations = [
+  operation('GET', '/tenants', documents.ListTenantsDocument, readListQuery),
+
+  operation('GET', '/tenants/:tenant/catalog/vouchers', documents.ListCatalogVouchersDocument, readCatalogQuery),
+  operation('GET', '/tenants/:tenant/catalog/vouchers/:product', documents.GetCatalogVoucherDocument, readNothing),
+
+  operation('GET', '/tenants/:tenant/sales/purchased-vouchers', documents.ListPurchasedVouchersDocument, readListQuery),
+  operation(
+    'GET',
+    '/tenants/:tenant/sales/purchased-vouchers/:voucher',
+    documents.GetPurchasedVoucherDocument,
+    readNothing,
+  ),
+
+  operation(
+    'GET',
+    '/tenants/:tenant/customers/marketing-signups',
+    documents.ListMarketingSignupsDocument,
+    readListQuery,
+  ),
+  operation(
+    'GET',
+    '/tenants/:tenant/customers/marketing-signups/:customer',
+    documents.GetMarketingSignupDocument,
+    readNothing,
+  ),
+
+  operation('POST', '/tenants/:tenant/redemptions/resolve', documents.ResolveVoucherDocument, readResolveBody),
+]
+
+/** Where v1 begins (contract, Versioning). */
+export const basePath = '/api/external/v1'
+
+/** The longest body that is read, in bytes (R9). */
+const bodyLimit = 64 * 1024
+
+/** The v1 names of the arguments in which the schema finds faults. */
+const v1Names: Record<string, string> = {
+  after: 'cursor',
+  updatedSince: 'updated_since',
+  qrToken: 'qr_token',
+  voucherReference: 'voucher_reference',
+}
+
+/**
+ * Registers the REST door. In R1's order: the caller and the rate, then the headers; the rest of it, from tenant to
+ * record, is the schema's.
+ */
+export function registerRest(app: FastifyInstance, gateway: Gateway, authenticate: Authenticate): void {
+  app.register(
+    async scope => {
+      scope.removeAllContentTypeParsers()
+      scope.addContentTypeParser('*', { parseAs: 'string', bodyLimit }, (_request, body, done) => done(null, body))
+      scope.addHook('onRequest', async (request, reply) => {
+        request.caller = await authenticate(request, reply)
+      })
+      scope.setErrorHandler((error, request, reply) =>
+        sendRefusal(request, reply, toGatewayError(error), refusal => toMessageBody(withV1Names(refusal))),
+      )
+      scope.setNotFoundHandler(() => {
+        throw notFound('path')
+      })
+      for (const method of METHODS) {
+        if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true })
+      }
+      for (const { method, path, run, read } of operations) {
+        scope.route({
+          method,
+          url: path,
+          exposeHeadRoute: false,
+          onRequest: async request => requireJsonHeaders(request, method === 'POST'),
+          handler: async (request, reply) => {
+            const { variables, faults } = read(request)
+            const body = await run(createContext(gateway, request.caller, faults), variables)
+            return reply.type('application/json; charset=utf-8').send(JSON.stringify(body))
+          },
+        })
+        scope.route({
+          method: app.supportedMethods.filter(other => other !== method),
+          url: path,
+          handler: (_request, reply) => {
+            reply.header('Allow', method)
+            throw new GatewayError('METHOD_NOT_ALLOWED', `Only ${method} is allowed here.`)
+          },
+        })
+      }
+    },
+    { prefix: basePath },
+  )
+}
+
+type PathNames<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | PathNames<`/${Rest}`>
+  : Path extends `${string}:${infer Name}`
+    ? Name
+    : never
+
+/** One operation: its document's variables are the identifiers in its path, and what `read` finds in the request. */
+function operation<const Path extends string, Variables extends Record<PathNames<Path>, string | number>>(
+  method: 'GET' | 'POST',
+  path: Path,
+  document: TypedText<Variables>,
+  read: (request: FastifyRequest) => Input<Omit<Variables, PathNames<Path>>>,
+): { method: 'GET' | 'POST'; path: string; run: Operation; read: (request: FastifyRequest) => Input<object> } {
+  return {
+    method,
+    path,
+    run: prepare(document),
+    read: request => {
+      const { variables, faults } = read(request)
+      return { variables: { ...readPath(request), ...variables }, faults }
+    },
+  }
+}
+
+/** The same refusal, with its faults under the names that v1 gives the fields. */
+function withV1Names(refusal: GatewayError): GatewayError {
+  if (!refusal.faults) return refusal
+  const faults: Faults = {}
+  for (const [name, sentences] of Object.entries(refusal.faults)) faults[v1Names[name] ?? name] = sentences
+  return new GatewayError(refusal.code, refusal.message, { faults })
+}

@@ -1,0 +1,70 @@
+import { randomBytes } from 'node:crypto'
+import Fastify, { type FastifyInstance, LogController } from 'fastify'
+import type { Config } from './config.ts'
+import type { Pool } from './db/connect.ts'
+import { createCursorSeal } from './domain/cursor.ts'
+import { notFound } from './domain/errors.ts'
+import { createMemoryRateCounter } from './domain/rate.ts'
+import { createTenantScope } from './domain/scope.ts'
+import { keepSecret } from './domain/setting.ts'
+import { createTokenDirectory } from './domain/token.ts'
+import type { Gateway } from './graphql/context.ts'
+import { registerGraphiql } from './graphql-http/graphiql.ts'
+import { registerGraphql } from './graphql-http/route.ts'
+import { createAuthenticate } from './http/caller.ts'
+import { sendRefusal, toGatewayError, toMessageBody } from './http/errors.ts'
+import { registerHealth } from './http/health.ts'
+import { requestId } from './http/request-id.ts'
+import { registerRest } from './rest/v1/routes.ts'
+
+/** How long a request may take, in milliseconds. */
+const handlerTimeout = 15_000
+
+/** How often the last use of tokens is written down, in milliseconds. */
+const saveInterval = 5_000
+
+/**
+ * Builds the service: all its doors, in visible order. It listens nowhere yet.
+ *
+ * @param pool a migrated database; the caller ends it after the service is closed
+ */
+export async function buildServer(config: Config, pool: Pool): Promise<FastifyInstance> {
+  const app = Fastify({
+    logger: { level: config.logLevel },
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: request => requestId(request.headers['x-request-id']),
+    trustProxy: config.trustProxy.length > 0 ? config.trustProxy : false,
+    handlerTimeout,
+  })
+  const tokens = createTokenDirectory(pool)
+  const gateway: Gateway = {
+    sql: pool,
+    cursors: createCursorSeal(config.cursorKey ?? (await keepSecret(pool, 'cursor_key', randomBytes(32)))),
+    scope: createTenantScope(pool),
+    rate: { limit: config.rateLimitPerMinute, counter: createMemoryRateCounter() },
+    redemptionTokenTtl: config.redemptionTokenTtl,
+  }
+  const authenticate = createAuthenticate(tokens, gateway.rate)
+
+  app.decorateRequest('caller')
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('X-Request-Id', request.id).header('Cache-Control', 'private, no-store')
+  })
+  app.setErrorHandler((error, request, reply) => sendRefusal(request, reply, toGatewayError(error), toMessageBody))
+  app.setNotFoundHandler(() => {
+    throw notFound('path')
+  })
+
+  const saving = setInterval(() => save(), saveInterval).unref()
+  const save = () => tokens.saveUse().catch(error => app.log.warn({ err: error }, 'the use of tokens was not saved'))
+  app.addHook('onClose', async () => {
+    clearInterval(saving)
+    await save()
+  })
+
+  registerHealth(app, pool)
+  registerRest(app, gateway, authenticate)
+  registerGraphql(app, gateway, authenticate)
+  if (config.graphiql) registerGraphiql(app)
+  return app
+}

@@ -1,0 +1,83 @@
+import type { FastifyInstance, InjectOptions } from 'fastify'
+import { afterAll } from 'vitest'
+import { readConfig } from '../../src/config.ts'
+import { buildServer } from '../../src/server.ts'
+import type { TestDatabase } from './database.ts'
+
+/** An answer as a client sees it. */
+export interface Answer {
+  status: number
+  headers: Record<string, string | undefined>
+  text: string
+  // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever it is: that is what the tests look at
+  body: any
+}
+
+export const v1 = '/api/external/v1'
+
+/** The service over a test's database, closed when the file's tests have run. The rate is wide unless a test narrows it. */
+export async function createApp({ pool }: Pick<TestDatabase, 'pool'>, environment: NodeJS.ProcessEnv = {}) {
+  const config = readConfig({ LOG_LEVEL: 'silent', RATE_LIMIT_PER_MINUTE: '100000', ...environment })
+  const app = await buildServer(config, pool)
+  afterAll(() => app.close())
+  return createClient(app)
+}
+
+/** Asks the service as its callers do. */
+export function createClient(app: FastifyInstance) {
+  async function ask(options: InjectOptions): Promise<Answer> {
+    const response = await app.inject(options)
+    const headers = Object.fromEntries(
+      Object.entries(response.headers).map(([name, value]) => [name, value === undefined ? value : String(value)]),
+    )
+    let body: unknown
+    try {
+      body = JSON.parse(response.body)
+    } catch {
+      body = undefined
+    }
+    return { status: response.statusCode, headers, text: response.body, body }
+  }
+
+  return {
+    app,
+    ask,
+
+    /** Asks v1 with a token and the headers it needs; `path` is that below the base path. */
+    rest: (secret: string, path: string, options: Omit<InjectOptions, 'url' | 'path'> = {}) =>
+      ask({
+        method: 'GET',
+        ...options,
+        url: v1 + path,
+        headers: { accept: 'application/json', authorization: `Bearer ${secret}`, ...options.headers },
+      }),
+
+    /** Resolves a voucher over v1. */
+    resolve: (secret: string, tenantId: number, body: unknown) =>
+      ask({
+        method: 'POST',
+        url: `${v1}/tenants/${tenantId}/redemptions/resolve`,
+        headers: {
+          accept: 'application/json',
+          authorization: `Bearer ${secret}`,
+          'content-type': 'application/json',
+        },
+        payload: typeof body === 'string' ? body : JSON.stringify(body),
+      }),
+
+    /** Asks GraphQL. */
+    graphql: (secret: string, query: string, variables: Record<string, unknown> = {}) =>
+      ask({
+        method: 'POST',
+        url: '/graphql',
+        headers: {
+          accept: 'application/graphql-response+json, application/json',
+          authorization: `Bearer ${secret}`,
+          'content-type': 'application/json',
+        },
+        payload: JSON.stringify({ query, variables }),
+      }),
+  }
+}
+
+export type Client = Awaited<ReturnType<typeof createApp>>

@@ -1,0 +1,71 @@
+import type { Permission } from '../../src/domain/permission.ts'
+import { permissionNames } from '../../src/domain/permission.ts'
+import { createToken, type TenantGrant } from '../../src/domain/token.ts'
+import type { TestDatabase } from './database.ts'
+
+type Columns = Record<string, string | number | boolean | string[] | null>
+
+/** Writes rows as a loader would: what is given, and defaults for what a row cannot be without. */
+export function createBuilders({ loader, pool }: TestDatabase) {
+  let made = 0
+
+  async function insert(table: string, columns: Columns): Promise<number> {
+    const [row] = await loader<{ id: number }[]>`insert into ${loader(table)} ${loader(columns)} returning id`
+    if (!row) throw new Error(`nothing was inserted into ${table}`)
+    return row.id
+  }
+
+  return {
+    /** @returns the tenant's id */
+    tenant: (columns: Columns = {}) => insert('tenant', { name: `Tenant ${++made}`, ...columns }),
+
+    /** @returns the product's id */
+    product: (tenantId: number, columns: Columns = {}) => {
+      made += 1
+      const required = { tenant_id: tenantId, slug: `product-${made}`, title: `Product ${made}`, currency: 'GBP' }
+      return insert('product', { ...required, ...columns })
+    },
+
+    /** @returns the category's id; it is given to the products */
+    category: async (tenantId: number, productIds: number[] = [], columns: Columns = {}) => {
+      made += 1
+      const required = { tenant_id: tenantId, slug: `category-${made}`, title: `Category ${made}` }
+      const id = await insert('category', { ...required, ...columns })
+      for (const productId of productIds) {
+        await loader`insert into product_category ${loader({ product_id: productId, category_id: id })}`
+      }
+      return id
+    },
+
+    /** @returns the variant's id */
+    variant: (productId: number, columns: Columns = {}) => {
+      made += 1
+      const required = { product_id: productId, slug: `variant-${made}`, title: `Variant ${made}`, currency: 'GBP' }
+      return insert('variant', { ...required, ...columns })
+    },
+
+    /** @returns the voucher's id */
+    voucher: (tenantId: number, columns: Columns = {}) =>
+      insert('purchased_voucher', { tenant_id: tenantId, reference: `REF-${++made}`, ...columns }),
+
+    /** @returns the customer's id; opted in unless said otherwise */
+    customer: (tenantId: number, columns: Columns = {}) =>
+      insert('customer', { tenant_id: tenantId, marketing_opted: true, ...columns }),
+
+    /** @returns the token's secret; it is permitted all, unless said otherwise */
+    token: async (
+      tenants: (number | TenantGrant)[],
+      options: { permissions?: Permission[]; name?: string; expiresAt?: Date } = {},
+    ): Promise<{ id: number; secret: string }> =>
+      createToken(pool, {
+        name: options.name ?? `Token ${++made}`,
+        permissions: options.permissions ?? [...permissionNames],
+        tenants: tenants.map(tenant =>
+          typeof tenant === 'number' ? { tenantId: tenant, withDescendants: false } : tenant,
+        ),
+        expiresAt: options.expiresAt ?? null,
+      }),
+  }
+}
+
+export type Builders = ReturnType<typeof createBuilders>

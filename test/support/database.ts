@@ -1,0 +1,36 @@
+import { randomBytes } from 'node:crypto'
+import postgres from 'postgres'
+import { afterAll, inject } from 'vitest'
+import { connect, type Pool } from '../../src/db/connect.ts'
+
+/** A database of this test file's own. */
+export interface TestDatabase {
+  /** What the service uses. */
+  pool: Pool
+  /** A platform that writes as platforms do: the triggers move `updated_at`. */
+  platform: Pool
+  /** A loader that keeps the stamps it brings; what the builders write through. */
+  loader: Pool
+  url: string
+  address: { host: string; port: number; user: string; database: string }
+}
+
+/** Clones the migrated template; the clone is dropped when the file's tests have run. */
+export async function createDatabase(): Promise<TestDatabase> {
+  const { host, port, user, templateDatabase } = inject('server')
+  const database = `test_${randomBytes(6).toString('hex')}`
+  const admin = postgres({ host, port, user, database: 'postgres', max: 1, onnotice: () => {} })
+  await admin.unsafe(`create database ${database} template ${templateDatabase} strategy file_copy`)
+  const address = { host, port, user, database }
+  const pool = connect(address, { max: 10, statementTimeoutMs: 10_000 })
+  const platform = connect(address, { max: 4, statementTimeoutMs: 60_000 })
+  const loader = connect(address, { max: 1, statementTimeoutMs: 60_000 })
+  await loader`select set_config('gateway.keep_updated_at', 'on', false)`
+  afterAll(async () => {
+    await Promise.all([pool.end({ timeout: 1 }), platform.end({ timeout: 1 }), loader.end({ timeout: 1 })])
+    await admin.unsafe(`drop database ${database} with (force)`)
+    await admin.end()
+  })
+  const url = `postgres://${user}@/${database}?host=${encodeURIComponent(host)}&port=${port}`
+  return { pool, platform, loader, url, address }
+}

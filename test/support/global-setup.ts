@@ -1,0 +1,37 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestProject } from 'vitest/node'
+import { connect } from '../../src/db/connect.ts'
+import { startEmbedded } from '../../src/db/embedded.ts'
+import { migrate } from '../../src/db/migrate.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    server: { host: string; port: number; user: string; templateDatabase: string }
+  }
+}
+
+/** One PostgreSQL for the whole run, with a migrated database that each test file clones. */
+export default async function setUp(project: TestProject) {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gateway-test-'))
+  // The server may run as another user, who has to pass through.
+  chmodSync(dataDir, 0o711)
+  const { host, port, user, database, stop } = await startEmbedded({
+    dataDir,
+    durable: false,
+    settings: { max_connections: '300', 'pg_stat_statements.track': 'all' },
+  })
+  const templateDatabase = 'gateway_template'
+  const admin = connect({ host, port, user, database }, { max: 1, statementTimeoutMs: 60_000 })
+  await admin.unsafe(`create database ${templateDatabase}`)
+  await admin.end()
+  const template = connect({ host, port, user, database: templateDatabase }, { max: 1, statementTimeoutMs: 60_000 })
+  await migrate(template)
+  await template.end()
+  project.provide('server', { host, port, user, templateDatabase })
+  return async () => {
+    await stop()
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+}
