@@ -11,13 +11,13 @@ const chunkLength = 64 * 1024
 
 const escapes: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' }
 
-const escape = (text: string) => (/[\\\t\n\r]/.test(text) ? text.replace(/[\\\t\n\r]/g, sign => escapes[sign]!) : text)
+const escaped = (text: string) => (/[\\\t\n\r]/.test(text) ? text.replace(/[\\\t\n\r]/g, sign => escapes[sign]!) : text)
 
 function cellText(cell: Cell): string {
   if (cell === null) return '\\N'
-  if (typeof cell === 'string') return escape(cell)
+  if (typeof cell === 'string') return escaped(cell)
   if (typeof cell !== 'object') return String(cell)
-  return escape(`{${cell.map(element => `"${element.replace(/["\\]/g, '\\$&')}"`).join(',')}}`)
+  return escaped(`{${cell.map(element => `"${element.replace(/["\\]/g, '\\$&')}"`).join(',')}}`)
 }
 
 /** The rows in COPY's text format, in chunks: a write for each row would cost more than the row. */

@@ -20,16 +20,21 @@ export function decimal(amount: Minor, currency: Currency): string {
   return `${text.slice(0, -digits)}.${text.slice(-digits)}`
 }
 
-/** @returns what something that costs so many pounds costs in a currency, rounded as a price list would */
-export function priceIn(currency: Currency, pounds: number): Minor {
-  const { digits, perPound, step } = currencies[currency]
-  return Math.max(1, Math.round((pounds * perPound * 10 ** digits) / step)) * step
+/** @returns the amount as a price list would have it: a multiple of 50 pence, 100 yen or 125 fils, and never nothing */
+export function rounded(amount: number, currency: Currency): Minor {
+  const { step } = currencies[currency]
+  return Math.max(1, Math.round(amount / step)) * step
 }
 
-/** @returns the price with so many per cent off, rounded as a price list would */
+/** @returns what something that costs so many pounds costs in a currency */
+export function priceIn(currency: Currency, pounds: number): Minor {
+  const { digits, perPound } = currencies[currency]
+  return rounded(pounds * perPound * 10 ** digits, currency)
+}
+
+/** @returns the price with so many per cent off */
 export function reduced(amount: Minor, currency: Currency, percent: number): Minor {
-  const { step } = currencies[currency]
-  return Math.max(1, Math.round((amount * (100 - percent)) / 100 / step)) * step
+  return rounded((amount * (100 - percent)) / 100, currency)
 }
 
 /** @returns the amounts of a gift card: what the button says, and what it is worth */

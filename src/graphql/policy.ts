@@ -31,7 +31,6 @@ declare global {
     interface Plugins<Types extends SchemaTypes> {
       policy: PolicyPlugin<Types>
     }
-    // biome-ignore lint/correctness/noUnusedVariables: the parameters must be those of the interface it adds to
     interface FieldOptions<
       Types extends SchemaTypes,
       ParentShape,

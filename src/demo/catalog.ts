@@ -1,0 +1,116 @@
+import { type Day, instantText, type Micros, microsOfDay, second } from './calendar.ts'
+import type { Row } from './copy.ts'
+import { type Currency, decimal, type Minor } from './currency.ts'
+import { phrases } from './data/offerings.ts'
+import { type DemoProduct, productAt } from './product.ts'
+import { Draw } from './random.ts'
+import { listSellers } from './tenant.ts'
+
+const categories = ['cards', 'dining', 'spa', 'stay', 'season'] as const
+
+const categoryId = (tenantId: number, category: (typeof categories)[number]) =>
+  tenantId * 10 + categories.indexOf(category)
+
+/** @returns the rows of `category` */
+export function* categoryRows(): Generator<Row> {
+  for (const { id: tenant_id, language } of listSellers()) {
+    for (const [index, slug] of categories.entries()) {
+      const title = phrases[language].categories[slug]
+      yield { id: categoryId(tenant_id, slug), tenant_id, slug, title, sort_order: index * 10 }
+    }
+  }
+}
+
+/** @returns the rows of `product` */
+export function* productRows(count: number, today: Day): Generator<Row> {
+  for (let row = 0; row < count; row++) {
+    const product = productAt(row)
+    const { currency, offering, seller } = product
+    const { cardSummary, redemption } = phrases[seller.language]
+    const draw = new Draw('product text', row)
+    const images = imagesOf(product, draw.percent(10) ? 0 : draw.between(1, 4))
+    const stamp = updatedAt(row, today)
+    yield {
+      id: product.id,
+      tenant_id: seller.id,
+      slug: product.slug,
+      title: product.title,
+      summary: draw.percent(15) ? null : (offering?.summary ?? cardSummary),
+      description_html: draw.percent(6) ? null : descriptionOf(product, draw),
+      currency,
+      price: amountText(product.price, currency),
+      sale_price: amountText(product.salePrice, currency),
+      monetary_value: amountText(product.monetaryValue, currency),
+      is_monetary: offering === null,
+      allow_part_redeem: product.allowPartRedeem,
+      validity_type: product.validityType,
+      validity_months: product.validityMonths,
+      redemption_info: draw.percent(20) ? null : draw.pick(redemption),
+      sort_order: (product.place % 12) * 10,
+      image_url: images[0] ?? null,
+      image_urls: images,
+      updated_at: stamp === null ? null : instantText(stamp),
+    }
+  }
+}
+
+/** @returns the rows of `variant` */
+export function* variantRows(count: number, today: Day): Generator<Row> {
+  for (let row = 0; row < count; row++) {
+    const { id: product_id, variants, currency, offering } = productAt(row)
+    const stamp = updatedAt(row, today)
+    for (const [index, { id, slug, title, price, salePrice }] of variants.entries()) {
+      yield {
+        ...{ id, product_id, slug, title },
+        price: decimal(price, currency),
+        sale_price: amountText(salePrice, currency),
+        currency,
+        is_monetary: offering === null,
+        sort_order: index,
+        // A change to a variant moves its product, so that none is younger than that.
+        updated_at: stamp === null ? null : instantText(stamp - index * second),
+      }
+    }
+  }
+}
+
+/** @returns the rows of `product_category` */
+export function* productCategoryRows(count: number): Generator<Row> {
+  for (let row = 0; row < count; row++) {
+    const { id: product_id, seller, category } = productAt(row)
+    const draw = new Draw('product category', row)
+    if (draw.percent(5)) continue
+    yield { product_id, category_id: categoryId(seller.id, category) }
+    if (draw.percent(30)) yield { product_id, category_id: categoryId(seller.id, 'season') }
+  }
+}
+
+const amountText = (amount: Minor | null, currency: Currency) => (amount === null ? null : decimal(amount, currency))
+
+function updatedAt(row: number, today: Day): Micros | null {
+  const draw = new Draw('product stamp', row)
+  if (draw.percent(4)) return null
+  // A new price list is imported for many products at once.
+  const source = row % 4 === 1 ? new Draw('price list', Math.floor(row / 200)) : draw
+  return (today - source.between(1, 730)) * microsOfDay + source.below(86_400) * second + source.below(second)
+}
+
+function imagesOf({ seller, slug }: DemoProduct, count: number): string[] {
+  const folder = `https://images.example.com/${seller.subdomain ?? seller.id}/${slug}`
+  return Array.from({ length: count }, (_, index) => `${folder}/${index + 1}.jpg`)
+}
+
+function descriptionOf({ title, offering, seller }: DemoProduct, draw: Draw): string {
+  const { cardSummary, cardIncludes, terms } = phrases[seller.language]
+  const items = (offering?.includes ?? cardIncludes).map(item => `  <li>${html(item)}</li>\n`)
+  const heading = draw.percent(40) ? `<h3>${html(title)}</h3>\n` : ''
+  const where = draw.percent(50)
+    ? ` <a href="https://www.example.com/${seller.subdomain ?? ''}">${html(seller.name)}</a>`
+    : ''
+  const intro = `<p>${html(offering?.summary ?? cardSummary)}${where}</p>\n`
+  return `${heading}${intro}<ul>\n${items.join('')}</ul>\n<p><em>${html(draw.pick(terms))}</em></p>`
+}
+
+const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
+
+const html = (text: string) => text.replace(/[&<>]/g, sign => entities[sign]!)

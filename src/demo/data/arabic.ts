@@ -1,0 +1,56 @@
+import type { Phrases } from './offerings.ts'
+
+/** English with Arabic beside it, as menus on the Gulf have it. */
+export const arabic: Phrases = {
+  offerings: [
+    {
+      ...{ kind: 'dining', slug: 'friday-brunch', title: 'Friday Brunch · برنش الجمعة', pounds: 44, by: 'people' },
+      summary: 'A long table of mezze, grills and sweets, every Friday from noon.',
+      includes: ['Mezze & grills', 'Fresh juices', 'حلويات شرقية'],
+    },
+    {
+      ...{ kind: 'dining', slug: 'ghabga', title: 'Ghabga · غبقة رمضانية', pounds: 38, by: 'people' },
+      summary: 'مائدة رمضانية بعد التراويح حتى السحور',
+      includes: ['Ramadan drinks', 'Live machboos station'],
+    },
+    {
+      ...{ kind: 'dining', slug: 'pearl-divers-supper', title: "The Pearl Diver's Supper · عشاء الغواص", pounds: 62.5 },
+      summary: 'The catch of the day over charcoal, with rice and dakkous.',
+      includes: ['Five courses', 'Karak tea'],
+    },
+    {
+      ...{ kind: 'spa', slug: 'hammam', title: 'Hammam · حمّام تقليدي', pounds: 55 },
+      summary: 'Steam, black soap and an hour of quiet.',
+      includes: ['60 minutes', 'Mint tea'],
+    },
+    {
+      ...{
+        kind: 'stay',
+        slug: 'seaside-night',
+        title: 'A Night by the Sea · ليلة على البحر',
+        pounds: 160,
+        by: 'nights',
+      },
+      summary: 'A room with a balcony over the water, and breakfast.',
+      includes: ['Room for two', 'Breakfast'],
+    },
+  ],
+  themes: [
+    { slug: '', title: '*' },
+    { slug: 'eid', title: '* (Eid · عيد)' },
+    { slug: 'family', title: '* (Family · عائلة)' },
+    { slug: 'midweek', title: '* (Midweek)' },
+  ],
+  card: 'Gift Card · بطاقة هدية',
+  fixedCard: '* Gift Card · بطاقة هدية',
+  cardSummary: 'For everything on the menu. لكل ما في القائمة.',
+  cardIncludes: ['Sent by e-mail or message', 'Spend it at once or bit by bit'],
+  people: ['for one', 'for two', 'for four'],
+  nights: ['one night', 'two nights', 'three nights'],
+  terms: ['Please book ahead.', 'غير قابلة للاسترداد.', 'Service charge included.'],
+  redemption: ['Show this voucher when you arrive.', 'يرجى إبراز القسيمة عند الوصول'],
+  categories: {
+    ...{ cards: 'Gift Cards · بطاقات', dining: 'Dining · مطاعم', spa: 'Wellness · عافية', stay: 'Stays · إقامة' },
+    season: 'Season · الموسم',
+  },
+}
