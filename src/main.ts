@@ -4,17 +4,18 @@ import { demoCommand } from './cli/demo.ts'
 import { migrateCommand } from './cli/migrate.ts'
 import { serveCommand } from './cli/serve.ts'
 import { tokenCommand } from './cli/token.ts'
-import { ConfigError } from './config.ts'
 import { GatewayError } from './domain/errors.ts'
 
 const program = new Command('voucher-gateway')
   .description('The external integration service of a gift voucher platform.')
-  .showHelpAfterError('Ask --help for how to use it.')
+  .showSuggestionAfterError(false)
   .exitOverride()
   .addCommand(serveCommand)
   .addCommand(migrateCommand)
   .addCommand(demoCommand)
   .addCommand(tokenCommand)
+
+inheritSettings(program)
 
 try {
   await program.parseAsync()
@@ -28,9 +29,17 @@ try {
   }
 }
 
-/** What a person is told of a failed command: known refusals in their own words, all else whole. */
+/** Commands that were made apart do not take over on their own how their parent treats wrong arguments. */
+function inheritSettings(parent: Command): void {
+  for (const command of parent.commands) {
+    command.copyInheritedSettings(parent)
+    inheritSettings(command)
+  }
+}
+
+/** What a person is told of a command that failed. */
 function told(error: unknown): string {
   if (error instanceof GatewayError) return [error.message, ...Object.values(error.faults ?? {}).flat()].join(' ')
-  if (error instanceof ConfigError) return error.message
-  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+  if (!(error instanceof Error)) return String(error)
+  return error.message || ('code' in error ? String(error.code) : error.name)
 }

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import { maxHeaderSize } from 'node:http'
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import type { Config } from './config.ts'
 import type { Pool } from './db/connect.ts'
 import { createCursorSeal } from './domain/cursor.ts'
-import { notFound } from './domain/errors.ts'
 import { createMemoryRateCounter } from './domain/rate.ts'
 import { createTenantScope } from './domain/scope.ts'
 import { keepSecret } from './domain/setting.ts'
@@ -11,10 +11,13 @@ import { createTokenDirectory } from './domain/token.ts'
 import type { Gateway } from './graphql/context.ts'
 import { registerGraphiql } from './graphql-http/graphiql.ts'
 import { registerGraphql } from './graphql-http/route.ts'
+import { answerBrokenRequest } from './http/broken-request.ts'
 import { createAuthenticate } from './http/caller.ts'
 import { sendRefusal, toGatewayError, toMessageBody } from './http/errors.ts'
 import { registerHealth } from './http/health.ts'
 import { requestId } from './http/request-id.ts'
+import { routableTarget } from './http/target.ts'
+import { refuseUnknownPaths } from './http/unknown-path.ts'
 import { registerRest } from './rest/v1/routes.ts'
 
 /** How long a request may take, in milliseconds. */
@@ -35,6 +38,13 @@ export async function buildServer(config: Config, pool: Pool): Promise<FastifyIn
     genReqId: request => requestId(request.headers['x-request-id']),
     trustProxy: config.trustProxy.length > 0 ? config.trustProxy : false,
     handlerTimeout,
+    rewriteUrl: ({ url = '/' }) => routableTarget(url),
+    // A path's parts may be as long as a request line; what they name is for the routes to say (R7).
+    routerOptions: { maxParamLength: maxHeaderSize },
+    clientErrorHandler: answerBrokenRequest,
+    // Node's and Fastify's own refusals are none of ours (R17): whatever is HTTP gets to the routes.
+    http: { requireHostHeader: false },
+    return503OnClosing: false,
   })
   const tokens = createTokenDirectory(pool)
   const gateway: Gateway = {
@@ -46,14 +56,13 @@ export async function buildServer(config: Config, pool: Pool): Promise<FastifyIn
   }
   const authenticate = createAuthenticate(tokens, gateway.rate)
 
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.decorateRequest('caller')
   app.addHook('onRequest', async (request, reply) => {
     reply.header('X-Request-Id', request.id).header('Cache-Control', 'private, no-store')
   })
   app.setErrorHandler((error, request, reply) => sendRefusal(request, reply, toGatewayError(error), toMessageBody))
-  app.setNotFoundHandler(() => {
-    throw notFound('path')
-  })
+  app.register(async scope => refuseUnknownPaths(scope))
 
   const saving = setInterval(() => save(), saveInterval).unref()
   const save = () => tokens.saveUse().catch(error => app.log.warn({ err: error }, 'the use of tokens was not saved'))

@@ -59,5 +59,10 @@ export function connect(address: DatabaseAddress, options: { max: number; statem
       date: { to: oid.date, from: [oid.date], serialize: asText, parse: asText },
     },
   } satisfies postgres.Options<Record<keyof Cells, postgres.PostgresType>>
-  return typeof address === 'string' ? postgres(address, settings) : postgres({ ...settings, ...address })
+  if (typeof address !== 'string') return postgres({ ...settings, ...address })
+  // As libpq has it, `?host=` names the directory of a Unix socket; the driver would send it to the server.
+  const url = new URL(address)
+  const socketDirectory = url.searchParams.get('host')
+  url.searchParams.delete('host')
+  return postgres(url.href, socketDirectory ? { ...settings, host: socketDirectory } : settings)
 }

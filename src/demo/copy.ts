@@ -55,9 +55,14 @@ export async function copy(sql: Sql, table: string, rows: Iterable<Row>, onRow =
     count++
     onRow()
   }
-  const sink = await sql`
+  const command = sql`
     /* demo.copy */
-    copy ${sql(table)} (${sql(Object.keys(first.value))}) from stdin`.writable()
-  await pipeline(toChunks(first.value, { [Symbol.iterator]: () => iterator }, counted), sink)
+    copy ${sql(table)} (${sql(Object.keys(first.value))}) from stdin`
+  // When the server objects only after the last row was sent, postgres.js rejects the command, which has long been
+  // resolved with the stream, and the stream never ends. So the rejection is caught where it is made.
+  const refused = new Promise<never>((_, reject) => Object.assign(command, { reject }))
+  const sink = await Promise.race([command.writable(), refused])
+  const chunks = toChunks(first.value, { [Symbol.iterator]: () => iterator }, counted)
+  await Promise.race([pipeline(chunks, sink), refused])
   return count
 }

@@ -24,7 +24,7 @@ export const showcase = { tenantId: 1, voucherReference: referenceOf(0) }
 
 const vouchersAtScaleOne = 4_000
 const customersAtScaleOne = 800
-const largestScale = 10_000
+const largestScale = 99_999
 const progressStep = 2_000
 
 /** @returns whether there is no tenant yet */
@@ -39,7 +39,7 @@ export async function isEmpty(sql: Sql): Promise<boolean> {
  * Fills an empty database with lifelike data, all of it or none. The same day (UTC) and scale give the same data;
  * vouchers are valid, expired and so on as seen from the day of loading.
  *
- * @param options.scale a whole number from 1 to 10,000, by which products, vouchers and customers are multiplied;
+ * @param options.scale a whole number from 1 to 99,999, by which products, vouchers and customers are multiplied;
  *   1 is 150 products, 4,000 vouchers and 800 customers
  * @param options.onProgress told now and then how many records of how many have been handed to the database
  * @returns how many records there are now

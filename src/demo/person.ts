@@ -13,13 +13,16 @@ export interface Person {
 
 interface Name {
   text: string
-  latin: string
+  /** As in Latin letters; the same where those are its own. */
+  roman: string
+  mailbox: string
 }
 
 function toName(entry: string): Name {
-  const [text = '', latin = text] = entry.replaceAll('_', ' ').split('|')
-  const spelled = latin.replaceAll('ß', 'ss').replaceAll('ı', 'i').normalize('NFD').toLowerCase()
-  return { text, latin: spelled.replace(/[^a-z-]/g, '') }
+  const [text = '', latin] = entry.replaceAll('_', ' ').split('|')
+  const roman = latin === undefined ? text : latin.charAt(0).toUpperCase() + latin.slice(1)
+  const spelled = roman.replaceAll('ß', 'ss').replaceAll('ı', 'i').normalize('NFD').toLowerCase()
+  return { text, roman, mailbox: spelled.replace(/[^a-z-]/g, '') }
 }
 
 const countries: Country[] = ['GB', 'IE', 'DE', 'JP', 'KW', 'BH']
@@ -35,13 +38,15 @@ const called = new Map(
 export function drawPerson(draw: Draw, country: Country): Person {
   const home = draw.percent(88) ? country : draw.pick(countries)
   const { forenames, surnames, surnameFirst } = called.get(home)!
-  const forename = draw.pick(forenames)
-  const surname = draw.pick(surnames)
-  const inOrder = surnameFirst ? [surname.text, forename.text] : [forename.text, surname.text]
+  const script = draw.percent(25) ? 'roman' : 'text'
+  const given = draw.pick(forenames)
+  const family = draw.pick(surnames)
+  const forename = given[script]
+  const surname = family[script]
   return {
-    forename: forename.text,
-    surname: surname.text,
-    fullName: inOrder.join(' '),
-    mailbox: `${forename.latin}.${surname.latin}`,
+    forename,
+    surname,
+    fullName: surnameFirst ? `${surname} ${forename}` : `${forename} ${surname}`,
+    mailbox: `${given.mailbox}.${family.mailbox}`,
   }
 }

@@ -45,17 +45,32 @@ const validities: readonly [string | null, number | null][] = [
   [null, null],
 ]
 
-/** How much more several people, or nights, cost than one. */
-const multiples = [1, 1.95, 3.8] as const
+/** How much more several people (one, two, four), or nights (one, two, three), cost than one. */
+const multiples = { people: [1, 1.95, 3.8], nights: [1, 1.95, 2.85] } as const
 
 /** @returns the number of one of the tenant's products, chosen by chance */
 export function drawProduct(draw: Draw, seller: Seller, productCount: number): number {
   const slot = firstSlotOf.get(seller.id)! + draw.below(seller.weight)
-  return slot + slots.length * draw.below(productCount / slots.length)
+  // Some sell far better than others.
+  return slot + slots.length * draw.below(draw.below(productCount / slots.length) + 1)
 }
+
+/** Vouchers come back to the same products again and again. */
+const recent = new Map<number, DemoProduct>()
+const recentLimit = 16_384
 
 /** @param row the number of the product, from 0 */
 export function productAt(row: number): DemoProduct {
+  let product = recent.get(row)
+  if (!product) {
+    if (recent.size === recentLimit) recent.clear()
+    product = makeProduct(row)
+    recent.set(row, product)
+  }
+  return product
+}
+
+function makeProduct(row: number): DemoProduct {
   const slot = row % slots.length
   const seller = slots[slot]!
   const place = Math.floor(row / slots.length) * seller.weight + slot - firstSlotOf.get(seller.id)!
@@ -70,29 +85,33 @@ type Common = Pick<DemoProduct, 'id' | 'seller' | 'place' | 'currency' | 'validi
 type Rest = Omit<DemoProduct, keyof Common>
 
 function giftCard(draw: Draw, { id, seller, place, currency }: Common): Rest {
-  const { card, fixedCard } = phrases[seller.language]
   const amounts = cardAmounts(currency)
+  const { cards } = phrases[seller.language]
   const number = place / 4
+  // By turns a card for any of several amounts, and one for a fixed amount.
+  const round = Math.floor(number / 2)
+  const card = cards[round % cards.length]!
+  const edition = Math.floor(round / cards.length)
   const common = { offering: null, category: 'cards', allowPartRedeem: number === 0 || draw.percent(85) } as const
-  if (number % 2 === 0) {
-    const title = numbered(card, number / 2)
-    const variants = amounts.map(({ label, major, amount }, index) => {
-      const salePrice = number > 0 && index > 1 && draw.percent(25) ? reduced(amount, currency, 10) : null
-      return { id: id + index + 1, slug: `gift-card-${major}`, title: label, price: amount, salePrice }
-    })
-    const slug = numberedSlug('gift-card', number / 2)
-    return { ...common, title, slug, price: null, salePrice: null, monetaryValue: null, variants }
+  if (number % 2 === 1) {
+    const { label, major, amount } = draw.pick(amounts)
+    return {
+      ...common,
+      title: numbered(`${card.title} ${label}`, edition),
+      slug: numberedSlug(`${card.slug}-${major}`, edition),
+      price: amount,
+      salePrice: draw.percent(30) ? reduced(amount, currency, 20) : null,
+      monetaryValue: amount,
+      variants: [],
+    }
   }
-  const { label, major, amount } = draw.pick(amounts)
-  return {
-    ...common,
-    title: numbered(fixedCard.replace('*', label), (number - 1) / 2),
-    slug: numberedSlug(`gift-card-${major}`, (number - 1) / 2),
-    price: amount,
-    salePrice: draw.percent(30) ? reduced(amount, currency, 20) : null,
-    monetaryValue: amount,
-    variants: [],
-  }
+  const variants = amounts.map(({ label, major, amount }, index) => {
+    const salePrice = number > 0 && index > 1 && draw.percent(25) ? reduced(amount, currency, 10) : null
+    return { id: id + index + 1, slug: `${card.slug}-${major}`, title: label, price: amount, salePrice }
+  })
+  const title = numbered(card.title, edition)
+  const slug = numberedSlug(card.slug, edition)
+  return { ...common, title, slug, price: null, salePrice: null, monetaryValue: null, variants }
 }
 
 function experience(draw: Draw, { id, seller, place, currency }: Common): Rest {
@@ -114,14 +133,15 @@ function experience(draw: Draw, { id, seller, place, currency }: Common): Rest {
   const price = priceIn(currency, offering.pounds * (1 + draw.below(20) / 100))
   const percentOff = draw.percent(20) ? draw.pick([10, 15, 20, 25]) : 0
   const sale = (amount: Minor) => (percentOff > 0 ? reduced(amount, currency, percentOff) : null)
-  if (!offering.by) return { ...common, price, salePrice: sale(price), variants: [] }
-  const variants = language[offering.by].slice(0, draw.between(2, 3)).map((title, index) => {
-    const several = rounded(price * multiples[index]!, currency)
-    const slug = `${offering.slug}-${offering.by === 'people' ? 'for' : 'nights'}-${[1, 2, offering.by === 'people' ? 4 : 3][index]}`
+  const { by } = offering
+  if (!by) return { ...common, price, salePrice: sale(price), variants: [] }
+  const variants = language[by].slice(0, draw.between(2, 3)).map((title, index) => {
+    const several = rounded(price * multiples[by][index]!, currency)
+    const slug = `${offering.slug}-${index + 1}`
     return { id: id + index + 1, slug, title, price: several, salePrice: sale(several) }
   })
   return { ...common, price: null, salePrice: null, variants }
 }
 
 const numbered = (title: string, edition: number) => (edition === 0 ? title : `${title} No. ${edition + 1}`)
-const numberedSlug = (slug: string, edition: number) => (edition === 0 ? slug : `${slug}-${edition + 1}`)
+const numberedSlug = (slug: string, edition: number) => (edition === 0 ? slug : `${slug}-no-${edition + 1}`)

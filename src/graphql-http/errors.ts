@@ -1,6 +1,6 @@
-import { GraphQLError } from 'graphql'
+import { GraphQLError, type GraphQLErrorExtensions } from 'graphql'
 import type { GatewayError } from '../domain/errors.ts'
-import { toGatewayError } from '../http/errors.ts'
+import { statusOf, toGatewayError } from '../http/errors.ts'
 
 /** What a GraphQL error says to programs, beside its message. */
 export const toExtensions = ({ code, faults }: GatewayError) => (faults ? { code, errors: faults } : { code })
@@ -11,19 +11,37 @@ export const toErrorsBody = (error: GatewayError) => ({
 })
 
 /**
- * What may be shown of an error that execution met: its refusal, or (R18) only that the service failed. What GraphQL
- * itself finds wrong with a document or its variables is the caller's to know.
+ * What may be shown of an error that Yoga met: its refusal, or (R18) only that the service failed. What GraphQL itself
+ * finds wrong with a document or its variables is the caller's to know.
  *
  * @param onFault told what happened when it was a fault of the service
  */
 export function maskError(error: unknown, onFault: (cause: unknown) => void): GraphQLError {
-  if (error instanceof GraphQLError && !error.originalError) {
-    if (error.extensions.code === undefined) error.extensions.code = 'BAD_USER_INPUT'
-    return error
+  const origin = originOf(error)
+  if (error instanceof GraphQLError && origin instanceof GraphQLError) {
+    const { code = 'BAD_USER_INPUT', http = { status: 400, spec: true } } = error.extensions
+    return shownAs(error, error.message.replace(suggestion, ''), { code }, http)
   }
-  const original = error instanceof GraphQLError ? error.originalError : error
-  const refusal = toGatewayError(original)
+  const refusal = toGatewayError(origin)
   if (refusal.code === 'INTERNAL' || refusal.code === 'UNAVAILABLE') onFault(refusal.cause)
-  const at = error instanceof GraphQLError ? { nodes: error.nodes ?? null, path: error.path ?? null } : {}
-  return new GraphQLError(refusal.message, { ...at, extensions: toExtensions(refusal) })
+  return shownAs(error, refusal.message, toExtensions(refusal), { status: statusOf[refusal.code], spec: true })
+}
+
+/** What GraphQL adds of names that the caller did not give; of a variable's value here, of the document's in limits.ts. */
+const suggestion = / ?Did you mean .*\?$/s
+
+/** What was thrown first: GraphQL wraps an error to say where it came up. */
+const originOf = (error: unknown): unknown =>
+  error instanceof GraphQLError && error.originalError ? originOf(error.originalError) : error
+
+/** @param http the status, for an error that refuses the whole request: only a field's error has a path */
+function shownAs(error: unknown, message: string, said: object, http: NonNullable<GraphQLErrorExtensions['http']>): GraphQLError {
+  const { nodes, source, positions, path } = error instanceof GraphQLError ? error : {}
+  return new GraphQLError(message, {
+    nodes: nodes ?? null,
+    source: source ?? null,
+    positions: positions ?? null,
+    path: path ?? null,
+    extensions: path ? { ...said } : { ...said, http },
+  })
 }

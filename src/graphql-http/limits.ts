@@ -17,15 +17,16 @@ export const limitPlugins = (): Plugin[] => [
   maxAliasesPlugin({ n: limits.aliases }),
   blockFieldSuggestionsPlugin({ mask: '' }),
   {
-    onExecute({ args, setResultAndStopExecution }) {
+    onExecute({ args }) {
       const { complexity } = complexityFromQuery(args.document, {
         schema,
         ctx: args.contextValue,
         variables: args.variableValues ?? {},
       })
       if (complexity <= limits.cost) return
-      const message = `The query costs ${complexity}; at most ${limits.cost} is allowed. Ask for fewer records or fields.`
-      setResultAndStopExecution({ errors: [new GraphQLError(message, { extensions: { code: 'BAD_USER_INPUT' } })] })
+      throw new GraphQLError(
+        `The query costs ${complexity}; at most ${limits.cost} is allowed. Ask for fewer records or fields.`,
+      )
     },
   },
 ]

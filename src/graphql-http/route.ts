@@ -1,5 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { createYoga } from 'graphql-yoga'
+import { GraphQLError } from 'graphql'
+import { createYoga, type Plugin } from 'graphql-yoga'
+import { GatewayError } from '../domain/errors.ts'
 import { createContext, type Gateway } from '../graphql/context.ts'
 import { schema } from '../graphql/schema.ts'
 import { type Authenticate, writeRate } from '../http/caller.ts'
@@ -9,8 +11,26 @@ import { limitPlugins } from './limits.ts'
 
 export const graphqlPath = '/graphql'
 
+const methods = ['GET', 'POST']
+
 /** The longest request that is read, in bytes. */
 const bodyLimit = 256 * 1024
+
+/** Yoga takes a query string whose `variables` are no JSON for a fault of the service, and tells the parser's own words. */
+const unreadableParameters: Plugin = {
+  onRequestParse({ requestParser, setRequestParser }) {
+    if (!requestParser) return
+    setRequestParser(async request => {
+      try {
+        return await requestParser(request)
+      } catch (error) {
+        if (error instanceof GraphQLError && error.extensions.originalError === undefined) throw error
+        const extensions = { code: 'BAD_REQUEST', http: { status: 400 } }
+        throw new GraphQLError('The request is not valid JSON.', { extensions })
+      }
+    })
+  },
+}
 
 /** Registers the GraphQL door: GraphQL over HTTP, by Yoga, for the same callers as the REST door. */
 export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenticate: Authenticate): void {
@@ -18,7 +38,7 @@ export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenti
     schema,
     graphqlEndpoint: graphqlPath,
     context: ({ req }) => createContext(gateway, req.caller),
-    plugins: limitPlugins(),
+    plugins: [unreadableParameters, ...limitPlugins()],
     maskedErrors: { maskError: error => maskError(error, cause => app.log.error({ err: cause }, 'field failed')) },
     batching: false,
     cors: false,
@@ -36,9 +56,19 @@ export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenti
     scope.addHook('onRequest', async (request, reply) => {
       request.caller = await authenticate(request, reply)
     })
+    const refuseMethod = async (_request: FastifyRequest, reply: FastifyReply) => {
+      reply.header('Allow', methods.join(', '))
+      throw new GatewayError('METHOD_NOT_ALLOWED', `Only ${methods.join(' and ')} are allowed here.`)
+    }
     scope.route({
       url: graphqlPath,
-      method: ['GET', 'POST'],
+      method: scope.supportedMethods.filter(method => !methods.includes(method)),
+      onRequest: refuseMethod,
+      handler: refuseMethod,
+    })
+    scope.route({
+      url: graphqlPath,
+      method: methods,
       exposeHeadRoute: false,
       handler: async (req, reply) => {
         const response = await yoga.handleNodeRequestAndResponse(req, reply, { req, reply })

@@ -48,6 +48,12 @@ export const builder = new SchemaBuilder<SchemaTypes>({
     hasPreviousPageFieldOptions: { description: 'Whether the list has records before this page.' },
     startCursorFieldOptions: { description: 'The cursor of the first record; null on an empty page.' },
     endCursorFieldOptions: { description: 'The cursor of the last record; null on an empty page.' },
+    beforeArgOptions: { description: 'A cursor: only what stands before it in the list.' },
+    afterArgOptions: { description: 'A cursor: only what stands after it in the list.' },
+    firstArgOptions: { description: 'How many records, from the start; 0 to 100, and 50 without `first` and `last`.' },
+    lastArgOptions: { description: 'How many records, from the end; 0 to 100, and not together with `first`.' },
+    defaultConnectionTypeOptions: { description: 'A page of a list.' },
+    defaultEdgeTypeOptions: { description: 'A record, and where it stands in its list.' },
     idFieldOptions: { description: 'The global id: opaque, and unique among all types.' },
     nodeTypeOptions: { description: 'A record that can be fetched again by its global id.' },
     nodeQueryOptions: {
@@ -59,7 +65,7 @@ export const builder = new SchemaBuilder<SchemaTypes>({
     },
     nodesQueryOptions: {
       description: 'Several records by their global ids, in their order. Each counts as one operation of the rate.',
-      nullable: { list: false, items: true },
+      nullable: { list: true, items: true },
       args: { ids: { description: 'Global ids, as `id` fields gave them; at most 100.' } },
       policy: { operations: args => (Array.isArray(args.ids) ? args.ids.length : 1) },
       complexity: args => ({ field: 1, multiplier: args.ids.length }),

@@ -100,18 +100,23 @@ const CatalogVoucher = builder.node(builder.objectRef<Product>('CatalogVoucher')
 })
 
 builder.objectFields(Tenant, t => ({
-  catalogVouchers: t.connection({
-    type: CatalogVoucher,
-    description: "The tenant's products, by `updatedAt` (none first), then id. Needs `view_vouchers`.",
-    policy: { operations: oneOperation, permissions: permissionsFor.CatalogVoucher },
-    complexity: pageComplexity,
-    args: { updatedSince: t.arg({ type: 'DateTime', description: updatedSinceDescription }) },
-    resolve: (tenant, args, context) =>
-      readConnection(context, catalogVoucherList(tenant.id), args, {
-        page: range => listProducts(context.sql, tenant.id, range),
-        count: since => countProducts(context.sql, tenant.id, since),
-      }),
-  }),
+  catalogVouchers: t.connection(
+    {
+      type: CatalogVoucher,
+      nullable: true,
+      description: "The tenant's products, by `updatedAt` (none first), then id. Needs `view_vouchers`.",
+      policy: { operations: oneOperation, permissions: permissionsFor.CatalogVoucher },
+      complexity: pageComplexity,
+      args: { updatedSince: t.arg({ type: 'DateTime', description: updatedSinceDescription }) },
+      resolve: (tenant, args, context) =>
+        readConnection(context, catalogVoucherList(tenant.id), args, {
+          page: range => listProducts(context.sql, tenant.id, range),
+          count: since => countProducts(context.sql, tenant.id, since),
+        }),
+    },
+    { name: 'CatalogVoucherConnection' },
+    { name: 'CatalogVoucherEdge' },
+  ),
   catalogVoucher: t.field({
     type: CatalogVoucher,
     nullable: true,

@@ -44,19 +44,24 @@ const MarketingSignup = builder.node(builder.objectRef<Row>('MarketingSignup'), 
 })
 
 builder.objectFields(Tenant, t => ({
-  marketingSignups: t.connection({
-    type: MarketingSignup,
-    description:
-      "The tenant's customers whose consent holds now, by `updatedAt`, then id. Needs `export_customer_information`.",
-    policy: { operations: oneOperation, permissions: permissionsFor.MarketingSignup },
-    complexity: pageComplexity,
-    args: { updatedSince: t.arg({ type: 'DateTime', description: updatedSinceDescription }) },
-    resolve: (tenant, args, context) =>
-      readConnection(context, marketingSignupList(tenant.id), args, {
-        page: range => listSignups(context.sql, tenant.id, range),
-        count: since => countSignups(context.sql, tenant.id, since),
-      }),
-  }),
+  marketingSignups: t.connection(
+    {
+      type: MarketingSignup,
+      nullable: true,
+      description:
+        "The tenant's customers whose consent holds now, by `updatedAt`, then id. Needs `export_customer_information`.",
+      policy: { operations: oneOperation, permissions: permissionsFor.MarketingSignup },
+      complexity: pageComplexity,
+      args: { updatedSince: t.arg({ type: 'DateTime', description: updatedSinceDescription }) },
+      resolve: (tenant, args, context) =>
+        readConnection(context, marketingSignupList(tenant.id), args, {
+          page: range => listSignups(context.sql, tenant.id, range),
+          count: since => countSignups(context.sql, tenant.id, since),
+        }),
+    },
+    { name: 'MarketingSignupConnection' },
+    { name: 'MarketingSignupEdge' },
+  ),
   marketingSignup: t.field({
     type: MarketingSignup,
     nullable: true,

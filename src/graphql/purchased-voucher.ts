@@ -78,18 +78,23 @@ const PurchasedVoucher = builder.node(builder.objectRef<Row>('PurchasedVoucher')
 })
 
 builder.objectFields(Tenant, t => ({
-  purchasedVouchers: t.connection({
-    type: PurchasedVoucher,
-    description: "The tenant's purchased vouchers, by `updatedAt`, then id. Needs `view_vouchers` and `view_orders`.",
-    policy: { operations: oneOperation, permissions: permissionsFor.PurchasedVoucher },
-    complexity: pageComplexity,
-    args: { updatedSince: t.arg({ type: 'DateTime', description: updatedSinceDescription }) },
-    resolve: (tenant, args, context) =>
-      readConnection(context, purchasedVoucherList(tenant.id), args, {
-        page: range => listVouchers(context.sql, tenant.id, range),
-        count: since => countVouchers(context.sql, tenant.id, since),
-      }),
-  }),
+  purchasedVouchers: t.connection(
+    {
+      type: PurchasedVoucher,
+      nullable: true,
+      description: "The tenant's purchased vouchers, by `updatedAt`, then id. Needs `view_vouchers` and `view_orders`.",
+      policy: { operations: oneOperation, permissions: permissionsFor.PurchasedVoucher },
+      complexity: pageComplexity,
+      args: { updatedSince: t.arg({ type: 'DateTime', description: updatedSinceDescription }) },
+      resolve: (tenant, args, context) =>
+        readConnection(context, purchasedVoucherList(tenant.id), args, {
+          page: range => listVouchers(context.sql, tenant.id, range),
+          count: since => countVouchers(context.sql, tenant.id, since),
+        }),
+    },
+    { name: 'PurchasedVoucherConnection' },
+    { name: 'PurchasedVoucherEdge' },
+  ),
   purchasedVoucher: t.field({
     type: PurchasedVoucher,
     nullable: true,

@@ -98,6 +98,7 @@ const ResolveVoucherInput = builder.inputType('ResolveVoucherInput', {
 builder.mutationField('resolveVoucher', t =>
   t.field({
     type: Resolution,
+    nullable: true,
     description: 'Resolves a voucher ahead of its redemption; redeems nothing. Needs `redeem_vouchers`.',
     policy: {
       operations: oneOperation,

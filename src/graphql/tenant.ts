@@ -57,18 +57,23 @@ export const Tenant = builder.node(builder.objectRef<TenantSource>('Tenant'), {
 })
 
 builder.queryFields(t => ({
-  tenants: t.connection({
-    type: Tenant,
-    description: 'The tenants that the token is authorised for, by `updatedAt`, then id.',
-    policy: { operations: oneOperation },
-    complexity: pageComplexity,
-    args: { updatedSince: t.arg({ type: 'DateTime', description: updatedSinceDescription }) },
-    resolve: (_, args, context) =>
-      readConnection(context, tenantList, args, {
-        page: range => listTenants(context.sql, context.caller.token, range),
-        count: since => countTenants(context.sql, context.caller.token, since),
-      }),
-  }),
+  tenants: t.connection(
+    {
+      type: Tenant,
+      nullable: true,
+      description: 'The tenants that the token is authorised for, by `updatedAt`, then id.',
+      policy: { operations: oneOperation },
+      complexity: pageComplexity,
+      args: { updatedSince: t.arg({ type: 'DateTime', description: updatedSinceDescription }) },
+      resolve: (_, args, context) =>
+        readConnection(context, tenantList, args, {
+          page: range => listTenants(context.sql, context.caller.token, range),
+          count: since => countTenants(context.sql, context.caller.token, since),
+        }),
+    },
+    { name: 'TenantConnection' },
+    { name: 'TenantEdge' },
+  ),
   tenant: t.field({
     type: Tenant,
     nullable: true,

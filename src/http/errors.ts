@@ -35,7 +35,7 @@ const fastifyFaults: Record<string, (error: Error) => GatewayError> = {
  */
 export function toGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error
-  if (isOutage(error)) return unavailable(error)
+  // First of all Fastify's: a client that hangs up has the same code as a database that does.
   if (error instanceof Error && 'code' in error && 'statusCode' in error) {
     const known = fastifyFaults[String(error.code)]
     if (known) return known(error)
@@ -45,6 +45,7 @@ export function toGatewayError(error: unknown): GatewayError {
       })
     }
   }
+  if (isOutage(error)) return unavailable(error)
   return new GatewayError('INTERNAL', 'The service failed to answer. The fault has been noted.', { cause: error })
 }
 

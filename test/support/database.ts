@@ -31,6 +31,6 @@ export async function createDatabase(): Promise<TestDatabase> {
     await admin.unsafe(`drop database ${database} with (force)`)
     await admin.end()
   })
-  const url = `postgres://${user}@/${database}?host=${encodeURIComponent(host)}&port=${port}`
+  const url = `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`
   return { pool, platform, loader, url, address }
 }

@@ -41,8 +41,10 @@ export const arabic: Phrases = {
     { slug: 'family', title: '* (Family · عائلة)' },
     { slug: 'midweek', title: '* (Midweek)' },
   ],
-  card: 'Gift Card · بطاقة هدية',
-  fixedCard: '* Gift Card · بطاقة هدية',
+  cards: [
+    { slug: 'gift-card', title: 'Gift Card · بطاقة هدية' },
+    { slug: 'eid-gift-card', title: 'Eid Gift Card · عيدية' },
+  ],
   cardSummary: 'For everything on the menu. لكل ما في القائمة.',
   cardIncludes: ['Sent by e-mail or message', 'Spend it at once or bit by bit'],
   people: ['for one', 'for two', 'for four'],

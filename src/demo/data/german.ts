@@ -45,8 +45,11 @@ export const german: Phrases = {
     { slug: 'vegetarisch', title: '*, vegetarisch' },
     { slug: 'klassisch', title: '* „Klassisch“' },
   ],
-  card: 'Wertgutschein',
-  fixedCard: 'Wertgutschein über *',
+  cards: [
+    { slug: 'wertgutschein', title: 'Wertgutschein' },
+    { slug: 'geburtstagsgutschein', title: 'Geburtstagsgutschein' },
+    { slug: 'weihnachtsgutschein', title: 'Weihnachtsgutschein' },
+  ],
   cardSummary: 'Für alles, was das Haus zu bieten hat.',
   cardIncludes: ['Per E-Mail oder im Umschlag', 'In einem Mal oder nach und nach einlösbar'],
   people: ['für eine Person', 'für zwei', 'für vier'],

@@ -35,8 +35,10 @@ export const japanese: Phrases = {
     { slug: 'kinenbi', title: '【記念日】*' },
     { slug: 'heijitsu', title: '【平日】*' },
   ],
-  card: 'ギフトカード',
-  fixedCard: '*ギフトカード',
+  cards: [
+    { slug: 'gift-card', title: 'ギフトカード' },
+    { slug: 'birthday-gift-card', title: 'お誕生日ギフトカード' },
+  ],
   cardSummary: 'お食事にも、ご宿泊にもお使いいただけます。',
   cardIncludes: ['メールまたは封書でお届け', '残高の範囲で何度でも'],
   people: ['お一人様', 'お二人様', '四名様'],

@@ -1,6 +1,6 @@
 import type { Country } from './places.ts'
 
-/** What people of a country are called. A name in another script has its Latin spelling after a bar. */
+/** What people of a country are called. A name in another script has its Latin spelling after a bar; `_` is a space. */
 export interface Names {
   forenames: readonly string[]
   surnames: readonly string[]
@@ -14,10 +14,10 @@ const arabic: Names = {
   surnameFirst: false,
   forenames: words(`
     فاطمة|fatima نورة|noura مريم|maryam لطيفة|latifa دانة|dana شيخة|shaikha هيا|haya عبدالله|abdullah محمد|mohammed
-    يوسف|yousef خالد|khaled سلمان|salman بدر|bader حمد|hamad جاسم|jassim Layla Omar Hessa Faisal Amal`),
+    يوسف|yousef خالد|khaled سلمان|salman بدر|bader حمد|hamad جاسم|jassim ليلى|layla عمر|omar حصة|hessa فيصل|faisal`),
   surnames: words(`
     العنزي|alenezi المطيري|almutairi الرشيدي|alrashidi الخليفي|alkhulaifi البلوشي|albalushi الكندري|alkandari
-    العوضي|alawadhi الشمري|alshammari بوعلي|buali المناعي|almannai Al-Sabti Al-Hajri Al-Doseri`),
+    العوضي|alawadhi الشمري|alshammari بوعلي|buali المناعي|almannai الدوسري|aldoseri الهاجري|alhajri`),
 }
 
 export const names: Record<Country, Names> = {

@@ -19,12 +19,12 @@ export interface Offering {
   by?: 'people' | 'nights'
 }
 
-/** What a language calls the rest of a catalog. A `*` stands for the title or the amount. */
+/** What a language calls the rest of a catalog. In a theme `*` stands for the title. */
 export interface Phrases {
   offerings: readonly Offering[]
   themes: readonly { slug: string; title: string }[]
-  card: string
-  fixedCard: string
+  /** A gift card, for this and that. */
+  cards: readonly { slug: string; title: string }[]
   cardSummary: string
   cardIncludes: readonly string[]
   people: readonly [string, string, string]

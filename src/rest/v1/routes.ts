@@ -1,10 +1,11 @@
 import { METHODS } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { type Faults, GatewayError, notFound } from '../../domain/errors.ts'
+import { type Faults, GatewayError } from '../../domain/errors.ts'
 import { createContext, type Gateway } from '../../graphql/context.ts'
 import type { Authenticate } from '../../http/caller.ts'
 import { sendRefusal, toGatewayError, toMessageBody } from '../../http/errors.ts'
 import { requireJsonHeaders } from '../../http/headers.ts'
+import { refuseUnknownPaths } from '../../http/unknown-path.ts'
 import { type Operation, prepare, type TypedText } from './execute.ts'
 import { type Input, readCatalogQuery, readListQuery, readNothing, readPath, readResolveBody } from './input.ts'
 import * as documents from './operations.ts'
@@ -72,9 +73,7 @@ export function registerRest(app: FastifyInstance, gateway: Gateway, authenticat
       scope.setErrorHandler((error, request, reply) =>
         sendRefusal(request, reply, toGatewayError(error), refusal => toMessageBody(withV1Names(refusal))),
       )
-      scope.setNotFoundHandler(() => {
-        throw notFound('path')
-      })
+      refuseUnknownPaths(scope)
       for (const method of METHODS) {
         if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true })
       }
@@ -93,10 +92,12 @@ export function registerRest(app: FastifyInstance, gateway: Gateway, authenticat
         scope.route({
           method: app.supportedMethods.filter(other => other !== method),
           url: path,
-          handler: (_request, reply) => {
+          // Not in the handler: by then a body has been read, and may have been refused for itself.
+          onRequest: async (_request, reply) => {
             reply.header('Allow', method)
             throw new GatewayError('METHOD_NOT_ALLOWED', `Only ${method} is allowed here.`)
           },
+          handler: () => {},
         })
       }
     },

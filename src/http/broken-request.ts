@@ -1,0 +1,29 @@
+import { randomUUID } from 'node:crypto'
+import type { Socket } from 'node:net'
+import type { ConnectionError } from 'fastify'
+
+/** What Node's parser gives up on, by its code; anything else is no HTTP. */
+const refusals: Record<string, { status: string; message: string }> = {
+  ERR_HTTP_REQUEST_TIMEOUT: { status: '408 Request Timeout', message: 'The request took too long to arrive.' },
+  HPE_HEADER_OVERFLOW: { status: '431 Request Header Fields Too Large', message: 'The request headers are too large.' },
+}
+const notHttp = { status: '400 Bad Request', message: 'The request is not valid HTTP.' }
+
+/** Answers what never became a request, as any refusal looks (R17, R18), and closes its connection. */
+export function answerBrokenRequest({ code }: ConnectionError, socket: Socket): void {
+  if (code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const { status, message } = refusals[code] ?? notHttp
+  const body = JSON.stringify({ message })
+  const head = [
+    `HTTP/1.1 ${status}`,
+    `X-Request-Id: ${randomUUID()}`,
+    'Cache-Control: private, no-store',
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy())
+}

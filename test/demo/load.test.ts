@@ -1,0 +1,267 @@
+import { expect, it } from 'vitest'
+import type { Pool } from '../../src/db/connect.ts'
+import { qrTokenOf, referenceOf } from '../../src/demo/code.ts'
+import { isEmpty, loadDemo, showcase } from '../../src/demo/load.ts'
+import { Draw } from '../../src/demo/random.ts'
+import { type ReasonCode, type ResolvedVoucher, reasonAgainst } from '../../src/domain/resolution.ts'
+import { createDatabase } from '../support/database.ts'
+
+const tables = ['tenant', 'category', 'product', 'product_category', 'variant', 'purchased_voucher', 'customer']
+const { pool } = await createDatabase()
+const { pool: other } = await createDatabase()
+
+async function clear(sql: Pool): Promise<void> {
+  await sql`truncate ${sql(tables)} cascade`
+}
+
+async function load(sql: Pool, scale = 1) {
+  await clear(sql)
+  return loadDemo(sql, { scale })
+}
+
+/** A checksum of every row of every table, and the day that it is for. */
+async function fingerprint(sql: Pool): Promise<Record<string, string>> {
+  const [day] = await sql<{ day: string }[]>`select (now() at time zone 'UTC')::date::text as day`
+  const sums: Record<string, string> = { day: day!.day }
+  for (const table of tables) {
+    const [row] = await sql<{ sum: string }[]>`
+      select md5(string_agg(record::text, e'\n' order by record::text)) as sum from ${sql(table)} record`
+    sums[table] = row!.sum
+  }
+  return sums
+}
+
+/** How many rows of a table each condition holds for. */
+async function tally(table: string, conditions: Record<string, string>): Promise<Record<string, number>> {
+  const columns = Object.entries(conditions).map(
+    ([name, condition]) => `count(*) filter (where ${condition}) as ${name}`,
+  )
+  const [row] = await pool.unsafe<Record<string, number>[]>(`select ${columns.join(', ')} from ${table}`)
+  return row!
+}
+
+async function expectSome(table: string, conditions: Record<string, string>): Promise<void> {
+  const found = await tally(table, conditions)
+  expect(Object.entries(found).filter(([, count]) => count === 0)).toEqual([])
+}
+
+async function expectNone(table: string, conditions: Record<string, string>): Promise<void> {
+  const found = await tally(table, conditions)
+  expect(Object.entries(found).filter(([, count]) => count > 0)).toEqual([])
+}
+
+// The data of two days differ: should midnight pass in between, the second try is within one day.
+it('gives the same data for the same day and scale', { retry: 1 }, async () => {
+  await load(pool)
+  await load(other)
+  expect(await fingerprint(other)).toEqual(await fingerprint(pool))
+})
+
+it('counts what it loads, and tells how far it is', async () => {
+  await clear(pool)
+  expect(await isEmpty(pool)).toBe(true)
+  const told: [number, number][] = []
+  const counts = await loadDemo(pool, { scale: 2, onProgress: (done, total) => told.push([done, total]) })
+  expect(await isEmpty(pool)).toBe(false)
+  const total = counts.tenants + counts.products + counts.vouchers + counts.customers
+  expect(counts).toMatchObject({ products: 300, vouchers: 8_000, customers: 1_600 })
+  expect(told.at(-1)).toEqual([total, total])
+  const [found] = await pool`
+    select (select count(*) from tenant) as tenants, (select count(*) from product) as products,
+           (select count(*) from purchased_voucher) as vouchers, (select count(*) from customer) as customers`
+  expect({ ...found }).toEqual(counts)
+  await load(pool)
+})
+
+it('has a tree of groups, regions and venues', async () => {
+  const depths = await pool<{ depth: number; count: number }[]>`
+    with recursive tree as (
+      select id, 1 as depth from tenant where parent_id is null
+      union all select tenant.id, depth + 1 from tenant join tree on tenant.parent_id = tree.id
+    )
+    select depth, count(*) from tree group by depth order by depth`
+  expect(depths.map(({ depth }) => depth)).toEqual([1, 2, 3, 4])
+  await expectSome('tenant', {
+    groups: "type = 'group'",
+    regions: "type = 'region' and subdomain is null",
+    alone: "type = 'venue' and parent_id is null and not exists (select from tenant child where parent_id = tenant.id)",
+  })
+})
+
+it('has products of every kind', async () => {
+  const anyVariant = 'exists (select from variant where product_id = product.id)'
+  await expectSome('product', {
+    card_of_amounts: `is_monetary and monetary_value is null and ${anyVariant}`,
+    fixed_card: `is_monetary and monetary_value = price and not ${anyVariant}`,
+    experience_in_variants: `not is_monetary and price is null and ${anyVariant}`,
+    plain_experience: `not is_monetary and price > 0 and not ${anyVariant}`,
+    on_sale: 'sale_price < price',
+    variant_on_sale: 'exists (select from variant where product_id = product.id and sale_price < price)',
+    without_summary: 'summary is null',
+    without_description: 'description_html is null',
+    without_image: "image_url is null and image_urls = '{}'",
+    with_images: 'cardinality(image_urls) > 2 and image_url = image_urls[1]',
+    without_stamp: 'updated_at is null',
+    without_stamp_at_showcase: `updated_at is null and tenant_id = ${showcase.tenantId}`,
+    without_category: 'not exists (select from product_category where product_id = product.id)',
+    in_two_categories: '(select count(*) from product_category where product_id = product.id) = 2',
+    without_validity: 'validity_type is null and validity_months is null',
+    without_end: "validity_type = 'no_expiry' and validity_months is null",
+  })
+  await expectNone('product', {
+    sale_for_nothing: 'sale_price <= 0 or sale_price >= price',
+    of_two_currencies:
+      'exists (select from variant v where product_id = product.id and v.currency <> product.currency)',
+    older_than_a_variant:
+      'exists (select from variant v where product_id = product.id and v.updated_at > product.updated_at)',
+    of_another_house: `exists (select from product_category join category on category.id = category_id
+                               where product_id = product.id and category.tenant_id <> product.tenant_id)`,
+    named_like_a_variant: 'exists (select from variant where variant.id = product.id)',
+    named_twice: `exists (select from product twin where twin.tenant_id = product.tenant_id and twin.slug = product.slug
+                          and twin.id <> product.id)`,
+  })
+})
+
+it('has vouchers in every state', async () => {
+  await expectSome('purchased_voucher', {
+    unredeemed: "redemption_status = 'unredeemed' and current_balance = initial_balance and not void",
+    in_part: "redemption_status = 'part_redeemed' and current_balance between 0.001 and initial_balance - 0.001",
+    redeemed: "redemption_status = 'redeemed' and current_balance = 0",
+    no_balance: "redemption_status <> 'redeemed' and current_balance = 0",
+    void: 'void and void_reason is not null and void_date is not null',
+    scheduled: 'date_scheduled > now() and date_issued is null',
+    sent_as_scheduled: 'date_scheduled < now() and date_issued = date_scheduled',
+    monetary: 'is_monetary and allow_part_redeem',
+    in_one_go: 'is_monetary and not allow_part_redeem',
+    experience: 'not is_monetary and initial_balance > 0',
+    experience_without_balance: 'not is_monetary and initial_balance is null and purchase_value > 0',
+    sparse: 'currency is null and order_id is null and redemption_status is null and qr_token is null',
+    full: 'num_nulls(qr_token, recipient_name, customer_name, parent_product_id, date_valid_end, date_scheduled) = 0',
+    far: 'least(id, order_id, order_item_id) > 4294967296',
+    far_at_showcase: `id > 4294967296 and tenant_id = ${showcase.tenantId}`,
+    pounds: "currency = 'GBP'",
+    euros: "currency = 'EUR'",
+    yen: "currency = 'JPY'",
+    dinars: "currency = 'KWD' and scale(trim_scale(current_balance)) = 3",
+    umlaut: "recipient_name ~ '[äöüß]'",
+    apostrophe: "customer_name like '%''%'",
+    japanese: "recipient_name ~ '[一-龠]'",
+    arabic: "recipient_name ~ '[ء-ي]'",
+  })
+  await expectNone('purchased_voucher', {
+    over_full: 'current_balance > initial_balance',
+    redeemed_with_balance: "redemption_status = 'redeemed' and current_balance > 0",
+    bought_for_nothing: 'purchase_value <= 0',
+    changed_before_made: 'updated_at < created_at',
+    changed_later: 'updated_at > now()',
+    void_out_of_time: 'void_date not between created_at and updated_at',
+    void_without_reason: 'void <> (void_reason is not null)',
+    misshapen: "reference !~ '^GIFT-[2-9A-HJ-NP-Z]{4}-[2-9A-HJ-NP-Z]{4}$'",
+    of_another_house: `product_id is not null and not exists (
+      select from product
+      where product.tenant_id = purchased_voucher.tenant_id and product.id = coalesce(parent_product_id, product_id))`,
+  })
+})
+
+type Judged = ResolvedVoucher & { tenantId: number; today: string }
+
+it('has vouchers for every answer of a resolution, among them the one to show', async () => {
+  const vouchers = await pool<Judged[]>`
+    select tenant_id as "tenantId", reference, void, date_valid_start as "dateValidStart",
+           date_valid_end as "dateValidEnd", redemption_status as "redemptionStatus",
+           current_balance as "currentBalance", (now() at time zone time_zone)::date as today
+    from purchased_voucher join tenant on tenant.id = tenant_id`
+  const count = new Map<ReasonCode | null, number>()
+  for (const voucher of vouchers.filter(({ tenantId }) => tenantId === showcase.tenantId)) {
+    const reason = reasonAgainst(voucher, voucher.today)
+    count.set(reason, (count.get(reason) ?? 0) + 1)
+  }
+  expect([...count.keys()].sort()).toEqual(['expired', 'no_balance', 'not_yet_valid', 'redeemed', 'void', null].sort())
+  expect(Math.min(...count.values())).toBeGreaterThan(20)
+
+  const shown = vouchers.find(({ reference }) => reference === showcase.voucherReference)!
+  expect(shown.tenantId).toBe(showcase.tenantId)
+  expect(reasonAgainst(shown, shown.today)).toBeNull()
+})
+
+it('has customers of every kind', async () => {
+  await expectSome('customer', {
+    opted_out_again: 'not marketing_opted and consented_at is not null',
+    never_opted: 'not marketing_opted and consented_at is null',
+    full: 'num_nulls(email, consent_source, phone_number, address_1, address_2, town, city, county, postcode) = 0',
+    sparse: 'marketing_opted and num_nonnulls(forename, surname, phone_number, address_1, country, postcode) = 0',
+    without_email: 'email is null',
+    imported: "consent_source = 'import'",
+    far: 'id > 4294967296',
+    far_at_showcase: `id > 4294967296 and marketing_opted and tenant_id = ${showcase.tenantId}`,
+  })
+  await expectNone('customer', {
+    reachable: "email !~ '^[a-z.0-9-]+@example[.](com|org|net)$'",
+    opted_without_consent: 'marketing_opted and consented_at is null',
+    consent_out_of_time: 'consented_at not between created_at and updated_at',
+    changed_before_made: 'updated_at < created_at',
+    changed_later: 'updated_at > now()',
+    twice: 'exists (select from customer twin where twin.email = customer.email and twin.id <> customer.id)',
+  })
+  const { opted } = await tally('customer', { opted: 'marketing_opted' })
+  expect(opted! / 800).toBeCloseTo(0.6, 1)
+})
+
+it.each(['purchased_voucher', 'customer'])(
+  'has imports in %s, a stamp for more rows than two pages hold',
+  async table => {
+    const [largest] = await pool<{ count: number; ids: number }[]>`
+    select count(*) from ${pool(table)} where tenant_id = ${showcase.tenantId}
+    group by updated_at order by count(*) desc limit 1`
+    expect(largest?.count).toBe(120)
+  },
+)
+
+it('leaves the sequences after the ids it brought', async () => {
+  const [row] = await other<{ id: number; highest: number }[]>`
+    insert into purchased_voucher (tenant_id, reference) values (1, 'after the demo')
+    returning id, (select max(id) from purchased_voucher) as highest`
+  expect(row!.id).toBe(row!.highest + 1)
+})
+
+it('refuses to load into a database that holds data', async () => {
+  const before = await fingerprint(pool)
+  await expect(loadDemo(pool, { scale: 1 })).rejects.toThrow('Demo data goes into an empty database only')
+  expect(await fingerprint(pool)).toEqual(before)
+})
+
+it.each([0, -1, 1.5, Number.NaN, 100_000])('refuses the scale %s', async scale => {
+  await expect(loadDemo(pool, { scale })).rejects.toThrow(RangeError)
+})
+
+it.each([
+  ['before the first row', 'rename column postcode to zip', 'rename column zip to postcode'],
+  ['with rows to come', 'add constraint refusal check (id <> 5)', 'drop constraint refusal'],
+  ['after the last row', 'add constraint refusal check (id <> 799)', 'drop constraint refusal'],
+])('loads all or nothing when the database refuses %s', async (when, change, repair) => {
+  const table = when === 'with rows to come' ? 'purchased_voucher' : 'customer'
+  await clear(other)
+  await other.unsafe(`alter table ${table} ${change}`)
+  await expect(loadDemo(other, { scale: 1 })).rejects.toThrow(/"postcode"|"refusal"/)
+  for (const table of tables) expect(await other`select from ${other(table)} limit 1`).toHaveLength(0)
+
+  await other.unsafe(`alter table ${table} ${repair}`)
+  await expect(load(other)).resolves.toMatchObject({ customers: 800 })
+})
+
+it('leaves nothing when the loader itself fails', async () => {
+  await clear(other)
+  const onProgress = () => {
+    throw new Error('The terminal is gone.')
+  }
+  await expect(loadDemo(other, { scale: 1, onProgress })).rejects.toThrow('The terminal is gone.')
+  expect(await isEmpty(other)).toBe(true)
+  await expect(load(other)).resolves.toMatchObject({ customers: 800 })
+})
+
+it('names no two vouchers alike', () => {
+  const rows = Array.from({ length: 100_000 }, (_, index) => index * 50)
+  const draw = new Draw('same for all', 0)
+  expect(new Set(rows.map(referenceOf)).size).toBe(rows.length)
+  expect(new Set(rows.map(row => qrTokenOf(row, draw).slice(0, 8))).size).toBe(rows.length)
+})

@@ -1,0 +1,212 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { type Client, createApp } from '../support/app.ts'
+import { type Builders, createBuilders } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+
+interface Page {
+  nodes: { databaseId: number }[]
+  edges: { cursor: string; node: { databaseId: number } }[]
+  pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null }
+  nextCursor: string | null
+  totalCount: number
+}
+
+const fields = `nodes { databaseId } edges { cursor node { databaseId } } nextCursor totalCount
+  pageInfo { hasNextPage hasPreviousPage startCursor endCursor }`
+
+let build: Builders
+let client: Client
+let secret: string
+let tenantId: number
+/** Products in the list's order: without a stamp, with one stamp for several, and a microsecond apart. */
+let ids: number[]
+
+beforeAll(async () => {
+  const database = await createDatabase()
+  client = await createApp(database)
+  build = createBuilders(database)
+  tenantId = await build.tenant()
+  secret = (await build.token([tenantId])).secret
+  const stamps = [
+    null,
+    null,
+    null,
+    '2026-01-01T10:00:00.000001Z',
+    '2026-01-01T10:00:00.000002Z',
+    '2026-01-01T10:00:00.000002Z',
+    '2026-01-01T10:00:00.000002Z',
+    '2026-01-01T10:00:00.000003Z',
+    '2026-01-02T00:00:00Z',
+    '2026-01-03T00:00:00Z',
+  ]
+  ids = []
+  for (const updated_at of stamps) ids.push(await build.product(tenantId, { updated_at }))
+})
+
+async function page(args: Record<string, unknown>, list = 'catalogVouchers', tenant = tenantId): Promise<Page> {
+  const { body } = await ask(args, list, tenant)
+  expect(body.errors).toBeUndefined()
+  return body.data.tenant[list]
+}
+
+const ask = (args: Record<string, unknown>, list = 'catalogVouchers', tenant = tenantId) =>
+  client.graphql(
+    secret,
+    `query ($tenant: ID!, $first: Int, $last: Int, $after: String, $before: String, $updatedSince: DateTime) {
+      tenant(id: $tenant) {
+        ${list}(first: $first, last: $last, after: $after, before: $before, updatedSince: $updatedSince) { ${fields} }
+      }
+    }`,
+    { tenant: String(tenant), ...args },
+  )
+
+const idsOf = ({ nodes }: Page) => nodes.map(node => node.databaseId)
+
+async function cursorOf(id: number): Promise<string> {
+  return (await page({})).edges.find(edge => edge.node.databaseId === id)!.cursor
+}
+
+describe('paging', () => {
+  it.each([1, 2, 3, 4, 10])('finds every record once, in order, forward by %i', async first => {
+    const found: number[] = []
+    let after: string | null = null
+    do {
+      const next: Page = await page({ first, after })
+      found.push(...idsOf(next))
+      expect(next.pageInfo.hasPreviousPage).toBe(after !== null)
+      expect(next.nextCursor !== null).toBe(next.pageInfo.hasNextPage)
+      after = next.nextCursor
+    } while (after !== null && found.length <= ids.length)
+    expect(found).toEqual(ids)
+  })
+
+  it.each([1, 2, 3, 4, 10])('finds every record once, in order, backward by %i', async last => {
+    const found: number[] = []
+    let before: string | null = null
+    do {
+      const next: Page = await page({ last, before })
+      found.unshift(...idsOf(next))
+      expect(next.pageInfo.hasNextPage).toBe(before !== null)
+      before = next.pageInfo.hasPreviousPage ? next.pageInfo.startCursor : null
+    } while (before !== null && found.length <= ids.length)
+    expect(found).toEqual(ids)
+  })
+
+  it('reads what lies strictly between two cursors, from either end', async () => {
+    const [after, before] = [await cursorOf(ids[1]!), await cursorOf(ids[8]!)]
+    expect(idsOf(await page({ after, before }))).toEqual(ids.slice(2, 8))
+
+    const start = await page({ first: 2, after, before })
+    expect(idsOf(start)).toEqual(ids.slice(2, 4))
+    expect(start.pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: true })
+
+    const end = await page({ last: 2, after, before })
+    expect(idsOf(end)).toEqual(ids.slice(6, 8))
+    expect(end.pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: true })
+  })
+
+  it('finds nothing between cursors that stand the wrong way round', async () => {
+    const [after, before] = [await cursorOf(ids[8]!), await cursorOf(ids[1]!)]
+    expect(await page({ after, before })).toMatchObject({ nodes: [], edges: [], nextCursor: null })
+  })
+
+  it('gives edges the cursors at which their records stand', async () => {
+    const { edges, nodes, pageInfo } = await page({ first: 5 })
+    expect(edges.map(edge => edge.node)).toEqual(nodes)
+    for (const [index, { cursor }] of edges.entries()) {
+      expect(idsOf(await page({ first: 1, after: cursor }))).toEqual([ids[index + 1]])
+    }
+    expect(idsOf(await page({ first: 1, after: pageInfo.startCursor }))).toEqual([ids[1]])
+  })
+
+  it('gives an empty page with whether there is more', async () => {
+    const none = { nodes: [], edges: [], nextCursor: null }
+    const cursors = { startCursor: null, endCursor: null }
+    expect(await page({ first: 0 })).toMatchObject({ ...none, pageInfo: { ...cursors, hasNextPage: true } })
+    expect(await page({ last: 0 })).toMatchObject({ ...none, pageInfo: { ...cursors, hasPreviousPage: true } })
+    const nothing = { hasNextPage: false, hasPreviousPage: false, ...cursors }
+    expect(await page({}, 'purchasedVouchers')).toMatchObject({ ...none, pageInfo: nothing, totalCount: 0 })
+    expect(await page({ first: 0 }, 'marketingSignups')).toMatchObject({ ...none, pageInfo: nothing })
+  })
+
+  it('has 50 records on a page, and at most 100', async () => {
+    const busy = await build.tenant()
+    secret = (await build.token([tenantId, busy])).secret
+    for (let made = 0; made < 101; made++) await build.customer(busy)
+    expect((await page({}, 'marketingSignups', busy)).nodes).toHaveLength(50)
+    expect((await page({ first: 100 }, 'marketingSignups', busy)).nodes).toHaveLength(100)
+    const last = await page({ last: 100 }, 'marketingSignups', busy)
+    expect(last).toMatchObject({ totalCount: 101, pageInfo: { hasPreviousPage: true, hasNextPage: false } })
+  })
+})
+
+describe('updatedSince', () => {
+  it('holds to the microsecond, inclusive, and leaves out records without a stamp', async () => {
+    const since = (updatedSince: string) => page({ updatedSince })
+    expect(idsOf(await since('0001-01-01T00:00:00Z'))).toEqual(ids.slice(3))
+    expect(idsOf(await since('2026-01-01T10:00:00.000002Z'))).toEqual(ids.slice(4))
+    expect(idsOf(await since('2026-01-01T11:00:00.0000029+01:00'))).toEqual(ids.slice(4))
+    expect(idsOf(await since('2026-01-01T10:00:00.000003'))).toEqual(ids.slice(7))
+    expect(idsOf(await since('9999-12-31T23:59:59Z'))).toEqual([])
+  })
+
+  it('is carried on by cursors both ways, and the later of two holds', async () => {
+    const { pageInfo, totalCount } = await page({ first: 1, updatedSince: '2026-01-01T10:00:00.000002Z' })
+    expect(totalCount).toBe(6)
+    expect((await page({ after: pageInfo.endCursor })).totalCount).toBe(6)
+    const narrowed = await page({ after: pageInfo.endCursor, updatedSince: '2026-01-02T00:00:00Z' })
+    expect(idsOf(narrowed)).toEqual(ids.slice(8))
+    expect(narrowed.totalCount).toBe(2)
+    const wider = await page({ after: pageInfo.endCursor, updatedSince: '2020-01-01T00:00:00Z' })
+    expect(idsOf(wider)).toEqual(ids.slice(5))
+    const end = await page({ last: 1, updatedSince: '2026-01-01T10:00:00.000002Z' })
+    expect(idsOf(await page({ last: 100, before: end.pageInfo.startCursor }))).toEqual(ids.slice(4, 9))
+  })
+})
+
+describe('faults', () => {
+  it('tells all of them at once', async () => {
+    const wrong = { first: -1, last: 101, after: 'x', before: 'y', updatedSince: '2026-01-01' }
+    const { status, body } = await ask(wrong)
+    expect(status).toBe(200)
+    expect(body.errors[0].extensions.code).toBe('BAD_USER_INPUT')
+    expect(Object.keys(body.errors[0].extensions.errors).sort()).toEqual([
+      'after',
+      'before',
+      'first',
+      'last',
+      'updatedSince',
+    ])
+  })
+
+  it.each([
+    { first: 101 },
+    { last: -1 },
+    { first: 1, last: 1 },
+    { updatedSince: 'now' },
+    { updatedSince: '2026-02-30T00:00:00Z' },
+    { after: 'A'.repeat(100_000) },
+  ])('refuses %o', async args => {
+    const { body } = await ask(args)
+    expect(body.errors[0].extensions.code).toBe('BAD_USER_INPUT')
+    expect(body.data).toEqual({ tenant: { catalogVouchers: null } })
+  })
+
+  it('refuses a cursor of another list, of another tenant, or altered', async () => {
+    const other = await build.tenant()
+    secret = (await build.token([tenantId, other])).secret
+    const cursor = await cursorOf(ids[4]!)
+    const altered = cursor.slice(0, -4) + (cursor.endsWith('AAAA') ? 'BBBB' : 'AAAA')
+    for (const { body } of [
+      await ask({ after: cursor }, 'purchasedVouchers'),
+      await ask({ after: cursor }, 'catalogVouchers', other),
+      await ask({ before: altered }),
+    ]) {
+      expect(body.errors[0].extensions.code).toBe('BAD_USER_INPUT')
+    }
+  })
+
+  it('takes null and empty arguments for absent ones', async () => {
+    expect(idsOf(await page({ first: null, last: null, after: null, before: '', updatedSince: '' }))).toEqual(ids)
+  })
+})

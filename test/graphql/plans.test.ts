@@ -1,0 +1,129 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { type Client, createApp } from '../support/app.ts'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { capture, type Statement } from './statements.ts'
+
+interface Plan {
+  'Node Type': string
+  'Relation Name'?: string
+  'Index Name'?: string
+  'Index Cond'?: string
+  'Actual Rows': number
+  'Rows Removed by Filter'?: number
+  Plans?: Plan[]
+}
+
+const lists = [
+  { field: 'tenants', table: 'tenant', index: 'tenant_list', statement: 'tenant.list' },
+  { field: 'catalogVouchers', table: 'product', index: 'product_list', statement: 'product.list' },
+  {
+    field: 'purchasedVouchers',
+    table: 'purchased_voucher',
+    index: 'purchased_voucher_list',
+    statement: 'voucher.list',
+  },
+  { field: 'marketingSignups', table: 'customer', index: 'marketing_signup_list', statement: 'signup.list' },
+]
+
+const shapes = [
+  { shape: 'first page', args: 'first: 50' },
+  { shape: 'deep page', args: 'first: 50, after: $middle' },
+  { shape: 'last page', args: 'last: 50' },
+  { shape: 'deep page backward', args: 'last: 50, before: $middle' },
+  { shape: 'page since', args: 'first: 50, updatedSince: "2026-01-01T16:00:00Z"' },
+  { shape: 'deep page since', args: 'first: 50, after: $middle, updatedSince: "2026-01-01T01:00:00Z"' },
+]
+
+let database: TestDatabase
+let client: Client
+let secret: string
+let tenantId: number
+
+beforeAll(async () => {
+  database = await createDatabase()
+  client = await createApp(database)
+  const build = createBuilders(database)
+  tenantId = await build.tenant({ updated_at: '2026-01-01T00:00:00Z' })
+  const other = await build.tenant()
+  const { loader } = database
+  const stamp = loader`timestamptz '2026-01-01Z' + n * interval '1 second'`
+  // A tree with ten tenants below each, of which the token has one of the uppermost ten with all below it.
+  await loader`alter table tenant disable trigger refuse_tenant_loop`
+  await loader`insert into tenant (id, name, parent_id, updated_at)
+    select n + 10, 'Below ' || n, case when n <= 10 then ${tenantId}::bigint else n / 10 + 10 end, ${stamp}
+    from generate_series(1, 100000) n`
+  secret = (await build.token([tenantId, { tenantId: 15, withDescendants: true }])).secret
+  await loader`insert into product (tenant_id, slug, title, currency, updated_at)
+    select case when n % 4 = 0 then ${other}::bigint else ${tenantId}::bigint end, 'p', 'P', 'GBP',
+           case when n % 1000 > 0 then ${stamp} end
+    from generate_series(1, 100000) n`
+  await loader`insert into purchased_voucher (tenant_id, reference, updated_at)
+    select case when n % 4 = 0 then ${other}::bigint else ${tenantId}::bigint end, 'R' || n, ${stamp}
+    from generate_series(1, 100000) n`
+  await loader`insert into customer (tenant_id, marketing_opted, updated_at)
+    select case when n % 4 = 0 then ${other}::bigint else ${tenantId}::bigint end, n % 3 > 0, ${stamp}
+    from generate_series(1, 100000) n`
+  await loader`vacuum analyze tenant, product, purchased_voucher, customer`
+})
+
+/** The list's statement, run again as a prepared one whose plan was made for any parameters. */
+async function planOf({ text, parameters, types }: Statement): Promise<Plan[]> {
+  const { loader } = database
+  const values = await Promise.all(
+    parameters.map(async value => {
+      if (Array.isArray(value) || typeof value === 'object') throw new Error('a parameter is not text')
+      const [row] = await loader<{ text: string }[]>`select quote_literal(${String(value)}) as text`
+      return row?.text ?? 'null'
+    }),
+  )
+  const declared = await loader<{ name: string }[]>`
+    select case when oid = 0 then 'unknown' else oid::regtype::text end as name
+    from unnest(${loader.array(types, 20)}) with ordinality as given(oid, place) order by place`
+  await loader`set plan_cache_mode = force_generic_plan`
+  await loader.unsafe(`prepare page (${declared.map(type => type.name).join(', ')}) as ${text}`)
+  const [row] = await loader.unsafe<{ 'QUERY PLAN': { Plan: Plan }[] }[]>(
+    `explain (analyze, format json) execute page (${values.join(', ')})`,
+  )
+  await loader`deallocate page`
+  const flatten = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(flatten)]
+  return flatten(row!['QUERY PLAN'][0]!.Plan)
+}
+
+async function pageStatement(field: string, args: string, middle: string | null, name: string): Promise<Statement> {
+  const list = `${field}(${args}) { nodes { databaseId } }`
+  const query = `query ($middle: String) { ${field === 'tenants' ? list : `tenant(id: ${tenantId}) { ${list} }`} }`
+  const statements = await capture(database.pool, async () => {
+    const { body } = await client.graphql(secret, query.replace(middle === null ? '($middle: String)' : /$^/, ''), {
+      middle,
+    })
+    expect(body.errors).toBeUndefined()
+    expect((body.data.tenant ?? body.data)[field].nodes).toHaveLength(50)
+  })
+  return statements.find(statement => statement.name === name)!
+}
+
+describe.each(lists)('$field', ({ field, table, index, statement }) => {
+  let middle: string
+
+  beforeAll(async () => {
+    const list = `${field}(first: 100, updatedSince: "2026-01-01T10:00:00Z") { pageInfo { endCursor } }`
+    const query = field === 'tenants' ? `{ ${list} }` : `{ tenant(id: ${tenantId}) { ${list} } }`
+    const { body } = await client.graphql(secret, query)
+    middle = (body.data.tenant ?? body.data)[field].pageInfo.endCursor
+  })
+
+  it.each(shapes)('reads a $shape as one range of its index', async ({ args }) => {
+    const plan = await planOf(await pageStatement(field, args, args.includes('$middle') ? middle : null, statement))
+    const scans = plan.filter(step => step['Index Name'] === index)
+    expect(scans.map(step => step['Node Type'])).toEqual([expect.stringMatching(/^Index (Only )?Scan$/)])
+    expect(scans[0]!['Index Cond']).toMatch(/ROW\(.*\) > ROW\(.*ROW\(.*\) < ROW\(/)
+    expect(scans[0]!['Actual Rows']).toBe(51)
+    // Which tenants are the token's own is no range: what lies between them is passed over.
+    if (table !== 'tenant') expect(scans[0]!['Rows Removed by Filter'] ?? 0).toBe(0)
+    expect(plan.map(step => step['Node Type'])).not.toContain('Sort')
+    expect(plan.filter(step => step['Relation Name'] === table).map(step => step['Node Type'])).not.toContain(
+      'Seq Scan',
+    )
+  })
+})

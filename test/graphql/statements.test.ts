@@ -1,0 +1,103 @@
+import { beforeAll, expect, it } from 'vitest'
+import { type Client, createApp } from '../support/app.ts'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { capture, namesOf } from './statements.ts'
+
+let database: TestDatabase
+let client: Client
+let secret: string
+let tenantId: number
+
+beforeAll(async () => {
+  database = await createDatabase()
+  client = await createApp(database)
+  const build = createBuilders(database)
+  tenantId = await build.tenant()
+  secret = (await build.token([tenantId])).secret
+  const products: number[] = []
+  for (let made = 0; made < 50; made++) products.push(await build.product(tenantId))
+  for (const product of products) {
+    await build.variant(product, { price: 10, sort_order: 2 })
+    await build.variant(product, { price: 5, sale_price: 4, sort_order: 1 })
+  }
+  await build.category(tenantId, products)
+  await build.category(tenantId, products.slice(10))
+})
+
+async function statementsOf(selection: string): Promise<string[]> {
+  const statements = await capture(database.pool, async () => {
+    const { body } = await client.graphql(secret, `{ tenant(id: ${tenantId}) { ${selection} } }`)
+    expect(body.errors).toBeUndefined()
+  })
+  return namesOf(statements)
+}
+
+const all = `databaseId title fromPrice fromSalePrice categories { id title } variants { id price }`
+
+it.each([
+  ['a title', 'nodes { title }', ['product.list']],
+  ['a price', 'nodes { fromPrice fromSalePrice }', ['product.list', 'variant.of_products']],
+  ['categories', 'nodes { categories { title } }', ['category.of_products', 'product.list']],
+  ['all', `nodes { ${all} }`, ['category.of_products', 'product.list', 'variant.of_products']],
+  [
+    'all, as nodes and as edges',
+    `nodes { ${all} } edges { cursor node { ${all} } } pageInfo { endCursor hasNextPage } nextCursor serverTime`,
+    ['category.of_products', 'product.list', 'variant.of_products'],
+  ],
+])('reads a page of 50 products with %s in as few statements', async (_, selection, names) => {
+  expect(await statementsOf(`catalogVouchers { ${selection} }`)).toEqual(names)
+})
+
+it('gathers what two lists of products have below them', async () => {
+  const list = `catalogVouchers(first: 25) { nodes { ${all} } }`
+  expect(await statementsOf(`a: ${list} b: ${list}`)).toEqual([
+    'category.of_products',
+    'product.list',
+    'product.list',
+    'variant.of_products',
+  ])
+})
+
+it.each([
+  ['catalogVouchers', 'product'],
+  ['purchasedVouchers', 'voucher'],
+  ['marketingSignups', 'signup'],
+])('counts %s only when asked', async (field, noun) => {
+  expect(await statementsOf(`${field} { nodes { databaseId } pageInfo { hasNextPage } }`)).toEqual([`${noun}.list`])
+  expect(await statementsOf(`${field} { totalCount }`)).toEqual([`${noun}.count`, `${noun}.list`])
+})
+
+it('counts tenants only when asked', async () => {
+  const names = async (selection: string) =>
+    namesOf(await capture(database.pool, () => client.graphql(secret, `{ tenants { ${selection} } }`)))
+  expect(await names('nodes { name }')).toEqual(['tenant.list'])
+  expect(await names('totalCount')).toEqual(['tenant.count', 'tenant.list'])
+})
+
+it('reads the tenants that several fields name at once', async () => {
+  const statements = await capture(database.pool, () =>
+    client.graphql(
+      secret,
+      `{ a: tenant(id: ${tenantId}) { name } b: tenant(id: ${tenantId}) { type } viewer { tenants { tenant { name } } } }`,
+    ),
+  )
+  expect(namesOf(statements)).toEqual(['tenant.find_many'])
+})
+
+it('is counted the same by the database', async () => {
+  const { platform } = database
+  await platform`create extension if not exists pg_stat_statements`
+  await platform`select pg_stat_statements_reset()`
+  await client.graphql(secret, `{ tenant(id: ${tenantId}) { catalogVouchers { nodes { ${all} } } } }`)
+  const rows = await platform<{ table: string; calls: number }[]>`
+    select substring(query from ' from (product_category|product|variant)\\M') as table, calls
+    from pg_stat_statements
+    where dbid = (select oid from pg_database where datname = current_database())
+      and query !~ 'pg_|recursive above|gateway\\.token'`
+  expect(rows.map(({ table, calls }) => `${table} ${calls}`).sort()).toEqual([
+    'product 1',
+    'product_category 1',
+    'variant 1',
+  ])
+})

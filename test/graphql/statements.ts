@@ -1,0 +1,34 @@
+import type { Pool } from '../../src/db/connect.ts'
+
+/** A statement as it went to the database. */
+export interface Statement {
+  /** What its leading comment calls it. */
+  name: string
+  text: string
+  parameters: unknown[]
+  types: number[]
+}
+
+/** @returns what the work sent through the pool */
+export async function capture(pool: Pool, work: () => Promise<unknown>): Promise<Statement[]> {
+  const statements: Statement[] = []
+  pool.options.debug = (_connection, text, parameters, types) => {
+    statements.push({ name: /\/\* (\S+) \*\//.exec(text)?.[1] ?? text, text, parameters, types })
+  }
+  try {
+    await work()
+  } finally {
+    pool.options.debug = false
+  }
+  return statements
+}
+
+/** What is looked up now and then for all: whose token it is, where tenants lie, and (by the driver) the types. */
+const shared = /^token\.find$|^tenant\.paths$|from pg_catalog\.pg_type/
+
+/** The names of the statements that are a query's own. */
+export const namesOf = (statements: Statement[]) =>
+  statements
+    .map(statement => statement.name)
+    .filter(name => !shared.test(name))
+    .sort()

@@ -1,0 +1,175 @@
+import { METHODS } from 'node:http'
+import { describe, expect, test } from 'vitest'
+import { permissionNames } from '../../src/domain/permission.ts'
+import { createSecret, revokeToken } from '../../src/domain/token.ts'
+import { bearer, createWorld, flawOf, operations, perform, underTenant } from './support.ts'
+
+const { client, build, pool, tenantId, place, secret } = await createWorld()
+const foreignTenant = await build.tenant({ name: 'Foreign' })
+
+const expired = await build.token([tenantId])
+await pool`update gateway.token set created_at = now() - interval '2 days', expires_at = now() - interval '1 day'
+           where id = ${expired.id}`
+const revoked = await build.token([tenantId])
+await revokeToken(pool, revoked.id)
+
+const badAuthorizations: Record<string, string | undefined> = {
+  missing: undefined,
+  'another scheme': `Basic ${Buffer.from('a:b').toString('base64')}`,
+  'scheme alone': 'Bearer',
+  malformed: 'Bearer nonsense',
+  'two tokens': `Bearer ${secret} ${secret}`,
+  unknown: `Bearer ${createSecret()}`,
+  mistyped: `Bearer ${secret.slice(0, -1)}${secret.endsWith('A') ? 'B' : 'A'}`,
+  expired: `Bearer ${expired.secret}`,
+  revoked: `Bearer ${revoked.secret}`,
+}
+
+describe.each(operations)('$name', operation => {
+  const { method, permissions, body } = operation
+  const ask = (
+    headers: Record<string, string | undefined> = {},
+    where = place,
+    options: Parameters<typeof perform>[4] = {},
+  ) => perform(client, operation, where, { ...bearer(secret), ...headers }, options)
+
+  test('answers with the headers that every answer has', async () => {
+    const { status, headers } = await ask()
+    expect(status).toBe(200)
+    expect(headers['content-type']).toBe('application/json; charset=utf-8')
+    expect(headers['x-request-id']).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+    expect(headers['cache-control']).toBe('private, no-store')
+    expect(headers['ratelimit-limit']).toBe('100000')
+    expect(headers['ratelimit-remaining']).toMatch(/^\d+$/)
+    expect(Number(headers['ratelimit-reset'])).toBeGreaterThan(0)
+    expect(Number(headers['ratelimit-reset'])).toBeLessThanOrEqual(60)
+  })
+
+  test('gives one and the same 401 to every token that is not valid, whatever else is wrong', async () => {
+    const seen = new Set<string>()
+    for (const [form, authorization] of Object.entries(badAuthorizations)) {
+      for (const accept of ['application/json', 'text/html']) {
+        const answer = await ask({ authorization, accept })
+        expect(flawOf(answer, 401), form).toBeNull()
+        const { date, 'x-request-id': id, ...headers } = answer.headers
+        seen.add(JSON.stringify([answer.text, headers]))
+      }
+    }
+    expect([...seen]).toHaveLength(1)
+    expect([...seen][0]).toContain('"www-authenticate":"Bearer"')
+    expect([...seen][0]).not.toContain('ratelimit')
+  })
+
+  test('takes the scheme in any case', async () => {
+    expect((await ask({ authorization: `bearer ${secret}` })).status).toBe(200)
+    expect((await ask({ authorization: `BEARER  ${secret}` })).status).toBe(200)
+  })
+
+  test('refuses a token without each of its permissions, and one with all but those', async () => {
+    for (const missing of permissions) {
+      const lacking = await build.token([tenantId], { permissions: permissionNames.filter(name => name !== missing) })
+      const answer = await ask(bearer(lacking.secret))
+      expect(flawOf(answer, 403)).toBeNull()
+      expect(answer.body.message).toContain(missing)
+    }
+    const bare = await build.token([tenantId], { permissions })
+    expect((await ask(bearer(bare.secret))).status).toBe(200)
+  })
+
+  test('wants Accept to name application/json', async () => {
+    for (const accept of [undefined, '', '*/*', 'text/html', 'application/*', 'application/json;q=0', ',;=', 'json']) {
+      const answer = await ask({ accept })
+      expect(flawOf(answer, 422), String(accept)).toBeNull()
+      expect(Object.keys(answer.body.errors), String(accept)).toEqual(['accept'])
+    }
+    for (const accept of [
+      'application/json; charset=utf-8',
+      'text/html, application/json;q=0.1',
+      'Application/JSON',
+      '*/*;q=0.5,application/json;version=1',
+    ]) {
+      expect((await ask({ accept })).status, accept).toBe(200)
+    }
+  })
+
+  test('answers every other method with 405 and what is allowed', async () => {
+    const others = METHODS.filter(other => other !== method && other !== 'CONNECT')
+    expect(others).toContain('HEAD')
+    expect(others).toContain('OPTIONS')
+    for (const other of others) {
+      const answer = await ask({}, place, { method: other as 'GET' })
+      expect(answer.headers.allow, other).toBe(method)
+      if (other === 'HEAD') expect([answer.status, answer.text]).toEqual([405, ''])
+      else expect(flawOf(answer, 405), other).toBeNull()
+      expect((await ask({ authorization: undefined }, place, { method: other as 'GET' })).status, other).toBe(401)
+    }
+  })
+
+  test('takes any body with a method that is not allowed, and still says 405', async () => {
+    const options = { method: method === 'GET' ? 'POST' : 'PUT', payload: '{' } as const
+    for (const type of ['application/json', 'text/html', undefined]) {
+      expect(flawOf(await ask({ 'content-type': type }, place, options), 405), type).toBeNull()
+    }
+  })
+
+  if (body) {
+    test('wants Content-Type to be application/json', async () => {
+      for (const type of [undefined, '', 'text/plain', 'application/jsonx', 'application/x-www-form-urlencoded']) {
+        const answer = await ask({ 'content-type': type })
+        expect(flawOf(answer, 422), type).toBeNull()
+        expect(Object.keys(answer.body.errors), type).toEqual(['content-type'])
+      }
+      for (const type of ['application/json; charset=utf-8', 'Application/JSON']) {
+        expect((await ask({ 'content-type': type })).status, type).toBe(200)
+      }
+      const both = await ask({ 'content-type': 'text/plain', accept: 'text/html' })
+      expect(Object.keys(both.body.errors)).toEqual(['accept', 'content-type'])
+    })
+  }
+})
+
+describe.each(underTenant)('$name, below a tenant', operation => {
+  const ask = (where: number | string, headers: Record<string, string> = {}, token = secret, query = '') =>
+    perform(client, operation, { ...place, tenantId: where }, { ...bearer(token), ...headers }, { query })
+
+  test('404 where there is no such tenant, 403 where the token is not authorised for it', async () => {
+    expect(flawOf(await ask(999_999), 404)).toBeNull()
+    const refused = await ask(foreignTenant)
+    expect(flawOf(refused, 403)).toBeNull()
+    expect(refused.text).not.toContain('Foreign')
+  })
+
+  test('404 for what is not a plain positive integer', async () => {
+    for (const id of [
+      '0',
+      '-1',
+      '+1',
+      `0${tenantId}`,
+      `${tenantId}.0`,
+      `${tenantId}e0`,
+      `%20${tenantId}`,
+      '0x1',
+      'abc',
+      'null',
+      '9007199254740992',
+      '99999999999999999999',
+      '%00',
+      '%2F',
+      '%F0%9F%8E%81',
+      `${tenantId}%00`,
+    ]) {
+      expect(flawOf(await ask(id), 404), id).toBeNull()
+    }
+    expect((await ask('9007199254740991')).status).toBe(404)
+  })
+
+  test('refuses in the order of R1 when several things are wrong', async () => {
+    const powerless = await build.token([tenantId], { permissions: [] })
+    const fault = '?cursor=x&updated_since=x'
+    expect((await ask(999_999, { accept: 'a/b' }, 'nonsense', fault)).status).toBe(401)
+    expect((await ask(999_999, { accept: 'a/b' }, powerless.secret, fault)).status).toBe(422)
+    expect((await ask(999_999, {}, powerless.secret, fault)).status).toBe(404)
+    expect((await ask(foreignTenant, {}, powerless.secret, fault)).body.message).toContain('tenant')
+    expect((await ask(tenantId, {}, powerless.secret, fault)).body.message).toContain('permission')
+  })
+})

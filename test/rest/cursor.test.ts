@@ -1,0 +1,101 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { createApp } from '../support/app.ts'
+import { createWorld, faultyFields, flawOf, lists } from './support.ts'
+
+const world = await createWorld()
+const { client, build, loader, place, tenantId } = world
+const otherTenant = await build.tenant()
+const { secret } = await build.token([{ tenantId, withDescendants: true }, otherTenant])
+
+beforeAll(async () => {
+  const stamp = '2026-01-01 00:00:00+00'
+  await loader`insert into tenant (name, parent_id, updated_at)
+    select 'Below', ${tenantId}, ${stamp} from generate_series(1, 60)`
+  for (const id of [tenantId, otherTenant]) {
+    await loader`insert into product (tenant_id, slug, title, currency, updated_at)
+      select ${id}, 's', 't', 'GBP', ${stamp} from generate_series(1, 60)`
+    await loader`insert into purchased_voucher (tenant_id, reference, updated_at)
+      select ${id}, ${id}::text || '-' || n, ${stamp} from generate_series(1, 60) n`
+    await loader`insert into customer (tenant_id, marketing_opted, updated_at)
+      select ${id}, true, ${stamp} from generate_series(1, 60)`
+  }
+})
+
+const pageOf = (path: string, cursor: string, app = client, as = secret) =>
+  app.rest(as, `${path}?cursor=${encodeURIComponent(cursor)}`)
+const firstCursor = async (path: string): Promise<string> => (await client.rest(secret, path)).body.next_cursor
+
+describe.each(lists)('a cursor of $name', list => {
+  const path = list.path(place)
+
+  test('is one opaque word that a URL need not escape, and tells nothing of its record', async () => {
+    const cursor = await firstCursor(path)
+    expect(cursor).toMatch(/^[A-Za-z0-9_-]{40,250}$/)
+    const decoded = Buffer.from(cursor, 'base64url').toString('latin1')
+    expect(decoded).not.toMatch(/2026|updated|\d{4}/)
+  })
+
+  test('is 422 when any one of its characters is another, is gone, or is one too many', async () => {
+    const cursor = await firstCursor(path)
+    expect((await pageOf(path, cursor)).status).toBe(200)
+    for (let at = 0; at < cursor.length; at++) {
+      const others =
+        at < cursor.length - 2 ? [cursor[at] === 'A' ? 'B' : 'A'] : [...'ABCDQRghwx059_-'].filter(c => c !== cursor[at])
+      for (const other of others) {
+        const answer = await pageOf(path, cursor.slice(0, at) + other + cursor.slice(at + 1))
+        expect(faultyFields(answer), `${at} ${other}`).toEqual(['cursor'])
+      }
+      const shorter = cursor.slice(0, at) + cursor.slice(at + 1)
+      expect(faultyFields(await pageOf(path, shorter)), `without ${at}`).toEqual(['cursor'])
+    }
+    for (const more of [`${cursor}A`, `${cursor}=`, ` ${cursor}`, `${cursor} `, `${cursor}\n`, cursor + cursor]) {
+      expect(flawOf(await pageOf(path, more), 422), JSON.stringify(more)).toBeNull()
+    }
+  })
+
+  test('is 422 when it never was one', async () => {
+    for (const text of [
+      'x',
+      '0',
+      'undefined',
+      'NULL',
+      'AQ',
+      'AQ'.repeat(2000),
+      '\0',
+      '../../etc/passwd',
+      '🎁',
+      "' or 1=1 --",
+    ]) {
+      const answer = await pageOf(path, text)
+      expect(flawOf(answer, 422), text).toBeNull()
+      expect(faultyFields(answer)).toEqual(['cursor'])
+    }
+  })
+
+  test('is 422 at every other list, and at the same list of another tenant', async () => {
+    const cursor = await firstCursor(path)
+    const places = [place, { ...place, tenantId: otherTenant }]
+    const paths = new Set(places.flatMap(where => lists.map(other => other.path(where))))
+    paths.delete(path)
+    for (const other of paths) expect(faultyFields(await pageOf(other, cursor)), other).toEqual(['cursor'])
+  })
+
+  test('serves another token, and an instance that was started later', async () => {
+    const cursor = await firstCursor(path)
+    const page = (await pageOf(path, cursor)).body.data
+    expect(page.length).toBeGreaterThan(0)
+    const other = await build.token([{ tenantId, withDescendants: true }, otherTenant])
+    expect((await pageOf(path, cursor, client, other.secret)).body.data).toEqual(page)
+    const restarted = await createApp(world)
+    expect((await pageOf(path, cursor, restarted)).body.data).toEqual(page)
+  })
+})
+
+test('a configured key seals cursors; one sealed with another key is 422', async () => {
+  const path = lists[1]!.path(place)
+  const keyed = await createApp(world, { CURSOR_KEY: 'ab'.repeat(32) })
+  const twin = await createApp(world, { CURSOR_KEY: 'ab'.repeat(32) })
+  const cursor = (await keyed.rest(secret, path)).body.next_cursor
+  expect((await pageOf(path, cursor, twin)).status).toBe(200)
+  expect(faultyFields(await pageOf(path, cursor))).toEqual(['cursor'])
+})

@@ -1,0 +1,96 @@
+import { connect as connectSocket, createServer, type Server, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { connect } from '../../src/db/connect.ts'
+import { createApp } from '../support/app.ts'
+import { bearer, createWorld, flawOf, operations, perform, until } from './support.ts'
+
+const world = await createWorld()
+const { address, place, secret, platform } = world
+
+/** A way to the database that can be cut. */
+const open = new Set<Socket>()
+const pass = (client: Socket) => {
+  const server = connectSocket(join(address.host, `.s.PGSQL.${address.port}`))
+  for (const [from, to] of [
+    [client, server],
+    [server, client],
+  ] as const) {
+    open.add(from)
+    from.pipe(to)
+    from.on('error', () => to.destroy()).on('close', () => to.destroy())
+  }
+}
+let way: Server
+let port = 0
+const openWay = () =>
+  new Promise<void>(resolve => {
+    way = createServer(pass).listen(port, '127.0.0.1', () => {
+      port = (way.address() as { port: number }).port
+      resolve()
+    })
+  })
+const cutWay = () => {
+  for (const socket of open) socket.destroy()
+  open.clear()
+  return new Promise(resolve => way.close(resolve))
+}
+
+await openWay()
+const pool = connect({ ...address, host: '127.0.0.1', port }, { max: 4, statementTimeoutMs: 5_000 })
+const client = await createApp({ pool })
+afterAll(async () => {
+  await pool.end({ timeout: 1 })
+  await cutWay()
+})
+const askAll = () => Promise.all(operations.map(operation => perform(client, operation, place, bearer(secret))))
+
+describe('a database out of reach', () => {
+  test('is 503 with Retry-After for every operation, and 200 again once it is back', async () => {
+    expect((await askAll()).map(({ status }) => status)).toEqual(operations.map(() => 200))
+    for (let time = 0; time < 2; time++) {
+      await cutWay()
+      const answers = await askAll()
+      for (const answer of answers) {
+        expect(flawOf(answer, 503)).toBeNull()
+        expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/)
+      }
+      const malformed = await client.rest('nonsense', '/tenants')
+      expect(malformed.status).toBe(401)
+      await openWay()
+      await until('all is served', async () => (await askAll()).every(({ status }) => status === 200), 5_000)
+    }
+  })
+
+  test('that ends its connections is 503 at worst, never 500', async () => {
+    for (let time = 0; time < 5; time++) {
+      const asked = askAll()
+      await platform`select pg_terminate_backend(pid) from pg_stat_activity
+                     where datname = ${address.database} and pid <> pg_backend_pid()`
+      for (const answer of await asked) {
+        if (answer.status !== 200) expect(flawOf(answer, 503)).toBeNull()
+      }
+    }
+    await until('all is served', async () => (await askAll()).every(({ status }) => status === 200), 5_000)
+  })
+})
+
+describe('a fault of the service', () => {
+  test('is 500 with a message that says nothing of it', async () => {
+    const hidden = { product: 'secret_product', purchased_voucher: 'secret_voucher', customer: 'secret_customer' }
+    for (const [table, name] of Object.entries(hidden)) await platform.unsafe(`alter table ${table} rename to ${name}`)
+    try {
+      const answers = await askAll()
+      expect(answers[0]!.status).toBe(200)
+      for (const answer of answers.slice(1)) {
+        expect(flawOf(answer, 500)).toBeNull()
+        expect(answer.text).not.toMatch(/secret|product|voucher|42P01/)
+        expect(answer.headers['ratelimit-remaining']).toMatch(/^\d+$/)
+      }
+    } finally {
+      for (const [table, name] of Object.entries(hidden))
+        await platform.unsafe(`alter table ${name} rename to ${table}`)
+    }
+    await until('all is served', async () => (await askAll()).every(({ status }) => status === 200), 5_000)
+  })
+})

@@ -1,0 +1,147 @@
+import { describe, expect, test } from 'vitest'
+import { createApp } from '../support/app.ts'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { walk } from './support.ts'
+
+const database = await createDatabase()
+const { loader, platform } = database
+const build = createBuilders(database)
+const client = await createApp(database)
+
+type Fill = (count: number, stamp: string) => Promise<{ path: string; secret: string }>
+
+/**
+ * Fills one list with records, ids descending as the stamps ascend, so that the order shown is not that of ids.
+ *
+ * @param stamp SQL of record number `n`, from 1
+ */
+const fillers: Record<string, Fill> = {
+  tenants: async (count, stamp) => {
+    const root = await build.tenant({ updated_at: '2000-01-01 00:00:00+00' })
+    await loader.unsafe(`insert into tenant (id, name, parent_id, updated_at)
+      select ${root} * 100000 + ${count} - n, 'T' || n, ${root}, ${stamp} from generate_series(1, ${count} - 1) n`)
+    const { secret } = await build.token([{ tenantId: root, withDescendants: true }])
+    return { path: '/tenants', secret }
+  },
+  'catalog vouchers': async (count, stamp) => {
+    const tenantId = await build.tenant()
+    await loader.unsafe(`insert into product (id, tenant_id, slug, title, currency, updated_at)
+      select ${tenantId} * 100000 + ${count} - n, ${tenantId}, 's', 't', 'GBP', ${stamp} from generate_series(1, ${count}) n`)
+    return { path: `/tenants/${tenantId}/catalog/vouchers`, secret: (await build.token([tenantId])).secret }
+  },
+  'purchased vouchers': async (count, stamp) => {
+    const tenantId = await build.tenant()
+    await loader.unsafe(`insert into purchased_voucher (id, tenant_id, reference, updated_at)
+      select ${tenantId} * 100000 + ${count} - n, ${tenantId}, ${tenantId} || '-' || n, ${stamp} from generate_series(1, ${count}) n`)
+    return { path: `/tenants/${tenantId}/sales/purchased-vouchers`, secret: (await build.token([tenantId])).secret }
+  },
+  'marketing signups': async (count, stamp) => {
+    const tenantId = await build.tenant()
+    await loader.unsafe(`insert into customer (id, tenant_id, marketing_opted, updated_at)
+      select ${tenantId} * 100000 + ${count} - n, ${tenantId}, true, ${stamp} from generate_series(1, ${count}) n`)
+    return { path: `/tenants/${tenantId}/customers/marketing-signups`, secret: (await build.token([tenantId])).secret }
+  },
+}
+
+const stamps = {
+  'one stamp for all': `timestamptz '2026-05-05 05:05:05.5+00'`,
+  'a microsecond apart': `timestamptz '2026-05-05 05:05:05.999900+00' + n * interval '1 microsecond'`,
+  'pairs of equal stamps': `timestamptz '2026-05-05 05:05:05+00' + (n / 2) * interval '1 microsecond'`,
+}
+
+type Listed = { id?: number; tenant_id?: number; updated_at: string | null }
+const keyOf = ({ id, tenant_id, updated_at }: Listed) =>
+  `${updated_at ?? ''} ${String(id ?? tenant_id).padStart(16, '0')}`
+
+describe.each(Object.keys(fillers))('the list of %s', name => {
+  const fill = fillers[name]!
+
+  test.each([1, 49, 50, 51, 100, 101, 150])('of %i records is walked in pages of 50, each record once', async count => {
+    for (const [kind, stamp] of Object.entries(stamps)) {
+      const { path, secret } = await fill(count, stamp)
+      const { pages, records } = await walk(client, secret, path)
+      const sizes = Array.from({ length: Math.ceil(count / 50) }, (_, page) => Math.min(50, count - 50 * page))
+      expect(
+        pages.map(page => page.length),
+        kind,
+      ).toEqual(sizes)
+      const keys = records.map(keyOf)
+      expect(new Set(keys).size, kind).toBe(count)
+      expect(keys, kind).toEqual([...keys].sort())
+    }
+  })
+
+  test('of no records is one empty page', async () => {
+    const { path, secret } = await fill(1, stamps['one stamp for all'])
+    const { status, body } = await client.rest(secret, `${path}?updated_since=9999-01-01T00:00:00Z`)
+    expect([status, body.data, body.next_cursor]).toEqual([200, [], null])
+    expect(body.server_time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
+  })
+
+  test('from an instant on holds that instant, to the microsecond', async () => {
+    const { path, secret } = await fill(101, stamps['a microsecond apart'])
+    const all = (await walk(client, secret, path)).records
+    for (const index of [1, 49, 50, 100]) {
+      const { records } = await walk(client, secret, path, { updated_since: all[index].updated_at })
+      expect(records).toEqual(all.slice(index))
+    }
+  })
+
+  test('a cursor carries its list on, and an updated_since sent along narrows it further', async () => {
+    const { path, secret } = await fill(130, stamps['a microsecond apart'])
+    const all = (await walk(client, secret, path)).records
+    const ask = async (query: Record<string, string>) => {
+      const { status, body } = await client.rest(secret, `${path}?${new URLSearchParams(query)}`)
+      expect(status).toBe(200)
+      return body
+    }
+    const first = await ask({ updated_since: all[10].updated_at })
+    expect(first.data).toEqual(all.slice(10, 60))
+
+    const carried = await ask({ cursor: first.next_cursor })
+    expect(carried.data).toEqual(all.slice(60, 110))
+    const repeated = await ask({ cursor: first.next_cursor, updated_since: all[10].updated_at })
+    expect(repeated.data).toEqual(carried.data)
+    const earlier = await ask({ cursor: first.next_cursor, updated_since: all[1].updated_at })
+    expect(earlier.data).toEqual(carried.data)
+    const later = await ask({ cursor: first.next_cursor, updated_since: all[70].updated_at })
+    expect(later.data).toEqual(all.slice(70, 120))
+    expect((await ask({ cursor: later.next_cursor })).data).toEqual(all.slice(120))
+    expect((await ask({ cursor: first.next_cursor, updated_since: '9999-01-01T00:00:00Z' })).data).toEqual([])
+  })
+})
+
+describe('products without a stamp', () => {
+  test('come first, by id, on as many pages as they fill', async () => {
+    const { path, secret } = await fillers['catalog vouchers']!(
+      120,
+      `case when n <= 70 then null else timestamptz '2026-05-05 05:05:05+00' + n * interval '1 microsecond' end`,
+    )
+    const { pages, records } = await walk(client, secret, path)
+    expect(pages.map(page => page.length)).toEqual([50, 50, 20])
+    expect(records.map(({ updated_at }) => updated_at === null)).toEqual(records.map((_, index) => index < 70))
+    const keys = records.map(keyOf)
+    expect(keys).toEqual([...keys].sort())
+    expect(new Set(keys).size).toBe(120)
+  })
+
+  test('are in no list with updated_since, nor behind a cursor that is sent with one', async () => {
+    const { path, secret } = await fillers['catalog vouchers']!(60, 'null')
+    const since = await client.rest(secret, `${path}?updated_since=0000-01-01T00:00:00Z`)
+    expect([since.body.data, since.body.next_cursor]).toEqual([[], null])
+    const { body } = await client.rest(secret, path)
+    const next = await client.rest(secret, `${path}?cursor=${body.next_cursor}&updated_since=0001-01-01T00:00:00Z`)
+    expect([next.body.data, next.body.next_cursor]).toEqual([[], null])
+  })
+})
+
+test('a record that changes during a walk comes again at its end, and none is lost', async () => {
+  const { path, secret } = await fillers['purchased vouchers']!(60, stamps['one stamp for all'])
+  const first = await client.rest(secret, path)
+  const changed = first.body.data[7].id
+  await platform`update purchased_voucher set void = true where id = ${changed}`
+  const second = await client.rest(secret, `${path}?cursor=${first.body.next_cursor}`)
+  expect(second.body.data).toHaveLength(11)
+  expect(second.body.data.at(-1)).toMatchObject({ id: changed, void: true })
+})

@@ -1,0 +1,195 @@
+import { describe, expect, test } from 'vitest'
+import { createWorld, faultyFields, flawOf, lists, operations } from './support.ts'
+
+const { client, build, place, secret, tenantId, loader } = await createWorld()
+await loader`update tenant set updated_at = '2026-03-01 12:00:00.123456+00'`
+await loader`update product set updated_at = '2026-03-01 12:00:00.123456+00'`
+await loader`update purchased_voucher set updated_at = '2026-03-01 12:00:00.123456+00'`
+await loader`update customer set updated_at = '2026-03-01 12:00:00.123456+00'`
+const catalog = `/tenants/${tenantId}/catalog/vouchers`
+
+/** The instant of every record above, and the microsecond after it, in all forms (R6). */
+const finding = [
+  '2026-03-01T12:00:00.123456Z',
+  '2026-03-01T12:00:00.123456z',
+  '2026-03-01t12:00:00.123456Z',
+  '2026-03-01T12:00:00.1234569Z',
+  '2026-03-01T12:00:00.12345699999999999999Z',
+  '2026-03-01T12:00:00,123456Z',
+  '2026-03-01T12:00:00.123456',
+  '2026-03-01T12:00:00Z',
+  '2026-03-01T12:00Z',
+  '2026-03-01T12:00',
+  '2026-03-01T13:00:00.123456+01:00',
+  '2026-03-01T13:00:00.123456 01:00',
+  '2026-03-01T13:00:00.123456%2B01:00',
+  '2026-03-01T13:00:00.123456+0100',
+  '2026-03-01T13:00:00.123456+01',
+  '2026-03-01T06:30:00.123456-05:30',
+  '2026-03-02T02:00:00.123456+14:00',
+  '2024-02-29T00:00:00Z',
+  '0000-01-01T00:00:00Z',
+  '0001-01-01T00:00:00+14:00',
+]
+const missing = [
+  '2026-03-01T12:00:00.123457Z',
+  '2026-03-01T12:00:00.2Z',
+  '2026-03-01T12:00:00.123457',
+  '2026-03-01T11:00:00.123457-01:00',
+  '2999-01-01T00:00:00Z',
+  '9999-12-31T23:59:59.999999Z',
+  '9999-12-31T23:59:59-14:00',
+]
+const impossible = [
+  '2026-03-01',
+  '2026-03',
+  '2026',
+  '12:00:00',
+  '1772366400',
+  '1e9',
+  'now',
+  'NOW()',
+  'today',
+  'yesterday',
+  'epoch',
+  'infinity',
+  '-infinity',
+  'allballs',
+  'undefined',
+  '2026-02-29T00:00:00Z',
+  '2026-02-30T00:00:00Z',
+  '2026-04-31T00:00:00Z',
+  '2026-13-01T00:00:00Z',
+  '2026-00-01T00:00:00Z',
+  '2026-01-00T00:00:00Z',
+  '2026-01-32T00:00:00Z',
+  '2026-01-01T25:00:00Z',
+  '2026-01-01T12:60:00Z',
+  '2016-12-31T23:59:60Z',
+  '2026-01-01T12:00:61Z',
+  '2026-01-01T12:00:00.Z',
+  '2026-01-01T12:00:00+25:00',
+  '2026-01-01T12:00:00+01:60',
+  '2026-01-01T12:00:00+1',
+  '2026-01-01T12:00:00Europe/Berlin',
+  '2026-01-01T12:00:00 Z Z',
+  '2026-01-01T12:00:00BC',
+  '10000-01-01T00:00:00Z',
+  '+2026-01-01T12:00:00Z',
+  '-2026-01-01T12:00:00Z',
+  '2026-W01-1T12:00:00Z',
+  'Thu, 01 Jan 2026 00:00:00 GMT',
+  '２０２６-01-01T12:00:00Z',
+  '2026-01-01T12:00:00Z%00',
+  '%00',
+  '%FF',
+  '%zz',
+  "2026-01-01T12:00:00Z'; drop table product; --",
+  '9'.repeat(4000),
+]
+
+describe.each(lists)('updated_since of $name', ({ path }) => {
+  const ask = (query: string) => client.rest(secret, `${path(place)}?${query}`)
+
+  test('takes an ISO-8601 date and time', async () => {
+    for (const text of finding) {
+      const { status, body } = await ask(`updated_since=${text}`)
+      expect([status, body.data?.length], text).toEqual([200, 1])
+    }
+    for (const text of missing) {
+      const { status, body } = await ask(`updated_since=${text}`)
+      expect([status, body.data, body.next_cursor], text).toEqual([200, [], null])
+    }
+  })
+
+  test('refuses everything else', async () => {
+    for (const text of impossible) {
+      const answer = await ask(`updated_since=${text}`)
+      expect(flawOf(answer, 422), text).toBeNull()
+      expect(faultyFields(answer), text).toEqual(['updated_since'])
+    }
+  })
+
+  test('absent, empty and null are the same, for cursor too', async () => {
+    for (const query of [
+      '',
+      'updated_since',
+      'updated_since=',
+      'updated_since=null',
+      'cursor=',
+      'cursor=null&include=',
+    ]) {
+      expect((await ask(query)).body.data, query).toHaveLength(1)
+    }
+  })
+
+  test('a parameter given twice is a fault of that parameter; all faults are told at once', async () => {
+    const good = 'updated_since=2026-01-01T00:00:00Z'
+    expect(faultyFields(await ask(`${good}&${good}`))).toEqual(['updated_since'])
+    expect(faultyFields(await ask('updated_since=&updated_since='))).toEqual(['updated_since'])
+    expect(faultyFields(await ask('cursor=&cursor='))).toEqual(['cursor'])
+    expect(faultyFields(await ask('cursor=a&cursor=a&updated_since=x'))).toEqual(['cursor', 'updated_since'])
+    expect(faultyFields(await ask('cursor=x&updated_since=x'))).toEqual(['cursor', 'updated_since'])
+  })
+
+  test('unknown parameters are ignored, however odd', async () => {
+    const odd = 'x=1&x=2&first=1&limit=1&after=x&updatedSince=x&__proto__=1&constructor=2&%zz=%ff&[]=&=&&cursor[]=x'
+    expect((await ask(odd)).status).toBe(200)
+  })
+})
+
+describe('include', () => {
+  const keysWith = async (query: string) => {
+    const { body } = await client.rest(secret, `${catalog}?${query}`)
+    return Object.keys(body.data[0]).filter(key => key === 'categories' || key === 'variants')
+  }
+
+  test('names categories and variants, in any order, spaced and repeated', async () => {
+    expect(await keysWith('')).toEqual([])
+    for (const nothing of ['include=', 'include=null', 'include']) expect(await keysWith(nothing)).toEqual([])
+    expect(await keysWith('include=variants')).toEqual(['variants'])
+    expect(await keysWith('include=categories')).toEqual(['categories'])
+    for (const both of ['variants,categories', '%20categories%20,+variants', 'variants,categories,variants']) {
+      expect(await keysWith(`include=${both}`), both).toEqual(['categories', 'variants'])
+    }
+  })
+
+  test('refuses any other value, and a second include', async () => {
+    for (const value of [
+      'x',
+      'categories,x',
+      'Categories',
+      ',',
+      'categories,',
+      'categories;variants',
+      'null,null',
+      '%00',
+    ]) {
+      const answer = await client.rest(secret, `${catalog}?include=${value}`)
+      expect(flawOf(answer, 422), value).toBeNull()
+      expect(faultyFields(answer), value).toEqual(['include'])
+    }
+    expect(faultyFields(await client.rest(secret, `${catalog}?include=variants&include=variants`))).toEqual(['include'])
+    const all = await client.rest(secret, `${catalog}?include=x&cursor=x&updated_since=x`)
+    expect(faultyFields(all)).toEqual(['cursor', 'include', 'updated_since'])
+  })
+
+  test('is ignored everywhere else', async () => {
+    for (const { method, path, name } of operations.filter(({ name }) => name !== 'list catalog vouchers')) {
+      if (method !== 'GET') continue
+      const answer = await client.rest(secret, `${path(place)}?include=x&include=categories`)
+      expect(answer.status, name).toBe(200)
+    }
+    const { body } = await client.rest(secret, `${catalog}/${place.product}?include=categories,variants&cursor=x`)
+    expect(Object.keys(body.data)).not.toContain('categories')
+  })
+
+  test('holds for the page that a cursor leads to only when it is asked for again', async () => {
+    for (let made = 0; made < 55; made++) await build.product(tenantId)
+    const first = await client.rest(secret, `${catalog}?include=variants`)
+    const plain = await client.rest(secret, `${catalog}?cursor=${first.body.next_cursor}`)
+    expect(Object.keys(plain.body.data[0])).not.toContain('variants')
+    const again = await client.rest(secret, `${catalog}?include=variants&cursor=${first.body.next_cursor}`)
+    expect(Object.keys(again.body.data[0])).toContain('variants')
+  })
+})

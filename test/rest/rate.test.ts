@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest'
+import { createApp } from '../support/app.ts'
+import { bearer, createWorld, flawOf, operations, perform } from './support.ts'
+
+const world = await createWorld({ RATE_LIMIT_PER_MINUTE: '120' })
+const { client, build, tenantId, place } = world
+const proxied = await createApp(world, { RATE_LIMIT_PER_MINUTE: '120', TRUST_PROXY: '10.0.0.0/8,127.0.0.1' })
+const strict = await createApp(world, { RATE_LIMIT_PER_MINUTE: '1' })
+
+const newSecret = async () => (await build.token([tenantId])).secret
+const remaining = async (secret: string, remoteAddress: string, headers: Record<string, string> = {}, app = client) =>
+  Number((await app.rest(secret, '/tenants', { remoteAddress, headers })).headers['ratelimit-remaining'])
+
+describe('the rate', () => {
+  test('exactly 120 of a burst of 300 pass, mixed as they may be', async () => {
+    const secret = await newSecret()
+    const burst = Array.from({ length: 300 }, (_, index) =>
+      perform(client, operations[index % operations.length]!, place, bearer(secret)),
+    )
+    const answers = await Promise.all(burst)
+    const passed = answers.filter(({ status }) => status === 200)
+    expect(passed).toHaveLength(120)
+    const left = passed.map(({ headers }) => Number(headers['ratelimit-remaining'])).sort((a, b) => b - a)
+    expect(left).toEqual(Array.from({ length: 120 }, (_, index) => 119 - index))
+
+    const refused = answers.filter(({ status }) => status !== 200)
+    for (const answer of refused) {
+      expect(flawOf(answer, 429)).toBeNull()
+      expect(answer.headers['ratelimit-limit']).toBe('120')
+      expect(answer.headers['ratelimit-remaining']).toBe('0')
+      const reset = Number(answer.headers['ratelimit-reset'])
+      expect(reset).toBeGreaterThan(0)
+      expect(reset).toBeLessThanOrEqual(60)
+      expect(answer.headers['retry-after']).toBe(answer.headers['ratelimit-reset'])
+    }
+  })
+
+  test('every request with a valid token counts, whatever comes of it', async () => {
+    const secret = await newSecret()
+    const { secret: powerless } = await build.token([tenantId], { permissions: [] })
+    const list = operations[1]!
+    const counted = [
+      [await perform(client, list, place, { ...bearer(secret), accept: undefined }), 422],
+      [await perform(client, list, { ...place, tenantId: 999_999 }, bearer(secret)), 404],
+      [await perform(client, list, place, bearer(secret), { query: '?cursor=x' }), 422],
+      [await perform(client, list, place, bearer(secret), { method: 'DELETE' }), 405],
+      [await client.rest(secret, '/nowhere'), 404],
+      [await client.rest(secret, '/tenants/%zz/catalog/vouchers'), 404],
+    ] as const
+    counted.forEach(([answer, status], index) => {
+      expect(flawOf(answer, status)).toBeNull()
+      expect(answer.headers['ratelimit-remaining']).toBe(String(119 - index))
+      expect(answer.headers['ratelimit-reset']).toMatch(/^\d+$/)
+    })
+    const forbidden = await perform(client, list, place, bearer(powerless))
+    expect([forbidden.status, forbidden.headers['ratelimit-remaining']]).toEqual([403, '119'])
+  })
+
+  test('a request without a valid token counts for nobody', async () => {
+    const secret = await newSecret()
+    await remaining(secret, '1.1.1.1')
+    for (let asked = 0; asked < 5; asked++) await client.rest(`${secret}x`, '/tenants', { remoteAddress: '1.1.1.1' })
+    expect(await remaining(secret, '1.1.1.1')).toBe(118)
+  })
+
+  test('another token, or another address, has a budget of its own', async () => {
+    const [one, other] = [await newSecret(), await newSecret()]
+    expect(await remaining(one, '1.1.1.1')).toBe(119)
+    expect(await remaining(one, '1.1.1.1')).toBe(118)
+    expect(await remaining(other, '1.1.1.1')).toBe(119)
+    expect(await remaining(one, '1.1.1.2')).toBe(119)
+    expect(await remaining(one, '2001:db8::1')).toBe(119)
+    expect(await remaining(one, '::ffff:1.1.1.1')).toBe(117)
+  })
+})
+
+describe.each(operations)('$name, when the rate is spent', operation => {
+  test('401 comes before 429, and 429 before everything else', async () => {
+    const secret = await newSecret()
+    expect((await perform(strict, operation, place, bearer(secret))).status).toBe(200)
+    const worst = { ...place, tenantId: 999_999 }
+    const answers = [
+      await perform(strict, operation, place, bearer(secret)),
+      await perform(strict, operation, worst, { ...bearer(secret), accept: 'text/html' }, { query: '?cursor=x' }),
+      await perform(strict, operation, place, bearer(secret), { method: 'PATCH' }),
+    ]
+    for (const answer of answers) expect(flawOf(answer, 429)).toBeNull()
+    expect((await perform(strict, operation, place, bearer(`${secret}x`))).status).toBe(401)
+  })
+})
+
+describe('the address', () => {
+  test('is the socket’s, whatever a stranger forwards', async () => {
+    const secret = await newSecret()
+    expect(await remaining(secret, '9.9.9.9', { 'x-forwarded-for': '1.2.3.4' })).toBe(119)
+    expect(await remaining(secret, '9.9.9.9', { 'x-forwarded-for': '1.2.3.5' })).toBe(118)
+    expect(await remaining(secret, '9.9.9.9', { 'x-forwarded-for': '1.2.3.6' }, proxied)).toBe(119)
+    expect(await remaining(secret, '9.9.9.9', { 'x-forwarded-for': '1.2.3.7' }, proxied)).toBe(118)
+  })
+
+  test('is what a trusted proxy forwards: the last that is no proxy', async () => {
+    const secret = await newSecret()
+    const from = (forwarded: string) => remaining(secret, '10.1.2.3', { 'x-forwarded-for': forwarded }, proxied)
+    expect(await from('1.2.3.4')).toBe(119)
+    expect(await from('1.2.3.5')).toBe(119)
+    expect(await from('6.6.6.6, 1.2.3.4')).toBe(118)
+    expect(await from('1.2.3.4, 10.9.9.9')).toBe(117)
+  })
+
+  test('is the proxy’s own when what it forwards is no address', async () => {
+    const secret = await newSecret()
+    const from = (forwarded: string) => remaining(secret, '10.1.2.3', { 'x-forwarded-for': forwarded }, proxied)
+    expect(await from('nonsense')).toBe(119)
+    expect(await from('<script>')).toBe(118)
+  })
+})

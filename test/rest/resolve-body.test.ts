@@ -1,0 +1,143 @@
+import { describe, expect, test } from 'vitest'
+import { bearer, createWorld, faultyFields, flawOf, worldReference } from './support.ts'
+
+const { client, build, secret, tenantId, pool } = await createWorld()
+const resolve = (body: unknown) => client.resolve(secret, tenantId, body)
+const qr = 'QR/42 é'
+const qrVoucher = await build.voucher(tenantId, { qr_token: qr, reference: 'Ref-Ünï 7' })
+const both = ['qr_token', 'voucher_reference']
+
+describe('the body of a resolution', () => {
+  test.each<[string, string, string[]]>([
+    ['nothing', '', ['body']],
+    ['no JSON', '{"voucher_reference":', ['body']],
+    ['a form', 'voucher_reference=WORLD-1', ['body']],
+    ['an array', '[{"voucher_reference":"WORLD-1"}]', ['body']],
+    ['a string', '"WORLD-1"', ['body']],
+    ['a number', '1', ['body']],
+    ['null', 'null', ['body']],
+    ['a byte order mark', '\ufeff{"voucher_reference":"WORLD-1"}', ['body']],
+    ['a very deep array', '['.repeat(60_000), ['body']],
+    ['an empty object', '{}', both],
+    ['nulls', '{"qr_token":null,"voucher_reference":null}', both],
+    ['blanks', '{"qr_token":"","voucher_reference":" \\t\\n"}', both],
+    ['other names', '{"reference":"WORLD-1","qrToken":"x","voucherReference":"x"}', both],
+    ['both', '{"qr_token":"x","voucher_reference":"WORLD-1"}', both],
+    ['a number as token', '{"qr_token":5}', ['qr_token']],
+    ['an object as reference', '{"voucher_reference":{}}', ['voucher_reference']],
+    ['an array as reference', '{"voucher_reference":["WORLD-1"]}', ['voucher_reference']],
+    ['false beside a reference', '{"qr_token":false,"voucher_reference":"WORLD-1"}', ['qr_token']],
+    ['neither a string', '{"qr_token":0,"voucher_reference":true}', both],
+    ['a token too long', JSON.stringify({ qr_token: 'q'.repeat(2049) }), ['qr_token']],
+    ['a reference too long', JSON.stringify({ voucher_reference: 'r'.repeat(256) }), ['voucher_reference']],
+    ['both too long', JSON.stringify({ qr_token: 'q'.repeat(2049), voucher_reference: 'r'.repeat(256) }), both],
+  ])('%s is 422 on the fields at fault', async (_, body, fields) => {
+    const answer = await resolve(body)
+    expect(flawOf(answer, 422)).toBeNull()
+    expect(faultyFields(answer)).toEqual(fields)
+  })
+
+  test.each<[string, object]>([
+    ['in any case', { voucher_reference: 'world-1' }],
+    ['not trimmed', { voucher_reference: ' \t WORLD-1\r\n' }],
+    ['with a null beside', { voucher_reference: worldReference, qr_token: null }],
+    ['with a blank beside', { voucher_reference: worldReference, qr_token: '  ' }],
+    ['with unknown fields', { voucher_reference: worldReference, tenant: 5, constructor: 1, extra: { deep: [] } }],
+  ])('a reference %s is found', async (_, body) => {
+    const { status, body: answer } = await resolve(body)
+    expect([status, answer.data.voucher.reference]).toEqual([200, worldReference])
+  })
+
+  test('may hold __proto__, and any Unicode', async () => {
+    expect((await resolve(`{"__proto__":{"qr_token":"x"},"voucher_reference":"${worldReference}"}`)).status).toBe(200)
+    expect((await resolve({ voucher_reference: 'ref-üNÏ 7' })).body.data.voucher.id).toBe(qrVoucher)
+  })
+
+  test('as long as allowed is looked for, counted in characters', async () => {
+    for (const body of [{ qr_token: '🎁'.repeat(2048) }, { voucher_reference: '🎁'.repeat(255) }]) {
+      expect(flawOf(await resolve(body), 404)).toBeNull()
+    }
+  })
+
+  test.each(['\0', 'WORLD-1\0', '\ud800', '\\', '%', '_', "' or true --", 'W%', '\u202e', 'undefined', 'NaN'])(
+    'what is no voucher’s is 404: %j',
+    async text => {
+      expect(flawOf(await resolve({ voucher_reference: text }), 404)).toBeNull()
+      expect(flawOf(await resolve({ qr_token: text }), 404)).toBeNull()
+      const url = `https://x.example/v?${new URLSearchParams({ token: text })}`
+      expect(flawOf(await resolve({ qr_token: url }), 404)).toBeNull()
+    },
+  )
+
+  test('over 64 KiB is 413, to the byte, however it is sent', async () => {
+    const sized = (length: number) => {
+      const body = { voucher_reference: worldReference, padding: '' }
+      return JSON.stringify({ ...body, padding: 'x'.repeat(length - JSON.stringify(body).length) })
+    }
+    expect((await resolve(sized(64 * 1024))).status).toBe(200)
+    expect(flawOf(await resolve(sized(64 * 1024 + 1)), 413)).toBeNull()
+    expect(flawOf(await resolve(sized(2_000_000)), 413)).toBeNull()
+  })
+
+  test('that is no UTF-8 is answered as any other', async () => {
+    const headers = { ...bearer(secret), accept: 'application/json', 'content-type': 'application/json' }
+    const url = `/api/external/v1/tenants/${tenantId}/redemptions/resolve`
+    const payload = Buffer.from('{"voucher_reference":"\xff\xfe"}', 'latin1')
+    expect(flawOf(await client.ask({ method: 'POST', url, headers, payload }), 404)).toBeNull()
+  })
+})
+
+describe('a QR token', () => {
+  const encoded = encodeURIComponent(qr)
+  test.each([
+    qr,
+    ...['qr_token', 'token', 'qr', 't', 'code'].map(name => `https://x.example/a/b?x=1&${name}=${encoded}&y=2`),
+    `HTTP://X.EXAMPLE/?T=no&t=${encoded}`,
+    `https://x.example/?code=wrong&t=wrong&qr=wrong&token=wrong&qr_token=${encoded}`,
+    `https://x.example/?code=${encoded}&qr_token=&token=`,
+    `https://x.example/wrong?code=wrong&token=${encoded}`,
+    'https://x.example/?token=QR/42+%C3%A9',
+    `https://x.example/redeem/${encoded}`,
+    `https://x.example/redeem/${encoded}/`,
+    `https://x.example/redeem/${encoded}///?x=1#wrong`,
+    `https://user:pw@x.example:8443/${encoded}?other=wrong`,
+    `  https://x.example/${encoded}  `,
+  ])('is found in %s', async text => {
+    const { status, body } = await resolve({ qr_token: text })
+    expect([status, body.data?.voucher.id]).toEqual([200, qrVoucher])
+  })
+
+  test.each([
+    qr.toLowerCase(),
+    ` ${qr}`,
+    `${qr} `,
+    `https://x.example/?token=wrong&t=${encoded}`,
+    `https://x.example/?TOKEN=${encoded}`,
+    `https://x.example/${encoded}/wrong`,
+    `https://x.example/#${encoded}`,
+    `ftp://x.example/${encoded}`,
+    `javascript:alert("${encoded}")`,
+    'https://x.example/',
+    'https://x.example',
+    'https://',
+    'https://%zz/',
+    'https://x.example/%zz',
+    'https://x.example/%00',
+    'http://[::1',
+    worldReference,
+  ])('is matched exactly, and not found in %s', async text => {
+    expect(flawOf(await resolve({ qr_token: text }), 404)).toBeNull()
+  })
+
+  test('does not serve as a reference, and is not given away', async () => {
+    expect((await resolve({ voucher_reference: qr })).status).toBe(404)
+    expect((await resolve({ qr_token: qr })).text).not.toContain(JSON.stringify(qr))
+  })
+})
+
+test('a refusal leaves no redemption token behind', async () => {
+  const before = await pool`select count(*) from gateway.redemption_token`
+  await resolve({ voucher_reference: 'nobody' })
+  await resolve({})
+  expect(await pool`select count(*) from gateway.redemption_token`).toEqual(before)
+})

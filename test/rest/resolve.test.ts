@@ -1,0 +1,214 @@
+import { createHash } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { createApp } from '../support/app.ts'
+import { createWorld, flawOf, until } from './support.ts'
+
+const world = await createWorld()
+const { client, build, pool, platform, secret, tenantId } = world
+
+/** A calendar day at a tenant's time zone, counted from its today. */
+const dayAt = async (zone: string, days: number): Promise<string> => {
+  const [row] = await pool<{ day: string }[]>`select (now() at time zone ${zone})::date + ${days}::int as day`
+  return row!.day
+}
+const today = await dayAt('UTC', 0)
+const past = await dayAt('UTC', -2)
+const future = await dayAt('UTC', 2)
+
+let made = 0
+async function resolveOne(columns: Parameters<typeof build.voucher>[1], at = tenantId, owner = at, as = secret) {
+  const reference = `RESOLVE-${++made}`
+  const id = await build.voucher(owner, { ...columns, reference })
+  const answer = await client.resolve(as, at, { voucher_reference: reference })
+  return { id, reference, answer, data: answer.body.data }
+}
+
+describe('the result', () => {
+  test('sparse: what has no value is left out', async () => {
+    const { id, reference, answer, data } = await resolveOne({})
+    const voucher = { id, reference, is_monetary: false, allow_part_redeem: false, status: 'redeemable', void: false }
+    const tenant = { id: tenantId, name: 'World', source_tenant_id: tenantId, source_tenant_name: 'World' }
+    const wanted = { status: 'redeemable', voucher, tenant, redemption_token: data.redemption_token }
+    expect(answer.text).toBe(JSON.stringify({ data: wanted }))
+  })
+
+  test('full: every field in the contract’s order', async () => {
+    const owner = await build.tenant({ id: 9_007_199_254_740_001, name: 'Owner', type: 'group' })
+    const at = await build.tenant({ name: 'Till', type: 'venue', parent_id: owner })
+    const token = await build.token([owner, at])
+    const money = { current_balance: 0.07, initial_balance: 50, currency: 'GBP' }
+    const flags = { is_monetary: true, allow_part_redeem: true }
+    const people = { product_title: 'Spa', recipient_name: 'Rae', customer_name: 'Cy', redemption_status: 'new' }
+    const dates = { date_valid_start: past, date_valid_end: future }
+    const columns = { id: 9_007_199_254_740_002, ...money, ...flags, ...people, void: true, ...dates }
+    const { id, reference, answer } = await resolveOne({ ...columns, qr_token: 'q' }, at, owner, token.secret)
+    const verdict = { status: 'not_redeemable', reason_code: 'void' }
+    const voucher = { id, reference, ...money, ...flags, ...verdict, ...people, void: true, ...dates }
+    const source = { source_tenant_id: owner, source_tenant_name: 'Owner', source_tenant_type: 'group' }
+    const tenant = { id: at, name: 'Till', type: 'venue', ...source }
+    expect(answer.text).toBe(JSON.stringify({ data: { ...verdict, voucher, tenant } }))
+  })
+})
+
+describe('the reason', () => {
+  const start = { date_valid_start: future, date_valid_end: null }
+  const end = { date_valid_start: null, date_valid_end: past }
+  const empty = { current_balance: 0, currency: 'GBP' }
+  const all = { void: true, redemption_status: 'redeemed', ...empty }
+
+  test.each([
+    ['void', { ...all, ...start }],
+    ['void', { ...all, ...end }],
+    ['not_yet_valid', { ...all, ...start, void: false }],
+    ['expired', { ...all, ...end, void: false }],
+    ['redeemed', { redemption_status: 'redeemed', ...empty }],
+    ['redeemed', { redemption_status: 'Redeemed', current_balance: 5, currency: 'GBP' }],
+    ['no_balance', empty],
+    ['no_balance', { ...empty, redemption_status: 'partially_redeemed' }],
+  ])('%s is the first that applies', async (reason, columns) => {
+    const { answer, data } = await resolveOne(columns)
+    expect(answer.status).toBe(200)
+    expect(data).toMatchObject({ status: 'not_redeemable', reason_code: reason })
+    expect(data.voucher).toMatchObject({ status: 'not_redeemable', reason_code: reason })
+    expect(data).not.toHaveProperty('redemption_token')
+  })
+
+  test.each([
+    ['nothing said', {}],
+    ['some balance', { current_balance: 0.01, currency: 'GBP' }],
+    ['valid today and on no other day', { date_valid_start: today, date_valid_end: today }],
+    ['not redeemed', { redemption_status: 'unredeemed' }],
+    ['redeemed in part', { redemption_status: 'partially_redeemed' }],
+  ])('none: %s', async (_, columns) => {
+    const { data } = await resolveOne(columns)
+    expect([data.status, data.reason_code, data.voucher.reason_code]).toEqual(['redeemable', undefined, undefined])
+    expect(data.redemption_token).toMatch(/^\S{22,}$/)
+  })
+
+  test('goes by the calendar day of the tenant that owns the voucher, both ends valid', async () => {
+    for (const [zone, elsewhere] of [
+      ['Pacific/Kiritimati', 'Pacific/Niue'],
+      ['Pacific/Niue', 'Pacific/Kiritimati'],
+    ]) {
+      const owner = await build.tenant({ time_zone: zone! })
+      const till = await build.tenant({ time_zone: elsewhere!, parent_id: owner })
+      const { secret: token } = await build.token([owner, till])
+      const reasonOf = async (columns: Record<string, string>) =>
+        (await resolveOne(columns, till, owner, token)).data.reason_code
+      const [before, today, after] = (await Promise.all([-1, 0, 1].map(days => dayAt(zone!, days)))) as [
+        string,
+        string,
+        string,
+      ]
+      expect(await reasonOf({ date_valid_start: today, date_valid_end: today }), zone).toBeUndefined()
+      expect(await reasonOf({ date_valid_start: after }), zone).toBe('not_yet_valid')
+      expect(await reasonOf({ date_valid_end: before }), zone).toBe('expired')
+    }
+  })
+})
+
+describe('the redemption token', () => {
+  const issued = (voucherId: number) => pool<Record<string, unknown>[]>`
+    select encode(token_hash, 'hex') as hash, voucher_id, tenant_id, token_id,
+           extract(epoch from expires_at - created_at)::float8 as lifetime, abs(extract(epoch from now() - created_at)) < 30 as fresh
+    from gateway.redemption_token where voucher_id = ${voucherId} order by created_at`
+  const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
+
+  test('is kept as a hash alone, with voucher, path tenant, API token and expiry; each resolution issues its own', async () => {
+    const owner = await build.tenant()
+    const till = await build.tenant({ parent_id: owner })
+    const token = await build.token([owner, till])
+    const { id, reference, data } = await resolveOne({}, till, owner, token.secret)
+    const again = (await client.resolve(token.secret, till, { voucher_reference: reference })).body.data
+    expect(again.redemption_token).not.toBe(data.redemption_token)
+    const row = { voucher_id: id, tenant_id: till, token_id: token.id, lifetime: 900, fresh: true }
+    expect([...(await issued(id))]).toEqual(
+      [data, again].map(result => ({ hash: sha256(result.redemption_token), ...row })),
+    )
+    const [dump] = await pool<{ text: string }[]>`
+      select string_agg(kept::text, '') as text from gateway.redemption_token kept where voucher_id = ${id}`
+    for (const result of [data, again]) expect(dump!.text).not.toContain(result.redemption_token)
+  })
+
+  test('lives as long as is configured', async () => {
+    const brief = await createApp(world, { REDEMPTION_TOKEN_TTL: '7' })
+    const id = await build.voucher(tenantId, { reference: 'BRIEF' })
+    expect((await brief.resolve(secret, tenantId, { voucher_reference: 'brief' })).status).toBe(200)
+    expect(await issued(id)).toMatchObject([{ lifetime: 7 }])
+  })
+
+  test('is issued for nothing that cannot be redeemed', async () => {
+    const { id } = await resolveOne({ void: true })
+    expect(await issued(id)).toHaveLength(0)
+  })
+
+  test('is all that is written: the voucher’s row is not touched, nor even locked', async () => {
+    const { id, reference } = await resolveOne({})
+    const row = () =>
+      pool`select voucher.*, xmin::text, xmax::text, ctid::text from purchased_voucher voucher where id = ${id}`
+    const before = await row()
+    const burst = Array.from({ length: 10 }, () => client.resolve(secret, tenantId, { voucher_reference: reference }))
+    const tokens = (await Promise.all(burst)).map(({ body }) => body.data.redemption_token)
+    expect(new Set(tokens).size).toBe(10)
+    expect(await row()).toEqual(before)
+    await platform.begin(async sql => {
+      await sql`select from purchased_voucher where id = ${id} for update`
+      expect((await client.resolve(secret, tenantId, { voucher_reference: reference })).status).toBe(200)
+    })
+  })
+})
+
+describe('the scope of a resolution', () => {
+  test('is the path tenant, those above it and those below it, as far as the token is authorised for the owner', async () => {
+    const top = await build.tenant({ name: 'Top' })
+    const middle = await build.tenant({ name: 'Middle', parent_id: top })
+    const bottom = await build.tenant({ name: 'Bottom', parent_id: middle })
+    const beside = await build.tenant({ name: 'Beside', parent_id: top })
+    const all = [top, middle, bottom, beside]
+    const { secret: wide } = await build.token([{ tenantId: top, withDescendants: true }])
+    const statusAt = async (at: number, owner: number, as: string) =>
+      (await resolveOne({}, at, owner, as)).answer.status
+    const found = async (at: number, as: string) =>
+      (await Promise.all(all.map(owner => statusAt(at, owner, as)))).map(status => status === 200)
+    expect(await found(top, wide)).toEqual([true, true, true, true])
+    expect(await found(middle, wide)).toEqual([true, true, true, false])
+    expect(await found(bottom, wide)).toEqual([true, true, true, false])
+    expect(await found(beside, wide)).toEqual([true, false, false, true])
+
+    const { secret: alone } = await build.token([middle])
+    expect(await found(middle, alone)).toEqual([false, true, false, false])
+    const { secret: below } = await build.token([{ tenantId: middle, withDescendants: true }])
+    expect(await found(middle, below)).toEqual([false, true, true, false])
+    expect(await found(bottom, below)).toEqual([false, true, true, false])
+    const { secret: ends } = await build.token([top, bottom])
+    expect(await found(bottom, ends)).toEqual([true, false, true, false])
+  })
+
+  test('names the path tenant and the owner, and a voucher out of scope is as if absent', async () => {
+    const owner = await build.tenant({ name: 'Head office' })
+    const till = await build.tenant({ name: 'Till', parent_id: owner })
+    const { secret: both } = await build.token([owner, till])
+    const { data, reference } = await resolveOne({}, till, owner, both)
+    expect(data.tenant).toMatchObject({
+      id: till,
+      name: 'Till',
+      source_tenant_id: owner,
+      source_tenant_name: 'Head office',
+    })
+    const { secret: one } = await build.token([till])
+    const hidden = await client.resolve(one, till, { voucher_reference: reference })
+    const absent = await client.resolve(one, till, { voucher_reference: 'nobody' })
+    expect(flawOf(hidden, 404)).toBeNull()
+    expect(hidden.text).toBe(absent.text)
+  })
+
+  test('follows the tree as it changes', async () => {
+    const [owner, till] = [await build.tenant(), await build.tenant()]
+    const { secret: both } = await build.token([owner, till])
+    const { reference, answer } = await resolveOne({}, till, owner, both)
+    expect(answer.status).toBe(404)
+    const status = async () => (await client.resolve(both, till, { voucher_reference: reference })).status
+    await platform`update tenant set parent_id = ${owner} where id = ${till}`
+    await until('the owner is above', async () => (await status()) === 200, 1_500)
+  })
+})

@@ -1,0 +1,151 @@
+import { expect, test } from 'vitest'
+import type { Answer } from '../support/app.ts'
+import { createWorld, flawOf, until } from './support.ts'
+
+const { client, build, platform, pool } = await createWorld()
+
+/** The time within which a change to grants or tree is seen, with room for a busy machine. */
+const soon = 1_500
+
+const recordPaths = (tenantId: number, ids: { product: number; voucher: number; customer: number }) => [
+  `/tenants/${tenantId}/catalog/vouchers/${ids.product}`,
+  `/tenants/${tenantId}/sales/purchased-vouchers/${ids.voucher}`,
+  `/tenants/${tenantId}/customers/marketing-signups/${ids.customer}`,
+]
+const listPaths = (tenantId: number) =>
+  recordPaths(tenantId, { product: 0, voucher: 0, customer: 0 }).map(path => path.slice(0, -2))
+const fill = async (tenantId: number) => ({
+  product: await build.product(tenantId),
+  voucher: await build.voucher(tenantId),
+  customer: await build.customer(tenantId),
+})
+const tenantsOf = ({ body }: Answer): number[] => body.data.map(({ tenant_id }: { tenant_id: number }) => tenant_id)
+const sorted = (...ids: number[]) => ids.sort((a, b) => a - b)
+const visible = async (secret: string) => tenantsOf(await client.rest(secret, '/tenants')).sort((a, b) => a - b)
+
+test('a list and a record hold the path tenant’s own rows alone', async () => {
+  const parent = await build.tenant()
+  const child = await build.tenant({ parent_id: parent })
+  const other = await build.tenant()
+  const [own, below, foreign] = [await fill(parent), await fill(child), await fill(other)]
+  const { secret } = await build.token([{ tenantId: parent, withDescendants: true }, other])
+  for (const [tenantId, ids] of [
+    [parent, own],
+    [child, below],
+    [other, foreign],
+  ] as const) {
+    const listed = await Promise.all(listPaths(tenantId).map(path => client.rest(secret, path)))
+    expect(listed.map(({ body }) => body.data.map(({ id }: { id: number }) => id))).toEqual([
+      [ids.product],
+      [ids.voucher],
+      [ids.customer],
+    ])
+  }
+  for (const path of recordPaths(parent, own)) expect((await client.rest(secret, path)).status).toBe(200)
+  for (const elsewhere of [below, foreign]) {
+    for (const path of recordPaths(parent, elsewhere)) expect(flawOf(await client.rest(secret, path), 404)).toBeNull()
+  }
+  for (const path of recordPaths(child, own)) expect(flawOf(await client.rest(secret, path), 404)).toBeNull()
+})
+
+test('a record that is not there looks like one of another tenant', async () => {
+  const [mine, theirs] = [await build.tenant(), await build.tenant()]
+  const { secret } = await build.token([mine])
+  const foreign = await fill(theirs)
+  const absent = { product: 2 ** 40, voucher: 2 ** 40, customer: 2 ** 40 }
+  const [hidden, gone] = await Promise.all(
+    [foreign, absent].map(ids => Promise.all(recordPaths(mine, ids).map(path => client.rest(secret, path)))),
+  )
+  expect(hidden!.map(({ status, text }) => [status, text])).toEqual(gone!.map(({ status, text }) => [status, text]))
+  for (const odd of ['0', '-1', '01', '1.0', 'abc', '9007199254740992', '%00', '%zz', '%2e%2e', '1'.repeat(3000)]) {
+    for (const path of listPaths(mine)) expect(flawOf(await client.rest(secret, `${path}/${odd}`), 404), odd).toBeNull()
+  }
+})
+
+test('a grant of a tenant alone reaches neither its children nor its parent', async () => {
+  const top = await build.tenant()
+  const middle = await build.tenant({ parent_id: top })
+  const bottom = await build.tenant({ parent_id: middle })
+  const { secret } = await build.token([middle])
+  expect(await visible(secret)).toEqual([middle])
+  for (const hidden of [top, bottom]) {
+    for (const path of listPaths(hidden)) expect(flawOf(await client.rest(secret, path), 403)).toBeNull()
+  }
+})
+
+test('a grant with all below reaches every depth, each tenant listed once, and nothing beside', async () => {
+  const top = await build.tenant()
+  const middle = await build.tenant({ parent_id: top })
+  const bottom = await build.tenant({ parent_id: middle })
+  const beside = await build.tenant()
+  const { secret } = await build.token([{ tenantId: top, withDescendants: true }, middle])
+  expect(await visible(secret)).toEqual(sorted(top, middle, bottom))
+  for (const tenantId of [top, middle, bottom]) {
+    for (const path of listPaths(tenantId)) expect((await client.rest(secret, path)).status).toBe(200)
+  }
+  expect((await client.rest(secret, listPaths(beside)[0]!)).status).toBe(403)
+  const { secret: lower } = await build.token([{ tenantId: middle, withDescendants: true }])
+  expect(await visible(lower)).toEqual(sorted(middle, bottom))
+  expect((await client.rest(lower, listPaths(top)[0]!)).status).toBe(403)
+})
+
+test('a token without tenants sees none', async () => {
+  const { secret } = await build.token([])
+  const { status, body } = await client.rest(secret, '/tenants')
+  expect([status, body.data, body.next_cursor]).toEqual([200, [], null])
+})
+
+test('a grant with all below follows the tree as it changes', async () => {
+  const top = await build.tenant()
+  const branch = await build.tenant()
+  const leaf = await build.tenant({ parent_id: branch })
+  const { secret } = await build.token([{ tenantId: top, withDescendants: true }])
+  const path = listPaths(leaf)[1]!
+  const answers = async (status: number, listed: number[]) =>
+    (await client.rest(secret, path)).status === status && String(await visible(secret)) === String(listed)
+  expect(await answers(403, [top])).toBe(true)
+
+  await platform`update tenant set parent_id = ${top} where id = ${branch}`
+  await until('the branch is reached', () => answers(200, sorted(top, branch, leaf)), soon)
+  const born = await build.tenant({ parent_id: leaf })
+  expect((await client.rest(secret, listPaths(born)[0]!)).status).toBe(200)
+  await platform`update tenant set parent_id = null where id = ${branch}`
+  await until('the branch is gone', () => answers(403, [top]), soon)
+})
+
+test('a tenant that is made is there at once, even after it was asked for in vain', async () => {
+  const id = 7_000_000_000
+  const { id: tokenId, secret } = await build.token([])
+  expect((await client.rest(secret, listPaths(id)[0]!)).status).toBe(404)
+  await build.tenant({ id })
+  expect((await client.rest(secret, listPaths(id)[0]!)).status).toBe(403)
+  await pool`insert into gateway.token_tenant (token_id, tenant_id) values (${tokenId}, ${id})`
+  const reached = async () => (await client.rest(secret, listPaths(id)[0]!)).status === 200
+  await until('the grant is known', reached, soon)
+})
+
+test('a token that is revoked, or expires, is refused within a second', async () => {
+  const tenantId = await build.tenant()
+  const revoked = await build.token([tenantId])
+  const expiring = await build.token([tenantId], { expiresAt: new Date(Date.now() + 400) })
+  const statusOf = async ({ secret }: { secret: string }) => (await client.rest(secret, '/tenants')).status
+  expect([await statusOf(revoked), await statusOf(expiring)]).toEqual([200, 200])
+  await pool`update gateway.token set revoked_at = now() where id = ${revoked.id}`
+  await until('the revoked token is refused', async () => (await statusOf(revoked)) === 401, soon)
+  await until('the expired token is refused', async () => (await statusOf(expiring)) === 401, soon)
+})
+
+test('v1 shows the customers whose consent holds now, and no others', async () => {
+  const tenantId = await build.tenant()
+  const { secret } = await build.token([tenantId])
+  const yes = await build.customer(tenantId)
+  const no = await build.customer(tenantId, { marketing_opted: false, consented_at: '2020-01-01' })
+  const [path] = listPaths(tenantId).slice(2) as [string]
+  const shown = async () => (await client.rest(secret, path)).body.data.map(({ id }: { id: number }) => id)
+  expect(await shown()).toEqual([yes])
+  expect(flawOf(await client.rest(secret, `${path}/${no}`), 404)).toBeNull()
+  await platform`update customer set marketing_opted = not marketing_opted where tenant_id = ${tenantId}`
+  expect(await shown()).toEqual([no])
+  expect(flawOf(await client.rest(secret, `${path}/${yes}`), 404)).toBeNull()
+  expect((await client.rest(secret, `${path}/${no}`)).body.data.consented_at).toBe('2020-01-01T00:00:00.000000Z')
+})

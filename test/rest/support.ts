@@ -1,0 +1,165 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { InjectOptions } from 'fastify'
+import type { Permission } from '../../src/domain/permission.ts'
+import { type Answer, type Client, createApp, v1 } from '../support/app.ts'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+
+/** What the path of an operation names. */
+export interface Place {
+  tenantId: number | string
+  product: number | string
+  voucher: number | string
+  customer: number | string
+}
+
+/** One of the contract's eight operations. */
+export interface Operation {
+  name: string
+  method: 'GET' | 'POST'
+  path: (place: Place) => string
+  permissions: Permission[]
+  /** A body that resolves the world's voucher. */
+  body?: object
+}
+
+export const worldReference = 'WORLD-1'
+
+/** The contract's eight operations, in its order. */
+export const operations: Operation[] = [
+  { name: 'list tenants', method: 'GET', path: () => '/tenants', permissions: [] },
+  {
+    name: 'list catalog vouchers',
+    method: 'GET',
+    path: ({ tenantId }) => `/tenants/${tenantId}/catalog/vouchers`,
+    permissions: ['view_vouchers'],
+  },
+  {
+    name: 'get catalog voucher',
+    method: 'GET',
+    path: ({ tenantId, product }) => `/tenants/${tenantId}/catalog/vouchers/${product}`,
+    permissions: ['view_vouchers'],
+  },
+  {
+    name: 'list purchased vouchers',
+    method: 'GET',
+    path: ({ tenantId }) => `/tenants/${tenantId}/sales/purchased-vouchers`,
+    permissions: ['view_vouchers', 'view_orders'],
+  },
+  {
+    name: 'get purchased voucher',
+    method: 'GET',
+    path: ({ tenantId, voucher }) => `/tenants/${tenantId}/sales/purchased-vouchers/${voucher}`,
+    permissions: ['view_vouchers', 'view_orders'],
+  },
+  {
+    name: 'list marketing signups',
+    method: 'GET',
+    path: ({ tenantId }) => `/tenants/${tenantId}/customers/marketing-signups`,
+    permissions: ['export_customer_information'],
+  },
+  {
+    name: 'get marketing signup',
+    method: 'GET',
+    path: ({ tenantId, customer }) => `/tenants/${tenantId}/customers/marketing-signups/${customer}`,
+    permissions: ['export_customer_information'],
+  },
+  {
+    name: 'resolve voucher',
+    method: 'POST',
+    path: ({ tenantId }) => `/tenants/${tenantId}/redemptions/resolve`,
+    permissions: ['redeem_vouchers'],
+    body: { voucher_reference: worldReference },
+  },
+]
+
+export const lists = operations.filter(({ name }) => name.startsWith('list'))
+export const underTenant = operations.filter(({ name }) => name !== 'list tenants')
+
+/** A database and the service over it, with a tenant that has one record of each kind and a token for all of it. */
+export async function createWorld(environment: NodeJS.ProcessEnv = {}) {
+  const database = await createDatabase()
+  const build = createBuilders(database)
+  const client = await createApp(database, environment)
+  const tenantId = await build.tenant({ name: 'World' })
+  const place: Place = {
+    tenantId,
+    product: await build.product(tenantId),
+    voucher: await build.voucher(tenantId, { reference: worldReference }),
+    customer: await build.customer(tenantId),
+  }
+  const { secret } = await build.token([tenantId])
+  return { ...database, build, client, tenantId, place, secret }
+}
+
+/** Asks for an operation; headers set to undefined are not sent. */
+export function perform(
+  client: Client,
+  { method, path, body }: Operation,
+  place: Place,
+  headers: Record<string, string | undefined>,
+  options: Omit<InjectOptions, 'headers' | 'url'> & { query?: string } = {},
+): Promise<Answer> {
+  const all = { accept: 'application/json', ...(body && { 'content-type': 'application/json' }), ...headers }
+  const { query = '', ...others } = options
+  return client.ask({
+    method,
+    ...(body && { payload: JSON.stringify(body) }),
+    ...others,
+    url: v1 + path(place) + query,
+    headers: Object.fromEntries(
+      Object.entries(all).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+    ),
+  })
+}
+
+export const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` })
+
+/** Walks all pages of a list. */
+export async function walk(client: Client, secret: string, path: string, query: Record<string, string> = {}) {
+  // biome-ignore lint/suspicious/noExplicitAny: records are whatever they are: that is what the tests look at
+  const pages: any[][] = []
+  const cursors: string[] = []
+  let cursor: string | null = null
+  do {
+    const search: string = new URLSearchParams({ ...query, ...(cursor !== null && { cursor }) }).toString()
+    const { status, body, text } = await client.rest(secret, `${path}?${search}`)
+    if (status !== 200) throw new Error(`${status} ${text}`)
+    pages.push(body.data)
+    cursor = body.next_cursor
+    if (cursor !== null) cursors.push(cursor)
+  } while (cursor !== null && pages.length < 20)
+  return { pages, cursors, records: pages.flat() }
+}
+
+/** Asks again until it holds; fails after the deadline. */
+export async function until(what: string, holds: () => Promise<boolean>, withinMs = 1_000): Promise<void> {
+  const deadline = Date.now() + withinMs
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error(`Still not so after ${withinMs} ms: ${what}`)
+    await sleep(20)
+  }
+}
+
+/** The faults of a 422, by field; null for anything else. */
+export const faultyFields = ({ status, body }: Answer): string[] | null =>
+  status === 422 ? Object.keys(body.errors).sort() : null
+
+/** @returns what is wrong with a refusal, which is a JSON body with a sentence and no hint of internals (R17, R18) */
+export function flawOf({ status, headers, text, body }: Answer, wanted: number): string | null {
+  if (status !== wanted) return `${status} instead of ${wanted}: ${text}`
+  if (headers['content-type'] !== 'application/json; charset=utf-8') return `type ${headers['content-type']}`
+  if (headers['cache-control'] !== 'private, no-store') return `cache ${headers['cache-control']}`
+  if (!headers['x-request-id']) return 'no request id'
+  const keys = Object.keys(body).join()
+  if (keys !== (wanted === 422 ? 'message,errors' : 'message')) return `keys ${keys}`
+  if (typeof body.message !== 'string' || !/^[A-Z].+\.$/.test(body.message)) return `message ${body.message}`
+  if (/select|insert|postgres|relation|column|stack|\.ts|\.js|FST_|syntax|node_modules|undefined/i.test(text))
+    return `hint ${text}`
+  if (wanted !== 422) return null
+  const faults = Object.values<unknown>(body.errors)
+  const sentences = faults.every(
+    fault => Array.isArray(fault) && fault.length > 0 && fault.every(line => /^[A-Z].+\.$/.test(String(line))),
+  )
+  return faults.length > 0 && sentences ? null : `errors ${text}`
+}

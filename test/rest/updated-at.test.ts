@@ -1,0 +1,103 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { createWorld, type Place } from './support.ts'
+
+const { client, build, platform, loader, secret, tenantId, place } = await createWorld()
+const old = '2020-01-01T00:00:00.000000Z'
+const { voucher, customer } = place as Record<keyof Place, number>
+
+const catalog = `/tenants/${tenantId}/catalog/vouchers`
+const stampOf = async (id: number): Promise<string> =>
+  (await client.rest(secret, `${catalog}/${id}`)).body.data.updated_at
+const age = () => loader`update product set updated_at = ${old}`
+
+/** Does something as a platform would, and tells which products have moved to now. */
+async function moved(ids: number[], change: () => Promise<unknown>): Promise<number[]> {
+  await age()
+  const { body } = await client.rest(secret, catalog)
+  await change()
+  const since = await client.rest(secret, `${catalog}?updated_since=${body.server_time}`)
+  const found: number[] = since.body.data.map(({ id }: { id: number }) => id)
+  for (const id of ids) expect((await stampOf(id)) > old, `stamp of ${id}`).toBe(found.includes(id))
+  return found.sort((a, b) => a - b)
+}
+
+describe('a product moves', () => {
+  let one: number
+  let two: number
+  let variant: number
+  let category: number
+  beforeEach(async () => {
+    one = await build.product(tenantId)
+    two = await build.product(tenantId)
+    variant = await build.variant(one)
+    category = await build.category(tenantId, [one, two])
+  })
+
+  test('when it is changed itself, and not when a write changes nothing', async () => {
+    expect(await moved([one, two], () => platform`update product set title = 'New' where id = ${one}`)).toEqual([one])
+    expect(await moved([one, two], () => platform`update product set title = title`)).toEqual([])
+  })
+
+  test('when a variant of it is added, changed or removed', async () => {
+    const values = { product_id: two, slug: 'v', title: 'V', currency: 'GBP' }
+    expect(await moved([one, two], () => platform`insert into variant ${platform(values)}`)).toEqual([two])
+    expect(await moved([one, two], () => platform`update variant set price = 5 where id = ${variant}`)).toEqual([one])
+    expect(await moved([one, two], () => platform`update variant set title = title`)).toEqual([])
+    expect(await moved([one, two], () => platform`delete from variant where id = ${variant}`)).toEqual([one])
+    expect(await moved([one, two], () => platform`delete from variant where id = ${variant}`)).toEqual([])
+  })
+
+  test('when a variant is given from one to another: both', async () => {
+    const give = () => platform`update variant set product_id = ${two} where id = ${variant}`
+    expect(await moved([one, two], give)).toEqual([one, two])
+  })
+
+  test('when a category of it is changed, given or taken, and not when it is touched in vain', async () => {
+    const rename = () => platform`update category set title = 'New' where id = ${category}`
+    expect(await moved([one, two], rename)).toEqual([one, two])
+    expect(await moved([one, two], rename)).toEqual([])
+    const take = () => platform`delete from product_category where product_id = ${one}`
+    expect(await moved([one, two], take)).toEqual([one])
+    const give = () => platform`insert into product_category values (${one}, ${category})`
+    expect(await moved([one, two], give)).toEqual([one])
+    expect(await moved([one, two], () => platform`delete from category where id = ${category}`)).toEqual([one, two])
+  })
+
+  test('together with many others, in one statement', async () => {
+    const price = () => platform`update variant set price = 7 where product_id in (${one}, ${two})`
+    expect(await moved([one, two], price)).toEqual([one])
+    const link = () => platform`update product_category set category_id = category_id`
+    expect(await moved([one, two], link)).toEqual([])
+  })
+
+  test('once it has a stamp of its own to say, by that', async () => {
+    await platform`update product set updated_at = '2021-01-01 00:00:00+00', title = 'Then' where id = ${one}`
+    expect(await stampOf(one)).toBe('2021-01-01T00:00:00.000000Z')
+  })
+})
+
+test.each([
+  ['purchased_voucher', 'sales/purchased-vouchers', voucher, 'current_balance = 3, currency = $$GBP$$', 'void = void'],
+  ['customer', 'customers/marketing-signups', customer, 'forename = $$Ann$$', 'forename = forename'],
+])('a %s moves when it is changed, and not when a write changes nothing', async (table, list, id, change, nothing) => {
+  const path = `/tenants/${tenantId}/${list}`
+  const stamp = async () => (await client.rest(secret, `${path}/${id}`)).body.data.updated_at
+  await loader`update ${loader(table)} set updated_at = ${old}`
+  await platform.unsafe(`update ${table} set ${nothing}`)
+  expect(await stamp()).toBe(old)
+  const { body } = await client.rest(secret, path)
+  await platform.unsafe(`update ${table} set ${change} where id = ${id}`)
+  expect((await stamp()) >= body.server_time).toBe(true)
+  expect((await client.rest(secret, `${path}?updated_since=${body.server_time}`)).body.data).toHaveLength(1)
+})
+
+test('a tenant moves when it is changed, and not when another is', async () => {
+  await build.tenant({ parent_id: tenantId })
+  const stamp = async () => (await client.rest(secret, '/tenants')).body.data[0].updated_at
+  await loader`update tenant set updated_at = ${old}`
+  await platform`update tenant set name = 'Child' where parent_id = ${tenantId}`
+  await platform`update product set title = 'Other'`
+  expect(await stamp()).toBe(old)
+  await platform`update tenant set subdomain = 'world' where id = ${tenantId}`
+  expect((await stamp()) > old).toBe(true)
+})
