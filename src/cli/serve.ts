@@ -7,9 +7,7 @@ import { migrate } from '../db/migrate.ts'
 import { isEmpty, loadDemo, showcase } from '../demo/load.ts'
 import { permissionNames } from '../domain/permission.ts'
 import { createToken, createTokenDirectory } from '../domain/token.ts'
-import { graphiqlPath } from '../graphql-http/graphiql.ts'
-import { basePath } from '../rest/v1/routes.ts'
-import { buildServer } from '../server.ts'
+import { graphiqlPath, graphqlPath, restPath } from '../http/paths.ts'
 import { openDatabase, requireMigrated } from './database.ts'
 
 /** How long requests under way may take to end when the service stops, in milliseconds. */
@@ -25,6 +23,8 @@ export const serveCommand = new Command('serve').description('Run the service.')
   try {
     const demoSecret = database.embedded ? await prepareEmbedded(config, database.pool) : null
     await requireMigrated(database.pool)
+    // The other commands have no use for it, and it takes most of a second to load.
+    const { buildServer } = await import('../server.ts')
     const app = await buildServer(config, database.pool)
     await app.listen({ host: config.host, port: config.port })
     const { port } = app.server.address() as { port: number }
@@ -33,7 +33,10 @@ export const serveCommand = new Command('serve').description('Run the service.')
     // Who asks twice does not want to wait.
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
     setTimeout(() => app.server.closeAllConnections(), drainTime).unref()
+    // A connection is closed as soon as its last request is answered, and not kept for the next.
+    const idling = setInterval(() => app.server.closeIdleConnections(), 50)
     await app.close()
+    clearInterval(idling)
   } finally {
     await database.close()
   }
@@ -81,7 +84,7 @@ async function keepDemoSecret(config: Config, pool: Pool): Promise<string> {
 function welcome(config: Config, port: number, demoSecret: string | null): string {
   const host = config.host.includes(':') ? `[${config.host}]` : config.host
   const origin = `http://${host === '0.0.0.0' || host === '[::]' ? 'localhost' : host}:${port}`
-  const lines = ['', `  REST       ${origin}${basePath}`, `  GraphQL    ${origin}/graphql`]
+  const lines = ['', `  REST       ${origin}${restPath}`, `  GraphQL    ${origin}${graphqlPath}`]
   if (config.graphiql) lines.push(`  GraphiQL   ${origin}${graphiqlPath}`)
   if (demoSecret !== null) {
     lines.push(
@@ -89,8 +92,8 @@ function welcome(config: Config, port: number, demoSecret: string | null): strin
       '',
       '  Try it:',
       '',
-      `  curl -H 'Accept: application/json' -H 'Authorization: Bearer ${demoSecret}' ${origin}${basePath}/tenants`,
+      `  curl -H 'Accept: application/json' -H 'Authorization: Bearer ${demoSecret}' ${origin}${restPath}/tenants`,
     )
   }
-  return `${lines.join('\n')}\n`
+  return [...lines, '', '  Ctrl-C stops it.', ''].join('\n')
 }

@@ -1,4 +1,5 @@
 import { GraphQLError, type GraphQLErrorExtensions } from 'graphql'
+import type { Plugin } from 'graphql-yoga'
 import type { GatewayError } from '../domain/errors.ts'
 import { statusOf, toGatewayError } from '../http/errors.ts'
 
@@ -27,15 +28,29 @@ export function maskError(error: unknown, onFault: (cause: unknown) => void): Gr
   return shownAs(error, refusal.message, toExtensions(refusal), { status: statusOf[refusal.code], spec: true })
 }
 
-/** What GraphQL adds of names that the caller did not give; of a variable's value here, of the document's in limits.ts. */
+/** What GraphQL adds of names that the caller did not give. */
 const suggestion = / ?Did you mean .*\?$/s
+
+/** Keeps suggestions out of what is wrong with a document: those errors never come to `maskError`. */
+export const withoutSuggestions: Plugin = {
+  onValidate:
+    () =>
+    ({ result }) => {
+      for (const error of result) error.message = error.message.replace(suggestion, '')
+    },
+}
 
 /** What was thrown first: GraphQL wraps an error to say where it came up. */
 const originOf = (error: unknown): unknown =>
   error instanceof GraphQLError && error.originalError ? originOf(error.originalError) : error
 
 /** @param http the status, for an error that refuses the whole request: only a field's error has a path */
-function shownAs(error: unknown, message: string, said: object, http: NonNullable<GraphQLErrorExtensions['http']>): GraphQLError {
+function shownAs(
+  error: unknown,
+  message: string,
+  said: object,
+  http: NonNullable<GraphQLErrorExtensions['http']>,
+): GraphQLError {
   const { nodes, source, positions, path } = error instanceof GraphQLError ? error : {}
   return new GraphQLError(message, {
     nodes: nodes ?? null,

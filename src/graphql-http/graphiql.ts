@@ -3,9 +3,7 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
 import Negotiator from 'negotiator'
-import { graphqlPath } from './route.ts'
-
-export const graphiqlPath = '/graphiql'
+import { graphiqlPath, graphqlPath } from '../http/paths.ts'
 
 /** Nothing but the service itself is asked: the page, its scripts and its workers come whole from here. */
 const contentSecurityPolicy = [
@@ -23,7 +21,7 @@ const contentSecurityPolicy = [
 
 const examples = [
   `# Who you are, and what is left of your rate.
-# Put your token in the headers below: {"Authorization": "Bearer vgw_…"}
+# Put your token in the headers below.
 query WhoAmI {
   viewer {
     name

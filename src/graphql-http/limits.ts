@@ -1,4 +1,3 @@
-import { blockFieldSuggestionsPlugin } from '@escape.tech/graphql-armor-block-field-suggestions'
 import { maxAliasesPlugin } from '@escape.tech/graphql-armor-max-aliases'
 import { maxDepthPlugin } from '@escape.tech/graphql-armor-max-depth'
 import { maxTokensPlugin } from '@escape.tech/graphql-armor-max-tokens'
@@ -15,7 +14,6 @@ export const limitPlugins = (): Plugin[] => [
   maxTokensPlugin({ n: limits.tokens }),
   maxDepthPlugin({ n: limits.depth }),
   maxAliasesPlugin({ n: limits.aliases }),
-  blockFieldSuggestionsPlugin({ mask: '' }),
   {
     onExecute({ args }) {
       const { complexity } = complexityFromQuery(args.document, {

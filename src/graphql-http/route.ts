@@ -6,10 +6,9 @@ import { createContext, type Gateway } from '../graphql/context.ts'
 import { schema } from '../graphql/schema.ts'
 import { type Authenticate, writeRate } from '../http/caller.ts'
 import { sendRefusal, toGatewayError } from '../http/errors.ts'
-import { maskError, toErrorsBody } from './errors.ts'
+import { graphqlPath } from '../http/paths.ts'
+import { maskError, toErrorsBody, withoutSuggestions } from './errors.ts'
 import { limitPlugins } from './limits.ts'
-
-export const graphqlPath = '/graphql'
 
 const methods = ['GET', 'POST']
 
@@ -38,7 +37,7 @@ export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenti
     schema,
     graphqlEndpoint: graphqlPath,
     context: ({ req }) => createContext(gateway, req.caller),
-    plugins: [unreadableParameters, ...limitPlugins()],
+    plugins: [unreadableParameters, withoutSuggestions, ...limitPlugins()],
     maskedErrors: { maskError: error => maskError(error, cause => app.log.error({ err: cause }, 'field failed')) },
     batching: false,
     cors: false,

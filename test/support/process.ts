@@ -45,9 +45,8 @@ export async function serve(environment: NodeJS.ProcessEnv): Promise<Service> {
   const restAddress = await new Promise<string>((resolve, reject) => {
     const read = (chunk: Buffer) => {
       printed += chunk
-      const found = /^ *REST +(\S+)$/m.exec(printed)?.[1]
-      // The welcome is written as one: once its end is there, all of it is.
-      if (found && /\n\n$/.test(printed)) resolve(found)
+      const found = /^ *REST +(\S+)\n[^]*Ctrl-C stops it/m.exec(printed)?.[1]
+      if (found) resolve(found)
     }
     child.stdout.on('data', read)
     child.stderr.on('data', read)

@@ -5,6 +5,7 @@ import { createContext, type Gateway } from '../../graphql/context.ts'
 import type { Authenticate } from '../../http/caller.ts'
 import { sendRefusal, toGatewayError, toMessageBody } from '../../http/errors.ts'
 import { requireJsonHeaders } from '../../http/headers.ts'
+import { restPath } from '../../http/paths.ts'
 import { refuseUnknownPaths } from '../../http/unknown-path.ts'
 import { type Operation, prepare, type TypedText } from './execute.ts'
 import { type Input, readCatalogQuery, readListQuery, readNothing, readPath, readResolveBody } from './input.ts'
@@ -43,9 +44,6 @@ const operations = [
 
   operation('POST', '/tenants/:tenant/redemptions/resolve', documents.ResolveVoucherDocument, readResolveBody),
 ]
-
-/** Where v1 begins (contract, Versioning). */
-export const basePath = '/api/external/v1'
 
 /** The longest body that is read, in bytes (R9). */
 const bodyLimit = 64 * 1024
@@ -101,7 +99,7 @@ export function registerRest(app: FastifyInstance, gateway: Gateway, authenticat
         })
       }
     },
-    { prefix: basePath },
+    { prefix: restPath },
   )
 }
 

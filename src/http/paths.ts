@@ -1,0 +1,8 @@
+/** Where v1 begins (contract, Versioning). */
+export const restPath = '/api/external/v1'
+
+/** Where GraphQL is asked. */
+export const graphqlPath = '/graphql'
+
+/** Where GraphiQL is shown. */
+export const graphiqlPath = '/graphiql'
