@@ -5,6 +5,7 @@ import type { Config } from './config.ts'
 import type { Pool } from './db/connect.ts'
 import { createCursorSeal } from './domain/cursor.ts'
 import { createMemoryRateCounter } from './domain/rate.ts'
+import { forgetRedemptionTokens } from './domain/resolution.ts'
 import { createTenantScope } from './domain/scope.ts'
 import { keepSecret } from './domain/setting.ts'
 import { createTokenDirectory } from './domain/token.ts'
@@ -25,6 +26,9 @@ const handlerTimeout = 15_000
 
 /** How often the last use of tokens is written down, in milliseconds. */
 const saveInterval = 5_000
+
+/** How often redemption tokens that expired long ago are forgotten, in milliseconds. */
+const forgetInterval = 3_600_000
 
 /**
  * Builds the service: all its doors, in visible order. It listens nowhere yet.
@@ -64,10 +68,14 @@ export async function buildServer(config: Config, pool: Pool): Promise<FastifyIn
   app.setErrorHandler((error, request, reply) => sendRefusal(request, reply, toGatewayError(error), toMessageBody))
   app.register(async scope => refuseUnknownPaths(scope))
 
-  const saving = setInterval(() => save(), saveInterval).unref()
   const save = () => tokens.saveUse().catch(error => app.log.warn({ err: error }, 'the use of tokens was not saved'))
+  const forget = () =>
+    forgetRedemptionTokens(pool).catch(error =>
+      app.log.warn({ err: error }, 'old redemption tokens were not forgotten'),
+    )
+  const chores = [setInterval(save, saveInterval).unref(), setInterval(forget, forgetInterval).unref()]
   app.addHook('onClose', async () => {
-    clearInterval(saving)
+    for (const chore of chores) clearInterval(chore)
     await save()
   })
 

@@ -20,6 +20,14 @@ export type DatabaseAddress = string | { host: string; port: number; user: strin
 
 const oid = { bigint: 20, numeric: 1700, timestamptz: 1184, date: 1082 }
 
+/**
+ * An array as a parameter: Postgres' own text for it, to be cast, as in `any(${arrayText(ids)}::text::bigint[])`.
+ *
+ * @param values none of them null
+ */
+export const arrayText = (values: readonly (number | string | boolean)[]): string =>
+  `{${values.map(value => JSON.stringify(String(value))).join(',')}}`
+
 const asText = (value: unknown) => String(value)
 const toNumber = (text: string) => Number(text)
 
@@ -46,6 +54,8 @@ export function connect(address: DatabaseAddress, options: { max: number; statem
     // A lost server is tried again at once and often: a request that waits is worse than a refused connection.
     backoff: () => 0.05,
     onnotice: () => {},
+    // Arrays come and go as text or JSON (`arrayText`), so the driver need not ask each connection for its types.
+    fetch_types: false,
     connection: {
       application_name: 'voucher-gateway',
       TimeZone: 'UTC',

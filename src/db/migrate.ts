@@ -23,8 +23,8 @@ const migrator = (sql: Sql) =>
  */
 export async function migrate(sql: Pool): Promise<string[]> {
   return sql.begin(async transaction => {
-    await transaction`/* migration.lock */ select pg_advisory_xact_lock(${migrationLock})`
-    await transaction`/* migration.patience */ select set_config('statement_timeout', '0', true)`
+    await transaction`select /* migration.lock */ pg_advisory_xact_lock(${migrationLock})`
+    await transaction`select /* migration.patience */ set_config('statement_timeout', '0', true)`
     const applied = await migrator(transaction).migrate()
     return applied.map(migration => migration.filename.replace(/^.*[\\/]/, ''))
   })

@@ -56,8 +56,7 @@ export async function copy(sql: Sql, table: string, rows: Iterable<Row>, onRow =
     onRow()
   }
   const command = sql`
-    /* demo.copy */
-    copy ${sql(table)} (${sql(Object.keys(first.value))}) from stdin`
+    copy /* demo.copy */ ${sql(table)} (${sql(Object.keys(first.value))}) from stdin`
   // When the server objects only after the last row was sent, postgres.js rejects the command, which has long been
   // resolved with the stream, and the stream never ends. So the rejection is caught where it is made.
   const refused = new Promise<never>((_, reject) => Object.assign(command, { reject }))

@@ -30,8 +30,7 @@ const progressStep = 2_000
 /** @returns whether there is no tenant yet */
 export async function isEmpty(sql: Sql): Promise<boolean> {
   const [row] = await sql<{ empty: boolean }[]>`
-    /* demo.is_empty */
-    select not exists (select from tenant) as empty`
+    select /* demo.is_empty */ not exists (select from tenant) as empty`
   return row?.empty ?? true
 }
 
@@ -66,14 +65,13 @@ export async function loadDemo(
     if (done % progressStep === 0 || done === total) onProgress?.(done, total)
   }
   await sql.begin(async transaction => {
-    await transaction`/* demo.patience */ select set_config('statement_timeout', '0', true)`
-    await transaction`/* demo.keep_updated_at */ set local gateway.keep_updated_at = 'on'`
+    await transaction`select /* demo.patience */ set_config('statement_timeout', '0', true)`
+    await transaction`set /* demo.keep_updated_at */ local gateway.keep_updated_at = 'on'`
     await refuseIfFilled(transaction)
     await fill(transaction, counts, await findToday(transaction), onRow)
     await moveSequences(transaction)
     await transaction`
-      /* demo.analyze */
-      analyze tenant, category, product, product_category, variant, purchased_voucher, customer`
+      analyze /* demo.analyze */ tenant, category, product, product_category, variant, purchased_voucher, customer`
   })
   return counts
 }
@@ -90,8 +88,7 @@ async function fill(sql: Sql, { products, vouchers, customers }: DemoCounts, tod
 
 async function refuseIfFilled(sql: Sql): Promise<void> {
   const [row] = await sql<{ filled: boolean }[]>`
-    /* demo.is_filled */
-    select exists (select from tenant) or exists (select from category) or exists (select from product)
+    select /* demo.is_filled */ exists (select from tenant) or exists (select from category) or exists (select from product)
         or exists (select from purchased_voucher) or exists (select from customer) as filled`
   if (row?.filled) throw new Error('Demo data goes into an empty database only, and this one already holds data.')
 }
@@ -99,8 +96,7 @@ async function refuseIfFilled(sql: Sql): Promise<void> {
 /** By the database's clock, as everything that compares with it is. */
 async function findToday(sql: Sql): Promise<Day> {
   const [row] = await sql<{ today: number }[]>`
-    /* demo.today */
-    select (now() at time zone 'UTC')::date - date '1970-01-01' as today`
+    select /* demo.today */ (now() at time zone 'UTC')::date - date '1970-01-01' as today`
   if (!row) throw new Error('The database did not tell its date.')
   return row.today
 }
@@ -109,7 +105,6 @@ async function findToday(sql: Sql): Promise<Day> {
 async function moveSequences(sql: Sql): Promise<void> {
   for (const table of ['tenant', 'category', 'product', 'variant', 'purchased_voucher', 'customer']) {
     await sql`
-      /* demo.move_sequence */
-      select setval(pg_get_serial_sequence(${table}, 'id'), max(id)) from ${sql(table)}`
+      select /* demo.move_sequence */ setval(pg_get_serial_sequence(${table}, 'id'), max(id)) from ${sql(table)}`
   }
 }

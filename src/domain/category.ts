@@ -1,4 +1,4 @@
-import type { Sql } from '../db/connect.ts'
+import { arrayText, type Sql } from '../db/connect.ts'
 import { groupByProduct } from './product.ts'
 
 /** What a product is filed under. */
@@ -16,10 +16,9 @@ export interface Category {
  */
 export async function listCategoriesOf(sql: Sql, productIds: readonly number[]): Promise<Category[][]> {
   const rows = await sql<(Category & { productId: number })[]>`
-    /* category.of_products */
-    select link.product_id as "productId", category.id, slug, title, sort_order as "sortOrder"
+    select /* category.of_products */ link.product_id as "productId", category.id, slug, title, sort_order as "sortOrder"
     from product_category link join category on category.id = link.category_id
-    where link.product_id = any(${sql.array([...productIds], 20)})
+    where link.product_id = any(${arrayText(productIds)}::text::bigint[])
     order by link.product_id, sort_order, category.id`
   return groupByProduct(productIds, rows)
 }

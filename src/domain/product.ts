@@ -33,7 +33,7 @@ const columns = (sql: Sql) => sql`
   sale_price as "salePrice", monetary_value as "monetaryValue", is_monetary as "isMonetary",
   allow_part_redeem as "allowPartRedeem", validity_type as "validityType", validity_months as "validityMonths",
   redemption_info as "redemptionInfo", sort_order as "sortOrder", image_url as "imageUrl",
-  image_urls as "imageUrls", updated_at as "updatedAt"`
+  array_to_json(image_urls) as "imageUrls", updated_at as "updatedAt"`
 
 /** @returns a page of the tenant's products (contract, operation 2) */
 export async function listProducts(sql: Sql, tenantId: number, range: Range): Promise<Page<Product>> {
@@ -41,8 +41,7 @@ export async function listProducts(sql: Sql, tenantId: number, range: Range): Pr
   return toPage(
     range,
     await sql<(Product & { serverTime: Instant })[]>`
-      /* product.list */
-      select now() as "serverTime", page.* from (values (1)) clock left join lateral (
+      select /* product.list */ now() as "serverTime", page.* from (values (1)) clock left join lateral (
         select ${columns(sql)} from product
         where tenant_id = ${tenantId} and ${within(sql, stamp, range)}
         ${ordered(sql, stamp, range)}
@@ -53,8 +52,7 @@ export async function listProducts(sql: Sql, tenantId: number, range: Range): Pr
 /** @returns how many products the whole list holds */
 export async function countProducts(sql: Sql, tenantId: number, updatedSince: Instant | null): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
-    /* product.count */
-    select count(*) from product
+    select /* product.count */ count(*) from product
     where tenant_id = ${tenantId} and coalesce(updated_at, '-infinity') >= ${updatedSince ?? '-infinity'}::text::timestamptz`
   return row?.count ?? 0
 }
@@ -62,8 +60,7 @@ export async function countProducts(sql: Sql, tenantId: number, updatedSince: In
 /** @returns the tenant's own product of this id, or null (R20; contract, operation 3) */
 export async function findProduct(sql: Sql, tenantId: number, id: number): Promise<Product | null> {
   const [row] = await sql<Product[]>`
-    /* product.find */
-    select ${columns(sql)} from product where tenant_id = ${tenantId} and id = ${id}`
+    select /* product.find */ ${columns(sql)} from product where tenant_id = ${tenantId} and id = ${id}`
   return row ?? null
 }
 

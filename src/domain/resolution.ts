@@ -178,8 +178,7 @@ async function findByName(sql: Sql, at: number, name: VoucherName): Promise<Foun
   if (text.includes('\0')) return null
   const named = 'reference' in name ? sql`lower(voucher.reference) = lower(${text})` : sql`voucher.qr_token = ${text}`
   const [row] = await sql<Found[]>`
-    /* resolution.find */
-    select voucher.id, voucher.reference, current_balance as "currentBalance", initial_balance as "initialBalance",
+    select /* resolution.find */ voucher.id, voucher.reference, current_balance as "currentBalance", initial_balance as "initialBalance",
            currency, is_monetary as "isMonetary", allow_part_redeem as "allowPartRedeem",
            product_title as "productTitle", recipient_name as "recipientName", customer_name as "customerName",
            redemption_status as "redemptionStatus", void, date_valid_start as "dateValidStart",
@@ -203,8 +202,7 @@ async function issueRedemptionToken(
 ): Promise<string> {
   const secret = `vgr_${randomBytes(32).toString('base64url')}`
   await sql`
-    /* redemption_token.issue */
-    insert into gateway.redemption_token (token_hash, voucher_id, tenant_id, token_id, expires_at)
+    insert /* redemption_token.issue */ into gateway.redemption_token (token_hash, voucher_id, tenant_id, token_id, expires_at)
     values (${createHash('sha256').update(secret).digest()}, ${voucherId}, ${tenantId}, ${tokenId},
             now() + ${timeToLive} * interval '1 second')`
   return secret
@@ -213,6 +211,5 @@ async function issueRedemptionToken(
 /** Forgets redemption tokens a day after they expired. */
 export async function forgetRedemptionTokens(sql: Sql): Promise<void> {
   await sql`
-    /* redemption_token.forget */
-    delete from gateway.redemption_token where expires_at < now() - interval '1 day'`
+    delete /* redemption_token.forget */ from gateway.redemption_token where expires_at < now() - interval '1 day'`
 }

@@ -1,6 +1,6 @@
 import DataLoader from 'dataloader'
 import { LRUCache } from 'lru-cache'
-import type { Sql } from '../db/connect.ts'
+import { arrayText, type Sql } from '../db/connect.ts'
 import { lacksTenant, notFound } from './errors.ts'
 import type { Token } from './token.ts'
 
@@ -47,14 +47,13 @@ export function createTenantScope(sql: Sql): TenantScope {
 
 async function findPaths(sql: Sql, ids: readonly number[]): Promise<(TenantPath | null)[]> {
   const rows = await sql<{ id: number; path: number[] }[]>`
-    /* tenant.paths */
-    with recursive above as (
-      select id, id as ancestor_id, parent_id, 0 as steps from tenant where id = any(${sql.array([...ids], 20)})
+    with /* tenant.paths */ recursive above as (
+      select id, id as ancestor_id, parent_id, 0 as steps from tenant where id = any(${arrayText(ids)}::text::bigint[])
       union all
       select above.id, tenant.id, tenant.parent_id, above.steps + 1
       from tenant join above on tenant.id = above.parent_id
     )
-    select id, array_agg(ancestor_id order by steps) as path from above group by id`
+    select id, json_agg(ancestor_id order by steps) as path from above group by id`
   const found = new Map(rows.map(row => [row.id, row.path]))
   return ids.map(id => found.get(id) ?? null)
 }

@@ -8,8 +8,7 @@ import type { Sql } from '../db/connect.ts'
  */
 export async function keepSecret(sql: Sql, name: string, proposal: Buffer): Promise<Buffer> {
   const [kept] = await sql<{ value: Buffer }[]>`
-    /* setting.keep */
-    insert into gateway.setting (name, value) values (${name}, ${proposal})
+    insert /* setting.keep */ into gateway.setting (name, value) values (${name}, ${proposal})
     on conflict (name) do update set value = setting.value
     returning value`
   return kept?.value ?? proposal

@@ -41,8 +41,7 @@ export async function listSignups(sql: Sql, tenantId: number, range: Range): Pro
   return toPage(
     range,
     await sql<(MarketingSignup & { serverTime: Instant })[]>`
-      /* signup.list */
-      select now() as "serverTime", page.* from (values (1)) clock left join lateral (
+      select /* signup.list */ now() as "serverTime", page.* from (values (1)) clock left join lateral (
         select ${columns(sql)} from customer
         where tenant_id = ${tenantId} and marketing_opted and ${within(sql, stamp, range)}
         ${ordered(sql, stamp, range)}
@@ -53,8 +52,7 @@ export async function listSignups(sql: Sql, tenantId: number, range: Range): Pro
 /** @returns how many marketing signups the whole list holds */
 export async function countSignups(sql: Sql, tenantId: number, updatedSince: Instant | null): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
-    /* signup.count */
-    select count(*) from customer
+    select /* signup.count */ count(*) from customer
     where tenant_id = ${tenantId} and marketing_opted
       and updated_at >= ${updatedSince ?? '-infinity'}::text::timestamptz`
   return row?.count ?? 0
@@ -63,7 +61,6 @@ export async function countSignups(sql: Sql, tenantId: number, updatedSince: Ins
 /** @returns the tenant's own marketing signup of this customer id, or null (R20, R23; contract, operation 7) */
 export async function findSignup(sql: Sql, tenantId: number, id: number): Promise<MarketingSignup | null> {
   const [row] = await sql<MarketingSignup[]>`
-    /* signup.find */
-    select ${columns(sql)} from customer where tenant_id = ${tenantId} and id = ${id} and marketing_opted`
+    select /* signup.find */ ${columns(sql)} from customer where tenant_id = ${tenantId} and id = ${id} and marketing_opted`
   return row ?? null
 }

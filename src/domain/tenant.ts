@@ -1,4 +1,4 @@
-import type { Sql } from '../db/connect.ts'
+import { arrayText, type Sql } from '../db/connect.ts'
 import type { ListIdentity } from './cursor.ts'
 import type { Instant } from './instant.ts'
 import { ordered, type Page, type Range, toPage, within } from './page.ts'
@@ -26,11 +26,11 @@ const authorised = (sql: Sql, token: Token) => {
   return {
     below: sql`
       recursive below as (
-        select id from tenant where id = any(${sql.array(withDescendants, 20)})
+        select id from tenant where id = any(${arrayText(withDescendants)}::text::bigint[])
         union
         select tenant.id from tenant join below on tenant.parent_id = below.id
       )`,
-    predicate: sql`(tenant.id = any(${sql.array(named, 20)}) or tenant.id in (select id from below))`,
+    predicate: sql`(tenant.id = any(${arrayText(named)}::text::bigint[]) or tenant.id in (select id from below))`,
   }
 }
 
@@ -41,8 +41,7 @@ export async function listTenants(sql: Sql, token: Token, range: Range): Promise
   return toPage(
     range,
     await sql<(Tenant & { serverTime: Instant })[]>`
-      /* tenant.list */
-      with ${below}
+      with /* tenant.list */ ${below}
       select now() as "serverTime", page.* from (values (1)) clock left join lateral (
         select ${columns(sql)} from tenant
         where ${predicate} and ${within(sql, stamp, range)}
@@ -55,8 +54,7 @@ export async function listTenants(sql: Sql, token: Token, range: Range): Promise
 export async function countTenants(sql: Sql, token: Token, updatedSince: Instant | null): Promise<number> {
   const { below, predicate } = authorised(sql, token)
   const [row] = await sql<{ count: number }[]>`
-    /* tenant.count */
-    with ${below}
+    with /* tenant.count */ ${below}
     select count(*) from tenant where ${predicate} and updated_at >= ${updatedSince ?? '-infinity'}::text::timestamptz`
   return row?.count ?? 0
 }
@@ -64,8 +62,7 @@ export async function countTenants(sql: Sql, token: Token, updatedSince: Instant
 /** @returns the tenants of these ids, in their order, null where there is none; whether they may be seen is the caller's to know */
 export async function findTenants(sql: Sql, ids: readonly number[]): Promise<(Tenant | null)[]> {
   const rows = await sql<Tenant[]>`
-    /* tenant.find_many */
-    select ${columns(sql)} from tenant where id = any(${sql.array([...ids], 20)})`
+    select /* tenant.find_many */ ${columns(sql)} from tenant where id = any(${arrayText(ids)}::text::bigint[])`
   const found = new Map(rows.map(row => [row.id, row]))
   return ids.map(id => found.get(id) ?? null)
 }

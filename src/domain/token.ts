@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import DataLoader from 'dataloader'
 import { LRUCache } from 'lru-cache'
-import type { Sql } from '../db/connect.ts'
+import { arrayText, type Sql } from '../db/connect.ts'
 import { badInput } from './errors.ts'
 import type { Instant } from './instant.ts'
 import type { Permission } from './permission.ts'
@@ -92,28 +92,27 @@ export function createTokenDirectory(sql: Sql): TokenDirectory {
       used = new Map()
       const [ids, times] = [[...uses.keys()], [...uses.values()].map(time => new Date(time).toISOString())]
       await sql`
-        /* token.save_use */
-        update gateway.token set last_used_at = greatest(last_used_at, used.at)
-        from unnest(${sql.array(ids, 20)}, ${sql.array(times, 25)}::timestamptz[]) as used(id, at)
+        update /* token.save_use */ gateway.token set last_used_at = greatest(last_used_at, used.at)
+        from unnest(${arrayText(ids)}::text::bigint[], ${arrayText(times)}::text::timestamptz[]) as used(id, at)
         where token.id = used.id`
     },
   }
 }
 
 const columns = (sql: Sql) => sql`
-  token.id, token.name, token.permissions, token.expires_at as "expiresAt",
+  token.id, token.name, array_to_json(token.permissions) as permissions, token.expires_at as "expiresAt",
   coalesce((select json_agg(json_build_object('tenantId', tenant_id, 'withDescendants', with_descendants)
                             order by tenant_id)
             from gateway.token_tenant where token_id = token.id), '[]') as tenants`
 
 async function findTokens(sql: Sql, secrets: readonly string[]): Promise<(Token | null)[]> {
-  const hashes = secrets.map(hash)
+  const hashes = secrets.map(secret => hash(secret).toString('hex'))
   const rows = await sql<(Token & { tokenHash: Buffer })[]>`
-    /* token.find */
-    select ${columns(sql)}, token_hash as "tokenHash"
-    from gateway.token where token_hash = any(${sql.array(hashes, 17)}) and revoked_at is null`
+    select /* token.find */ ${columns(sql)}, token_hash as "tokenHash"
+    from gateway.token
+    where token_hash = any(${arrayText(hashes.map(hex => `\\x${hex}`))}::text::bytea[]) and revoked_at is null`
   const found = new Map(rows.map(({ tokenHash, ...token }) => [tokenHash.toString('hex'), token]))
-  return hashes.map(tokenHash => found.get(tokenHash.toString('hex')) ?? null)
+  return hashes.map(tokenHash => found.get(tokenHash) ?? null)
 }
 
 /**
@@ -137,17 +136,16 @@ export async function createToken(
   for (const { tenantId, withDescendants } of wanted.tenants) {
     grants.set(tenantId, withDescendants || (grants.get(tenantId) ?? false))
   }
-  const tenantIds = sql.array([...grants.keys()], 20)
-  const [created] = await sql<{ id: number | null; unknown: number[] | null }[]>`
-    /* token.create */
-    with wanted as (
-      select * from unnest(${tenantIds}, ${sql.array([...grants.values()], 16)}) as wanted(tenant_id, with_descendants)
+  const [created] = await sql<{ id: number | null; unknown: string | null }[]>`
+    with /* token.create */ wanted as (
+      select * from unnest(${arrayText([...grants.keys()])}::text::bigint[],
+                           ${arrayText([...grants.values()])}::text::boolean[]) as wanted(tenant_id, with_descendants)
     ), unknown as (
       select tenant_id from wanted where not exists (select from tenant where tenant.id = wanted.tenant_id)
     ), created as (
       insert into gateway.token (name, token_hash, hint, permissions, expires_at)
       select ${name}, ${hash(secret)}, ${`${secret.slice(0, 8)}…${secret.slice(-4)}`},
-             ${sql.array([...new Set(wanted.permissions)], 25)},
+             ${arrayText([...new Set(wanted.permissions)])}::text::text[],
              ${wanted.expiresAt?.toISOString() ?? null}::text::timestamptz
       where not exists (select from unknown)
       returning id
@@ -155,16 +153,16 @@ export async function createToken(
       insert into gateway.token_tenant (token_id, tenant_id, with_descendants)
       select created.id, wanted.tenant_id, wanted.with_descendants from created, wanted
     )
-    select (select id from created) as id, (select array_agg(tenant_id) from unknown) as unknown`
-  if (!created?.id) throw badInput({ tenants: [`No such tenant: ${created?.unknown?.join(', ')}.`] })
+    select (select id from created) as id, (select string_agg(tenant_id::text, ', ') from unknown) as unknown`
+  if (!created?.id) throw badInput({ tenants: [`No such tenant: ${created?.unknown}.`] })
   return { id: created.id, secret }
 }
 
 /** @returns all tokens, newest first, revoked and expired ones too */
 export async function listTokens(sql: Sql): Promise<TokenRecord[]> {
   return sql<TokenRecord[]>`
-    /* token.list */
-    select ${columns(sql)}, hint, created_at as "createdAt", revoked_at as "revokedAt", last_used_at as "lastUsedAt"
+    select /* token.list */ ${columns(sql)}, hint, created_at as "createdAt", revoked_at as "revokedAt",
+           last_used_at as "lastUsedAt"
     from gateway.token order by id desc`
 }
 
@@ -175,7 +173,6 @@ export async function listTokens(sql: Sql): Promise<TokenRecord[]> {
  */
 export async function revokeToken(sql: Sql, id: number): Promise<boolean> {
   const rows = await sql`
-    /* token.revoke */
-    update gateway.token set revoked_at = coalesce(revoked_at, now()) where id = ${id} returning id`
+    update /* token.revoke */ gateway.token set revoked_at = coalesce(revoked_at, now()) where id = ${id} returning id`
   return rows.length > 0
 }

@@ -1,4 +1,4 @@
-import type { Sql } from '../db/connect.ts'
+import { arrayText, type Sql } from '../db/connect.ts'
 import type { Instant } from './instant.ts'
 import { groupByProduct } from './product.ts'
 
@@ -22,11 +22,10 @@ export interface Variant {
  */
 export async function listVariantsOf(sql: Sql, productIds: readonly number[]): Promise<Variant[][]> {
   const rows = await sql<(Variant & { productId: number })[]>`
-    /* variant.of_products */
-    select product_id as "productId", id, slug, title, price, sale_price as "salePrice", currency,
+    select /* variant.of_products */ product_id as "productId", id, slug, title, price, sale_price as "salePrice", currency,
            is_monetary as "isMonetary", sort_order as "sortOrder", updated_at as "updatedAt"
     from variant
-    where product_id = any(${sql.array([...productIds], 20)})
+    where product_id = any(${arrayText(productIds)}::text::bigint[])
     order by product_id, sort_order, id`
   return groupByProduct(productIds, rows)
 }

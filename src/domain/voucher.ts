@@ -52,8 +52,7 @@ export async function listVouchers(sql: Sql, tenantId: number, range: Range): Pr
   return toPage(
     range,
     await sql<(PurchasedVoucher & { serverTime: Instant })[]>`
-      /* voucher.list */
-      select now() as "serverTime", page.* from (values (1)) clock left join lateral (
+      select /* voucher.list */ now() as "serverTime", page.* from (values (1)) clock left join lateral (
         select ${columns(sql)} from purchased_voucher
         where tenant_id = ${tenantId} and ${within(sql, stamp, range)}
         ${ordered(sql, stamp, range)}
@@ -64,8 +63,7 @@ export async function listVouchers(sql: Sql, tenantId: number, range: Range): Pr
 /** @returns how many purchased vouchers the whole list holds */
 export async function countVouchers(sql: Sql, tenantId: number, updatedSince: Instant | null): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
-    /* voucher.count */
-    select count(*) from purchased_voucher
+    select /* voucher.count */ count(*) from purchased_voucher
     where tenant_id = ${tenantId} and updated_at >= ${updatedSince ?? '-infinity'}::text::timestamptz`
   return row?.count ?? 0
 }
@@ -73,7 +71,6 @@ export async function countVouchers(sql: Sql, tenantId: number, updatedSince: In
 /** @returns the tenant's own purchased voucher of this id, or null (R20; contract, operation 5) */
 export async function findVoucher(sql: Sql, tenantId: number, id: number): Promise<PurchasedVoucher | null> {
   const [row] = await sql<PurchasedVoucher[]>`
-    /* voucher.find */
-    select ${columns(sql)} from purchased_voucher where tenant_id = ${tenantId} and id = ${id}`
+    select /* voucher.find */ ${columns(sql)} from purchased_voucher where tenant_id = ${tenantId} and id = ${id}`
   return row ?? null
 }

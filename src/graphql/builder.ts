@@ -4,7 +4,7 @@ import RelayPlugin from '@pothos/plugin-relay'
 import type { Instant } from '../domain/instant.ts'
 import type { Context } from './context.ts'
 import { decodeGlobalId, encodeGlobalId } from './global-id.ts'
-import { findNode, findNodes } from './node.ts'
+import { findNode, findNodes, maxNodes } from './node.ts'
 import { oneOperation, policyPlugin } from './policy.ts'
 
 /** What the parts of the schema agree on. */
@@ -67,7 +67,7 @@ export const builder = new SchemaBuilder<SchemaTypes>({
       description: 'Several records by their global ids, in their order. Each counts as one operation of the rate.',
       nullable: { list: true, items: true },
       args: { ids: { description: 'Global ids, as `id` fields gave them; at most 100.' } },
-      policy: { operations: args => (Array.isArray(args.ids) ? args.ids.length : 1) },
+      policy: { operations: args => (Array.isArray(args.ids) ? Math.min(args.ids.length, maxNodes) : 1) },
       complexity: args => ({ field: 1, multiplier: args.ids.length }),
       resolve: (_root, { ids }, context) => findNodes(context, ids),
     },

@@ -73,7 +73,6 @@ builder.globalConnectionFields(t => ({
   }),
   totalCount: t.int({
     description: 'How many records the whole list holds, whatever the page. Counted only when asked for.',
-    complexity: 50,
     resolve: connection => connection.totalCount(),
   }),
 }))

@@ -24,7 +24,7 @@ const find = {
 } satisfies Record<NodeType, (context: Context, tenantId: number, id: number) => Promise<object | null>>
 
 /** The most records that one `nodes` may ask for. */
-const maxNodes = 100
+export const maxNodes = 100
 
 interface GlobalId {
   typename: string

@@ -43,7 +43,7 @@ test('GraphiQL works with nothing but the service: tabs, headers, introspection,
   await page.getByRole('button', { name: /execute query/i }).click()
   const response = page.getByRole('region', { name: 'Result Window' })
   await response.getByText('The Old Mill').waitFor()
-  expect(await response.innerText()).toContain('Explorer')
+  expect(await response.textContent()).toContain('Explorer')
   await page.screenshot({ path: `${screenshots}/graphiql-answer.png` })
 
   const outside = asked.filter(url => !url.startsWith(origin) && !/^(blob|data):/.test(url))

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
+import { arrayText } from '../../src/db/connect.ts'
 import { type Client, createApp } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
@@ -79,7 +80,7 @@ async function planOf({ text, parameters, types }: Statement): Promise<Plan[]> {
   )
   const declared = await loader<{ name: string }[]>`
     select case when oid = 0 then 'unknown' else oid::regtype::text end as name
-    from unnest(${loader.array(types, 20)}) with ordinality as given(oid, place) order by place`
+    from unnest(${arrayText(types)}::text::bigint[]) with ordinality as given(oid, place) order by place`
   await loader`set plan_cache_mode = force_generic_plan`
   await loader.unsafe(`prepare page (${declared.map(type => type.name).join(', ')}) as ${text}`)
   const [row] = await loader.unsafe<{ 'QUERY PLAN': { Plan: Plan }[] }[]>(

@@ -1,3 +1,4 @@
+import { arrayText } from '../../src/db/connect.ts'
 import type { Permission } from '../../src/domain/permission.ts'
 import { permissionNames } from '../../src/domain/permission.ts'
 import { createToken, type TenantGrant } from '../../src/domain/token.ts'
@@ -10,9 +11,11 @@ export function createBuilders({ loader, pool }: TestDatabase) {
   let made = 0
 
   async function insert(table: string, columns: Columns): Promise<number> {
-    const [row] = await loader<{ id: number }[]>`insert into ${loader(table)} ${loader(columns)} returning id`
-    if (!row) throw new Error(`nothing was inserted into ${table}`)
-    return row.id
+    const cells = Object.entries(columns).map(([name, cell]) => [name, Array.isArray(cell) ? arrayText(cell) : cell])
+    const row = Object.fromEntries(cells)
+    const [inserted] = await loader<{ id: number }[]>`insert into ${loader(table)} ${loader(row)} returning id`
+    if (!inserted) throw new Error(`nothing was inserted into ${table}`)
+    return inserted.id
   }
 
   return {

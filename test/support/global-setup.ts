@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,6 +15,7 @@ declare module 'vitest' {
 
 /** One PostgreSQL for the whole run, with a migrated database that each test file clones. */
 export default async function setUp(project: TestProject) {
+  execFileSync('npx', ['tsc', '-p', 'tsconfig.build.json'])
   const dataDir = mkdtempSync(join(tmpdir(), 'gateway-test-'))
   // The server may run as another user, who has to pass through.
   chmodSync(dataDir, 0o711)

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll } from 'vitest'
 
-const entry = ['--import', 'tsx', 'src/main.ts']
+/** As it is run: compiled (the global set-up sees to that). */
+const entry = 'dist/main.js'
 
 /** The environment of a command: nothing of the tests' own but what is given. */
 const environmentOf = (given: NodeJS.ProcessEnv) => ({ PATH: process.env.PATH, HOME: process.env.HOME, ...given })
@@ -20,7 +21,7 @@ export interface Outcome {
 export function run(args: string[], environment: NodeJS.ProcessEnv): Promise<Outcome> {
   return new Promise(resolve => {
     const options = { env: environmentOf(environment), timeout: 60_000 }
-    execFile(process.execPath, [...entry, ...args], options, (error, stdout, stderr) => {
+    execFile(process.execPath, [entry, ...args], options, (error, stdout, stderr) => {
       resolve({ code: error ? Number(error.code ?? -1) : 0, stdout, stderr })
     })
   })
@@ -39,13 +40,13 @@ export interface Service {
 
 /** Starts `serve`, and waits until it says where it listens. */
 export async function serve(environment: NodeJS.ProcessEnv): Promise<Service> {
-  const child = spawn(process.execPath, [...entry, 'serve'], { env: environmentOf({ PORT: '0', ...environment }) })
+  const child = spawn(process.execPath, [entry, 'serve'], { env: environmentOf({ PORT: '0', ...environment }) })
   let printed = ''
   const ended = new Promise<number | null>(resolve => child.once('exit', code => resolve(code)))
   const restAddress = await new Promise<string>((resolve, reject) => {
     const read = (chunk: Buffer) => {
       printed += chunk
-      const found = /^ *REST +(\S+)\n[^]*Ctrl-C stops it/m.exec(printed)?.[1]
+      const found = /^ *REST +(\S+)\n[\s\S]*Ctrl-C stops it/m.exec(printed)?.[1]
       if (found) resolve(found)
     }
     child.stdout.on('data', read)
