@@ -207,15 +207,15 @@ it('has customers of every kind', async () => {
   expect(opted! / 800).toBeCloseTo(0.6, 1)
 })
 
-it.each(['purchased_voucher', 'customer'])(
-  'has imports in %s, a stamp for more rows than two pages hold',
-  async table => {
-    const [largest] = await pool<{ count: number; ids: number }[]>`
+it.each([
+  'purchased_voucher',
+  'customer',
+])('has imports in %s, a stamp for more rows than two pages hold', async table => {
+  const [largest] = await pool<{ count: number; ids: number }[]>`
     select count(*) from ${pool(table)} where tenant_id = ${showcase.tenantId}
     group by updated_at order by count(*) desc limit 1`
-    expect(largest?.count).toBe(120)
-  },
-)
+  expect(largest?.count).toBe(120)
+})
 
 it('leaves the sequences after the ids it brought', async () => {
   const [row] = await other<{ id: number; highest: number }[]>`

@@ -118,37 +118,46 @@ describe('a path that names nothing', () => {
     '/tenants/%zz/catalog/vouchers?cursor=%zz',
   ]
 
-  test.each(paths.map(path => [path.slice(0, 60), path]))(
-    '%s is 404 with a valid token, and 401 without',
-    async (_, path) => {
-      expect(flawOf(await get(v1 + path), 404)).toBeNull()
-      expect(flawOf(await get(v1 + path, ''), 401)).toBeNull()
-    },
-  )
+  test.each(
+    paths.map(path => [path.slice(0, 60), path]),
+  )('%s is 404 with a valid token, and 401 without', async (_, path) => {
+    expect(flawOf(await get(v1 + path), 404)).toBeNull()
+    expect(flawOf(await get(v1 + path, ''), 401)).toBeNull()
+  })
 
-  test.each(['/', '/nowhere', '*', '/%zz', '/%ff', 'http://h', 'http://h?x', '/api/external/v2/tenants'])(
-    '%s outside of v1 is 404 with a message',
-    async target => {
-      expect(flawOf(await get(target), 404)).toBeNull()
-      expect(flawOf(await get(target, ''), 404)).toBeNull()
-    },
-  )
+  test.each([
+    '/',
+    '/nowhere',
+    '*',
+    '/%zz',
+    '/%ff',
+    'http://h',
+    'http://h?x',
+    '/api/external/v2/tenants',
+  ])('%s outside of v1 is 404 with a message', async target => {
+    expect(flawOf(await get(target), 404)).toBeNull()
+    expect(flawOf(await get(target, ''), 404)).toBeNull()
+  })
 
-  test.each(['POST', 'PUT', 'DELETE', 'OPTIONS', 'QUERY', 'PROPFIND'] as const)(
-    'is 404 by %s, whatever the body',
-    async method => {
-      const bodies = [undefined, '{', 'a'.repeat(100_000)]
-      for (const payload of bodies) {
-        for (const type of ['application/json', 'text/html', ';;', undefined]) {
-          const headers = { ...bearer(secret), ...(type && { 'content-type': type }) }
-          for (const url of ['/nowhere', `${v1}/nowhere`]) {
-            const answer = await client.ask({ method: method as 'POST', url, headers, ...(payload && { payload }) })
-            expect(flawOf(answer, 404), `${url} ${type} ${payload?.slice(0, 9)}`).toBeNull()
-          }
+  test.each([
+    'POST',
+    'PUT',
+    'DELETE',
+    'OPTIONS',
+    'QUERY',
+    'PROPFIND',
+  ] as const)('is 404 by %s, whatever the body', async method => {
+    const bodies = [undefined, '{', 'a'.repeat(100_000)]
+    for (const payload of bodies) {
+      for (const type of ['application/json', 'text/html', ';;', undefined]) {
+        const headers = { ...bearer(secret), ...(type && { 'content-type': type }) }
+        for (const url of ['/nowhere', `${v1}/nowhere`]) {
+          const answer = await client.ask({ method: method as 'POST', url, headers, ...(payload && { payload }) })
+          expect(flawOf(answer, 404), `${url} ${type} ${payload?.slice(0, 9)}`).toBeNull()
         }
       }
-    },
-  )
+    }
+  })
 })
 
 describe('X-Request-Id', () => {
@@ -160,13 +169,19 @@ describe('X-Request-Id', () => {
     }
   })
 
-  test.each(['', ' ', 'a b', 'a,b', 'é', '<b>', 'x'.repeat(129), 'a\r\nX-Request-Id: b'])(
-    '%j is replaced',
-    async id => {
-      const answer = await get(`${v1}/tenants`, `${known}X-Request-Id: ${id}\r\n`)
-      expect(answer.headers['x-request-id']).toMatch(
-        /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
-      )
-    },
-  )
+  test.each([
+    '',
+    ' ',
+    'a b',
+    'a,b',
+    'é',
+    '<b>',
+    'x'.repeat(129),
+    'a\r\nX-Request-Id: b',
+  ])('%j is replaced', async id => {
+    const answer = await get(`${v1}/tenants`, `${known}X-Request-Id: ${id}\r\n`)
+    expect(answer.headers['x-request-id']).toMatch(
+      /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+    )
+  })
 })
