@@ -1,4 +1,4 @@
-import type { Fragment, Sql } from '../db/connect.ts'
+import type { Sql } from '../db/connect.ts'
 import type { CursorSeal, ListIdentity, Position } from './cursor.ts'
 import { badInput, type Faults } from './errors.ts'
 import { afterAll, beforeAll, type Instant, parseInstant } from './instant.ts'
@@ -29,7 +29,7 @@ export interface Page<Row> {
   rows: Row[]
   hasPreviousPage: boolean
   hasNextPage: boolean
-  /** The database's clock, read before the page. */
+  /** The horizon: the page holds all that is stamped before it, and resuming from it misses nothing. */
   serverTime: Instant
 }
 
@@ -88,28 +88,20 @@ const comesAfter = (a: Position, b: Position) =>
 const latest = (...instants: (Instant | null | undefined)[]) =>
   instants.reduce<Instant | null>((found, instant) => (instant && (!found || instant > found) ? instant : found), null)
 
-/**
- * The range as a predicate: one range of an index on (…, stamp, id), at any depth.
- *
- * @param stamp the column, or the expression that the list's index is on
- */
-export const within = (sql: Sql, stamp: Fragment, { lower, upper }: Range) => sql`
-  (${stamp}, id) > (${lower.updatedAt}::text::timestamptz, ${lower.id}) and
-  (${stamp}, id) < (${upper.updatedAt}::text::timestamptz, ${upper.id})`
-
-/** The list's order, or its reverse when the page is taken from the end; one more than asked tells of a next page. */
-export const ordered = (sql: Sql, stamp: Fragment, { backward, limit }: Range) =>
-  backward ? sql`order by ${stamp} desc, id desc limit ${limit + 1}` : sql`order by ${stamp}, id limit ${limit + 1}`
+/** The range as a page function of `sql/` takes it: its bounds, its direction, and one record more than asked for. */
+export const rangeArguments = (sql: Sql, { lower, upper, backward, limit }: Range) => sql`
+  ${lower.updatedAt}::text::timestamptz, ${lower.id}::bigint, ${upper.updatedAt}::text::timestamptz,
+  ${upper.id}::bigint, ${backward}::boolean, ${limit + 1}::integer`
 
 /**
- * @param found what a list's statement returned: the clock in every row, and no id where the page is empty
+ * @param found what a list's statement returned: the horizon in every row, and no id where the page is empty
  */
 export function toPage<Row extends { id: number }>(
   range: Range,
   found: readonly (Row & { serverTime: Instant })[],
 ): Page<Row> {
   const rows: Row[] = found[0]?.id ? found.slice(0, range.limit) : []
-  const more = found.length > range.limit && rows.length === range.limit && Boolean(found[0]?.id)
+  const more = Boolean(found[0]?.id) && found.length > range.limit
   if (range.backward) rows.reverse()
   return {
     rows,

@@ -1,7 +1,7 @@
 import type { Sql } from '../db/connect.ts'
 import type { ListIdentity } from './cursor.ts'
 import type { Instant } from './instant.ts'
-import { ordered, type Page, type Range, toPage, within } from './page.ts'
+import { type Page, type Range, rangeArguments, toPage } from './page.ts'
 
 /** A catalog voucher: a product that is sold as a voucher. */
 export interface Product {
@@ -37,15 +37,11 @@ const columns = (sql: Sql) => sql`
 
 /** @returns a page of the tenant's products (contract, operation 2) */
 export async function listProducts(sql: Sql, tenantId: number, range: Range): Promise<Page<Product>> {
-  const stamp = sql`coalesce(updated_at, '-infinity')`
   return toPage(
     range,
     await sql<(Product & { serverTime: Instant })[]>`
-      select /* product.list */ now() as "serverTime", page.* from (values (1)) clock left join lateral (
-        select ${columns(sql)} from product
-        where tenant_id = ${tenantId} and ${within(sql, stamp, range)}
-        ${ordered(sql, stamp, range)}
-      ) page on true`,
+      select /* product.list */ gateway.noted_horizon() as "serverTime", ${columns(sql)}
+      from (values (1)) one left join gateway.product_page(${tenantId}::bigint, ${rangeArguments(sql, range)}) page on true`,
   )
 }
 

@@ -1,7 +1,7 @@
 import type { Sql } from '../db/connect.ts'
 import type { ListIdentity } from './cursor.ts'
 import type { Instant } from './instant.ts'
-import { ordered, type Page, type Range, toPage, within } from './page.ts'
+import { type Page, type Range, rangeArguments, toPage } from './page.ts'
 
 /** A customer whose consent to marketing holds now (R23). Personal data. */
 export interface MarketingSignup {
@@ -37,15 +37,11 @@ const columns = (sql: Sql) => sql`
 
 /** @returns a page of the tenant's marketing signups (contract, operation 6) */
 export async function listSignups(sql: Sql, tenantId: number, range: Range): Promise<Page<MarketingSignup>> {
-  const stamp = sql`updated_at`
   return toPage(
     range,
     await sql<(MarketingSignup & { serverTime: Instant })[]>`
-      select /* signup.list */ now() as "serverTime", page.* from (values (1)) clock left join lateral (
-        select ${columns(sql)} from customer
-        where tenant_id = ${tenantId} and marketing_opted and ${within(sql, stamp, range)}
-        ${ordered(sql, stamp, range)}
-      ) page on true`,
+      select /* signup.list */ gateway.noted_horizon() as "serverTime", ${columns(sql)}
+      from (values (1)) one left join gateway.marketing_signup_page(${tenantId}::bigint, ${rangeArguments(sql, range)}) page on true`,
   )
 }
 

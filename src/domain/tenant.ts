@@ -1,7 +1,7 @@
 import { arrayText, type Sql } from '../db/connect.ts'
 import type { ListIdentity } from './cursor.ts'
 import type { Instant } from './instant.ts'
-import { ordered, type Page, type Range, toPage, within } from './page.ts'
+import { type Page, type Range, rangeArguments, toPage } from './page.ts'
 import type { Token } from './token.ts'
 
 export interface Tenant {
@@ -19,43 +19,37 @@ export const tenantList: ListIdentity = { name: 'tenants' }
 const columns = (sql: Sql) => sql`
   tenant.id, parent_id as "parentId", name, subdomain, type, time_zone as "timeZone", updated_at as "updatedAt"`
 
-/** The tenants the token is authorised for, and those below them where a grant says so (R21). */
-const authorised = (sql: Sql, token: Token) => {
+/** The tenants a token is authorised for (R21): those it names, and those with all below them. */
+function grantedBy(token: Token) {
   const named = token.tenants.map(grant => grant.tenantId)
   const withDescendants = token.tenants.filter(grant => grant.withDescendants).map(grant => grant.tenantId)
-  return {
-    below: sql`
-      recursive below as (
-        select id from tenant where id = any(${arrayText(withDescendants)}::text::bigint[])
-        union
-        select tenant.id from tenant join below on tenant.parent_id = below.id
-      )`,
-    predicate: sql`(tenant.id = any(${arrayText(named)}::text::bigint[]) or tenant.id in (select id from below))`,
-  }
+  return { named: arrayText(named), withDescendants: arrayText(withDescendants) }
 }
 
 /** @returns a page of the tenants that the token is authorised for (contract, operation 1) */
 export async function listTenants(sql: Sql, token: Token, range: Range): Promise<Page<Tenant>> {
-  const { below, predicate } = authorised(sql, token)
-  const stamp = sql`updated_at`
+  const { named, withDescendants } = grantedBy(token)
   return toPage(
     range,
     await sql<(Tenant & { serverTime: Instant })[]>`
-      with /* tenant.list */ ${below}
-      select now() as "serverTime", page.* from (values (1)) clock left join lateral (
-        select ${columns(sql)} from tenant
-        where ${predicate} and ${within(sql, stamp, range)}
-        ${ordered(sql, stamp, range)}
-      ) page on true`,
+      select /* tenant.list */ gateway.noted_horizon() as "serverTime", ${columns(sql)}
+      from (values (1)) one left join gateway.tenant_page(
+        ${named}::text::bigint[], ${withDescendants}::text::bigint[], ${rangeArguments(sql, range)}) tenant on true`,
   )
 }
 
 /** @returns how many tenants the whole list holds */
 export async function countTenants(sql: Sql, token: Token, updatedSince: Instant | null): Promise<number> {
-  const { below, predicate } = authorised(sql, token)
+  const { named, withDescendants } = grantedBy(token)
   const [row] = await sql<{ count: number }[]>`
-    with /* tenant.count */ ${below}
-    select count(*) from tenant where ${predicate} and updated_at >= ${updatedSince ?? '-infinity'}::text::timestamptz`
+    with /* tenant.count */ recursive below as (
+      select id from tenant where id = any(${withDescendants}::text::bigint[])
+      union
+      select tenant.id from tenant join below on tenant.parent_id = below.id
+    )
+    select count(*) from tenant
+    where (id = any(${named}::text::bigint[]) or id in (select id from below))
+      and updated_at >= ${updatedSince ?? '-infinity'}::text::timestamptz`
   return row?.count ?? 0
 }
 

@@ -1,7 +1,7 @@
 import type { Sql } from '../db/connect.ts'
 import type { ListIdentity } from './cursor.ts'
 import type { Instant } from './instant.ts'
-import { ordered, type Page, type Range, toPage, within } from './page.ts'
+import { type Page, type Range, rangeArguments, toPage } from './page.ts'
 
 /** A voucher that was bought, with its balance. Dates without a time are `YYYY-MM-DD`. */
 export interface PurchasedVoucher {
@@ -48,15 +48,11 @@ const columns = (sql: Sql) => sql`
 
 /** @returns a page of the tenant's purchased vouchers (contract, operation 4) */
 export async function listVouchers(sql: Sql, tenantId: number, range: Range): Promise<Page<PurchasedVoucher>> {
-  const stamp = sql`updated_at`
   return toPage(
     range,
     await sql<(PurchasedVoucher & { serverTime: Instant })[]>`
-      select /* voucher.list */ now() as "serverTime", page.* from (values (1)) clock left join lateral (
-        select ${columns(sql)} from purchased_voucher
-        where tenant_id = ${tenantId} and ${within(sql, stamp, range)}
-        ${ordered(sql, stamp, range)}
-      ) page on true`,
+      select /* voucher.list */ gateway.noted_horizon() as "serverTime", ${columns(sql)}
+      from (values (1)) one left join gateway.purchased_voucher_page(${tenantId}::bigint, ${rangeArguments(sql, range)}) page on true`,
   )
 }
 

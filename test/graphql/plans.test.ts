@@ -1,5 +1,5 @@
+import postgres from 'postgres'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { arrayText } from '../../src/db/connect.ts'
 import { type Client, createApp } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
@@ -68,27 +68,31 @@ beforeAll(async () => {
   await loader`vacuum analyze tenant, product, purchased_voucher, customer`
 })
 
-/** The list's statement, run again as a prepared one whose plan was made for any parameters. */
-async function planOf({ text, parameters, types }: Statement): Promise<Plan[]> {
-  const { loader } = database
-  const values = await Promise.all(
-    parameters.map(async value => {
-      if (Array.isArray(value) || typeof value === 'object') throw new Error('a parameter is not text')
-      const [row] = await loader<{ text: string }[]>`select quote_literal(${String(value)}) as text`
-      return row?.text ?? 'null'
-    }),
-  )
-  const declared = await loader<{ name: string }[]>`
-    select case when oid = 0 then 'unknown' else oid::regtype::text end as name
-    from unnest(${arrayText(types)}::text::bigint[]) with ordinality as given(oid, place) order by place`
-  await loader`set plan_cache_mode = force_generic_plan`
-  await loader.unsafe(`prepare page (${declared.map(type => type.name).join(', ')}) as ${text}`)
-  const [row] = await loader.unsafe<{ 'QUERY PLAN': { Plan: Plan }[] }[]>(
-    `explain (analyze, format json) execute page (${values.join(', ')})`,
-  )
-  await loader`deallocate page`
+/** The plan of the list's page, which a function reads: made for any parameters, and told by the server as it runs. */
+async function planOf({ text, parameters }: Statement): Promise<Plan[]> {
+  const told: string[] = []
+  const { url } = database
+  const explained = postgres(url.replace(/\?.*/, ''), {
+    host: database.address.host,
+    max: 1,
+    fetch_types: false,
+    onnotice: notice => told.push(notice.message ?? ''),
+  })
+  await explained.unsafe(`
+    load 'auto_explain';
+    set auto_explain.log_min_duration = 0;
+    set auto_explain.log_nested_statements = on;
+    set auto_explain.log_analyze = on;
+    set auto_explain.log_format = json;
+    set plan_cache_mode = force_generic_plan;
+    set client_min_messages = log`)
+  await explained.unsafe(text, parameters.map(String))
+  await explained.end()
+  const plans = told.filter(message => message.includes('plan:')).map(message => message.replace(/^[^{]*/, ''))
+  const pages = plans.map(plan => JSON.parse(plan)).filter(plan => /order by .* limit size/s.test(plan['Query Text']))
+  expect(pages).toHaveLength(1)
   const flatten = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(flatten)]
-  return flatten(row!['QUERY PLAN'][0]!.Plan)
+  return flatten(pages[0].Plan)
 }
 
 async function pageStatement(field: string, args: string, middle: string | null, name: string): Promise<Statement> {

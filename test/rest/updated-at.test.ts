@@ -70,9 +70,18 @@ describe('a product moves', () => {
     expect(await moved([one, two], link)).toEqual([])
   })
 
-  test('once it has a stamp of its own to say, by that', async () => {
-    await platform`update product set updated_at = '2021-01-01 00:00:00+00', title = 'Then' where id = ${one}`
+  test('whatever stamp its writer would give it', async () => {
+    const then = () =>
+      platform`update product set updated_at = '2021-01-01 00:00:00+00', title = 'Then' where id = ${one}`
+    expect(await moved([one, two], then)).toEqual([one])
+  })
+
+  test('not by a loader that keeps the stamps it brings, which lie in the past', async () => {
+    await loader`update product set updated_at = '2021-01-01 00:00:00+00', title = 'Then' where id = ${one}`
     expect(await stampOf(one)).toBe('2021-01-01T00:00:00.000000Z')
+    await expect(loader`update product set updated_at = now() + interval '1 hour' where id = ${one}`).rejects.toThrow(
+      'future',
+    )
   })
 })
 

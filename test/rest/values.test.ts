@@ -62,7 +62,6 @@ test.each([
   ['2026-01-02 03:04:05.999999+00', '2026-01-02T03:04:05.999999Z'],
   ['2026-06-30 23:30:00-05:30', '2026-07-01T05:00:00.000000Z'],
   ['0001-01-01 00:00:00+00', '0001-01-01T00:00:00.000000Z'],
-  ['9999-12-31 23:59:59.999999+00', '9999-12-31T23:59:59.999999Z'],
 ])('the stamp %s is shown as %s, and resuming from it finds the record again', async (given, shown) => {
   const id = await build.voucher(tenantId, { updated_at: given, created_at: given, purchase_timestamp: given })
   const { body } = await client.rest(secret, `${vouchers}/${id}`)
