@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { maxHeaderSize } from 'node:http'
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
+import { registerChores } from './chores.ts'
 import type { Config } from './config.ts'
 import type { Pool } from './db/connect.ts'
+import { createClockWatch } from './domain/clock.ts'
 import { createCursorSeal } from './domain/cursor.ts'
 import { createMemoryRateCounter } from './domain/rate.ts'
-import { forgetRedemptionTokens } from './domain/resolution.ts'
 import { createTenantScope } from './domain/scope.ts'
 import { keepSecret } from './domain/setting.ts'
 import { createTokenDirectory } from './domain/token.ts'
@@ -23,12 +24,6 @@ import { registerRest } from './rest/v1/routes.ts'
 
 /** How long a request may take, in milliseconds. */
 const handlerTimeout = 15_000
-
-/** How often the last use of tokens is written down, in milliseconds. */
-const saveInterval = 5_000
-
-/** How often redemption tokens that expired long ago are forgotten, in milliseconds. */
-const forgetInterval = 3_600_000
 
 /**
  * Builds the service: all its doors, in visible order. It listens nowhere yet.
@@ -54,6 +49,9 @@ export async function buildServer(config: Config, pool: Pool): Promise<FastifyIn
   const gateway: Gateway = {
     sql: pool,
     cursors: createCursorSeal(config.cursorKey ?? (await keepSecret(pool, 'cursor_key', randomBytes(32)))),
+    clock: createClockWatch(pool, milliseconds =>
+      app.log.error({ milliseconds }, 'the clock of the database was set back: let integrations do a full pass'),
+    ),
     scope: createTenantScope(pool),
     rate: { limit: config.rateLimitPerMinute, counter: createMemoryRateCounter() },
     redemptionTokenTtl: config.redemptionTokenTtl,
@@ -68,17 +66,7 @@ export async function buildServer(config: Config, pool: Pool): Promise<FastifyIn
   app.setErrorHandler((error, request, reply) => sendRefusal(request, reply, toGatewayError(error), toMessageBody))
   app.register(async scope => refuseUnknownPaths(scope))
 
-  const save = () => tokens.saveUse().catch(error => app.log.warn({ err: error }, 'the use of tokens was not saved'))
-  const forget = () =>
-    forgetRedemptionTokens(pool).catch(error =>
-      app.log.warn({ err: error }, 'old redemption tokens were not forgotten'),
-    )
-  const chores = [setInterval(save, saveInterval).unref(), setInterval(forget, forgetInterval).unref()]
-  app.addHook('onClose', async () => {
-    for (const chore of chores) clearInterval(chore)
-    await save()
-  })
-
+  registerChores(app, pool, tokens, gateway.clock)
   registerHealth(app, pool)
   registerRest(app, gateway, authenticate)
   registerGraphql(app, gateway, authenticate)

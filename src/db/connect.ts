@@ -61,6 +61,8 @@ export function connect(address: DatabaseAddress, options: { max: number; statem
       TimeZone: 'UTC',
       DateStyle: 'ISO, YMD',
       statement_timeout: options.statementTimeoutMs,
+      // A page reads the horizon, and then its rows under a snapshot that is taken after that.
+      default_transaction_isolation: 'read committed',
     },
     types: {
       bigint: { to: oid.bigint, from: [oid.bigint], serialize: asText, parse: toNumber },

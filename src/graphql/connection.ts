@@ -14,12 +14,13 @@ interface Source<Row> {
 
 /** Reads a page of a list as a Relay connection (R10, R15). */
 export async function readConnection<Row extends Listed>(
-  { cursors, faults }: Context,
+  { clock, cursors, faults }: Context,
   list: ListIdentity,
   args: PageArguments,
   source: Source<Row>,
 ) {
   const range = readRange(cursors, list, args, faults)
+  clock.requireSteady()
   const page = await source.page(range)
   const cursorOf = (row: Row) =>
     cursors.seal(list, { id: row.id, updatedAt: row.updatedAt ?? beforeAll, updatedSince: range.updatedSince })
@@ -69,7 +70,8 @@ builder.globalConnectionFields(t => ({
   }),
   serverTime: t.expose('serverTime', {
     type: 'DateTime',
-    description: "The service's clock when the page was read.",
+    description:
+      'Until when this page knows of all changes: the clock, less what is being committed. Resume with it as `updatedSince`.',
   }),
   totalCount: t.int({
     description: 'How many records the whole list holds, whatever the page. Counted only when asked for.',

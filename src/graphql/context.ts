@@ -1,6 +1,7 @@
 import DataLoader from 'dataloader'
 import type { Sql } from '../db/connect.ts'
 import { type Category, listCategoriesOf } from '../domain/category.ts'
+import type { ClockWatch } from '../domain/clock.ts'
 import type { CursorSeal } from '../domain/cursor.ts'
 import type { Faults } from '../domain/errors.ts'
 import type { RateCounter } from '../domain/rate.ts'
@@ -22,6 +23,7 @@ export interface Caller {
 export interface Gateway {
   sql: Sql
   cursors: CursorSeal
+  clock: ClockWatch
   scope: TenantScope
   rate: { limit: number; counter: RateCounter }
   /** Seconds. */

@@ -5,6 +5,7 @@ import './tenant.ts'
 import './catalog-voucher.ts'
 import './purchased-voucher.ts'
 import './marketing-signup.ts'
+import './removal.ts'
 import './resolution.ts'
 import './viewer.ts'
 

@@ -1,0 +1,29 @@
+import type { FastifyInstance } from 'fastify'
+import type { Pool } from './db/connect.ts'
+import type { ClockWatch } from './domain/clock.ts'
+import { forgetRedemptionTokens } from './domain/resolution.ts'
+import type { TokenDirectory } from './domain/token.ts'
+
+const second = 1000
+
+/**
+ * What the service does beside answering, for as long as it runs. A chore that fails is noted, and done again in
+ * its turn.
+ */
+export function registerChores(app: FastifyInstance, pool: Pool, tokens: TokenDirectory, clock: ClockWatch): void {
+  const timers: NodeJS.Timeout[] = []
+  const every = (interval: number, what: string, work: () => Promise<void>) => {
+    const run = () => work().catch(error => app.log.warn({ err: error }, `failed: ${what}`))
+    timers.push(setInterval(run, interval).unref())
+    return run
+  }
+
+  every(second, 'look at the clock of the database', clock.look)
+  every(3600 * second, 'forget old redemption tokens', () => forgetRedemptionTokens(pool))
+  const save = every(5 * second, 'save when tokens were last used', tokens.saveUse)
+
+  app.addHook('onClose', async () => {
+    for (const timer of timers) clearInterval(timer)
+    await save()
+  })
+}

@@ -1,0 +1,55 @@
+import { arrayText, type Sql } from '../db/connect.ts'
+import type { ListIdentity } from './cursor.ts'
+import type { Instant } from './instant.ts'
+import { type Page, type Range, rangeArguments, toPage } from './page.ts'
+
+/** What a record was. */
+export const removalResources = ['tenant', 'catalog_voucher', 'purchased_voucher', 'marketing_signup'] as const
+
+export type RemovalResource = (typeof removalResources)[number]
+
+/** A record that left a list, so that copies can follow. No personal data. */
+export interface Removal {
+  id: number
+  tenantId: number
+  resource: RemovalResource
+  recordId: number
+  reason: 'deleted' | 'consent_withdrawn'
+  /** When it was removed; ordered and stamped as the stamps of records are. */
+  updatedAt: Instant
+}
+
+export const removalList = (tenantId: number): ListIdentity => ({ name: 'removals', tenantId })
+
+const columns = (sql: Sql) => sql`
+  id, tenant_id as "tenantId", resource, record_id as "recordId", reason, updated_at as "updatedAt"`
+
+/** @returns a page of what left the tenant's lists of these resources */
+export async function listRemovals(
+  sql: Sql,
+  tenantId: number,
+  resources: readonly RemovalResource[],
+  range: Range,
+): Promise<Page<Removal>> {
+  return toPage(
+    range,
+    await sql<(Removal & { serverTime: Instant })[]>`
+      select /* removal.list */ gateway.noted_horizon() as "serverTime", ${columns(sql)}
+      from (values (1)) one left join gateway.removal_page(
+        ${tenantId}::bigint, ${arrayText(resources)}::text::text[], ${rangeArguments(sql, range)}) page on true`,
+  )
+}
+
+/** @returns how many removals the whole list holds */
+export async function countRemovals(
+  sql: Sql,
+  tenantId: number,
+  resources: readonly RemovalResource[],
+  updatedSince: Instant | null,
+): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    select /* removal.count */ count(*) from gateway.removal
+    where tenant_id = ${tenantId} and resource = any(${arrayText(resources)}::text::text[])
+      and updated_at >= ${updatedSince ?? '-infinity'}::text::timestamptz`
+  return row?.count ?? 0
+}

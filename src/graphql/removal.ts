@@ -1,0 +1,97 @@
+import type { Permission } from '../domain/permission.ts'
+import {
+  countRemovals,
+  listRemovals,
+  type RemovalResource as Resource,
+  type Removal as Row,
+  removalList,
+  removalResources,
+} from '../domain/removal.ts'
+import { builder } from './builder.ts'
+import { pageComplexity, readConnection, updatedSinceDescription } from './connection.ts'
+import type { Context } from './context.ts'
+import type { NodeType } from './global-id.ts'
+import { permissionsFor } from './node.ts'
+import { oneOperation, requirePermissions } from './policy.ts'
+import { Tenant } from './tenant.ts'
+
+const RemovalResource = builder.enumType('RemovalResource', {
+  description: 'What a removed record was.',
+  values: {
+    TENANT: { value: 'tenant', description: 'A tenant below this one.' },
+    CATALOG_VOUCHER: { value: 'catalog_voucher', description: 'A product. Needs `view_vouchers`.' },
+    PURCHASED_VOUCHER: {
+      value: 'purchased_voucher',
+      description: 'A purchased voucher. Needs `view_vouchers` and `view_orders`.',
+    },
+    MARKETING_SIGNUP: {
+      value: 'marketing_signup',
+      description: 'A customer who had opted in. Needs `export_customer_information`.',
+    },
+  } as const,
+})
+
+const RemovalReason = builder.enumType('RemovalReason', {
+  description: 'Why a record is gone.',
+  values: {
+    DELETED: { value: 'deleted', description: 'It was deleted, or went over to another tenant.' },
+    CONSENT_WITHDRAWN: { value: 'consent_withdrawn', description: 'The customer no longer consents to marketing.' },
+  } as const,
+})
+
+const Removal = builder.objectRef<Row>('Removal').implement({
+  description: 'A record that left a list of the tenant, so that a copy can follow. A record may come back later.',
+  fields: t => ({
+    resource: t.expose('resource', { type: RemovalResource, description: 'What it was.' }),
+    recordId: t.expose('recordId', { type: 'BigInt', description: 'Its numeric id, as in v1.' }),
+    tenantId: t.expose('tenantId', { type: 'BigInt', description: 'The numeric id of the tenant whose list it left.' }),
+    reason: t.expose('reason', { type: RemovalReason, description: 'Why it is gone.' }),
+    removedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it left.' }),
+  }),
+})
+
+/** The type of what is gone: being told of it needs what the record itself needs. */
+const typeOf = {
+  tenant: 'Tenant',
+  catalog_voucher: 'CatalogVoucher',
+  purchased_voucher: 'PurchasedVoucher',
+  marketing_signup: 'MarketingSignup',
+} as const satisfies Record<Resource, NodeType>
+
+/** What was asked for, all of it permitted; or else all that the token is permitted to read. */
+function permittedResources(context: Context, wanted: readonly Resource[] | null | undefined): readonly Resource[] {
+  const held: readonly Permission[] = context.caller.token.permissions
+  const needed = (resource: Resource): readonly Permission[] => permissionsFor[typeOf[resource]]
+  if (!wanted) return removalResources.filter(resource => needed(resource).every(name => held.includes(name)))
+  for (const resource of wanted) requirePermissions(context, needed(resource))
+  return wanted
+}
+
+builder.objectField(Tenant, 'removals', t =>
+  t.connection(
+    {
+      type: Removal,
+      nullable: true,
+      description:
+        "What left the tenant's lists, by `removedAt`: records that were deleted, and customers who no longer consent.",
+      policy: { operations: oneOperation },
+      complexity: pageComplexity,
+      args: {
+        updatedSince: t.arg({ type: 'DateTime', description: updatedSinceDescription }),
+        resources: t.arg({
+          type: [RemovalResource],
+          description: 'Only these; all that the token is permitted to read, when left out.',
+        }),
+      },
+      resolve: (tenant, args, context) => {
+        const wanted = permittedResources(context, args.resources)
+        return readConnection(context, removalList(tenant.id), args, {
+          page: range => listRemovals(context.sql, tenant.id, wanted, range),
+          count: since => countRemovals(context.sql, tenant.id, wanted, since),
+        })
+      },
+    },
+    { name: 'RemovalConnection' },
+    { name: 'RemovalEdge' },
+  ),
+)
