@@ -32,7 +32,8 @@ create trigger move_updated_at before update on public.customer for each row
   when (old.* is distinct from new.* and old.updated_at is not distinct from new.updated_at)
   execute function gateway.move_updated_at();
 
--- A product shows its variants and its categories: once for a statement, however many rows it touched.
+-- A product shows its variants and its categories: once for a statement, however many rows it touched. In the order
+-- of their ids, so that two writers who touch the same products do not wait for each other.
 create function gateway.move_products_of_changed() returns trigger
 language plpgsql
 as $$
@@ -42,14 +43,16 @@ begin
   end if;
   if tg_op = 'INSERT' then
     update public.product set updated_at = clock_timestamp()
-      where id in (select product_id from changed);
+      where id in (select id from public.product where id in (select product_id from changed) order by id for update);
   elsif tg_op = 'DELETE' then
     update public.product set updated_at = clock_timestamp()
-      where id in (select product_id from gone);
+      where id in (select id from public.product where id in (select product_id from gone) order by id for update);
   else
     update public.product set updated_at = clock_timestamp()
-      where id in (select product_id from ((table changed except all table gone)
-                                           union all (table gone except all table changed)) as moved);
+      where id in (select id from public.product
+                   where id in (select product_id from ((table changed except all table gone)
+                                                        union all (table gone except all table changed)) as moved)
+                   order by id for update);
   end if;
   return null;
 end $$;
@@ -80,9 +83,11 @@ as $$
 begin
   if not gateway.keeps_updated_at() then
     update public.product set updated_at = clock_timestamp()
-      where id in (select link.product_id
-                   from public.product_category link
-                   join (table changed except all table gone) as moved on moved.id = link.category_id);
+      where id in (select id from public.product
+                   where id in (select link.product_id
+                                from public.product_category link
+                                join (table changed except all table gone) as moved on moved.id = link.category_id)
+                   order by id for update);
   end if;
   return null;
 end $$;
@@ -90,6 +95,22 @@ end $$;
 create trigger move_products after update on public.category
   referencing old table as gone new table as changed
   for each statement execute function gateway.move_products_of_category();
+
+-- A truncation names no rows: all products may have shown some.
+create function gateway.move_all_products() returns trigger
+language plpgsql
+as $$
+begin
+  if not gateway.keeps_updated_at() then
+    update public.product set updated_at = clock_timestamp();
+  end if;
+  return null;
+end $$;
+
+create trigger move_products_on_truncate after truncate on public.variant
+  for each statement execute function gateway.move_all_products();
+create trigger move_products_on_truncate after truncate on public.product_category
+  for each statement execute function gateway.move_all_products();
 
 -- A tenant tree has no loops; a chain of parents ends.
 create function gateway.refuse_tenant_loop() returns trigger

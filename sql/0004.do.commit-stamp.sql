@@ -45,14 +45,15 @@ as $$
 declare
   noted text := current_setting('gateway.stamp', true);
   lit bigint;
+  done text;
 begin
   if noted <> '' then
     return gateway.from_microseconds(noted::bigint);
   end if;
   lit := gateway.clock_microseconds();
-  perform pg_advisory_xact_lock_shared(gateway.beacon_key(gateway.writing(), lit));
+  done := pg_advisory_xact_lock_shared(gateway.beacon_key(gateway.writing(), lit));
   noted := gateway.clock_microseconds()::text;
-  perform set_config('gateway.lit', lit::text, true), set_config('gateway.stamp', noted, true);
+  done := set_config('gateway.lit', lit::text, true) || set_config('gateway.stamp', noted, true);
   return gateway.from_microseconds(noted::bigint);
 end $$;
 
@@ -83,19 +84,40 @@ begin
   end if;
 end $$;
 
--- Before each row: gives it the transaction's stamp.
+-- Before each row: gives it the transaction's stamp. What each row of a bulk load goes through makes no calls that it
+-- can do without; this is gateway.stamp and gateway.note_touched, written out.
 create function gateway.stamp_row() returns trigger
 language plpgsql
 as $$
+declare
+  noted constant text := current_setting('gateway.stamp', true);
+  touched constant text := coalesce(current_setting('gateway.touched', true), '');
+  done text;
 begin
-  if gateway.keeps_updated_at() then
-    perform gateway.refuse_future(new.updated_at);
+  if coalesce(current_setting('gateway.keep_updated_at', true), '') = 'on' then
+    if new.updated_at > clock_timestamp() then
+      perform gateway.refuse_future(new.updated_at);
+    end if;
+    return new;
+  end if;
+  if noted <> '' then
+    new.updated_at := gateway.from_microseconds(noted::bigint);
   else
     new.updated_at := gateway.stamp();
-    perform gateway.note_touched(tg_table_name, new.tenant_id::text);
+  end if;
+  if strpos(touched, ' ' || tg_table_name || ':' || new.tenant_id || ' ') = 0
+    and strpos(touched, ' ' || tg_table_name || ':* ') = 0 then
+    done := set_config('gateway.touched', touched || ' ' || tg_table_name || ':'
+      || case when length(touched) > 4000 then '*' else new.tenant_id::text end || ' ', true);
   end if;
   return new;
 end $$;
+
+-- Whether a row of a list that is noted has the transaction's stamp already, as when it is stamped anew.
+create function gateway.bears_stamp(updated_at timestamptz, list text) returns boolean
+language sql stable
+return updated_at = gateway.from_microseconds(nullif(current_setting('gateway.stamp', true), '')::bigint)
+  and strpos(current_setting('gateway.touched', true), list) > 0;
 
 -- The tenants are one list, that of all.
 create function gateway.stamp_tenant() returns trigger
@@ -124,36 +146,53 @@ begin
   return new;
 end $$;
 
--- Stamps the rows of a list anew: those that this transaction stamped, which are found by their stamp.
+-- A removal bears no stamp of its loader's: it happens now.
+create function gateway.stamp_removal() returns trigger
+language plpgsql
+as $$
+begin
+  new.updated_at := gateway.stamp();
+  perform gateway.note_touched('removal', new.tenant_id::text);
+  return new;
+end $$;
+
+-- Stamps the rows of a list anew: those that this transaction stamped, which are found by their stamp. Customers
+-- without consent are in no list.
+create function gateway.stamp_list_anew(resource text, owner bigint, former timestamptz, stamp timestamptz) returns void
+language plpgsql
+as $$
+begin
+  case resource
+    when 'product' then
+      update public.product set updated_at = stamp
+      where tenant_id = owner and coalesce(updated_at, '-infinity') = former;
+    when 'purchased_voucher' then
+      update public.purchased_voucher set updated_at = stamp where tenant_id = owner and updated_at = former;
+    when 'customer' then
+      update public.customer set updated_at = stamp
+      where tenant_id = owner and updated_at = former and marketing_opted;
+    when 'removal' then
+      update gateway.removal set updated_at = stamp where tenant_id = owner and updated_at = former;
+  end case;
+end $$;
+
+-- The same for a list as it was noted: `product:12`, `product:*` for those of all tenants, `tenant:*`.
 create function gateway.stamp_anew(list text, former timestamptz, stamp timestamptz) returns void
 language plpgsql
 as $$
 declare
-  resource text := split_part(list, ':', 1);
-  owner text := split_part(list, ':', 2);
-  owner_id bigint;
+  kind constant text := split_part(list, ':', 1);
+  owner constant text := split_part(list, ':', 2);
 begin
-  if resource = 'tenant' then
+  if kind = 'tenant' then
     update public.tenant set updated_at = stamp where updated_at = former;
-    return;
+  elsif owner = '*' then
+    perform gateway.stamp_list_anew(kind, owners.id, former, stamp)
+    from (select id from public.tenant
+          union select removal.tenant_id from gateway.removal where kind = 'removal') owners;
+  else
+    perform gateway.stamp_list_anew(kind, owner::bigint, former, stamp);
   end if;
-  for owner_id in
-    select id from public.tenant where owner = '*'
-    union all
-    select owner::bigint where owner <> '*'
-  loop
-    case resource
-      when 'product' then
-        update public.product set updated_at = stamp
-        where tenant_id = owner_id and coalesce(updated_at, '-infinity') = former;
-      when 'purchased_voucher' then
-        update public.purchased_voucher set updated_at = stamp where tenant_id = owner_id and updated_at = former;
-      when 'customer' then
-        update public.customer set updated_at = stamp where tenant_id = owner_id and updated_at = former;
-      when 'removal' then
-        update gateway.removal set updated_at = stamp where tenant_id = owner_id and updated_at = former;
-    end case;
-  end loop;
 end $$;
 
 -- At commit, once for a transaction: see above. The settings change before the rows do: stamping a row anew goes
@@ -181,12 +220,16 @@ begin
     end if;
   end if;
   former := gateway.from_microseconds(noted::bigint);
-  touched := current_setting('gateway.touched', true);
+  touched := trim(coalesce(current_setting('gateway.touched', true), ''));
+  -- A variant that was not written after all has taken the stamp, and is in no list.
+  if touched = '' then
+    return null;
+  end if;
   lit := gateway.clock_microseconds();
   perform pg_advisory_xact_lock_shared(gateway.beacon_key(gateway.committing(), lit));
   noted := gateway.clock_microseconds()::text;
   perform set_config('gateway.lit', lit::text, true), set_config('gateway.stamp', noted, true);
-  foreach list in array regexp_split_to_array(trim(touched), ' +') loop
+  foreach list in array regexp_split_to_array(touched, ' +') loop
     perform gateway.stamp_anew(list, former, gateway.from_microseconds(noted::bigint));
   end loop;
   return null;

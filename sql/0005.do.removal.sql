@@ -103,6 +103,29 @@ create trigger note_consent_withdrawn after update on public.customer
   for each row when (old.marketing_opted and not new.marketing_opted)
   execute function gateway.note_consent_withdrawn();
 
+-- A tenant that goes elsewhere in the tree takes all below it along: those who are granted the new place have not seen
+-- them, and it has left the place where it was.
+create function gateway.note_tenant_moved() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  insert into gateway.removal (resource, tenant_id, record_id, reason)
+  select 'tenant', old.parent_id, old.id, 'deleted' where old.parent_id is not null;
+  update public.tenant set updated_at = clock_timestamp()
+  where id in (
+    with recursive below as (
+      select id from public.tenant where parent_id = new.id
+      union
+      select tenant.id from public.tenant join below on tenant.parent_id = below.id
+    )
+    select id from below
+  );
+  return null;
+end $$;
+
+create trigger note_moved after update on public.tenant
+  for each row when (old.parent_id is distinct from new.parent_id) execute function gateway.note_tenant_moved();
+
 -- What writes a list is stamped, whoever writes and however: `always` holds for replication appliers too.
 drop trigger move_updated_at on public.tenant;
 drop trigger move_updated_at on public.product;
@@ -116,18 +139,21 @@ create trigger z_stamp_insert before insert on public.tenant for each row execut
 create trigger z_stamp_insert before insert on public.product for each row execute function gateway.stamp_row();
 create trigger z_stamp_insert before insert on public.purchased_voucher for each row execute function gateway.stamp_row();
 create trigger z_stamp_insert before insert on public.customer for each row execute function gateway.stamp_row();
-create trigger z_stamp_insert before insert on gateway.removal for each row execute function gateway.stamp_row();
+create trigger z_stamp_insert before insert on gateway.removal for each row execute function gateway.stamp_removal();
 
 create trigger z_stamp_update before update on public.tenant for each row
   when (old.* is distinct from new.*) execute function gateway.stamp_tenant();
 create trigger z_stamp_update before update on public.product for each row
-  when (old.* is distinct from new.*) execute function gateway.stamp_row();
+  when (gateway.bears_stamp(new.updated_at, ' product:' || new.tenant_id || ' ') is not true and old.* is distinct from new.*)
+  execute function gateway.stamp_row();
 create trigger z_stamp_update before update on public.purchased_voucher for each row
-  when (old.* is distinct from new.*) execute function gateway.stamp_row();
+  when (gateway.bears_stamp(new.updated_at, ' purchased_voucher:' || new.tenant_id || ' ') is not true and old.* is distinct from new.*)
+  execute function gateway.stamp_row();
 create trigger z_stamp_update before update on public.customer for each row
-  when (old.* is distinct from new.*) execute function gateway.stamp_row();
+  when (gateway.bears_stamp(new.updated_at, ' customer:' || new.tenant_id || ' ') is not true and old.* is distinct from new.*)
+  execute function gateway.stamp_row();
 create trigger z_stamp_update before update on gateway.removal for each row
-  when (old.* is distinct from new.*) execute function gateway.stamp_row();
+  when (old.* is distinct from new.*) execute function gateway.stamp_removal();
 
 create trigger z_stamp_insert before insert on public.variant for each row execute function gateway.stamp_variant();
 create trigger z_stamp_update before update on public.variant for each row
@@ -163,6 +189,8 @@ create constraint trigger z_commit_stamps after insert or update on gateway.remo
 -- Those who write need not own what they set off.
 alter function gateway.move_products_of_changed() security definer;
 alter function gateway.move_products_of_changed() set search_path = pg_catalog, pg_temp;
+alter function gateway.move_all_products() security definer;
+alter function gateway.move_all_products() set search_path = pg_catalog, pg_temp;
 alter function gateway.move_products_of_category() security definer;
 alter function gateway.move_products_of_category() set search_path = pg_catalog, pg_temp;
 grant usage on schema gateway to public;

@@ -18,6 +18,8 @@ create function gateway.noted_horizon() returns timestamptz
 language sql volatile
 return gateway.from_microseconds(current_setting('gateway.horizon')::bigint);
 
+-- The tenants that are granted, one by one or below others, are looked up in a hash as the list is passed along: the
+-- or keeps the planner from joining and sorting them instead.
 create function gateway.tenant_page(
   named bigint[], with_descendants bigint[],
   lower_at timestamptz, lower_id bigint, upper_at timestamptz, upper_id bigint, backward boolean, size integer
@@ -26,6 +28,13 @@ language plpgsql volatile
 as $$
 declare
   horizon constant timestamptz := gateway.note_horizon();
+  granted constant bigint[] := array(
+    with recursive below as (
+      select id from public.tenant where id = any(with_descendants)
+      union
+      select tenant.id from public.tenant join below on tenant.parent_id = below.id
+    )
+    select id from below union select unnest(named));
 begin
   if (horizon, 0) < (upper_at, upper_id) then
     upper_at := horizon;
@@ -33,24 +42,14 @@ begin
   end if;
   if backward then
     return query
-      with recursive below as (
-        select id from public.tenant where id = any(with_descendants)
-        union
-        select tenant.id from public.tenant join below on tenant.parent_id = below.id
-      )
       select /* tenant.page */ * from public.tenant
-      where (tenant.id = any(named) or tenant.id in (select id from below))
+      where (granted is null or id in (select unnest(granted)))
         and (updated_at, id) > (lower_at, lower_id) and (updated_at, id) < (upper_at, upper_id)
       order by updated_at desc, id desc limit size;
   else
     return query
-      with recursive below as (
-        select id from public.tenant where id = any(with_descendants)
-        union
-        select tenant.id from public.tenant join below on tenant.parent_id = below.id
-      )
       select /* tenant.page */ * from public.tenant
-      where (tenant.id = any(named) or tenant.id in (select id from below))
+      where (granted is null or id in (select unnest(granted)))
         and (updated_at, id) > (lower_at, lower_id) and (updated_at, id) < (upper_at, upper_id)
       order by updated_at, id limit size;
   end if;

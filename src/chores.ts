@@ -19,7 +19,7 @@ export function registerChores(app: FastifyInstance, pool: Pool, tokens: TokenDi
   }
 
   every(second, 'look at the clock of the database', clock.look)
-  every(3600 * second, 'forget old redemption tokens', () => forgetRedemptionTokens(pool))
+  void every(3600 * second, 'forget old redemption tokens', () => forgetRedemptionTokens(pool))()
   const save = every(5 * second, 'save when tokens were last used', tokens.saveUse)
 
   app.addHook('onClose', async () => {

@@ -27,7 +27,8 @@ function isAddressRange(text: string): boolean {
   const family = isIP(address)
   if (family === 0 || more.length > 0) return false
   if (bits === undefined) return true
-  if (!/^\d{1,3}$/.test(bits)) return false
+  // All addresses at once are no proxy: whoever asks could then say who he is.
+  if (!/^[1-9]\d{0,2}$/.test(bits)) return false
   try {
     new BlockList().addSubnet(address, Number(bits), family === 6 ? 'ipv6' : 'ipv4')
     return true

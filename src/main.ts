@@ -25,7 +25,7 @@ try {
     process.exitCode = error.exitCode === 0 ? 0 : 2
   } else {
     console.error(told(error))
-    process.exitCode = 1
+    process.exitCode = error instanceof GatewayError && error.code === 'BAD_USER_INPUT' ? 2 : 1
   }
 }
 
@@ -39,7 +39,7 @@ function inheritSettings(parent: Command): void {
 
 /** What a person is told of a command that failed. */
 function told(error: unknown): string {
-  if (error instanceof GatewayError) return [error.message, ...Object.values(error.faults ?? {}).flat()].join(' ')
+  if (error instanceof GatewayError && error.faults) return Object.values(error.faults).flat().join(' ')
   if (!(error instanceof Error)) return String(error)
   return error.message || ('code' in error ? String(error.code) : error.name)
 }

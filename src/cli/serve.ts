@@ -4,7 +4,7 @@ import { Command } from 'commander'
 import { type Config, readConfig } from '../config.ts'
 import type { Pool } from '../db/connect.ts'
 import { migrate } from '../db/migrate.ts'
-import { isEmpty, loadDemo, showcase } from '../demo/load.ts'
+import { isDemo, isEmpty, loadDemo, showcase } from '../demo/load.ts'
 import { permissionNames } from '../domain/permission.ts'
 import { createToken, createTokenDirectory } from '../domain/token.ts'
 import { graphiqlPath, graphqlPath, restPath } from '../http/paths.ts'
@@ -52,11 +52,10 @@ async function prepareEmbedded(config: Config, pool: Pool): Promise<string | nul
   if (await isEmpty(pool)) {
     console.log('Loading demo data …')
     await loadDemo(pool, { scale: 1 })
-    return keepDemoSecret(config, pool)
   }
+  if (!(await isDemo(pool))) return null
   const kept = readDemoSecret(config)
-  if (kept === null) return null
-  const valid = await createTokenDirectory(pool).find(kept)
+  const valid = kept !== null && (await createTokenDirectory(pool).find(kept))
   return valid ? kept : keepDemoSecret(config, pool)
 }
 

@@ -30,12 +30,15 @@ export async function migrate(sql: Pool): Promise<string[]> {
   })
 }
 
+/** The versions in `sql/`, as they were when they were first asked for: a running service does not change. */
+let knownVersions: Promise<number[]> | undefined
+
 /**
  * @returns how many migrations of `sql/` the database lacks; 0 when it is up to date (or newer than this code)
  */
 export async function countMissingMigrations(sql: Sql): Promise<number> {
   const known = migrator(sql)
   const current = await known.getDatabaseVersion()
-  const migrations = await known.getMigrations()
-  return migrations.filter(migration => migration.version > current).length
+  knownVersions ??= known.getMigrations().then(migrations => migrations.map(migration => migration.version))
+  return (await knownVersions).filter(version => version > current).length
 }

@@ -27,6 +27,15 @@ const customersAtScaleOne = 800
 const largestScale = 99_999
 const progressStep = 2_000
 
+/** @returns whether the demo data are there: the voucher that they show is where they put it */
+export async function isDemo(sql: Sql): Promise<boolean> {
+  const [row] = await sql<{ demo: boolean }[]>`
+    select /* demo.is_demo */ exists (
+      select from purchased_voucher
+      where tenant_id = ${showcase.tenantId} and lower(reference) = lower(${showcase.voucherReference})) as demo`
+  return row?.demo ?? false
+}
+
 /** @returns whether there is no tenant yet */
 export async function isEmpty(sql: Sql): Promise<boolean> {
   const [row] = await sql<{ empty: boolean }[]>`

@@ -137,7 +137,10 @@ function variablesOf(query: string): string {
 export function registerGraphiql(app: FastifyInstance): void {
   let page: ReturnType<typeof makePage> | undefined
   app.get(graphiqlPath, async (request, reply) => {
-    page ??= makePage()
+    page ??= makePage().catch(error => {
+      page = undefined
+      throw error
+    })
     const { etag, forms } = await page
     reply.headers({
       'Cache-Control': 'private, no-cache',

@@ -2,12 +2,21 @@ import { maxAliasesPlugin } from '@escape.tech/graphql-armor-max-aliases'
 import { maxDepthPlugin } from '@escape.tech/graphql-armor-max-depth'
 import { maxTokensPlugin } from '@escape.tech/graphql-armor-max-tokens'
 import { complexityFromQuery } from '@pothos/plugin-complexity'
-import { GraphQLError } from 'graphql'
+import { GraphQLError, type ValidationRule } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 import { schema } from '../graphql/schema.ts'
 
 /** How large a stranger's document may be. */
 export const limits = { depth: 10, aliases: 30, tokens: 2000, cost: 25_000 }
+
+/** Introspection takes no aliases: with them, one small document asks for the whole schema many times over. */
+const introspectionWithoutAliases: ValidationRule = context => ({
+  Field(field) {
+    const within = context.getParentType()?.name.startsWith('__')
+    if (!field.alias || !(within || ['__schema', '__type'].includes(field.name.value))) return
+    context.reportError(new GraphQLError('Introspection takes no aliases.', { nodes: field }))
+  },
+})
 
 /** The plugins that hold documents to the limits, before anything of them is executed. */
 export const limitPlugins = (): Plugin[] => [
@@ -15,6 +24,9 @@ export const limitPlugins = (): Plugin[] => [
   maxDepthPlugin({ n: limits.depth }),
   maxAliasesPlugin({ n: limits.aliases }),
   {
+    onValidate({ addValidationRule }) {
+      addValidationRule(introspectionWithoutAliases)
+    },
     onExecute({ args }) {
       const { complexity } = complexityFromQuery(args.document, {
         schema,

@@ -1,7 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GraphQLError } from 'graphql'
 import { createYoga, type Plugin } from 'graphql-yoga'
-import { GatewayError } from '../domain/errors.ts'
+import { LRUCache } from 'lru-cache'
+import Negotiator from 'negotiator'
+import { badInput, GatewayError } from '../domain/errors.ts'
 import { createContext, type Gateway } from '../graphql/context.ts'
 import { schema } from '../graphql/schema.ts'
 import { type Authenticate, writeRate } from '../http/caller.ts'
@@ -12,8 +14,15 @@ import { limitPlugins } from './limits.ts'
 
 const methods = ['GET', 'POST']
 
+/** The forms in which Yoga may answer: it knows others, which nobody here needs. */
+const mediaTypes = ['application/json', 'application/graphql-response+json']
+
 /** The longest request that is read, in bytes. */
-const bodyLimit = 256 * 1024
+const bodyLimit = 100 * 1024
+
+/** Parsed documents are kept by their text: as many as have so many characters together. */
+const cached = <Kept extends object>() =>
+  new LRUCache<string, Kept>({ max: 1000, maxSize: 1_000_000, sizeCalculation: (_kept, text) => text.length + 1 })
 
 /** Yoga takes a query string whose `variables` are no JSON for a fault of the service, and tells the parser's own words. */
 const unreadableParameters: Plugin = {
@@ -39,6 +48,7 @@ export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenti
     context: ({ req }) => createContext(gateway, req.caller),
     plugins: [unreadableParameters, withoutSuggestions, ...limitPlugins()],
     maskedErrors: { maskError: error => maskError(error, cause => app.log.error({ err: cause }, 'field failed')) },
+    parserAndValidationCache: { documentCache: cached(), errorCache: cached() },
     batching: false,
     cors: false,
     graphiql: false,
@@ -70,14 +80,22 @@ export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenti
       method: methods,
       exposeHeadRoute: false,
       handler: async (req, reply) => {
+        const accept = new Negotiator(req.raw).mediaType(mediaTypes)
+        if (!accept) throw badInput({ accept: [`The header Accept must allow ${mediaTypes.join(' or ')}.`] })
+        req.raw.headers.accept = accept
         const response = await yoga.handleNodeRequestAndResponse(req, reply, { req, reply })
         const { limit, counter } = gateway.rate
         // The query may have spent more than the one that the door counted (R28).
         writeRate(reply, limit, await counter.read(req.caller.rateKey))
-        response.headers.forEach((value, name) => {
-          reply.header(name, value)
-        })
-        return reply.code(response.status).send(await response.text())
+        const contentType = response.headers.get('content-type') ?? ''
+        // Without a media type that it knows, Yoga answers in words of its own, or in none.
+        if (!/json/.test(contentType)) throw badInput({ 'content-type': ['Send a query as application/json.'] })
+        const allow = response.headers.get('allow')
+        if (allow) reply.header('Allow', allow)
+        return reply
+          .code(response.status)
+          .header('content-type', contentType)
+          .send(await response.text())
       },
     })
   })

@@ -18,10 +18,10 @@ class CountingStore extends Store {
     this.#limit = limit
   }
 
-  /** Counts this call; the library adds it to the earlier ones it is told of, of which the limit is enough. */
+  /** Counts this call. The library allows one call, this one, unless it is told of another: that the limit is spent. */
   override async getForIdentity({ contextIdentity }: Identity): Promise<number[]> {
     const { used } = await this.#counter.hit(contextIdentity)
-    return new Array<number>(Math.min(used - 1, this.#limit)).fill(Date.now())
+    return used > this.#limit ? [Date.now()] : []
   }
 
   override setForIdentity(): void {}
@@ -53,7 +53,7 @@ export async function spendOperation(context: Context, info: GraphQLResolveInfo)
   }
   const { rate, caller } = context
   const call = { parent: null, args: {}, context, info }
-  const exceeded = await limiterOf(rate)(call, { max: rate.limit, window: `${rateWindowSeconds}s` })
+  const exceeded = await limiterOf(rate)(call, { max: 1, window: `${rateWindowSeconds}s` })
   if (exceeded === undefined) return
   const { resetsIn } = await rate.counter.read(caller.rateKey)
   throw rateLimited(Math.ceil(resetsIn / 1000))

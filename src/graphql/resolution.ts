@@ -102,7 +102,8 @@ builder.mutationField('resolveVoucher', t =>
     description: 'Resolves a voucher ahead of its redemption; redeems nothing. Needs `redeem_vouchers`.',
     policy: {
       operations: oneOperation,
-      tenant: args => readTenantId(String(Object(args.input).tenantId)),
+      tenant: ({ input }) =>
+        readTenantId(String(typeof input === 'object' && input !== null ? Reflect.get(input, 'tenantId') : '')),
       permissions: ['redeem_vouchers'],
     },
     complexity: { field: 10, multiplier: 1 },

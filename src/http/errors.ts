@@ -61,7 +61,7 @@ export function sendRefusal(
   toBody: (error: GatewayError) => object,
 ): FastifyReply {
   if (error.code === 'INTERNAL') request.log.error({ err: error.cause }, 'request failed')
-  if (error.code === 'UNAVAILABLE') request.log.warn({ err: error.cause }, 'database out of reach')
+  if (error.code === 'UNAVAILABLE') request.log.warn({ err: error.cause }, 'cannot answer')
   // RFC 9110 §11.6.1: a 401 names the scheme that it wants.
   if (error.code === 'UNAUTHENTICATED') reply.header('WWW-Authenticate', 'Bearer')
   if (error.retryAfter !== undefined) reply.header('Retry-After', error.retryAfter)

@@ -116,6 +116,7 @@ test('a wrong argument is one line and exit code 2', async () => {
     ['serve', '--fast'],
     ['demo', '--scale', '0'],
     ['token', 'create'],
+    ['token', 'create', '--name', ''],
     ['token', 'create', '--name', 'x', '--permission', 'everything'],
     ['token', 'create', '--name', 'x', '--tenant', 'one'],
     ['token', 'create', '--name', 'x', '--expires-in', 'soon'],
@@ -142,7 +143,7 @@ test('tokens are made, listed and revoked', async () => {
   expect(bare.code, bare.stderr).toBe(0)
 
   const unknown = await run(['token', 'create', '--name', 'Lost', '--tenant', '99', '--json'], environment)
-  expect(unknown.code).toBe(1)
+  expect(unknown.code).toBe(2)
   expect(unknown.stderr).toContain('99')
 
   expect((await run(['token', 'revoke', String(id)], environment)).code).toBe(0)

@@ -7,7 +7,11 @@ const { pool } = await createDatabase()
 test('pages are refused from when the clock steps back until it is where it was', async () => {
   const steps: number[] = []
   let ours = 0
-  const watch = createClockWatch(pool, step => steps.push(step), () => ours)
+  const watch = createClockWatch(
+    pool,
+    step => steps.push(step),
+    () => ours,
+  )
   await watch.look()
   expect(() => watch.requireSteady()).not.toThrow()
 

@@ -22,7 +22,7 @@ export default async function setUp(project: TestProject) {
   const { host, port, user, database, stop } = await startEmbedded({
     dataDir,
     durable: false,
-    settings: { max_connections: '300', 'pg_stat_statements.track': 'all' },
+    settings: { max_connections: '300', max_prepared_transactions: '50', 'pg_stat_statements.track': 'all' },
   })
   const templateDatabase = 'gateway_template'
   const admin = connect({ host, port, user, database }, { max: 1, statementTimeoutMs: 60_000 })

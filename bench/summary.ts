@@ -1,0 +1,46 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+
+/** @returns the value below which the given share of the values lies */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN
+}
+
+/** @returns the median */
+export const median = (values: readonly number[]): number => quantile(values, 0.5)
+
+/** @returns the ratios of what two contenders made of the same rounds: their median, and the least and the most */
+export function describeRatios(values: readonly number[], measure: readonly number[]): string {
+  const ratios = values.map((value, round) => value / measure[round]!)
+  const [mid, least, most] = [median(ratios), Math.min(...ratios), Math.max(...ratios)].map(ratio => ratio.toFixed(2))
+  return `${mid} (${least}–${most})`
+}
+
+/** @returns a Markdown table */
+export const table = (heads: string[], rows: string[][]): string =>
+  [heads, heads.map(() => '---'), ...rows].map(cells => `| ${cells.join(' | ')} |`).join('\n')
+
+const results = new URL('RESULTS.md', import.meta.url)
+
+/** Writes a section of RESULTS.md in place of the one with its heading; the others stay. */
+export function record(heading: string, text: string): void {
+  let former = '# Results\n\nWritten by the benchmarks themselves. Machines differ and share: trust ratios.\n'
+  try {
+    former = readFileSync(results, 'utf8')
+  } catch {
+    // The first to be recorded.
+  }
+  const [preface = '', ...sections] = former.split(/^(?=## )/m)
+  const isOurs = (section: string) => section.startsWith(`## ${heading}\n`)
+  const ours = `## ${heading}\n\n${text.trim()}\n`
+  const place = sections.findIndex(isOurs)
+  if (place < 0) sections.push(ours)
+  else sections[place] = ours
+  writeFileSync(
+    results,
+    [preface, ...sections]
+      .map(section => section.trim())
+      .join('\n\n')
+      .concat('\n'),
+  )
+}

@@ -1,0 +1,87 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type postgres from 'postgres'
+import type { Address } from './ground.ts'
+import { open } from './ground.ts'
+import { type Ask, instant, type Kept, keep, type SyncPage } from './lists.ts'
+import type { Random } from './random.ts'
+
+/** From where a client goes on: the ways that the promise names. */
+export const resumptions = ['first page', 'last page', 'newest record'] as const
+export type Resumption = (typeof resumptions)[number]
+
+/** A client that keeps a copy of a list in step, and never asks for all of it again. */
+export interface SyncClient {
+  copy: Map<string, Kept>
+  counts: { passes: number; received: number; repeated: number }
+  /** One pass: from where the last one left off to the list's end. */
+  pass(): Promise<void>
+}
+
+/** Makes a client of a list. */
+export function createSyncClient(ask: Ask, resumption: Resumption): SyncClient {
+  const copy = new Map<string, Kept>()
+  const counts = { passes: 0, received: 0, repeated: 0 }
+  let since: string | null = null
+
+  async function pass() {
+    let [first, last, newest, cursor] = ['', '', since, null] as [string, string, string | null, string | null]
+    do {
+      const page: SyncPage = await ask(since, cursor)
+      first ||= page.serverTime
+      last = page.serverTime
+      cursor = page.cursor
+      for (const record of page.records) {
+        counts.received += 1
+        if (copy.get(record.key)?.image === record.image) counts.repeated += 1
+        copy.set(record.key, record)
+        if (newest === null || record.updatedAt > newest) newest = record.updatedAt
+      }
+    } while (cursor !== null)
+    since = { 'first page': first, 'last page': last, 'newest record': newest }[resumption]
+    counts.passes += 1
+  }
+  return { copy, counts, pass }
+}
+
+/** Passes again and again, with a client's pauses between, until it is told to stop. */
+export async function follow(client: SyncClient, random: Random, stop: AbortSignal): Promise<void> {
+  while (!stop.aborted) {
+    await client.pass()
+    await pause(50 + random.below(350))
+  }
+}
+
+/** @returns the records that the copy lacks, or has as they no longer are; what was deleted is no matter here */
+export function lostFrom(copy: ReadonlyMap<string, Kept>, truth: readonly Kept[]): Kept[] {
+  return truth.filter(({ key, image }) => copy.get(key)?.image !== image)
+}
+
+/** The control: vouchers as a service lists them that stamps with `now()`, and says `now()` for its server time. */
+export function createNaiveAsk(address: Address, tenant: number): { ask: Ask; sql: postgres.Sql } {
+  const sql = open(address)
+  const size = 50
+  const ask: Ask = async (since, cursor) => {
+    const [at, id] = cursor?.split(' ') ?? [since ?? '-infinity', '0']
+    const rows = await sql.unsafe<{ body: Parameters<typeof keep>[0] | null; stamp: string; server_time: string }[]>(
+      `select ${instant('now()')} server_time, ${instant('naive_stamp')} stamp, case when id is null then null else
+         json_build_object('id', id, 'product_title', product_title, 'current_balance', current_balance,
+           'updated_at', ${instant('updated_at')}) end body
+       from (values (1)) one left join (
+         select * from purchased_voucher
+         where tenant_id = $1 and naive_stamp >= $2::text::timestamptz
+           and (naive_stamp, id) > ($3::text::timestamptz, $4::bigint)
+         order by naive_stamp, id limit ${size}
+       ) page on true order by naive_stamp, id`,
+      [tenant, since ?? '-infinity', at ?? '', id ?? ''],
+      { prepare: true },
+    )
+    const records = rows.flatMap(({ body, stamp }) => (body ? [{ ...keep(body), updatedAt: stamp }] : []))
+    const last = rows.at(-1)
+    return {
+      records,
+      cursor: records.length === size && last?.body ? `${last.stamp} ${last.body.id}` : null,
+      serverTime: rows[0]?.server_time ?? '',
+    }
+  }
+  return { ask, sql }
+}

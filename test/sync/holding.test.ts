@@ -1,0 +1,93 @@
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { open } from './ground.ts'
+import { createStep } from './step.ts'
+
+const { database, ground, tenant, sql, pass, inStep, serverTime, end, mark, insert, change, pages } = await createStep()
+const { address } = database
+afterAll(end)
+beforeEach(pass)
+
+describe('a prepared transaction', () => {
+  test('holds the horizon, and is told once it is committed', async () => {
+    const seen = await serverTime()
+    await sql.begin(async transaction => {
+      await insert(transaction)
+      await pages()
+      await transaction.prepare('edge')
+    })
+    const held = await serverTime()
+    await pages()
+    expect(await serverTime()).toBe(held)
+    await sql`commit prepared 'edge'`
+    expect((await serverTime()) > held).toBe(true)
+    expect(held > seen).toBe(true)
+    await inStep()
+  })
+
+  test('frees the horizon when it is rolled back', async () => {
+    await sql.begin(async transaction => {
+      await insert(transaction)
+      await transaction.prepare('edge')
+    })
+    const held = await serverTime()
+    await pages()
+    expect(await serverTime()).toBe(held)
+    await sql`rollback prepared 'edge'`
+    expect((await serverTime()) > held).toBe(true)
+    await inStep()
+  })
+})
+
+test('a writer that is terminated leaves nothing that holds the horizon', async () => {
+  const writer = open(address)
+  const ended = writer.begin(async transaction => {
+    await change(transaction)
+    await transaction`set constraints all immediate`
+    const [own] = await transaction<{ pid: number }[]>`select pg_backend_pid() as pid`
+    await sql`select pg_terminate_backend(${own?.pid ?? 0}, 5000)`
+    await new Promise<never>(() => {})
+  })
+  await expect(ended).rejects.toThrow()
+  const [clock] = await sql<{ now: string }[]>`select to_json(clock_timestamp() at time zone 'UTC') #>> '{}' as now`
+  expect((await serverTime()) > (clock?.now ?? '')).toBe(true)
+  await inStep()
+})
+
+describe('a loader that keeps its stamps', () => {
+  test('keeps them, and cannot bring any of the future', async () => {
+    const load = (stamp: string) =>
+      sql.begin(async transaction => {
+        await transaction`set local gateway.keep_updated_at = 'on'`
+        return transaction`
+          insert into purchased_voucher (tenant_id, reference, updated_at)
+          values (${ground.owners[1] ?? 0}, ${mark()}, ${stamp}::text::timestamptz)
+          returning updated_at = ${stamp}::text::timestamptz as kept`
+      })
+    expect(await load('2001-02-03T04:05:06Z')).toEqual([{ kept: true }])
+    await expect(load('2999-01-01T00:00:00Z')).rejects.toThrow('future')
+  })
+})
+
+describe('nobody waits', () => {
+  test('a page for a writer that holds rows', async () => {
+    await sql.begin(async transaction => {
+      await transaction`update purchased_voucher set product_title = ${mark()}`
+      await transaction`update tenant set name = name || '.'`
+      await pass()
+    })
+    await inStep()
+  })
+
+  test('a writer for a reader that is in the middle of a transaction', async () => {
+    const reader = open(address)
+    const writer = open(address, { connection: { lock_timeout: 1000 } })
+    await reader.begin(async transaction => {
+      await transaction`
+        select gateway.purchased_voucher_page(${tenant}::bigint, '-infinity', 0, 'infinity', 0, false, 100)`
+      await writer`update purchased_voucher set product_title = ${mark()}`
+      await writer`insert into purchased_voucher (tenant_id, reference) values (${tenant}, ${mark()})`
+    })
+    await Promise.all([reader.end(), writer.end()])
+    await inStep()
+  })
+})
