@@ -50,6 +50,13 @@ export async function requireMigrated(pool: Pool): Promise<void> {
   )
 }
 
+/** @throws when the database is a standby, which does not see who is writing on the primary */
+export async function requirePrimary(pool: Pool): Promise<void> {
+  const [row] = await pool<{ standby: boolean }[]>`select /* database.is_standby */ pg_is_in_recovery() as standby`
+  if (!row?.standby) return
+  throw new GatewayError('UNAVAILABLE', 'The database is a standby. Name its primary in DATABASE_URL.')
+}
+
 /** Runs a command's work on the database, and closes it whatever comes of that. */
 export async function withDatabase<Result>(config: Config, work: (pool: Pool) => Promise<Result>): Promise<Result> {
   const database = await openDatabase(config, { attach: true })

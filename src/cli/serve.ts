@@ -8,7 +8,7 @@ import { isDemo, isEmpty, loadDemo, showcase } from '../demo/load.ts'
 import { permissionNames } from '../domain/permission.ts'
 import { createToken, createTokenDirectory } from '../domain/token.ts'
 import { graphiqlPath, graphqlPath, restPath } from '../http/paths.ts'
-import { openDatabase, requireMigrated } from './database.ts'
+import { openDatabase, requireMigrated, requirePrimary } from './database.ts'
 
 /** How long requests under way may take to end when the service stops, in milliseconds. */
 const drainTime = 10_000
@@ -23,6 +23,7 @@ export const serveCommand = new Command('serve').description('Run the service.')
   try {
     const demoSecret = database.embedded ? await prepareEmbedded(config, database.pool) : null
     await requireMigrated(database.pool)
+    await requirePrimary(database.pool)
     // The other commands have no use for it, and it takes most of a second to load.
     const { buildServer } = await import('../server.ts')
     const app = await buildServer(config, database.pool)

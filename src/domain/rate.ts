@@ -16,6 +16,12 @@ export interface RateCounter {
   read(key: string): Promise<RateWindow>
 }
 
+/** How many calls a window allows, and what counts them. */
+export interface RateBudget {
+  limit: number
+  counter: RateCounter
+}
+
 /** The length of a window, in seconds (R28). */
 export const rateWindowSeconds = 60
 

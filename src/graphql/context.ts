@@ -1,23 +1,14 @@
 import DataLoader from 'dataloader'
 import type { Sql } from '../db/connect.ts'
+import type { Caller } from '../domain/caller.ts'
 import { type Category, listCategoriesOf } from '../domain/category.ts'
 import type { ClockWatch } from '../domain/clock.ts'
 import type { CursorSeal } from '../domain/cursor.ts'
 import type { Faults } from '../domain/errors.ts'
-import type { RateCounter } from '../domain/rate.ts'
+import type { RateBudget } from '../domain/rate.ts'
 import type { TenantScope } from '../domain/scope.ts'
 import { findTenants, type Tenant } from '../domain/tenant.ts'
-import type { Token } from '../domain/token.ts'
 import { listVariantsOf, type Variant } from '../domain/variant.ts'
-
-/** Who asks. */
-export interface Caller {
-  token: Token
-  /** The pair of token and address whose rate is spent (R28). */
-  rateKey: string
-  /** Operations that the door has already counted: it counts each request once. */
-  prepaid: number
-}
 
 /** What all requests share. */
 export interface Gateway {
@@ -25,7 +16,7 @@ export interface Gateway {
   cursors: CursorSeal
   clock: ClockWatch
   scope: TenantScope
-  rate: { limit: number; counter: RateCounter }
+  rate: RateBudget
   /** Seconds. */
   redemptionTokenTtl: number
 }

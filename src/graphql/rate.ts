@@ -1,7 +1,7 @@
 import type { GraphQLResolveInfo } from 'graphql'
 import { getGraphQLRateLimiter, type Identity, Store } from 'graphql-rate-limit'
 import { rateLimited } from '../domain/errors.ts'
-import { type RateCounter, rateWindowSeconds } from '../domain/rate.ts'
+import { type RateBudget, type RateCounter, rateWindowSeconds } from '../domain/rate.ts'
 import type { Context } from './context.ts'
 
 /**
@@ -30,7 +30,7 @@ class CountingStore extends Store {
 type Limiter = ReturnType<typeof getGraphQLRateLimiter>
 const limiters = new WeakMap<RateCounter, Limiter>()
 
-function limiterOf({ counter, limit }: Context['rate']): Limiter {
+function limiterOf({ counter, limit }: RateBudget): Limiter {
   const known = limiters.get(counter)
   if (known) return known
   const limiter = getGraphQLRateLimiter({

@@ -1,9 +1,9 @@
 import { isIP } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Caller } from '../domain/caller.ts'
 import { rateLimited, unauthenticated } from '../domain/errors.ts'
-import type { RateWindow } from '../domain/rate.ts'
+import type { RateBudget, RateWindow } from '../domain/rate.ts'
 import type { TokenDirectory } from '../domain/token.ts'
-import type { Caller, Gateway } from '../graphql/context.ts'
 
 /** Knows the caller of a request, and counts the request. */
 export type Authenticate = (request: FastifyRequest, reply: FastifyReply) => Promise<Caller>
@@ -13,7 +13,7 @@ export type Authenticate = (request: FastifyRequest, reply: FastifyReply) => Pro
  *
  * @returns a function that throws `UNAUTHENTICATED` or `RATE_LIMITED`, and writes the rate's headers (R29)
  */
-export function createAuthenticate(tokens: TokenDirectory, rate: Gateway['rate']): Authenticate {
+export function createAuthenticate(tokens: TokenDirectory, rate: RateBudget): Authenticate {
   return async (request, reply) => {
     const secret = bearerSecret(request.headers.authorization)
     const token = secret === null ? null : await tokens.find(secret)

@@ -26,16 +26,14 @@ export interface TypedText<Variables> {
 export function prepare<Variables>(text: TypedText<Variables>): Operation {
   const document = parse(text.toString())
   const { shape, path } = read(document)
+  const bodyShape = path.reduce((outer, key) => outer.nested.get(key) ?? outer, shape)
   return async (contextValue, variables) => {
     const { data, errors } = await execute({ schema, document, contextValue, variableValues: { ...variables } })
     if (errors?.[0]) throw errors[0].originalError ?? errors[0]
-    const body = path.reduce<unknown>((value, key) => (isObject(value) ? value[key] : value), data)
-    return Object(
-      leaveOut(
-        body,
-        path.reduce((inner, key) => inner.nested.get(key) ?? inner, shape),
-      ),
-    )
+    const found = path.reduce<unknown>((value, key) => (isObject(value) ? value[key] : value), data)
+    const body = leaveOut(found, bodyShape)
+    if (!isObject(body)) throw new Error('A v1 document without a refusal has a body.')
+    return body
   }
 }
 

@@ -11,7 +11,7 @@ export interface Input<Variables> {
 /** @returns the identifiers in the path; one that no record has for what is not a plain positive integer (R7) */
 export function readPath(request: FastifyRequest): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(Object(request.params)).map(([name, text]) => [name, String(parseIdentifier(String(text)))]),
+    Object.entries(request.params ?? {}).map(([name, text]) => [name, String(parseIdentifier(String(text)))]),
   )
 }
 
