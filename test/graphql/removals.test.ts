@@ -79,11 +79,12 @@ test('a truncation is told too', async () => {
 
 test('what is rolled back is not told', async () => {
   const voucher = await build.voucher(tenantId)
-  const undone = platform.begin(async transaction => {
-    await transaction`delete from purchased_voucher where id = ${voucher}`
-    throw new Error('undone')
-  })
-  expect(await gone(() => undone.catch(() => {}))).toEqual([])
+  const undo = () =>
+    platform.begin(async transaction => {
+      await transaction`delete from purchased_voucher where id = ${voucher}`
+      throw new Error('undone')
+    })
+  expect(await gone(() => expect(undo()).rejects.toThrow('undone'))).toEqual([])
 })
 
 test('being told needs what the record itself needs', async () => {
