@@ -5,7 +5,7 @@ import { z } from 'zod'
 export type Config = z.infer<typeof Environment>
 
 /** The environment is not as it should be; the message lists all its faults by name. */
-export class ConfigError extends Error {
+class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 

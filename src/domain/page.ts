@@ -34,7 +34,7 @@ export interface Page<Row> {
 }
 
 export const defaultPageSize = 50
-export const maxPageSize = 100
+const maxPageSize = 100
 
 /**
  * Understands what is wanted of a list (R4, R6, R10, R15). All faults are told at once.

@@ -5,7 +5,7 @@ import { lacksTenant, notFound } from './errors.ts'
 import type { Token } from './token.ts'
 
 /** A tenant's place in the tree: its own id, then those of the tenants above it, root last. */
-export type TenantPath = readonly number[]
+type TenantPath = readonly number[]
 
 /** Says which tenants a token may see (R19, R21). */
 export interface TenantScope {

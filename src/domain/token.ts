@@ -53,7 +53,7 @@ export function createSecret(): string {
 }
 
 /** @returns whether the text could be a secret of ours: a mistyped or foreign one is refused without a look-up */
-export function isSecret(text: string): boolean {
+function isSecret(text: string): boolean {
   return form.test(text) && checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength)
 }
 

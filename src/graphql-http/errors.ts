@@ -4,7 +4,7 @@ import type { GatewayError } from '../domain/errors.ts'
 import { statusOf, toGatewayError } from '../http/errors.ts'
 
 /** What a GraphQL error says to programs, beside its message. */
-export const toExtensions = ({ code, faults }: GatewayError) => (faults ? { code, errors: faults } : { code })
+const toExtensions = ({ code, faults }: GatewayError) => (faults ? { code, errors: faults } : { code })
 
 /** A refusal of a whole request, in GraphQL's form. */
 export const toErrorsBody = (error: GatewayError) => ({
