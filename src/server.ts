@@ -22,8 +22,7 @@ import { routableTarget } from './http/target.ts'
 import { refuseUnknownPaths } from './http/unknown-path.ts'
 import { registerRest } from './rest/v1/routes.ts'
 
-/** How long a request may take to arrive, and how long to be answered after that has begun, in milliseconds. */
-const requestTimeout = 10_000
+/** How long a request may take, its body's arrival included, in milliseconds. */
 const handlerTimeout = 15_000
 
 /**
@@ -37,14 +36,13 @@ export async function buildServer(config: Config, pool: Pool): Promise<FastifyIn
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: request => requestId(request.headers['x-request-id']),
     trustProxy: config.trustProxy.length > 0 ? config.trustProxy : false,
-    requestTimeout,
     handlerTimeout,
     rewriteUrl: ({ url = '/' }) => routableTarget(url),
     // A path's parts may be as long as a request line; what they name is for the routes to say (R7).
     routerOptions: { maxParamLength: maxHeaderSize },
     clientErrorHandler: answerBrokenRequest,
     // Node's and Fastify's own refusals are none of ours (R17): whatever is HTTP gets to the routes.
-    http: { requireHostHeader: false, connectionsCheckingInterval: 1000 },
+    http: { requireHostHeader: false },
     return503OnClosing: false,
   })
   const tokens = createTokenDirectory(pool)
@@ -65,7 +63,9 @@ export async function buildServer(config: Config, pool: Pool): Promise<FastifyIn
   app.addHook('onRequest', async (request, reply) => {
     reply.header('X-Request-Id', request.id).header('Cache-Control', 'private, no-store')
   })
-  app.setErrorHandler((error, request, reply) => sendRefusal(request, reply, toGatewayError(error), toMessageBody))
+  app.setErrorHandler((error, request, reply) =>
+    sendRefusal(request, reply, toGatewayError(error, request.raw.complete), toMessageBody),
+  )
   app.register(async scope => refuseUnknownPaths(scope))
 
   registerChores(app, pool, tokens, gateway.clock)

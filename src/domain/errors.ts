@@ -6,6 +6,7 @@ export type ErrorCode =
   | 'NOT_FOUND'
   | 'BAD_USER_INPUT'
   | 'TOO_LARGE'
+  | 'TOO_SLOW'
   | 'METHOD_NOT_ALLOWED'
   | 'UNAVAILABLE'
   | 'INTERNAL'

@@ -10,6 +10,7 @@ export const statusOf: Record<ErrorCode, number> = {
   NOT_FOUND: 404,
   BAD_USER_INPUT: 422,
   TOO_LARGE: 413,
+  TOO_SLOW: 408,
   METHOD_NOT_ALLOWED: 405,
   UNAVAILABLE: 503,
   INTERNAL: 500,
@@ -21,24 +22,28 @@ const unavailable = (cause: unknown) =>
     cause,
   })
 
+const tooSlow = () => new GatewayError('TOO_SLOW', 'The request took too long to arrive.')
+
 const tooLarge = () => new GatewayError('TOO_LARGE', 'The request body is too large.')
 
-/** Faults that Fastify finds in a request before a route sees it. */
-const fastifyFaults: Record<string, (error: Error) => GatewayError> = {
+/** Faults that Fastify itself finds. When time is up and the body is not there, the caller was slow, and not we. */
+const fastifyFaults: Record<string, (error: Error, arrived: boolean) => GatewayError> = {
   FST_ERR_CTP_BODY_TOO_LARGE: tooLarge,
-  FST_ERR_HANDLER_TIMEOUT: unavailable,
+  FST_ERR_HANDLER_TIMEOUT: (error, arrived) => (arrived ? unavailable(error) : tooSlow()),
 }
 
 /**
  * Whatever was thrown, as a refusal that may be shown (R18): what is not known to be one is a fault of the service,
  * and keeps what happened as its `cause`, for the log alone.
+ *
+ * @param arrived whether the request had arrived whole
  */
-export function toGatewayError(error: unknown): GatewayError {
+export function toGatewayError(error: unknown, arrived = true): GatewayError {
   if (error instanceof GatewayError) return error
   // First of all Fastify's: a client that hangs up has the same code as a database that does.
   if (error instanceof Error && 'code' in error && 'statusCode' in error) {
     const known = fastifyFaults[String(error.code)]
-    if (known) return known(error)
+    if (known) return known(error, arrived)
     if (Number(error.statusCode) < 500) {
       return new GatewayError('BAD_USER_INPUT', 'The request is not valid.', {
         faults: { body: ['The request body cannot be read.'] },
@@ -62,6 +67,8 @@ export function sendRefusal(
 ): FastifyReply {
   if (error.code === 'INTERNAL') request.log.error({ err: error.cause }, 'request failed')
   if (error.code === 'UNAVAILABLE') request.log.warn({ err: error.cause }, 'cannot answer')
+  // RFC 9110 §15.5.9: what is left of the request is not waited for.
+  if (error.code === 'TOO_SLOW') reply.header('Connection', 'close')
   // RFC 9110 §11.6.1: a 401 names the scheme that it wants.
   if (error.code === 'UNAUTHENTICATED') reply.header('WWW-Authenticate', 'Bearer')
   if (error.retryAfter !== undefined) reply.header('Retry-After', error.retryAfter)

@@ -69,7 +69,9 @@ export function registerRest(app: FastifyInstance, gateway: Gateway, authenticat
         request.caller = await authenticate(request, reply)
       })
       scope.setErrorHandler((error, request, reply) =>
-        sendRefusal(request, reply, toGatewayError(error), refusal => toMessageBody(withV1Names(refusal))),
+        sendRefusal(request, reply, toGatewayError(error, request.raw.complete), refusal =>
+          toMessageBody(withV1Names(refusal)),
+        ),
       )
       refuseUnknownPaths(scope)
       for (const method of METHODS) {

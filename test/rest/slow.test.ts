@@ -1,0 +1,38 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { expect, test } from 'vitest'
+import { createApp, v1 } from '../support/app.ts'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+
+const database = await createDatabase()
+const { app } = await createApp(database)
+const build = createBuilders(database)
+const tenantId = await build.tenant()
+const { secret } = await build.token([tenantId])
+const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
+
+/** Sends the start of a body, and no more of it. */
+async function sendSlowly(path: string): Promise<string> {
+  const socket = connect(Number(port), '127.0.0.1')
+  let answer = ''
+  socket.on('data', chunk => {
+    answer += chunk
+  })
+  const headers = ['Host: x', `Authorization: Bearer ${secret}`, 'Accept: application/json']
+  const body = ['Content-Type: application/json', 'Content-Length: 20', '', '{']
+  socket.write([`POST ${path} HTTP/1.1`, ...headers, ...body].join('\r\n'))
+  await once(socket, 'close')
+  return answer
+}
+
+test.concurrent.each([
+  `${v1}/tenants/${tenantId}/redemptions/resolve`,
+  '/graphql',
+])('a body that does not arrive at %s is the fault of its sender', async path => {
+  const answer = await sendSlowly(path)
+  expect(answer).toMatch(/^HTTP\/1\.1 408 /)
+  expect(answer).toMatch(/^connection: close\r$/im)
+  expect(answer).toContain('took too long to arrive')
+  expect(answer).not.toMatch(/retry-after/i)
+})
