@@ -118,14 +118,27 @@ export async function attachEmbedded(dataDir: string): Promise<EmbeddedPostgres 
   return { host: found.socketDir, port: found.port, user: USER, database: 'postgres', stop: async () => {} }
 }
 
+/**
+ * Removes what a process left that was killed on the way. Its initdb may still be writing, and a removal that meets
+ * that ends with an error or, as some versions of Node have it, with none: so it is done until nothing is there.
+ */
+async function removeDraft(draft: string): Promise<void> {
+  for (let tries = 0; tries < 50 && fs.existsSync(draft); tries++) {
+    if (tries > 0) await sleep(100)
+    try {
+      fs.rmSync(draft, { recursive: true, force: true })
+    } catch {
+      // Something was written in between; a draft that stays in the end does no harm but to lie there.
+    }
+  }
+}
+
 /** Runs initdb in a sibling directory and renames it, so that a cluster is either absent or complete. */
 async function createCluster(bin: string, cluster: string, account: Account, durable: boolean, log: Log) {
   const home = dirname(cluster)
-  // The drafts of processes that were killed on the way. Their initdb may still be writing, hence the retries.
   for (const name of fs.readdirSync(home).filter(name => name.startsWith(DRAFT))) {
     const pid = Number(name.slice(DRAFT.length))
-    if (pid === process.pid || !isAlive(pid))
-      fs.rmSync(join(home, name), { recursive: true, force: true, maxRetries: 9 })
+    if (pid === process.pid || !isAlive(pid)) await removeDraft(join(home, name))
   }
   const draft = join(home, DRAFT + process.pid)
   fs.mkdirSync(draft, { mode: 0o700 })
