@@ -4,6 +4,9 @@ import { z } from 'zod'
 /** How the service is set up. Everything comes from the environment; `.env.example` says what each means. */
 export type Config = z.infer<typeof Environment>
 
+/** Whether the host of a URL is this machine. */
+export const isLoopback = (hostname: string) => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
+
 /** The environment is not as it should be; the message lists all its faults by name. */
 class ConfigError extends Error {
   override readonly name = 'ConfigError'
@@ -37,19 +40,34 @@ function isAddressRange(text: string): boolean {
   }
 }
 
-const addressRanges = z
-  .string()
-  .transform(text =>
-    text
-      .split(',')
-      .map(part => part.trim())
-      .filter(part => part !== ''),
-  )
-  .refine(parts => parts.every(isAddressRange), 'must be addresses and CIDR ranges, separated by commas')
+const words = z.string().transform(text =>
+  text
+    .split(',')
+    .map(part => part.trim())
+    .filter(part => part !== ''),
+)
+
+const addressRanges = words.refine(
+  parts => parts.every(isAddressRange),
+  'must be addresses and CIDR ranges, separated by commas',
+)
 
 const databaseUrl = z
   .string()
   .refine(text => URL.canParse(text) && /^postgres(ql)?:$/.test(new URL(text).protocol), 'must be a postgres:// URL')
+
+/** Whether what is sent there is sent in secret, or stays on this machine. */
+function isPrivate(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { protocol, hostname } = new URL(text)
+  return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))
+}
+
+const privateUrl = z.string().refine(isPrivate, 'must be an https:// URL (http:// only for this machine)')
+
+const origin = privateUrl
+  .refine(text => URL.canParse(text) && new URL(text).href === `${new URL(text).origin}/`, 'must have no path')
+  .transform(text => new URL(text).origin)
 
 const Environment = z
   .object({
@@ -68,6 +86,29 @@ const Environment = z
       .optional(),
     LOG_LEVEL: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
     GRAPHIQL: flag.optional(),
+    PUBLIC_URL: origin.optional(),
+    OIDC_ISSUER: privateUrl.optional(),
+    OIDC_CLIENT_ID: z.string().optional(),
+    OIDC_CLIENT_SECRET: z.string().optional(),
+    OIDC_DOMAINS: words.default([]),
+    OIDC_GROUPS: words.default([]),
+    OIDC_GROUPS_CLAIM: z.string().default('groups'),
+  })
+  .superRefine((environment, faults) => {
+    const say = (path: string, message: string) => faults.addIssue({ code: 'custom', path: [path], message })
+    const { OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET, OIDC_DOMAINS, OIDC_GROUPS } = environment
+    if (OIDC_ISSUER === undefined) {
+      for (const name of ['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'] as const) {
+        if (environment[name] !== undefined) say(name, 'is set, but OIDC_ISSUER is not')
+      }
+      return
+    }
+    if (OIDC_CLIENT_ID === undefined) say('OIDC_CLIENT_ID', 'must be set with OIDC_ISSUER')
+    if (OIDC_CLIENT_SECRET === undefined) say('OIDC_CLIENT_SECRET', 'must be set with OIDC_ISSUER')
+    if (environment.PUBLIC_URL === undefined) say('PUBLIC_URL', 'must be set with OIDC_ISSUER')
+    if (OIDC_DOMAINS.length + OIDC_GROUPS.length === 0) {
+      say('OIDC_DOMAINS', 'or OIDC_GROUPS must say who may enter, when OIDC_ISSUER is set')
+    }
   })
   .transform(environment => ({
     host: environment.HOST,
@@ -85,6 +126,22 @@ const Environment = z
     cursorKey: environment.CURSOR_KEY === undefined ? undefined : Buffer.from(environment.CURSOR_KEY, 'hex'),
     logLevel: environment.LOG_LEVEL,
     graphiql: environment.GRAPHIQL ?? environment.NODE_ENV !== 'production',
+    /** The origin under which people reach the service; undefined: this machine alone, under any of its names. */
+    publicUrl: environment.PUBLIC_URL,
+    /** The OpenID provider through which administrators may sign in. */
+    openId:
+      environment.OIDC_ISSUER === undefined
+        ? undefined
+        : {
+            issuer: environment.OIDC_ISSUER,
+            clientId: environment.OIDC_CLIENT_ID ?? '',
+            clientSecret: environment.OIDC_CLIENT_SECRET ?? '',
+            /** Domains of verified e-mail addresses that may enter, in lower case. */
+            domains: environment.OIDC_DOMAINS.map(domain => domain.toLowerCase()),
+            /** Groups that may enter, by the claim that lists them. */
+            groups: environment.OIDC_GROUPS,
+            groupsClaim: environment.OIDC_GROUPS_CLAIM,
+          },
   }))
 
 /**

@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts'
-import { connect, type Pool } from '../db/connect.ts'
+import { connect, type DatabaseAddress, type Pool, serviceRole } from '../db/connect.ts'
 import { attachEmbedded, startEmbedded } from '../db/embedded.ts'
 import { countMissingMigrations } from '../db/migrate.ts'
 import { GatewayError } from '../domain/errors.ts'
@@ -9,6 +9,9 @@ const statementTimeoutMs = 10_000
 
 /** A database that is ours to use until it is closed. */
 export interface Database {
+  /** As the role that logs in: for what the service does not do, such as migrations. */
+  owner: Pool
+  /** As the service's own role. It is there once the database is migrated. */
   pool: Pool
   /** Whether it is an embedded server, which the service looks after itself. */
   embedded: boolean
@@ -22,27 +25,32 @@ export interface Database {
  */
 export async function openDatabase(config: Config, options: { attach: boolean }): Promise<Database> {
   const settings = { max: config.databasePool, statementTimeoutMs }
-  if (config.databaseUrl !== undefined) {
-    const pool = connect(config.databaseUrl, settings)
-    return { pool, embedded: false, close: () => pool.end({ timeout: 5 }) }
+  const open = (address: DatabaseAddress) => {
+    const owner = connect(address, settings)
+    const pool = connect(address, { ...settings, role: serviceRole })
+    const close = async () => {
+      await Promise.all([owner.end({ timeout: 5 }), pool.end({ timeout: 5 })])
+    }
+    return { owner, pool, close }
   }
+  if (config.databaseUrl !== undefined) return { ...open(config.databaseUrl), embedded: false }
   const running = options.attach ? await attachEmbedded(config.dataDir) : null
   const server = running ?? (await startEmbedded({ dataDir: config.dataDir }))
   const { host, port, user, database } = server
-  const pool = connect({ host, port, user, database }, settings)
+  const { close, ...pools } = open({ host, port, user, database })
   return {
-    pool,
+    ...pools,
     embedded: true,
     async close() {
-      await pool.end({ timeout: 5 })
+      await close()
       await server.stop()
     },
   }
 }
 
 /** @throws when the database lacks migrations, naming the command that applies them */
-export async function requireMigrated(pool: Pool): Promise<void> {
-  const missing = await countMissingMigrations(pool)
+export async function requireMigrated({ owner }: Database): Promise<void> {
+  const missing = await countMissingMigrations(owner)
   if (missing === 0) return
   throw new GatewayError(
     'UNAVAILABLE',
@@ -58,10 +66,13 @@ export async function requirePrimary(pool: Pool): Promise<void> {
 }
 
 /** Runs a command's work on the database, and closes it whatever comes of that. */
-export async function withDatabase<Result>(config: Config, work: (pool: Pool) => Promise<Result>): Promise<Result> {
+export async function withDatabase<Result>(
+  config: Config,
+  work: (database: Database) => Promise<Result>,
+): Promise<Result> {
   const database = await openDatabase(config, { attach: true })
   try {
-    return await work(database.pool)
+    return await work(database)
   } finally {
     await database.close()
   }

@@ -17,10 +17,10 @@ export const demoCommand = new Command('demo')
     const bar = process.stdout.isTTY
       ? new SingleBar({ format: 'loading {bar} {percentage}% | {value}/{total} rows | {eta_formatted} left' })
       : null
-    const loaded = await withDatabase(readConfig(process.env), async pool => {
-      await requireMigrated(pool)
+    const loaded = await withDatabase(readConfig(process.env), async database => {
+      await requireMigrated(database)
       try {
-        return await loadDemo(pool, {
+        return await loadDemo(database.owner, {
           scale: options.scale,
           onProgress: (done, total) => {
             if (bar?.isActive) bar.update(done)

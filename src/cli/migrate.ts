@@ -7,7 +7,7 @@ import { withDatabase } from './database.ts'
 export const migrateCommand = new Command('migrate')
   .description('Apply the migrations that the database lacks.')
   .action(async () => {
-    const applied = await withDatabase(readConfig(process.env), migrate)
+    const applied = await withDatabase(readConfig(process.env), ({ owner }) => migrate(owner))
     for (const file of applied) console.log(`applied ${file}`)
     if (applied.length === 0) console.log('The database is up to date.')
   })

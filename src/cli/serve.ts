@@ -8,7 +8,8 @@ import { isDemo, isEmpty, loadDemo, showcase } from '../demo/load.ts'
 import { permissionNames } from '../domain/permission.ts'
 import { createToken, createTokenDirectory } from '../domain/token.ts'
 import { graphiqlPath, graphqlPath, restPath } from '../http/paths.ts'
-import { openDatabase, requireMigrated, requirePrimary } from './database.ts'
+import { commandLine } from './actor.ts'
+import { type Database, openDatabase, requireMigrated, requirePrimary } from './database.ts'
 
 /** How long requests under way may take to end when the service stops, in milliseconds. */
 const drainTime = 10_000
@@ -21,8 +22,8 @@ export const serveCommand = new Command('serve').description('Run the service.')
   })
   const database = await openDatabase(config, { attach: false })
   try {
-    const demoSecret = database.embedded ? await prepareEmbedded(config, database.pool) : null
-    await requireMigrated(database.pool)
+    const demoSecret = database.embedded ? await prepareEmbedded(config, database) : null
+    await requireMigrated(database)
     await requirePrimary(database.pool)
     // The other commands have no use for it, and it takes most of a second to load.
     const { buildServer } = await import('../server.ts')
@@ -48,15 +49,15 @@ export const serveCommand = new Command('serve').description('Run the service.')
  *
  * @returns the secret of the demo token, the same at every start; null when the demo data are not there
  */
-async function prepareEmbedded(config: Config, pool: Pool): Promise<string | null> {
-  await migrate(pool)
-  if (await isEmpty(pool)) {
+async function prepareEmbedded(config: Config, { owner, pool }: Database): Promise<string | null> {
+  await migrate(owner)
+  if (await isEmpty(owner)) {
     console.log('Loading demo data …')
-    await loadDemo(pool, { scale: 1 })
+    await loadDemo(owner, { scale: 1 })
   }
-  if (!(await isDemo(pool))) return null
+  if (!(await isDemo(owner))) return null
   const kept = readDemoSecret(config)
-  const valid = kept !== null && (await createTokenDirectory(pool).find(kept))
+  const valid = kept !== null && (await createTokenDirectory(pool).find(kept)).status === 'active'
   return valid ? kept : keepDemoSecret(config, pool)
 }
 
@@ -71,8 +72,10 @@ function readDemoSecret(config: Config): string | null {
 }
 
 async function keepDemoSecret(config: Config, pool: Pool): Promise<string> {
-  const { secret } = await createToken(pool, {
+  const { secret } = await createToken(pool, commandLine(), {
     name: 'Demo',
+    contact: null,
+    rateLimit: null,
     permissions: [...permissionNames],
     tenants: [{ tenantId: showcase.tenantId, withDescendants: true }],
     expiresAt: null,

@@ -1,9 +1,9 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { readConfig } from '../config.ts'
-import { GatewayError } from '../domain/errors.ts'
 import { parseIdentifier } from '../domain/identifier.ts'
 import { isPermission, type Permission, permissionNames, permissions } from '../domain/permission.ts'
-import { createToken, listTokens, revokeToken, type TokenRecord } from '../domain/token.ts'
+import { createToken, listTokens, revokeToken, rotateToken, type TokenRecord, tokenStatus } from '../domain/token.ts'
+import { commandLine } from './actor.ts'
 import { requireMigrated, withDatabase } from './database.ts'
 
 const units = { s: 1, m: 60, h: 3600, d: 86_400 } as const
@@ -21,11 +21,19 @@ function readPermission(text: string, earlier: Permission[] = []): Permission[] 
   return [...earlier, text]
 }
 
-/** @returns the time that lies that far from now */
-function readTimeFromNow(text: string): Date {
-  const [, count, unit] = /^([1-9]\d{0,5})([smhd])$/.exec(text) ?? []
+/** @returns seconds */
+function readDuration(text: string): number {
+  const [, count, unit] = /^(0|[1-9]\d{0,5})([smhd])$/.exec(text) ?? []
   if (!count || !unit) throw new InvalidArgumentError('Give a time such as 90d, 12h, 30m or 45s.')
-  return new Date(Date.now() + Number(count) * units[unit as keyof typeof units] * 1000)
+  return Number(count) * units[unit as keyof typeof units]
+}
+
+/** @returns the time that lies that far from now */
+const readTimeFromNow = (text: string) => new Date(Date.now() + readDuration(text) * 1000)
+
+function readRate(text: string): number {
+  if (!/^[1-9]\d{0,6}$/.test(text)) throw new InvalidArgumentError('Give a positive whole number.')
+  return Number(text)
 }
 
 interface CreateOptions {
@@ -33,6 +41,8 @@ interface CreateOptions {
   tenant: number[]
   withDescendants: boolean
   permission: Permission[]
+  contact?: string
+  rateLimit?: number
   expiresIn?: Date
   json: boolean
 }
@@ -47,13 +57,17 @@ const create = new Command('create')
       .argParser(readPermission)
       .default([], 'none'),
   )
+  .option('--contact <who>', 'who answers for it at the partner')
+  .option('--rate-limit <n>', 'operations a minute, when not what the service allows by default', readRate)
   .option('--expires-in <time>', 'when it ends, such as 90d or 12h (never, when not given)', readTimeFromNow)
   .option('--json', 'print JSON', false)
   .action(async (options: CreateOptions) => {
-    const { id, secret } = await withDatabase(readConfig(process.env), async pool => {
-      await requireMigrated(pool)
-      return createToken(pool, {
+    const { id, secret } = await withDatabase(readConfig(process.env), async database => {
+      await requireMigrated(database)
+      return createToken(database.pool, commandLine(), {
         name: options.name,
+        contact: options.contact ?? null,
+        rateLimit: options.rateLimit ?? null,
         permissions: options.permission,
         tenants: options.tenant.map(tenantId => ({ tenantId, withDescendants: options.withDescendants })),
         expiresAt: options.expiresIn ?? null,
@@ -72,57 +86,71 @@ const list = new Command('list')
   .description('List all tokens, newest first.')
   .option('--json', 'print JSON', false)
   .action(async (options: { json: boolean }) => {
-    const tokens = await withDatabase(readConfig(process.env), async pool => {
-      await requireMigrated(pool)
-      return listTokens(pool)
+    const tokens = await withDatabase(readConfig(process.env), async database => {
+      await requireMigrated(database)
+      return listTokens(database.pool, { limit: Number.MAX_SAFE_INTEGER })
     })
     if (options.json) console.log(JSON.stringify(tokens.map(toJson)))
     else if (tokens.length === 0) console.log('There are no tokens. Create one: npm run cli -- token create --help')
     else console.table(tokens.map(toRow))
   })
 
+const rotate = new Command('rotate')
+  .description('Give a token a successor with a new secret, which is shown this once.')
+  .argument('<id>', 'the id of the token', readId)
+  .option('--overlap <time>', 'how long the old one still holds, such as 24h (0s: not at all)', readDuration, 86_400)
+  .action(async (id: number, { overlap }: { overlap: number }) => {
+    const successor = await withDatabase(readConfig(process.env), async database => {
+      await requireMigrated(database)
+      return rotateToken(database.pool, commandLine(), id, { overlap, expiresAt: 'inherit' })
+    })
+    console.log(
+      `Token ${successor.id} takes the place of ${id}. Keep its secret now: it cannot be shown again.\n\n  ${successor.secret}\n`,
+    )
+  })
+
 const revoke = new Command('revoke')
   .description('Revoke a token; it is refused everywhere within a second.')
   .argument('<id>', 'the id of the token', readId)
   .action(async (id: number) => {
-    const found = await withDatabase(readConfig(process.env), async pool => {
-      await requireMigrated(pool)
-      return revokeToken(pool, id)
+    await withDatabase(readConfig(process.env), async database => {
+      await requireMigrated(database)
+      await revokeToken(database.pool, commandLine(), id)
     })
-    if (!found) throw new GatewayError('NOT_FOUND', `There is no token ${id}.`)
     console.log(`Token ${id} is revoked.`)
   })
 
 /** `token`: the bearer tokens of integrations. */
 export const tokenCommand = new Command('token')
-  .description('Create, list and revoke bearer tokens.')
+  .description('Create, list, rotate and revoke bearer tokens.')
   .addCommand(create)
   .addCommand(list)
+  .addCommand(rotate)
   .addCommand(revoke)
-
-function status(token: TokenRecord): string {
-  if (token.revokedAt) return 'revoked'
-  return token.expiresAt && Date.parse(token.expiresAt) <= Date.now() ? 'expired' : 'active'
-}
 
 const toJson = (token: TokenRecord) => ({
   id: token.id,
   name: token.name,
+  contact: token.contact,
   hint: token.hint,
-  status: status(token),
+  status: tokenStatus(token),
   permissions: token.permissions,
   tenants: token.tenants.map(grant => ({ id: grant.tenantId, with_descendants: grant.withDescendants })),
+  rate_limit: token.rateLimit,
+  rotated_from: token.rotatedFrom,
   created_at: token.createdAt,
+  created_by: token.createdBy,
   expires_at: token.expiresAt,
   revoked_at: token.revokedAt,
   last_used_at: token.lastUsedAt,
+  last_used_address: token.lastUsedAddress,
 })
 
 const toRow = (token: TokenRecord) => ({
   id: token.id,
   name: token.name,
   token: token.hint,
-  status: status(token),
+  status: tokenStatus(token),
   permissions: token.permissions.join(' '),
   tenants: token.tenants.map(grant => `${grant.tenantId}${grant.withDescendants ? '+' : ''}`).join(' '),
   'expires at': token.expiresAt?.slice(0, 19) ?? 'never',

@@ -18,6 +18,9 @@ export type Fragment = postgres.Fragment
 /** Where the database is: a URL, or the Unix socket of an embedded server. */
 export type DatabaseAddress = string | { host: string; port: number; user: string; database: string }
 
+/** The role under which the service works (sql/0007): it cannot rewrite the audit. */
+export const serviceRole = 'voucher_gateway'
+
 const oid = { bigint: 20, numeric: 1700, timestamptz: 1184, date: 1082 }
 
 /**
@@ -44,10 +47,14 @@ function instantFromPostgres(text: string): string {
  * Opens a pool. No connection is made until the first statement.
  *
  * @param address where the database is
- * @param options `max` connections; `statementTimeoutMs` after which the server ends a statement
+ * @param options `max` connections; `statementTimeoutMs` after which the server ends a statement; `role` under which
+ *   statements run, when it is not the one that logs in
  * @returns the pool; end it with `sql.end()`
  */
-export function connect(address: DatabaseAddress, options: { max: number; statementTimeoutMs: number }): Pool {
+export function connect(
+  address: DatabaseAddress,
+  options: { max: number; statementTimeoutMs: number; role?: string },
+): Pool {
   const settings = {
     max: options.max,
     connect_timeout: 5,
@@ -63,6 +70,7 @@ export function connect(address: DatabaseAddress, options: { max: number; statem
       statement_timeout: options.statementTimeoutMs,
       // A page reads the horizon, and then its rows under a snapshot that is taken after that.
       default_transaction_isolation: 'read committed',
+      ...(options.role === undefined ? {} : { role: options.role }),
     },
     types: {
       bigint: { to: oid.bigint, from: [oid.bigint], serialize: asText, parse: toNumber },

@@ -3,9 +3,10 @@ import { crc32 } from 'node:zlib'
 import DataLoader from 'dataloader'
 import { LRUCache } from 'lru-cache'
 import { arrayText, type Sql } from '../db/connect.ts'
-import { badInput } from './errors.ts'
+import { type Actor, auditEntry } from './audit.ts'
+import { badInput, type Faults, notFound } from './errors.ts'
 import type { Instant } from './instant.ts'
-import type { Permission } from './permission.ts'
+import { type Permission, permissionNames } from './permission.ts'
 
 /** A tenant that a token is authorised for (R21). */
 export interface TenantGrant {
@@ -20,16 +21,39 @@ export interface Token {
   name: string
   permissions: Permission[]
   tenants: TenantGrant[]
+  /** Operations a minute; null: what the service allows by default. */
+  rateLimit: number | null
   expiresAt: Instant | null
 }
 
 /** A token as an administrator sees it. */
 export interface TokenRecord extends Token {
+  tenants: (TenantGrant & { name: string })[]
+  /** Who answers for it at the partner. */
+  contact: string | null
   /** The visible start and last four characters of the secret. */
   hint: string
   createdAt: Instant
+  createdBy: string
   revokedAt: Instant | null
   lastUsedAt: Instant | null
+  lastUsedAddress: string | null
+  /** The token whose place this one took, and the one that took its. */
+  rotatedFrom: number | null
+  rotatedTo: number | null
+  /** Moves with each edit: an edit names the one that it has seen. */
+  revision: number
+}
+
+/** What an administrator decides about a token. */
+export type TokenWish = Pick<TokenRecord, 'name' | 'contact' | 'permissions' | 'rateLimit'> & { tenants: TenantGrant[] }
+
+export const tokenStatuses = ['active', 'expired', 'revoked'] as const
+export type TokenStatus = (typeof tokenStatuses)[number]
+
+export function tokenStatus({ revokedAt, expiresAt }: Pick<TokenRecord, 'revokedAt' | 'expiresAt'>): TokenStatus {
+  if (revokedAt) return 'revoked'
+  return expiresAt && Date.parse(expiresAt) <= Date.now() ? 'expired' : 'active'
 }
 
 const prefix = 'vgw_'
@@ -59,11 +83,18 @@ function isSecret(text: string): boolean {
 
 const hash = (secret: string) => createHash('sha256').update(secret).digest()
 
+/** What is behind a secret: a token that holds, one that no longer does, or nothing. */
+export type Finding =
+  | { status: 'active'; token: Token }
+  | { status: 'expired' | 'revoked'; token: Token }
+  | { status: 'unknown' }
+
 /** Finds the tokens behind secrets, and keeps note of their use. */
 export interface TokenDirectory {
-  /** @returns the token, or null when the secret is malformed, unknown, expired or revoked */
-  find(secret: string): Promise<Token | null>
-  /** Writes down when tokens were last used; called now and then, and before the service stops. */
+  find(secret: string): Promise<Finding>
+  /** Notes that a token was used just now; costs no statement. */
+  noteUse(token: Token, address: string): void
+  /** Writes down when and from where tokens were last used; called now and then, and before the service stops. */
   saveUse(): Promise<void>
 }
 
@@ -72,107 +103,322 @@ const tokenLifetime = 500
 
 /** Tokens are kept for half a second, so that a busy integration does not ask for its token at every page. */
 export function createTokenDirectory(sql: Sql): TokenDirectory {
-  const tokens = new DataLoader<string, Token | null>(secrets => findTokens(sql, secrets), {
-    cacheMap: new LRUCache<string, Promise<Token | null>>({ max: 10_000, ttl: tokenLifetime }),
+  const tokens = new DataLoader<string, Kept | null>(secrets => findTokens(sql, secrets), {
+    cacheMap: new LRUCache<string, Promise<Kept | null>>({ max: 10_000, ttl: tokenLifetime }),
   })
-  let used = new Map<number, number>()
+  let used = new Map<number, { at: number; address: string }>()
   return {
     async find(secret) {
-      if (!isSecret(secret)) return null
-      const token = await tokens.load(secret)
-      const now = Date.now()
-      if (!token) tokens.clear(secret)
-      if (!token || (token.expiresAt && Date.parse(token.expiresAt) <= now)) return null
-      used.set(token.id, now)
-      return token
+      if (!isSecret(secret)) return { status: 'unknown' }
+      const kept = await tokens.load(secret)
+      if (kept) return { status: tokenStatus(kept), token: kept }
+      // A token that is made now is there at the next request.
+      tokens.clear(secret)
+      return { status: 'unknown' }
+    },
+    noteUse(token, address) {
+      used.set(token.id, { at: Date.now(), address })
     },
     async saveUse() {
       if (used.size === 0) return
-      const uses = used
+      const uses = [...used.values()]
+      const ids = [...used.keys()]
       used = new Map()
-      const [ids, times] = [[...uses.keys()], [...uses.values()].map(time => new Date(time).toISOString())]
+      const times = uses.map(({ at }) => new Date(at).toISOString())
+      const addresses = uses.map(({ address }) => address)
       await sql`
-        update /* token.save_use */ gateway.token set last_used_at = greatest(last_used_at, used.at)
-        from unnest(${arrayText(ids)}::text::bigint[], ${arrayText(times)}::text::timestamptz[]) as used(id, at)
-        where token.id = used.id`
+        update /* token.save_use */ gateway.token set last_used_at = used.at, last_used_address = used.address
+        from unnest(${arrayText(ids)}::text::bigint[], ${arrayText(times)}::text::timestamptz[],
+                    ${arrayText(addresses)}::text::text[]) as used(id, at, address)
+        where token.id = used.id and (token.last_used_at is null or token.last_used_at < used.at)`
     },
   }
 }
 
-const columns = (sql: Sql) => sql`
-  token.id, token.name, array_to_json(token.permissions) as permissions, token.expires_at as "expiresAt",
-  coalesce((select json_agg(json_build_object('tenantId', tenant_id, 'withDescendants', with_descendants)
-                            order by tenant_id)
-            from gateway.token_tenant where token_id = token.id), '[]') as tenants`
+type Kept = Token & Pick<TokenRecord, 'revokedAt'>
 
-async function findTokens(sql: Sql, secrets: readonly string[]): Promise<(Token | null)[]> {
+const tokenColumns = (sql: Sql) => sql`
+  token.id, token.name, array_to_json(token.permissions) as permissions, token.rate_limit as "rateLimit",
+  token.expires_at as "expiresAt", token.revoked_at as "revokedAt"`
+
+async function findTokens(sql: Sql, secrets: readonly string[]): Promise<(Kept | null)[]> {
   const hashes = secrets.map(secret => hash(secret).toString('hex'))
-  const rows = await sql<(Token & { tokenHash: Buffer })[]>`
-    select /* token.find */ ${columns(sql)}, token_hash as "tokenHash"
+  const rows = await sql<(Kept & { tokenHash: Buffer })[]>`
+    select /* token.find */ ${tokenColumns(sql)}, token_hash as "tokenHash",
+           coalesce((select json_agg(json_build_object('tenantId', tenant_id, 'withDescendants', with_descendants)
+                                     order by tenant_id)
+                     from gateway.token_tenant where token_id = token.id), '[]') as tenants
     from gateway.token
-    where token_hash = any(${arrayText(hashes.map(hex => `\\x${hex}`))}::text::bytea[]) and revoked_at is null`
+    where token_hash = any(${arrayText(hashes.map(hex => `\\x${hex}`))}::text::bytea[])`
   const found = new Map(rows.map(({ tokenHash, ...token }) => [tokenHash.toString('hex'), token]))
   return hashes.map(tokenHash => found.get(tokenHash) ?? null)
 }
 
-/**
- * Makes a token.
- *
- * @param wanted what it is called, permitted and authorised for; `expiresAt` null for a token without an end
- * @returns its id, and the secret, which cannot be had again
- * @throws `BAD_USER_INPUT` with the faults of `name`, `tenants`, `expiresAt`
- */
-export async function createToken(
-  sql: Sql,
-  wanted: Pick<Token, 'name' | 'permissions' | 'tenants'> & { expiresAt: Date | null },
-): Promise<{ id: number; secret: string }> {
-  const name = wanted.name.trim()
-  if (name === '' || name.length > 200) throw badInput({ name: ['Give the token a name of 1 to 200 characters.'] })
-  if (wanted.expiresAt && wanted.expiresAt.getTime() <= Date.now()) {
-    throw badInput({ expiresAt: ['Give a time that is still to come.'] })
+const maxText = 200
+const maxRateLimit = 1_000_000
+
+/** What is wrong with what an administrator wants. */
+function faultsOf(wanted: TokenWish): Faults {
+  const faults: Faults = {}
+  const { name, contact, rateLimit } = wanted
+  if (name === '' || name.length > maxText) faults.name = [`Give the token a name of 1 to ${maxText} characters.`]
+  if (contact !== null && contact.length > maxText) faults.contact = [`Give at most ${maxText} characters.`]
+  if (rateLimit !== null && !(Number.isInteger(rateLimit) && rateLimit >= 1 && rateLimit <= maxRateLimit)) {
+    faults.rateLimit = [`Give a whole number from 1 to ${maxRateLimit.toLocaleString('en')}.`]
   }
-  const secret = createSecret()
+  return faults
+}
+
+/** The same wish, with blanks cut, and each tenant and permission named once. */
+function tidy(wanted: TokenWish): TokenWish {
   const grants = new Map<number, boolean>()
   for (const { tenantId, withDescendants } of wanted.tenants) {
     grants.set(tenantId, withDescendants || (grants.get(tenantId) ?? false))
   }
+  return {
+    name: wanted.name.trim(),
+    contact: wanted.contact?.trim() || null,
+    rateLimit: wanted.rateLimit,
+    permissions: permissionNames.filter(name => wanted.permissions.includes(name)),
+    tenants: [...grants]
+      .map(([tenantId, withDescendants]) => ({ tenantId, withDescendants }))
+      .sort((one, other) => one.tenantId - other.tenantId),
+  }
+}
+
+const refuse = (faults: Faults) => {
+  if (Object.keys(faults).length > 0) throw badInput(faults)
+}
+
+const unknownTenants = (ids: string | null | undefined) => badInput({ tenants: [`No such tenant: ${ids}.`] })
+
+const hintOf = (secret: string) => `${secret.slice(0, 8)}…${secret.slice(-4)}`
+
+/** The wanted grants as a relation `wanted(tenant_id, with_descendants)`, and those of tenants that are not there. */
+const wantedGrants = (sql: Sql, tenants: TenantGrant[]) => sql`
+  wanted as (
+    select * from unnest(${arrayText(tenants.map(grant => grant.tenantId))}::text::bigint[],
+                         ${arrayText(tenants.map(grant => grant.withDescendants))}::text::boolean[])
+                  as wanted(tenant_id, with_descendants)
+  ), unknown as (
+    select tenant_id from wanted where not exists (select from tenant where tenant.id = wanted.tenant_id)
+  )`
+
+/**
+ * Makes a token.
+ *
+ * @param wanted `expiresAt` null for a token without an end
+ * @returns its id, and the secret, which cannot be had again
+ * @throws `BAD_USER_INPUT` with the faults of `name`, `contact`, `rateLimit`, `tenants`, `expiresAt`
+ */
+export async function createToken(
+  sql: Sql,
+  actor: Actor,
+  wanted: TokenWish & { expiresAt: Date | null },
+): Promise<{ id: number; secret: string }> {
+  const wish = tidy(wanted)
+  const past = wanted.expiresAt !== null && !(wanted.expiresAt.getTime() > Date.now())
+  refuse({ ...faultsOf(wish), ...(past ? { expiresAt: ['Give a time that is still to come.'] } : {}) })
+  const secret = createSecret()
+  const expiresAt = wanted.expiresAt?.toISOString() ?? null
+  const detail = JSON.stringify({ ...wish, expiresAt })
   const [created] = await sql<{ id: number | null; unknown: string | null }[]>`
-    with /* token.create */ wanted as (
-      select * from unnest(${arrayText([...grants.keys()])}::text::bigint[],
-                           ${arrayText([...grants.values()])}::text::boolean[]) as wanted(tenant_id, with_descendants)
-    ), unknown as (
-      select tenant_id from wanted where not exists (select from tenant where tenant.id = wanted.tenant_id)
-    ), created as (
-      insert into gateway.token (name, token_hash, hint, permissions, expires_at)
-      select ${name}, ${hash(secret)}, ${`${secret.slice(0, 8)}…${secret.slice(-4)}`},
-             ${arrayText([...new Set(wanted.permissions)])}::text::text[],
-             ${wanted.expiresAt?.toISOString() ?? null}::text::timestamptz
+    with /* token.create */ ${wantedGrants(sql, wish.tenants)}, created as (
+      insert into gateway.token (name, contact, token_hash, hint, permissions, rate_limit, created_by, expires_at)
+      select ${wish.name}, ${wish.contact}::text, ${hash(secret)}, ${hintOf(secret)},
+             ${arrayText(wish.permissions)}::text::text[], ${wish.rateLimit}::integer, ${actor.name},
+             ${expiresAt}::text::timestamptz
       where not exists (select from unknown)
       returning id
     ), granted as (
       insert into gateway.token_tenant (token_id, tenant_id, with_descendants)
       select created.id, wanted.tenant_id, wanted.with_descendants from created, wanted
+    ), audited as (
+      ${auditEntry(sql, actor, 'token.create', sql`created.id, null::bigint, null::bigint, ${detail}::text::jsonb from created`)}
     )
     select (select id from created) as id, (select string_agg(tenant_id::text, ', ') from unknown) as unknown`
-  if (!created?.id) throw badInput({ tenants: [`No such tenant: ${created?.unknown}.`] })
+  if (!created?.id) throw unknownTenants(created?.unknown)
   return { id: created.id, secret }
 }
 
-/** @returns all tokens, newest first, revoked and expired ones too */
-export async function listTokens(sql: Sql): Promise<TokenRecord[]> {
+/**
+ * Changes what a token is called, permitted and authorised for; every instance heeds it within a second.
+ *
+ * @param revision the revision of the token that the administrator has seen
+ * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the faults of `name`, `contact`, `rateLimit`, `tenants`, or of `revision`
+ *   when the token was changed since, or is revoked
+ */
+export async function editToken(
+  sql: Sql,
+  actor: Actor,
+  id: number,
+  revision: number,
+  wanted: TokenWish,
+): Promise<void> {
+  const wish = tidy(wanted)
+  refuse(faultsOf(wish))
+  const token = await getToken(sql, id)
+  if (token.revokedAt) throw badInput({ revision: ['This token is revoked: there is nothing left to change.'] })
+  const changedSince = badInput({ revision: ['This token was changed by someone else meanwhile. Look at it again.'] })
+  if (token.revision !== revision) throw changedSince
+  const before = tidy(token)
+  const changes = Object.fromEntries(
+    wishNames
+      .filter(name => JSON.stringify(before[name]) !== JSON.stringify(wish[name]))
+      .map(name => [name, { from: before[name], to: wish[name] }]),
+  )
+  if (Object.keys(changes).length === 0) return
+  const [edited] = await sql<{ id: number | null; unknown: string | null }[]>`
+    with /* token.edit */ ${wantedGrants(sql, wish.tenants)}, edited as (
+      update gateway.token
+      set name = ${wish.name}, contact = ${wish.contact}::text, permissions = ${arrayText(wish.permissions)}::text::text[],
+          rate_limit = ${wish.rateLimit}::integer, revision = revision + 1
+      where id = ${id} and revision = ${revision} and revoked_at is null and not exists (select from unknown)
+      returning id
+    ), withdrawn as (
+      delete from gateway.token_tenant
+      where token_id in (select id from edited) and tenant_id not in (select tenant_id from wanted)
+    ), granted as (
+      insert into gateway.token_tenant (token_id, tenant_id, with_descendants)
+      select edited.id, wanted.tenant_id, wanted.with_descendants from edited, wanted
+      on conflict (token_id, tenant_id) do update set with_descendants = excluded.with_descendants
+    ), audited as (
+      ${auditEntry(sql, actor, 'token.edit', sql`edited.id, null::bigint, null::bigint, ${JSON.stringify(changes)}::text::jsonb from edited`)}
+    )
+    select (select id from edited) as id, (select string_agg(tenant_id::text, ', ') from unknown) as unknown`
+  if (edited?.unknown) throw unknownTenants(edited.unknown)
+  if (!edited?.id) throw changedSince
+}
+
+const wishNames = ['name', 'contact', 'permissions', 'rateLimit', 'tenants'] as const
+
+/**
+ * Gives a token a successor that inherits everything but the secret. The old one ends after the overlap, and never
+ * later than it would have.
+ *
+ * @param overlap seconds for which both hold; 0: the old one is revoked
+ * @param expiresAt when the new one ends; `inherit`: when the old one would have
+ * @returns the successor's id and secret
+ * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the faults of `expiresAt`, or of `token` when it no longer holds or has a
+ *   successor already
+ */
+export async function rotateToken(
+  sql: Sql,
+  actor: Actor,
+  id: number,
+  { overlap, expiresAt }: { overlap: number; expiresAt: Date | null | 'inherit' },
+): Promise<{ id: number; secret: string }> {
+  if (expiresAt instanceof Date && !(expiresAt.getTime() > Date.now())) {
+    throw badInput({ expiresAt: ['Give a time that is still to come.'] })
+  }
+  const token = await getToken(sql, id)
+  const ended = badInput({ token: ['This token no longer holds: create a new one.'] })
+  if (tokenStatus(token) !== 'active') throw ended
+  if (token.rotatedTo !== null)
+    throw badInput({ token: [`Token ${token.rotatedTo} has taken its place: rotate that one.`] })
+  const secret = createSecret()
+  const newEnd =
+    expiresAt === 'inherit' ? sql`before.expires_at` : sql`${expiresAt?.toISOString() ?? null}::text::timestamptz`
+  const [rotated] = await sql<{ id: number }[]>`
+    with /* token.rotate */ before as (
+      select * from gateway.token where id = ${id} and revoked_at is null and (expires_at is null or expires_at > now())
+      for update
+    ), ending as (
+      update gateway.token
+      set expires_at = least(before.expires_at, now() + make_interval(secs => ${overlap})),
+          revoked_at = case when ${overlap} = 0 then now() end,
+          revision = token.revision + 1
+      from before where token.id = before.id
+      returning token.expires_at
+    ), created as (
+      insert into gateway.token (name, contact, token_hash, hint, permissions, rate_limit, created_by, expires_at, rotated_from)
+      select name, contact, ${hash(secret)}, ${hintOf(secret)}, permissions, rate_limit, ${actor.name}, ${newEnd}, before.id
+      from before
+      returning id, expires_at
+    ), granted as (
+      insert into gateway.token_tenant (token_id, tenant_id, with_descendants)
+      select created.id, tenant_id, with_descendants from created, gateway.token_tenant where token_id = ${id}
+    ), audited as (
+      ${auditEntry(
+        sql,
+        actor,
+        'token.rotate',
+        sql`${id}::bigint, null::bigint, null::bigint,
+            jsonb_build_object('successor', created.id, 'endsAt', ending.expires_at, 'successorExpiresAt', created.expires_at)
+            from created, ending`,
+      )}
+    )
+    select id from created`
+  if (!rotated) throw ended
+  return { id: rotated.id, secret }
+}
+
+/** Which tokens to list; each part that is given narrows the list. */
+export interface TokenFilter {
+  /** Part of the name, the contact, who created it or the hint, in any case. */
+  search?: string
+  status?: TokenStatus
+  permission?: Permission
+  /** A tenant that a grant names. */
+  tenantId?: number
+}
+
+const recordColumns = (sql: Sql) => sql`
+  ${tokenColumns(sql)}, contact, hint, created_at as "createdAt", created_by as "createdBy",
+  last_used_at as "lastUsedAt", last_used_address as "lastUsedAddress", rotated_from as "rotatedFrom", revision,
+  (select successor.id from gateway.token successor where successor.rotated_from = token.id) as "rotatedTo",
+  coalesce((select json_agg(json_build_object('tenantId', tenant_id, 'withDescendants', with_descendants,
+                                              'name', tenant.name) order by tenant_id)
+            from gateway.token_tenant join tenant on tenant.id = tenant_id where token_id = token.id), '[]') as tenants`
+
+/**
+ * @param before lists those that are older than this token; undefined: from the newest
+ * @param limit how many at most
+ * @returns tokens, newest first, revoked and expired ones too
+ */
+export async function listTokens(
+  sql: Sql,
+  { filter = {}, before, limit }: { filter?: TokenFilter; before?: number; limit: number },
+): Promise<TokenRecord[]> {
+  const { search = '', status, permission, tenantId } = filter
+  const ended = sql`(expires_at is not null and expires_at <= now())`
+  const statusIs = {
+    active: sql`and revoked_at is null and not ${ended}`,
+    expired: sql`and revoked_at is null and ${ended}`,
+    revoked: sql`and revoked_at is not null`,
+  }
   return sql<TokenRecord[]>`
-    select /* token.list */ ${columns(sql)}, hint, created_at as "createdAt", revoked_at as "revokedAt",
-           last_used_at as "lastUsedAt"
-    from gateway.token order by id desc`
+    select /* token.list */ ${recordColumns(sql)}
+    from gateway.token
+    where id < ${before ?? Number.MAX_SAFE_INTEGER}
+      and position(lower(${search}) in lower(concat_ws(' ', name, contact, created_by, hint))) > 0
+      ${status ? statusIs[status] : sql``}
+      ${permission ? sql`and ${permission} = any(permissions)` : sql``}
+      ${tenantId ? sql`and exists (select from gateway.token_tenant where token_id = token.id and tenant_id = ${tenantId})` : sql``}
+    order by id desc limit ${limit}`
+}
+
+/** @throws `NOT_FOUND` */
+export async function getToken(sql: Sql, id: number): Promise<TokenRecord> {
+  const [token] = await sql<TokenRecord[]>`
+    select /* token.get */ ${recordColumns(sql)} from gateway.token where id = ${id}`
+  if (!token) throw notFound('token')
+  return token
 }
 
 /**
  * Revokes a token; every instance refuses it within a second. Revoking it again changes nothing.
  *
- * @returns whether there is such a token
+ * @throws `NOT_FOUND`
  */
-export async function revokeToken(sql: Sql, id: number): Promise<boolean> {
-  const rows = await sql`
-    update /* token.revoke */ gateway.token set revoked_at = coalesce(revoked_at, now()) where id = ${id} returning id`
-  return rows.length > 0
+export async function revokeToken(sql: Sql, actor: Actor, id: number): Promise<void> {
+  const [token] = await sql<{ found: boolean }[]>`
+    with /* token.revoke */ revoked as (
+      update gateway.token set revoked_at = now(), revision = revision + 1 where id = ${id} and revoked_at is null
+      returning id
+    ), audited as (
+      ${auditEntry(sql, actor, 'token.revoke', sql`id, null::bigint, null::bigint, '{}'::jsonb from revoked`)}
+    )
+    select exists (select from gateway.token where id = ${id}) as found`
+  if (!token?.found) throw notFound('token')
 }

@@ -16,9 +16,12 @@ export type Authenticate = (request: FastifyRequest, reply: FastifyReply) => Pro
 export function createAuthenticate(tokens: TokenDirectory, rate: RateBudget): Authenticate {
   return async (request, reply) => {
     const secret = bearerSecret(request.headers.authorization)
-    const token = secret === null ? null : await tokens.find(secret)
-    if (!token) throw unauthenticated()
-    const rateKey = `${token.id} ${addressOf(request)}`
+    const found = secret === null ? null : await tokens.find(secret)
+    if (found?.status !== 'active') throw unauthenticated()
+    const { token } = found
+    const address = addressOf(request)
+    tokens.noteUse(token, address)
+    const rateKey = `${token.id} ${address}`
     const window = await rate.counter.hit(rateKey)
     writeRate(reply, rate.limit, window)
     if (window.used > rate.limit) throw rateLimited(Math.ceil(window.resetsIn / 1000))
@@ -42,7 +45,7 @@ function bearerSecret(header: string | undefined): string | null {
  * The caller's address: the socket's, or what a trusted proxy says (R30). A forwarded value that is no address is
  * not believed. An IPv4 address is the same caller whether or not the socket maps it into IPv6.
  */
-function addressOf(request: FastifyRequest): string {
+export function addressOf(request: FastifyRequest): string {
   const address = isIP(request.ip) ? request.ip : (request.socket.remoteAddress ?? '')
   return address.replace(/^::ffff:(?=\d+\.)/i, '')
 }

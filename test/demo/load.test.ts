@@ -7,8 +7,8 @@ import { type ReasonCode, type ResolvedVoucher, reasonAgainst } from '../../src/
 import { createDatabase } from '../support/database.ts'
 
 const tables = ['tenant', 'category', 'product', 'product_category', 'variant', 'purchased_voucher', 'customer']
-const { pool } = await createDatabase()
-const { pool: other } = await createDatabase()
+const { platform: pool } = await createDatabase()
+const { platform: other } = await createDatabase()
 
 async function clear(sql: Pool): Promise<void> {
   await sql`truncate ${sql(tables)} cascade`

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { connect, type Pool } from '../../src/db/connect.ts'
 import { revokeToken } from '../../src/domain/token.ts'
 import { type Client, createApp } from '../support/app.ts'
-import { type Builders, createBuilders } from '../support/builders.ts'
+import { type Builders, createBuilders, tester } from '../support/builders.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 
 let build: Builders
@@ -35,7 +35,7 @@ it('refuses a revoked token at every instance within a second', async () => {
   const { id, secret } = await build.token([])
   for (const instance of instances) expect(await statusOf(instance, secret)).toBe(200)
   const deadline = performance.now() + 1000
-  await revokeToken(database.pool, id)
+  await revokeToken(database.pool, tester, id)
   await Promise.all(instances.map(instance => untilRefused(instance, secret, deadline)))
   for (const instance of instances) {
     const { status, body, headers } = await instance.graphql(secret, '{ viewer { name } }')

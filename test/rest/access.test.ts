@@ -2,6 +2,7 @@ import { METHODS } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { permissionNames } from '../../src/domain/permission.ts'
 import { createSecret, revokeToken } from '../../src/domain/token.ts'
+import { tester } from '../support/builders.ts'
 import { bearer, createWorld, flawOf, operations, perform, underTenant } from './support.ts'
 
 const { client, build, pool, tenantId, place, secret } = await createWorld()
@@ -11,7 +12,7 @@ const expired = await build.token([tenantId])
 await pool`update gateway.token set created_at = now() - interval '2 days', expires_at = now() - interval '1 day'
            where id = ${expired.id}`
 const revoked = await build.token([tenantId])
-await revokeToken(pool, revoked.id)
+await revokeToken(pool, tester, revoked.id)
 
 const badAuthorizations: Record<string, string | undefined> = {
   missing: undefined,

@@ -1,10 +1,14 @@
 import { arrayText } from '../../src/db/connect.ts'
+import type { Actor } from '../../src/domain/audit.ts'
 import type { Permission } from '../../src/domain/permission.ts'
 import { permissionNames } from '../../src/domain/permission.ts'
 import { createToken, type TenantGrant } from '../../src/domain/token.ts'
 import type { TestDatabase } from './database.ts'
 
 type Columns = Record<string, string | number | boolean | string[] | null>
+
+/** Who does what the tests do. */
+export const tester: Actor = { name: 'tester', address: null }
 
 /** Writes rows as a loader would: what is given, and defaults for what a row cannot be without. */
 export function createBuilders({ loader, pool }: TestDatabase) {
@@ -58,10 +62,12 @@ export function createBuilders({ loader, pool }: TestDatabase) {
     /** @returns the token's secret; it is permitted all, unless said otherwise */
     token: async (
       tenants: (number | TenantGrant)[],
-      options: { permissions?: Permission[]; name?: string; expiresAt?: Date } = {},
+      options: { permissions?: Permission[]; name?: string; rateLimit?: number; expiresAt?: Date } = {},
     ): Promise<{ id: number; secret: string }> =>
-      createToken(pool, {
+      createToken(pool, tester, {
         name: options.name ?? `Token ${++made}`,
+        contact: null,
+        rateLimit: options.rateLimit ?? null,
         permissions: options.permissions ?? [...permissionNames],
         tenants: tenants.map(tenant =>
           typeof tenant === 'number' ? { tenantId: tenant, withDescendants: false } : tenant,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import postgres from 'postgres'
 import { afterAll, inject } from 'vitest'
-import { connect, type Pool } from '../../src/db/connect.ts'
+import { connect, type Pool, serviceRole } from '../../src/db/connect.ts'
 
 /** A database of this test file's own. */
 export interface TestDatabase {
@@ -22,7 +22,7 @@ export async function createDatabase(): Promise<TestDatabase> {
   const admin = postgres({ host, port, user, database: 'postgres', max: 1, onnotice: () => {} })
   await admin.unsafe(`create database ${database} template ${templateDatabase} strategy file_copy`)
   const address = { host, port, user, database }
-  const pool = connect(address, { max: 10, statementTimeoutMs: 10_000 })
+  const pool = connect(address, { max: 10, statementTimeoutMs: 10_000, role: serviceRole })
   const platform = connect(address, { max: 4, statementTimeoutMs: 60_000 })
   const loader = connect(address, { max: 1, statementTimeoutMs: 60_000 })
   await loader`select set_config('gateway.keep_updated_at', 'on', false)`

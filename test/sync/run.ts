@@ -70,12 +70,18 @@ interface Party {
 export async function torture(address: Address, app: FastifyInstance, options: TortureOptions): Promise<TortureReport> {
   const ground = await prepareGround(address)
   const pool = connect(address, { max: 1, statementTimeoutMs: 60_000 })
-  const { secret } = await createToken(pool, {
-    name: 'torture',
-    permissions: [...permissionNames],
-    tenants: [{ tenantId: ground.root, withDescendants: true }],
-    expiresAt: null,
-  })
+  const { secret } = await createToken(
+    pool,
+    { name: 'test', address: null },
+    {
+      name: 'torture',
+      contact: null,
+      rateLimit: null,
+      permissions: [...permissionNames],
+      tenants: [{ tenantId: ground.root, withDescendants: true }],
+      expiresAt: null,
+    },
+  )
   await pool.end()
 
   const parties: Party[] = []

@@ -16,12 +16,18 @@ export async function createStep() {
   const { app } = await createApp(database, { RATE_LIMIT_PER_MINUTE: '1000000' })
   const ground = await prepareGround(address, 4)
   const [tenant = 0] = ground.owners
-  const { secret } = await createToken(pool, {
-    name: 'step',
-    permissions: [...permissionNames],
-    tenants: [{ tenantId: ground.root, withDescendants: true }],
-    expiresAt: null,
-  })
+  const { secret } = await createToken(
+    pool,
+    { name: 'test', address: null },
+    {
+      name: 'step',
+      contact: null,
+      rateLimit: null,
+      permissions: [...permissionNames],
+      tenants: [{ tenantId: ground.root, withDescendants: true }],
+      expiresAt: null,
+    },
+  )
   const clients = lists.flatMap(list =>
     Object.entries(doors).flatMap(([door, knock]) =>
       list.path || door === 'GraphQL'
