@@ -6,3 +6,6 @@ export const graphqlPath = '/graphql'
 
 /** Where GraphiQL is shown. */
 export const graphiqlPath = '/graphiql'
+
+/** Where the API access page begins. */
+export const adminPath = '/admin'

@@ -15,7 +15,7 @@ declare module 'vitest' {
 
 /** One PostgreSQL for the whole run, with a migrated database that each test file clones. */
 export default async function setUp(project: TestProject) {
-  execFileSync('npx', ['tsc', '-p', 'tsconfig.build.json'])
+  execFileSync('npm', ['run', '-s', 'build'])
   const dataDir = mkdtempSync(join(tmpdir(), 'gateway-test-'))
   // The server may run as another user, who has to pass through.
   chmodSync(dataDir, 0o711)

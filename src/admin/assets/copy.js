@@ -1,0 +1,19 @@
+// The copy buttons: shown only where a script can do it. `data-copy` names the element whose text is copied.
+for (const button of document.querySelectorAll('button[data-copy]')) {
+  const source = document.getElementById(button.dataset.copy)
+  if (!source || !navigator.clipboard) continue
+  button.hidden = false
+  const label = button.textContent
+  button.addEventListener('click', async () => {
+    try {
+      await navigator.clipboard.writeText(source.textContent)
+      button.textContent = 'Copied'
+    } catch {
+      getSelection().selectAllChildren(source)
+      button.textContent = 'Press Ctrl+C'
+    }
+    setTimeout(() => {
+      button.textContent = label
+    }, 2000)
+  })
+}
