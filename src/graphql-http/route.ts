@@ -9,10 +9,13 @@ import { schema } from '../graphql/schema.ts'
 import { type Authenticate, writeRate } from '../http/caller.ts'
 import { sendRefusal, toGatewayError } from '../http/errors.ts'
 import { graphqlPath } from '../http/paths.ts'
-import { maskError, toErrorsBody, withoutSuggestions } from './errors.ts'
+import { maskError, notedRefusals, toErrorsBody, withoutSuggestions } from './errors.ts'
 import { limitPlugins } from './limits.ts'
 
 const methods = ['GET', 'POST']
+
+/** What all requests here are counted as: what they ask is in their documents. */
+const operation = 'GraphQL'
 
 /** The forms in which Yoga may answer: it knows others, which nobody here needs. */
 const mediaTypes = ['application/json', 'application/graphql-response+json']
@@ -46,7 +49,7 @@ export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenti
     schema,
     graphqlEndpoint: graphqlPath,
     context: ({ req }) => createContext(gateway, req.caller),
-    plugins: [unreadableParameters, withoutSuggestions, ...limitPlugins()],
+    plugins: [unreadableParameters, withoutSuggestions, ...limitPlugins(), notedRefusals],
     maskedErrors: { maskError: error => maskError(error, cause => app.log.error({ err: cause }, 'field failed')) },
     parserAndValidationCache: { documentCache: cached(), errorCache: cached() },
     batching: false,
@@ -73,12 +76,14 @@ export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenti
     }
     scope.route({
       url: graphqlPath,
+      config: { operation },
       method: scope.supportedMethods.filter(method => !methods.includes(method)),
       onRequest: refuseMethod,
       handler: refuseMethod,
     })
     scope.route({
       url: graphqlPath,
+      config: { operation },
       method: methods,
       exposeHeadRoute: false,
       handler: async (req, reply) => {
@@ -86,9 +91,9 @@ export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenti
         if (!accept) throw badInput({ accept: [`The header Accept must allow ${mediaTypes.join(' or ')}.`] })
         req.raw.headers.accept = accept
         const response = await yoga.handleNodeRequestAndResponse(req, reply, { req, reply })
-        const { limit, counter } = gateway.rate
+        const { rate, rateKey } = req.caller
         // The query may have spent more than the one that the door counted (R28).
-        writeRate(reply, limit, await counter.read(req.caller.rateKey))
+        writeRate(reply, rate.limit, await rate.counter.read(rateKey))
         const contentType = response.headers.get('content-type') ?? ''
         // Without a media type that it knows, Yoga answers in words of its own, or in none.
         if (!/json/.test(contentType)) throw badInput({ 'content-type': ['Send a query as application/json.'] })
