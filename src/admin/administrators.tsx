@@ -11,6 +11,7 @@ import { badInput, type Faults } from '../domain/errors.ts'
 import { parseIdentifier } from '../domain/identifier.ts'
 import { invite, listInvitations, type OpenInvitation } from '../domain/invitation.ts'
 import { adminPath, setupPath } from '../http/paths.ts'
+import { Copied } from './copied.tsx'
 import type { AdminParts } from './door.tsx'
 import { FaultSummary, Field } from './form.tsx'
 import { Moment } from './moment.tsx'
@@ -188,14 +189,7 @@ function Invited({ view, email, link }: { view: View; email: string; link: strin
       </p>
       <div class="card">
         <p>With this link they choose a password, once, within 24 hours.</p>
-        <div class="copied">
-          <code id="link" class="secret">
-            {link}
-          </code>
-          <button type="button" data-copy="link" hidden class="plain">
-            Copy
-          </button>
-        </div>
+        <Copied id="link" text={link} />
       </div>
       <p>
         <a class="button" href={listPath}>

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { restPath } from '../http/paths.ts'
+import { Copied } from './copied.tsx'
 import type { Making } from './once.tsx'
 import { Page, sendPage } from './page.tsx'
 import { tokenPath } from './token-parts.tsx'
@@ -34,18 +35,5 @@ export function answerMaking(request: FastifyRequest, reply: FastifyReply, made:
       </p>
     </Page>,
     201,
-  )
-}
-
-function Copied({ id, text }: { id: string; text: string }) {
-  return (
-    <div class="copied">
-      <code id={id} class="secret">
-        {text}
-      </code>
-      <button type="button" data-copy={id} hidden class="plain">
-        Copy
-      </button>
-    </div>
   )
 }
