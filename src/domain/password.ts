@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import scrypt from 'scrypt-kdf'
+import * as named from 'scrypt-kdf'
 import type { Faults } from './errors.ts'
+
+// The library's types say that its functions are exported by name; they belong to its default export.
+const { default: scrypt } = named as unknown as { default: typeof named }
 
 /** Scrypt with a setting of OWASP's Password Storage Cheat Sheet: 32 MiB, in three passes. */
 const cost = { logN: 15, r: 8, p: 3 }
