@@ -1,9 +1,10 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { Sql } from '../db/connect.ts'
 import { type Administrator, givePassword } from './administrator.ts'
 import { type Actor, auditEntry } from './audit.ts'
 import { notFound } from './errors.ts'
 import type { Instant } from './instant.ts'
+import { hashSecret } from './secret.ts'
 import type { Proven } from './session.ts'
 
 /** A one-time link that holds. */
@@ -11,8 +12,6 @@ export interface Invitation {
   /** Whose password it sets; null: that of the first administrator, who gives his own e-mail. */
   email: string | null
 }
-
-const hash = (secret: string) => createHash('sha256').update(secret).digest()
 
 /** 256 random bits, as text for an address. */
 const createSecret = () => randomBytes(32).toString('base64url')
@@ -40,7 +39,7 @@ export async function inviteFirst(sql: Sql, actor: Actor): Promise<string | null
       delete from gateway.invitation where email is null
     ), made as (
       insert into gateway.invitation (token_hash, expires_at)
-      select ${hash(secret)}, now() + ${lifetime(sql)} where ${nobodyYet(sql)}
+      select ${hashSecret(secret)}, now() + ${lifetime(sql)} where ${nobodyYet(sql)}
       returning expires_at
     )
     ${auditEntry(
@@ -73,7 +72,7 @@ export async function invite(
       delete from gateway.invitation where email = ${email}
     ), made as (
       insert into gateway.invitation (token_hash, email, invited_by, expires_at)
-      values (${hash(secret)}, ${email}, ${invitedBy?.id ?? null}, now() + ${lifetime(sql)})
+      values (${hashSecret(secret)}, ${email}, ${invitedBy?.id ?? null}, now() + ${lifetime(sql)})
       returning email
     )
     ${auditEntry(
@@ -91,7 +90,7 @@ export async function invite(
 export async function findInvitation(sql: Sql, secret: string): Promise<Invitation | null> {
   const [found] = await sql<Invitation[]>`
     select /* invitation.find */ email from gateway.invitation
-    where token_hash = ${hash(secret)} and ${holds(sql)} and (email is not null or ${nobodyYet(sql)})`
+    where token_hash = ${hashSecret(secret)} and ${holds(sql)} and (email is not null or ${nobodyYet(sql)})`
   return found ?? null
 }
 
@@ -110,11 +109,11 @@ export async function acceptFirst(
   const wanted = sql`taken as (
     delete from gateway.invitation
     where email is null
-      and exists (select from gateway.invitation where token_hash = ${hash(secret)} and email is null)
+      and exists (select from gateway.invitation where token_hash = ${hashSecret(secret)} and email is null)
     returning token_hash, expires_at
   ), wanted as (
     select ${email}::text as email from taken
-    where token_hash = ${hash(secret)} and expires_at > now() and ${nobodyYet(sql)}
+    where token_hash = ${hashSecret(secret)} and expires_at > now() and ${nobodyYet(sql)}
   )`
   return givePassword(sql, { name: email, address }, wanted, password)
 }
@@ -132,7 +131,7 @@ export async function accept(
 ): Promise<Proven | null> {
   const wanted = sql`wanted as (
     delete from gateway.invitation
-    where token_hash = ${hash(secret)} and email = ${email} and ${holds(sql)}
+    where token_hash = ${hashSecret(secret)} and email = ${email} and ${holds(sql)}
     returning email
   )`
   return givePassword(sql, { name: email, address }, wanted, password)

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto'
 import type { Fragment, Sql } from '../db/connect.ts'
 import type { Administrator } from './administrator.ts'
 import { type Actor, auditEntry } from './audit.ts'
 import type { Instant } from './instant.ts'
+import { hashSecret } from './secret.ts'
 
 /** What a session keeps from one page to the next, beside who it is. */
 interface SessionData {
@@ -33,8 +33,6 @@ export interface SessionRecord {
   current: boolean
 }
 
-const hash = (id: string) => createHash('sha256').update(id).digest()
-
 /**
  * A session ends 12 hours after it began, when it was not used for an hour, and when its account has come to another
  * generation: whoever ends all sessions need not see one that begins at the same moment.
@@ -55,7 +53,7 @@ const maxUserAgent = 300
  */
 export const sessionEntry = (sql: Sql, actor: Actor, { id, userAgent }: NewSession, account: Fragment): Fragment => sql`
   insert into gateway.session (id_hash, administrator_id, generation, data, address, user_agent, expires_at)
-  select ${hash(id)}, id, generation, '{}', ${actor.address}::text,
+  select ${hashSecret(id)}, id, generation, '{}', ${actor.address}::text,
          ${userAgent?.slice(0, maxUserAgent) ?? null}::text, now() + ${lifetime(sql)}
   from ${account}
   returning administrator_id`
@@ -103,7 +101,7 @@ export async function findSession(
     with /* session.find */ found as (
       select session.id_hash, session.data, session.used_at, administrator.id, administrator.email
       from gateway.session join gateway.administrator on administrator.id = session.administrator_id
-      where session.id_hash = ${hash(id)} and ${holds(sql)}
+      where session.id_hash = ${hashSecret(id)} and ${holds(sql)}
     ), used as (
       update gateway.session set used_at = now() from found
       where session.id_hash = found.id_hash and found.used_at < now() - interval '1 minute'
@@ -115,19 +113,19 @@ export async function findSession(
 /** Keeps what a session carries on; one that has ended stays so. */
 export async function saveSession(sql: Sql, id: string, data: SessionData): Promise<void> {
   await sql`
-    update /* session.save */ gateway.session set data = ${JSON.stringify(data)}::text::jsonb where id_hash = ${hash(id)}`
+    update /* session.save */ gateway.session set data = ${JSON.stringify(data)}::text::jsonb where id_hash = ${hashSecret(id)}`
 }
 
 /** Ends a session, of which nothing is put down: it gives way to another. */
 export async function dropSession(sql: Sql, id: string): Promise<void> {
-  await sql`delete /* session.drop */ from gateway.session where id_hash = ${hash(id)}`
+  await sql`delete /* session.drop */ from gateway.session where id_hash = ${hashSecret(id)}`
 }
 
 /** Signs out of one session. */
 export async function signOut(sql: Sql, actor: Actor, id: string): Promise<void> {
   await sql`
     with /* session.sign_out */ ended as (
-      delete from gateway.session where id_hash = ${hash(id)} returning administrator_id
+      delete from gateway.session where id_hash = ${hashSecret(id)} returning administrator_id
     )
     ${auditEntry(
       sql,
@@ -159,7 +157,7 @@ export async function signOutEverywhere(sql: Sql, actor: Actor, administratorId:
 export async function listSessions(sql: Sql, administratorId: number, currentId: string): Promise<SessionRecord[]> {
   return sql<SessionRecord[]>`
     select /* session.list */ address, user_agent as "userAgent", created_at as "createdAt", used_at as "usedAt",
-           id_hash = ${hash(currentId)} as current
+           id_hash = ${hashSecret(currentId)} as current
     from gateway.session
     where administrator_id = ${administratorId} and ${holds(sql)}
     order by used_at desc, created_at desc`
