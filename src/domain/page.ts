@@ -1,4 +1,5 @@
-import type { Sql } from '../db/connect.ts'
+import { instantFromPostgres, type Sql } from '../db/connect.ts'
+import { type Ask, type Packed, readPacked } from '../db/packed.ts'
 import type { CursorSeal, ListIdentity, Position } from './cursor.ts'
 import { badInput, type Faults } from './errors.ts'
 import { afterAll, beforeAll, type Instant, parseInstant } from './instant.ts'
@@ -94,19 +95,24 @@ export const rangeArguments = (sql: Sql, { lower, upper, backward, limit }: Rang
   ${upper.id}::bigint, ${backward}::boolean, ${limit + 1}::integer`
 
 /**
- * @param found what a list's statement returned: the horizon in every row, and no id where the page is empty
+ * Reads a page of packed rows.
+ *
+ * @param ask runs the list's statement with this selection for a row; the last row is the horizon they were read at
  */
-export function toPage<Row extends { id: number }>(
-  range: Range,
-  found: readonly (Row & { serverTime: Instant })[],
-): Page<Row> {
-  const rows: Row[] = found[0]?.id ? found.slice(0, range.limit) : []
-  const more = Boolean(found[0]?.id) && found.length > range.limit
+export async function readPage<Row>(sql: Sql, range: Range, kind: Packed<Row>, ask: Ask): Promise<Page<Row>> {
+  let horizon = ''
+  const found = await readPacked(sql, kind, async selection => {
+    const rows = await ask(selection)
+    horizon = rows.at(-1)?.row ?? ''
+    return rows.slice(0, -1)
+  })
+  const more = found.length > range.limit
+  const rows = more ? found.slice(0, range.limit) : found
   if (range.backward) rows.reverse()
   return {
     rows,
     hasPreviousPage: range.backward ? more : range.afterGiven,
     hasNextPage: range.backward ? range.beforeGiven : more,
-    serverTime: found[0]?.serverTime ?? '',
+    serverTime: instantFromPostgres(horizon),
   }
 }

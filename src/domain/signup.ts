@@ -1,7 +1,8 @@
 import type { Sql } from '../db/connect.ts'
+import { packed, readPacked } from '../db/packed.ts'
 import type { ListIdentity } from './cursor.ts'
 import type { Instant } from './instant.ts'
-import { type Page, type Range, rangeArguments, toPage } from './page.ts'
+import { type Page, type Range, rangeArguments, readPage } from './page.ts'
 
 /** A customer whose consent to marketing holds now (R23). Personal data. */
 export interface MarketingSignup {
@@ -29,19 +30,38 @@ export interface MarketingSignup {
 
 export const marketingSignupList = (tenantId: number): ListIdentity => ({ name: 'marketingSignups', tenantId })
 
-const columns = (sql: Sql) => sql`
-  id, tenant_id as "tenantId", email, marketing_opted as "marketingOpted", consented_at as "consentedAt",
-  consent_source as "consentSource", created_at as "createdAt", updated_at as "updatedAt", forename, surname,
-  full_name as "fullName", phone_number as "phoneNumber", address_1 as "address1", address_2 as "address2",
-  town, city, county, country, countryiso2, postcode`
+const signupRow = packed<MarketingSignup>({
+  id: ['id', 'integer'],
+  tenantId: ['tenant_id', 'integer'],
+  email: ['email', 'optional text'],
+  marketingOpted: ['marketing_opted', 'boolean'],
+  consentedAt: ['consented_at', 'instant'],
+  consentSource: ['consent_source', 'optional text'],
+  createdAt: ['created_at', 'instant'],
+  updatedAt: ['updated_at', 'instant'],
+  forename: ['forename', 'optional text'],
+  surname: ['surname', 'optional text'],
+  fullName: ['full_name', 'optional text'],
+  phoneNumber: ['phone_number', 'optional text'],
+  address1: ['address_1', 'optional text'],
+  address2: ['address_2', 'optional text'],
+  town: ['town', 'optional text'],
+  city: ['city', 'optional text'],
+  county: ['county', 'optional text'],
+  country: ['country', 'optional text'],
+  countryiso2: ['countryiso2', 'optional text'],
+  postcode: ['postcode', 'optional text'],
+})
 
 /** @returns a page of the tenant's marketing signups (contract, operation 6) */
 export async function listSignups(sql: Sql, tenantId: number, range: Range): Promise<Page<MarketingSignup>> {
-  return toPage(
+  return readPage(
+    sql,
     range,
-    await sql<(MarketingSignup & { serverTime: Instant })[]>`
-      select /* signup.list */ gateway.noted_horizon() as "serverTime", ${columns(sql)}
-      from (values (1)) one left join gateway.marketing_signup_page(${tenantId}::bigint, ${rangeArguments(sql, range)}) page on true`,
+    signupRow,
+    row => sql`
+      select /* signup.list */ ${row} as row from gateway.marketing_signup_page(${tenantId}::bigint, ${rangeArguments(sql, range)})
+      union all select gateway.noted_horizon()::text`,
   )
 }
 
@@ -56,7 +76,11 @@ export async function countSignups(sql: Sql, tenantId: number, updatedSince: Ins
 
 /** @returns the tenant's own marketing signup of this customer id, or null (R20, R23; contract, operation 7) */
 export async function findSignup(sql: Sql, tenantId: number, id: number): Promise<MarketingSignup | null> {
-  const [row] = await sql<MarketingSignup[]>`
-    select /* signup.find */ ${columns(sql)} from customer where tenant_id = ${tenantId} and id = ${id} and marketing_opted`
-  return row ?? null
+  const [found] = await readPacked(
+    sql,
+    signupRow,
+    row => sql`
+      select /* signup.find */ ${row} as row from customer where tenant_id = ${tenantId} and id = ${id} and marketing_opted`,
+  )
+  return found ?? null
 }

@@ -1,7 +1,8 @@
 import { arrayText, type Sql } from '../db/connect.ts'
+import { packed, readPacked } from '../db/packed.ts'
 import type { ListIdentity } from './cursor.ts'
 import type { Instant } from './instant.ts'
-import { type Page, type Range, rangeArguments, toPage } from './page.ts'
+import { type Page, type Range, rangeArguments, readPage } from './page.ts'
 import type { Token } from './token.ts'
 
 export interface Tenant {
@@ -16,8 +17,15 @@ export interface Tenant {
 
 export const tenantList: ListIdentity = { name: 'tenants' }
 
-const columns = (sql: Sql) => sql`
-  tenant.id, parent_id as "parentId", name, subdomain, type, time_zone as "timeZone", updated_at as "updatedAt"`
+const tenantRow = packed<Tenant>({
+  id: ['tenant.id', 'integer'],
+  parentId: ['parent_id', 'integer'],
+  name: ['name', 'text'],
+  subdomain: ['subdomain', 'optional text'],
+  type: ['type', 'optional text'],
+  timeZone: ['time_zone', 'text'],
+  updatedAt: ['updated_at', 'instant'],
+})
 
 /** The tenants a token is authorised for (R21): those it names, and those with all below them. */
 function grantedBy(token: Token) {
@@ -29,12 +37,14 @@ function grantedBy(token: Token) {
 /** @returns a page of the tenants that the token is authorised for (contract, operation 1) */
 export async function listTenants(sql: Sql, token: Token, range: Range): Promise<Page<Tenant>> {
   const { named, withDescendants } = grantedBy(token)
-  return toPage(
+  return readPage(
+    sql,
     range,
-    await sql<(Tenant & { serverTime: Instant })[]>`
-      select /* tenant.list */ gateway.noted_horizon() as "serverTime", ${columns(sql)}
-      from (values (1)) one left join gateway.tenant_page(
-        ${named}::text::bigint[], ${withDescendants}::text::bigint[], ${rangeArguments(sql, range)}) tenant on true`,
+    tenantRow,
+    row => sql`
+      select /* tenant.list */ ${row} as row from gateway.tenant_page(
+        ${named}::text::bigint[], ${withDescendants}::text::bigint[], ${rangeArguments(sql, range)}) tenant
+      union all select gateway.noted_horizon()::text`,
   )
 }
 
@@ -55,8 +65,12 @@ export async function countTenants(sql: Sql, token: Token, updatedSince: Instant
 
 /** @returns the tenants of these ids, in their order, null where there is none; whether they may be seen is the caller's to know */
 export async function findTenants(sql: Sql, ids: readonly number[]): Promise<(Tenant | null)[]> {
-  const rows = await sql<Tenant[]>`
-    select /* tenant.find_many */ ${columns(sql)} from tenant where id = any(${arrayText(ids)}::text::bigint[])`
+  const rows = await readPacked(
+    sql,
+    tenantRow,
+    row => sql`
+      select /* tenant.find_many */ ${row} as row from tenant where id = any(${arrayText(ids)}::text::bigint[])`,
+  )
   const found = new Map(rows.map(row => [row.id, row]))
   return ids.map(id => found.get(id) ?? null)
 }
