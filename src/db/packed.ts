@@ -62,7 +62,7 @@ const cellOf = ([expression, kind]: readonly [string, Kind]) => {
 }
 
 /** What a cell says; the inverse of `cellOf`. */
-function valueOf(cell: string, kind: Kind): unknown {
+function readCell(cell: string, kind: Kind): unknown {
   if (kind === 'text') return cell
   if (cell === '') return null
   switch (kind) {
@@ -121,7 +121,7 @@ export function packed<Row extends object>(columns: Columns<Row>): Packed<Row> {
     Object.defineProperty(Class.prototype, name, {
       enumerable: true,
       get(this: PackedRow) {
-        return valueOf(this.cells[index] ?? '', kind)
+        return readCell(this.cells[index] ?? '', kind)
       },
     })
   }
