@@ -1,9 +1,7 @@
 import { type DocumentNode, execute, type FragmentDefinitionNode, Kind, parse, type SelectionSetNode } from 'graphql'
 import type { Context } from '../../src/graphql/context.ts'
 import { schema } from '../../src/graphql/schema.ts'
-
-/** A v1 operation: variables in, the response body out. */
-export type Operation = (context: Context, variables: object) => Promise<object>
+import type { TypedText } from '../../src/rest/v1/execute.ts'
 
 /** What a document says of one response object: which keys are left out when null (R11), and of the objects in it. */
 interface Shape {
@@ -11,19 +9,13 @@ interface Shape {
   nested: Map<string, Shape>
 }
 
-/** What operations.ts holds: a document's text, with the types of its variables and its result. */
-export interface TypedText<Variables> {
-  toString(): string
-  __apiType?: (variables: Variables) => unknown
-}
-
 /**
- * Makes an operation of a GraphQL document. The document is the response as the contract writes it; what it cannot
- * say is done here, for all of them: `@omitNull` leaves keys out, and the body is the object that holds `data`.
- *
- * @returns a function that throws what the resolvers threw
+ * The same operation of the same document by graphql-js' own executor, with what the document cannot say done to its
+ * result afterwards: what the service's own way of running documents is compared with.
  */
-export function prepare<Variables>(text: TypedText<Variables>): Operation {
+export function prepareOrdinary<Variables>(
+  text: TypedText<Variables>,
+): (context: Context, variables: object) => Promise<object> {
   const document = parse(text.toString())
   const { shape, path } = read(document)
   const bodyShape = path.reduce((outer, key) => outer.nested.get(key) ?? outer, shape)
