@@ -11,6 +11,7 @@ import { sendRefusal, toGatewayError } from '../http/errors.ts'
 import { graphqlPath } from '../http/paths.ts'
 import { maskError, toErrorsBody, withoutSuggestions } from './errors.ts'
 import { limitPlugins } from './limits.ts'
+import { createRecurring, readAsked } from './recurring.ts'
 
 const methods = ['GET', 'POST']
 
@@ -42,12 +43,19 @@ const unreadableParameters: Plugin = {
 
 /** Registers the GraphQL door: GraphQL over HTTP, by Yoga, for the same callers as the REST door. */
 export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenticate: Authenticate): void {
+  const mask = (error: unknown) => maskError(error, cause => app.log.error({ err: cause }, 'field failed'))
+  const recurring = createRecurring()
+  const understood = new WeakSet<FastifyRequest>()
   const yoga = createYoga<{ req: FastifyRequest; reply: FastifyReply }>({
     schema,
     graphqlEndpoint: graphqlPath,
-    context: ({ req }) => createContext(gateway, req.caller),
+    // Asked for once the document is parsed, validated and within its limits.
+    context: ({ req }) => {
+      understood.add(req)
+      return createContext(gateway, req.caller)
+    },
     plugins: [unreadableParameters, withoutSuggestions, ...limitPlugins()],
-    maskedErrors: { maskError: error => maskError(error, cause => app.log.error({ err: cause }, 'field failed')) },
+    maskedErrors: { maskError: mask },
     parserAndValidationCache: { documentCache: cached(), errorCache: cached() },
     batching: false,
     cors: false,
@@ -84,6 +92,15 @@ export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenti
       handler: async (req, reply) => {
         const accept = new Negotiator(req.raw).mediaType(mediaTypes)
         if (!accept) throw badInput({ accept: [`The header Accept must allow ${mediaTypes.join(' or ')}.`] })
+        const asked = req.method === 'POST' ? readAsked(req.body) : null
+        const running = asked && recurring.find(asked)?.(createContext(gateway, req.caller), asked.variables)
+        if (running) {
+          const { data, errors } = await running
+          const { limit, counter } = gateway.rate
+          writeRate(reply, limit, await counter.read(req.caller.rateKey))
+          const result = errors ? { errors: errors.map(mask), data } : { data }
+          return reply.type(`${accept}; charset=utf-8`).send(JSON.stringify(result))
+        }
         req.raw.headers.accept = accept
         const response = await yoga.handleNodeRequestAndResponse(req, reply, { req, reply })
         const { limit, counter } = gateway.rate
@@ -94,6 +111,7 @@ export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenti
         if (!/json/.test(contentType)) throw badInput({ 'content-type': ['Send a query as application/json.'] })
         const allow = response.headers.get('allow')
         if (allow) reply.header('Allow', allow)
+        if (asked && understood.has(req)) recurring.note(asked)
         return reply
           .code(response.status)
           .header('content-type', contentType)
