@@ -60,6 +60,7 @@ create table gateway.audit_entry (
 );
 create index audit_entry_token on gateway.audit_entry (token_id, id);
 create index audit_entry_action on gateway.audit_entry (action, id);
+create index audit_entry_tenant on gateway.audit_entry (tenant_id, id);
 comment on column gateway.audit_entry.actor is 'An administrator''s e-mail, a token''s name, or the command line';
 comment on column gateway.audit_entry.administrator_id is 'The administrator whom the act concerns, not the one who acted';
 

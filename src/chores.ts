@@ -2,7 +2,9 @@ import type { FastifyInstance } from 'fastify'
 import type { Pool } from './db/connect.ts'
 import type { ClockWatch } from './domain/clock.ts'
 import { forgetRedemptionTokens } from './domain/resolution.ts'
+import { forgetSessions } from './domain/session.ts'
 import type { TokenDirectory } from './domain/token.ts'
+import { forgetUsage, type UsageCounter } from './domain/usage.ts'
 
 const second = 1000
 
@@ -10,7 +12,11 @@ const second = 1000
  * What the service does beside answering, for as long as it runs. A chore that fails is noted, and done again in
  * its turn.
  */
-export function registerChores(app: FastifyInstance, pool: Pool, tokens: TokenDirectory, clock: ClockWatch): void {
+export function registerChores(
+  app: FastifyInstance,
+  pool: Pool,
+  { tokens, clock, usage }: { tokens: TokenDirectory; clock: ClockWatch; usage: UsageCounter },
+): void {
   const timers: NodeJS.Timeout[] = []
   const every = (interval: number, what: string, work: () => Promise<void>) => {
     const run = () => work().catch(error => app.log.warn({ err: error }, `failed: ${what}`))
@@ -20,10 +26,15 @@ export function registerChores(app: FastifyInstance, pool: Pool, tokens: TokenDi
 
   every(second, 'look at the clock of the database', clock.look)
   void every(3600 * second, 'forget old redemption tokens', () => forgetRedemptionTokens(pool))()
-  const save = every(5 * second, 'save when tokens were last used', tokens.saveUse)
+  void every(3600 * second, 'forget old sessions', () => forgetSessions(pool))()
+  void every(3600 * second, 'forget what tokens were used for', () => forgetUsage(pool))()
+  const saves = [
+    every(5 * second, 'save when tokens were last used', tokens.saveUse),
+    every(2 * second, 'save what tokens were used for', usage.save),
+  ]
 
   app.addHook('onClose', async () => {
     for (const timer of timers) clearInterval(timer)
-    await save()
+    await Promise.all(saves.map(save => save()))
   })
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
+import { adminCommand } from './cli/admin.ts'
 import { demoCommand } from './cli/demo.ts'
 import { migrateCommand } from './cli/migrate.ts'
 import { serveCommand } from './cli/serve.ts'
@@ -14,6 +15,7 @@ const program = new Command('voucher-gateway')
   .addCommand(migrateCommand)
   .addCommand(demoCommand)
   .addCommand(tokenCommand)
+  .addCommand(adminCommand)
 
 inheritSettings(program)
 

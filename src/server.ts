@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { maxHeaderSize } from 'node:http'
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
+import { registerAdmin } from './admin/door.tsx'
 import { registerChores } from './chores.ts'
 import type { Config } from './config.ts'
 import type { Pool } from './db/connect.ts'
@@ -10,6 +11,7 @@ import { createMemoryRateCounter } from './domain/rate.ts'
 import { createTenantScope } from './domain/scope.ts'
 import { keepSecret } from './domain/setting.ts'
 import { createTokenDirectory } from './domain/token.ts'
+import { createUsageCounter } from './domain/usage.ts'
 import type { Gateway } from './graphql/context.ts'
 import { registerGraphiql } from './graphql-http/graphiql.ts'
 import { registerGraphql } from './graphql-http/route.ts'
@@ -20,6 +22,7 @@ import { registerHealth } from './http/health.ts'
 import { requestId } from './http/request-id.ts'
 import { routableTarget } from './http/target.ts'
 import { refuseUnknownPaths } from './http/unknown-path.ts'
+import { registerUsage } from './http/usage.ts'
 import { registerRest } from './rest/v1/routes.ts'
 
 /** How long a request may take, its body's arrival included, in milliseconds. */
@@ -46,6 +49,7 @@ export async function buildServer(config: Config, pool: Pool): Promise<FastifyIn
     return503OnClosing: false,
   })
   const tokens = createTokenDirectory(pool)
+  const usage = createUsageCounter(pool)
   const gateway: Gateway = {
     sql: pool,
     cursors: createCursorSeal(config.cursorKey ?? (await keepSecret(pool, 'cursor_key', randomBytes(32)))),
@@ -68,10 +72,12 @@ export async function buildServer(config: Config, pool: Pool): Promise<FastifyIn
   )
   app.register(async scope => refuseUnknownPaths(scope))
 
-  registerChores(app, pool, tokens, gateway.clock)
+  registerChores(app, pool, { tokens, clock: gateway.clock, usage })
+  registerUsage(app, usage)
   registerHealth(app, pool)
   registerRest(app, gateway, authenticate)
   registerGraphql(app, gateway, authenticate)
   if (config.graphiql) registerGraphiql(app)
+  registerAdmin(app, { sql: pool, config })
   return app
 }

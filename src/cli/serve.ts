@@ -5,9 +5,10 @@ import { type Config, readConfig } from '../config.ts'
 import type { Pool } from '../db/connect.ts'
 import { migrate } from '../db/migrate.ts'
 import { isDemo, isEmpty, loadDemo, showcase } from '../demo/load.ts'
+import { inviteFirst } from '../domain/invitation.ts'
 import { permissionNames } from '../domain/permission.ts'
 import { createToken, createTokenDirectory } from '../domain/token.ts'
-import { graphiqlPath, graphqlPath, restPath } from '../http/paths.ts'
+import { adminPath, graphiqlPath, graphqlPath, restPath, setupPath } from '../http/paths.ts'
 import { commandLine } from './actor.ts'
 import { type Database, openDatabase, requireMigrated, requirePrimary } from './database.ts'
 
@@ -30,7 +31,7 @@ export const serveCommand = new Command('serve').description('Run the service.')
     const app = await buildServer(config, database.pool)
     await app.listen({ host: config.host, port: config.port })
     const { port } = app.server.address() as { port: number }
-    console.log(welcome(config, port, demoSecret))
+    console.log(welcome(config, port, { demoSecret, setupSecret: await inviteFirst(database.pool) }))
     await stopped
     // Who asks twice does not want to wait.
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
@@ -84,11 +85,19 @@ async function keepDemoSecret(config: Config, pool: Pool): Promise<string> {
   return secret
 }
 
-function welcome(config: Config, port: number, demoSecret: string | null): string {
+interface Secrets {
+  demoSecret: string | null
+  /** Of the link that makes the first administrator. */
+  setupSecret: string | null
+}
+
+function welcome(config: Config, port: number, { demoSecret, setupSecret }: Secrets): string {
   const host = config.host.includes(':') ? `[${config.host}]` : config.host
   const origin = `http://${host === '0.0.0.0' || host === '[::]' ? 'localhost' : host}:${port}`
   const lines = ['', `  REST       ${origin}${restPath}`, `  GraphQL    ${origin}${graphqlPath}`]
   if (config.graphiql) lines.push(`  GraphiQL   ${origin}${graphiqlPath}`)
+  const adminOrigin = config.publicUrl ?? origin
+  lines.push(`  Admin      ${adminOrigin}${adminPath}`)
   if (demoSecret !== null) {
     lines.push(
       `  Token      ${demoSecret}`,
@@ -96,6 +105,14 @@ function welcome(config: Config, port: number, demoSecret: string | null): strin
       '  Try it:',
       '',
       `  curl -H 'Accept: application/json' -H 'Authorization: Bearer ${demoSecret}' ${origin}${restPath}/tenants`,
+    )
+  }
+  if (setupSecret !== null) {
+    lines.push(
+      '',
+      '  Make the first administrator, with this link that works once, within 24 hours:',
+      '',
+      `  ${adminOrigin}${setupPath}/${setupSecret}`,
     )
   }
   return [...lines, '', '  Ctrl-C stops it.', ''].join('\n')

@@ -74,9 +74,14 @@ const create = new Command('create')
       })
     })
     if (options.json) {
-      const { name, permission, tenant, withDescendants, expiresIn } = options
+      const { name, contact, rateLimit, permission, tenant, withDescendants, expiresIn } = options
       const shown = { permissions: permission, tenants: tenant, with_descendants: withDescendants }
-      console.log(JSON.stringify({ id, token: secret, name, ...shown, expires_at: expiresIn?.toISOString() ?? null }))
+      const rest = {
+        contact: contact ?? null,
+        rate_limit: rateLimit ?? null,
+        expires_at: expiresIn?.toISOString() ?? null,
+      }
+      console.log(JSON.stringify({ id, token: secret, name, ...shown, ...rest }))
     } else {
       console.log(`Token ${id} is created. Keep its secret now: it cannot be shown again.\n\n  ${secret}\n`)
     }
@@ -95,18 +100,29 @@ const list = new Command('list')
     else console.table(tokens.map(toRow))
   })
 
+interface RotateOptions {
+  overlap: number
+  expiresIn?: Date
+  json: boolean
+}
+
 const rotate = new Command('rotate')
   .description('Give a token a successor with a new secret, which is shown this once.')
   .argument('<id>', 'the id of the token', readId)
   .option('--overlap <time>', 'how long the old one still holds, such as 24h (0s: not at all)', readDuration, 86_400)
-  .action(async (id: number, { overlap }: { overlap: number }) => {
+  .option('--expires-in <time>', 'when the new one ends (with the old one, when not given)', readTimeFromNow)
+  .option('--json', 'print JSON', false)
+  .action(async (id: number, { overlap, expiresIn, json }: RotateOptions) => {
     const successor = await withDatabase(readConfig(process.env), async database => {
       await requireMigrated(database)
-      return rotateToken(database.pool, commandLine(), id, { overlap, expiresAt: 'inherit' })
+      return rotateToken(database.pool, commandLine(), id, { overlap, expiresAt: expiresIn ?? 'inherit' })
     })
-    console.log(
-      `Token ${successor.id} takes the place of ${id}. Keep its secret now: it cannot be shown again.\n\n  ${successor.secret}\n`,
-    )
+    if (json) console.log(JSON.stringify({ id: successor.id, token: successor.secret, rotated_from: id }))
+    else {
+      console.log(
+        `Token ${successor.id} takes the place of ${id}. Keep its secret now: it cannot be shown again.\n\n  ${successor.secret}\n`,
+      )
+    }
   })
 
 const revoke = new Command('revoke')

@@ -5,6 +5,7 @@ import { LRUCache } from 'lru-cache'
 import { arrayText, type Sql } from '../db/connect.ts'
 import { type Actor, auditEntry } from './audit.ts'
 import { badInput, type Faults, notFound } from './errors.ts'
+import { parseIdentifier } from './identifier.ts'
 import type { Instant } from './instant.ts'
 import { type Permission, permissionNames } from './permission.ts'
 
@@ -157,10 +158,10 @@ async function findTokens(sql: Sql, secrets: readonly string[]): Promise<(Kept |
 const maxText = 200
 const maxRateLimit = 1_000_000
 
-/** What is wrong with what an administrator wants. */
-function faultsOf(wanted: TokenWish): Faults {
+/** @returns what is wrong with the `name`, `contact` and `rateLimit` that an administrator wants; empty: nothing */
+export function checkToken(wanted: TokenWish): Faults {
   const faults: Faults = {}
-  const { name, contact, rateLimit } = wanted
+  const { name, contact, rateLimit } = tidy(wanted)
   if (name === '' || name.length > maxText) faults.name = [`Give the token a name of 1 to ${maxText} characters.`]
   if (contact !== null && contact.length > maxText) faults.contact = [`Give at most ${maxText} characters.`]
   if (rateLimit !== null && !(Number.isInteger(rateLimit) && rateLimit >= 1 && rateLimit <= maxRateLimit)) {
@@ -218,7 +219,7 @@ export async function createToken(
 ): Promise<{ id: number; secret: string }> {
   const wish = tidy(wanted)
   const past = wanted.expiresAt !== null && !(wanted.expiresAt.getTime() > Date.now())
-  refuse({ ...faultsOf(wish), ...(past ? { expiresAt: ['Give a time that is still to come.'] } : {}) })
+  refuse({ ...checkToken(wish), ...(past ? { expiresAt: ['Give a time that is still to come.'] } : {}) })
   const secret = createSecret()
   const expiresAt = wanted.expiresAt?.toISOString() ?? null
   const detail = JSON.stringify({ ...wish, expiresAt })
@@ -246,7 +247,7 @@ export async function createToken(
  *
  * @param revision the revision of the token that the administrator has seen
  * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the faults of `name`, `contact`, `rateLimit`, `tenants`, or of `revision`
- *   when the token was changed since, or is revoked
+ *   when the token was changed since, or no longer holds
  */
 export async function editToken(
   sql: Sql,
@@ -256,9 +257,11 @@ export async function editToken(
   wanted: TokenWish,
 ): Promise<void> {
   const wish = tidy(wanted)
-  refuse(faultsOf(wish))
+  refuse(checkToken(wish))
   const token = await getToken(sql, id)
-  if (token.revokedAt) throw badInput({ revision: ['This token is revoked: there is nothing left to change.'] })
+  if (tokenStatus(token) !== 'active') {
+    throw badInput({ revision: ['This token no longer holds: nothing is left to change.'] })
+  }
   const changedSince = badInput({ revision: ['This token was changed by someone else meanwhile. Look at it again.'] })
   if (token.revision !== revision) throw changedSince
   const before = tidy(token)
@@ -273,7 +276,7 @@ export async function editToken(
       update gateway.token
       set name = ${wish.name}, contact = ${wish.contact}::text, permissions = ${arrayText(wish.permissions)}::text::text[],
           rate_limit = ${wish.rateLimit}::integer, revision = revision + 1
-      where id = ${id} and revision = ${revision} and revoked_at is null and not exists (select from unknown)
+      where id = ${id} and revision = ${revision} and not exists (select from unknown)
       returning id
     ), withdrawn as (
       delete from gateway.token_tenant
@@ -299,8 +302,8 @@ const wishNames = ['name', 'contact', 'permissions', 'rateLimit', 'tenants'] as 
  * @param overlap seconds for which both hold; 0: the old one is revoked
  * @param expiresAt when the new one ends; `inherit`: when the old one would have
  * @returns the successor's id and secret
- * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the faults of `expiresAt`, or of `token` when it no longer holds or has a
- *   successor already
+ * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the faults of `expiresAt`, or of `token` when it no longer holds, has a
+ *   successor already, or is just being changed by someone else
  */
 export async function rotateToken(
   sql: Sql,
@@ -312,16 +315,17 @@ export async function rotateToken(
     throw badInput({ expiresAt: ['Give a time that is still to come.'] })
   }
   const token = await getToken(sql, id)
-  const ended = badInput({ token: ['This token no longer holds: create a new one.'] })
-  if (tokenStatus(token) !== 'active') throw ended
-  if (token.rotatedTo !== null)
+  if (token.rotatedTo !== null) {
     throw badInput({ token: [`Token ${token.rotatedTo} has taken its place: rotate that one.`] })
+  }
+  if (tokenStatus(token) !== 'active') throw badInput({ token: ['This token no longer holds: create a new one.'] })
   const secret = createSecret()
   const newEnd =
     expiresAt === 'inherit' ? sql`before.expires_at` : sql`${expiresAt?.toISOString() ?? null}::text::timestamptz`
   const [rotated] = await sql<{ id: number }[]>`
     with /* token.rotate */ before as (
-      select * from gateway.token where id = ${id} and revoked_at is null and (expires_at is null or expires_at > now())
+      select * from gateway.token
+      where id = ${id} and revision = ${token.revision} and (expires_at is null or expires_at > now())
       for update
     ), ending as (
       update gateway.token
@@ -349,7 +353,7 @@ export async function rotateToken(
       )}
     )
     select id from created`
-  if (!rotated) throw ended
+  if (!rotated) throw badInput({ token: ['This token was changed by someone else meanwhile. Look at it again.'] })
   return { id: rotated.id, secret }
 }
 
@@ -359,8 +363,8 @@ export interface TokenFilter {
   search?: string
   status?: TokenStatus
   permission?: Permission
-  /** A tenant that a grant names. */
-  tenantId?: number
+  /** A tenant that the token reaches: its id, or part of its name, in any case. */
+  tenant?: string
 }
 
 const recordColumns = (sql: Sql) => sql`
@@ -373,30 +377,43 @@ const recordColumns = (sql: Sql) => sql`
 
 /**
  * @param before lists those that are older than this token; undefined: from the newest
+ * @param after lists those that are next newer than this token, in place of `before`
  * @param limit how many at most
  * @returns tokens, newest first, revoked and expired ones too
  */
 export async function listTokens(
   sql: Sql,
-  { filter = {}, before, limit }: { filter?: TokenFilter; before?: number; limit: number },
+  { filter = {}, before, after, limit }: { filter?: TokenFilter; before?: number; after?: number; limit: number },
 ): Promise<TokenRecord[]> {
-  const { search = '', status, permission, tenantId } = filter
+  const { search = '', status, permission, tenant } = filter
   const ended = sql`(expires_at is not null and expires_at <= now())`
   const statusIs = {
     active: sql`and revoked_at is null and not ${ended}`,
     expired: sql`and revoked_at is null and ${ended}`,
     revoked: sql`and revoked_at is not null`,
   }
-  return sql<TokenRecord[]>`
+  const tokens = await sql<TokenRecord[]>`
     select /* token.list */ ${recordColumns(sql)}
     from gateway.token
-    where id < ${before ?? Number.MAX_SAFE_INTEGER}
+    where ${after === undefined ? sql`id < ${before ?? Number.MAX_SAFE_INTEGER}` : sql`id > ${after}`}
       and position(lower(${search}) in lower(concat_ws(' ', name, contact, created_by, hint))) > 0
       ${status ? statusIs[status] : sql``}
       ${permission ? sql`and ${permission} = any(permissions)` : sql``}
-      ${tenantId ? sql`and exists (select from gateway.token_tenant where token_id = token.id and tenant_id = ${tenantId})` : sql``}
-    order by id desc limit ${limit}`
+      ${tenant ? sql`and id in (${tokensReaching(sql, tenant)})` : sql``}
+    order by id ${after === undefined ? sql`desc` : sql`asc`} limit ${limit}`
+  return after === undefined ? tokens : tokens.reverse()
 }
+
+/** The ids of the tokens of which a grant names such a tenant, or one above it with all below. */
+const tokensReaching = (sql: Sql, tenant: string) => sql`
+  with recursive above as (
+    select id, parent_id, true as itself from tenant
+    where id = ${parseIdentifier(tenant)} or position(lower(${tenant}) in lower(name)) > 0
+    union
+    select tenant.id, tenant.parent_id, false from tenant join above on tenant.id = above.parent_id
+  )
+  select token_id from gateway.token_tenant join above on above.id = tenant_id
+  where above.itself or with_descendants`
 
 /** @throws `NOT_FOUND` */
 export async function getToken(sql: Sql, id: number): Promise<TokenRecord> {

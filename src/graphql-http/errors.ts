@@ -1,7 +1,10 @@
-import { GraphQLError, type GraphQLErrorExtensions } from 'graphql'
+import type { FastifyRequest } from 'fastify'
+import { type ExecutionResult, GraphQLError, type GraphQLErrorExtensions } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 import type { GatewayError } from '../domain/errors.ts'
+import { type Refusal, toRefusal } from '../domain/usage.ts'
 import { statusOf, toGatewayError } from '../http/errors.ts'
+import { noteRefusal } from '../http/usage.ts'
 
 /** What a GraphQL error says to programs, beside its message. */
 const toExtensions = ({ code, faults }: GatewayError) => (faults ? { code, errors: faults } : { code })
@@ -38,6 +41,32 @@ export const withoutSuggestions: Plugin = {
     ({ result }) => {
       for (const error of result) error.message = error.message.replace(suggestion, '')
     },
+}
+
+/** Notes what was refused, of the whole request or of fields in it: no status tells of fields. */
+export const notedRefusals: Plugin<object, { req: FastifyRequest }> = {
+  onResultProcess({ result, serverContext }) {
+    if (!Array.isArray(result) && 'errors' in result) noteErrors(serverContext.req, result.errors)
+  },
+}
+
+/** Notes what was refused by the errors of a result, as they are shown. */
+export function noteErrors(request: FastifyRequest, errors: readonly GraphQLError[] = []): void {
+  for (const error of errors) noteRefusal(request, refusalIn(error))
+}
+
+/** The same result, with its errors as they may be shown. */
+export const maskErrors = (
+  { data = null, errors }: ExecutionResult,
+  mask: (error: unknown) => GraphQLError,
+): ExecutionResult => (errors ? { errors: errors.map(mask), data } : { data })
+
+/** What is counted of an error as it is shown. GraphQL's own sentences quote the caller: of those, the code is kept. */
+function refusalIn({ message, extensions }: GraphQLError): Refusal {
+  const { code = 'BAD_USER_INPUT', errors: faults } = extensions
+  if (typeof faults === 'object' && faults !== null) return toRefusal({ code: String(code), message, faults })
+  const isOurs = code !== 'BAD_USER_INPUT' && Object.hasOwn(statusOf, String(code))
+  return toRefusal({ code: String(code), message: isOurs ? message : 'The GraphQL request is not valid.' })
 }
 
 /** What was thrown first: GraphQL wraps an error to say where it came up. */

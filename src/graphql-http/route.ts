@@ -9,11 +9,14 @@ import { schema } from '../graphql/schema.ts'
 import { type Authenticate, writeRate } from '../http/caller.ts'
 import { sendRefusal, toGatewayError } from '../http/errors.ts'
 import { graphqlPath } from '../http/paths.ts'
-import { maskError, toErrorsBody, withoutSuggestions } from './errors.ts'
+import { maskError, maskErrors, notedRefusals, noteErrors, toErrorsBody, withoutSuggestions } from './errors.ts'
 import { limitPlugins } from './limits.ts'
 import { createRecurring, readAsked } from './recurring.ts'
 
 const methods = ['GET', 'POST']
+
+/** What all requests here are counted as: what they ask is in their documents. */
+const operation = 'GraphQL'
 
 /** The forms in which Yoga may answer: it knows others, which nobody here needs. */
 const mediaTypes = ['application/json', 'application/graphql-response+json']
@@ -41,6 +44,11 @@ const unreadableParameters: Plugin = {
   },
 }
 
+/** The query may have spent more than the one that the door counted (R28). */
+async function writeSpentRate({ caller: { rate, rateKey } }: FastifyRequest, reply: FastifyReply): Promise<void> {
+  writeRate(reply, rate.limit, await rate.counter.read(rateKey))
+}
+
 /** Registers the GraphQL door: GraphQL over HTTP, by Yoga, for the same callers as the REST door. */
 export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenticate: Authenticate): void {
   const mask = (error: unknown) => maskError(error, cause => app.log.error({ err: cause }, 'field failed'))
@@ -54,7 +62,7 @@ export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenti
       understood.add(req)
       return createContext(gateway, req.caller)
     },
-    plugins: [unreadableParameters, withoutSuggestions, ...limitPlugins()],
+    plugins: [unreadableParameters, withoutSuggestions, ...limitPlugins(), notedRefusals],
     maskedErrors: { maskError: mask },
     parserAndValidationCache: { documentCache: cached(), errorCache: cached() },
     batching: false,
@@ -81,12 +89,14 @@ export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenti
     }
     scope.route({
       url: graphqlPath,
+      config: { operation },
       method: scope.supportedMethods.filter(method => !methods.includes(method)),
       onRequest: refuseMethod,
       handler: refuseMethod,
     })
     scope.route({
       url: graphqlPath,
+      config: { operation },
       method: methods,
       exposeHeadRoute: false,
       handler: async (req, reply) => {
@@ -95,17 +105,14 @@ export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenti
         const asked = req.method === 'POST' ? readAsked(req.body) : null
         const running = asked && recurring.find(asked)?.(createContext(gateway, req.caller), asked.variables)
         if (running) {
-          const { data, errors } = await running
-          const { limit, counter } = gateway.rate
-          writeRate(reply, limit, await counter.read(req.caller.rateKey))
-          const result = errors ? { errors: errors.map(mask), data } : { data }
+          const result = maskErrors(await running, mask)
+          noteErrors(req, result.errors)
+          await writeSpentRate(req, reply)
           return reply.type(`${accept}; charset=utf-8`).send(JSON.stringify(result))
         }
         req.raw.headers.accept = accept
         const response = await yoga.handleNodeRequestAndResponse(req, reply, { req, reply })
-        const { limit, counter } = gateway.rate
-        // The query may have spent more than the one that the door counted (R28).
-        writeRate(reply, limit, await counter.read(req.caller.rateKey))
+        await writeSpentRate(req, reply)
         const contentType = response.headers.get('content-type') ?? ''
         // Without a media type that it knows, Yoga answers in words of its own, or in none.
         if (!/json/.test(contentType)) throw badInput({ 'content-type': ['Send a query as application/json.'] })

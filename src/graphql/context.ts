@@ -16,6 +16,7 @@ export interface Gateway {
   cursors: CursorSeal
   clock: ClockWatch
   scope: TenantScope
+  /** What callers may spend, for tokens that do not say it themselves. */
   rate: RateBudget
   /** Seconds. */
   redemptionTokenTtl: number
@@ -24,6 +25,8 @@ export interface Gateway {
 /** What the resolvers of one request share. */
 export interface Context extends Gateway {
   caller: Caller
+  /** What this caller may spend. */
+  rate: RateBudget
   /** What the door found wrong with the request; told after scope and permission (R1), with all other faults. */
   faults: Faults
   loaders: {
@@ -39,6 +42,7 @@ export function createContext(gateway: Gateway, caller: Caller, faults: Faults =
   return {
     ...gateway,
     caller,
+    rate: caller.rate,
     faults,
     loaders: {
       tenant: new DataLoader(ids => findTenants(sql, ids)),

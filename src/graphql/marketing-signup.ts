@@ -1,11 +1,6 @@
 import { notFound } from '../domain/errors.ts'
-import {
-  countSignups,
-  findSignup,
-  listSignups,
-  marketingSignupList,
-  type MarketingSignup as Row,
-} from '../domain/signup.ts'
+import { exportSignup, exportSignups } from '../domain/export.ts'
+import { countSignups, marketingSignupList, type MarketingSignup as Row } from '../domain/signup.ts'
 import { builder } from './builder.ts'
 import { pageComplexity, readConnection, updatedSinceDescription } from './connection.ts'
 import { readRecordId, recordKey } from './global-id.ts'
@@ -55,7 +50,7 @@ builder.objectFields(Tenant, t => ({
       args: { updatedSince: t.arg({ type: 'DateTime', description: updatedSinceDescription }) },
       resolve: (tenant, args, context) =>
         readConnection(context, marketingSignupList(tenant.id), args, {
-          page: range => listSignups(context.sql, tenant.id, range),
+          page: range => exportSignups(context.sql, context.caller, tenant.id, range),
           count: since => countSignups(context.sql, tenant.id, since),
         }),
     },
@@ -68,8 +63,8 @@ builder.objectFields(Tenant, t => ({
     description: "One of the tenant's customers whose consent holds now. Needs `export_customer_information`.",
     policy: { operations: oneOperation, permissions: permissionsFor.MarketingSignup },
     args: { id: t.arg.id({ required: true, description: 'Its numeric or its global id.' }) },
-    resolve: async (tenant, args, { sql }) => {
-      const signup = await findSignup(sql, tenant.id, readRecordId('MarketingSignup', tenant.id, args.id))
+    resolve: async (tenant, args, { sql, caller }) => {
+      const signup = await exportSignup(sql, caller, tenant.id, readRecordId('MarketingSignup', tenant.id, args.id))
       if (!signup) throw notFound('marketing signup')
       return signup
     },

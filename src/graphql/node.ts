@@ -1,8 +1,8 @@
 import { badInput, notFound } from '../domain/errors.ts'
+import { exportSignup } from '../domain/export.ts'
 import { parseIdentifier } from '../domain/identifier.ts'
 import type { Permission } from '../domain/permission.ts'
 import { findProduct } from '../domain/product.ts'
-import { findSignup } from '../domain/signup.ts'
 import { findVoucher } from '../domain/voucher.ts'
 import type { Context } from './context.ts'
 import { isNodeType, type NodeType, parseRecordKey } from './global-id.ts'
@@ -20,7 +20,7 @@ const find = {
   Tenant: async (_context, tenantId) => ({ id: tenantId }),
   CatalogVoucher: ({ sql }, tenantId, id) => findProduct(sql, tenantId, id),
   PurchasedVoucher: ({ sql }, tenantId, id) => findVoucher(sql, tenantId, id),
-  MarketingSignup: ({ sql }, tenantId, id) => findSignup(sql, tenantId, id),
+  MarketingSignup: ({ sql, caller }, tenantId, id) => exportSignup(sql, caller, tenantId, id),
 } satisfies Record<NodeType, (context: Context, tenantId: number, id: number) => Promise<object | null>>
 
 /** The most records that one `nodes` may ask for. */

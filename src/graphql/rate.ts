@@ -1,7 +1,7 @@
 import type { GraphQLResolveInfo } from 'graphql'
 import { getGraphQLRateLimiter, type Identity, Store } from 'graphql-rate-limit'
 import { rateLimited } from '../domain/errors.ts'
-import { type RateBudget, type RateCounter, rateWindowSeconds } from '../domain/rate.ts'
+import { type RateBudget, rateWindowSeconds } from '../domain/rate.ts'
 import type { Context } from './context.ts'
 
 /**
@@ -9,35 +9,35 @@ import type { Context } from './context.ts'
  * Here reading is what counts the call, and the field does not matter: all operations spend one budget (R28).
  */
 class CountingStore extends Store {
-  readonly #counter: RateCounter
-  readonly #limit: number
+  readonly #budget: RateBudget
 
-  constructor(counter: RateCounter, limit: number) {
+  constructor(budget: RateBudget) {
     super()
-    this.#counter = counter
-    this.#limit = limit
+    this.#budget = budget
   }
 
   /** Counts this call. The library allows one call, this one, unless it is told of another: that the limit is spent. */
   override async getForIdentity({ contextIdentity }: Identity): Promise<number[]> {
-    const { used } = await this.#counter.hit(contextIdentity)
-    return used > this.#limit ? [Date.now()] : []
+    const { limit, counter } = this.#budget
+    const { used } = await counter.hit(contextIdentity)
+    return used > limit ? [Date.now()] : []
   }
 
   override setForIdentity(): void {}
 }
 
 type Limiter = ReturnType<typeof getGraphQLRateLimiter>
-const limiters = new WeakMap<RateCounter, Limiter>()
+/** The library tells a store only who asks, not how much they may: so each budget has a limiter, and takes it along. */
+const limiters = new WeakMap<RateBudget, Limiter>()
 
-function limiterOf({ counter, limit }: RateBudget): Limiter {
-  const known = limiters.get(counter)
+function limiterOf(budget: RateBudget): Limiter {
+  const known = limiters.get(budget)
   if (known) return known
   const limiter = getGraphQLRateLimiter({
     identifyContext: (context: Context) => context.caller.rateKey,
-    store: new CountingStore(counter, limit),
+    store: new CountingStore(budget),
   })
-  limiters.set(counter, limiter)
+  limiters.set(budget, limiter)
   return limiter
 }
 

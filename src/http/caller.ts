@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../domain/caller.ts'
 import { rateLimited, unauthenticated } from '../domain/errors.ts'
 import type { RateBudget, RateWindow } from '../domain/rate.ts'
-import type { TokenDirectory } from '../domain/token.ts'
+import type { Finding, TokenDirectory } from '../domain/token.ts'
 
 /** Knows the caller of a request, and counts the request. */
 export type Authenticate = (request: FastifyRequest, reply: FastifyReply) => Promise<Caller>
@@ -11,21 +11,26 @@ export type Authenticate = (request: FastifyRequest, reply: FastifyReply) => Pro
 /**
  * The first two steps of every request (R1): whose token it is, and whether its rate has any left (R28).
  *
+ * @param defaultRate of tokens that have no limit of their own
  * @returns a function that throws `UNAUTHENTICATED` or `RATE_LIMITED`, and writes the rate's headers (R29)
  */
-export function createAuthenticate(tokens: TokenDirectory, rate: RateBudget): Authenticate {
+export function createAuthenticate(tokens: TokenDirectory, defaultRate: RateBudget): Authenticate {
   return async (request, reply) => {
     const secret = bearerSecret(request.headers.authorization)
-    const found = secret === null ? null : await tokens.find(secret)
-    if (found?.status !== 'active') throw unauthenticated()
+    if (secret === null) throw unauthenticated()
+    const found = await tokens.find(secret)
+    request.bearer = found
+    if (found.status !== 'active') throw unauthenticated()
     const { token } = found
     const address = addressOf(request)
     tokens.noteUse(token, address)
     const rateKey = `${token.id} ${address}`
-    const window = await rate.counter.hit(rateKey)
+    const { counter } = defaultRate
+    const rate = token.rateLimit === null ? defaultRate : { limit: token.rateLimit, counter }
+    const window = await counter.hit(rateKey)
     writeRate(reply, rate.limit, window)
     if (window.used > rate.limit) throw rateLimited(Math.ceil(window.resetsIn / 1000))
-    return { token, rateKey, prepaid: 1 }
+    return { token, address, requestId: request.id, rate, rateKey, prepaid: 1 }
   }
 }
 
@@ -54,5 +59,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Who asks; there once the request is authenticated. */
     caller: Caller
+    /** What was found behind the secret, when one was sent and could be looked up. */
+    bearer?: Finding
   }
 }

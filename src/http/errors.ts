@@ -1,6 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isOutage } from '../db/outage.ts'
 import { type ErrorCode, GatewayError } from '../domain/errors.ts'
+import { toRefusal } from '../domain/usage.ts'
+import { noteRefusal } from './usage.ts'
 
 /** The status of each refusal, at every door. */
 export const statusOf: Record<ErrorCode, number> = {
@@ -55,7 +57,7 @@ export function toGatewayError(error: unknown, arrived = true): GatewayError {
 }
 
 /**
- * Answers with a refusal: its status, the headers that go with it, and the body that the door gives it.
+ * Answers with a refusal, and notes it: its status, the headers that go with it, and the body that the door gives it.
  *
  * @param toBody the refusal in the door's own form
  */
@@ -65,6 +67,7 @@ export function sendRefusal(
   error: GatewayError,
   toBody: (error: GatewayError) => object,
 ): FastifyReply {
+  noteRefusal(request, toRefusal(error))
   if (error.code === 'INTERNAL') request.log.error({ err: error.cause }, 'request failed')
   if (error.code === 'UNAVAILABLE') request.log.warn({ err: error.cause }, 'cannot answer')
   // RFC 9110 §15.5.9: what is left of the request is not waited for.

@@ -9,3 +9,6 @@ export const graphiqlPath = '/graphiql'
 
 /** Where the API access page begins. */
 export const adminPath = '/admin'
+
+/** Where one-time links lead: their secret comes after it. */
+export const setupPath = `${adminPath}/setup`

@@ -149,3 +149,37 @@ describe('the budget', () => {
     expect(remaining(await client.graphql(other.secret, '{ viewer { name } }'))).toBe(limit - 1)
   })
 })
+
+describe('a limit of the token’s own', () => {
+  const list = (n: number) => `f${n}: tenants(first: 1) { nodes { name } }`
+  const lists = (count: number) => `{ ${Array.from({ length: count }, (_, n) => list(n)).join(' ')} }`
+
+  it.each([
+    ['below the default', 3],
+    ['above the default', limit + 5],
+  ])('holds instead of the default: %s', async (_, rateLimit) => {
+    const { secret } = await build.token([tenantId], { rateLimit })
+    const { body, headers } = await client.graphql(secret, lists(rateLimit + 2))
+    expect(Object.values(body.data).filter(field => field !== null)).toHaveLength(rateLimit)
+    expect(body.errors).toHaveLength(2)
+    for (const { extensions } of body.errors) expect(extensions).toEqual({ code: 'RATE_LIMITED' })
+    expect(headers).toMatchObject({ 'ratelimit-limit': String(rateLimit), 'ratelimit-remaining': '0' })
+    for (const answer of [await client.graphql(secret, '{ viewer { name } }'), await client.rest(secret, '/tenants')]) {
+      expect(answer.status).toBe(429)
+      expect(answer.headers['ratelimit-limit']).toBe(String(rateLimit))
+    }
+  })
+
+  it('is one for both doors, told in headers and by the viewer, and leaves other tokens theirs', async () => {
+    const { secret } = await build.token([tenantId], { rateLimit: 5 })
+    expect(remaining(await client.rest(secret, '/tenants'))).toBe(4)
+    expect(remaining(await client.graphql(secret, lists(2)))).toBe(2)
+    const answer = await client.graphql(secret, '{ viewer { rate { limit remaining resetsIn } } }')
+    expect(answer.body.data.viewer.rate).toEqual({ limit: 5, remaining: 1, resetsIn: 60 })
+    expect(answer.headers['ratelimit-limit']).toBe('5')
+    const other = await build.token([tenantId])
+    const others = await client.graphql(other.secret, lists(6))
+    expect(others.body.errors).toBeUndefined()
+    expect(others.headers['ratelimit-limit']).toBe(String(limit))
+  })
+})

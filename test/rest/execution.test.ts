@@ -72,10 +72,11 @@ async function bothWays(name: Name, variables: object, { tenants, permissions = 
     expiresAt: null,
   }
   const [fast, ordinary] = operations[name]
+  const caller = { address: '127.0.0.1', requestId: 'test', rate: gateway.rate, rateKey: 'test', prepaid: 1 }
   const outcomes: unknown[] = []
   for (const run of [fast, ordinary]) {
     try {
-      const body = await run(createContext(gateway, { token, rateKey: 'x', prepaid: 1 }), variables)
+      const body = await run(createContext(gateway, { ...caller, token }), variables)
       outcomes.push({ body: comparable(JSON.parse(typeof body === 'string' ? body : JSON.stringify(body))) })
     } catch (error) {
       const { name, message, code, faults } = error as Error & { code?: string; faults?: object }

@@ -1,5 +1,6 @@
 import { METHODS } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { getOperationAST, parse } from 'graphql'
 import { type Faults, GatewayError } from '../../domain/errors.ts'
 import { createContext, type Gateway } from '../../graphql/context.ts'
 import type { Authenticate } from '../../http/caller.ts'
@@ -69,18 +70,17 @@ export function registerRest(app: FastifyInstance, gateway: Gateway, authenticat
         request.caller = await authenticate(request, reply)
       })
       scope.setErrorHandler((error, request, reply) =>
-        sendRefusal(request, reply, toGatewayError(error, request.raw.complete), refusal =>
-          toMessageBody(withV1Names(refusal)),
-        ),
+        sendRefusal(request, reply, withV1Names(toGatewayError(error, request.raw.complete)), toMessageBody),
       )
       refuseUnknownPaths(scope)
       for (const method of METHODS) {
         if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true })
       }
-      for (const { method, path, run, read } of operations) {
+      for (const { name, method, path, run, read } of operations) {
         scope.route({
           method,
           url: path,
+          config: { operation: name },
           exposeHeadRoute: false,
           onRequest: async request => requireJsonHeaders(request, method === 'POST'),
           handler: async (request, reply) => {
@@ -111,14 +111,29 @@ type PathNames<Path extends string> = Path extends `${string}:${infer Name}/${in
     ? Name
     : never
 
+/** An operation as the door serves it. */
+interface RestOperation {
+  name: string
+  method: 'GET' | 'POST'
+  path: string
+  run: Operation
+  read: (request: FastifyRequest) => Input<object>
+}
+
+/** What a document calls its operation. */
+function nameOf(document: { toString(): string }): string {
+  return getOperationAST(parse(document.toString()))?.name?.value ?? 'unknown'
+}
+
 /** One operation: its document's variables are the identifiers in its path, and what `read` finds in the request. */
 function operation<const Path extends string, Variables extends Record<PathNames<Path>, string | number>>(
   method: 'GET' | 'POST',
   path: Path,
   document: TypedText<Variables>,
   read: (request: FastifyRequest) => Input<Omit<Variables, PathNames<Path>>>,
-): { method: 'GET' | 'POST'; path: string; run: Operation; read: (request: FastifyRequest) => Input<object> } {
+): RestOperation {
   return {
+    name: nameOf(document),
     method,
     path,
     run: prepare(document),

@@ -1,0 +1,286 @@
+import { pipeline, Readable } from 'node:stream'
+import { stringify } from 'csv-stringify'
+import type { FastifyInstance } from 'fastify'
+import {
+  type AuditEntry,
+  type AuditFilter,
+  auditActions,
+  exportAudit,
+  isAuditAction,
+  listAudit,
+} from '../domain/audit.ts'
+import { badInput, type Faults } from '../domain/errors.ts'
+import { parseIdentifier } from '../domain/identifier.ts'
+import { parseInstant } from '../domain/instant.ts'
+import { findTenants } from '../domain/tenant.ts'
+import { adminPath } from '../http/paths.ts'
+import { Detail, type TenantNames, tenantsIn } from './audit-detail.tsx'
+import type { AdminParts } from './door.tsx'
+import { Choice, FaultSummary, Field } from './form.tsx'
+import { Moment } from './moment.tsx'
+import { Page, sendPage, type View } from './page.tsx'
+import { queryOf, textOf } from './posted.ts'
+import { Scroll } from './scroll.tsx'
+import { actorOf, viewOf } from './visit.ts'
+
+const path = `${adminPath}/audit`
+
+const pageSize = 50
+
+/** How long taking out the whole audit may last, in milliseconds: it goes as fast as it is fetched. */
+const exportTimeout = 3_600_000
+
+/** The audit: what was done, by whom, when and from where; to look at, and to take out as CSV. */
+export function registerAuditPages(scope: FastifyInstance, { sql }: AdminParts): void {
+  scope.get('/audit', async (request, reply) => {
+    const query = queryOf(request)
+    const { filter, faults } = readFilter(query)
+    const faulty = Object.keys(faults).length > 0
+    const listing = faulty
+      ? nothing
+      : await listPage(filter, parseIdentifier(textOf(query, 'before')), parseIdentifier(textOf(query, 'after')))
+    const view = viewOf(request, reply)
+    return sendPage(
+      reply,
+      <AuditPage view={view} query={query} faults={faults} listing={listing} />,
+      faulty ? 422 : 200,
+    )
+  })
+
+  scope.get('/audit.csv', { handlerTimeout: exportTimeout, exposeHeadRoute: false }, async (request, reply) => {
+    const { filter, faults } = readFilter(queryOf(request))
+    if (Object.keys(faults).length > 0) throw badInput(faults)
+    const entries = Readable.from(await exportAudit(sql, actorOf(request), filter))
+    const csv = stringify({ header: true, columns, escape_formulas: true })
+    // What fails, and a client that hangs up, ends both.
+    pipeline(entries, csv, () => {})
+    return reply
+      .type('text/csv; charset=utf-8')
+      .header('Content-Disposition', `attachment; filename="audit-${new Date().toISOString().slice(0, 10)}.csv"`)
+      .send(csv)
+  })
+
+  /** A page of entries: those before one, those after one, or the newest. */
+  async function listPage(filter: AuditFilter, before: number, after: number): Promise<Listing> {
+    const limit = pageSize + 1
+    const range = before ? { before, limit } : after ? { after, limit } : { limit }
+    const found = await listAudit(sql, filter, range)
+    // Nothing is older, or so little is newer that it does not fill a page: then the newest page is shown.
+    if (before ? found.length === 0 : after && found.length < limit) return listPage(filter, 0, 0)
+    const entries = after && !before ? found.slice(1) : found.slice(0, pageSize)
+    const tenants = await findTenants(sql, [...new Set(entries.flatMap(tenantsIn))])
+    return {
+      entries,
+      newer: before || after ? (entries[0]?.id ?? null) : null,
+      older: after || found.length === limit ? (entries.at(-1)?.id ?? null) : null,
+      tenants: new Map(tenants.flatMap(tenant => (tenant ? [[tenant.id, tenant.name]] : []))),
+    }
+  }
+}
+
+/** A page of entries, and from which one on to look for newer and older ones; null: there are none. */
+interface Listing {
+  entries: AuditEntry[]
+  newer: number | null
+  older: number | null
+  tenants: TenantNames
+}
+
+const nothing: Listing = { entries: [], newer: null, older: null, tenants: new Map() }
+
+const filterNames = ['actor', 'action', 'token', 'tenant', 'from', 'to'] as const
+
+function readFilter(query: URLSearchParams): { filter: AuditFilter; faults: Faults } {
+  const filter: AuditFilter = {}
+  const faults: Faults = {}
+  const actor = textOf(query, 'actor')
+  if (actor) filter.actor = actor
+  const action = textOf(query, 'action')
+  if (isAuditAction(action)) filter.action = action
+  else if (action) faults.action = ['There is no such act.']
+  for (const [name, part] of [['token', 'tokenId'] as const, ['tenant', 'tenantId'] as const]) {
+    const text = textOf(query, name)
+    if (!text) continue
+    filter[part] = parseIdentifier(text)
+    if (filter[part] === 0) faults[name] = [`Give the id of a ${name}, a whole number.`]
+  }
+  for (const name of ['from', 'to'] as const) {
+    const day = textOf(query, name)
+    if (!day) continue
+    filter[name] = day
+    if (!isDay(day)) faults[name] = ['Give a day as in 2026-11-21.']
+  }
+  const { from, to } = filter
+  if (from && to && !faults.from && !faults.to && from > to) faults.to = ['Give a day that is not before the first.']
+  return { filter, faults }
+}
+
+const isDay = (text: string) =>
+  /^\d{4}-\d\d-\d\d$/.test(text) && parseInstant(`${text}T00:00Z`)?.startsWith(text) === true
+
+/** The same filters, at another place. */
+function linkTo(place: string, query: URLSearchParams, range: Record<string, number> = {}): string {
+  const kept = new URLSearchParams()
+  for (const name of filterNames) {
+    const text = textOf(query, name)
+    if (text) kept.set(name, text)
+  }
+  for (const [name, id] of Object.entries(range)) kept.set(name, String(id))
+  return kept.size > 0 ? `${place}?${kept}` : place
+}
+
+interface AuditPageProps {
+  view: View
+  query: URLSearchParams
+  faults: Faults
+  listing: Listing
+}
+
+function AuditPage({ view, query, faults, listing }: AuditPageProps) {
+  const { entries, newer, older, tenants } = listing
+  const filtered = filterNames.some(name => textOf(query, name) !== '')
+  const faulty = Object.keys(faults).length > 0
+  const takeOut = !faulty && (
+    <a class="button plain" href={linkTo(`${path}.csv`, query)} download>
+      Download as CSV
+    </a>
+  )
+  return (
+    <Page title="Audit" view={view} place="audit" actions={takeOut}>
+      <p class="soft">Every administrative act and every export of personal data. Nothing in it can be changed.</p>
+      <FaultSummary faults={faults} />
+      <Filters query={query} faults={faults} filtered={filtered} />
+      {entries.length > 0 ? (
+        <Entries entries={entries} tenants={tenants} />
+      ) : (
+        !faulty && (
+          <p class="card empty">
+            {filtered ? 'Nothing was put down that fits all of these.' : 'Nothing has been put down yet.'}
+          </p>
+        )
+      )}
+      {(newer !== null || older !== null) && (
+        <nav class="actions" aria-label="Pages of the audit">
+          {newer !== null && (
+            <a href={linkTo(path, query, { after: newer })} rel="prev">
+              Newer entries
+            </a>
+          )}
+          {older !== null && (
+            <a href={linkTo(path, query, { before: older })} rel="next">
+              Older entries
+            </a>
+          )}
+        </nav>
+      )}
+    </Page>
+  )
+}
+
+const actionOptions = [
+  { value: '', label: 'All' },
+  ...Object.entries(auditActions).map(([value, label]) => ({ value, label })),
+]
+
+function Filters({ query, faults, filtered }: { query: URLSearchParams; faults: Faults; filtered: boolean }) {
+  const common = (name: (typeof filterNames)[number]) => ({ name, value: textOf(query, name), faults })
+  return (
+    <form class="filters" method="get" action={path} aria-label="Filter the audit">
+      <Field {...common('actor')} label="Who" type="search" />
+      <Choice {...common('action')} label="What" options={actionOptions} />
+      <Field {...common('token')} label="Token (id)" />
+      <Field {...common('tenant')} label="Tenant (id)" />
+      <Field {...common('from')} label="From (UTC)" type="date" />
+      <Field {...common('to')} label="To (UTC)" type="date" />
+      <div class="actions">
+        <button type="submit">Filter</button>
+        {filtered && (
+          <a class="button plain" href={path}>
+            Show all
+          </a>
+        )}
+      </div>
+    </form>
+  )
+}
+
+function Entries({ entries, tenants }: { entries: AuditEntry[]; tenants: TenantNames }) {
+  return (
+    <Scroll label="What was done, as a table">
+      <table class="cards audit" aria-label="What was done, newest first">
+        <thead>
+          <tr>
+            <th scope="col">When</th>
+            <th scope="col">What</th>
+            <th scope="col">Who, and from where</th>
+            <th scope="col">About</th>
+            <th scope="col">In detail</th>
+          </tr>
+        </thead>
+        <tbody>
+          {entries.map(entry => (
+            <tr key={entry.id}>
+              <td>
+                <Moment at={entry.at} />
+              </td>
+              <th scope="row">{auditActions[entry.action] ?? entry.action}</th>
+              <td data-label="Who">
+                {entry.actor}
+                {entry.address && <span class="soft">{` from ${entry.address}`}</span>}
+              </td>
+              <td>
+                <Subjects entry={entry} />
+              </td>
+              <td>
+                <Detail entry={entry} tenants={tenants} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scroll>
+  )
+}
+
+function Subjects({ entry }: { entry: AuditEntry }) {
+  const { tokenId, tokenName, tenantId, tenantName, administratorId, administratorEmail } = entry
+  return (
+    <ul>
+      {tokenId !== null && (
+        <li>
+          <span class="soft">Token</span>{' '}
+          {tokenName === null ? (
+            `${tokenId}, which is gone`
+          ) : (
+            <a href={`${adminPath}/tokens/${tokenId}`}>{`${tokenName} (${tokenId})`}</a>
+          )}
+        </li>
+      )}
+      {tenantId !== null && (
+        <li>
+          <span class="soft">Tenant</span>{' '}
+          {tenantName === null ? `${tenantId}, which is gone` : `${tenantName} (${tenantId})`}
+        </li>
+      )}
+      {administratorId !== null && (
+        <li>
+          <span class="soft">Administrator</span> {administratorEmail ?? `${administratorId}, who is gone`}
+        </li>
+      )}
+    </ul>
+  )
+}
+
+/** The columns of the CSV, and what they hold. */
+const columns = [
+  { key: 'at', header: 'at' },
+  { key: 'actor', header: 'actor' },
+  { key: 'address', header: 'address' },
+  { key: 'action', header: 'action' },
+  { key: 'tokenId', header: 'token_id' },
+  { key: 'tokenName', header: 'token_name' },
+  { key: 'tenantId', header: 'tenant_id' },
+  { key: 'tenantName', header: 'tenant_name' },
+  { key: 'administratorEmail', header: 'administrator' },
+  { key: 'detail', header: 'detail' },
+] satisfies { key: keyof AuditEntry; header: string }[]

@@ -1,0 +1,92 @@
+import cookie from '@fastify/cookie'
+import helmet from '@fastify/helmet'
+import type { FastifyInstance } from 'fastify'
+import type { Config } from '../config.ts'
+import type { Pool } from '../db/connect.ts'
+import { notFound } from '../domain/errors.ts'
+import { adminPath } from '../http/paths.ts'
+import { registerAccountPages } from './account.tsx'
+import { registerAdministratorPages } from './administrators.tsx'
+import { registerAssets } from './assets.ts'
+import { createAttempts } from './attempts.ts'
+import { registerAuditPages } from './audit.tsx'
+import { registerLoginPages, requireSignIn } from './login.tsx'
+import { registerOpenIdPages } from './openid.ts'
+import { checkOrigin } from './origin.ts'
+import { sendRefusalPage } from './refusal.tsx'
+import { registerSession } from './session.ts'
+import { registerSetupPages } from './setup.tsx'
+import { registerTokenPages } from './tokens.tsx'
+
+/** What the pages work with. */
+export interface AdminParts {
+  sql: Pool
+  config: Config
+}
+
+/** The API access page, under `/admin`: its headers, its sessions, and all its pages. */
+export function registerAdmin(app: FastifyInstance, parts: AdminParts): void {
+  const { sql, config } = parts
+  const attempts = createAttempts(sql)
+  app.register(
+    async scope => {
+      scope.decorateRequest('visitedOrigin', '')
+      scope.setErrorHandler(sendRefusalPage)
+      scope.removeAllContentTypeParsers()
+      scope.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) =>
+        done(null, new URLSearchParams(String(body))),
+      )
+      await scope.register(helmet, headersOf(config))
+      await scope.register(cookie)
+      scope.addHook('onRequest', async request => checkOrigin(request, config))
+      registerAssets(scope)
+
+      scope.register(async visit => {
+        await registerSession(visit, sql, config)
+        refuseUnknownPages(visit)
+        registerLoginPages(visit, parts, attempts)
+        registerSetupPages(visit, parts)
+        if (config.openId) registerOpenIdPages(visit, sql, { config, openId: config.openId })
+
+        visit.register(async inside => {
+          inside.addHook('onRequest', requireSignIn)
+          inside.get('/', (_request, reply) => reply.redirect(`${adminPath}/tokens`, 303))
+          registerTokenPages(inside, parts)
+          registerAuditPages(inside, parts)
+          registerAdministratorPages(inside, parts)
+          registerAccountPages(inside, parts, attempts)
+        })
+      })
+    },
+    { prefix: adminPath },
+  )
+}
+
+/** Nothing but the service itself is loaded or written to, and no other page may show these. */
+const headersOf = ({ publicUrl }: Config) => ({
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: {
+      defaultSrc: ["'self'"],
+      formAction: ["'self'"],
+      frameAncestors: ["'none'"],
+      baseUri: ["'none'"],
+      objectSrc: ["'none'"],
+    },
+  },
+  xFrameOptions: { action: 'deny' as const },
+  // With `no-referrer` browsers would send forms with `Origin: null`.
+  referrerPolicy: { policy: 'same-origin' as const },
+  strictTransportSecurity: publicUrl?.startsWith('https:') ? { maxAge: 31_536_000, includeSubDomains: false } : false,
+})
+
+/** Before the body is read, as elsewhere (R8). */
+function refuseUnknownPages(scope: FastifyInstance): void {
+  const refuse = async () => {
+    throw notFound('page')
+  }
+  scope.addHook('onRequest', async request => {
+    if (request.is404) await refuse()
+  })
+  scope.setNotFoundHandler(refuse)
+}

@@ -1,0 +1,142 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Faults } from '../domain/errors.ts'
+import { createToken } from '../domain/token.ts'
+import { adminPath } from '../http/paths.ts'
+import type { AdminParts } from './door.tsx'
+import { Choice, Field, Group } from './form.tsx'
+import { formIdOf, makeOnce, newFormId, OneTime } from './once.tsx'
+import { Page, sendPage } from './page.tsx'
+import { faultsOf, textOf } from './posted.ts'
+import { freshPicker, loadPicker, type PickerState, readPicker } from './tenant-picker.tsx'
+import { blankEntry, checkWish, readEntry, type TokenEntry, TokenForm, wishOf } from './token-form.tsx'
+import { answerMaking } from './token-secret.tsx'
+import { actorOf, formOf, viewOf } from './visit.ts'
+
+const path = `${adminPath}/tokens/new`
+
+/** When the token is to end, as it stands in the form. */
+interface ExpiryEntry {
+  /** Days from now, `never`, or `date`. */
+  expiry: string
+  /** `YYYY-MM-DD` */
+  expiresAt: string
+}
+
+interface CreateForm {
+  formId: string
+  entry: TokenEntry
+  expiry: ExpiryEntry
+  picker: PickerState
+}
+
+/** GET /admin/tokens/new */
+export const showCreate = (parts: AdminParts, request: FastifyRequest, reply: FastifyReply) =>
+  sendForm(parts, request, reply, {
+    formId: newFormId(),
+    entry: blankEntry,
+    expiry: { expiry: '90', expiresAt: '' },
+    picker: freshPicker([]),
+  })
+
+/** POST /admin/tokens/new */
+export async function create(parts: AdminParts, request: FastifyRequest, reply: FastifyReply) {
+  const form = formOf(request)
+  const { state, save } = readPicker(form)
+  const filled: CreateForm = {
+    formId: formIdOf(form),
+    entry: readEntry(form),
+    expiry: { expiry: textOf(form, 'expiry'), expiresAt: textOf(form, 'expiresAt') },
+    picker: state,
+  }
+  if (!save) return sendForm(parts, request, reply, filled)
+  const wish = wishOf(filled.entry, state.grants)
+  const expiry = readExpiry(filled.expiry)
+  const faults = { ...checkWish(wish), ...expiry.faults }
+  if (Object.keys(faults).length > 0) return sendForm(parts, request, reply, filled, faults)
+  try {
+    const made = await makeOnce(request, filled.formId, () =>
+      createToken(parts.sql, actorOf(request), { ...wish, expiresAt: expiry.at }),
+    )
+    return answerMaking(request, reply, made)
+  } catch (error) {
+    return sendForm(parts, request, reply, filled, faultsOf(error))
+  }
+}
+
+const day = 86_400_000
+const expiries = ['30', '90', '180', '365']
+
+function readExpiry({ expiry, expiresAt }: ExpiryEntry): { at: Date | null; faults: Faults } {
+  const wrong = (sentence: string) => ({ at: null, faults: { expiresAt: [sentence] } })
+  if (expiry === 'date') {
+    const at = new Date(`${expiresAt}T23:59:59Z`)
+    if (
+      !/^\d{4}-\d\d-\d\d$/.test(expiresAt) ||
+      !Number.isFinite(at.getTime()) ||
+      !at.toISOString().startsWith(expiresAt)
+    ) {
+      return wrong('Give a date.')
+    }
+    return at.getTime() > Date.now() ? { at, faults: {} } : wrong('Give a date that is still to come.')
+  }
+  if (expiresAt !== '') return wrong('Choose “on a date” above, or leave the date empty.')
+  if (expiry === 'never') return { at: null, faults: {} }
+  if (expiries.includes(expiry)) return { at: new Date(Date.now() + Number(expiry) * day), faults: {} }
+  return { at: null, faults: { expiry: ['Choose when the token ends.'] } }
+}
+
+async function sendForm(
+  { sql, config }: AdminParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { formId, entry, expiry, picker }: CreateForm,
+  faults: Faults = {},
+) {
+  const loaded = await loadPicker(sql, picker)
+  const view = viewOf(request, reply)
+  return sendPage(
+    reply,
+    <Page title="Create a token" view={view} place="tokens" narrow>
+      <TokenForm
+        view={view}
+        path={path}
+        entry={entry}
+        picker={loaded}
+        faults={faults}
+        defaultRate={config.rateLimitPerMinute}
+        verb="Create the token"
+        leave={`${adminPath}/tokens`}
+      >
+        <OneTime id={formId} />
+        <Expiry expiry={expiry} faults={faults} />
+      </TokenForm>
+    </Page>,
+    Object.keys(faults).length > 0 ? 422 : 200,
+  )
+}
+
+function Expiry({ expiry, faults }: { expiry: ExpiryEntry; faults: Faults }) {
+  return (
+    <Group legend="End" hint="A token that ends limits what a lost secret can do. It can be rotated before.">
+      <Choice
+        name="expiry"
+        label="The token ends"
+        faults={faults}
+        value={expiry.expiry}
+        options={[
+          ...expiries.map(days => ({ value: days, label: `in ${days} days` })),
+          { value: 'date', label: 'on a date' },
+          { value: 'never', label: 'never' },
+        ]}
+      />
+      <Field
+        name="expiresAt"
+        label="Date"
+        type="date"
+        hint="For “on a date” alone. The token holds until the end of that day, UTC."
+        value={expiry.expiresAt}
+        faults={faults}
+      />
+    </Group>
+  )
+}

@@ -1,0 +1,89 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Faults } from '../domain/errors.ts'
+import { parseIdentifier } from '../domain/identifier.ts'
+import { editToken, type TokenRecord, tokenStatus } from '../domain/token.ts'
+import type { AdminParts } from './door.tsx'
+import { Page, sendPage } from './page.tsx'
+import { faultsOf, textOf } from './posted.ts'
+import { freshPicker, loadPicker, type PickerState, readPicker } from './tenant-picker.tsx'
+import { checkWish, entryOf, readEntry, type TokenEntry, TokenForm, wishOf } from './token-form.tsx'
+import { NoLonger, type TokenRequest, tokenOf, tokenPath } from './token-parts.tsx'
+import { actorOf, formOf, say, viewOf } from './visit.ts'
+
+interface EditForm {
+  entry: TokenEntry
+  picker: PickerState
+  /** The revision of the token that the form began with. */
+  revision: number
+}
+
+/** GET /admin/tokens/:id/edit */
+export async function showEdit(parts: AdminParts, request: TokenRequest, reply: FastifyReply) {
+  const token = await tokenOf(parts, request)
+  const { revision, tenants } = token
+  if (tokenStatus(token) !== 'active') {
+    return sendPage(reply, <NoLonger view={viewOf(request, reply)} token={token} title="Edit" />)
+  }
+  return sendForm(parts, request, reply, token, { entry: entryOf(token), picker: freshPicker(tenants), revision })
+}
+
+/** POST /admin/tokens/:id/edit */
+export async function edit(parts: AdminParts, request: TokenRequest, reply: FastifyReply) {
+  const token = await tokenOf(parts, request)
+  const form = formOf(request)
+  const { state, save } = readPicker(form)
+  const filled: EditForm = {
+    entry: readEntry(form),
+    picker: state,
+    revision: parseIdentifier(textOf(form, 'revision')),
+  }
+  if (!save) return sendForm(parts, request, reply, token, filled)
+  const wish = wishOf(filled.entry, state.grants)
+  const faults = checkWish(wish)
+  if (Object.keys(faults).length > 0) return sendForm(parts, request, reply, token, filled, faults)
+  try {
+    await editToken(parts.sql, actorOf(request), token.id, filled.revision, wish)
+  } catch (error) {
+    return sendForm(parts, request, reply, token, filled, faultsOf(error))
+  }
+  say(request, 'The token is saved. Every instance heeds it within a second.')
+  return reply.redirect(tokenPath(token.id), 303)
+}
+
+async function sendForm(
+  { sql, config }: AdminParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  token: TokenRecord,
+  { entry, picker, revision }: EditForm,
+  { revision: changedSince, ...faults }: Faults = {},
+) {
+  const loaded = await loadPicker(sql, picker)
+  const view = viewOf(request, reply)
+  const path = tokenPath(token.id, 'edit')
+  return sendPage(
+    reply,
+    <Page title={`Edit ${token.name}`} view={view} place="tokens" narrow>
+      {changedSince && (
+        <div class="faults" role="alert">
+          <p>
+            {changedSince.join(' ')} <a href={path}>Load it anew</a>, which drops what you have entered here.
+          </p>
+        </div>
+      )}
+      <TokenForm
+        view={view}
+        path={path}
+        entry={entry}
+        picker={loaded}
+        faults={faults}
+        defaultRate={config.rateLimitPerMinute}
+        verb="Save the token"
+        leave={tokenPath(token.id)}
+      >
+        <input type="hidden" name="revision" value={revision} />
+      </TokenForm>
+    </Page>,
+    changedSince || Object.keys(faults).length > 0 ? 422 : 200,
+  )
+}

@@ -1,0 +1,144 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { badInput, type Faults } from '../domain/errors.ts'
+import { rotateToken, type TokenRecord, tokenStatus } from '../domain/token.ts'
+import type { AdminParts } from './door.tsx'
+import { Choice, FaultSummary } from './form.tsx'
+import { Moment, momentText } from './moment.tsx'
+import { formIdOf, makeOnce, newFormId, OneTime } from './once.tsx'
+import { CsrfToken, Page, sendPage } from './page.tsx'
+import { faultsOf, textOf } from './posted.ts'
+import { NoLonger, type TokenRequest, tokenOf, tokenPath } from './token-parts.tsx'
+import { answerMaking } from './token-secret.tsx'
+import { actorOf, formOf, viewOf } from './visit.ts'
+
+const hour = 3600
+const day = 24 * hour
+
+/** How long both tokens hold, in seconds. */
+const overlaps = [
+  { value: '0', label: 'not at all: the old one is refused within a second' },
+  { value: String(hour), label: '1 hour' },
+  { value: String(day), label: '24 hours' },
+  { value: String(7 * day), label: '7 days' },
+]
+
+interface RotateForm {
+  formId: string
+  overlap: string
+  expiry: string
+}
+
+/** GET /admin/tokens/:id/rotate */
+export async function showRotate(parts: AdminParts, request: TokenRequest, reply: FastifyReply) {
+  const token = await tokenOf(parts, request)
+  return sendForm(request, reply, token, { formId: newFormId(), overlap: String(day), expiry: 'inherit' })
+}
+
+/** POST /admin/tokens/:id/rotate */
+export async function rotate(parts: AdminParts, request: TokenRequest, reply: FastifyReply) {
+  const token = await tokenOf(parts, request)
+  const form = formOf(request)
+  const filled = { formId: formIdOf(form), overlap: textOf(form, 'overlap'), expiry: textOf(form, 'expiresAt') }
+  try {
+    const made = await makeOnce(request, filled.formId, () =>
+      rotateToken(parts.sql, actorOf(request), token.id, readRotation(token, filled)),
+    )
+    return answerMaking(request, reply, made)
+  } catch (error) {
+    return sendForm(request, reply, await tokenOf(parts, request), filled, faultsOf(error))
+  }
+}
+
+/** When the new token may end. */
+function expiriesFor({ expiresAt }: TokenRecord) {
+  return [
+    {
+      value: 'inherit',
+      label: expiresAt ? `as the old one would, ${momentText(expiresAt)}` : 'never, as the old one would',
+    },
+    { value: '90', label: 'in 90 days' },
+    { value: '365', label: 'in 365 days' },
+    ...(expiresAt ? [{ value: 'never', label: 'never' }] : []),
+  ]
+}
+
+/** @throws `BAD_USER_INPUT` with the faults of `overlap` and `expiresAt` */
+function readRotation(token: TokenRecord, { overlap, expiry }: RotateForm) {
+  const faults: Faults = {}
+  if (!overlaps.some(({ value }) => value === overlap)) faults.overlap = ['Choose how long both hold.']
+  if (!expiriesFor(token).some(({ value }) => value === expiry)) faults.expiresAt = ['Choose when the new one ends.']
+  if (Object.keys(faults).length > 0) throw badInput(faults)
+  const expiresAt = new Date(Date.now() + Number(expiry) * day * 1000)
+  return {
+    overlap: Number(overlap),
+    expiresAt: expiry === 'inherit' ? expiry : expiry === 'never' ? null : expiresAt,
+  } as const
+}
+
+function sendForm(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  token: TokenRecord,
+  { formId, overlap, expiry }: RotateForm,
+  { token: refused, ...faults }: Faults = {},
+) {
+  const view = viewOf(request, reply)
+  const title = `Rotate ${token.name}`
+  const status = refused || Object.keys(faults).length > 0 ? 422 : 200
+  if (token.rotatedTo !== null) {
+    return sendPage(
+      reply,
+      <Page title={title} view={view} place="tokens" narrow>
+        <p class="warning">
+          <a href={tokenPath(token.rotatedTo)}>Token {token.rotatedTo}</a> has taken its place already: rotate that one.
+        </p>
+      </Page>,
+      status,
+    )
+  }
+  if (tokenStatus(token) !== 'active') {
+    return sendPage(reply, <NoLonger view={view} token={token} title="Rotate" />, status)
+  }
+  return sendPage(
+    reply,
+    <Page title={title} view={view} place="tokens" narrow>
+      {refused && (
+        <p class="faults" role="alert">
+          {refused.join(' ')}
+        </p>
+      )}
+      <FaultSummary faults={faults} />
+      <div class="card">
+        <p>
+          A new token takes the place of <code>{token.hint}</code>. It has the same name, contact, tenants, permissions
+          and rate, and a secret of its own, which you are shown once.
+        </p>
+        <p>For the overlap both hold, so that the partner can change over. Then the old one is refused.</p>
+        {token.expiresAt && (
+          <p>
+            The old one ends on <Moment at={token.expiresAt} /> in any case, even where the overlap would last longer.
+          </p>
+        )}
+      </div>
+      <form method="post" action={tokenPath(token.id, 'rotate')}>
+        <CsrfToken view={view} />
+        <OneTime id={formId} />
+        <Choice name="overlap" label="Both hold for" options={overlaps} value={overlap} faults={faults} />
+        <Choice
+          name="expiresAt"
+          label="The new token ends"
+          options={expiriesFor(token)}
+          value={expiry}
+          faults={faults}
+        />
+        <div class="actions">
+          <button type="submit">Rotate the token</button>
+          <a class="button plain" href={tokenPath(token.id)}>
+            Cancel
+          </a>
+        </div>
+      </form>
+    </Page>,
+    status,
+  )
+}

@@ -1,0 +1,150 @@
+import { createHash } from 'node:crypto'
+import type { Fragment, Sql } from '../db/connect.ts'
+import type { Administrator } from './administrator.ts'
+import { type Actor, auditEntry } from './audit.ts'
+import type { Instant } from './instant.ts'
+
+/** What a session keeps from one page to the next, beside who it is. */
+export interface SessionData {
+  /** A sentence that the next page shows once. */
+  notice?: string
+}
+
+/** A session that begins. */
+export interface NewSession {
+  /** The secret that the browser holds; its hash alone is kept. */
+  id: string
+  administratorId: number
+  userAgent: string | null
+}
+
+/** A session as its administrator sees it. */
+export interface SessionRecord {
+  address: string | null
+  userAgent: string | null
+  createdAt: Instant
+  usedAt: Instant
+  /** Whether it is the one that asks. */
+  current: boolean
+}
+
+const hash = (id: string) => createHash('sha256').update(id).digest()
+
+/** A session ends 12 hours after it began, and when it was not used for an hour. */
+const lifetime = (sql: Sql) => sql`interval '12 hours'`
+const holds = (sql: Sql) => sql`session.expires_at > now() and session.used_at > now() - interval '1 hour'`
+
+const maxUserAgent = 300
+
+/** The part of a statement that begins a session; the administrator has to be there still. */
+export const sessionEntry = (sql: Sql, actor: Actor, { id, administratorId, userAgent }: NewSession): Fragment => sql`
+  insert into gateway.session (id_hash, administrator_id, data, address, user_agent, expires_at)
+  select ${hash(id)}, id, '{}', ${actor.address}::text, ${userAgent?.slice(0, maxUserAgent) ?? null}::text,
+         now() + ${lifetime(sql)}
+  from gateway.administrator where id = ${administratorId} and removed_at is null
+  returning administrator_id`
+
+/**
+ * Begins a session, and puts down that someone has signed in.
+ *
+ * @param means what he showed
+ */
+export async function startSession(
+  sql: Sql,
+  actor: Actor,
+  session: NewSession,
+  means: 'password' | 'link' | 'openid',
+): Promise<void> {
+  await sql`
+    with /* session.start */ started as (${sessionEntry(sql, actor, session)})
+    ${auditEntry(
+      sql,
+      actor,
+      'administrator.sign_in',
+      sql`null::bigint, administrator_id, null::bigint, jsonb_build_object('means', ${means}::text) from started`,
+    )}`
+}
+
+/**
+ * Finds a session that holds. That it was used is written down once a minute.
+ *
+ * @returns null: there is none, or it has ended, or its administrator was removed
+ */
+export async function findSession(
+  sql: Sql,
+  id: string,
+): Promise<{ administrator: Administrator; data: SessionData } | null> {
+  const [session] = await sql<{ id: number; email: string; data: SessionData }[]>`
+    with /* session.find */ found as (
+      select session.id_hash, session.data, session.used_at, administrator.id, administrator.email
+      from gateway.session join gateway.administrator on administrator.id = session.administrator_id
+      where session.id_hash = ${hash(id)} and ${holds(sql)} and administrator.removed_at is null
+    ), used as (
+      update gateway.session set used_at = now() from found
+      where session.id_hash = found.id_hash and found.used_at < now() - interval '1 minute'
+    )
+    select id, email, data from found`
+  return session ? { administrator: { id: session.id, email: session.email }, data: session.data } : null
+}
+
+/** Keeps what a session carries on; one that has ended stays so. */
+export async function saveSession(sql: Sql, id: string, data: SessionData): Promise<void> {
+  await sql`
+    update /* session.save */ gateway.session set data = ${JSON.stringify(data)}::text::jsonb where id_hash = ${hash(id)}`
+}
+
+/** Ends a session, of which nothing is put down: it gives way to another. */
+export async function dropSession(sql: Sql, id: string): Promise<void> {
+  await sql`delete /* session.drop */ from gateway.session where id_hash = ${hash(id)}`
+}
+
+/** Signs out of one session. */
+export async function signOut(sql: Sql, actor: Actor, id: string): Promise<void> {
+  await sql`
+    with /* session.sign_out */ ended as (
+      delete from gateway.session where id_hash = ${hash(id)} returning administrator_id
+    )
+    ${auditEntry(
+      sql,
+      actor,
+      'administrator.sign_out',
+      sql`null::bigint, administrator_id, null::bigint, '{}'::jsonb from ended`,
+    )}`
+}
+
+/** Ends all sessions of an administrator. */
+export async function signOutEverywhere(sql: Sql, actor: Actor, administratorId: number): Promise<void> {
+  await sql`
+    with /* session.sign_out_everywhere */ ended as (
+      delete from gateway.session where administrator_id = ${administratorId} returning id_hash
+    )
+    ${auditEntry(
+      sql,
+      actor,
+      'administrator.sign_out_everywhere',
+      sql`null::bigint, ${administratorId}::bigint, null::bigint,
+          jsonb_build_object('sessions', (select count(*) from ended))`,
+    )}`
+}
+
+/**
+ * @param currentId the session that asks
+ * @returns the sessions of an administrator that hold, the one used last first
+ */
+export async function listSessions(sql: Sql, administratorId: number, currentId: string): Promise<SessionRecord[]> {
+  return sql<SessionRecord[]>`
+    select /* session.list */ address, user_agent as "userAgent", created_at as "createdAt", used_at as "usedAt",
+           id_hash = ${hash(currentId)} as current
+    from gateway.session
+    where administrator_id = ${administratorId} and ${holds(sql)}
+    order by used_at desc, created_at desc`
+}
+
+/** Deletes sessions and one-time links that no longer hold. */
+export async function forgetSessions(sql: Sql): Promise<void> {
+  await sql`
+    with /* session.forget */ sessions as (
+      delete from gateway.session where not (${holds(sql)})
+    )
+    delete from gateway.invitation where expires_at <= now()`
+}

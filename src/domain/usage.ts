@@ -1,0 +1,221 @@
+import { arrayText, type Sql } from '../db/connect.ts'
+import type { Instant } from './instant.ts'
+
+/** Why a request, or a part of one, was refused. Few of a kind: neither part holds what a caller sent. */
+export interface Refusal {
+  code: string
+  /** For the person who answers for the token. */
+  reason: string
+}
+
+/** @returns what is counted of a refusal: of faults the fields' names alone, for what is said of them may quote */
+export function toRefusal({ code, message, faults }: { code: string; message: string; faults?: object }): Refusal {
+  return { code, reason: faults ? `${message} Fields: ${Object.keys(faults).sort().join(', ')}.` : message }
+}
+
+/** Counts what tokens are used for: in memory, and now and then saved. */
+export interface UsageCounter {
+  /**
+   * Counts one request of a token; costs no statement.
+   *
+   * @param operation its name; `unknown` when it has none
+   * @param status the status of its answer
+   * @param refusals each distinct one once
+   */
+  count(tokenId: number, operation: string, status: number, refusals: readonly Refusal[]): void
+  /** Adds what was counted to what the database holds. What cannot be written is kept for the next time. */
+  save(): Promise<void>
+}
+
+/** For how many days, today not among them, what was counted is kept. */
+const daysKept = 90
+
+const millisecondsOfDay = 86_400_000
+
+/** Distinct refusals that are kept until the next save; those beyond go under one reason for each code. */
+const mostRefusals = 10_000
+
+interface Use {
+  tokenId: number
+  /** Days since 1970, UTC. */
+  day: number
+  operation: string
+  status: number
+  requests: number
+}
+
+type RefusedUse = Omit<Use, 'status'> & Refusal & { lastAt: number }
+
+/**
+ * What is counted stays small by itself: tokens are those that exist, operations and statuses are the service's own.
+ * Only reasons could be many, and have a bound.
+ */
+export function createUsageCounter(sql: Sql): UsageCounter {
+  const uses = new Map<string, Use>()
+  const refused = new Map<string, RefusedUse>()
+  let saving = Promise.resolve()
+
+  function countRefusal(tokenId: number, day: number, operation: string, refusal: Refusal, lastAt: number): void {
+    const keyOf = (reason: string) => `${tokenId} ${day} ${operation} ${refusal.code} ${reason}`
+    const full = refused.size >= mostRefusals && !refused.has(keyOf(refusal.reason))
+    const reason = full ? 'other' : refusal.reason
+    add(refused, keyOf(reason), { tokenId, day, operation, code: refusal.code, reason, requests: 1, lastAt })
+  }
+
+  async function saveAll(): Promise<void> {
+    const outcomes = await Promise.allSettled([
+      takeAndWrite(uses, rows => saveUses(sql, rows)),
+      takeAndWrite(refused, rows => saveRefusals(sql, rows)),
+    ])
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+  }
+
+  return {
+    count(tokenId, operation, status, refusals) {
+      const now = Date.now()
+      const day = Math.floor(now / millisecondsOfDay)
+      add(uses, `${tokenId} ${day} ${operation} ${status}`, { tokenId, day, operation, status, requests: 1 })
+      for (const refusal of refusals) countRefusal(tokenId, day, operation, refusal, now)
+    },
+    save() {
+      // One after the other: the last save finds what an earlier one could not write.
+      saving = saving.catch(() => {}).then(saveAll)
+      return saving
+    },
+  }
+}
+
+function add<Row extends { requests: number; lastAt?: number }>(rows: Map<string, Row>, key: string, row: Row): void {
+  const known = rows.get(key)
+  if (!known) {
+    rows.set(key, row)
+    return
+  }
+  known.requests += row.requests
+  if (known.lastAt !== undefined && row.lastAt !== undefined) known.lastAt = Math.max(known.lastAt, row.lastAt)
+}
+
+/** Empties the map into a statement, and puts back what could not be written, beside what was counted meanwhile. */
+async function takeAndWrite<Row extends { requests: number; lastAt?: number }>(
+  rows: Map<string, Row>,
+  write: (rows: Row[]) => Promise<unknown>,
+): Promise<void> {
+  if (rows.size === 0) return
+  const taken = new Map(rows)
+  rows.clear()
+  try {
+    await write([...taken.values()])
+  } catch (error) {
+    for (const [key, row] of taken) add(rows, key, row)
+    throw error
+  }
+}
+
+const dateOf = (day: number) => new Date(day * millisecondsOfDay).toISOString().slice(0, 10)
+
+/** What all counts have, as columns to be unnested. */
+const columnsOf = (sql: Sql, rows: readonly Pick<Use, 'tokenId' | 'day' | 'operation' | 'requests'>[]) => sql`
+  ${arrayText(rows.map(({ tokenId }) => tokenId))}::text::bigint[],
+  ${arrayText(rows.map(({ day }) => dateOf(day)))}::text::date[],
+  ${arrayText(rows.map(({ operation }) => operation))}::text::text[],
+  ${arrayText(rows.map(({ requests }) => requests))}::text::bigint[]`
+
+// Tokens that are gone drop out. Rows are locked in one order, so that instances wait for each other, and none for all.
+const saveUses = (sql: Sql, rows: readonly Use[]) => sql`
+  insert /* usage.save */ into gateway.token_usage (token_id, day, operation, status, requests)
+  select token_id, day, operation, status, requests
+  from unnest(${columnsOf(sql, rows)}, ${arrayText(rows.map(({ status }) => status))}::text::integer[])
+       as counted(token_id, day, operation, requests, status)
+  where exists (select from gateway.token where id = token_id)
+  order by token_id, day, operation, status
+  on conflict (token_id, day, operation, status) do update set requests = token_usage.requests + excluded.requests`
+
+const saveRefusals = (sql: Sql, rows: readonly RefusedUse[]) => sql`
+  insert /* usage.save_refusals */ into gateway.token_refusal (token_id, day, operation, code, reason, requests, last_at)
+  select token_id, day, operation, code, reason, requests, last_at
+  from unnest(${columnsOf(sql, rows)},
+              ${arrayText(rows.map(({ code }) => code))}::text::text[],
+              ${arrayText(rows.map(({ reason }) => reason))}::text::text[],
+              ${arrayText(rows.map(({ lastAt }) => new Date(lastAt).toISOString()))}::text::timestamptz[])
+       as counted(token_id, day, operation, requests, code, reason, last_at)
+  where exists (select from gateway.token where id = token_id)
+  order by token_id, day, operation, code, reason
+  on conflict (token_id, day, operation, code, reason) do update
+  set requests = token_refusal.requests + excluded.requests, last_at = greatest(token_refusal.last_at, excluded.last_at)`
+
+/** Forgets what was counted more than 90 days ago. */
+export async function forgetUsage(sql: Sql): Promise<void> {
+  await sql`
+    with /* usage.forget */ refusals as (delete from gateway.token_refusal where day < ${today(sql)} - ${daysKept}::integer)
+    delete from gateway.token_usage where day < ${today(sql)} - ${daysKept}::integer`
+}
+
+const today = (sql: Sql) => sql`(now() at time zone 'UTC')::date`
+
+/** A condition: the day is one of the last so many, UTC, today among them. */
+const within = (sql: Sql, days: number) => sql`day > ${today(sql)} - ${days}::integer`
+
+/** Requests of a token on one day. */
+export interface UsageOfDay {
+  /** `YYYY-MM-DD`, UTC. */
+  day: string
+  operation: string
+  status: number
+  requests: number
+}
+
+/**
+ * @param days how many, UTC, today among them
+ * @returns what the token asked on each of them, the newest day first
+ */
+export async function listUsage(sql: Sql, tokenId: number, days: number): Promise<UsageOfDay[]> {
+  return sql<UsageOfDay[]>`
+    select /* usage.list */ day, operation, status, requests
+    from gateway.token_usage where token_id = ${tokenId} and ${within(sql, days)}
+    order by day desc, operation, status`
+}
+
+/** How often a token was refused something, and when it last was. */
+export interface RefusalCount extends Refusal {
+  operation: string
+  requests: number
+  lastAt: Instant
+}
+
+/**
+ * @param days how many, UTC, today among them
+ * @returns what the token was refused in them, the latest first, at most 100
+ */
+export async function listRefusals(sql: Sql, tokenId: number, days: number): Promise<RefusalCount[]> {
+  return sql<RefusalCount[]>`
+    select /* usage.list_refusals */ operation, code, reason, sum(requests)::bigint as requests, max(last_at) as "lastAt"
+    from gateway.token_refusal where token_id = ${tokenId} and ${within(sql, days)}
+    group by operation, code, reason order by max(last_at) desc, operation, code, reason limit 100`
+}
+
+/** Personal data that a token was given of one tenant on one day. */
+export interface ExportOfDay {
+  /** `YYYY-MM-DD`, UTC. */
+  day: string
+  tenantId: number
+  /** Null when the tenant is gone. */
+  tenantName: string | null
+  /** Records, one given out twice counted twice. */
+  records: number
+  lastAt: Instant
+}
+
+/**
+ * @param days how many, UTC, today among them
+ * @returns the personal data that the token was given in them, by day and tenant, the latest first, at most 200
+ */
+export async function listExports(sql: Sql, tokenId: number, days: number): Promise<ExportOfDay[]> {
+  return sql<ExportOfDay[]>`
+    select /* usage.list_exports */ (at at time zone 'UTC')::date as day, tenant_id as "tenantId",
+           (select name from tenant where id = tenant_id) as "tenantName",
+           sum((detail ->> 'records')::bigint)::bigint as records, max(at) as "lastAt"
+    from gateway.audit_entry
+    where token_id = ${tokenId} and action = 'customer.export'
+      and (at at time zone 'UTC')::date > ${today(sql)} - ${days}::integer
+    group by 1, 2 order by 1 desc, max(at) desc, 2 limit 200`
+}

@@ -1,0 +1,160 @@
+import { expect, test } from 'vitest'
+import { createApp } from '../support/app.ts'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { signIn } from './support.ts'
+
+const database = await createDatabase()
+const client = await createApp(database)
+const build = createBuilders(database)
+const { platform } = database
+const browser = await signIn(client, database)
+
+/** @returns the day so many days ago, UTC */
+const dayAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10)
+
+const spoken = (day: string) =>
+  new Date(day).toLocaleDateString('en-GB', { timeZone: 'UTC', day: 'numeric', month: 'short', year: 'numeric' })
+
+async function use(tokenId: number, day: string, operation: string, status: number, requests: number) {
+  await platform`
+    insert into gateway.token_usage (token_id, day, operation, status, requests)
+    values (${tokenId}, ${day}::text::date, ${operation}, ${status}, ${requests})`
+}
+
+const titlesOf = (html: string) => [...html.matchAll(/<g><title>([^<]*)<\/title>/g)].map(([, title]) => title)
+
+/** The cells of each row of the tables in a part of a page. */
+const rowsOf = (html: string) =>
+  [...html.matchAll(/<tr>([\s\S]*?)<\/tr>/g)].map(([, row = '']) =>
+    [...row.matchAll(/<t[hd]\b[^>]*>([\s\S]*?)<\/t[hd]>/g)].map(([, cell = '']) => cell.replaceAll(/<[^>]*>/g, '')),
+  )
+
+const partOf = (html: string, heading: string) => html.split(`id="${heading}"`)[1]?.split('</section>')[0] ?? ''
+
+test('shows what a token was used for: each day, by outcome and by operation, drawn and as a table', async () => {
+  const { id } = await build.token([])
+  const [today, before, old] = [dayAgo(0), dayAgo(6), dayAgo(89)]
+  await use(id, today, 'ListTenants', 200, 1200)
+  await use(id, today, 'GraphQL', 200, 4)
+  await use(id, today, 'ListTenants', 429, 3)
+  await use(id, before, 'ResolveVoucher', 503, 2)
+  await use(id, before, 'unknown', 404, 5)
+  await use(id, old, 'ListTenants', 200, 10)
+  await use(id, dayAgo(90), 'ListTenants', 200, 7777)
+  const { html, text, status } = await browser.get(`/admin/tokens/${id}`)
+  expect(status).toBe(200)
+  expect(text).toContain('Today (UTC) 1,207 Last 7 days 1,214 Last 90 days 1,224')
+  expect(titlesOf(html)).toEqual([
+    `${spoken(old)}: 10 answered, 0 refused, 0 failed`,
+    `${spoken(before)}: 0 answered, 5 refused, 2 failed`,
+    `${spoken(today)}: 1,204 answered, 3 refused, 0 failed`,
+    `${spoken(old)}: 10 List tenants`,
+    `${spoken(before)}: 2 Resolve voucher, 5 Unknown operation`,
+    `${spoken(today)}: 1,203 List tenants, 4 GraphQL`,
+  ])
+  const rows = rowsOf(html)
+  for (const row of [
+    ['Day', 'answered', 'refused', 'failed'],
+    [spoken(today), '1,204', '3', '0'],
+    [spoken(before), '0', '5', '2'],
+    ['Day', 'List tenants', 'Resolve voucher', 'GraphQL', 'Unknown operation'],
+    [spoken(today), '1,203', '0', '4', '0'],
+    ['Operation', '200', '404', '429', '503', 'In all'],
+    ['List tenants', '1,210', '0', '3', '0', '1,213'],
+    ['Unknown operation', '0', '5', '0', '0', '5'],
+  ]) {
+    expect(rows).toContainEqual(row)
+  }
+  expect(html).toContain(
+    `aria-label="Requests a day by outcome. In 90 days: 1,214 answered, 8 refused, 2 failed. ` +
+      `Most on ${spoken(today)}: 1,204 answered, 3 refused, 0 failed."`,
+  )
+})
+
+test('draws a bar as high as its day was busy, and its parts on top of each other', async () => {
+  const { id } = await build.token([])
+  await use(id, dayAgo(0), 'ListTenants', 200, 60)
+  await use(id, dayAgo(0), 'ListTenants', 403, 40)
+  await use(id, dayAgo(1), 'ListTenants', 200, 50)
+  const { html } = await browser.get(`/admin/tokens/${id}`)
+  const plot = html.split('<svg')[1] ?? ''
+  const boxes = [
+    ...plot.matchAll(/<rect class="series (\w+)" x="([\d.]+)" width="\d+" y="([\d.]+)" height="([\d.]+)"/g),
+  ]
+  const [yesterday, answered, refused] = boxes.map(([, look, x, y, height]) => ({
+    look,
+    x: Number(x),
+    y: Number(y),
+    height: Number(height),
+  }))
+  expect(boxes).toHaveLength(3)
+  expect([yesterday?.look, answered?.look, refused?.look]).toEqual(['ok', 'ok', 'refused'])
+  expect(answered!.height / refused!.height).toBeCloseTo(1.5)
+  expect(answered!.height / yesterday!.height).toBeCloseTo(1.2)
+  expect(refused!.y + refused!.height).toBeCloseTo(answered!.y)
+  expect(answered!.y + answered!.height).toBeCloseTo(yesterday!.y + yesterday!.height)
+  expect(answered!.x).toBeGreaterThan(yesterday!.x)
+  const ticks = [...plot.matchAll(/<text x="818"[^>]*>([^<]*)</g)].map(([, text]) => text)
+  expect(ticks).toEqual(['0', '50', '100'])
+})
+
+test('says what will be here while a token has not been used', async () => {
+  const { id } = await build.token([], { permissions: ['view_vouchers'] })
+  const { html, text } = await browser.get(`/admin/tokens/${id}`)
+  expect(text).toContain('This token has not been used in the last 90 days.')
+  expect(text).toContain('Nothing was refused in the last 90 days.')
+  expect(html).not.toContain('<svg')
+  expect(text).not.toContain('Personal data given out')
+})
+
+test('shows what was refused and why, the latest first', async () => {
+  const { id } = await build.token([])
+  const refuse = (operation: string, reason: string, requests: number, lastAt: string, day = dayAgo(0)) => platform`
+    insert into gateway.token_refusal (token_id, day, operation, code, reason, requests, last_at)
+    values (${id}, ${day}::text::date, ${operation}, 'FORBIDDEN', ${reason}, ${requests}, ${lastAt}::text::timestamptz)`
+  await refuse('ListMarketingSignups', 'This token lacks <b>it</b>.', 1000, `${dayAgo(0)}T01:02:03Z`)
+  await refuse('ListMarketingSignups', 'This token lacks <b>it</b>.', 204, `${dayAgo(3)}T01:02:03Z`, dayAgo(3))
+  await refuse('GraphQL', 'Not for this tenant.', 1, `${dayAgo(0)}T02:00:00Z`)
+  const { html } = await browser.get(`/admin/tokens/${id}`)
+  const refusals = partOf(html, 'refusals')
+  expect(rowsOf(refusals)).toEqual([
+    ['Reason', 'Operation', 'How often', 'Last'],
+    ['Not for this tenant. FORBIDDEN', 'GraphQL', '1', `${spoken(dayAgo(0))}, 02:00 UTC`],
+    [
+      'This token lacks &lt;b>it&lt;/b>. FORBIDDEN',
+      'List marketing signups',
+      '1,204',
+      `${spoken(dayAgo(0))}, 01:02 UTC`,
+    ],
+  ])
+  expect(refusals).toContain(`<time datetime="${dayAgo(0)}T02:00:00.000Z">`)
+})
+
+test('shows personal data that were given out, and that none were when the token might have had them', async () => {
+  const tenantId = await build.tenant({ name: 'Spa <script>' })
+  const { id, secret } = await build.token([tenantId])
+  expect((await browser.get(`/admin/tokens/${id}`)).text).toContain('No personal data was given out')
+  await build.customer(tenantId)
+  await build.customer(tenantId)
+  expect((await client.rest(secret, `/tenants/${tenantId}/customers/marketing-signups`)).status).toBe(200)
+  const { html } = await browser.get(`/admin/tokens/${id}`)
+  const [, row] = rowsOf(partOf(html, 'exports'))
+  expect(row?.slice(0, 3)).toEqual([`Spa &lt;script> (${tenantId})`, spoken(dayAgo(0)), '2'])
+  expect(html).not.toContain('<script>')
+})
+
+test('stays quick for a token that did everything every day', async () => {
+  const { id } = await build.token([])
+  const operations = 'ListTenants,ListCatalogVouchers,GetCatalogVoucher,ListPurchasedVouchers,GetPurchasedVoucher,'
+  const others = 'ListMarketingSignups,GetMarketingSignup,ResolveVoucher,GraphQL'
+  await platform`
+    insert into gateway.token_usage (token_id, day, operation, status, requests)
+    select ${id}, (now() at time zone 'UTC')::date - day, operation, status, 1000
+    from generate_series(0, 89) day, unnest(string_to_array(${operations + others}, ',')) operation,
+         unnest('{200,400,401,403,404,408,413,422,429,503}'::integer[]) status`
+  const start = performance.now()
+  const { text } = await browser.get(`/admin/tokens/${id}`)
+  expect(performance.now() - start).toBeLessThan(2_000)
+  expect(text).toContain('Last 90 days 8,100,000')
+})

@@ -1,0 +1,118 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { createAdministrator, listAdministrators, removeAdministrator } from '../../src/domain/administrator.ts'
+import { createApp } from '../support/app.ts'
+import { tester } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { atOnce } from './contention.ts'
+import { createBrowser, root, signIn } from './support.ts'
+
+const database = await createDatabase()
+const { pool } = database
+const client = await createApp(database)
+
+beforeEach(async () => {
+  await pool`delete from gateway.administrator`
+  await pool`delete from gateway.invitation`
+})
+
+const idOf = async (email: string) => (await listAdministrators(pool)).find(each => each.email === email)?.id
+
+describe('the list', () => {
+  test('shows who administers, how they sign in, and who is invited; what they are called stays text', async () => {
+    const browser = await signIn(client, database)
+    await createAdministrator(pool, tester, '<b>ann</b>@example.com', root.password)
+    await pool`insert into gateway.administrator (email, subject) values ('olga@example.com', 'https://id.example 7')`
+    const page = await browser.get('/admin/administrators')
+    expect(page.status).toBe(200)
+    expect(page.html).toContain('&lt;b>ann&lt;/b>@example.com')
+    expect(page.html).not.toContain('<b>ann')
+    const rows = [...page.html.matchAll(/<tr>.*?<\/tr>/gs)].map(([row]) => row.replaceAll(/<[^>]*>/g, ' '))
+    expect(rows.find(row => row.includes('olga'))).toMatch(/OpenID.*never/s)
+    expect(rows.find(row => row.includes(root.email))).toMatch(/password.*This is you/s)
+    expect(page.text).not.toContain('Invited, not there yet')
+  })
+})
+
+describe('inviting', () => {
+  test('shows a link once, with which somebody comes in', async () => {
+    const browser = await signIn(client, database)
+    const made = await browser.submit('/admin/administrators', { email: 'Ann@example.com' })
+    expect(made.status).toBe(201)
+    expect(made.headers['cache-control']).toBe('private, no-store')
+    const link = /http:\/\/localhost:8080(\/admin\/setup\/[\w-]{43})/.exec(made.text)?.[1] ?? ''
+    const listed = await browser.get('/admin/administrators')
+    expect(listed.text).toContain('Invited, not there yet')
+    expect(listed.html).not.toContain(link)
+    const password = 'a password of my own'
+    expect((await createBrowser(client.app).submit(link, { password, again: password })).status).toBe(303)
+    expect((await browser.get('/admin/administrators')).text).not.toContain('Invited, not there yet')
+    const entries = await pool`
+      select actor, action, detail from gateway.audit_entry where detail ->> 'email' = 'ann@example.com' order by id`
+    expect(entries).toEqual([
+      { actor: root.email, action: 'administrator.invite', detail: { email: 'ann@example.com' } },
+      { actor: 'ann@example.com', action: 'administrator.create', detail: { email: 'ann@example.com' } },
+    ])
+  })
+
+  test('an administrator who is there already would be to take over the account: it is refused', async () => {
+    const browser = await signIn(client, database)
+    await createAdministrator(pool, tester, 'ann@example.com', root.password)
+    const answer = await browser.submit('/admin/administrators', { email: 'ANN@example.com' })
+    expect(answer.status).toBe(422)
+    expect(answer.text).toContain('This is an administrator already.')
+    expect((await browser.submit('/admin/administrators', { email: 'nobody' })).text).toContain('Give an e-mail')
+  })
+})
+
+describe('removing', () => {
+  test('asks first, ends the sessions, and is put down', async () => {
+    const browser = await signIn(client, database)
+    const ann = await signIn(client, database, { email: 'ann@example.com' })
+    const path = `/admin/administrators/${await idOf('ann@example.com')}/remove`
+    expect((await browser.get('/admin/administrators')).html).toContain(`href="${path}"`)
+    expect((await browser.get(path)).text).toContain('Remove ann@example.com?')
+    expect((await ann.get('/admin/account')).status).toBe(200)
+    expect(await browser.submit(path)).toMatchObject({ status: 303, location: '/admin/administrators' })
+    expect((await browser.get('/admin/administrators')).text).toContain('ann@example.com is removed')
+    expect((await ann.get('/admin/account')).status).toBe(303)
+    const login = { email: 'ann@example.com', password: root.password }
+    expect((await createBrowser(client.app).submit('/admin/login', login)).status).toBe(422)
+    expect((await browser.get(path)).status).toBe(404)
+    const [entry] = await pool`select actor, detail from gateway.audit_entry where action = 'administrator.remove'`
+    expect(entry).toEqual({ actor: root.email, detail: { email: 'ann@example.com' } })
+
+    // An invitation brings the account back.
+    const made = await browser.submit('/admin/administrators', { email: 'ann@example.com' })
+    const link = /(\/admin\/setup\/[\w-]{43})/.exec(made.text)?.[1] ?? ''
+    const chosen = { password: 'a password of my own', again: 'a password of my own' }
+    expect((await createBrowser(client.app).submit(link, chosen)).status).toBe(303)
+  })
+
+  test('is not for oneself, nor for the last', async () => {
+    const browser = await signIn(client, database)
+    await createAdministrator(pool, tester, 'ann@example.com', root.password)
+    const own = await idOf(root.email)
+    const path = `/admin/administrators/${own}/remove`
+    expect(await browser.get(path)).toMatchObject({ status: 422 })
+    const other = `/admin/administrators/${await idOf('ann@example.com')}/remove`
+    expect((await browser.submit(other, {}, { action: other })).status).toBe(303)
+    await expect(removeAdministrator(pool, tester, root.email)).rejects.toMatchObject({ code: 'BAD_USER_INPUT' })
+    await expect(removeAdministrator(pool, tester, 'nobody@example.com')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  })
+
+  test('of two who remove each other at once one stays', async () => {
+    const emails = ['one@example.com', 'two@example.com']
+    for (const email of emails) await createAdministrator(pool, tester, email, root.password)
+    const removals = emails.map(email => () => removeAdministrator(pool, tester, email))
+    const outcomes = await atOnce(database.platform, 'gateway.administrator', removals)
+    expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+    expect(await listAdministrators(pool)).toHaveLength(1)
+  })
+
+  test('nobody comes in with the number of nobody', async () => {
+    const browser = await signIn(client, database)
+    for (const id of ['0', '-1', 'x', '99999999999999999999', '424242']) {
+      expect((await browser.get(`/admin/administrators/${id}/remove`)).status).toBe(404)
+    }
+  })
+})

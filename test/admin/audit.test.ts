@@ -1,0 +1,400 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { type Actor, type AuditAction, auditActions, exportAudit, listAudit } from '../../src/domain/audit.ts'
+import { editToken, getToken, revokeToken, rotateToken } from '../../src/domain/token.ts'
+import { createApp } from '../support/app.ts'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { signIn } from './support.ts'
+
+const database = await createDatabase()
+const client = await createApp(database)
+const build = createBuilders(database)
+const { pool, platform } = database
+const browser = await signIn(client, database, { address: '192.0.2.7' })
+
+const anna: Actor = { name: 'anna@example.com', address: '203.0.113.5' }
+
+beforeEach(() => platform`truncate gateway.audit_entry`)
+
+interface Given {
+  actor?: string
+  address?: string | null
+  action?: AuditAction | string
+  at?: string
+  tokenId?: number
+  tenantId?: number
+  administratorId?: number
+  detail?: Record<string, unknown>
+}
+
+/** Puts an entry down as it is said. */
+async function put(given: Given = {}): Promise<number> {
+  const { actor = 'anna@example.com', address = null, action = 'token.revoke', at = null, detail = {} } = given
+  const { tokenId = null, tenantId = null, administratorId = null } = given
+  const [row] = await platform<{ id: number }[]>`
+    insert into gateway.audit_entry (at, actor, address, action, token_id, tenant_id, administrator_id, detail)
+    values (coalesce(${at}::text::timestamptz, now()), ${actor}, ${address}, ${action}, ${tokenId}::bigint,
+            ${tenantId}::bigint, ${administratorId}::bigint, ${JSON.stringify(detail)}::text::jsonb)
+    returning id`
+  return row!.id
+}
+
+const decode = (html: string) =>
+  html
+    .replaceAll(/<[^>]*>/g, ' ')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&amp;', '&')
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+
+/** The entries on a page: the text of each cell. */
+async function entriesOn(path = '/admin/audit') {
+  const { html, status } = await browser.get(path)
+  expect(status).toBe(200)
+  return entriesIn(html)
+}
+
+function entriesIn(html: string) {
+  const body = html.split('<tbody>')[1]?.split('</tbody>')[0] ?? ''
+  return [...body.matchAll(/<tr>([\s\S]*?)<\/tr>/g)].map(([, row = '']) => {
+    const cells = [...row.matchAll(/<t[hd]\b[^>]*>([\s\S]*?)<\/t[hd]>/g)].map(([, cell = '']) => decode(cell))
+    const [when = '', what = '', who = '', about = '', detail = ''] = cells
+    return { when, what, who, about, detail }
+  })
+}
+
+/** Reads CSV as RFC 4180 has it. */
+function parseCsv(text: string): Record<string, string>[] {
+  const rows: string[][] = [[]]
+  for (const [, quoted, plain = '', end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\n]*))(,|\n)/g)) {
+    rows.at(-1)!.push(quoted === undefined ? plain : quoted.replaceAll('""', '"'))
+    if (end === '\n') rows.push([])
+  }
+  expect(rows.pop()).toEqual([])
+  const [names = [], ...records] = rows
+  return records.map(cells => Object.fromEntries(names.map((name, index) => [name, cells[index] ?? ''])))
+}
+
+describe('what is shown', () => {
+  test('what was done with a token: who, when, from where, and what changed', async () => {
+    const [spa, hotel] = [await build.tenant({ name: 'Spa' }), await build.tenant({ name: 'Hotel' })]
+    const { id } = await build.token([{ tenantId: spa, withDescendants: true }], {
+      name: 'Till',
+      permissions: ['view_vouchers', 'view_orders'],
+      rateLimit: 60,
+      expiresAt: new Date('2099-05-06T07:08:00Z'),
+    })
+    await editToken(pool, anna, id, 1, {
+      name: 'Till 2',
+      contact: 'bob@example.com',
+      rateLimit: null,
+      permissions: ['view_vouchers', 'redeem_vouchers'],
+      tenants: [{ tenantId: hotel, withDescendants: false }],
+    })
+    await editToken(pool, anna, id, 2, {
+      ...(await getToken(pool, id)),
+      tenants: [{ tenantId: hotel, withDescendants: true }],
+    })
+    const successor = await rotateToken(pool, anna, id, { overlap: 3600, expiresAt: null })
+    await revokeToken(pool, anna, id)
+    const { endsAt } = (await listAudit(pool, { action: 'token.rotate' }, { limit: 1 }))[0]!.detail as {
+      endsAt: string
+    }
+    const inAnHour = new Date(endsAt).toLocaleTimeString('en-GB', { timeZone: 'UTC', timeStyle: 'short' })
+    const [revoked, rotated, reached, edited, created] = await entriesOn()
+    const who = 'anna@example.com from 203.0.113.5'
+    const about = `Token Till 2 (${id})`
+    expect(revoked).toMatchObject({ what: 'Token revoked', who, about, detail: '' })
+    expect(revoked?.when).toMatch(/^\d{1,2} \w{3,4} \d{4}, \d\d:\d\d UTC$/)
+    expect(rotated).toMatchObject({ what: 'Token rotated', who, about })
+    expect(rotated?.detail).toContain(`New token: token ${successor.id}`)
+    expect(rotated?.detail).toMatch(new RegExp(`The old one ends: [\\w ]+, ${inAnHour} UTC`))
+    expect(rotated?.detail).toContain('The new one ends: never')
+    expect(reached).toMatchObject({ what: 'Token edited', detail: `Tenants: Hotel (${hotel}) now with all below it` })
+    expect(edited).toMatchObject({ what: 'Token edited', who, about })
+    for (const part of [
+      'Name: Till became Till 2',
+      'Contact: none became bob@example.com',
+      'Permissions: added redeem_vouchers; taken away view_orders',
+      'Rate: 60 a minute became the usual rate',
+      `Tenants: added Hotel (${hotel}); taken away Spa (${spa}) with all below it`,
+    ]) {
+      expect(edited?.detail).toContain(part)
+    }
+    expect(created).toMatchObject({ what: 'Token created', who: 'tester', about })
+    for (const part of [
+      'Name: Till',
+      'Permissions: view_vouchers, view_orders',
+      `Tenants: Spa (${spa}) with all below it`,
+      'Rate: 60 a minute',
+      'Ends: 6 May 2099, 07:08 UTC',
+    ]) {
+      expect(created?.detail).toContain(part)
+    }
+    const { html } = await browser.get('/admin/audit')
+    expect(html).toContain(`href="/admin/tokens/${id}"`)
+    expect(html).toContain(`href="/admin/tokens/${successor.id}"`)
+  })
+
+  test('personal data that a token was given', async () => {
+    const tenantId = await build.tenant({ name: 'Spa' })
+    const { id, secret } = await build.token([tenantId], { name: 'Mailer' })
+    await build.customer(tenantId)
+    await client.rest(secret, `/tenants/${tenantId}/customers/marketing-signups`)
+    const [entry] = await entriesOn('/admin/audit?action=customer.export')
+    expect(entry).toMatchObject({
+      what: 'Personal data exported',
+      who: `token ${id} (Mailer) from 127.0.0.1`,
+      about: `Token Mailer (${id}) Tenant Spa (${tenantId})`,
+    })
+    expect(entry?.detail).toContain('Records: 1')
+  })
+
+  test('who signed in, and from where', async () => {
+    await signIn(client, database, { email: 'carla@example.com', address: '198.51.100.9' })
+    const [entry] = await entriesOn()
+    expect(entry).toMatchObject({ what: 'Signed in', about: 'Administrator carla@example.com' })
+    expect(entry?.who).toBe('carla@example.com from 198.51.100.9')
+  })
+
+  test('every act by its name, and what is not known as it was put down', async () => {
+    for (const action of Object.keys(auditActions)) await put({ action })
+    await put({ action: 'of.tomorrow', detail: { colour: 'blue', size: { w: 1 }, tenants: 'odd', from: null } })
+    const [unknown, ...known] = await entriesOn()
+    expect(known.map(({ what }) => what).reverse()).toEqual(Object.values(auditActions))
+    expect(unknown?.what).toBe('of.tomorrow')
+    for (const part of ['colour: blue', 'size: {"w":1}', 'Tenants: odd', 'From: none']) {
+      expect(unknown?.detail).toContain(part)
+    }
+  })
+
+  test('what is gone by its id', async () => {
+    await put({ tokenId: 987654, tenantId: 876543, administratorId: 765432, detail: { tenants: [] } })
+    const [entry] = await entriesOn()
+    expect(entry?.about).toBe(
+      'Token 987654, which is gone Tenant 876543, which is gone Administrator 765432, who is gone',
+    )
+    await put({ action: 'token.create', detail: { tenants: [{ tenantId: 876543, withDescendants: false }] } })
+    expect((await entriesOn())[0]?.detail).toBe('Tenants: a tenant that is gone (876543)')
+  })
+
+  test('HTML in any of it as text', async () => {
+    const evil = '<img src=x onerror=alert(1)>"\''
+    const tenantId = await build.tenant({ name: evil })
+    const { id } = await build.token([tenantId], { name: evil })
+    const grants = [{ tenantId, withDescendants: false }]
+    await put({ actor: evil, address: evil, action: evil, tokenId: id, tenantId })
+    await put({ tokenId: id, detail: { [evil]: evil, name: { from: evil, to: evil }, permissions: [evil] } })
+    await put({ tokenId: id, detail: { tenants: { from: [], to: grants }, endsAt: evil, successor: evil } })
+    const { html } = await browser.get(`/admin/audit?actor=${encodeURIComponent(evil)}`)
+    expect(html).not.toContain('<img')
+    expect(html).toContain('&lt;img')
+    expect((await browser.get('/admin/audit')).html).not.toContain('<img')
+    const search = await browser.get(`/admin/audit?token=${encodeURIComponent(`"${evil}`)}`)
+    expect(search.html).not.toContain('<img')
+  })
+
+  test('that there is nothing, or nothing that fits', async () => {
+    expect((await browser.get('/admin/audit')).text).toContain('Nothing has been put down yet.')
+    await put()
+    const page = await browser.get('/admin/audit?actor=nobody')
+    expect(page.text).toContain('Nothing was put down that fits all of these.')
+  })
+
+  test('to nobody who is not signed in', async () => {
+    await put({ actor: 'secret@example.com' })
+    for (const path of ['/admin/audit', '/admin/audit.csv']) {
+      const { status, text } = await client.ask({ method: 'GET', url: path, headers: { host: 'localhost:8080' } })
+      expect(status).not.toBe(200)
+      expect(text).not.toContain('secret@example.com')
+    }
+  })
+})
+
+describe('filters', () => {
+  test('narrow by who, what, token, tenant and day, each alone and together', async () => {
+    const granted = [{ tenantId: 31, withDescendants: false }]
+    await put({ actor: 'Anna@example.com', action: 'token.create', tokenId: 11, at: '2026-01-01T00:00:00Z' })
+    await put({ actor: 'bob@example.com', action: 'token.revoke', tokenId: 11, at: '2026-01-02T23:59:59.999999Z' })
+    await put({ actor: 'anna@other.org', action: 'token.revoke', tokenId: 12, at: '2026-01-03T00:00:00Z' })
+    await put({ actor: 'token 12', action: 'customer.export', tokenId: 12, tenantId: 31, at: '2026-01-04T12:00:00Z' })
+    await put({ actor: 'x', action: 'token.create', detail: { tenants: granted }, at: '2026-01-05T12:00:00Z' })
+    await put({ actor: 'y', action: 'token.edit', detail: { tenants: { from: granted, to: [] } } })
+    const whoIn = async (query: string) => (await entriesOn(`/admin/audit?${query}`)).map(({ who }) => who).reverse()
+    expect(await whoIn('actor=ANNA')).toEqual(['Anna@example.com', 'anna@other.org'])
+    expect(await whoIn('actor=%25')).toEqual([])
+    expect(await whoIn('action=token.revoke')).toEqual(['bob@example.com', 'anna@other.org'])
+    expect(await whoIn('token=11')).toEqual(['Anna@example.com', 'bob@example.com'])
+    expect(await whoIn('tenant=31')).toEqual(['token 12', 'x', 'y'])
+    expect(await whoIn('tenant=3')).toEqual([])
+    expect(await whoIn('from=2026-01-02&to=2026-01-02')).toEqual(['bob@example.com'])
+    expect(await whoIn('to=2026-01-02')).toEqual(['Anna@example.com', 'bob@example.com'])
+    expect(await whoIn('from=2026-01-05')).toEqual(['x', 'y'])
+    expect(await whoIn('actor=anna&token=12&action=token.revoke&from=2026-01-03')).toEqual(['anna@other.org'])
+    expect(await whoIn('actor=&action=&token=&tenant=&from=&to=')).toHaveLength(6)
+  })
+
+  test('that make no sense are said beside their fields, and kept', async () => {
+    await put({ actor: 'shown@example.com' })
+    const query = 'action=steal&token=0x1&tenant=-4&from=2026-02-30&to=soon'
+    const { status, html, text } = await browser.get(`/admin/audit?${query}`)
+    expect(status).toBe(422)
+    for (const name of ['action', 'token', 'tenant', 'from', 'to']) expect(html).toContain(`id="${name}-fault"`)
+    expect(html).toContain('value="0x1"')
+    expect(text).not.toContain('shown@example.com')
+    expect((await browser.get(`/admin/audit.csv?${query}`)).status).toBe(422)
+    for (const day of ['0000-01-01', '2026-1-1', '2026-01-01T00:00Z', 'infinity']) {
+      expect((await browser.get(`/admin/audit?to=${day}`)).status).toBe(422)
+    }
+    expect((await browser.get('/admin/audit?from=0001-01-01&to=9999-12-31')).text).toContain('shown@example.com')
+    const backwards = await browser.get('/admin/audit?from=2026-02-02&to=2026-02-01')
+    expect(backwards.status).toBe(422)
+    expect(backwards.html).toContain('id="to-fault"')
+  })
+})
+
+test('pages go through all entries and back, none lost and none twice, while others come', async () => {
+  await platform`
+    insert into gateway.audit_entry (actor, action)
+    select 'page ' || number, case when number % 5 = 0 then 'token.edit' else 'token.revoke' end
+    from generate_series(1, 160) number`
+  const expected = Array.from({ length: 160 }, (_, index) => 160 - index)
+    .filter(number => number % 5 !== 0)
+    .map(number => `page ${number}`)
+  /** A page, and the way to another. */
+  async function visit(path: string, rel: 'prev' | 'next') {
+    const { html } = await browser.get(path)
+    const link = new RegExp(`<a href="([^"]*)" rel="${rel}"`).exec(html)?.[1]?.replaceAll('&amp;', '&')
+    return { who: entriesIn(html).map(({ who }) => who), link }
+  }
+  const first = '/admin/audit?action=token.revoke'
+  expect((await visit(first, 'prev')).link).toBeUndefined()
+  const pages: string[][] = []
+  let last = first
+  for (let path: string | undefined = first; path; ) {
+    last = path
+    const { who, link } = await visit(path, 'next')
+    pages.push(who)
+    await put({ actor: `late ${pages.length}` })
+    path = link
+  }
+  expect(pages.map(page => page.length)).toEqual([50, 50, 28])
+  expect(pages.flat()).toEqual(expected)
+
+  const back: string[][] = []
+  for (let { link } = await visit(last, 'prev'); link; ) {
+    const page = await visit(link, 'prev')
+    back.unshift(page.who)
+    link = page.link
+  }
+  // Three came meanwhile: too few for a page of their own, so that the newest page is shown whole.
+  expect(back.map(page => page.slice(0, 4))[0]).toEqual(['late 3', 'late 2', 'late 1', 'page 159'])
+  expect(back[0]).toHaveLength(50)
+  expect(back.slice(1)).toEqual(pages.slice(0, 2))
+  for (const path of ['/admin/audit?before=1', '/admin/audit?after=9007199254740991', '/admin/audit?before=x']) {
+    expect((await visit(path, 'prev')).who[0]).toBe('late 3')
+  }
+})
+
+describe('the CSV', () => {
+  test('has all that the filters let through, and says that it was taken out', async () => {
+    const tenantId = await build.tenant({ name: 'Spa, "Ltd"\nNorth' })
+    const { id } = await build.token([tenantId], { name: 'Zürich; Till' })
+    const detail = { records: 3, note: 'a "b", c' }
+    await put({ actor: 'anna@example.com', action: 'token.revoke', at: '2026-01-01T02:03:04.000005Z' })
+    await put({ action: 'customer.export', address: '192.0.2.1', tokenId: id, tenantId, detail })
+    const { status, headers, html } = await browser.get('/admin/audit.csv')
+    expect(status).toBe(200)
+    expect(headers['content-type']).toBe('text/csv; charset=utf-8')
+    const today = new Date().toISOString().slice(0, 10)
+    expect(headers['content-disposition']).toBe(`attachment; filename="audit-${today}.csv"`)
+    expect(headers['cache-control']).toContain('no-store')
+    expect(html.split('\n')[0]).toBe(
+      'at,actor,address,action,token_id,token_name,tenant_id,tenant_name,administrator,detail',
+    )
+    const [exported, revoked, created] = parseCsv(html)
+    expect(exported).toMatchObject({
+      address: '192.0.2.1',
+      action: 'customer.export',
+      token_id: String(id),
+      token_name: 'Zürich; Till',
+      tenant_id: String(tenantId),
+      tenant_name: 'Spa, "Ltd"\nNorth',
+    })
+    expect(JSON.parse(exported!.detail!)).toEqual(detail)
+    expect(revoked).toEqual({
+      at: '2026-01-01T02:03:04.000005Z',
+      actor: 'anna@example.com',
+      address: '',
+      action: 'token.revoke',
+      token_id: '',
+      token_name: '',
+      tenant_id: '',
+      tenant_name: '',
+      administrator: '',
+      detail: '{}',
+    })
+    expect(created).toMatchObject({ action: 'token.create', actor: 'tester' })
+
+    const filtered = parseCsv((await browser.get('/admin/audit.csv?action=token.revoke')).html)
+    expect(filtered).toEqual([revoked])
+    const [second, first] = await entriesOn('/admin/audit?action=audit.export')
+    expect(first).toMatchObject({ what: 'Audit exported', who: 'root@example.com from 192.0.2.7', detail: '' })
+    expect(second?.detail).toBe('What: Token revoked')
+  })
+
+  test('has no cell that a spreadsheet would run', async () => {
+    const starts = ['=', '+', '-', '@', '\t', '\r']
+    for (const start of starts)
+      await put({ actor: `${start}cmd|' /C calc'!A0`, address: `${start}1`, action: `${start}2` })
+    const records = parseCsv((await browser.get('/admin/audit.csv')).html)
+    expect(records).toHaveLength(starts.length)
+    for (const { actor, address, action } of records) {
+      for (const cell of [actor, address, action]) expect(cell).toMatch(/^'[=+\-@\t\r]/)
+    }
+  })
+
+  test('is read a little at a time, without holding on to anything', async () => {
+    await platform`
+      insert into gateway.audit_entry (actor, action) select 'many', 'token.edit' from generate_series(1, 5000)`
+    const entries = await exportAudit(pool, anna, {})
+    expect((await entries.next()).value).toMatchObject({ actor: 'many' })
+    // It would wait for a statement or a transaction that is under way.
+    await platform`truncate gateway.audit_entry`
+    let more = 0
+    for await (const _ of entries) more += 1
+    expect(more).toBeLessThan(2_000)
+  })
+
+  test('has each entry once, however many there are', async () => {
+    const count = 100_000
+    await platform`
+      insert into gateway.audit_entry (actor, action, token_id)
+      select 'many ' || number, case when number % 2 = 0 then 'token.edit' else 'token.revoke' end, number % 1000
+      from generate_series(1, ${count}::integer) number`
+    const { html } = await browser.get('/admin/audit.csv')
+    const actors = parseCsv(html).map(({ actor }) => actor)
+    expect(actors).toHaveLength(count)
+    expect(actors[0]).toBe(`many ${count}`)
+    expect(new Set(actors).size).toBe(count)
+    expect(parseCsv((await browser.get('/admin/audit.csv?action=token.revoke')).html)).toHaveLength(count / 2)
+
+    const start = performance.now()
+    for (const query of ['', '?actor=nobody', '?action=customer.export', '?token=7', '?tenant=7', '?to=2020-01-01']) {
+      expect((await browser.get(`/admin/audit${query}`)).status).toBe(200)
+    }
+    expect(performance.now() - start).toBeLessThan(6_000)
+  })
+})
+
+test('the service can add to the audit, and change nothing in it', async () => {
+  await put()
+  const denied = { code: '42501' }
+  await expect(pool`update gateway.audit_entry set actor = 'x'`).rejects.toMatchObject(denied)
+  await expect(pool`delete from gateway.audit_entry`).rejects.toMatchObject(denied)
+  await expect(pool`truncate gateway.audit_entry`).rejects.toMatchObject(denied)
+  await expect(pool`alter table gateway.audit_entry add column y int`).rejects.toMatchObject(denied)
+  await expect(pool`drop table gateway.audit_entry`).rejects.toMatchObject(denied)
+  expect(await listAudit(pool, {}, { limit: 10 })).toHaveLength(1)
+})

@@ -1,0 +1,29 @@
+import type { Pool } from '../../src/db/connect.ts'
+
+/**
+ * Lets several acts meet: none gets on before all wait for the rows of a table, which are held until then.
+ *
+ * @param platform a pool that is not the one of the acts
+ * @returns what became of each
+ */
+export async function atOnce<Result>(
+  platform: Pool,
+  table: string,
+  acts: (() => Promise<Result>)[],
+): Promise<PromiseSettledResult<Result>[]> {
+  let under: Promise<PromiseSettledResult<Result>[]> = Promise.resolve([])
+  await platform.begin(async sql => {
+    await sql`select from ${sql(table)} for update`
+    under = Promise.allSettled(acts.map(act => act()))
+    const deadline = Date.now() + 20_000
+    for (let waiting = 0; waiting < acts.length; ) {
+      if (Date.now() > deadline) throw new Error(`only ${waiting} of ${acts.length} wait`)
+      await new Promise(resolve => setTimeout(resolve, 5))
+      const [row] = await platform<{ waiting: number }[]>`
+        select count(*) as waiting from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`
+      waiting = row?.waiting ?? 0
+    }
+  })
+  return under
+}

@@ -1,0 +1,177 @@
+import { describe, expect, test } from 'vitest'
+import { createAdministrator } from '../../src/domain/administrator.ts'
+import { createApp } from '../support/app.ts'
+import { tester } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { createBrowser, formsOf, root, signIn } from './support.ts'
+
+const database = await createDatabase()
+const client = await createApp(database)
+await createAdministrator(database.pool, tester, root.email, root.password)
+
+/** A browser from an address of its own, so that tests do not spend each other's attempts. */
+let addresses = 0
+const stranger = (app = client.app) => createBrowser(app, { address: `10.1.0.${++addresses}` })
+
+/** What the audit says of signing in, newest first. */
+const audited = (actor: string) => database.pool<{ action: string; detail: { reason?: string }; address: string }[]>`
+  select action, detail, address from gateway.audit_entry where actor = ${actor} order by id desc`
+
+describe('the sign-in', () => {
+  test('takes the e-mail in any case, and goes to the page that was asked for', async () => {
+    const browser = stranger()
+    const turned = await browser.get('/admin/audit?from=1')
+    expect(turned.status).toBe(303)
+    const answer = await browser.submit(turned.location ?? '', { email: ' ROOT@example.com ', password: root.password })
+    expect(answer).toMatchObject({ status: 303, location: '/admin/audit?from=1' })
+    expect((await browser.get('/admin/account')).text).toContain(root.email)
+    expect((await audited(root.email))[0]).toMatchObject({
+      action: 'administrator.sign_in',
+      detail: { means: 'password' },
+    })
+    expect(await browser.get('/admin/login')).toMatchObject({ status: 303, location: '/admin/tokens' })
+  })
+
+  test.each([
+    '//evil.example/admin',
+    'https://evil.example/admin/tokens',
+    '/\\evil.example/admin',
+    '/admin/..//evil.example',
+    '/administrator',
+    '/graphiql',
+    'javascript:alert(1)',
+    '/admin\r\nX-Evil: 1',
+    ' ',
+  ])('does not lead elsewhere: next=%j', async next => {
+    const browser = stranger()
+    const path = `/admin/login?next=${encodeURIComponent(next)}`
+    const answer = await browser.submit(path, { email: root.email, password: root.password })
+    expect(answer.status).toBe(303)
+    expect(answer.location).toBe('/admin/tokens')
+    const posted = stranger()
+    const again = await posted.submit('/admin/login', { email: root.email, password: root.password, next })
+    expect(again).toMatchObject({ status: 303, location: '/admin/tokens' })
+  })
+
+  test('says the same of a wrong password, an unknown e-mail and what is none, and does as much work', async () => {
+    const tries = [
+      { email: root.email, password: 'not this one, surely' },
+      { email: 'nobody@example.com', password: root.password },
+      { email: 'no e-mail at all', password: root.password },
+    ]
+    const said = []
+    for (const fields of tries) {
+      const browser = stranger()
+      const answer = await browser.submit('/admin/login', fields)
+      expect(answer.status).toBe(422)
+      expect(answer.cookies.join()).not.toContain('session=')
+      expect(answer.html).toContain(`value="${fields.email}"`)
+      expect(answer.html).not.toContain(fields.password)
+      said.push(answer.text)
+    }
+    expect(new Set(said).size).toBe(1)
+    expect(said[0]).toContain('The e-mail or the password is not right.')
+    expect((await audited('nobody@example.com'))[0]).toMatchObject({
+      action: 'administrator.sign_in_refused',
+      detail: { reason: 'wrong password' },
+    })
+    // What is typed into the wrong field may be a password.
+    expect(await audited('no e-mail at all')).toEqual([])
+
+    const time = async (email: string) => {
+      const began = performance.now()
+      await stranger().submit('/admin/login', { email, password: 'not this one, surely' })
+      return performance.now() - began
+    }
+    const known = Math.min(await time('nobody1@example.com'), await time('nobody2@example.com'))
+    expect(known).toBeGreaterThan(10)
+  })
+
+  test('says what is missing', async () => {
+    const browser = stranger()
+    expect((await browser.submit('/admin/login', { password: 'x' })).text).toContain('Give your e-mail.')
+    expect((await browser.submit('/admin/login', { email: 'a@b.c' })).text).toContain('Give your password.')
+  })
+
+  test('HTML in what is typed stays text', async () => {
+    const answer = await stranger().submit('/admin/login', { email: '"><script>x</script>', password: 'y' })
+    expect(answer.html).not.toContain('<script>x')
+  })
+})
+
+describe('the limits', () => {
+  test('five wrong attempts for an account, whoever makes them; then not even the right one', async () => {
+    const app = await createApp(database)
+    const fields = { email: 'limited@example.com', password: 'wrong wrong wrong' }
+    await createAdministrator(database.pool, tester, fields.email, root.password)
+    for (let attempt = 0; attempt < 5; attempt++) {
+      expect((await stranger(app.app).submit('/admin/login', fields)).status).toBe(422)
+    }
+    const refused = await stranger(app.app).submit('/admin/login', { ...fields, password: root.password })
+    expect(refused.status).toBe(429)
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(800)
+    expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(900)
+    expect(refused.text).toContain('Try again in 15 minutes.')
+    expect((await stranger(app.app).submit('/admin/login', fields)).status).toBe(429)
+    // Each wrong one is put down, and of those over the limit the first.
+    const entries = await audited(fields.email)
+    expect(entries.map(entry => entry.detail.reason)).toEqual(['too many attempts', ...Array(5).fill('wrong password')])
+    const others = await stranger(app.app).submit('/admin/login', { email: root.email, password: root.password })
+    expect(others.status).toBe(303)
+  })
+
+  test('a right one starts the account anew', async () => {
+    const app = await createApp(database)
+    const browser = stranger(app.app)
+    const wrong = { email: root.email, password: 'wrong wrong wrong' }
+    for (let round = 0; round < 2; round++) {
+      for (let attempt = 0; attempt < 4; attempt++) {
+        expect((await browser.submit('/admin/login', wrong)).status).toBe(422)
+      }
+      expect((await browser.submit('/admin/login', { ...wrong, password: root.password })).status).toBe(303)
+      browser.jar.clear()
+    }
+  })
+
+  test('twenty wrong attempts from an address, whichever accounts', async () => {
+    const app = await createApp(database)
+    const browser = createBrowser(app.app, { address: '10.9.9.9' })
+    const statuses = []
+    for (let attempt = 0; attempt < 21; attempt++) {
+      const fields = { email: `guess${attempt}@example.com`, password: 'wrong wrong wrong' }
+      statuses.push((await browser.submit('/admin/login', fields)).status)
+    }
+    expect(statuses).toEqual([...Array(20).fill(422), 429])
+    const mapped = createBrowser(app.app, { address: '::ffff:10.9.9.9' })
+    expect((await mapped.submit('/admin/login', { email: root.email, password: root.password })).status).toBe(429)
+    const elsewhere = createBrowser(app.app, { address: '10.9.9.8' })
+    expect((await elsewhere.submit('/admin/login', { email: root.email, password: root.password })).status).toBe(303)
+  })
+
+  test('of a burst exactly five are heard', async () => {
+    const app = await createApp(database)
+    const browser = stranger(app.app)
+    const form = formsOf((await browser.get('/admin/login')).html)[0]
+    const fields = new URLSearchParams(form?.fields)
+    fields.set('email', 'burst@example.com')
+    fields.set('password', 'wrong wrong wrong')
+    const answers = await Promise.all(Array.from({ length: 15 }, () => browser.post('/admin/login', fields)))
+    const statuses = answers.map(({ status }) => status).sort()
+    expect(statuses).toEqual([...Array(5).fill(422), ...Array(10).fill(429)])
+  })
+})
+
+describe('signing out', () => {
+  test('ends the session, and the cookie with it', async () => {
+    const browser = await signIn(client, database, { address: '10.2.0.1' })
+    const cookie = browser.jar.get('session') ?? ''
+    const answer = await browser.submit('/admin/account', {}, { action: '/admin/logout' })
+    expect(answer).toMatchObject({ status: 303, location: '/admin/login?because=out' })
+    expect(browser.jar.has('session')).toBe(false)
+    expect((await browser.get(answer.location ?? '')).text).toContain('You are signed out.')
+    browser.jar.set('session', cookie)
+    expect((await browser.get('/admin/account')).status).toBe(303)
+    expect((await audited(root.email))[0]?.action).toBe('administrator.sign_out')
+    expect((await browser.submit('/admin/login?because=<b>', { email: 'x@y.z' })).status).toBe(422)
+  })
+})

@@ -1,0 +1,23 @@
+/** The little of the package that the tests use; it brings no types. */
+declare module 'oidc-provider' {
+  import type { IncomingMessage, ServerResponse } from 'node:http'
+
+  interface Grant {
+    addOIDCScope(scopes: string): void
+    save(): Promise<string>
+  }
+
+  export default class Provider {
+    constructor(issuer: string, configuration: Record<string, unknown>)
+    Grant: new (properties: {
+      clientId: string
+      accountId: string
+    }) => Grant
+    callback(): (request: IncomingMessage, response: ServerResponse) => void
+    interactionFinished(
+      request: IncomingMessage,
+      response: ServerResponse,
+      result: { login: { accountId: string } } | { error: string; error_description: string },
+    ): Promise<void>
+  }
+}

@@ -1,0 +1,221 @@
+import { createServer } from 'node:http'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { createAdministrator, listAdministrators } from '../../src/domain/administrator.ts'
+import { inviteFirst } from '../../src/domain/invitation.ts'
+import { createApp } from '../support/app.ts'
+import { tester } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { type Person, startProvider } from './provider.ts'
+import { type Browser, createBrowser, root } from './support.ts'
+
+const origin = 'https://gateway.example.com'
+const callback = '/admin/login/callback'
+
+const database = await createDatabase()
+const { pool } = database
+const provider = await startProvider([`${origin}${callback}`])
+const environment = { PUBLIC_URL: origin, ...provider.environment }
+const byDomain = await createApp(database, { ...environment, OIDC_DOMAINS: 'Example.com,example.org' })
+const byGroup = await createApp(database, {
+  ...environment,
+  OIDC_GROUPS: 'gateway-admins',
+  OIDC_GROUPS_CLAIM: 'groups',
+})
+
+beforeEach(async () => {
+  await pool`delete from gateway.administrator`
+})
+
+const open = (client = byDomain) => createBrowser(client.app, { origin })
+const ann: Person = { sub: 'ann-1', email: 'Ann@Example.com', email_verified: true }
+
+/** Goes to the provider and comes back, as far as the callback. */
+async function journey(browser: Browser, person: Person | null, path = '/admin/login/openid') {
+  const gone = await browser.get(path)
+  expect(gone.status).toBe(303)
+  const back = new URL(await provider.visit(gone.location ?? '', person))
+  expect(back.origin + back.pathname).toBe(`${origin}${callback}`)
+  return back.pathname + back.search
+}
+
+const enter = async (browser: Browser, person: Person | null) => browser.get(await journey(browser, person))
+const people = async () => (await listAdministrators(pool)).map(({ email, hasOpenId }) => ({ email, hasOpenId }))
+const refusals = () => pool<{ actor: string; reason: string }[]>`
+  select actor, detail ->> 'reason' as reason from gateway.audit_entry
+  where action = 'administrator.sign_in_refused' order by id desc`
+
+describe('the way there', () => {
+  test('is a link, shown when there is a provider; it keeps what it needs in a cookie that comes back', async () => {
+    const browser = open()
+    const login = await browser.get('/admin/login?next=%2Fadmin%2Faudit')
+    expect(login.html).toContain('href="/admin/login/openid?next=%2Fadmin%2Faudit"')
+    const gone = await browser.get('/admin/login/openid')
+    const target = new URL(gone.location ?? '')
+    expect(target.origin).toBe(provider.issuer)
+    expect(Object.fromEntries(target.searchParams)).toMatchObject({
+      response_type: 'code',
+      code_challenge_method: 'S256',
+      redirect_uri: `${origin}${callback}`,
+      scope: 'openid email groups',
+      state: expect.stringMatching(/.{20}/),
+      nonce: expect.stringMatching(/.{20}/),
+    })
+    const cookie = gone.cookies.find(each => each.startsWith('__Host-openid='))
+    expect(cookie?.split('; ').slice(1).sort()).toEqual(['HttpOnly', 'Max-Age=600', 'Path=/', 'SameSite=Lax', 'Secure'])
+    const without = await createApp(database)
+    expect((await createBrowser(without.app).get('/admin/login')).text).not.toContain('organisation')
+    expect((await createBrowser(without.app).get('/admin/login/openid')).status).toBe(404)
+  })
+})
+
+describe('who comes back', () => {
+  test('from a domain that may enter is made an administrator, and goes on by himself to the page asked for', async () => {
+    const browser = open()
+    const page = await browser.get(await journey(browser, ann, '/admin/login/openid?next=/admin/audit'))
+    expect(page.status).toBe(200)
+    expect(page.headers.refresh).toBe('0;url=/admin/audit')
+    expect(page.html).toContain('href="/admin/audit"')
+    expect(browser.jar.has('__Host-openid')).toBe(false)
+    expect((await browser.get('/admin/account')).text).toContain('ann@example.com')
+    expect(await people()).toEqual([{ email: 'ann@example.com', hasOpenId: true }])
+    expect(await inviteFirst(pool)).toBeNull()
+    await enter(open(), ann)
+    expect(await people()).toHaveLength(1)
+    const entries =
+      await pool`select action, detail from gateway.audit_entry where actor = 'ann@example.com' order by id`
+    expect(entries.map(({ action }) => action)).toEqual([
+      'administrator.create',
+      'administrator.sign_in',
+      'administrator.sign_in',
+    ])
+    expect(entries[1]?.detail).toEqual({ means: 'openid' })
+  })
+
+  test.each<[string, Person]>([
+    ['another domain', { sub: 'x', email: 'eve@evil.example', email_verified: true }],
+    ['a domain below', { sub: 'x', email: 'eve@mail.example.com', email_verified: true }],
+    ['a domain that ends alike', { sub: 'x', email: 'eve@notexample.com', email_verified: true }],
+    ['two at signs', { sub: 'x', email: 'eve@example.com@evil.example', email_verified: true }],
+    ['an e-mail that is not verified', { sub: 'x', email: 'eve@example.com', email_verified: false }],
+    ['an e-mail of which that is not said', { sub: 'x', email: 'eve@example.com' }],
+    ['an e-mail that is verified in words', { sub: 'x', email: 'eve@example.com', email_verified: 'true' }],
+    ['no e-mail', { sub: 'x' }],
+    ['a group that is not asked for', { sub: 'x', groups: ['gateway-admins'] }],
+  ])('from %s stays out', async (_what, person) => {
+    const browser = open()
+    const page = await enter(browser, person)
+    expect(page.status).toBe(403)
+    expect(page.text).toContain('you are not among those who may enter here')
+    expect(browser.jar.has('__Host-session')).toBe(false)
+    expect(await people()).toEqual([])
+    expect((await refusals())[0]?.reason).toBe('openid: stranger')
+  })
+
+  test('in a group that may enter does, whether it is one or one of several', async () => {
+    for (const groups of ['gateway-admins', ['others', 'gateway-admins']]) {
+      const page = await enter(open(byGroup), { ...ann, groups })
+      expect(page.status).toBe(200)
+    }
+    for (const groups of ['gateway', ['gateway-admins-not'], [['gateway-admins']], { 'gateway-admins': true }, null]) {
+      expect((await enter(open(byGroup), { ...ann, groups })).status).toBe(403)
+    }
+    const nameless = await enter(open(byGroup), { sub: 'y', groups: 'gateway-admins', email: 'y@example.com' })
+    expect(nameless.status).toBe(403)
+    expect(nameless.text).toContain('has not verified your e-mail')
+  })
+
+  test('is known by the subject, whatever the e-mail has become', async () => {
+    await enter(open(), ann)
+    const browser = open()
+    expect((await enter(browser, { ...ann, email: 'ann.new@example.org' })).status).toBe(200)
+    expect(await people()).toEqual([{ email: 'ann@example.com', hasOpenId: true }])
+    expect((await browser.get('/admin/account')).text).toContain('ann@example.com')
+  })
+
+  test('is bound to the account of the e-mail once, and nobody else is', async () => {
+    await createAdministrator(pool, tester, 'ann@example.com', root.password)
+    expect((await enter(open(), ann)).status).toBe(200)
+    expect(await people()).toEqual([{ email: 'ann@example.com', hasOpenId: true }])
+    const other = await enter(open(), { ...ann, sub: 'ann-2' })
+    expect(other.status).toBe(403)
+    expect(other.text).toContain('belongs to somebody else')
+    expect((await refusals())[0]).toEqual({ actor: 'ann@example.com', reason: 'openid: account' })
+  })
+
+  test('stays out once removed, by subject and by e-mail', async () => {
+    await createAdministrator(pool, tester, 'bob@example.com', root.password)
+    await enter(open(), ann)
+    await pool`update gateway.administrator set removed_at = now()`
+    for (const person of [
+      ann,
+      { ...ann, sub: 'ann-3' },
+      { sub: 'bob', email: 'bob@example.com', email_verified: true },
+    ]) {
+      expect((await enter(open(), person)).status).toBe(403)
+    }
+    expect(await people()).toEqual([])
+  })
+})
+
+describe('what does not fit together', () => {
+  test('another browser, a second time, another state, or a refusal of the provider', async () => {
+    const browser = open()
+    const path = await journey(browser, ann)
+    const elsewhere = await open().get(path)
+    expect(elsewhere.status).toBe(403)
+    expect(elsewhere.text).toContain('was begun in another browser')
+    const kept = browser.jar.get('__Host-openid') ?? ''
+    expect((await browser.get(path)).status).toBe(200)
+    browser.jar.set('__Host-openid', kept)
+    expect((await browser.get(path)).status).toBe(403)
+
+    const victim = open()
+    await victim.get('/admin/login/openid')
+    expect((await victim.get(await journey(open(), ann))).status).toBe(403)
+    const declined = await enter(open(), null)
+    expect(declined.status).toBe(403)
+    expect(declined.text).toContain('Your organisation did not sign you in.')
+    const broken = open()
+    broken.jar.set('__Host-openid', 'nonsense')
+    expect((await broken.get(`${callback}?code=x&state=y`)).status).toBe(403)
+    expect(await people()).toHaveLength(1)
+  })
+
+  test('the state, the nonce and the verifier are each asked for', async () => {
+    for (const name of ['state', 'nonce', 'verifier']) {
+      const browser = open()
+      const path = await journey(browser, ann)
+      const kept = JSON.parse(Buffer.from(browser.jar.get('__Host-openid') ?? '', 'base64url').toString())
+      const bent = { ...kept, [name]: 'A'.repeat(43) }
+      browser.jar.set('__Host-openid', Buffer.from(JSON.stringify(bent)).toString('base64url'))
+      expect((await browser.get(path)).status).toBe(403)
+    }
+    expect(await people()).toEqual([])
+  })
+})
+
+test('a provider that is down is 503, passwords go on working, and it is found again', async () => {
+  const probe = createServer()
+  await new Promise<void>(resolve => probe.listen(0, '127.0.0.1', resolve))
+  const { port } = probe.address() as { port: number }
+  await new Promise(resolve => probe.close(resolve))
+  const issuer = `http://127.0.0.1:${port}`
+  const client = await createApp(database, { ...environment, OIDC_ISSUER: issuer, OIDC_DOMAINS: 'example.com' })
+  await createAdministrator(pool, tester, root.email, root.password)
+  const browser = open(client)
+  const page = await browser.get('/admin/login/openid')
+  expect(page.status).toBe(503)
+  expect(page.headers['retry-after']).toBe('30')
+  expect(page.text).toContain('or sign in with a password')
+  expect((await browser.submit('/admin/login', root)).status).toBe(303)
+
+  const back = createServer((_request, response) => {
+    const authorization_endpoint = `${issuer}/authorize`
+    response.setHeader('content-type', 'application/json').end(JSON.stringify({ issuer, authorization_endpoint }))
+  })
+  await new Promise<void>(resolve => back.listen(port, '127.0.0.1', resolve))
+  expect((await open(client).get('/admin/login/openid')).status).toBe(303)
+  await new Promise(resolve => back.close(resolve))
+  // What was found is kept.
+  expect((await open(client).get('/admin/login/openid')).status).toBe(303)
+})

@@ -1,0 +1,85 @@
+import { createServer } from 'node:http'
+import Provider from 'oidc-provider'
+import { afterAll } from 'vitest'
+
+/** Whom the provider knows, and what it says of them. */
+export type Person = { sub: string; email?: string; email_verified?: unknown; groups?: unknown }
+
+interface ClaimsContext {
+  oidc: { client: { clientId: string }; session: { accountId: string } }
+}
+
+/** A real OpenID provider on a loopback port, which signs in without a word whoever is set as its visitor. */
+export async function startProvider(redirectUris: string[]) {
+  const people = new Map<string, Person>()
+  let visitor: Person | null = null
+  const known = () => visitor
+
+  const server = createServer((request, response) => {
+    if (!request.url?.startsWith('/interaction/')) return provider.callback()(request, response)
+    const person = known()
+    void provider.interactionFinished(
+      request,
+      response,
+      person
+        ? { login: { accountId: person.sub } }
+        : { error: 'access_denied', error_description: 'The person did not want to.' },
+    )
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  const issuer = `http://127.0.0.1:${port}`
+  const stop = () => {
+    server.closeAllConnections()
+    return new Promise(resolve => server.close(resolve))
+  }
+  afterAll(stop)
+
+  const provider = new Provider(issuer, {
+    clients: [{ client_id: 'gateway', client_secret: 'a-secret-of-the-client', redirect_uris: redirectUris }],
+    pkce: { required: () => true },
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], groups: ['groups'] },
+    scopes: ['openid', 'email', 'groups'],
+    cookies: { keys: ['a key for the cookies of the provider'] },
+    ttl: { AccessToken: 60, Grant: 60, IdToken: 60, Interaction: 60, Session: 60 },
+    features: { devInteractions: { enabled: false } },
+    interactions: { url: (_context: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
+    findAccount: (_context: unknown, sub: string) => ({ accountId: sub, claims: () => people.get(sub) }),
+    async loadExistingGrant({ oidc }: ClaimsContext) {
+      const grant = new provider.Grant({ clientId: oidc.client.clientId, accountId: oidc.session.accountId })
+      grant.addOIDCScope('openid email groups')
+      await grant.save()
+      return grant
+    },
+  })
+
+  return {
+    issuer,
+    environment: {
+      OIDC_ISSUER: issuer,
+      OIDC_CLIENT_ID: 'gateway',
+      OIDC_CLIENT_SECRET: 'a-secret-of-the-client',
+    },
+    stop,
+
+    /** Goes where the service sent a browser, signs in as this person (null: declines), and tells where it is sent back. */
+    async visit(url: string, person: Person | null): Promise<string> {
+      visitor = person
+      if (person) people.set(person.sub, person)
+      const jar = new Map<string, string>()
+      let next = new URL(url)
+      for (let hop = 0; hop < 10 && next.origin === issuer; hop++) {
+        const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
+        const answer = await fetch(next, { redirect: 'manual', headers: { cookie } })
+        for (const set of answer.headers.getSetCookie()) {
+          const [name = '', value = ''] = set.split(';', 1)[0]?.split(/=(.*)/s) ?? []
+          jar.set(name, value)
+        }
+        const location = answer.headers.get('location')
+        if (location === null) throw new Error(`the provider stopped with ${answer.status}: ${await answer.text()}`)
+        next = new URL(location, next)
+      }
+      return next.href
+    },
+  }
+}

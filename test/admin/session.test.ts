@@ -1,0 +1,386 @@
+import { createHash } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { forgetSessions } from '../../src/domain/session.ts'
+import { createApp } from '../support/app.ts'
+import { createDatabase } from '../support/database.ts'
+import { createBrowser, formsOf, root, signIn } from './support.ts'
+
+const database = await createDatabase()
+const { pool } = database
+const client = await createApp(database)
+const https = await createApp(database, { PUBLIC_URL: 'https://gateway.example.com' })
+const publicly = { origin: 'https://gateway.example.com' }
+
+const rows = async () => (await pool<{ count: number }[]>`select count(*) from gateway.session`)[0]?.count ?? 0
+const hashOf = (cookie = '') =>
+  createHash('sha256')
+    .update(decodeURIComponent(cookie).split('.')[0] ?? '')
+    .digest()
+
+describe('a session', () => {
+  test('is there for who is signed in alone, and only its hash is kept', async () => {
+    const before = await rows()
+    const stranger = createBrowser(client.app)
+    await stranger.get('/admin/login')
+    await stranger.get('/admin/tokens')
+    await stranger.get('/admin/nowhere')
+    expect(stranger.jar.has('session')).toBe(false)
+    expect(await rows()).toBe(before)
+
+    const browser = await signIn(client, database)
+    expect(await rows()).toBe(before + 1)
+    const cookie = browser.jar.get('session')
+    const [row] = await pool<{ data: string; address: string }[]>`
+      select session::text as data, address from gateway.session where id_hash = ${hashOf(cookie)}`
+    expect(row?.address).toBe('127.0.0.1')
+    expect(row?.data).not.toContain(decodeURIComponent(cookie ?? '').split('.')[0])
+  })
+
+  test('has another id after the sign-in, and the one before is dead (fixation)', async () => {
+    const attacker = await signIn(client, database, { email: 'attacker@example.com' })
+    const planted = attacker.jar.get('session') ?? ''
+    const victim = createBrowser(client.app)
+    victim.jar.set('session', planted)
+    // The sign-in is closed to who is signed in: the form is posted as a script of the attacker's would have it.
+    const fields = formsOf((await attacker.get('/admin/tokens')).html)[0]?.fields ?? new URLSearchParams()
+    for (const [name, value] of attacker.jar) victim.jar.set(name, value)
+    fields.set('email', root.email)
+    fields.set('password', root.password)
+    expect((await victim.post('/admin/login', fields)).status).toBe(303)
+    expect(victim.jar.get('session')).not.toBe(planted)
+    expect((await victim.get('/admin/account')).text).toContain(root.email)
+    expect((await attacker.get('/admin/account')).status).toBe(303)
+
+    const made = createBrowser(client.app)
+    made.jar.set('session', 'chosen-by-me.and-signed-by-nobody')
+    await made.submit('/admin/login', { email: root.email, password: root.password })
+    expect(made.jar.get('session')).not.toContain('chosen-by-me')
+  })
+
+  test('ends 12 hours after the sign-in, and after an hour without use', async () => {
+    for (const change of [
+      pool`created_at = now() - interval '12 hours', expires_at = now() - interval '1 second'`,
+      pool`used_at = now() - interval '61 minutes'`,
+    ]) {
+      const browser = await signIn(client, database)
+      const [row] = await pool<{ lifetime: string }[]>`
+        select (expires_at - created_at)::text as lifetime from gateway.session
+        where id_hash = ${hashOf(browser.jar.get('session'))}`
+      expect(row?.lifetime).toBe('12:00:00')
+      await pool`update gateway.session set ${change} where id_hash = ${hashOf(browser.jar.get('session'))}`
+      expect((await browser.get('/admin/account')).status).toBe(303)
+      const before = await rows()
+      await forgetSessions(pool)
+      expect(await rows()).toBe(before - 1)
+    }
+  })
+
+  test('notes its use once a minute', async () => {
+    const browser = await signIn(client, database)
+    const usedAt = async () =>
+      (
+        await pool<{ usedAt: string }[]>`
+        select used_at as "usedAt" from gateway.session where id_hash = ${hashOf(browser.jar.get('session'))}`
+      )[0]?.usedAt
+    const first = await usedAt()
+    await browser.get('/admin/account')
+    expect(await usedAt()).toBe(first)
+    await pool`update gateway.session set used_at = now() - interval '61 seconds'`
+    const aged = await usedAt()
+    await browser.get('/admin/account')
+    expect(Date.parse((await usedAt()) ?? '')).toBeGreaterThan(Date.parse(aged ?? '') + 60_000)
+  })
+
+  test('is a row that can be revoked', async () => {
+    const browser = await signIn(client, database)
+    await pool`delete from gateway.session where id_hash = ${hashOf(browser.jar.get('session'))}`
+    expect((await browser.get('/admin/account')).status).toBe(303)
+  })
+
+  test('of a removed administrator does not hold', async () => {
+    const browser = await signIn(client, database, { email: 'gone@example.com' })
+    await pool`update gateway.administrator set removed_at = now() where email = 'gone@example.com'`
+    expect((await browser.get('/admin/account')).status).toBe(303)
+  })
+
+  test('that has ended says so when a form is posted', async () => {
+    const browser = await signIn(client, database)
+    const form = formsOf((await browser.get('/admin/account')).html).at(-1)
+    await pool`delete from gateway.session`
+    const answer = await browser.post(form?.action ?? '', form?.fields ?? {})
+    expect(answer).toMatchObject({ status: 303, location: '/admin/login?because=lost' })
+    expect((await browser.get(answer.location ?? '')).text).toContain('what you sent was not kept')
+  })
+
+  test('is all of it signed out everywhere', async () => {
+    const one = await signIn(client, database)
+    const other = await signIn(client, database)
+    const somebodyElse = await signIn(client, database, { email: 'else@example.com' })
+    // To make the administrator anew ends the sessions he has: the first one is gone already.
+    expect((await one.get('/admin/account')).status).toBe(303)
+    await one.submit('/admin/login', root)
+    expect((await other.get('/admin/account')).text.match(/Firefox on Linux/g)).toHaveLength(2)
+    const answer = await one.submit('/admin/account', {}, { action: '/admin/account/sign-out-everywhere' })
+    expect(answer.location).toBe('/admin/login?because=everywhere')
+    for (const browser of [one, other]) expect((await browser.get('/admin/account')).status).toBe(303)
+    expect((await somebodyElse.get('/admin/account')).status).toBe(200)
+    const [entry] = await pool`select action, detail from gateway.audit_entry order by id desc limit 1`
+    expect(entry).toEqual({ action: 'administrator.sign_out_everywhere', detail: { sessions: 2 } })
+  })
+})
+
+describe('the password', () => {
+  test('is changed with the one before; all other sessions end, and this one goes on under a new id', async () => {
+    const browser = await signIn(client, database, { email: 'changes@example.com' })
+    const other = createBrowser(client.app)
+    await other.submit('/admin/login', { email: 'changes@example.com', password: root.password })
+    const before = browser.jar.get('session') ?? ''
+    const next = 'another quiet lot of water'
+    const change = (fields: Record<string, string>) =>
+      browser.submit('/admin/account', fields, { action: '/admin/account/password' })
+
+    const mistakes: [Record<string, string>, string][] = [
+      [{ current: 'wrong wrong wrong', password: next, again: next }, 'This is not the password that you have now.'],
+      [{ current: root.password, password: next, again: 'x' }, 'The two passwords are not the same.'],
+      [{ current: root.password, password: 'too short', again: 'too short' }, 'at least 12 characters'],
+      [{ current: '', password: next, again: next }, 'Give the password that you have now.'],
+    ]
+    for (const [fields, sentence] of mistakes) {
+      const answer = await change(fields)
+      expect(answer.status).toBe(422)
+      expect(answer.text).toContain(sentence)
+      expect(answer.html).not.toContain(next)
+    }
+    expect((await other.get('/admin/account')).status).toBe(200)
+
+    expect(await change({ current: root.password, password: next, again: next })).toMatchObject({ status: 303 })
+    expect((await browser.get('/admin/account')).text).toContain('Your password is changed.')
+    expect((await browser.get('/admin/account')).text).not.toContain('Your password is changed.')
+    expect(browser.jar.get('session')).not.toBe(before)
+    expect((await other.get('/admin/account')).status).toBe(303)
+    other.jar.set('session', before)
+    expect((await other.get('/admin/account')).status).toBe(303)
+
+    const later = createBrowser(client.app)
+    const email = 'changes@example.com'
+    expect((await later.submit('/admin/login', { email, password: root.password })).status).toBe(422)
+    expect((await later.submit('/admin/login', { email, password: next })).status).toBe(303)
+  })
+
+  test('is not to be guessed there either', async () => {
+    const limited = await createApp(database)
+    const browser = await signIn(limited, database, { email: 'guessed@example.com' })
+    const fields = { current: 'wrong wrong wrong', password: 'a new long password', again: 'a new long password' }
+    const statuses = []
+    for (let attempt = 0; attempt < 6; attempt++) {
+      statuses.push((await browser.submit('/admin/account', fields, { action: '/admin/account/password' })).status)
+    }
+    expect(statuses).toEqual([422, 422, 422, 422, 422, 429])
+  })
+})
+
+describe('the cookies', () => {
+  test('over https', async () => {
+    const browser = createBrowser(https.app, publicly)
+    await signIn(https, database, publicly)
+    const answer = await browser.submit('/admin/login', root)
+    const cookie = answer.cookies.find(each => each.startsWith('__Host-session='))
+    expect(cookie?.split('; ').slice(1).sort()).toEqual(['HttpOnly', 'Path=/', 'SameSite=Strict', 'Secure'])
+    const login = await createBrowser(https.app, publicly).get('/admin/login')
+    const csrf = login.cookies.find(each => each.startsWith('__Host-csrf='))
+    expect(csrf?.split('; ').slice(1).sort()).toEqual(['HttpOnly', 'Path=/', 'SameSite=Lax', 'Secure'])
+    expect(login.headers['strict-transport-security']).toContain('max-age=31536000')
+    // What the next page says is kept, although TLS ends at a proxy that the service does not know of.
+    const fields = { current: root.password, password: root.password, again: root.password }
+    expect((await browser.submit('/admin/account', fields, { action: '/admin/account/password' })).status).toBe(303)
+    expect((await browser.get('/admin/account')).text).toContain('Your password is changed.')
+  })
+
+  test('over http on this machine', async () => {
+    const browser = createBrowser(client.app)
+    const answer = await browser.submit('/admin/login', root)
+    const cookie = answer.cookies.find(each => each.startsWith('session='))
+    expect(cookie?.split('; ').slice(1).sort()).toEqual(['HttpOnly', 'Path=/', 'SameSite=Strict'])
+    expect((await browser.get('/admin/account')).headers['strict-transport-security']).toBeUndefined()
+  })
+})
+
+describe('the headers', () => {
+  test('let nothing in, and are kept nowhere', async () => {
+    const browser = await signIn(client, database)
+    for (const path of ['/admin/account', '/admin/login?next=x', '/admin/nowhere', '/admin']) {
+      const { headers } = await browser.get(path)
+      const policy = String(headers['content-security-policy']).split(';')
+      expect(policy.sort()).toEqual([
+        "base-uri 'none'",
+        "default-src 'self'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+        "object-src 'none'",
+      ])
+      expect(headers['cache-control']).toBe('private, no-store')
+      expect(headers['referrer-policy']).toBe('same-origin')
+      expect(headers['x-content-type-options']).toBe('nosniff')
+      expect(headers['x-frame-options']).toBe('DENY')
+    }
+    const page = await browser.get('/admin/account')
+    expect(page.html).not.toMatch(/<script(?![^>]*\ssrc=)|\sstyle=|\son\w+=/)
+    expect((await browser.head('/admin/account')).status).toBe(200)
+    const elsewhere = await client.ask({ method: 'GET', url: '/livez' })
+    expect(elsewhere.headers['content-security-policy']).toBeUndefined()
+  })
+
+  test('what pages load is kept by the browser until it changes', async () => {
+    const browser = createBrowser(client.app)
+    const page = await browser.get('/admin/login')
+    const loaded = [...page.html.matchAll(/(?:href|src)="(\/admin\/assets\/[^"]+)"/g)].map(([, path]) => path ?? '')
+    expect(loaded).toHaveLength(3)
+    for (const path of loaded) {
+      const asset = await browser.get(path)
+      expect(asset.status).toBe(200)
+      expect(asset.headers['cache-control']).toBe('private, no-cache')
+      expect((await browser.get(path, { 'if-none-match': String(asset.headers.etag) })).status).toBe(304)
+    }
+    for (const path of ['/admin/assets/', '/admin/assets/page.tsx', '/admin/assets/..%2fdoor.tsx']) {
+      expect((await browser.get(path)).status).toBe(404)
+    }
+  })
+})
+
+describe('where a request comes from', () => {
+  const logout = '/admin/logout'
+
+  test.each([
+    'https://evil.example',
+    'null',
+    undefined,
+    'http://gateway.example.com',
+    'https://gateway.example.com.evil.example',
+    'https://gateway.example.com:8443',
+  ])('a form with Origin %s is refused over https', async origin => {
+    const browser = await signIn(https, database, publicly)
+    const answer = await browser.submit('/admin/account', {}, { action: logout, headers: { origin } })
+    expect(answer.status).toBe(403)
+    expect(answer.text).toContain('was not sent from a page of this service')
+    expect((await browser.get('/admin/account')).status).toBe(200)
+  })
+
+  test.each([
+    'http://127.0.0.1:8080',
+    'http://localhost:8081',
+    'https://localhost:8080',
+    undefined,
+  ])('a form with Origin %s is refused on this machine', async origin => {
+    const browser = await signIn(client, database)
+    expect((await browser.submit('/admin/account', {}, { action: logout, headers: { origin } })).status).toBe(403)
+    const login = createBrowser(client.app)
+    expect((await login.submit('/admin/login', root, { headers: { origin } })).status).toBe(403)
+  })
+
+  test.each([
+    'http://localhost:1',
+    'http://127.0.0.1:9999',
+    'http://127.8.8.8',
+    'http://[::1]:8080',
+    'http://localhost',
+  ])('without PUBLIC_URL the page answers as %s', async origin => {
+    const browser = await signIn(client, database, { origin })
+    expect((await browser.get('/admin/account')).status).toBe(200)
+  })
+
+  test.each([
+    'gateway.example.com',
+    'localhost.evil.example',
+    '10.0.0.1:8080',
+    '127.0.0.1.nip.io',
+    'a@localhost',
+  ])('without PUBLIC_URL it does not answer as %j (DNS rebinding)', async host => {
+    const browser = createBrowser(client.app)
+    for (const path of ['/admin', '/admin/login', '/admin/assets/admin.css', '/admin/nowhere']) {
+      const page = await browser.get(path, { host })
+      expect(page.status).toBe(403)
+      expect(page.text).toContain('PUBLIC_URL')
+    }
+  })
+})
+
+describe('a form', () => {
+  const everywhere = '/admin/account/sign-out-everywhere'
+
+  test('without its CSRF token, with a wrong one, or with that of another session is refused', async () => {
+    const browser = await signIn(client, database)
+    const other = await signIn(client, database, { email: 'other@example.com' })
+    const foreign = formsOf((await other.get('/admin/account')).html)[0]?.fields.get('_csrf') ?? ''
+    const own = formsOf((await browser.get('/admin/account')).html)[0]?.fields.get('_csrf') ?? ''
+    const early = createBrowser(client.app)
+    early.jar.set('csrf', browser.jar.get('csrf') ?? '')
+    const before = formsOf((await early.get('/admin/login')).html)[0]?.fields.get('_csrf') ?? ''
+    const tokens = [{}, { _csrf: '' }, { _csrf: `${own}x` }, { _csrf: foreign }, { _csrf: before }]
+    for (const fields of tokens) {
+      const answer = await browser.post(everywhere, fields)
+      expect(answer.status).toBe(403)
+      expect(answer.text).toContain('Go back, load the page anew and try again.')
+    }
+    // Not even with the other's CSRF cookie.
+    browser.jar.set('csrf', other.jar.get('csrf') ?? '')
+    expect((await browser.post(everywhere, { _csrf: foreign })).status).toBe(403)
+    expect((await browser.get('/admin/account')).status).toBe(200)
+  })
+
+  test('is checked before the sign-in too', async () => {
+    const browser = createBrowser(client.app)
+    expect((await browser.post('/admin/login', root)).status).toBe(403)
+    const token = formsOf((await createBrowser(client.app).get('/admin/login')).html)[0]?.fields.get('_csrf') ?? ''
+    await browser.get('/admin/login')
+    expect((await browser.post('/admin/login', { ...root, _csrf: token })).status).toBe(403)
+  })
+
+  test('stays good when a link on another site opens the page', async () => {
+    const browser = await signIn(client, database)
+    const form = formsOf((await browser.get('/admin/account')).html).find(each => each.action === everywhere)
+    const session = browser.jar.get('session') ?? ''
+    browser.jar.delete('session')
+    const linked = await browser.get('/admin/tokens?x=1', { 'sec-fetch-site': 'cross-site' })
+    expect(linked.status).toBe(200)
+    expect(linked.headers.refresh).toBe('0;url=/admin/tokens?x=1')
+    browser.jar.set('session', session)
+    expect((await browser.post(everywhere, form?.fields ?? {})).status).toBe(303)
+  })
+
+  test('is the only thing that is read', async () => {
+    const browser = await signIn(client, database)
+    const answer = await browser.post(everywhere, {}, { 'content-type': 'application/json' })
+    expect(answer.status).toBeGreaterThanOrEqual(400)
+    expect(answer.html).toContain('<h1>')
+  })
+})
+
+describe('what is refused', () => {
+  test('is a page, whether one is signed in or not', async () => {
+    const browser = await signIn(client, database)
+    for (const visitor of [browser, createBrowser(client.app)]) {
+      for (const path of ['/admin/nowhere', '/admin/tokens/1/nowhere', '/admin/login/callback']) {
+        const page = await visitor.get(path)
+        expect(page.status).toBe(404)
+        expect(page.html).toContain('<h1>Not found</h1>')
+      }
+    }
+    expect((await browser.post('/admin/nowhere', {})).status).toBe(404)
+    expect((await browser.get('/admin/nowhere')).text).toContain(root.email)
+    expect(await browser.get('/admin')).toMatchObject({ status: 303, location: '/admin/tokens' })
+    expect(await browser.get('/admin/')).toMatchObject({ status: 303, location: '/admin/tokens' })
+  })
+
+  test('has no details of the service’s own faults', async () => {
+    const browser = await signIn(client, database)
+    await database.loader`alter table gateway.session rename to session_away`
+    try {
+      const page = await browser.get('/admin/account')
+      expect(page.status).toBe(500)
+      expect(page.text).toContain('The service failed to answer.')
+      expect(page.text).not.toContain('session')
+    } finally {
+      await database.loader`alter table gateway.session_away rename to session`
+    }
+  })
+})

@@ -1,0 +1,181 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { createAdministrator, listAdministrators, removeAdministrator } from '../../src/domain/administrator.ts'
+import { acceptFirst, findInvitation, invite, inviteFirst } from '../../src/domain/invitation.ts'
+import { createApp } from '../support/app.ts'
+import { tester } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { atOnce } from './contention.ts'
+import { createBrowser, formsOf, root, signIn } from './support.ts'
+
+const database = await createDatabase()
+const { pool } = database
+const client = await createApp(database)
+
+beforeEach(async () => {
+  await pool`delete from gateway.administrator`
+  await pool`delete from gateway.invitation`
+})
+
+const pathOf = (secret: string | null) => `/admin/setup/${secret}`
+const chosen = { password: root.password, again: root.password }
+const emails = async () => (await listAdministrators(pool)).map(({ email }) => email)
+const acts = () => pool<{ actor: string; action: string }[]>`
+  select actor, action, address from gateway.audit_entry order by id desc limit 2`
+
+describe('the link of the first administrator', () => {
+  test('makes him, signs him in, and works once', async () => {
+    const path = pathOf(await inviteFirst(pool))
+    const browser = createBrowser(client.app)
+    expect((await browser.get(path)).text).toContain('Set up the first administrator')
+    const answer = await browser.submit(path, { email: ' Root@Example.com', ...chosen })
+    expect(answer).toMatchObject({ status: 303, location: '/admin/tokens' })
+    expect((await browser.get('/admin/account')).text).toContain('root@example.com')
+    expect(await acts()).toEqual([
+      { actor: root.email, action: 'administrator.sign_in', address: '127.0.0.1' },
+      { actor: root.email, action: 'administrator.create', address: '127.0.0.1' },
+    ])
+    const again = await createBrowser(client.app).get(path)
+    expect(again.status).toBe(404)
+    expect(again.text).toContain('This link does not hold')
+    expect((await createBrowser(client.app).submit('/admin/login', root)).status).toBe(303)
+  })
+
+  test('says what is wrong beside the fields, and works afterwards', async () => {
+    const path = pathOf(await inviteFirst(pool))
+    const browser = createBrowser(client.app)
+    const mistakes: [Record<string, string>, string][] = [
+      [{ email: 'nobody', ...chosen }, 'Give an e-mail, such as ann@example.com.'],
+      [{ email: 'a@b.c', password: 'elevenchars', again: 'elevenchars' }, 'at least 12 characters'],
+      [{ email: 'a@b.c', password: 'x'.repeat(201), again: 'x'.repeat(201) }, 'at most 200 characters'],
+      [{ email: 'a@b.c', password: root.password, again: `${root.password}!` }, 'The two passwords are not the same.'],
+      [
+        { email: 'long.enough@example.com', password: 'Long.Enough@example.com', again: 'Long.Enough@example.com' },
+        'not your e-mail',
+      ],
+      [{ email: 'nul\0@example.com', ...chosen }, 'Give an e-mail, such as ann@example.com.'],
+    ]
+    for (const [fields, sentence] of mistakes) {
+      const answer = await browser.submit(path, fields)
+      expect(answer.status).toBe(422)
+      expect(answer.text).toContain(sentence)
+      expect(answer.html).not.toContain(`value="${fields.password}"`)
+    }
+    expect((await browser.submit(path, { email: root.email, ...chosen })).status).toBe(303)
+  })
+
+  /** Fills in the form of a link; what is returned posts it. */
+  async function fill(path: string, fields: Record<string, string>) {
+    const browser = createBrowser(client.app)
+    const filled = formsOf((await browser.get(path)).html)[0]?.fields ?? new URLSearchParams()
+    for (const [name, value] of Object.entries({ ...chosen, ...fields })) filled.set(name, value)
+    return () => browser.post(path, filled)
+  }
+
+  const statusesOf = (outcomes: PromiseSettledResult<{ status: number }>[]) =>
+    outcomes.map(outcome => (outcome.status === 'fulfilled' ? outcome.value.status : 0)).sort()
+
+  test('of several posts at once makes one', async () => {
+    const path = pathOf(await inviteFirst(pool))
+    const names = ['one@example.com', 'two@example.com', 'three@example.com']
+    const posts = await Promise.all(names.map(email => fill(path, { email })))
+    expect(statusesOf(await atOnce(database.platform, 'gateway.invitation', posts))).toEqual([303, 404, 404])
+    expect(await emails()).toHaveLength(1)
+  })
+
+  test('of two links at once one makes him', async () => {
+    // As two starts at the same moment would leave them.
+    const first = await inviteFirst(pool)
+    const row = await pool`select * from gateway.invitation`
+    const second = await inviteFirst(pool)
+    await pool`insert into gateway.invitation ${pool(row[0] ?? {})}`
+    const posts = await Promise.all([
+      fill(pathOf(first), { email: 'one@example.com' }),
+      fill(pathOf(second), { email: 'two@example.com' }),
+    ])
+    expect(statusesOf(await atOnce(database.platform, 'gateway.invitation', posts))).toEqual([303, 404])
+    expect(await emails()).toHaveLength(1)
+  })
+
+  test('is void after 24 hours, after a newer one, and once there is an administrator', async () => {
+    const old = await inviteFirst(pool)
+    expect(
+      await pool`select 1 from gateway.invitation where expires_at = created_at + interval '24 hours'`,
+    ).toHaveLength(1)
+    await pool`update gateway.invitation set created_at = now() - interval '25 hours', expires_at = now() - interval '1 second'`
+    expect((await createBrowser(client.app).get(pathOf(old))).status).toBe(404)
+
+    const first = await inviteFirst(pool)
+    const newer = await inviteFirst(pool)
+    const browser = createBrowser(client.app)
+    expect((await browser.get(pathOf(first))).status).toBe(404)
+    const fields = formsOf((await browser.get(pathOf(newer))).html)[0]?.fields ?? new URLSearchParams()
+
+    await createAdministrator(pool, tester, 'sooner@example.com', root.password)
+    for (const [name, value] of Object.entries({ email: root.email, ...chosen })) fields.set(name, value)
+    expect((await browser.post(pathOf(newer), fields)).status).toBe(404)
+    expect(await inviteFirst(pool)).toBeNull()
+    expect(await emails()).toEqual(['sooner@example.com'])
+  })
+
+  test('is not spoilt by a wrong one', async () => {
+    const path = pathOf(await inviteFirst(pool))
+    const browser = createBrowser(client.app)
+    const fields = formsOf((await browser.get(path)).html)[0]?.fields ?? new URLSearchParams()
+    for (const [name, value] of Object.entries({ email: root.email, ...chosen })) fields.set(name, value)
+    expect((await browser.post(pathOf('A'.repeat(43)), fields)).status).toBe(404)
+    const wrong = await acceptFirst(pool, 'A'.repeat(43), { email: root.email, address: '127.0.0.1' }, root.password)
+    expect(wrong).toBeNull()
+    expect((await browser.post(path, fields)).status).toBe(303)
+  })
+
+  test('is kept as a hash', async () => {
+    const secret = await inviteFirst(pool)
+    expect(secret).toMatch(/^[\w-]{43}$/)
+    const [row] = await pool<{ text: string }[]>`select invitation::text as text from gateway.invitation`
+    expect(row?.text).not.toContain(secret)
+    expect(await findInvitation(pool, secret ?? '')).toEqual({ email: null })
+  })
+})
+
+describe('the link of an account', () => {
+  test('makes the account it names, whatever e-mail is posted', async () => {
+    await createAdministrator(pool, tester, root.email, root.password)
+    const path = pathOf(await invite(pool, tester, 'ann@example.com'))
+    const browser = createBrowser(client.app)
+    expect((await browser.get(path)).text).toContain('ann@example.com')
+    expect((await browser.submit(path, { ...chosen, email: 'eve@example.com' })).status).toBe(303)
+    expect(await emails()).toEqual(['ann@example.com', root.email])
+    expect((await createBrowser(client.app).get(path)).status).toBe(404)
+  })
+
+  test('gives a lost password back, and ends the sessions there were', async () => {
+    const browser = await signIn(client, database)
+    const path = pathOf(await invite(pool, tester, root.email))
+    const fresh = { password: 'quite another password', again: 'quite another password' }
+    expect((await createBrowser(client.app).submit(path, fresh)).status).toBe(303)
+    expect((await browser.get('/admin/account')).status).toBe(303)
+    expect((await acts())[1]).toMatchObject({ actor: root.email, action: 'administrator.change_password' })
+    expect((await createBrowser(client.app).submit('/admin/login', root)).status).toBe(422)
+    const known = await createBrowser(client.app).submit('/admin/login', { ...root, password: fresh.password })
+    expect(known.status).toBe(303)
+  })
+
+  test('works once in a race, and is void when a newer one is made or the account is removed', async () => {
+    await createAdministrator(pool, tester, root.email, root.password)
+    const path = pathOf(await invite(pool, tester, 'ann@example.com'))
+    const answers = await Promise.all(
+      [1, 2].map(() =>
+        createBrowser(client.app)
+          .submit(path, chosen)
+          .catch(() => null),
+      ),
+    )
+    expect(answers.filter(answer => answer?.status === 303)).toHaveLength(1)
+
+    const older = await invite(pool, tester, 'ann@example.com')
+    const newer = await invite(pool, tester, 'ann@example.com')
+    expect((await createBrowser(client.app).get(pathOf(older))).status).toBe(404)
+    await removeAdministrator(pool, tester, 'ann@example.com')
+    expect((await createBrowser(client.app).get(pathOf(newer))).status).toBe(404)
+  })
+})

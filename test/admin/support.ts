@@ -1,0 +1,172 @@
+// How to use it, for a page behind the sign-in:
+//
+//   const database = await createDatabase()
+//   const browser = await signIn(await createApp(database), database)      // as root@example.com, made on the way
+//   const page = await browser.get('/admin/tokens')                        // page.status, page.html, page.headers
+//   const answer = await browser.submit('/admin/tokens/new', { name: 'Till', tenant: ['1', '2'] })
+//
+// `submit` loads the first page and posts its form: the hidden fields (the CSRF token among them) come from there, and
+// it goes where the form's `action` says. When a page has several forms, name the one you mean: `{ action }`.
+// `post` sends a form as it is, without loading anything. Neither follows redirects: read `answer.location`.
+
+import type { FastifyInstance } from 'fastify'
+import { createAdministrator } from '../../src/domain/administrator.ts'
+import type { Client } from '../support/app.ts'
+import { tester } from '../support/builders.ts'
+import type { TestDatabase } from '../support/database.ts'
+
+/** What the fields of a form hold. */
+export type Fields = Record<string, string | string[]>
+
+/** A page, as a browser gets it. */
+export interface Page {
+  status: number
+  headers: Record<string, string | number | string[] | undefined>
+  html: string
+  /** The text of the page's body, without tags, with single blanks. */
+  text: string
+  /** Where it redirects to. */
+  location: string | undefined
+  /** The `Set-Cookie` headers. */
+  cookies: string[]
+}
+
+/** A form on a page. */
+export interface Form {
+  action: string
+  method: string
+  /** What it holds when nobody touches it: hidden and filled-in inputs, ticked boxes, chosen options. */
+  fields: URLSearchParams
+}
+
+const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'", '#x27': "'" }
+const decode = (html: string) => html.replace(/&(\w+|#\w+);/g, (whole, name: string) => entities[name] ?? whole)
+
+const attribute = (tag: string, name: string): string | null => {
+  const found = new RegExp(`\\s${name}(?:="([^"]*)")?(?=[\\s/>])`).exec(tag)
+  return found ? decode(found[1] ?? '') : null
+}
+
+/** All forms of a page. */
+export function formsOf(html: string): Form[] {
+  return [...html.matchAll(/<form\b[^>]*>[\s\S]*?<\/form>/g)].map(([form]) => {
+    const open = /^<form\b[^>]*>/.exec(form)?.[0] ?? ''
+    const fields = new URLSearchParams()
+    for (const [control] of form.matchAll(/<input\b[^>]*>|<select\b[^>]*>[\s\S]*?<\/select>/g)) {
+      const tag = /^<[^>]*>/.exec(control)?.[0] ?? ''
+      const name = attribute(tag, 'name')
+      if (name === null) continue
+      if (control.startsWith('<select')) {
+        const options = [...control.matchAll(/<option\b[^>]*>/g)].map(([option]) => option)
+        const chosen = options.find(option => attribute(option, 'selected') !== null) ?? options[0]
+        if (chosen) fields.append(name, attribute(chosen, 'value') ?? '')
+      } else if (!/^(checkbox|radio)$/.test(attribute(tag, 'type') ?? '') || attribute(tag, 'checked') !== null) {
+        fields.append(name, attribute(tag, 'value') ?? '')
+      }
+    }
+    return { action: attribute(open, 'action') ?? '', method: attribute(open, 'method') ?? 'get', fields }
+  })
+}
+
+interface BrowserOptions {
+  /** The origin under which it visits the service. */
+  origin?: string
+  /** Where it is. */
+  address?: string
+}
+
+/** A browser without a screen: it keeps cookies, and sends `Host` and `Origin` as browsers do. */
+export function createBrowser(app: FastifyInstance, options: BrowserOptions = {}) {
+  const { origin = 'http://localhost:8080', address = '127.0.0.1' } = options
+  const jar = new Map<string, string>()
+
+  async function send(
+    method: 'GET' | 'HEAD' | 'POST',
+    path: string,
+    { payload, headers = {} }: { payload?: string; headers?: Record<string, string | undefined> } = {},
+  ): Promise<Page> {
+    const sent = {
+      host: new URL(origin).host,
+      cookie: jar.size === 0 ? undefined : [...jar].map(([name, value]) => `${name}=${value}`).join('; '),
+      'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+      ...(method === 'POST' ? { origin, 'content-type': 'application/x-www-form-urlencoded' } : {}),
+      ...headers,
+    }
+    const response = await app.inject({
+      method,
+      url: path,
+      headers: Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== undefined)),
+      remoteAddress: address,
+      ...(payload === undefined ? {} : { payload }),
+    })
+    const cookies = [response.headers['set-cookie'] ?? []].flat()
+    for (const cookie of cookies) {
+      const [pair = '', ...attributes] = cookie.split('; ')
+      const [name = '', value = ''] = pair.split(/=(.*)/s)
+      if (attributes.some(each => each === 'Max-Age=0')) jar.delete(name)
+      else jar.set(name, value)
+    }
+    const body = /<body>([\s\S]*)<\/body>/.exec(response.body)?.[1] ?? ''
+    return {
+      status: response.statusCode,
+      headers: response.headers,
+      html: response.body,
+      text: decode(body.replaceAll(/<[^>]*>/g, ' '))
+        .replaceAll(/\s+/g, ' ')
+        .trim(),
+      location: response.headers.location,
+      cookies,
+    }
+  }
+
+  const post = (path: string, fields: Fields | URLSearchParams, headers: Record<string, string | undefined> = {}) =>
+    send('POST', path, { payload: encode(fields).toString(), headers })
+
+  return {
+    /** The cookies it holds, by name. */
+    jar,
+    get: (path: string, headers: Record<string, string | undefined> = {}) => send('GET', path, { headers }),
+    head: (path: string) => send('HEAD', path),
+    post,
+
+    /** Loads a page, fills in its form, and posts it. A field that is given takes the place of what the form holds. */
+    async submit(
+      path: string,
+      fields: Fields = {},
+      { action, headers = {} }: { action?: string; headers?: Record<string, string | undefined> } = {},
+    ): Promise<Page> {
+      const page = await send('GET', path)
+      const forms = formsOf(page.html).filter(form => form.method === 'post')
+      const form = forms.findLast(each => action === undefined || new URL(each.action, origin).pathname === action)
+      if (!form) throw new Error(`no such form on ${path} (${page.status}): ${page.text.slice(0, 300)}`)
+      const filled = new URLSearchParams(form.fields)
+      for (const name of Object.keys(fields)) filled.delete(name)
+      for (const [name, value] of encode(fields)) filled.append(name, value)
+      return post(form.action === '' ? path : form.action, filled, headers)
+    },
+  }
+}
+
+export type Browser = ReturnType<typeof createBrowser>
+
+function encode(fields: Fields | URLSearchParams): URLSearchParams {
+  if (fields instanceof URLSearchParams) return fields
+  const entries = Object.entries(fields)
+  return new URLSearchParams(entries.flatMap(([name, values]) => [values].flat().map(value => [name, value])))
+}
+
+/** Who signs in when nobody else is named. */
+export const root = { email: 'root@example.com', password: 'a lot of quiet water' }
+
+/** A browser in which an administrator is signed in; he is made on the way. */
+export async function signIn(
+  { app }: Pick<Client, 'app'>,
+  { pool }: Pick<TestDatabase, 'pool'>,
+  { email = root.email, password = root.password, ...options }: Partial<typeof root> & BrowserOptions = {},
+): Promise<Browser> {
+  await createAdministrator(pool, tester, email, password)
+  const browser = createBrowser(app, options)
+  const answer = await browser.submit('/admin/login', { email, password })
+  if (answer.status !== 303) throw new Error(`the sign-in failed (${answer.status}): ${answer.text}`)
+  return browser
+}

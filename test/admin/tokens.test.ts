@@ -1,0 +1,462 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { permissionNames } from '../../src/domain/permission.ts'
+import { getToken, listTokens, revokeToken, rotateToken } from '../../src/domain/token.ts'
+import { createApp } from '../support/app.ts'
+import { createBuilders, tester } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { type Fields, formsOf, type Page, root, signIn } from './support.ts'
+
+const database = await createDatabase()
+const { pool } = database
+const build = createBuilders(database)
+const client = await createApp(database, { LOG_LEVEL: 'trace', RATE_LIMIT_PER_MINUTE: '100000' })
+const logged = captureLog()
+const browser = await signIn(client, database)
+
+const chain = await build.tenant({ name: 'Chain' })
+const shop = await build.tenant({ name: 'Corner Shop', parent_id: chain, subdomain: 'corner' })
+const mill = await build.tenant({ name: 'The Old Mill' })
+
+/** What the service writes to its log from here on. */
+function captureLog(): string[] {
+  const lines: string[] = []
+  const key = Object.getOwnPropertySymbols(client.app.log).find(({ description }) => description === 'pino.stream')
+  if (!key) throw new Error('the log has no stream')
+  const stream: { write(line: string): unknown } = Reflect.get(client.app.log, key)
+  stream.write = line => lines.push(line)
+  return lines
+}
+
+/** What stands in a table's cells, row by row. */
+const rowsOf = ({ html }: Page): string[][] =>
+  [...(/<tbody>([\s\S]*?)<\/tbody>/.exec(html)?.[1] ?? '').matchAll(/<tr>([\s\S]*?)<\/tr>/g)].map(([, row = '']) =>
+    [...row.matchAll(/<(td|th)\b[^>]*>([\s\S]*?)<\/\1>/g)].map(([, , cell = '']) =>
+      cell
+        .replaceAll(/<[^>]*>/g, ' ')
+        .replaceAll(/\s+/g, ' ')
+        .trim(),
+    ),
+  )
+
+const namesOf = (page: Page) => rowsOf(page).map(row => row[0])
+
+const secretOf = ({ html }: Page) => /id="secret"[^>]*>(vgw_\w+)</.exec(html)?.[1] ?? ''
+
+const form: Fields = { do: 'save', name: 'Till', tenant: String(mill), permission: ['view_vouchers'] }
+
+/** Creates a token by the page. */
+async function create(fields: Fields = {}): Promise<{ id: number; secret: string; page: Page }> {
+  const page = await browser.submit('/admin/tokens/new', { ...form, ...fields })
+  expect(page.status, page.text).toBe(201)
+  return { id: Number(/\/admin\/tokens\/(\d+)"/.exec(page.html)?.[1]), secret: secretOf(page), page }
+}
+
+const statusOf = async (secret: string, path = '/tenants') => (await client.rest(secret, path)).status
+
+/** Asks as a busy integration does, until the answer is another; fails when it takes more than a second. */
+async function withinASecond(what: () => Promise<unknown>, wanted: unknown): Promise<void> {
+  const deadline = performance.now() + 1000
+  for (;;) {
+    const got = await what()
+    if (got === wanted) return
+    if (performance.now() > deadline) throw new Error(`still ${got}, not ${wanted}`)
+    await sleep(20)
+  }
+}
+
+const auditOf = (id: number) => database.platform<{ action: string; actor: string; address: string; detail: object }[]>`
+  select action, actor, address, detail from gateway.audit_entry where token_id = ${id} order by id`
+
+const all = () => listTokens(pool, { limit: 10_000 })
+
+test('none yet: says so, and leads to the first', async () => {
+  const page = await browser.get('/admin/tokens')
+  expect(page.text).toContain('There are no tokens yet')
+  expect(page.html).toContain('<a class="button" href="/admin/tokens/new">Create your first token</a>')
+})
+
+test('a token is created; its secret works, is shown once, and is nowhere else', async () => {
+  const { id, secret, page } = await create({
+    name: 'Partner till',
+    contact: 'ops@partner.example',
+    rateLimit: '77',
+    tenant: [String(chain), String(mill)],
+    [`reach-${chain}`]: 'below',
+    permission: ['view_vouchers', 'export_customer_information'],
+  })
+  expect(page.headers['cache-control']).toContain('no-store')
+  expect(page.text).toContain(
+    `curl -H 'Accept: application/json' -H 'Authorization: Bearer ${secret}' http://localhost:8080/api/external/v1/tenants`,
+  )
+  const answer = await client.rest(secret, '/tenants')
+  expect(answer.body.data.map((tenant: { tenant_id: number }) => tenant.tenant_id).sort()).toEqual(
+    [chain, shop, mill].sort(),
+  )
+  expect(answer.headers['ratelimit-limit']).toBe('77')
+
+  const token = await getToken(pool, id)
+  expect(token).toMatchObject({ contact: 'ops@partner.example', createdBy: root.email, rateLimit: 77 })
+  expect(Date.parse(token.expiresAt ?? '') - Date.now()).toBeGreaterThan(89.9 * 86_400_000)
+  expect(Date.parse(token.expiresAt ?? '') - Date.now()).toBeLessThan(90.1 * 86_400_000)
+  const [entry, ...others] = await auditOf(id)
+  expect(others).toEqual([])
+  expect(entry).toMatchObject({ action: 'token.create', actor: root.email, address: '127.0.0.1' })
+  expect(entry?.detail).toEqual({
+    name: 'Partner till',
+    contact: 'ops@partner.example',
+    rateLimit: 77,
+    permissions: ['view_vouchers', 'export_customer_information'],
+    tenants: [
+      { tenantId: chain, withDescendants: true },
+      { tenantId: mill, withDescendants: false },
+    ],
+    expiresAt: expect.any(String),
+  })
+
+  for (const path of ['', `/${id}`, `/${id}/edit`, `/${id}/rotate`, `/${id}/revoke`]) {
+    const other = await browser.get(`/admin/tokens${path}`)
+    expect(other.status, path).toBe(200)
+    expect(other.html, path).toContain('Partner till')
+    expect(other.html, path).not.toContain(secret.slice(8, -4))
+  }
+  client.app.log.info('the log is read here')
+  expect(logged.join('\n')).toContain('the log is read here')
+  expect(logged.join('\n')).not.toContain(secret.slice(8, -4))
+})
+
+test('a reload of the secret, or a second click, makes no other token', async () => {
+  const [blank] = formsOf((await browser.get('/admin/tokens/new')).html).slice(-1)
+  const filled = new URLSearchParams(blank?.fields)
+  for (const [name, value] of Object.entries({ ...form, name: 'Once' })) filled.set(name, String(value))
+  const before = (await all()).length
+  const clicks = await Promise.all([
+    browser.post('/admin/tokens/new', filled),
+    browser.post('/admin/tokens/new', filled),
+  ])
+  expect(clicks.map(({ status }) => status).sort()).toEqual([201, 303])
+  const reloaded = await browser.post('/admin/tokens/new', filled)
+  expect(reloaded.status).toBe(303)
+  expect(reloaded.html).not.toContain('vgw_')
+  const page = await browser.get(reloaded.location ?? '')
+  expect(page.text).toContain('Once')
+  expect(page.text).toContain('cannot be shown again')
+  expect(await all()).toHaveLength(before + 1)
+})
+
+test('what is wrong is said beside the field, and all that was typed stays', async () => {
+  const before = (await all()).length
+  const page = await browser.submit('/admin/tokens/new', {
+    do: 'save',
+    name: ' ',
+    contact: '<b>me</b>',
+    rateLimit: 'many',
+    permission: ['view_orders'],
+    expiry: 'date',
+    expiresAt: '2020-02-30',
+  })
+  expect(page.status).toBe(422)
+  for (const name of ['name', 'rateLimit', 'tenants', 'expiresAt']) {
+    expect(page.html, name).toContain(`id="${name}-fault"`)
+    expect(page.html, name).toContain(`href="#${name}"`)
+    expect(page.html, name).toMatch(new RegExp(`<(input|div)[^>]* id="${name}"`))
+  }
+  expect(page.html).toContain('value="&lt;b>me&lt;/b>"')
+  const kept = formsOf(page.html).at(-1)?.fields
+  expect(kept?.get('rateLimit')).toBe('many')
+  expect(kept?.getAll('permission')).toEqual(['view_orders'])
+  expect(kept?.get('expiry')).toBe('date')
+  expect(kept?.get('expiresAt')).toBe('2020-02-30')
+  expect(page.text).toContain('v1 needs view_vouchers too')
+
+  const wrong: [Fields, string][] = [
+    [{ tenant: '999999' }, 'No such tenant: 999999'],
+    [{ rateLimit: '0' }, 'whole number'],
+    [{ rateLimit: '1.5' }, 'whole number'],
+    [{ name: 'x'.repeat(201) }, '200 characters'],
+    [{ contact: 'x'.repeat(201) }, '200 characters'],
+    [{ expiry: 'date', expiresAt: '2020-01-01' }, 'still to come'],
+    [{ expiry: 'never', expiresAt: '2100-01-01' }, 'leave the date empty'],
+    [{ expiry: '-5' }, 'Choose when the token ends'],
+  ]
+  for (const [fields, said] of wrong) {
+    const refused = await browser.submit('/admin/tokens/new', { ...form, ...fields })
+    expect(refused.status, said).toBe(422)
+    expect(refused.text).toContain(said)
+  }
+  expect(await all()).toHaveLength(before)
+})
+
+test('a token ends when it was said to', async () => {
+  const endOf = async (fields: Fields) => (await getToken(pool, (await create(fields)).id)).expiresAt
+  expect(await endOf({ expiry: 'never' })).toBe(null)
+  expect(await endOf({ expiry: 'date', expiresAt: '2099-12-31' })).toBe('2099-12-31T23:59:59.000000Z')
+  expect(Date.parse((await endOf({ expiry: '365' })) ?? '') - Date.now()).toBeGreaterThan(364 * 86_400_000)
+})
+
+test('an edit changes what v1 allows within a second, and is put down', async () => {
+  const { id, secret } = await create({ name: 'Edited', contact: 'old@example.com' })
+  expect(await statusOf(secret, `/tenants/${mill}/catalog/vouchers`)).toBe(200)
+  expect(await statusOf(secret, `/tenants/${shop}/catalog/vouchers`)).toBe(403)
+  const page = await browser.submit(`/admin/tokens/${id}/edit`, {
+    do: 'save',
+    contact: 'new@example.com',
+    rateLimit: '55',
+    permission: ['view_vouchers', 'redeem_vouchers'],
+    tenant: String(chain),
+    [`reach-${chain}`]: 'below',
+  })
+  expect(page.location).toBe(`/admin/tokens/${id}`)
+  expect((await browser.get(`/admin/tokens/${id}`)).text).toContain('The token is saved')
+  await withinASecond(() => statusOf(secret, `/tenants/${shop}/catalog/vouchers`), 200)
+  expect(await statusOf(secret, `/tenants/${mill}/catalog/vouchers`)).toBe(403)
+  expect((await client.rest(secret, '/tenants')).headers['ratelimit-limit']).toBe('55')
+  const [, entry, ...others] = await auditOf(id)
+  expect(others).toEqual([])
+  expect(entry).toMatchObject({ action: 'token.edit', actor: root.email })
+  expect(entry?.detail).toEqual({
+    contact: { from: 'old@example.com', to: 'new@example.com' },
+    rateLimit: { from: null, to: 55 },
+    permissions: { from: ['view_vouchers'], to: ['view_vouchers', 'redeem_vouchers'] },
+    tenants: { from: [{ tenantId: mill, withDescendants: false }], to: [{ tenantId: chain, withDescendants: true }] },
+  })
+
+  await browser.submit(`/admin/tokens/${id}/edit`, { do: 'save', permission: ['redeem_vouchers'] })
+  await withinASecond(() => statusOf(secret, `/tenants/${shop}/catalog/vouchers`), 403)
+  await browser.submit(`/admin/tokens/${id}/edit`, { do: 'save' })
+  expect(await auditOf(id), 'an edit that changes nothing is no edit').toHaveLength(3)
+})
+
+test('of two who edit at a time the second is told, and keeps what was typed', async () => {
+  const { id } = await create({ name: 'Shared' })
+  const [begun] = formsOf((await browser.get(`/admin/tokens/${id}/edit`)).html).slice(-1)
+  await browser.submit(`/admin/tokens/${id}/edit`, { do: 'save', name: 'Shared, by the other' })
+  const late = new URLSearchParams(begun?.fields)
+  late.set('name', 'Shared, by me')
+  late.set('do', 'save')
+  const refused = await browser.post(`/admin/tokens/${id}/edit`, late)
+  expect(refused.status).toBe(422)
+  expect(refused.text).toContain('changed by someone else')
+  expect(refused.html).toContain(`<a href="/admin/tokens/${id}/edit">Load it anew</a>`)
+  expect(refused.html).toContain('value="Shared, by me"')
+  expect((await getToken(pool, id)).name).toBe('Shared, by the other')
+})
+
+test('a rotation: both hold for the overlap, the new one inherits all, and the page shows its secret once', async () => {
+  const { id, secret } = await create({
+    name: 'Turning',
+    contact: 'c@example.com',
+    rateLimit: '99',
+    tenant: [String(chain), String(mill)],
+    [`reach-${chain}`]: 'below',
+    permission: [...permissionNames],
+  })
+  const [blank] = formsOf((await browser.get(`/admin/tokens/${id}/rotate`)).html).slice(-1)
+  const page = await browser.post(`/admin/tokens/${id}/rotate`, new URLSearchParams(blank?.fields))
+  expect(page.status).toBe(201)
+  const next = secretOf(page)
+  expect(next).not.toBe(secret)
+  expect([await statusOf(secret), await statusOf(next)]).toEqual([200, 200])
+  const before = await getToken(pool, id)
+  const after = await getToken(pool, before.rotatedTo ?? 0)
+  const inherited = ['name', 'contact', 'permissions', 'rateLimit', 'tenants'] as const
+  for (const name of inherited) expect(after[name], name).toEqual(before[name])
+  expect(after.rotatedFrom).toBe(id)
+  const ends = Date.parse(before.expiresAt ?? '') - Date.now()
+  expect(ends).toBeGreaterThan(23.9 * 3_600_000)
+  expect(ends).toBeLessThan(24.1 * 3_600_000)
+  expect(Date.parse(after.expiresAt ?? '') - Date.now()).toBeGreaterThan(89 * 86_400_000)
+  expect((await auditOf(id)).at(-1)).toMatchObject({
+    action: 'token.rotate',
+    actor: root.email,
+    detail: { successor: after.id, endsAt: expect.any(String), successorExpiresAt: expect.any(String) },
+  })
+
+  const reloaded = await browser.post(`/admin/tokens/${id}/rotate`, new URLSearchParams(blank?.fields))
+  expect([reloaded.status, reloaded.location]).toEqual([303, `/admin/tokens/${after.id}`])
+  const again = await browser.get(`/admin/tokens/${id}/rotate`)
+  expect(again.text).toContain(`Token ${after.id} has taken its place`)
+  expect((await browser.get(`/admin/tokens/${id}`)).html).toContain(`<a href="/admin/tokens/${after.id}">`)
+  expect((await browser.get(`/admin/tokens/${after.id}`)).html).toContain(`<a href="/admin/tokens/${id}">`)
+  const row = rowsOf(await browser.get('/admin/tokens?search=Turning')).find(cells => cells[2] === before.hint)
+  expect(row?.[8]).toMatch(/^replaced, ends \d+ \w+ \d{4}, \d\d:\d\d UTC$/)
+})
+
+test('a rotation without an overlap: the old one is refused within a second', async () => {
+  const { id, secret } = await create({ name: 'At once' })
+  expect(await statusOf(secret)).toBe(200)
+  const page = await browser.submit(`/admin/tokens/${id}/rotate`, { overlap: '0', expiresAt: 'never' })
+  await withinASecond(() => statusOf(secret), 401)
+  expect(await statusOf(secretOf(page))).toBe(200)
+  expect((await getToken(pool, (await getToken(pool, id)).rotatedTo ?? 0)).expiresAt).toBe(null)
+})
+
+test('the old one is refused when the overlap is over, and never later than its own end', async () => {
+  const soon = await build.token([mill])
+  await rotateToken(pool, tester, soon.id, { overlap: 1, expiresAt: 'inherit' })
+  expect(await statusOf(soon.secret)).toBe(200)
+  const end = Date.parse((await getToken(pool, soon.id)).expiresAt ?? '')
+  while (Date.now() <= end) await sleep(20)
+  expect(await statusOf(soon.secret)).toBe(401)
+
+  const expiresAt = new Date(Date.now() + 7_200_000)
+  const { id } = await build.token([mill], { expiresAt })
+  const page = await browser.submit(`/admin/tokens/${id}/rotate`, { overlap: '604800', expiresAt: '90' })
+  expect(page.status).toBe(201)
+  const before = await getToken(pool, id)
+  expect(Date.parse(before.expiresAt ?? '')).toBe(expiresAt.getTime())
+  const after = await getToken(pool, before.rotatedTo ?? 0)
+  expect(Date.parse(after.expiresAt ?? '') - Date.now()).toBeGreaterThan(89 * 86_400_000)
+})
+
+test('of two who rotate at a time one is told; what was never offered is refused', async () => {
+  const { id } = await build.token([mill])
+  const both = await Promise.allSettled(
+    [1, 2].map(() => rotateToken(pool, tester, id, { overlap: 60, expiresAt: 'inherit' })),
+  )
+  expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+  expect(both.find(each => each.status === 'rejected')?.reason).toMatchObject({ code: 'BAD_USER_INPUT' })
+
+  const other = await build.token([mill])
+  const page = await browser.submit(`/admin/tokens/${other.id}/rotate`, { overlap: '99999999', expiresAt: 'never' })
+  expect(page.status).toBe(422)
+  expect(page.html).toContain('id="overlap-fault"')
+  expect(page.html).toContain('id="expiresAt-fault"')
+  expect((await getToken(pool, other.id)).rotatedTo).toBe(null)
+})
+
+test('a revocation asks first; then the token is refused within a second, and beyond edit and rotation', async () => {
+  const { id, secret } = await create({ name: 'Leaked' })
+  expect(await statusOf(secret)).toBe(200)
+  const asked = await browser.get(`/admin/tokens/${id}/revoke`)
+  expect(asked.text).toContain('Leaked')
+  expect(asked.text).toContain((await getToken(pool, id)).hint)
+  expect((await getToken(pool, id)).revokedAt).toBe(null)
+  const page = await browser.submit(`/admin/tokens/${id}/revoke`)
+  expect([page.status, page.location]).toEqual([303, `/admin/tokens/${id}`])
+  await withinASecond(() => statusOf(secret), 401)
+  const detail = await browser.get(`/admin/tokens/${id}`)
+  expect(detail.text).toContain('The token is revoked.')
+  expect(detail.html).not.toContain(`/admin/tokens/${id}/edit`)
+  expect((await auditOf(id)).slice(1)).toEqual([
+    { action: 'token.revoke', actor: root.email, address: '127.0.0.1', detail: {} },
+  ])
+  for (const name of ['edit', 'rotate', 'revoke']) {
+    expect((await browser.get(`/admin/tokens/${id}/${name}`)).text).toContain('no longer holds')
+  }
+})
+
+test('a token that has expired is not edited', async () => {
+  const { id } = await build.token([mill], { name: 'Past' })
+  const [begun] = formsOf((await browser.get(`/admin/tokens/${id}/edit`)).html).slice(-1)
+  await database.platform`
+    update gateway.token set created_at = now() - interval '2 days', expires_at = now() - interval '1 day' where id = ${id}`
+  const late = new URLSearchParams(begun?.fields)
+  late.set('name', 'Future')
+  late.set('do', 'save')
+  const refused = await browser.post(`/admin/tokens/${id}/edit`, late)
+  expect(refused.status).toBe(422)
+  expect(refused.text).toContain('no longer holds')
+  expect((await getToken(pool, id)).name).toBe('Past')
+})
+
+test('the list shows each token, and finds by search and filters', async () => {
+  const many = await Promise.all([1, 2, 3, 4, 5].map(number => build.tenant({ name: `Branch ${number}` })))
+  const wide = await create({
+    name: 'Wide 100%',
+    contact: 'wide@partner.example',
+    tenant: many.map(String),
+    [`reach-${many[0]}`]: 'below',
+    permission: ['view_vouchers', 'export_customer_information'],
+    expiry: 'date',
+    expiresAt: '2099-01-02',
+  })
+  await database.platform`
+    update gateway.token set last_used_at = '2026-11-21T09:14:00Z', last_used_address = '203.0.113.9' where id = ${wide.id}`
+  const narrow = await build.token([shop], { name: 'Narrow', permissions: [] })
+  const above = await build.token([{ tenantId: chain, withDescendants: true }], { name: 'From above' })
+  const beside = await build.token([chain], { name: 'Beside' })
+  await revokeToken(pool, tester, beside.id)
+
+  const found = await browser.get('/admin/tokens?search=wide+100%25')
+  const { hint } = await getToken(pool, wide.id)
+  expect(rowsOf(found)).toEqual([
+    [
+      'Wide 100%',
+      'wide@partner.example',
+      hint,
+      'Branch 1 and all below Branch 2 Branch 3 and 2 more',
+      'view_vouchers export_customer_information personal data',
+      expect.stringMatching(/^\d+ \w+ \d{4}, \d\d:\d\d UTC by root@example\.com$/),
+      '21 Nov 2026, 09:14 UTC from 203.0.113.9',
+      '2 Jan 2099, 23:59 UTC',
+      'active',
+    ],
+  ])
+  expect(found.html).toContain('<time datetime="2026-11-21T09:14:00.000Z">21 Nov 2026, 09:14 UTC</time>')
+  expect(found.html).toContain(`href="/admin/tokens/${wide.id}"`)
+
+  const list = async (query: string) => namesOf(await browser.get(`/admin/tokens?${query}`))
+  expect(await list('search=WIDE@partner')).toEqual(['Wide 100%'])
+  expect(await list(`search=${hint.slice(-4)}`)).toContain('Wide 100%')
+  expect(await list('status=revoked')).toContain('Beside')
+  expect(await list('status=revoked')).not.toContain('Narrow')
+  expect(await list('status=active')).not.toContain('Beside')
+  expect(await list('status=expired')).toContain('Past')
+  expect(await list('status=expired')).not.toContain('Narrow')
+  expect(await list('permission=redeem_vouchers&search=Narrow')).toEqual([])
+  expect(await list(`tenant=${shop}&search=tester`)).toEqual(['From above', 'Narrow'])
+  expect(await list('tenant=corner+sh&search=tester')).toEqual(['From above', 'Narrow'])
+  expect(await list(`tenant=${narrow.id + 1_000_000}`)).toEqual([])
+  expect(above.id).toBeGreaterThan(narrow.id)
+
+  const none = await browser.get('/admin/tokens?search=nothing+of+the+kind')
+  expect(none.text).toContain('No token matches.')
+  expect(none.html).toContain('<a href="/admin/tokens">Show all tokens</a>')
+  for (const odd of ['before=x', 'status=odd', 'search=%00', 'tenant=99999999999999999999', 'before=0']) {
+    expect((await browser.get(`/admin/tokens?${odd}`)).status, odd).toBe(200)
+  }
+})
+
+test('the list goes 50 at a time, to older ones and back', async () => {
+  for (let number = 0; number < 120; number += 1) await build.token([], { name: `Paged ${number}` })
+  const linkOf = ({ html }: Page, rel: string) =>
+    new RegExp(`rel="${rel}" href="([^"]*)"`).exec(html)?.[1]?.replaceAll('&amp;', '&')
+  const first = await browser.get('/admin/tokens?search=Paged')
+  expect(namesOf(first)).toEqual(Array.from({ length: 50 }, (_, index) => `Paged ${119 - index}`))
+  expect(linkOf(first, 'prev')).toBeUndefined()
+  const second = await browser.get(linkOf(first, 'next') ?? '')
+  expect(namesOf(second)[0]).toBe('Paged 69')
+  const third = await browser.get(linkOf(second, 'next') ?? '')
+  expect(namesOf(third)).toHaveLength(20)
+  expect(linkOf(third, 'next')).toBeUndefined()
+  const back = await browser.get(linkOf(third, 'prev') ?? '')
+  expect(namesOf(back)).toEqual(namesOf(second))
+  expect(namesOf(await browser.get(linkOf(back, 'prev') ?? ''))).toEqual(namesOf(first))
+})
+
+test('HTML in names is text', async () => {
+  const html = `<img src=x onerror=alert(1)>"'&amp;`
+  const tenantId = await build.tenant({ name: html, subdomain: html })
+  const { id } = await create({ name: html, contact: html, tenant: String(tenantId) })
+  const pages = ['', '/new?', `/${id}`, `/${id}/edit`, `/${id}/rotate`, `/${id}/revoke`]
+  for (const path of pages) {
+    const page = await browser.get(`/admin/tokens${path}`)
+    expect(page.status).toBe(200)
+    expect(page.html, path).not.toContain('<img')
+    if (path !== '/new?') expect(page.text, path).toContain(html)
+  }
+  const searched = await browser.submit('/admin/tokens/new', { do: 'find', search: html })
+  expect(searched.html).not.toContain('<img')
+  expect(searched.text).toContain(`One tenant matches “${html}”`)
+  const listed = await browser.get(`/admin/tokens?${new URLSearchParams({ search: '<script>', tenant: '"><script>' })}`)
+  expect(listed.html).not.toContain('<script>')
+})
+
+test('an unknown token is a page that says so', async () => {
+  for (const path of ['/999999', '/abc', '/0', '/1e3', '/999999/edit', '/999999/rotate', '/999999/revoke']) {
+    const page = await browser.get(`/admin/tokens${path}`)
+    expect(page.status, path).toBe(404)
+    expect(page.headers['content-type'], path).toContain('text/html')
+  }
+})

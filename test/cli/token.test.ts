@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest'
+import { createApp } from '../support/app.ts'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { run } from '../support/process.ts'
+
+const database = await createDatabase()
+const build = createBuilders(database)
+const client = await createApp(database)
+const tenantId = await build.tenant()
+
+const token = (...args: string[]) => run(['token', ...args], { DATABASE_URL: database.url })
+
+const list = async () => JSON.parse((await token('list', '--json')).stdout)
+
+/** Creates a token by the command line. */
+async function create(...options: string[]): Promise<{ id: number; token: string }> {
+  const made = await token('create', '--json', '--tenant', String(tenantId), ...options)
+  expect(made.code, made.stderr).toBe(0)
+  return JSON.parse(made.stdout)
+}
+
+const hours = (instant: string) => (Date.parse(instant) - Date.now()) / 3_600_000
+
+test('a token is created with a contact, a rate and an end of its own', { timeout: 60_000 }, async () => {
+  const options = ['--contact', 'ops@partner.example', '--rate-limit', '55', '--expires-in', '12h']
+  const made = await create('--name', 'Till', ...options)
+  expect(made).toMatchObject({ name: 'Till', contact: 'ops@partner.example', rate_limit: 55 })
+  const answer = await client.rest(made.token, '/tenants')
+  expect([answer.status, answer.headers['ratelimit-limit']]).toEqual([200, '55'])
+  const [listed] = await list()
+  expect(listed).toMatchObject({
+    id: made.id,
+    contact: 'ops@partner.example',
+    rate_limit: 55,
+    status: 'active',
+    rotated_from: null,
+    created_by: expect.stringContaining('command line'),
+  })
+  expect(hours(listed.expires_at)).toBeCloseTo(12, 1)
+
+  const entries = await database.platform`
+    select action, actor, detail->>'contact' as contact from gateway.audit_entry where token_id = ${made.id}`
+  expect(entries).toEqual([{ action: 'token.create', actor: listed.created_by, contact: 'ops@partner.example' }])
+
+  for (const wrong of [
+    ['--rate-limit', '0'],
+    ['--rate-limit', '1000001'],
+    ['--contact', 'x'.repeat(201)],
+  ]) {
+    const refused = await token('create', '--name', 'Wrong', ...wrong)
+    expect(refused.code, wrong.join(' ')).toBe(2)
+  }
+})
+
+test('a token is rotated, with an overlap or without', { timeout: 60_000 }, async () => {
+  const old = await create('--name', 'Turning', '--rate-limit', '44')
+  const rotated = await token('rotate', String(old.id), '--overlap', '1h', '--expires-in', '30d')
+  expect(rotated.code, rotated.stderr).toBe(0)
+  const secret = /vgw_\w+/.exec(rotated.stdout)?.[0] ?? ''
+  for (const each of [old.token, secret]) expect((await client.rest(each, '/tenants')).status).toBe(200)
+  const [after, before] = await list()
+  expect(after).toMatchObject({ name: 'Turning', rate_limit: 44, rotated_from: old.id, tenants: before.tenants })
+  expect(hours(before.expires_at)).toBeCloseTo(1, 1)
+  expect(hours(after.expires_at)).toBeCloseTo(720, 0)
+
+  const again = await token('rotate', String(old.id))
+  expect(again.code).toBe(2)
+  expect(again.stderr).toContain(`Token ${after.id} has taken its place`)
+
+  const next = JSON.parse((await token('rotate', String(after.id), '--overlap', '0s', '--json')).stdout)
+  expect(next).toMatchObject({ rotated_from: after.id, token: expect.stringMatching(/^vgw_/) })
+  expect((await list()).map(({ status }: { status: string }) => status).slice(0, 2)).toEqual(['active', 'revoked'])
+  expect((await client.rest(next.token, '/tenants')).status).toBe(200)
+  expect((await client.rest(secret, '/tenants')).status).toBe(401)
+
+  expect((await token('rotate', '999999')).code).toBe(1)
+})
