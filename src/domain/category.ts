@@ -1,5 +1,5 @@
 import { arrayText, type Sql } from '../db/connect.ts'
-import { packed, readPacked } from '../db/packed.ts'
+import { packed } from '../db/packed.ts'
 import { groupByProduct, type OfProduct } from './product.ts'
 
 /** What a product is filed under. */
@@ -24,14 +24,11 @@ const categoryRow = packed<Category & OfProduct>({
  * @returns for each product id, in order, its categories by `sort_order`, then `id` (R16)
  */
 export async function listCategoriesOf(sql: Sql, productIds: readonly number[]): Promise<Category[][]> {
-  const rows = await readPacked(
-    sql,
-    categoryRow,
-    row => sql`
-      select /* category.of_products */ ${row} as row
-      from product_category link join category on category.id = link.category_id
-      where link.product_id = any(${arrayText(productIds)}::text::bigint[])
-      order by link.product_id, sort_order, category.id`,
-  )
+  const found = await sql<{ row: string }[]>`
+    select /* category.of_products */ ${categoryRow.select(sql)} as row
+    from product_category link join category on category.id = link.category_id
+    where link.product_id = any(${arrayText(productIds)}::text::bigint[])
+    order by link.product_id, sort_order, category.id`
+  const rows = found.map(({ row }) => categoryRow.read(row))
   return groupByProduct(productIds, rows)
 }

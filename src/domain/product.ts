@@ -1,8 +1,8 @@
 import type { Sql } from '../db/connect.ts'
-import { packed, readPacked } from '../db/packed.ts'
+import { packed } from '../db/packed.ts'
 import type { ListIdentity } from './cursor.ts'
 import type { Instant } from './instant.ts'
-import { type Page, type Range, rangeArguments, readPage } from './page.ts'
+import { type Page, type Range, toPage, within } from './page.ts'
 
 /** A catalog voucher: a product that is sold as a voucher. */
 export interface Product {
@@ -34,33 +34,29 @@ const productRow = packed<Product>({
   tenantId: ['tenant_id', 'integer'],
   slug: ['slug', 'text'],
   title: ['title', 'text'],
-  summary: ['summary', 'optional text'],
-  descriptionHtml: ['description_html', 'optional text'],
+  summary: ['summary', 'text'],
+  descriptionHtml: ['description_html', 'text'],
   currency: ['currency', 'text'],
   price: ['price', 'decimal'],
   salePrice: ['sale_price', 'decimal'],
   monetaryValue: ['monetary_value', 'decimal'],
   isMonetary: ['is_monetary', 'boolean'],
   allowPartRedeem: ['allow_part_redeem', 'boolean'],
-  validityType: ['validity_type', 'optional text'],
+  validityType: ['validity_type', 'text'],
   validityMonths: ['validity_months', 'integer'],
-  redemptionInfo: ['redemption_info', 'optional text'],
+  redemptionInfo: ['redemption_info', 'text'],
   sortOrder: ['sort_order', 'integer'],
-  imageUrl: ['image_url', 'optional text'],
+  imageUrl: ['image_url', 'text'],
   imageUrls: ['array_to_json(image_urls)', 'json'],
   updatedAt: ['updated_at', 'instant'],
 })
 
 /** @returns a page of the tenant's products (contract, operation 2) */
 export async function listProducts(sql: Sql, tenantId: number, range: Range): Promise<Page<Product>> {
-  return readPage(
-    sql,
-    range,
-    productRow,
-    row => sql`
-      select /* product.list */ ${row} as row from gateway.product_page(${tenantId}::bigint, ${rangeArguments(sql, range)})
-      union all select gateway.noted_horizon()::text`,
-  )
+  const found = await sql<{ row: string }[]>`
+    select /* product.list */ ${productRow.select(sql)} as row from product
+    where tenant_id = ${tenantId} and ${within(sql, range, sql`coalesce(updated_at, '-infinity')`)}`
+  return toPage(range, productRow, found)
 }
 
 /** @returns how many products the whole list holds */
@@ -73,13 +69,9 @@ export async function countProducts(sql: Sql, tenantId: number, updatedSince: In
 
 /** @returns the tenant's own product of this id, or null (R20; contract, operation 3) */
 export async function findProduct(sql: Sql, tenantId: number, id: number): Promise<Product | null> {
-  const [found] = await readPacked(
-    sql,
-    productRow,
-    row => sql`
-      select /* product.find */ ${row} as row from product where tenant_id = ${tenantId} and id = ${id}`,
-  )
-  return found ?? null
+  const [found] = await sql<{ row: string }[]>`
+    select /* product.find */ ${productRow.select(sql)} as row from product where tenant_id = ${tenantId} and id = ${id}`
+  return found ? productRow.read(found.row) : null
 }
 
 /** What belongs to a product. */

@@ -2,7 +2,7 @@ import { arrayText, type Sql } from '../db/connect.ts'
 import { packed } from '../db/packed.ts'
 import type { ListIdentity } from './cursor.ts'
 import type { Instant } from './instant.ts'
-import { type Page, type Range, rangeArguments, readPage } from './page.ts'
+import { type Page, type Range, toPage, within } from './page.ts'
 
 /** What a record was. */
 export const removalResources = ['tenant', 'catalog_voucher', 'purchased_voucher', 'marketing_signup'] as const
@@ -38,15 +38,10 @@ export async function listRemovals(
   resources: readonly RemovalResource[],
   range: Range,
 ): Promise<Page<Removal>> {
-  return readPage(
-    sql,
-    range,
-    removalRow,
-    row => sql`
-      select /* removal.list */ ${row} as row from gateway.removal_page(
-        ${tenantId}::bigint, ${arrayText(resources)}::text::text[], ${rangeArguments(sql, range)})
-      union all select gateway.noted_horizon()::text`,
-  )
+  const found = await sql<{ row: string }[]>`
+    select /* removal.list */ ${removalRow.select(sql)} as row from gateway.removal
+    where tenant_id = ${tenantId} and resource = any(${arrayText(resources)}::text::text[]) and ${within(sql, range)}`
+  return toPage(range, removalRow, found)
 }
 
 /** @returns how many removals the whole list holds */

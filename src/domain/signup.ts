@@ -1,8 +1,8 @@
 import type { Sql } from '../db/connect.ts'
-import { packed, readPacked } from '../db/packed.ts'
+import { packed } from '../db/packed.ts'
 import type { ListIdentity } from './cursor.ts'
 import type { Instant } from './instant.ts'
-import { type Page, type Range, rangeArguments, readPage } from './page.ts'
+import { type Page, type Range, toPage, within } from './page.ts'
 
 /** A customer whose consent to marketing holds now (R23). Personal data. */
 export interface MarketingSignup {
@@ -33,36 +33,32 @@ export const marketingSignupList = (tenantId: number): ListIdentity => ({ name: 
 const signupRow = packed<MarketingSignup>({
   id: ['id', 'integer'],
   tenantId: ['tenant_id', 'integer'],
-  email: ['email', 'optional text'],
+  email: ['email', 'text'],
   marketingOpted: ['marketing_opted', 'boolean'],
   consentedAt: ['consented_at', 'instant'],
-  consentSource: ['consent_source', 'optional text'],
+  consentSource: ['consent_source', 'text'],
   createdAt: ['created_at', 'instant'],
   updatedAt: ['updated_at', 'instant'],
-  forename: ['forename', 'optional text'],
-  surname: ['surname', 'optional text'],
-  fullName: ['full_name', 'optional text'],
-  phoneNumber: ['phone_number', 'optional text'],
-  address1: ['address_1', 'optional text'],
-  address2: ['address_2', 'optional text'],
-  town: ['town', 'optional text'],
-  city: ['city', 'optional text'],
-  county: ['county', 'optional text'],
-  country: ['country', 'optional text'],
-  countryiso2: ['countryiso2', 'optional text'],
-  postcode: ['postcode', 'optional text'],
+  forename: ['forename', 'text'],
+  surname: ['surname', 'text'],
+  fullName: ['full_name', 'text'],
+  phoneNumber: ['phone_number', 'text'],
+  address1: ['address_1', 'text'],
+  address2: ['address_2', 'text'],
+  town: ['town', 'text'],
+  city: ['city', 'text'],
+  county: ['county', 'text'],
+  country: ['country', 'text'],
+  countryiso2: ['countryiso2', 'text'],
+  postcode: ['postcode', 'text'],
 })
 
 /** @returns a page of the tenant's marketing signups (contract, operation 6) */
 export async function listSignups(sql: Sql, tenantId: number, range: Range): Promise<Page<MarketingSignup>> {
-  return readPage(
-    sql,
-    range,
-    signupRow,
-    row => sql`
-      select /* signup.list */ ${row} as row from gateway.marketing_signup_page(${tenantId}::bigint, ${rangeArguments(sql, range)})
-      union all select gateway.noted_horizon()::text`,
-  )
+  const found = await sql<{ row: string }[]>`
+    select /* signup.list */ ${signupRow.select(sql)} as row from customer
+    where tenant_id = ${tenantId} and marketing_opted and ${within(sql, range)}`
+  return toPage(range, signupRow, found)
 }
 
 /** @returns how many marketing signups the whole list holds */
@@ -76,11 +72,7 @@ export async function countSignups(sql: Sql, tenantId: number, updatedSince: Ins
 
 /** @returns the tenant's own marketing signup of this customer id, or null (R20, R23; contract, operation 7) */
 export async function findSignup(sql: Sql, tenantId: number, id: number): Promise<MarketingSignup | null> {
-  const [found] = await readPacked(
-    sql,
-    signupRow,
-    row => sql`
-      select /* signup.find */ ${row} as row from customer where tenant_id = ${tenantId} and id = ${id} and marketing_opted`,
-  )
-  return found ?? null
+  const [found] = await sql<{ row: string }[]>`
+    select /* signup.find */ ${signupRow.select(sql)} as row from customer where tenant_id = ${tenantId} and id = ${id} and marketing_opted`
+  return found ? signupRow.read(found.row) : null
 }

@@ -1,5 +1,5 @@
 import { arrayText, type Sql } from '../db/connect.ts'
-import { packed, readPacked } from '../db/packed.ts'
+import { packed } from '../db/packed.ts'
 import type { Instant } from './instant.ts'
 import { groupByProduct, type OfProduct } from './product.ts'
 
@@ -35,14 +35,11 @@ const variantRow = packed<Variant & OfProduct>({
  * @returns for each product id, in order, its variants by `sort_order`, then `id` (R16)
  */
 export async function listVariantsOf(sql: Sql, productIds: readonly number[]): Promise<Variant[][]> {
-  const rows = await readPacked(
-    sql,
-    variantRow,
-    row => sql`
-      select /* variant.of_products */ ${row} as row from variant
-      where product_id = any(${arrayText(productIds)}::text::bigint[])
-      order by product_id, sort_order, id`,
-  )
+  const found = await sql<{ row: string }[]>`
+    select /* variant.of_products */ ${variantRow.select(sql)} as row from variant
+    where product_id = any(${arrayText(productIds)}::text::bigint[])
+    order by product_id, sort_order, id`
+  const rows = found.map(({ row }) => variantRow.read(row))
   return groupByProduct(productIds, rows)
 }
 

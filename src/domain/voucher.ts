@@ -1,8 +1,8 @@
 import type { Sql } from '../db/connect.ts'
-import { packed, readPacked } from '../db/packed.ts'
+import { packed } from '../db/packed.ts'
 import type { ListIdentity } from './cursor.ts'
 import type { Instant } from './instant.ts'
-import { type Page, type Range, rangeArguments, readPage } from './page.ts'
+import { type Page, type Range, toPage, within } from './page.ts'
 
 /** A voucher that was bought, with its balance. Dates without a time are `YYYY-MM-DD`. */
 export interface PurchasedVoucher {
@@ -44,24 +44,24 @@ const voucherRow = packed<PurchasedVoucher>({
   initialBalance: ['initial_balance', 'decimal'],
   currentBalance: ['current_balance', 'decimal'],
   purchaseValue: ['purchase_value', 'decimal'],
-  currency: ['currency', 'optional text'],
+  currency: ['currency', 'text'],
   isMonetary: ['is_monetary', 'boolean'],
   allowPartRedeem: ['allow_part_redeem', 'boolean'],
   void: ['void', 'boolean'],
   orderId: ['order_id', 'integer'],
   orderItemId: ['order_item_id', 'integer'],
   productId: ['product_id', 'integer'],
-  productTitle: ['product_title', 'optional text'],
-  productSlug: ['product_slug', 'optional text'],
+  productTitle: ['product_title', 'text'],
+  productSlug: ['product_slug', 'text'],
   parentProductId: ['parent_product_id', 'integer'],
-  parentProductTitle: ['parent_product_title', 'optional text'],
+  parentProductTitle: ['parent_product_title', 'text'],
   purchaseTimestamp: ['purchase_timestamp', 'instant'],
   dateIssued: ['date_issued', 'instant'],
   dateValidStart: ['date_valid_start', 'date'],
   dateValidEnd: ['date_valid_end', 'date'],
   dateScheduled: ['date_scheduled', 'instant'],
-  redemptionStatus: ['redemption_status', 'optional text'],
-  voidReason: ['void_reason', 'optional text'],
+  redemptionStatus: ['redemption_status', 'text'],
+  voidReason: ['void_reason', 'text'],
   voidDate: ['void_date', 'instant'],
   createdAt: ['created_at', 'instant'],
   updatedAt: ['updated_at', 'instant'],
@@ -69,14 +69,10 @@ const voucherRow = packed<PurchasedVoucher>({
 
 /** @returns a page of the tenant's purchased vouchers (contract, operation 4) */
 export async function listVouchers(sql: Sql, tenantId: number, range: Range): Promise<Page<PurchasedVoucher>> {
-  return readPage(
-    sql,
-    range,
-    voucherRow,
-    row => sql`
-      select /* voucher.list */ ${row} as row from gateway.purchased_voucher_page(${tenantId}::bigint, ${rangeArguments(sql, range)})
-      union all select gateway.noted_horizon()::text`,
-  )
+  const found = await sql<{ row: string }[]>`
+    select /* voucher.list */ ${voucherRow.select(sql)} as row from purchased_voucher
+    where tenant_id = ${tenantId} and ${within(sql, range)}`
+  return toPage(range, voucherRow, found)
 }
 
 /** @returns how many purchased vouchers the whole list holds */
@@ -89,11 +85,7 @@ export async function countVouchers(sql: Sql, tenantId: number, updatedSince: In
 
 /** @returns the tenant's own purchased voucher of this id, or null (R20; contract, operation 5) */
 export async function findVoucher(sql: Sql, tenantId: number, id: number): Promise<PurchasedVoucher | null> {
-  const [found] = await readPacked(
-    sql,
-    voucherRow,
-    row => sql`
-      select /* voucher.find */ ${row} as row from purchased_voucher where tenant_id = ${tenantId} and id = ${id}`,
-  )
-  return found ?? null
+  const [found] = await sql<{ row: string }[]>`
+    select /* voucher.find */ ${voucherRow.select(sql)} as row from purchased_voucher where tenant_id = ${tenantId} and id = ${id}`
+  return found ? voucherRow.read(found.row) : null
 }

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createClockWatch } from '../../src/domain/clock.ts'
 import { createCursorSeal } from '../../src/domain/cursor.ts'
+import { createHorizon } from '../../src/domain/horizon.ts'
 import { type Permission, permissionNames } from '../../src/domain/permission.ts'
 import { createMemoryRateCounter } from '../../src/domain/rate.ts'
 import { createTenantScope } from '../../src/domain/scope.ts'
@@ -20,6 +21,7 @@ const gateway: Gateway = {
   sql: pool,
   cursors: createCursorSeal(Buffer.alloc(32, 7)),
   clock: createClockWatch(pool, () => {}),
+  horizon: createHorizon(pool),
   scope: createTenantScope(pool),
   rate: { limit: 1_000_000, counter: createMemoryRateCounter() },
   redemptionTokenTtl: 900,

@@ -32,7 +32,7 @@ import {
   parse,
   type SelectionSetNode,
 } from 'graphql'
-import { jsonOf, type Layout, PackedRow, quote } from '../../db/packed.ts'
+import { jsonOfCell, type Layout, PackedRow, quote } from '../../db/packed.ts'
 import type { Context } from '../../graphql/context.ts'
 import { schema } from '../../graphql/schema.ts'
 
@@ -241,7 +241,7 @@ function createWriter(type: GraphQLObjectType) {
       const cell = cells?.[index]
       const value =
         cell && packed
-          ? jsonOf(packed[cell.index] ?? '', cell.kind)
+          ? jsonOfCell(packed[cell.index] ?? null, cell.kind)
           : field.leaf
             ? leafText(field.leaf, propertyOf(parent, field.name))
             : (columns[index]?.[at] ?? 'null')
