@@ -21,7 +21,7 @@ create table gateway.administrator (
   created_at    timestamptz not null default now(),
   removed_at    timestamptz
 );
-comment on column gateway.administrator.password_hash is 'argon2id; null: signs in through the OpenID provider alone';
+comment on column gateway.administrator.password_hash is 'An scrypt key with its salt and setting, in base64; null: signs in through the OpenID provider alone';
 comment on column gateway.administrator.subject is 'Who it is at the OpenID provider: issuer, a space, and sub';
 
 -- One-time links: to make the first administrator (no e-mail), or to give an account its (new) password.
