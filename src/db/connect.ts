@@ -39,6 +39,7 @@ const toNumber = (text: string) => Number(text)
  * @returns the same instant as `2026-01-02T03:04:05.120000Z` (R13)
  */
 export function instantFromPostgres(text: string): string {
+  if (text.length === 29) return `${text.slice(0, 10)}T${text.slice(11, 26)}Z`
   const fraction = text.slice(20, -3)
   return `${text.slice(0, 10)}T${text.slice(11, 19)}.${fraction.padEnd(6, '0')}Z`
 }

@@ -60,8 +60,9 @@ type Complete = (values: readonly unknown[], request: Request) => Texts | Promis
 /** A selected field. */
 interface Selected {
   name: string
-  /** Its key in the answer, as JSON writes it before a value. */
-  key: string
+  /** Its key in the answer, as JSON writes it before the first value of an object, and before those that follow. */
+  opening: string
+  following: string
   /** Whether the key is left out when there is no value (R11). */
   omitNull: boolean
   nonNull: boolean
@@ -123,7 +124,8 @@ class Preparation {
   /** Objects of a type, with what is selected of them. None of them is null. */
   object(type: GraphQLObjectType, selections: SelectionSetNode): Complete {
     const all = this.#select(type, selections, false)
-    if (new Set(all.map(({ key }) => key)).size < all.length) throw new Error(`A key of ${type.name} stands twice.`)
+    if (new Set(all.map(({ opening }) => opening)).size < all.length)
+      throw new Error(`A key of ${type.name} stands twice.`)
     const choose = createChoice(all)
     const writer = createWriter(type)
     return (parents, request) => {
@@ -146,12 +148,14 @@ class Preparation {
   #field(type: GraphQLObjectType, node: FieldNode, omitNull: boolean): Selected {
     const field = fieldOf(type, node)
     const { known, condition } = readDirectives(node)
+    const key = JSON.stringify(keyOf(node))
     const inner = isNonNullType(field.type) ? field.type.ofType : field.type
     const values = this.#values(type, node, field)
     const complete = this.#complete(field.type, node.selectionSet)
     return {
       name: field.name,
-      key: `${JSON.stringify(keyOf(node))}:`,
+      opening: `{${key}:`,
+      following: `,${key}:`,
       omitNull: omitNull || known.has('omitNull'),
       nonNull: isNonNullType(field.type),
       condition,
@@ -250,7 +254,9 @@ function createWriter(type: GraphQLObjectType) {
           throw new GraphQLError(`Cannot return null for non-nullable field ${type.name}.${field.name}.`)
         if (field.omitNull) continue
       }
-      text += (text === '' ? '{' : ',') + field.key + value
+      // In two steps: what is appended is kept as it is, and copied once, when the answer is sent.
+      text += text === '' ? field.opening : field.following
+      text += value
     }
     return text === '' ? '{}' : `${text}}`
   }
