@@ -63,10 +63,20 @@ function isPrivate(text: string): boolean {
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))
 }
 
+/** A rule for a URL; what is none is for another rule to tell. */
+const holdsOf = (rule: (url: URL) => boolean) => (text: string) => !URL.canParse(text) || rule(new URL(text))
+
 const privateUrl = z.string().refine(isPrivate, 'must be an https:// URL (http:// only for this machine)')
 
 const origin = privateUrl
-  .refine(text => URL.canParse(text) && new URL(text).href === `${new URL(text).origin}/`, 'must have no path')
+  .refine(
+    holdsOf(({ username, password }) => username + password === ''),
+    'must have no user name and no password',
+  )
+  .refine(
+    holdsOf(({ href, pathname }) => pathname === '/' && !/[?#]/.test(href)),
+    'must have no path, no query and no fragment',
+  )
   .transform(text => new URL(text).origin)
 
 const Environment = z
@@ -94,22 +104,26 @@ const Environment = z
     OIDC_GROUPS: words.default([]),
     OIDC_GROUPS_CLAIM: z.string().default('groups'),
   })
-  .superRefine((environment, faults) => {
-    const say = (path: string, message: string) => faults.addIssue({ code: 'custom', path: [path], message })
-    const { OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET, OIDC_DOMAINS, OIDC_GROUPS } = environment
-    if (OIDC_ISSUER === undefined) {
-      for (const name of ['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'] as const) {
-        if (environment[name] !== undefined) say(name, 'is set, but OIDC_ISSUER is not')
+  .superRefine(
+    (environment, faults) => {
+      const say = (path: string, message: string) => faults.addIssue({ code: 'custom', path: [path], message })
+      const isSet = (name: keyof typeof environment) => [environment[name] ?? []].flat().length > 0
+      if (!isSet('OIDC_ISSUER')) {
+        for (const name of ['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'OIDC_DOMAINS', 'OIDC_GROUPS'] as const) {
+          if (isSet(name)) say(name, 'is set, but OIDC_ISSUER is not')
+        }
+        return
       }
-      return
-    }
-    if (OIDC_CLIENT_ID === undefined) say('OIDC_CLIENT_ID', 'must be set with OIDC_ISSUER')
-    if (OIDC_CLIENT_SECRET === undefined) say('OIDC_CLIENT_SECRET', 'must be set with OIDC_ISSUER')
-    if (environment.PUBLIC_URL === undefined) say('PUBLIC_URL', 'must be set with OIDC_ISSUER')
-    if (OIDC_DOMAINS.length + OIDC_GROUPS.length === 0) {
-      say('OIDC_DOMAINS', 'or OIDC_GROUPS must say who may enter, when OIDC_ISSUER is set')
-    }
-  })
+      for (const name of ['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'PUBLIC_URL'] as const) {
+        if (!isSet(name)) say(name, 'must be set with OIDC_ISSUER')
+      }
+      if (!isSet('OIDC_DOMAINS') && !isSet('OIDC_GROUPS')) {
+        say('OIDC_DOMAINS', 'or OIDC_GROUPS must say who may enter, when OIDC_ISSUER is set')
+      }
+    },
+    // Also beside other faults: all are told at once.
+    { when: () => true },
+  )
   .transform(environment => ({
     host: environment.HOST,
     port: environment.PORT,

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
+import postgres from 'postgres'
 import { adminCommand } from './cli/admin.ts'
 import { demoCommand } from './cli/demo.ts'
 import { migrateCommand } from './cli/migrate.ts'
@@ -43,5 +44,6 @@ function inheritSettings(parent: Command): void {
 function told(error: unknown): string {
   if (error instanceof GatewayError && error.faults) return Object.values(error.faults).flat().join(' ')
   if (!(error instanceof Error)) return String(error)
+  if (error instanceof postgres.PostgresError && error.hint) return `${error.message}\n${error.hint}`
   return error.message || ('code' in error ? String(error.code) : error.name)
 }

@@ -43,10 +43,15 @@ export function registerAccountPages(scope: FastifyInstance, { sql, config }: Ad
     if (Object.keys(faults).length > 0) return sendAccount(request, reply, faults)
 
     const actor = actorOf(request)
-    if (!(await attempts.attempt(actor, () => authenticate(sql, administrator.email, current)))) {
-      return sendAccount(request, reply, { current: ['This is not the password that you have now.'] })
-    }
-    await changePassword(sql, actor, await renewSession(request, administrator), password)
+    const changed = await attempts.confirm(administrator.id, actor, async () => {
+      const proven = await authenticate(sql, administrator.email, current)
+      if (!proven) return null
+      const renewed = await renewSession(request, proven, session =>
+        changePassword(sql, actor, proven, session, password),
+      )
+      return renewed || null
+    })
+    if (!changed) return sendAccount(request, reply, { current: ['This is not the password that you have now.'] })
     say(request, 'Your password is changed. All other sessions have ended.')
     return reply.redirect(accountPath, 303)
   })

@@ -8,7 +8,8 @@ import {
   type RefusalCount,
   type UsageOfDay,
 } from '../domain/usage.ts'
-import { Chart, count, type Day, type Series, sum } from './chart.tsx'
+import { Chart, type Day, type Series, sum } from './chart.tsx'
+import { count } from './count.ts'
 import { dayText } from './day.ts'
 import { Moment } from './moment.tsx'
 import { Scroll } from './scroll.tsx'

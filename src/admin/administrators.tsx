@@ -9,17 +9,19 @@ import {
 } from '../domain/administrator.ts'
 import { badInput, type Faults } from '../domain/errors.ts'
 import { parseIdentifier } from '../domain/identifier.ts'
-import { invite, listInvitations, type OpenInvitation } from '../domain/invitation.ts'
+import { invite, listInvitations, type OpenInvitation, withdrawInvitation } from '../domain/invitation.ts'
 import { adminPath, setupPath } from '../http/paths.ts'
 import { Copied } from './copied.tsx'
 import type { AdminParts } from './door.tsx'
 import { FaultSummary, Field } from './form.tsx'
 import { Moment } from './moment.tsx'
 import { CsrfToken, Page, sendPage, type View } from './page.tsx'
+import { textOf } from './posted.ts'
 import { Scroll } from './scroll.tsx'
-import { actorOf, formOf, originOf, say, signedIn, viewOf } from './visit.ts'
+import { actorOf, formOf, originOf, say, viewOf, visitor } from './visit.ts'
 
 const listPath = `${adminPath}/administrators`
+const withdrawPath = `${listPath}/withdraw`
 const removePath = ({ id }: Administrator) => `${listPath}/${id}/remove`
 
 type OneRequest = FastifyRequest<{ Params: { id: string } }>
@@ -46,14 +48,22 @@ export function registerAdministratorPages(scope: FastifyInstance, { sql }: Admi
       const view = viewOf(request, reply)
       return sendPage(reply, <Administrators view={view} {...lists} email={given} faults={{ email: [fault] }} />, 422)
     }
-    const link = `${originOf(request)}${setupPath}/${await invite(sql, actorOf(request), email)}`
+    const secret = await invite(sql, actorOf(request), email, visitor(request))
+    const link = `${originOf(request)}${setupPath}/${secret}`
     return sendPage(reply, <Invited view={viewOf(request, reply)} email={email} link={link} />, 201)
+  })
+
+  scope.post('/administrators/withdraw', async (request, reply) => {
+    const email = textOf(formOf(request), 'email')
+    await withdrawInvitation(sql, actorOf(request), email)
+    say(request, `The invitation of ${email} is withdrawn.`)
+    return reply.redirect(listPath, 303)
   })
 
   /** @throws `NOT_FOUND`; `BAD_USER_INPUT` when it is whoever asks */
   async function anotherOne(request: OneRequest): Promise<AdministratorRecord> {
     const administrator = await getAdministrator(sql, parseIdentifier(request.params.id))
-    if (administrator.id === signedIn(request)?.id) {
+    if (administrator.id === visitor(request).id) {
       throw badInput({ administrator: ['You cannot remove yourself: let another administrator do it.'] })
     }
     return administrator
@@ -117,7 +127,11 @@ function Administrators({ view, administrators, invitations, email = '', faults 
                 <tr>
                   <th scope="col">E-mail</th>
                   <th scope="col">Invited</th>
+                  <th scope="col">By</th>
                   <th scope="col">The link ends</th>
+                  <th scope="col">
+                    <span class="soft">Withdraw</span>
+                  </th>
                 </tr>
               </thead>
               <tbody>
@@ -127,8 +141,18 @@ function Administrators({ view, administrators, invitations, email = '', faults 
                     <td data-label="Invited">
                       <Moment at={invitation.createdAt} />
                     </td>
+                    <td data-label="By">{invitation.invitedBy ?? 'the command line'}</td>
                     <td data-label="The link ends">
                       <Moment at={invitation.expiresAt} />
+                    </td>
+                    <td>
+                      <form method="post" action={withdrawPath}>
+                        <CsrfToken view={view} />
+                        <input type="hidden" name="email" value={invitation.email} />
+                        <button type="submit" class="plain small" aria-label={`Withdraw ${invitation.email}`}>
+                          Withdraw
+                        </button>
+                      </form>
                     </td>
                   </tr>
                 ))}
@@ -206,7 +230,7 @@ function Removal({ view, administrator }: { view: View; administrator: Administr
       <div class="card danger-zone">
         <p>
           All sessions of this account end at once, and it cannot sign in any more. Tokens that it made go on working,
-          and its entries in the audit stay. An invitation brings it back.
+          and its entries in the audit stay. Links that it made for others are void. An invitation brings it back.
         </p>
       </div>
       <form method="post" action={removePath(administrator)} class="actions">

@@ -1,7 +1,8 @@
-import type { ComponentChildren } from 'preact'
+import { Fragment } from 'preact'
 import { z } from 'zod'
 import { type AuditEntry, auditActions, isAuditAction } from '../domain/audit.ts'
 import { adminPath } from '../http/paths.ts'
+import { count } from './count.ts'
 import { Moment } from './moment.tsx'
 
 /** What tenants are called now, by id. */
@@ -27,6 +28,7 @@ const labels: Record<string, string> = {
   permissions: 'Permissions',
   rateLimit: 'Rate',
   expiresAt: 'Ends',
+  rotatedFrom: 'In the place of',
   successor: 'New token',
   endsAt: 'The old one ends',
   successorExpiresAt: 'The new one ends',
@@ -34,6 +36,7 @@ const labels: Record<string, string> = {
   operation: 'Read as',
   requestId: 'Request',
   email: 'E-mail',
+  subject: 'At the provider',
   reason: 'Why',
   means: 'With',
   sessions: 'Sessions ended',
@@ -76,7 +79,8 @@ function Value({ name, value, tenants }: { name: string; value: unknown; tenants
   const grants = Grants.safeParse(value)
   if (name === 'permissions' && words.success) return <>{words.data.join(', ') || 'none'}</>
   if (name === 'tenants' && grants.success) {
-    return <>{grants.data.map(grant => grantText(grant, tenants)).join(', ') || 'none'}</>
+    if (grants.data.length === 0) return <>none</>
+    return <Names names={grants.data.map(grant => grantText(grant, tenants))} />
   }
   if (name === 'rateLimit') return <>{value === null ? 'the usual rate' : `${String(value)} a minute`}</>
   if (name.toLowerCase().endsWith('at')) {
@@ -84,7 +88,7 @@ function Value({ name, value, tenants }: { name: string; value: unknown; tenants
     if (typeof value === 'string' && !Number.isNaN(Date.parse(value))) return <Moment at={value} />
   }
   if (name === 'action' && typeof value === 'string' && isAuditAction(value)) return <>{auditActions[value]}</>
-  if (name === 'successor' && typeof value === 'number') {
+  if ((name === 'successor' || name === 'rotatedFrom') && typeof value === 'number') {
     return <a href={`${adminPath}/tokens/${value}`}>{`token ${value}`}</a>
   }
   if (value === null || value === '') return <>none</>
@@ -115,14 +119,13 @@ function Changed({ name, from, to, tenants }: { name: string; from: unknown; to:
 }
 
 function GrantsChanged({ from, to, tenants }: { from: Grant[]; to: Grant[]; tenants: TenantNames }) {
-  const isOf = (one: Grant) => (other: Grant) => other.tenantId === one.tenantId
-  const added = to.filter(grant => !from.some(isOf(grant)))
-  const removed = from.filter(grant => !to.some(isOf(grant)))
-  const changed = to.filter(grant => from.find(isOf(grant))?.withDescendants === !grant.withDescendants)
+  const before = new Map(from.map(grant => [grant.tenantId, grant.withDescendants]))
+  const after = new Set(to.map(grant => grant.tenantId))
+  const changed = to.filter(grant => before.get(grant.tenantId) === !grant.withDescendants)
   return (
     <Differences
-      added={added.map(grant => grantText(grant, tenants))}
-      removed={removed.map(grant => grantText(grant, tenants))}
+      added={to.filter(grant => !before.has(grant.tenantId)).map(grant => grantText(grant, tenants))}
+      removed={from.filter(grant => !after.has(grant.tenantId)).map(grant => grantText(grant, tenants))}
       changed={changed.map(
         ({ tenantId, withDescendants }) =>
           `${tenantText(tenantId, tenants)} ${withDescendants ? 'now' : 'no longer'} with all below it`,
@@ -132,11 +135,40 @@ function GrantsChanged({ from, to, tenants }: { from: Grant[]; to: Grant[]; tena
 }
 
 function Differences({ added, removed, changed = [] }: { added: string[]; removed: string[]; changed?: string[] }) {
-  const parts: ComponentChildren[] = []
-  if (added.length > 0) parts.push(`added ${added.join(', ')}`)
-  if (removed.length > 0) parts.push(`taken away ${removed.join(', ')}`)
-  parts.push(...changed)
-  return <>{parts.join('; ')}</>
+  const parts = [
+    { what: 'added ', names: added },
+    { what: 'taken away ', names: removed },
+    { what: '', names: changed },
+  ].filter(({ names }) => names.length > 0)
+  return (
+    <>
+      {parts.map(({ what, names }, index) => (
+        <Fragment key={what}>
+          {index > 0 && '; '}
+          {what}
+          <Names names={names} />
+        </Fragment>
+      ))}
+    </>
+  )
+}
+
+/** How many names are shown unasked. */
+const mostNames = 20
+
+function Names({ names }: { names: string[] }) {
+  const folded = names.slice(mostNames)
+  return (
+    <>
+      {names.slice(0, mostNames).join(', ')}
+      {folded.length > 0 && (
+        <details>
+          <summary>and {count(folded.length)} more</summary>
+          {folded.join(', ')}
+        </details>
+      )}
+    </>
+  )
 }
 
 const tenantText = (id: number, tenants: TenantNames) => `${tenants.get(id) ?? 'a tenant that is gone'} (${id})`

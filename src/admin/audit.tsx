@@ -19,6 +19,7 @@ import type { AdminParts } from './door.tsx'
 import { Choice, FaultSummary, Field } from './form.tsx'
 import { Moment } from './moment.tsx'
 import { Page, sendPage, type View } from './page.tsx'
+import { Pages } from './pages.tsx'
 import { queryOf, textOf } from './posted.ts'
 import { Scroll } from './scroll.tsx'
 import { actorOf, viewOf } from './visit.ts'
@@ -159,20 +160,11 @@ function AuditPage({ view, query, faults, listing }: AuditPageProps) {
           </p>
         )
       )}
-      {(newer !== null || older !== null) && (
-        <nav class="actions" aria-label="Pages of the audit">
-          {newer !== null && (
-            <a href={linkTo(path, query, { after: newer })} rel="prev">
-              Newer entries
-            </a>
-          )}
-          {older !== null && (
-            <a href={linkTo(path, query, { before: older })} rel="next">
-              Older entries
-            </a>
-          )}
-        </nav>
-      )}
+      <Pages
+        of="entries"
+        newer={newer === null ? null : linkTo(path, query, { after: newer })}
+        older={older === null ? null : linkTo(path, query, { before: older })}
+      />
     </Page>
   )
 }

@@ -1,3 +1,4 @@
+import { count } from './count.ts'
 import { dayText, shortDayText } from './day.ts'
 import { Scroll } from './scroll.tsx'
 
@@ -39,8 +40,6 @@ const height = top + plotHeight + 24
 const axisWidth = 48
 
 export const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0)
-
-export const count = (number: number) => number.toLocaleString('en')
 
 /** @returns ticks of 1, 2 or 5 times a power of ten, from 0 to the first that is not below `most` */
 function ticksFor(most: number): number[] {

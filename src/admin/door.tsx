@@ -46,7 +46,7 @@ export function registerAdmin(app: FastifyInstance, parts: AdminParts): void {
         refuseUnknownPages(visit)
         registerLoginPages(visit, parts, attempts)
         registerSetupPages(visit, parts)
-        if (config.openId) registerOpenIdPages(visit, sql, { config, openId: config.openId })
+        if (config.openId) registerOpenIdPages(visit, sql, { config, openId: config.openId, attempts })
 
         visit.register(async inside => {
           inside.addHook('onRequest', requireSignIn)

@@ -11,12 +11,8 @@ interface FieldProps {
   faults?: Faults
   required?: boolean
   maxlength?: number
-  minlength?: number
-  min?: number
-  max?: number
   /** What a browser may fill in by itself: `username`, `current-password`, `new-password`, `off`. */
   autocomplete?: string
-  autofocus?: boolean
 }
 
 /** As a mere string: Preact's types want to know which kind of input it is, which only the caller does. */

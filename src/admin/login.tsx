@@ -9,6 +9,7 @@ import type { Attempts } from './attempts.ts'
 import type { AdminParts } from './door.tsx'
 import { FaultSummary, Field } from './form.tsx'
 import { CsrfToken, Page, sendPage, type View } from './page.tsx'
+import { queryOf } from './posted.ts'
 import { sessionCookie, signIn } from './session.ts'
 import { actorOf, formOf, signedIn, viewOf } from './visit.ts'
 
@@ -27,7 +28,7 @@ const reasons = {
 type Reason = keyof typeof reasons
 
 /** The sign-in, saying why one comes to it. */
-export const loginPathBecause = (reason: Reason) => `${loginPath}?because=${reason}`
+const loginPathBecause = (reason: Reason) => `${loginPath}?because=${reason}`
 
 /**
  * Lets only those on who are signed in.
@@ -68,7 +69,7 @@ export function registerLoginPages(scope: FastifyInstance, { sql, config }: Admi
   const openId = config.openId !== undefined
 
   scope.get('/login', (request, reply) => {
-    const query = new URL(request.url, 'http://here').searchParams
+    const query = queryOf(request)
     const next = nextOf(query.get('next'))
     if (signedIn(request)) return reply.redirect(next, 303)
     const reason = Object.entries(reasons).find(([word]) => word === query.get('because'))?.[1]
@@ -90,9 +91,11 @@ export function registerLoginPages(scope: FastifyInstance, { sql, config }: Admi
     // What is no e-mail is not put down: it may be a password in the wrong field.
     const email = readEmail(given)
     const actor = { name: email ?? 'no e-mail', address: addressOf(request) }
-    const administrator = await attempts.attempt(actor, () => authenticate(sql, email ?? '', password))
-    if (!administrator) return sendFaults({ email: ['The e-mail or the password is not right.'] })
-    await signIn(sql, request, administrator, 'password')
+    const entered = await attempts.signIn(actor, async () => {
+      const proven = await authenticate(sql, email ?? '', password)
+      return proven && (await signIn(sql, request, proven, 'password')) ? proven : null
+    })
+    if (!entered) return sendFaults({ email: ['The e-mail or the password is not right.'] })
     return reply.redirect(next, 303)
   })
 

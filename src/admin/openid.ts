@@ -3,12 +3,14 @@ import * as client from 'openid-client'
 import { z } from 'zod'
 import type { Config } from '../config.ts'
 import type { Pool } from '../db/connect.ts'
-import { admitOpenId, noteRefusedSignIn, type OpenIdIdentity, readEmail } from '../domain/administrator.ts'
+import { admitOpenId, type OpenIdIdentity, readEmail } from '../domain/administrator.ts'
 import { GatewayError } from '../domain/errors.ts'
 import { addressOf } from '../http/caller.ts'
 import { adminPath } from '../http/paths.ts'
+import type { Attempts } from './attempts.ts'
 import { cookieKind } from './cookies.ts'
 import { nextOf, sendOnward } from './login.tsx'
+import { queryOf } from './posted.ts'
 import { signIn } from './session.ts'
 import { originOf } from './visit.ts'
 
@@ -48,7 +50,7 @@ const unavailable = (cause: unknown) =>
 export function registerOpenIdPages(
   scope: FastifyInstance,
   sql: Pool,
-  { config, openId }: { config: Config; openId: OpenIdConfig },
+  { config, openId, attempts }: { config: Config; openId: OpenIdConfig; attempts: Attempts },
 ): void {
   const discover = createDiscovery(openId)
   // Not strict: the browser comes back from another site, and has to bring it along.
@@ -57,7 +59,7 @@ export function registerOpenIdPages(
 
   scope.get('/login/openid', async (request, reply) => {
     const provider = await discover()
-    const next = nextOf(new URL(request.url, 'http://here').searchParams.get('next'))
+    const next = nextOf(queryOf(request).get('next'))
     const journey = {
       state: client.randomState(),
       nonce: client.randomNonce(),
@@ -81,14 +83,20 @@ export function registerOpenIdPages(
     reply.clearCookie(name, options)
     const journey = readJourney(request.cookies[name])
     if (!journey) throw refusal('journey')
-    const claims = await claimsOf(request, journey)
-    const { iss, sub, email: given, email_verified: verified } = Claims.parse(claims)
-    const email = verified === true && given !== undefined ? readEmail(given) : null
-    if (!mayEnter(openId, email, claims[openId.groupsClaim])) throw await refused(request, 'stranger', email)
-    return admit(request, reply, { subject: `${iss} ${sub}`, email }, journey.next)
+    // Whoever comes back has us ask the provider.
+    return attempts.fromAddress({ name: 'no e-mail', address: addressOf(request) }, async () => {
+      const claims = await claimsOf(request, journey)
+      const { iss, sub, email: given, email_verified: verified } = Claims.parse(claims)
+      const email = verified === true && given !== undefined ? readEmail(given) : null
+      if (!mayEnter(openId, email, claims[openId.groupsClaim])) throw await refused(request, 'stranger', email)
+      return admit(request, reply, { subject: `${iss} ${sub}`, email }, nextOf(journey.next))
+    })
   })
 
-  /** @returns what the provider says of whoever comes back: its ID token, and its user info where it has that */
+  /**
+   * @returns what the provider says of whoever comes back: its ID token, and its user info where it has that. The
+   *   e-mail, and whether it is verified, are of one of them.
+   */
   async function claimsOf(
     request: FastifyRequest,
     { state, nonce, verifier }: z.infer<typeof Journey>,
@@ -104,7 +112,9 @@ export function registerOpenIdPages(
       const claims = tokens.claims()
       if (!claims) throw new Error('no ID token')
       if (provider.serverMetadata().userinfo_endpoint === undefined) return claims
-      return { ...(await client.fetchUserInfo(provider, tokens.access_token, claims.sub)), ...claims }
+      const userInfo = await client.fetchUserInfo(provider, tokens.access_token, claims.sub)
+      const { email, email_verified } = claims.email === undefined ? userInfo : claims
+      return { ...userInfo, ...claims, email, email_verified }
     } catch (error) {
       if (isRefusal(error)) throw refusal('provider')
       throw unavailable(error)
@@ -113,9 +123,9 @@ export function registerOpenIdPages(
 
   async function admit(request: FastifyRequest, reply: FastifyReply, identity: OpenIdIdentity, next: string) {
     const actor = { name: identity.email ?? 'no e-mail', address: addressOf(request) }
-    const administrator = await admitOpenId(sql, actor, identity)
-    if (!administrator) throw await refused(request, identity.email === null ? 'email' : 'account', identity.email)
-    await signIn(sql, request, administrator, 'openid')
+    const proven = await admitOpenId(sql, actor, identity)
+    if (!proven) throw await refused(request, identity.email === null ? 'email' : 'account', identity.email)
+    if (!(await signIn(sql, request, proven, 'openid'))) throw await refused(request, 'account', identity.email)
     // A redirect would still be part of what another site began, and the session's cookie is strict.
     return sendOnward(reply, next)
   }
@@ -127,7 +137,7 @@ export function registerOpenIdPages(
     email: string | null = null,
   ): Promise<GatewayError> {
     const actor = { name: email ?? 'no e-mail', address: addressOf(request) }
-    await noteRefusedSignIn(sql, actor, `openid: ${reason}`)
+    await attempts.noteRefused(actor, `openid: ${reason}`)
     return refusal(reason)
   }
 }

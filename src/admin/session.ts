@@ -1,15 +1,22 @@
-import { randomBytes } from 'node:crypto'
+import { hkdfSync, randomBytes } from 'node:crypto'
 import csrfProtection from '@fastify/csrf-protection'
 import session from '@fastify/session'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Config } from '../config.ts'
 import type { Pool } from '../db/connect.ts'
 import type { Administrator } from '../domain/administrator.ts'
-import { dropSession, findSession, type NewSession, saveSession, startSession } from '../domain/session.ts'
+import { dropSession, findSession, type NewSession, type Proven, saveSession, startSession } from '../domain/session.ts'
 import { keepSecret } from '../domain/setting.ts'
 import { addressOf } from '../http/caller.ts'
 import { cookieKind } from './cookies.ts'
 import { csrfBinding, formOf, signedIn } from './visit.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The session that takes the place of this visit's. */
+    renewedSessionId: string | null
+  }
+}
 
 /** The cookie that carries the session. */
 export const sessionCookie = (config: Config) => cookieKind(config, 'session', 'strict')
@@ -19,17 +26,19 @@ export const sessionCookie = (config: Config) => cookieKind(config, 'session', '
  */
 export async function registerSession(scope: FastifyInstance, sql: Pool, config: Config): Promise<void> {
   const key = await keepSecret(sql, 'session_key', randomBytes(32))
+  const keyFor = (purpose: string) => Buffer.from(hkdfSync('sha256', key, '', purpose, 32)).toString('hex')
   const { name, options } = sessionCookie(config)
+  scope.decorateRequest('renewedSessionId', null)
 
   // Before the library would: it leaves a session unsaved when TLS ends at a proxy that it does not know of.
   scope.addHook('onSend', async request => {
     if (signedIn(request) && request.session.isModified()) await request.session.save()
   })
   await scope.register(session, {
-    secret: key.toString('hex'),
+    secret: keyFor('session cookie'),
     cookieName: name,
     cookie: options,
-    idGenerator: () => randomBytes(32).toString('base64url'),
+    idGenerator: request => request?.renewedSessionId ?? createSessionId(),
     saveUninitialized: false,
     rolling: false,
     store: {
@@ -54,7 +63,7 @@ export async function registerSession(scope: FastifyInstance, sql: Pool, config:
   await scope.register(csrfProtection, {
     cookieKey: csrfCookie.name,
     cookieOpts: csrfCookie.options,
-    csrfOpts: { hmacKey: key.toString('hex'), userInfo: true },
+    csrfOpts: { hmacKey: keyFor('CSRF token'), userInfo: true },
     getUserInfo: csrfBinding,
     getToken: request => formOf(request).get('_csrf') ?? undefined,
   })
@@ -67,24 +76,39 @@ export async function registerSession(scope: FastifyInstance, sql: Pool, config:
 /** The database ends a session, not the browser. */
 const noAge = { originalMaxAge: null }
 
-/** A session of this visit under a new id; what had the old one is signed out. The caller makes it a row. */
-export async function renewSession(request: FastifyRequest, administrator: Administrator): Promise<NewSession> {
+const createSessionId = () => randomBytes(32).toString('base64url')
+
+/**
+ * Gives this visit a session under an id that nobody has seen before. Whatever had the one before is signed out, but
+ * not before the new one has begun.
+ *
+ * @param begin makes the session a row; false: it may not begin
+ * @returns what `begin` does
+ */
+export async function renewSession(
+  request: FastifyRequest,
+  { id, email }: Administrator,
+  begin: (session: NewSession) => Promise<boolean>,
+): Promise<boolean> {
+  const sessionId = createSessionId()
+  if (!(await begin({ id: sessionId, userAgent: request.headers['user-agent'] ?? null }))) return false
+  request.renewedSessionId = sessionId
   await request.session.regenerate()
-  request.session.administrator = administrator
-  return {
-    id: request.session.sessionId,
-    administratorId: administrator.id,
-    userAgent: request.headers['user-agent'] ?? null,
-  }
+  request.session.administrator = { id, email }
+  return true
 }
 
-/** Signs somebody in, under a session id that nobody has seen before. */
-export async function signIn(
+/**
+ * Signs somebody in.
+ *
+ * @returns whether it came to that: not when the account was removed or given another password since he showed who he is
+ */
+export function signIn(
   sql: Pool,
   request: FastifyRequest,
-  administrator: Administrator,
+  proven: Proven,
   means: 'password' | 'link' | 'openid',
-): Promise<void> {
-  const started = await renewSession(request, administrator)
-  await startSession(sql, { name: administrator.email, address: addressOf(request) }, started, means)
+): Promise<boolean> {
+  const actor = { name: proven.email, address: addressOf(request) }
+  return renewSession(request, proven, session => startSession(sql, actor, proven, session, means))
 }

@@ -42,9 +42,8 @@ export function registerSetupPages(scope: FastifyInstance, { sql }: AdminParts):
       return sendPage(reply, page, 422)
     }
     const use = invitation.email === null ? acceptFirst : accept
-    const administrator = await use(sql, secret, { email, address: addressOf(request) }, password)
-    if (!administrator) return sendVoid(request, reply)
-    await signIn(sql, request, administrator, 'link')
+    const proven = await use(sql, secret, { email, address: addressOf(request) }, password)
+    if (!proven || !(await signIn(sql, request, proven, 'link'))) return sendVoid(request, reply)
     say(request, 'Your password is set, and you are signed in.')
     return reply.redirect(`${adminPath}/tokens`, 303)
   })
@@ -131,10 +130,14 @@ function VoidLink({ view }: { view: View }) {
     <Page title="This link does not hold" view={view} narrow>
       <div class="card">
         <p>
-          A link works once, and for 24 hours; a newer one takes its place. Ask an administrator for another, or make
-          one on the machine of the service:
+          A link works once, and for 24 hours at most; a newer one takes its place. Ask an administrator for another, or
+          make one where the service runs, with its command
         </p>
-        <pre class="secret">npm run cli -- admin create --email you@example.com</pre>
+        <pre class="secret">admin create --email you@example.com</pre>
+        <p>
+          after <code>npm run cli --</code> in its directory, or after the name of its image with{' '}
+          <code>docker run</code>.
+        </p>
         <p>
           <a href={adminPath}>To the sign-in</a>
         </p>

@@ -11,6 +11,7 @@ import {
   type TreeTenant,
 } from '../domain/tenant-tree.ts'
 import type { TenantGrant } from '../domain/token.ts'
+import { count } from './count.ts'
 import { Fault, Group } from './form.tsx'
 import { textOf } from './posted.ts'
 
@@ -24,6 +25,8 @@ export interface PickerState {
   search: string
   /** What was last searched for; what was found is still shown. */
   searched: string
+  /** Whether Enter has just searched: the form is shown from the search box on, and not from its beginning. */
+  entered: boolean
 }
 
 /** How many tenants may be open at once. */
@@ -38,14 +41,16 @@ const longestSearch = 200
  *   nor Enter in its search box
  */
 export function readPicker(form: URLSearchParams): { state: PickerState; save: boolean } {
+  const values = new Map(form)
   const state: PickerState = {
     grants: identifiers(form.getAll('tenant')).map(tenantId => ({
       tenantId,
-      withDescendants: form.get(`reach-${tenantId}`) === 'below',
+      withDescendants: values.get(`reach-${tenantId}`) === 'below',
     })),
     opened: identifiers((form.get('opened') ?? '').split(',')).slice(0, mostOpened),
     search: textOf(form, 'search').slice(0, longestSearch),
     searched: textOf(form, 'searched').slice(0, longestSearch),
+    entered: false,
   }
   const [deed = '', subject = ''] = (form.get('do') ?? '').split(':')
   const id = parseIdentifier(subject)
@@ -55,7 +60,8 @@ export function readPicker(form: URLSearchParams): { state: PickerState; save: b
     deed === 'find' ||
     (state.search !== '' && state.search !== state.searched) ||
     (deed === 'enter' && state.searched !== '')
-  return searching ? { state: { ...state, searched: state.search }, save: false } : { state, save: true }
+  if (!searching) return { state, save: true }
+  return { state: { ...state, searched: state.search, entered: deed === 'enter' }, save: false }
 }
 
 function press(state: PickerState, deed: 'open' | 'close' | 'add', id: number): PickerState {
@@ -72,7 +78,13 @@ function press(state: PickerState, deed: 'open' | 'close' | 'add', id: number): 
 const identifiers = (texts: string[]) => [...new Set(texts.map(parseIdentifier))].filter(id => id !== 0)
 
 /** A picker with nothing opened and nothing searched for. */
-export const freshPicker = (grants: TenantGrant[]): PickerState => ({ grants, opened: [], search: '', searched: '' })
+export const freshPicker = (grants: TenantGrant[]): PickerState => ({
+  grants,
+  opened: [],
+  search: '',
+  searched: '',
+  entered: false,
+})
 
 /** What the picker shows. */
 export interface Picker {
@@ -150,6 +162,7 @@ export function TenantPicker({ picker, path, faults }: PickerProps) {
               value={state.search}
               maxlength={longestSearch}
               autocomplete="off"
+              autofocus={state.entered}
               aria-describedby="search-hint"
             />
             <button type="submit" name="do" value="find" class="plain" formaction={`${path}#find`}>
@@ -297,5 +310,3 @@ const Label = ({ tenant }: { tenant: TenantLabel }) => (
     {tenant.name} <span class="soft">({[tenant.subdomain, tenant.id].filter(Boolean).join(', ')})</span>
   </>
 )
-
-const count = (value: number) => value.toLocaleString('en')

@@ -4,7 +4,7 @@ import { createToken } from '../domain/token.ts'
 import { adminPath } from '../http/paths.ts'
 import type { AdminParts } from './door.tsx'
 import { Choice, Field, Group } from './form.tsx'
-import { formIdOf, makeOnce, newFormId, OneTime } from './once.tsx'
+import { formIdOf, newFormId, OneTime } from './once.tsx'
 import { Page, sendPage } from './page.tsx'
 import { faultsOf, textOf } from './posted.ts'
 import { freshPicker, loadPicker, type PickerState, readPicker } from './tenant-picker.tsx'
@@ -54,9 +54,8 @@ export async function create(parts: AdminParts, request: FastifyRequest, reply: 
   const faults = { ...checkWish(wish), ...expiry.faults }
   if (Object.keys(faults).length > 0) return sendForm(parts, request, reply, filled, faults)
   try {
-    const made = await makeOnce(request, filled.formId, () =>
-      createToken(parts.sql, actorOf(request), { ...wish, expiresAt: expiry.at }),
-    )
+    const wanted = { ...wish, expiresAt: expiry.at }
+    const made = await createToken(parts.sql, actorOf(request), wanted, filled.formId)
     return answerMaking(request, reply, made)
   } catch (error) {
     return sendForm(parts, request, reply, filled, faultsOf(error))

@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { type TokenRecord, tokenStatus } from '../domain/token.ts'
 import { Activity, loadActivity } from './activity.tsx'
+import { count } from './count.ts'
 import type { AdminParts } from './door.tsx'
 import { Moment } from './moment.tsx'
 import { Page, sendPage } from './page.tsx'
@@ -75,7 +76,7 @@ function Facts({ token, defaultRate }: { token: TokenRecord; defaultRate: number
         </dd>
         <dt>Rate</dt>
         <dd>
-          {(token.rateLimit ?? defaultRate).toLocaleString('en')} operations a minute
+          {count(token.rateLimit ?? defaultRate)} operations a minute
           {token.rateLimit === null && ', the default'}
         </dd>
         <dt>Created</dt>
@@ -128,7 +129,7 @@ function Grants({ grants }: { grants: TokenRecord['tenants'] }) {
       <GrantNames grants={grants.slice(0, mostGrants)} />
       {folded.length > 0 && (
         <details>
-          <summary>and {folded.length.toLocaleString('en')} more</summary>
+          <summary>and {count(folded.length)} more</summary>
           <GrantNames grants={folded} />
         </details>
       )}

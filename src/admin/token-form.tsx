@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import type { Faults } from '../domain/errors.ts'
 import { type Permission, permissionNames, permissions } from '../domain/permission.ts'
 import { checkToken, type TenantGrant, type TokenRecord, type TokenWish } from '../domain/token.ts'
+import { count } from './count.ts'
 import { FaultSummary, Field, Group } from './form.tsx'
 import { CsrfToken, type View } from './page.tsx'
 import { textOf } from './posted.ts'
@@ -102,7 +103,7 @@ export function TokenForm({ view, path, entry, picker, faults, defaultRate, verb
         <Field
           name="rateLimit"
           label="Rate"
-          hint={`Operations a minute. Left empty: ${defaultRate.toLocaleString('en')}, the default.`}
+          hint={`Operations a minute. Left empty: ${count(defaultRate)}, the default.`}
           value={entry.rateLimit}
           faults={faults}
           maxlength={15}

@@ -3,10 +3,12 @@ import { parseIdentifier } from '../domain/identifier.ts'
 import { isPermission, permissionNames } from '../domain/permission.ts'
 import { listTokens, type TokenFilter, type TokenRecord, tokenStatuses } from '../domain/token.ts'
 import { adminPath } from '../http/paths.ts'
+import { count } from './count.ts'
 import type { AdminParts } from './door.tsx'
 import { Choice, Field } from './form.tsx'
 import { Moment } from './moment.tsx'
 import { Page, sendPage, type View } from './page.tsx'
+import { Pages } from './pages.tsx'
 import { queryOf, textOf } from './posted.ts'
 import { Scroll } from './scroll.tsx'
 import { End, GrantName, LastUse, PermissionName, StatusBadge, tokenPath } from './token-parts.tsx'
@@ -68,6 +70,10 @@ async function loadPage(
   }
 }
 
+/** The same filters, at the page before or after a token. */
+const linkTo = (filter: TokenFilter, side: 'before' | 'after', token: TokenRecord | undefined) =>
+  token ? `${path}?${new URLSearchParams({ ...filter, [side]: String(token.id) })}` : null
+
 function TokenList({ view, filter, tokens, ...more }: { view: View; filter: TokenFilter } & Shown) {
   const filtered = Object.keys(filter).length > 0 || more.hasNewer
   return (
@@ -99,7 +105,11 @@ function TokenList({ view, filter, tokens, ...more }: { view: View; filter: Toke
           ) : (
             <TokenTable tokens={tokens} />
           )}
-          <Pages filter={filter} tokens={tokens} {...more} />
+          <Pages
+            of="tokens"
+            newer={more.hasNewer ? linkTo(filter, 'after', tokens[0]) : null}
+            older={more.hasOlder ? linkTo(filter, 'before', tokens.at(-1)) : null}
+          />
         </>
       )}
     </Page>
@@ -133,13 +143,11 @@ function TokenTable({ tokens }: { tokens: TokenRecord[] }) {
       <table class="cards" aria-label="Tokens, newest first">
         <thead>
           <tr>
-            {['Name', 'Contact', 'Token', 'Tenants', 'Permissions', 'Created', 'Last used', 'Ends', 'Status'].map(
-              name => (
-                <th key={name} scope="col">
-                  {name}
-                </th>
-              ),
-            )}
+            {['Name and contact', 'Token', 'Tenants', 'Permissions', 'Created', 'Last used', 'Status'].map(name => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>
@@ -161,8 +169,8 @@ function TokenRow({ token }: { token: TokenRecord }) {
     <tr>
       <th scope="row">
         <a href={tokenPath(token.id)}>{token.name}</a>
+        {token.contact && <p class="hint">{token.contact}</p>}
       </th>
-      <td data-label="Contact">{token.contact ?? <span class="soft">none</span>}</td>
       <td data-label="Token">
         <code>{token.hint}</code>
       </td>
@@ -176,7 +184,7 @@ function TokenRow({ token }: { token: TokenRecord }) {
                 <GrantName grant={grant} />
               </li>
             ))}
-            {more > 0 && <li class="soft">and {more.toLocaleString('en')} more</li>}
+            {more > 0 && <li class="soft">and {count(more)} more</li>}
           </ul>
         )}
       </td>
@@ -199,32 +207,12 @@ function TokenRow({ token }: { token: TokenRecord }) {
       <td data-label="Last used">
         <LastUse token={token} />
       </td>
-      <td data-label="Ends">
-        <End token={token} />
-      </td>
       <td data-label="Status">
-        <StatusBadge token={token} />
+        <StatusBadge token={token} />{' '}
+        <span class="soft">
+          <End token={token} />
+        </span>
       </td>
     </tr>
-  )
-}
-
-function Pages({ filter, tokens, hasNewer, hasOlder }: { filter: TokenFilter } & Shown) {
-  const [newest, oldest] = [tokens[0], tokens.at(-1)]
-  const href = (more: Record<string, string>) => `${path}?${new URLSearchParams({ ...filter, ...more })}`
-  if (!newest || !oldest || !(hasNewer || hasOlder)) return null
-  return (
-    <nav aria-label="Pages of tokens" class="actions">
-      {hasNewer && (
-        <a rel="prev" href={href({ after: String(newest.id) })}>
-          Newer tokens
-        </a>
-      )}
-      {hasOlder && (
-        <a rel="next" href={href({ before: String(oldest.id) })}>
-          Older tokens
-        </a>
-      )}
-    </nav>
   )
 }

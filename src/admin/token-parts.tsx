@@ -11,7 +11,7 @@ import { Page, type View } from './page.tsx'
 export const tokenPath = (id: number, page?: 'edit' | 'rotate' | 'revoke') =>
   `${adminPath}/tokens/${id}${page ? `/${page}` : ''}`
 
-export const isPersonal = (permission: Permission) => permission === 'export_customer_information'
+const isPersonal = (permission: Permission) => permission === 'export_customer_information'
 
 /** A permission's name, marked when it opens personal data. */
 export const PermissionName = ({ name }: { name: Permission }) => (
@@ -43,10 +43,17 @@ export function StatusBadge({ token }: { token: Pick<TokenRecord, 'revokedAt' | 
   return <span class={`badge ${status}`}>{status}</span>
 }
 
-/** When a token ends or ended. */
-export function End({ token }: { token: Pick<TokenRecord, 'revokedAt' | 'expiresAt'> }) {
+/** When a token ends or ended, after its status; of one whose place is taken the badge says it. */
+export function End({ token }: { token: Pick<TokenRecord, 'revokedAt' | 'expiresAt' | 'rotatedTo'> }) {
+  const status = tokenStatus(token)
+  if (status === 'active' && token.rotatedTo !== null) return null
   const end = token.revokedAt ?? token.expiresAt
-  return end ? <Moment at={end} /> : <>never</>
+  if (!end) return <>without end</>
+  return (
+    <>
+      {status === 'active' ? 'until' : 'on'} <Moment at={end} />
+    </>
+  )
 }
 
 /** When and from where a token was last used. */

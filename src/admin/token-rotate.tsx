@@ -4,7 +4,7 @@ import { rotateToken, type TokenRecord, tokenStatus } from '../domain/token.ts'
 import type { AdminParts } from './door.tsx'
 import { Choice, FaultSummary } from './form.tsx'
 import { Moment, momentText } from './moment.tsx'
-import { formIdOf, makeOnce, newFormId, OneTime } from './once.tsx'
+import { formIdOf, newFormId, OneTime } from './once.tsx'
 import { CsrfToken, Page, sendPage } from './page.tsx'
 import { faultsOf, textOf } from './posted.ts'
 import { NoLonger, type TokenRequest, tokenOf, tokenPath } from './token-parts.tsx'
@@ -40,9 +40,8 @@ export async function rotate(parts: AdminParts, request: TokenRequest, reply: Fa
   const form = formOf(request)
   const filled = { formId: formIdOf(form), overlap: textOf(form, 'overlap'), expiry: textOf(form, 'expiresAt') }
   try {
-    const made = await makeOnce(request, filled.formId, () =>
-      rotateToken(parts.sql, actorOf(request), token.id, readRotation(token, filled)),
-    )
+    const rotation = readRotation(token, filled)
+    const made = await rotateToken(parts.sql, actorOf(request), token.id, rotation, filled.formId)
     return answerMaking(request, reply, made)
   } catch (error) {
     return sendForm(request, reply, await tokenOf(parts, request), filled, faultsOf(error))

@@ -1,13 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { MadeBefore, NewToken } from '../domain/token.ts'
 import { restPath } from '../http/paths.ts'
 import { Copied } from './copied.tsx'
-import type { Making } from './once.tsx'
 import { Page, sendPage } from './page.tsx'
 import { tokenPath } from './token-parts.tsx'
 import { originOf, say, viewOf } from './visit.ts'
 
 /** Answers with the secret of a token that was made, this once; of one that was made before, with its page. */
-export function answerMaking(request: FastifyRequest, reply: FastifyReply, made: Making) {
+export function answerMaking(request: FastifyRequest, reply: FastifyReply, made: NewToken | MadeBefore) {
   if (made.secret === null) {
     say(request, 'This form has made its token already. Its secret cannot be shown again: rotate it if it is lost.')
     return reply.redirect(tokenPath(made.id), 303)

@@ -62,7 +62,7 @@ const list = new Command('list')
     })
     if (json) console.log(JSON.stringify(administrators.map(toJson)))
     else if (administrators.length === 0) {
-      console.log('There are no administrators. Make one: npm run cli -- admin create --email you@example.com')
+      console.log('There are no administrators. Make one with: admin create --email you@example.com')
     } else console.table(administrators.map(toJson))
   })
 

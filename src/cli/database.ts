@@ -2,6 +2,7 @@ import type { Config } from '../config.ts'
 import { connect, type DatabaseAddress, type Pool, serviceRole } from '../db/connect.ts'
 import { attachEmbedded, startEmbedded } from '../db/embedded.ts'
 import { countMissingMigrations } from '../db/migrate.ts'
+import { readRights } from '../db/rights.ts'
 import { GatewayError } from '../domain/errors.ts'
 
 /** The most time that the server gives a statement, in milliseconds. */
@@ -48,15 +49,38 @@ export async function openDatabase(config: Config, options: { attach: boolean })
   }
 }
 
-/** @throws when the database lacks migrations, naming the command that applies them */
-export async function requireMigrated({ owner }: Database): Promise<void> {
-  const missing = await countMissingMigrations(owner)
-  if (missing === 0) return
-  throw new GatewayError(
-    'UNAVAILABLE',
-    `The database lacks ${missing} migration${missing === 1 ? '' : 's'}. Apply them first: npm run cli -- migrate`,
-  )
+/**
+ * @throws when the database lacks migrations, naming the command that applies them; when the login lacks a right,
+ *   naming the statement that gives it
+ */
+export async function requireMigrated({ owner, pool }: Database): Promise<void> {
+  const { login, sees, serves } = await readRights(owner)
+  // Who sees nothing would take the database for an empty one.
+  if (!sees && !serves) {
+    throw new GatewayError(
+      'UNAVAILABLE',
+      `The login ${login} may not look into the schema gateway. ${wayIn(login, serves)}`,
+    )
+  }
+  const missing = await countMissingMigrations(sees ? owner : pool)
+  if (missing > 0) {
+    throw new GatewayError(
+      'UNAVAILABLE',
+      `The database lacks ${missing} migration${missing === 1 ? '' : 's'}. Apply them first: npm run cli -- migrate`,
+    )
+  }
+  if (!serves) {
+    throw new GatewayError(
+      'UNAVAILABLE',
+      `The login ${login} may not work as the role ${serviceRole}. ${wayIn(login, serves)}`,
+    )
+  }
 }
+
+const wayIn = (login: string, serves: boolean | null) =>
+  serves === null
+    ? `There is no role ${serviceRole} yet either: let the owner of the schema apply the migrations.`
+    : `Let an administrator of the database run: grant ${serviceRole} to ${login};`
 
 /** @throws when the database is a standby, which does not see who is writing on the primary */
 export async function requirePrimary(pool: Pool): Promise<void> {

@@ -31,7 +31,7 @@ export const serveCommand = new Command('serve').description('Run the service.')
     const app = await buildServer(config, database.pool)
     await app.listen({ host: config.host, port: config.port })
     const { port } = app.server.address() as { port: number }
-    console.log(welcome(config, port, { demoSecret, setupSecret: await inviteFirst(database.pool) }))
+    console.log(welcome(config, port, { demoSecret, setupSecret: await inviteFirst(database.pool, commandLine()) }))
     await stopped
     // Who asks twice does not want to wait.
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))

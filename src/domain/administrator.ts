@@ -3,7 +3,7 @@ import { type Actor, auditEntry } from './audit.ts'
 import { badInput, notFound } from './errors.ts'
 import type { Instant } from './instant.ts'
 import { hashPassword, verifyPassword } from './password.ts'
-import { type NewSession, sessionEntry } from './session.ts'
+import { type NewSession, type Proven, sessionEntry } from './session.ts'
 
 /** Who administers the gateway. */
 export interface Administrator {
@@ -26,19 +26,22 @@ export function readEmail(text: string): string | null {
   return email.length <= 254 && /^[^@\s\p{Cc}]+@[^@\s\p{Cc}]+$/u.test(email) ? email : null
 }
 
-/** @returns who has this e-mail and this password; null: nobody. Both take the same time. */
-export async function authenticate(sql: Sql, email: string, password: string): Promise<Administrator | null> {
-  const [found] = await sql<(Administrator & { passwordHash: string | null })[]>`
-    select /* administrator.authenticate */ id, email, password_hash as "passwordHash"
+/**
+ * @returns who has this e-mail and this password; null: nobody. Both take the same time.
+ * @throws `UNAVAILABLE` when too many passwords are looked at just now
+ */
+export async function authenticate(sql: Sql, email: string, password: string): Promise<Proven | null> {
+  const [found] = await sql<(Proven & { passwordHash: string | null })[]>`
+    select /* administrator.authenticate */ id, email, generation, password_hash as "passwordHash"
     from gateway.administrator where email = ${email} and removed_at is null`
   const right = await verifyPassword(found?.passwordHash ?? null, password)
-  return right && found ? { id: found.id, email: found.email } : null
+  return right && found ? { id: found.id, email: found.email, generation: found.generation } : null
 }
 
 /**
  * Puts down that somebody was not let in.
  *
- * @param reason a word: `wrong password`, `too many attempts`
+ * @param reason a few words: `wrong password`, `too many attempts`
  */
 export async function noteRefusedSignIn(sql: Sql, actor: Actor, reason: string): Promise<void> {
   await sql`
@@ -58,25 +61,22 @@ export async function noteRefusedSignIn(sql: Sql, actor: Actor, reason: string):
  *
  * @param wanted a part of a statement `with …` that ends in `wanted(email)`, of one row at most
  * @returns null: `wanted` has no row
+ * @throws `UNAVAILABLE` when too many passwords are looked at just now
  */
-export async function givePassword(
-  sql: Sql,
-  actor: Actor,
-  wanted: Fragment,
-  password: string,
-): Promise<Administrator | null> {
+export async function givePassword(sql: Sql, actor: Actor, wanted: Fragment, password: string): Promise<Proven | null> {
   const passwordHash = await hashPassword(password)
-  const [given] = await sql<Administrator[]>`
+  const [given] = await sql<Proven[]>`
     with /* administrator.give_password */ ${wanted}, before as (
       select administrator.id from gateway.administrator join wanted using (email) where removed_at is null
     ), given as (
       insert into gateway.administrator (email, password_hash) select email, ${passwordHash} from wanted
       on conflict (email) do update set
         password_hash = excluded.password_hash,
+        generation = administrator.generation + 1,
         created_at = case when administrator.removed_at is null then administrator.created_at else now() end,
         subject = case when administrator.removed_at is null then administrator.subject end,
         removed_at = null
-      returning id, email
+      returning id, email, generation
     ), ended as (
       delete from gateway.session where administrator_id in (select id from given)
     ), voided as (
@@ -98,7 +98,7 @@ export async function givePassword(
             where id in (select id from before)`,
       )}
     )
-    select id, email from given`
+    select id, email, generation from given`
   return given ?? null
 }
 
@@ -110,24 +110,35 @@ export async function createAdministrator(sql: Sql, actor: Actor, email: string,
 /**
  * Changes one's own password. All sessions end, and a new one begins.
  *
+ * @param proven who has just shown the password before
  * @param session the one that begins
+ * @returns whether it was changed: not when another password was set meanwhile
+ * @throws `UNAVAILABLE` when too many passwords are looked at just now
  */
-export async function changePassword(sql: Sql, actor: Actor, session: NewSession, password: string): Promise<void> {
+export async function changePassword(
+  sql: Sql,
+  actor: Actor,
+  proven: Proven,
+  session: NewSession,
+  password: string,
+): Promise<boolean> {
   const passwordHash = await hashPassword(password)
-  await sql`
+  const changed = await sql`
     with /* administrator.change_password */ changed as (
-      update gateway.administrator set password_hash = ${passwordHash}
-      where id = ${session.administratorId} and removed_at is null
-      returning id
+      update gateway.administrator set password_hash = ${passwordHash}, generation = generation + 1
+      where id = ${proven.id} and generation = ${proven.generation} and removed_at is null
+      returning id, generation
     ), ended as (
       delete from gateway.session where administrator_id in (select id from changed)
-    ), started as (${sessionEntry(sql, actor, session)})
+    ), started as (${sessionEntry(sql, actor, session, sql`changed`)})
     ${auditEntry(
       sql,
       actor,
       'administrator.change_password',
       sql`null::bigint, id, null::bigint, '{}'::jsonb from changed`,
-    )}`
+    )}
+    returning id`
+  return changed.length > 0
 }
 
 /** Somebody whom the OpenID provider vouches for. */
@@ -144,29 +155,32 @@ export interface OpenIdIdentity {
  *
  * @returns null: he was removed, or the e-mail is that of another subject, or there is none to make him with
  */
-export async function admitOpenId(
-  sql: Sql,
-  actor: Actor,
-  { subject, email }: OpenIdIdentity,
-): Promise<Administrator | null> {
-  const [admitted] = await sql<Administrator[]>`
+export async function admitOpenId(sql: Sql, actor: Actor, { subject, email }: OpenIdIdentity): Promise<Proven | null> {
+  const [admitted] = await sql<Proven[]>`
     with /* administrator.admit */ found as (
-      select id, email, subject, removed_at from gateway.administrator
+      select id, email, generation, subject, removed_at from gateway.administrator
       where subject = ${subject} or email = ${email}::text
       order by (subject is not null and subject = ${subject}) desc limit 1
     ), bound as (
       update gateway.administrator set subject = ${subject} from found
-      where administrator.id = found.id and found.subject is null and found.removed_at is null
-      returning administrator.id, administrator.email
+      where administrator.id = found.id and administrator.subject is null and administrator.removed_at is null
+      returning administrator.id, administrator.email, administrator.generation
     ), created as (
       insert into gateway.administrator (email, subject)
       select ${email}::text, ${subject} where ${email}::text is not null and not exists (select from found)
       on conflict do nothing
-      returning id, email
+      returning id, email, generation
     ), voided as (
       delete from gateway.invitation using created
       where invitation.email = created.email or invitation.email is null
-    ), audited as (
+    ), audited_binding as (
+      ${auditEntry(
+        sql,
+        actor,
+        'administrator.bind',
+        sql`null::bigint, id, null::bigint, jsonb_build_object('email', email, 'subject', ${subject}::text) from bound`,
+      )}
+    ), audited_creation as (
       ${auditEntry(
         sql,
         actor,
@@ -174,9 +188,9 @@ export async function admitOpenId(
         sql`null::bigint, id, null::bigint, jsonb_build_object('email', email) from created`,
       )}
     )
-    select id, email from found where subject = ${subject} and removed_at is null
-    union all select id, email from bound
-    union all select id, email from created`
+    select id, email, generation from found where subject = ${subject} and removed_at is null
+    union all select id, email, generation from bound
+    union all select id, email, generation from created`
   return admitted ?? null
 }
 
@@ -204,7 +218,7 @@ export async function getAdministrator(sql: Sql, id: number): Promise<Administra
 }
 
 /**
- * Removes an administrator: his sessions end, and his links are void.
+ * Removes an administrator: his sessions end, and void are the links that were made for him and those that he made.
  *
  * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the faults of `administrator` when he is the last
  */
@@ -214,13 +228,14 @@ export async function removeAdministrator(sql: Sql, actor: Actor, email: string)
     with /* administrator.remove */ present as (
       select id, email from gateway.administrator where removed_at is null order by id for update
     ), removed as (
-      update gateway.administrator set removed_at = now() from present
+      update gateway.administrator set removed_at = now(), generation = generation + 1 from present
       where administrator.id = present.id and present.email = ${email} and (select count(*) from present) > 1
       returning administrator.id, administrator.email
     ), ended as (
       delete from gateway.session where administrator_id in (select id from removed)
     ), voided as (
-      delete from gateway.invitation where email in (select email from removed)
+      delete from gateway.invitation using removed
+      where invitation.email = removed.email or invitation.invited_by = removed.id
     ), audited as (
       ${auditEntry(
         sql,

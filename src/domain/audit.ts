@@ -3,7 +3,7 @@ import type { Instant } from './instant.ts'
 
 /** Who acts, and from where. */
 export interface Actor {
-  /** An administrator's e-mail, a token's name, or the command line. */
+  /** An administrator's e-mail, a token's name, the command line, or the service. */
   name: string
   /** Null when it is not over the network. */
   address: string | null
@@ -18,6 +18,8 @@ export const auditActions = {
   'customer.export': 'Personal data exported',
   'administrator.create': 'Administrator created',
   'administrator.invite': 'Administrator invited',
+  'administrator.withdraw': 'Invitation withdrawn',
+  'administrator.bind': 'Bound to the OpenID provider',
   'administrator.remove': 'Administrator removed',
   'administrator.sign_in': 'Signed in',
   'administrator.sign_in_refused': 'Sign-in refused',
@@ -99,7 +101,8 @@ export async function listAudit(
   range: { before?: number; after?: number; limit: number },
 ): Promise<AuditEntry[]> {
   const { before, after, limit } = range
-  const onwards = after === undefined
+  const direction = after === undefined ? sql`desc` : sql`asc`
+  const placeOf = (id: number) => sql`((select at from gateway.audit_entry where id = ${id}), ${id})`
   // The names are looked up of the entries that are shown, and of no others.
   const entries = await sql<AuditEntry[]>`
     select /* audit.list */ entry.id, at, actor, address, action, token_id as "tokenId", token.name as "tokenName",
@@ -108,14 +111,14 @@ export async function listAudit(
     from (
       select * from gateway.audit_entry entry
       where ${matching(sql, filter)}
-        ${before === undefined ? sql`` : sql`and entry.id < ${before}`}
-        ${onwards ? sql`` : sql`and entry.id > ${after}`}
-      order by entry.id ${onwards ? sql`desc` : sql``} limit ${limit}
+        ${before === undefined ? sql`` : sql`and (entry.at, entry.id) < ${placeOf(before)}`}
+        ${after === undefined ? sql`` : sql`and (entry.at, entry.id) > ${placeOf(after)}`}
+      order by entry.at ${direction}, entry.id ${direction} limit ${limit}
     ) entry
     left join gateway.token on token.id = token_id
     left join tenant on tenant.id = tenant_id
     left join gateway.administrator on administrator.id = administrator_id
-    order by entry.id desc`
+    order by entry.at desc, entry.id desc`
   return entries
 }
 

@@ -39,6 +39,7 @@ export async function exportSignup(
   return signup
 }
 
+/** Puts it down in the audit, and adds it to what the token was given of the tenant on the day. */
 async function noteExport(
   sql: Sql,
   { token, address, requestId }: Caller,
@@ -49,7 +50,14 @@ async function noteExport(
   const action: AuditAction = 'customer.export'
   const detail = JSON.stringify({ records, operation, requestId })
   await sql`
-    insert /* export.note */ into gateway.audit_entry (actor, address, action, token_id, tenant_id, detail)
-    values (${`token ${token.id} (${token.name})`}, ${address}, ${action}, ${token.id}, ${tenantId},
-            ${detail}::text::jsonb)`
+    with /* export.note */ noted as (
+      insert into gateway.audit_entry (actor, address, action, token_id, tenant_id, detail)
+      values (${`token ${token.id} (${token.name})`}, ${address}, ${action}, ${token.id}, ${tenantId},
+              ${detail}::text::jsonb)
+      returning at, token_id, tenant_id
+    )
+    insert into gateway.token_export (token_id, day, tenant_id, records, last_at)
+    select token_id, (at at time zone 'UTC')::date, tenant_id, ${records}::bigint, at from noted
+    on conflict (token_id, day, tenant_id) do update
+    set records = token_export.records + excluded.records, last_at = greatest(token_export.last_at, excluded.last_at)`
 }

@@ -2,6 +2,9 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { Sql } from '../db/connect.ts'
 import { type Administrator, givePassword } from './administrator.ts'
 import { type Actor, auditEntry } from './audit.ts'
+import { notFound } from './errors.ts'
+import type { Instant } from './instant.ts'
+import type { Proven } from './session.ts'
 
 /** A one-time link that holds. */
 export interface Invitation {
@@ -16,6 +19,13 @@ const createSecret = () => randomBytes(32).toString('base64url')
 
 const lifetime = (sql: Sql) => sql`interval '24 hours'`
 
+/** A link ends with whoever made it, also one that he makes in the moment in which he is removed. */
+const holds = (sql: Sql) => sql`
+  invitation.expires_at > now()
+  and (invitation.invited_by is null
+       or exists (select from gateway.administrator
+                  where administrator.id = invitation.invited_by and administrator.removed_at is null))`
+
 const nobodyYet = (sql: Sql) => sql`not exists (select from gateway.administrator where removed_at is null)`
 
 /**
@@ -23,32 +33,47 @@ const nobodyYet = (sql: Sql) => sql`not exists (select from gateway.administrato
  *
  * @returns the link's secret; null: there is an administrator already
  */
-export async function inviteFirst(sql: Sql): Promise<string | null> {
+export async function inviteFirst(sql: Sql, actor: Actor): Promise<string | null> {
   const secret = createSecret()
   const [made] = await sql`
     with /* invitation.first */ voided as (
       delete from gateway.invitation where email is null
+    ), made as (
+      insert into gateway.invitation (token_hash, expires_at)
+      select ${hash(secret)}, now() + ${lifetime(sql)} where ${nobodyYet(sql)}
+      returning expires_at
     )
-    insert into gateway.invitation (token_hash, expires_at)
-    select ${hash(secret)}, now() + ${lifetime(sql)} where ${nobodyYet(sql)}
-    returning expires_at`
+    ${auditEntry(
+      sql,
+      actor,
+      'administrator.invite',
+      sql`null::bigint, null::bigint, null::bigint, jsonb_build_object('reason', 'there is no administrator')
+          from made`,
+    )}
+    returning id`
   return made ? secret : null
 }
 
 /**
  * Makes a one-time link with which this account gets its (new) password, and is made when it is not there. It holds
- * for 24 hours; earlier ones for the account are void.
+ * for 24 hours, or until who made it is removed; earlier ones for the account are void.
  *
+ * @param invitedBy who makes it; null: the command line
  * @returns the link's secret
  */
-export async function invite(sql: Sql, actor: Actor, email: string): Promise<string> {
+export async function invite(
+  sql: Sql,
+  actor: Actor,
+  email: string,
+  invitedBy: Administrator | null = null,
+): Promise<string> {
   const secret = createSecret()
   await sql`
     with /* invitation.make */ voided as (
       delete from gateway.invitation where email = ${email}
     ), made as (
-      insert into gateway.invitation (token_hash, email, expires_at)
-      values (${hash(secret)}, ${email}, now() + ${lifetime(sql)})
+      insert into gateway.invitation (token_hash, email, invited_by, expires_at)
+      values (${hash(secret)}, ${email}, ${invitedBy?.id ?? null}, now() + ${lifetime(sql)})
       returning email
     )
     ${auditEntry(
@@ -66,7 +91,7 @@ export async function invite(sql: Sql, actor: Actor, email: string): Promise<str
 export async function findInvitation(sql: Sql, secret: string): Promise<Invitation | null> {
   const [found] = await sql<Invitation[]>`
     select /* invitation.find */ email from gateway.invitation
-    where token_hash = ${hash(secret)} and expires_at > now() and (email is not null or ${nobodyYet(sql)})`
+    where token_hash = ${hash(secret)} and ${holds(sql)} and (email is not null or ${nobodyYet(sql)})`
   return found ?? null
 }
 
@@ -80,7 +105,7 @@ export async function acceptFirst(
   secret: string,
   { email, address }: { email: string; address: string },
   password: string,
-): Promise<Administrator | null> {
+): Promise<Proven | null> {
   // Whoever uses one such link takes them all, and who comes at the same time with another finds it gone.
   const wanted = sql`taken as (
     delete from gateway.invitation
@@ -104,10 +129,10 @@ export async function accept(
   secret: string,
   { email, address }: { email: string; address: string },
   password: string,
-): Promise<Administrator | null> {
+): Promise<Proven | null> {
   const wanted = sql`wanted as (
     delete from gateway.invitation
-    where token_hash = ${hash(secret)} and email = ${email} and expires_at > now()
+    where token_hash = ${hash(secret)} and email = ${email} and ${holds(sql)}
     returning email
   )`
   return givePassword(sql, { name: email, address }, wanted, password)
@@ -116,13 +141,38 @@ export async function accept(
 /** A link that was not used yet. */
 export interface OpenInvitation {
   email: string
-  createdAt: string
-  expiresAt: string
+  /** The e-mail of who made it; null: the command line. */
+  invitedBy: string | null
+  createdAt: Instant
+  expiresAt: Instant
 }
 
 /** @returns the links of accounts that hold, by e-mail */
 export async function listInvitations(sql: Sql): Promise<OpenInvitation[]> {
   return sql<OpenInvitation[]>`
-    select /* invitation.list */ email, created_at as "createdAt", expires_at as "expiresAt"
-    from gateway.invitation where email is not null and expires_at > now() order by email`
+    select /* invitation.list */ email, created_at as "createdAt", expires_at as "expiresAt",
+           (select administrator.email from gateway.administrator where administrator.id = invited_by) as "invitedBy"
+    from gateway.invitation where email is not null and ${holds(sql)} order by email`
+}
+
+/**
+ * Voids the link of an account.
+ *
+ * @throws `NOT_FOUND` when it has none that was not used
+ */
+export async function withdrawInvitation(sql: Sql, actor: Actor, email: string): Promise<void> {
+  const withdrawn = await sql`
+    with /* invitation.withdraw */ withdrawn as (
+      delete from gateway.invitation where email = ${email} returning email
+    )
+    ${auditEntry(
+      sql,
+      actor,
+      'administrator.withdraw',
+      sql`null::bigint,
+          (select id from gateway.administrator where administrator.email = withdrawn.email and removed_at is null),
+          null::bigint, jsonb_build_object('email', email) from withdrawn`,
+    )}
+    returning id`
+  if (withdrawn.length === 0) throw notFound('invitation')
 }

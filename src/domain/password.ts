@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import * as named from 'scrypt-kdf'
 import type { Faults } from './errors.ts'
+import { createGate } from './gate.ts'
 
 // The library's types say that its functions are exported by name; they belong to its default export.
 const { default: scrypt } = named as unknown as { default: typeof named }
@@ -26,19 +27,31 @@ export function passwordFaults(email: string, password: string, again: string): 
 // NIST SP 800-63B, 3.1.1.2: the same password, whichever way a keyboard composes its characters.
 const normal = (password: string) => password.normalize('NFKC')
 
-const kept = (key: Uint8Array) => Buffer.from(key).toString('base64')
+/**
+ * Each look at a password holds one of libuv's four threads for a good tenth of a second: however many come, others
+ * get theirs.
+ */
+const gate = createGate({ working: 2, waiting: 20, retryAfter: 5 })
 
-/** @returns an scrypt key with its salt and setting, in base64 */
-export const hashPassword = async (password: string): Promise<string> => kept(await scrypt.kdf(normal(password), cost))
+const hash = async (password: string) => Buffer.from(await scrypt.kdf(normal(password), cost)).toString('base64')
+
+/**
+ * @returns an scrypt key with its salt and setting, in base64
+ * @throws `UNAVAILABLE` when too many passwords are looked at just now
+ */
+export const hashPassword = (password: string): Promise<string> => gate.pass(() => hash(password))
 
 /** The hash of no password: to look at it takes as long as to look at a real one. */
 let decoy: Promise<string> | undefined
 
-/** @param hash null: there is none; the work is done all the same, so that the time does not tell */
-export async function verifyPassword(hash: string | null, password: string): Promise<boolean> {
+/**
+ * @param kept null: there is none; the work is done all the same, so that the time does not tell
+ * @throws `UNAVAILABLE` when too many passwords are looked at just now
+ */
+export async function verifyPassword(kept: string | null, password: string): Promise<boolean> {
   // Made by whoever comes first, whether there is an account or not.
-  decoy ??= hashPassword(randomBytes(32).toString('base64'))
+  decoy ??= hash(randomBytes(32).toString('base64'))
   const instead = await decoy
-  const key = Buffer.from(hash ?? instead, 'base64')
-  return (await scrypt.verify(key, normal(password))) && hash !== null
+  const key = Buffer.from(kept ?? instead, 'base64')
+  return (await gate.pass(() => scrypt.verify(key, normal(password)))) && kept !== null
 }

@@ -1,7 +1,8 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { Sql } from '../db/connect.ts'
 import { badInput, type Faults, notFound } from './errors.ts'
 import type { TenantScope } from './scope.ts'
+import { hashSecret } from './secret.ts'
 import type { Token } from './token.ts'
 
 /** Why a voucher cannot be redeemed, in the order in which they are told (R25). */
@@ -203,7 +204,7 @@ async function issueRedemptionToken(
   const secret = `vgr_${randomBytes(32).toString('base64url')}`
   await sql`
     insert /* redemption_token.issue */ into gateway.redemption_token (token_hash, voucher_id, tenant_id, token_id, expires_at)
-    values (${createHash('sha256').update(secret).digest()}, ${voucherId}, ${tenantId}, ${tokenId},
+    values (${hashSecret(secret)}, ${voucherId}, ${tenantId}, ${tokenId},
             now() + ${timeToLive} * interval '1 second')`
   return secret
 }

@@ -5,16 +5,21 @@ import { type Actor, auditEntry } from './audit.ts'
 import type { Instant } from './instant.ts'
 
 /** What a session keeps from one page to the next, beside who it is. */
-export interface SessionData {
+interface SessionData {
   /** A sentence that the next page shows once. */
   notice?: string
+}
+
+/** Somebody who has just shown who he is. It holds as long as the generation is his account's. */
+export interface Proven extends Administrator {
+  /** Moves when the password is set anew, and when the account is removed. */
+  generation: number
 }
 
 /** A session that begins. */
 export interface NewSession {
   /** The secret that the browser holds; its hash alone is kept. */
   id: string
-  administratorId: number
   userAgent: string | null
 }
 
@@ -30,45 +35,65 @@ export interface SessionRecord {
 
 const hash = (id: string) => createHash('sha256').update(id).digest()
 
-/** A session ends 12 hours after it began, and when it was not used for an hour. */
+/**
+ * A session ends 12 hours after it began, when it was not used for an hour, and when its account has come to another
+ * generation: whoever ends all sessions need not see one that begins at the same moment.
+ */
 const lifetime = (sql: Sql) => sql`interval '12 hours'`
-const holds = (sql: Sql) => sql`session.expires_at > now() and session.used_at > now() - interval '1 hour'`
+const holds = (sql: Sql) => sql`
+  session.expires_at > now() and session.used_at > now() - interval '1 hour'
+  and exists (select from gateway.administrator
+              where administrator.id = session.administrator_id and administrator.generation = session.generation
+                and administrator.removed_at is null)`
 
 const maxUserAgent = 300
 
-/** The part of a statement that begins a session; the administrator has to be there still. */
-export const sessionEntry = (sql: Sql, actor: Actor, { id, administratorId, userAgent }: NewSession): Fragment => sql`
-  insert into gateway.session (id_hash, administrator_id, data, address, user_agent, expires_at)
-  select ${hash(id)}, id, '{}', ${actor.address}::text, ${userAgent?.slice(0, maxUserAgent) ?? null}::text,
-         now() + ${lifetime(sql)}
-  from gateway.administrator where id = ${administratorId} and removed_at is null
+/**
+ * The part of a statement that begins a session.
+ *
+ * @param account the name of another part, with the `id` and the `generation` of whose it is
+ */
+export const sessionEntry = (sql: Sql, actor: Actor, { id, userAgent }: NewSession, account: Fragment): Fragment => sql`
+  insert into gateway.session (id_hash, administrator_id, generation, data, address, user_agent, expires_at)
+  select ${hash(id)}, id, generation, '{}', ${actor.address}::text,
+         ${userAgent?.slice(0, maxUserAgent) ?? null}::text, now() + ${lifetime(sql)}
+  from ${account}
   returning administrator_id`
 
 /**
  * Begins a session, and puts down that someone has signed in.
  *
+ * @param proven who has shown who he is
  * @param means what he showed
+ * @returns whether it has begun: not when the account was removed or given another password since he showed it
  */
 export async function startSession(
   sql: Sql,
   actor: Actor,
+  proven: Proven,
   session: NewSession,
   means: 'password' | 'link' | 'openid',
-): Promise<void> {
-  await sql`
-    with /* session.start */ started as (${sessionEntry(sql, actor, session)})
+): Promise<boolean> {
+  const started = await sql`
+    with /* session.start */ account as (
+      select id, generation from gateway.administrator
+      where id = ${proven.id} and generation = ${proven.generation} and removed_at is null
+      for share
+    ), started as (${sessionEntry(sql, actor, session, sql`account`)})
     ${auditEntry(
       sql,
       actor,
       'administrator.sign_in',
       sql`null::bigint, administrator_id, null::bigint, jsonb_build_object('means', ${means}::text) from started`,
-    )}`
+    )}
+    returning id`
+  return started.length > 0
 }
 
 /**
  * Finds a session that holds. That it was used is written down once a minute.
  *
- * @returns null: there is none, or it has ended, or its administrator was removed
+ * @returns null: there is none, or it has ended
  */
 export async function findSession(
   sql: Sql,
@@ -78,7 +103,7 @@ export async function findSession(
     with /* session.find */ found as (
       select session.id_hash, session.data, session.used_at, administrator.id, administrator.email
       from gateway.session join gateway.administrator on administrator.id = session.administrator_id
-      where session.id_hash = ${hash(id)} and ${holds(sql)} and administrator.removed_at is null
+      where session.id_hash = ${hash(id)} and ${holds(sql)}
     ), used as (
       update gateway.session set used_at = now() from found
       where session.id_hash = found.id_hash and found.used_at < now() - interval '1 minute'

@@ -56,12 +56,12 @@ export async function countTenants(sql: Sql, token: Token, updatedSince: Instant
   const { named, withDescendants } = grantedBy(token)
   const [row] = await sql<{ count: number }[]>`
     with /* tenant.count */ recursive below as (
-      select id from tenant where id = any(${withDescendants}::text::bigint[])
+      select unnest(${withDescendants}::text::bigint[]) as id
       union
       select tenant.id from tenant join below on tenant.parent_id = below.id
     )
     select count(*) from tenant
-    where (id = any(${named}::text::bigint[]) or id in (select id from below))
+    where id in (select unnest(${named}::text::bigint[]) union select id from below)
       and updated_at >= ${updatedSince ?? '-infinity'}::text::timestamptz`
   return row?.count ?? 0
 }
@@ -70,7 +70,7 @@ export async function countTenants(sql: Sql, token: Token, updatedSince: Instant
 export async function findTenants(sql: Sql, ids: readonly number[]): Promise<(Tenant | null)[]> {
   const rows = await sql<{ row: string }[]>`
     select /* tenant.find_many */ ${tenantRow.select(sql)} as row
-    from tenant where id = any(${arrayText(ids)}::text::bigint[])`
+    from unnest(${arrayText(ids)}::text::bigint[]) as wanted(id) join tenant on tenant.id = wanted.id`
   const found = new Map(rows.map(({ row }) => tenantRow.read(row)).map(row => [row.id, row]))
   return ids.map(id => found.get(id) ?? null)
 }

@@ -1,13 +1,15 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import DataLoader from 'dataloader'
 import { LRUCache } from 'lru-cache'
 import { arrayText, type Sql } from '../db/connect.ts'
 import { type Actor, auditEntry } from './audit.ts'
+import { createBatch } from './batch.ts'
 import { badInput, type Faults, notFound } from './errors.ts'
 import { parseIdentifier } from './identifier.ts'
 import type { Instant } from './instant.ts'
 import { type Permission, permissionNames } from './permission.ts'
+import { hashSecret } from './secret.ts'
 
 /** A tenant that a token is authorised for (R21). */
 export interface TenantGrant {
@@ -49,8 +51,10 @@ export interface TokenRecord extends Token {
 /** What an administrator decides about a token. */
 export type TokenWish = Pick<TokenRecord, 'name' | 'contact' | 'permissions' | 'rateLimit'> & { tenants: TenantGrant[] }
 
+type WishWithEnd = TokenWish & { expiresAt: Date | null }
+
 export const tokenStatuses = ['active', 'expired', 'revoked'] as const
-export type TokenStatus = (typeof tokenStatuses)[number]
+type TokenStatus = (typeof tokenStatuses)[number]
 
 export function tokenStatus({ revokedAt, expiresAt }: Pick<TokenRecord, 'revokedAt' | 'expiresAt'>): TokenStatus {
   if (revokedAt) return 'revoked'
@@ -82,8 +86,6 @@ function isSecret(text: string): boolean {
   return form.test(text) && checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength)
 }
 
-const hash = (secret: string) => createHash('sha256').update(secret).digest()
-
 /** What is behind a secret: a token that holds, one that no longer does, or nothing. */
 export type Finding =
   | { status: 'active'; token: Token }
@@ -95,7 +97,10 @@ export interface TokenDirectory {
   find(secret: string): Promise<Finding>
   /** Notes that a token was used just now; costs no statement. */
   noteUse(token: Token, address: string): void
-  /** Writes down when and from where tokens were last used; called now and then, and before the service stops. */
+  /**
+   * Writes down when and from where tokens were last used; called now and then, and before the service stops. What
+   * cannot be written is kept for the next time.
+   */
   saveUse(): Promise<void>
 }
 
@@ -107,7 +112,10 @@ export function createTokenDirectory(sql: Sql): TokenDirectory {
   const tokens = new DataLoader<string, Kept | null>(secrets => findTokens(sql, secrets), {
     cacheMap: new LRUCache<string, Promise<Kept | null>>({ max: 10_000, ttl: tokenLifetime }),
   })
-  let used = new Map<number, { at: number; address: string }>()
+  const uses = createBatch<TokenUse>(
+    (before, after) => (before.at > after.at ? before : after),
+    rows => saveUses(sql, rows),
+  )
   return {
     async find(secret) {
       if (!isSecret(secret)) return { status: 'unknown' }
@@ -118,23 +126,33 @@ export function createTokenDirectory(sql: Sql): TokenDirectory {
       return { status: 'unknown' }
     },
     noteUse(token, address) {
-      used.set(token.id, { at: Date.now(), address })
+      uses.add(String(token.id), { id: token.id, at: Date.now(), address })
     },
-    async saveUse() {
-      if (used.size === 0) return
-      const uses = [...used.values()]
-      const ids = [...used.keys()]
-      used = new Map()
-      const times = uses.map(({ at }) => new Date(at).toISOString())
-      const addresses = uses.map(({ address }) => address)
-      await sql`
-        update /* token.save_use */ gateway.token set last_used_at = used.at, last_used_address = used.address
-        from unnest(${arrayText(ids)}::text::bigint[], ${arrayText(times)}::text::timestamptz[],
-                    ${arrayText(addresses)}::text::text[]) as used(id, at, address)
-        where token.id = used.id and (token.last_used_at is null or token.last_used_at < used.at)`
-    },
+    saveUse: uses.save,
   }
 }
+
+/** When and from where a token was last used. */
+interface TokenUse {
+  id: number
+  /** Milliseconds since 1970. */
+  at: number
+  address: string
+}
+
+// Tokens are locked in one order, so that instances wait for each other, and none for all.
+const saveUses = (sql: Sql, uses: readonly TokenUse[]) => sql`
+  with /* token.save_use */ used as (
+    select token.id, used.at, used.address
+    from unnest(${arrayText(uses.map(({ id }) => id))}::text::bigint[],
+                ${arrayText(uses.map(({ at }) => new Date(at).toISOString()))}::text::timestamptz[],
+                ${arrayText(uses.map(({ address }) => address))}::text::text[]) as used(id, at, address)
+    join gateway.token on token.id = used.id
+    where token.last_used_at is null or token.last_used_at < used.at
+    order by token.id for no key update of token
+  )
+  update gateway.token set last_used_at = used.at, last_used_address = used.address
+  from used where token.id = used.id`
 
 type Kept = Token & Pick<TokenRecord, 'revokedAt'>
 
@@ -143,7 +161,7 @@ const tokenColumns = (sql: Sql) => sql`
   token.expires_at as "expiresAt", token.revoked_at as "revokedAt"`
 
 async function findTokens(sql: Sql, secrets: readonly string[]): Promise<(Kept | null)[]> {
-  const hashes = secrets.map(secret => hash(secret).toString('hex'))
+  const hashes = secrets.map(secret => hashSecret(secret).toString('hex'))
   const rows = await sql<(Kept & { tokenHash: Buffer })[]>`
     select /* token.find */ ${tokenColumns(sql)}, token_hash as "tokenHash",
            coalesce((select json_agg(json_build_object('tenantId', tenant_id, 'withDescendants', with_descendants)
@@ -205,18 +223,40 @@ const wantedGrants = (sql: Sql, tenants: TenantGrant[]) => sql`
     select tenant_id from wanted where not exists (select from tenant where tenant.id = wanted.tenant_id)
   )`
 
+/** A token that was made just now, with its secret, which cannot be had again. */
+export interface NewToken {
+  id: number
+  secret: string
+}
+
+/** The token that the same form has made before. */
+export interface MadeBefore {
+  id: number
+  secret: null
+}
+
+async function findMade(sql: Sql, formId: string | undefined): Promise<MadeBefore | null> {
+  if (formId === undefined) return null
+  const [token] = await sql<{ id: number }[]>`
+    select /* token.find_made */ id from gateway.token where form_id = ${formId}`
+  return token ? { id: token.id, secret: null } : null
+}
+
 /**
  * Makes a token.
  *
  * @param wanted `expiresAt` null for a token without an end
- * @returns its id, and the secret, which cannot be had again
+ * @param formId the form that wants it, and that makes one token however often it is posted, at whichever instance
  * @throws `BAD_USER_INPUT` with the faults of `name`, `contact`, `rateLimit`, `tenants`, `expiresAt`
  */
+export function createToken(sql: Sql, actor: Actor, wanted: WishWithEnd): Promise<NewToken>
+export function createToken(sql: Sql, actor: Actor, wanted: WishWithEnd, formId: string): Promise<NewToken | MadeBefore>
 export async function createToken(
   sql: Sql,
   actor: Actor,
-  wanted: TokenWish & { expiresAt: Date | null },
-): Promise<{ id: number; secret: string }> {
+  wanted: WishWithEnd,
+  formId?: string,
+): Promise<NewToken | MadeBefore> {
   const wish = tidy(wanted)
   const past = wanted.expiresAt !== null && !(wanted.expiresAt.getTime() > Date.now())
   refuse({ ...checkToken(wish), ...(past ? { expiresAt: ['Give a time that is still to come.'] } : {}) })
@@ -225,11 +265,12 @@ export async function createToken(
   const detail = JSON.stringify({ ...wish, expiresAt })
   const [created] = await sql<{ id: number | null; unknown: string | null }[]>`
     with /* token.create */ ${wantedGrants(sql, wish.tenants)}, created as (
-      insert into gateway.token (name, contact, token_hash, hint, permissions, rate_limit, created_by, expires_at)
-      select ${wish.name}, ${wish.contact}::text, ${hash(secret)}, ${hintOf(secret)},
+      insert into gateway.token (name, contact, token_hash, hint, permissions, rate_limit, created_by, expires_at, form_id)
+      select ${wish.name}, ${wish.contact}::text, ${hashSecret(secret)}, ${hintOf(secret)},
              ${arrayText(wish.permissions)}::text::text[], ${wish.rateLimit}::integer, ${actor.name},
-             ${expiresAt}::text::timestamptz
+             ${expiresAt}::text::timestamptz, ${formId ?? null}::text
       where not exists (select from unknown)
+      on conflict (form_id) do nothing
       returning id
     ), granted as (
       insert into gateway.token_tenant (token_id, tenant_id, with_descendants)
@@ -238,8 +279,10 @@ export async function createToken(
       ${auditEntry(sql, actor, 'token.create', sql`created.id, null::bigint, null::bigint, ${detail}::text::jsonb from created`)}
     )
     select (select id from created) as id, (select string_agg(tenant_id::text, ', ') from unknown) as unknown`
-  if (!created?.id) throw unknownTenants(created?.unknown)
-  return { id: created.id, secret }
+  if (created?.id) return { id: created.id, secret }
+  const made = await findMade(sql, formId)
+  if (made) return made
+  throw unknownTenants(created?.unknown)
 }
 
 /**
@@ -295,30 +338,51 @@ export async function editToken(
 
 const wishNames = ['name', 'contact', 'permissions', 'rateLimit', 'tenants'] as const
 
+/** How a token hands over to its successor. */
+interface Rotation {
+  overlap: number
+  expiresAt: Date | null | 'inherit'
+}
+
 /**
  * Gives a token a successor that inherits everything but the secret. The old one ends after the overlap, and never
  * later than it would have.
  *
  * @param overlap seconds for which both hold; 0: the old one is revoked
  * @param expiresAt when the new one ends; `inherit`: when the old one would have
- * @returns the successor's id and secret
+ * @param formId as for `createToken`
+ * @returns the successor
  * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the faults of `expiresAt`, or of `token` when it no longer holds, has a
  *   successor already, or is just being changed by someone else
  */
+export function rotateToken(sql: Sql, actor: Actor, id: number, rotation: Rotation): Promise<NewToken>
+export function rotateToken(
+  sql: Sql,
+  actor: Actor,
+  id: number,
+  rotation: Rotation,
+  formId: string,
+): Promise<NewToken | MadeBefore>
 export async function rotateToken(
   sql: Sql,
   actor: Actor,
   id: number,
-  { overlap, expiresAt }: { overlap: number; expiresAt: Date | null | 'inherit' },
-): Promise<{ id: number; secret: string }> {
+  { overlap, expiresAt }: Rotation,
+  formId?: string,
+): Promise<NewToken | MadeBefore> {
   if (expiresAt instanceof Date && !(expiresAt.getTime() > Date.now())) {
     throw badInput({ expiresAt: ['Give a time that is still to come.'] })
   }
   const token = await getToken(sql, id)
-  if (token.rotatedTo !== null) {
-    throw badInput({ token: [`Token ${token.rotatedTo} has taken its place: rotate that one.`] })
+  const refuseToRotate = async (sentence: string) => {
+    const made = await findMade(sql, formId)
+    if (made) return made
+    throw badInput({ token: [sentence] })
   }
-  if (tokenStatus(token) !== 'active') throw badInput({ token: ['This token no longer holds: create a new one.'] })
+  if (token.rotatedTo !== null) {
+    return refuseToRotate(`Token ${token.rotatedTo} has taken its place: rotate that one.`)
+  }
+  if (tokenStatus(token) !== 'active') return refuseToRotate('This token no longer holds: create a new one.')
   const secret = createSecret()
   const newEnd =
     expiresAt === 'inherit' ? sql`before.expires_at` : sql`${expiresAt?.toISOString() ?? null}::text::timestamptz`
@@ -335,13 +399,31 @@ export async function rotateToken(
       from before where token.id = before.id
       returning token.expires_at
     ), created as (
-      insert into gateway.token (name, contact, token_hash, hint, permissions, rate_limit, created_by, expires_at, rotated_from)
-      select name, contact, ${hash(secret)}, ${hintOf(secret)}, permissions, rate_limit, ${actor.name}, ${newEnd}, before.id
+      insert into gateway.token (
+        name, contact, token_hash, hint, permissions, rate_limit, created_by, expires_at, rotated_from, form_id)
+      select name, contact, ${hashSecret(secret)}, ${hintOf(secret)}, permissions, rate_limit, ${actor.name}, ${newEnd},
+             before.id, ${formId ?? null}::text
       from before
-      returning id, expires_at
+      returning *
     ), granted as (
       insert into gateway.token_tenant (token_id, tenant_id, with_descendants)
       select created.id, tenant_id, with_descendants from created, gateway.token_tenant where token_id = ${id}
+    ), audited_creation as (
+      ${auditEntry(
+        sql,
+        actor,
+        'token.create',
+        sql`created.id, null::bigint, null::bigint,
+            jsonb_build_object(
+              'name', name, 'contact', contact, 'permissions', permissions, 'rateLimit', rate_limit,
+              'expiresAt', expires_at, 'rotatedFrom', rotated_from,
+              'tenants', (select coalesce(jsonb_agg(jsonb_build_object('tenantId', tenant_id,
+                                                                       'withDescendants', with_descendants)
+                                                    order by tenant_id), '[]')
+                          from gateway.token_tenant where token_id = ${id}))
+            from created`,
+      )}
+      returning id
     ), audited as (
       ${auditEntry(
         sql,
@@ -349,11 +431,11 @@ export async function rotateToken(
         'token.rotate',
         sql`${id}::bigint, null::bigint, null::bigint,
             jsonb_build_object('successor', created.id, 'endsAt', ending.expires_at, 'successorExpiresAt', created.expires_at)
-            from created, ending`,
+            from created, ending, audited_creation`,
       )}
     )
     select id from created`
-  if (!rotated) throw badInput({ token: ['This token was changed by someone else meanwhile. Look at it again.'] })
+  if (!rotated) return refuseToRotate('This token was changed by someone else meanwhile. Look at it again.')
   return { id: rotated.id, secret }
 }
 

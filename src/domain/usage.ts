@@ -1,4 +1,5 @@
 import { arrayText, type Sql } from '../db/connect.ts'
+import { createBatch } from './batch.ts'
 import type { Instant } from './instant.ts'
 
 /** Why a request, or a part of one, was refused. Few of a kind: neither part holds what a caller sent. */
@@ -51,63 +52,37 @@ type RefusedUse = Omit<Use, 'status'> & Refusal & { lastAt: number }
  * Only reasons could be many, and have a bound.
  */
 export function createUsageCounter(sql: Sql): UsageCounter {
-  const uses = new Map<string, Use>()
-  const refused = new Map<string, RefusedUse>()
-  let saving = Promise.resolve()
+  const uses = createBatch<Use>(
+    (before, after) => ({ ...before, requests: before.requests + after.requests }),
+    rows => saveUses(sql, rows),
+  )
+  const refused = createBatch<RefusedUse>(
+    (before, after) => ({
+      ...before,
+      requests: before.requests + after.requests,
+      lastAt: Math.max(before.lastAt, after.lastAt),
+    }),
+    rows => saveRefusals(sql, rows),
+  )
 
   function countRefusal(tokenId: number, day: number, operation: string, refusal: Refusal, lastAt: number): void {
     const keyOf = (reason: string) => `${tokenId} ${day} ${operation} ${refusal.code} ${reason}`
     const full = refused.size >= mostRefusals && !refused.has(keyOf(refusal.reason))
     const reason = full ? 'other' : refusal.reason
-    add(refused, keyOf(reason), { tokenId, day, operation, code: refusal.code, reason, requests: 1, lastAt })
-  }
-
-  async function saveAll(): Promise<void> {
-    const outcomes = await Promise.allSettled([
-      takeAndWrite(uses, rows => saveUses(sql, rows)),
-      takeAndWrite(refused, rows => saveRefusals(sql, rows)),
-    ])
-    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+    refused.add(keyOf(reason), { tokenId, day, operation, code: refusal.code, reason, requests: 1, lastAt })
   }
 
   return {
     count(tokenId, operation, status, refusals) {
       const now = Date.now()
       const day = Math.floor(now / millisecondsOfDay)
-      add(uses, `${tokenId} ${day} ${operation} ${status}`, { tokenId, day, operation, status, requests: 1 })
+      uses.add(`${tokenId} ${day} ${operation} ${status}`, { tokenId, day, operation, status, requests: 1 })
       for (const refusal of refusals) countRefusal(tokenId, day, operation, refusal, now)
     },
-    save() {
-      // One after the other: the last save finds what an earlier one could not write.
-      saving = saving.catch(() => {}).then(saveAll)
-      return saving
+    async save() {
+      const outcomes = await Promise.allSettled([uses.save(), refused.save()])
+      for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
     },
-  }
-}
-
-function add<Row extends { requests: number; lastAt?: number }>(rows: Map<string, Row>, key: string, row: Row): void {
-  const known = rows.get(key)
-  if (!known) {
-    rows.set(key, row)
-    return
-  }
-  known.requests += row.requests
-  if (known.lastAt !== undefined && row.lastAt !== undefined) known.lastAt = Math.max(known.lastAt, row.lastAt)
-}
-
-/** Empties the map into a statement, and puts back what could not be written, beside what was counted meanwhile. */
-async function takeAndWrite<Row extends { requests: number; lastAt?: number }>(
-  rows: Map<string, Row>,
-  write: (rows: Row[]) => Promise<unknown>,
-): Promise<void> {
-  if (rows.size === 0) return
-  const taken = new Map(rows)
-  rows.clear()
-  try {
-    await write([...taken.values()])
-  } catch (error) {
-    for (const [key, row] of taken) add(rows, key, row)
-    throw error
   }
 }
 
@@ -145,9 +120,14 @@ const saveRefusals = (sql: Sql, rows: readonly RefusedUse[]) => sql`
 
 /** Forgets what was counted more than 90 days ago. */
 export async function forgetUsage(sql: Sql): Promise<void> {
+  const isOld = sql`day < ${today(sql)} - ${daysKept}::integer`
   await sql`
-    with /* usage.forget */ refusals as (delete from gateway.token_refusal where day < ${today(sql)} - ${daysKept}::integer)
-    delete from gateway.token_usage where day < ${today(sql)} - ${daysKept}::integer`
+    with /* usage.forget */ refusals as (
+      delete from gateway.token_refusal where ${isOld}
+    ), exports as (
+      delete from gateway.token_export where ${isOld}
+    )
+    delete from gateway.token_usage where ${isOld}`
 }
 
 const today = (sql: Sql) => sql`(now() at time zone 'UTC')::date`
@@ -211,11 +191,9 @@ export interface ExportOfDay {
  */
 export async function listExports(sql: Sql, tokenId: number, days: number): Promise<ExportOfDay[]> {
   return sql<ExportOfDay[]>`
-    select /* usage.list_exports */ (at at time zone 'UTC')::date as day, tenant_id as "tenantId",
-           (select name from tenant where id = tenant_id) as "tenantName",
-           sum((detail ->> 'records')::bigint)::bigint as records, max(at) as "lastAt"
-    from gateway.audit_entry
-    where token_id = ${tokenId} and action = 'customer.export'
-      and (at at time zone 'UTC')::date > ${today(sql)} - ${days}::integer
-    group by 1, 2 order by 1 desc, max(at) desc, 2 limit 200`
+    select /* usage.list_exports */ day, tenant_id as "tenantId", tenant.name as "tenantName", records,
+           last_at as "lastAt"
+    from gateway.token_export left join tenant on tenant.id = tenant_id
+    where token_id = ${tokenId} and ${within(sql, days)}
+    order by day desc, last_at desc, tenant_id limit 200`
 }

@@ -1,18 +1,19 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createAdministrator, listAdministrators, removeAdministrator } from '../../src/domain/administrator.ts'
+import { invite } from '../../src/domain/invitation.ts'
 import { createApp } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
 import { atOnce } from './contention.ts'
-import { createBrowser, root, signIn } from './support.ts'
+import { createBrowser, formsOf, root, signIn } from './support.ts'
 
 const database = await createDatabase()
 const { pool } = database
 const client = await createApp(database)
 
 beforeEach(async () => {
-  await pool`delete from gateway.administrator`
-  await pool`delete from gateway.invitation`
+  await database.platform`delete from gateway.administrator`
+  await database.platform`delete from gateway.invitation`
 })
 
 const idOf = async (email: string) => (await listAdministrators(pool)).find(each => each.email === email)?.id
@@ -61,6 +62,52 @@ describe('inviting', () => {
     expect(answer.status).toBe(422)
     expect(answer.text).toContain('This is an administrator already.')
     expect((await browser.submit('/admin/administrators', { email: 'nobody' })).text).toContain('Give an e-mail')
+  })
+})
+
+describe('an invitation', () => {
+  const linkOn = (text: string) => /(\/admin\/setup\/[\w-]{43})/.exec(text)?.[1] ?? ''
+
+  test('ends with whoever made it, and so does one that he makes at that moment', async () => {
+    const browser = await signIn(client, database)
+    const ann = await signIn(client, database, { email: 'ann@example.com' })
+    const link = linkOn((await ann.submit('/admin/administrators', { email: 'back@example.com' })).text)
+    const kept = linkOn((await browser.submit('/admin/administrators', { email: 'bob@example.com' })).text)
+    expect((await browser.get('/admin/administrators')).text).toMatch(/back@example\.com .{1,60}ann@example\.com/)
+    expect((await createBrowser(client.app).get(link)).status).toBe(200)
+
+    const id = await idOf('ann@example.com')
+    await browser.submit(`/admin/administrators/${id}/remove`)
+    expect((await createBrowser(client.app).get(link)).status).toBe(404)
+    expect(await pool`select email from gateway.invitation`).toEqual([{ email: 'bob@example.com' }])
+    expect((await createBrowser(client.app).get(kept)).status).toBe(200)
+
+    const late = await invite(pool, tester, 'back@example.com', { id: id ?? 0, email: 'ann@example.com' })
+    expect((await createBrowser(client.app).get(`/admin/setup/${late}`)).status).toBe(404)
+    expect((await browser.get('/admin/administrators')).text).not.toContain('back@example.com')
+  })
+
+  test('that is not used yet can be withdrawn, which is put down', async () => {
+    const browser = await signIn(client, database)
+    const link = linkOn((await browser.submit('/admin/administrators', { email: 'ann@example.com' })).text)
+    await invite(pool, tester, 'bob@example.com')
+    expect((await browser.get('/admin/administrators')).text).toMatch(/bob@example\.com .{1,60}the command line/)
+    const page = await browser.get('/admin/administrators')
+    const form = formsOf(page.html).find(({ fields }) => fields.get('email') === 'ann@example.com')
+    expect(await browser.post(form?.action ?? '', form?.fields ?? {})).toMatchObject({
+      status: 303,
+      location: '/admin/administrators',
+    })
+    const listed = (await browser.get('/admin/administrators')).text
+    expect(listed).toContain('The invitation of ann@example.com is withdrawn.')
+    expect(listed).toContain('bob@example.com')
+    expect((await createBrowser(client.app).get(link)).status).toBe(404)
+    const entries = await pool`
+      select actor, detail from gateway.audit_entry where action = 'administrator.withdraw'`
+    expect(entries).toEqual([{ actor: root.email, detail: { email: 'ann@example.com' } }])
+    expect((await browser.post(form?.action ?? '', form?.fields ?? {})).status).toBe(404)
+    form?.fields.delete('_csrf')
+    expect((await browser.post(form?.action ?? '', form?.fields ?? {})).status).toBe(403)
   })
 })
 

@@ -1,16 +1,18 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { type Actor, type AuditAction, auditActions, exportAudit, listAudit } from '../../src/domain/audit.ts'
 import { editToken, getToken, revokeToken, rotateToken } from '../../src/domain/token.ts'
+import { capture } from '../graphql/statements.ts'
 import { createApp } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
 import { signIn } from './support.ts'
 
 const database = await createDatabase()
-const client = await createApp(database)
+const origin = 'https://gateway.example.com'
+const client = await createApp(database, { PUBLIC_URL: origin })
 const build = createBuilders(database)
 const { pool, platform } = database
-const browser = await signIn(client, database, { address: '192.0.2.7' })
+const browser = await signIn(client, database, { origin, address: '192.0.2.7' })
 
 const anna: Actor = { name: 'anna@example.com', address: '203.0.113.5' }
 
@@ -102,7 +104,7 @@ describe('what is shown', () => {
       endsAt: string
     }
     const inAnHour = new Date(endsAt).toLocaleTimeString('en-GB', { timeZone: 'UTC', timeStyle: 'short' })
-    const [revoked, rotated, reached, edited, created] = await entriesOn()
+    const [revoked, rotated, succeeded, reached, edited, created] = await entriesOn()
     const who = 'anna@example.com from 203.0.113.5'
     const about = `Token Till 2 (${id})`
     expect(revoked).toMatchObject({ what: 'Token revoked', who, about, detail: '' })
@@ -111,6 +113,19 @@ describe('what is shown', () => {
     expect(rotated?.detail).toContain(`New token: token ${successor.id}`)
     expect(rotated?.detail).toMatch(new RegExp(`The old one ends: [\\w ]+, ${inAnHour} UTC`))
     expect(rotated?.detail).toContain('The new one ends: never')
+    expect(succeeded).toMatchObject({ what: 'Token created', who, about: `Token Till 2 (${successor.id})` })
+    for (const part of [
+      `In the place of: token ${id}`,
+      'Name: Till 2',
+      'Contact: bob@example.com',
+      'Permissions: view_vouchers, redeem_vouchers',
+      `Tenants: Hotel (${hotel}) with all below it`,
+      'Ends: never',
+    ]) {
+      expect(succeeded?.detail).toContain(part)
+    }
+    expect(await entriesOn(`/admin/audit?token=${successor.id}`)).toEqual([succeeded])
+    expect(await entriesOn(`/admin/audit?tenant=${hotel}`)).toEqual([succeeded, reached, edited])
     expect(reached).toMatchObject({ what: 'Token edited', detail: `Tenants: Hotel (${hotel}) now with all below it` })
     expect(edited).toMatchObject({ what: 'Token edited', who, about })
     for (const part of [
@@ -152,7 +167,7 @@ describe('what is shown', () => {
   })
 
   test('who signed in, and from where', async () => {
-    await signIn(client, database, { email: 'carla@example.com', address: '198.51.100.9' })
+    await signIn(client, database, { email: 'carla@example.com', origin, address: '198.51.100.9' })
     const [entry] = await entriesOn()
     expect(entry).toMatchObject({ what: 'Signed in', about: 'Administrator carla@example.com' })
     expect(entry?.who).toBe('carla@example.com from 198.51.100.9')
@@ -177,6 +192,22 @@ describe('what is shown', () => {
     )
     await put({ action: 'token.create', detail: { tenants: [{ tenantId: 876543, withDescendants: false }] } })
     expect((await entriesOn())[0]?.detail).toBe('Tenants: a tenant that is gone (876543)')
+  })
+
+  test('thousands of tenants by the first of them, and the others folded away', async () => {
+    const [{ first } = { first: 0 }] = await platform<{ first: number }[]>`
+      with made as (insert into tenant (name) select 'Branch ' || number from generate_series(1, 5000) number returning id)
+      select min(id) as first from made`
+    const ids = Array.from({ length: 5000 }, (_, index) => first + index)
+    const { id } = await build.token(ids)
+    await editToken(pool, anna, id, 1, { ...(await getToken(pool, id)), tenants: [] })
+    const start = performance.now()
+    const { html } = await browser.get('/admin/audit')
+    expect(performance.now() - start).toBeLessThan(600)
+    const [edited, created] = entriesIn(html)
+    expect(created?.detail).toContain(`Branch 20 (${first + 19}) and 4,980 more Branch 21 (${first + 20}), `)
+    expect(edited?.detail).toMatch(/Tenants: taken away Branch 1 .* and 4,980 more Branch 21 /)
+    expect(html.match(/<details><summary>and 4,980 more<\/summary>/g)).toHaveLength(2)
   })
 
   test('HTML in any of it as text', async () => {
@@ -297,6 +328,54 @@ test('pages go through all entries and back, none lost and none twice, while oth
   }
 })
 
+test('entries stand in the order of their times, through all pages and in the CSV, whatever their numbers', async () => {
+  await platform`
+    insert into gateway.audit_entry (at, actor, action)
+    select timestamptz '2026-03-01' + make_interval(mins => number * 37 % 120 / 2), 'at ' || number * 37 % 120, 'token.edit'
+    from generate_series(0, 119) number`
+  const expected = (
+    await platform<{ actor: string }[]>`
+    select actor from gateway.audit_entry order by at desc, id desc`
+  ).map(({ actor }) => actor)
+  expect(expected).not.toEqual([...expected].sort((one, other) => Number(other.slice(3)) - Number(one.slice(3))))
+  for (const query of ['', '?action=token.edit', '?from=2026-03-01&to=2026-03-01']) {
+    const seen: string[] = []
+    for (let path: string | undefined = `/admin/audit${query}`; path; ) {
+      const { html }: { html: string } = await browser.get(path)
+      seen.push(...entriesIn(html).map(({ who }) => who))
+      path = /<a href="([^"]*)" rel="next"/.exec(html)?.[1]?.replaceAll('&amp;', '&')
+    }
+    expect(seen).toEqual(expected)
+  }
+  expect(parseCsv((await browser.get('/admin/audit.csv')).html).map(({ actor }) => actor)).toEqual(expected)
+})
+
+test.each([
+  ['the newest', {}, {}],
+  ['a day long past', { from: '2026-01-03', to: '2026-01-03' }, {}],
+  ['older ones of that day', { from: '2026-01-03', to: '2026-01-03' }, { before: 4000 }],
+  ['newer ones of that day', { from: '2026-01-03', to: '2026-01-03' }, { after: 3000 }],
+  ['those of a token', { tokenId: 7 }, {}],
+  ['those of a token on a day', { tokenId: 7, from: '2026-01-03', to: '2026-01-03' }, {}],
+  ['those of an act', { action: 'customer.export' as const }, { before: 4000 }],
+])('a page reads little of a long audit: %s', async (_, filter, range) => {
+  await platform`
+    insert into gateway.audit_entry (at, actor, action, token_id)
+    select timestamptz '2026-01-01' + make_interval(mins => number), 'many', 'customer.export', number % 100
+    from generate_series(1, 50000) number`
+  await platform`analyze gateway.audit_entry`
+  const first = await platform<{ id: number }[]>`select min(id) as id from gateway.audit_entry`
+  const from = first[0]!.id - 1
+  const moved = Object.fromEntries(Object.entries(range).map(([name, id]) => [name, id + from]))
+  const [statement] = await capture(pool, () => listAudit(pool, filter, { ...moved, limit: 51 }))
+  const [told] = await platform.unsafe<{ 'QUERY PLAN': { Plan: { 'Shared Hit Blocks': number } }[] }[]>(
+    `explain (analyze, buffers, format json) ${statement!.text}`,
+    statement!.parameters.map(String),
+  )
+  // A scan of it all, or of a day of it, reads hundreds.
+  expect(told!['QUERY PLAN'][0]!.Plan['Shared Hit Blocks']).toBeLessThan(200)
+})
+
 describe('the CSV', () => {
   test('has all that the filters let through, and says that it was taken out', async () => {
     const tenantId = await build.tenant({ name: 'Spa, "Ltd"\nNorth' })
@@ -313,7 +392,7 @@ describe('the CSV', () => {
     expect(html.split('\n')[0]).toBe(
       'at,actor,address,action,token_id,token_name,tenant_id,tenant_name,administrator,detail',
     )
-    const [exported, revoked, created] = parseCsv(html)
+    const [exported, created, revoked] = parseCsv(html)
     expect(exported).toMatchObject({
       address: '192.0.2.1',
       action: 'customer.export',

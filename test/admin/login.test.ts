@@ -11,7 +11,7 @@ await createAdministrator(database.pool, tester, root.email, root.password)
 
 /** A browser from an address of its own, so that tests do not spend each other's attempts. */
 let addresses = 0
-const stranger = (app = client.app) => createBrowser(app, { address: `10.1.0.${++addresses}` })
+const stranger = (app = client.app) => createBrowser(app, { address: `127.1.0.${++addresses}` })
 
 /** What the audit says of signing in, newest first. */
 const audited = (actor: string) => database.pool<{ action: string; detail: { reason?: string }; address: string }[]>`
@@ -135,16 +135,16 @@ describe('the limits', () => {
 
   test('twenty wrong attempts from an address, whichever accounts', async () => {
     const app = await createApp(database)
-    const browser = createBrowser(app.app, { address: '10.9.9.9' })
+    const browser = createBrowser(app.app, { address: '127.9.9.9' })
     const statuses = []
     for (let attempt = 0; attempt < 21; attempt++) {
       const fields = { email: `guess${attempt}@example.com`, password: 'wrong wrong wrong' }
       statuses.push((await browser.submit('/admin/login', fields)).status)
     }
     expect(statuses).toEqual([...Array(20).fill(422), 429])
-    const mapped = createBrowser(app.app, { address: '::ffff:10.9.9.9' })
+    const mapped = createBrowser(app.app, { address: '::ffff:127.9.9.9' })
     expect((await mapped.submit('/admin/login', { email: root.email, password: root.password })).status).toBe(429)
-    const elsewhere = createBrowser(app.app, { address: '10.9.9.8' })
+    const elsewhere = createBrowser(app.app, { address: '127.9.9.8' })
     expect((await elsewhere.submit('/admin/login', { email: root.email, password: root.password })).status).toBe(303)
   })
 
@@ -161,15 +161,34 @@ describe('the limits', () => {
   })
 })
 
+test('of a flood few are looked at, and the others are to come again', async () => {
+  const app = await createApp(database)
+  const browsers = Array.from({ length: 40 }, () => stranger(app.app))
+  const forms = await Promise.all(browsers.map(async browser => formsOf((await browser.get('/admin/login')).html)[0]))
+  const answers = await Promise.all(
+    browsers.map((browser, index) => {
+      const fields = new URLSearchParams(forms[index]?.fields)
+      fields.set('email', `flood${index}@example.com`)
+      fields.set('password', 'wrong wrong wrong')
+      return browser.post('/admin/login', fields)
+    }),
+  )
+  const away = answers.filter(({ status }) => status === 503)
+  expect(away.length).toBeGreaterThan(0)
+  expect(answers.filter(({ status }) => status === 422)).toHaveLength(40 - away.length)
+  expect(away[0]?.headers['retry-after']).toBe('5')
+  expect(away[0]?.text).toContain('Too many passwords are being checked at this moment. Try again in a few seconds.')
+})
+
 describe('signing out', () => {
   test('ends the session, and the cookie with it', async () => {
-    const browser = await signIn(client, database, { address: '10.2.0.1' })
-    const cookie = browser.jar.get('session') ?? ''
+    const browser = await signIn(client, database, { address: '127.2.0.1' })
+    const cookie = browser.jar.get('vgw-session') ?? ''
     const answer = await browser.submit('/admin/account', {}, { action: '/admin/logout' })
     expect(answer).toMatchObject({ status: 303, location: '/admin/login?because=out' })
-    expect(browser.jar.has('session')).toBe(false)
+    expect(browser.jar.has('vgw-session')).toBe(false)
     expect((await browser.get(answer.location ?? '')).text).toContain('You are signed out.')
-    browser.jar.set('session', cookie)
+    browser.jar.set('vgw-session', cookie)
     expect((await browser.get('/admin/account')).status).toBe(303)
     expect((await audited(root.email))[0]?.action).toBe('administrator.sign_out')
     expect((await browser.submit('/admin/login?because=<b>', { email: 'x@y.z' })).status).toBe(422)

@@ -1,10 +1,11 @@
 import { createServer } from 'node:http'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { createAdministrator, listAdministrators } from '../../src/domain/administrator.ts'
+import { createAdministrator, listAdministrators, removeAdministrator } from '../../src/domain/administrator.ts'
 import { inviteFirst } from '../../src/domain/invitation.ts'
 import { createApp } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
+import { atOnce } from './contention.ts'
 import { type Person, startProvider } from './provider.ts'
 import { type Browser, createBrowser, root } from './support.ts'
 
@@ -23,10 +24,13 @@ const byGroup = await createApp(database, {
 })
 
 beforeEach(async () => {
-  await pool`delete from gateway.administrator`
+  await database.platform`delete from gateway.administrator`
 })
 
-const open = (client = byDomain) => createBrowser(client.app, { origin })
+/** A browser at an address of its own, so that tests do not spend each other's attempts. */
+let addresses = 0
+const open = (client = byDomain) =>
+  createBrowser(client.app, { origin, address: `10.1.${++addresses >> 8}.${addresses & 255}` })
 const ann: Person = { sub: 'ann-1', email: 'Ann@Example.com', email_verified: true }
 
 /** Goes to the provider and comes back, as far as the callback. */
@@ -78,7 +82,7 @@ describe('who comes back', () => {
     expect(browser.jar.has('__Host-openid')).toBe(false)
     expect((await browser.get('/admin/account')).text).toContain('ann@example.com')
     expect(await people()).toEqual([{ email: 'ann@example.com', hasOpenId: true }])
-    expect(await inviteFirst(pool)).toBeNull()
+    expect(await inviteFirst(pool, tester)).toBeNull()
     await enter(open(), ann)
     expect(await people()).toHaveLength(1)
     const entries =
@@ -136,6 +140,13 @@ describe('who comes back', () => {
     await createAdministrator(pool, tester, 'ann@example.com', root.password)
     expect((await enter(open(), ann)).status).toBe(200)
     expect(await people()).toEqual([{ email: 'ann@example.com', hasOpenId: true }])
+    // It is a new way in: that it was made is put down.
+    const entries = await pool`
+      select actor, detail from gateway.audit_entry where action = 'administrator.bind' order by id`
+    const detail = { email: 'ann@example.com', subject: `${provider.issuer} ann-1` }
+    expect(entries).toEqual([{ actor: 'ann@example.com', detail }])
+    expect((await enter(open(), ann)).status).toBe(200)
+    expect(await pool`select 1 from gateway.audit_entry where action = 'administrator.bind'`).toHaveLength(1)
     const other = await enter(open(), { ...ann, sub: 'ann-2' })
     expect(other.status).toBe(403)
     expect(other.text).toContain('belongs to somebody else')
@@ -155,6 +166,57 @@ describe('who comes back', () => {
     }
     expect(await people()).toEqual([])
   })
+})
+
+describe('the e-mail', () => {
+  const eve = { sub: 'eve', email: 'eve@evil.example', email_verified: true }
+
+  test('and whether it is verified are said by one and the same', async () => {
+    for (const person of [
+      { ...eve, idToken: { email: 'eve@example.com' } },
+      { ...eve, email: 'eve@example.com', email_verified: undefined, idToken: { email_verified: true } },
+    ]) {
+      expect((await enter(open(), person)).status).toBe(403)
+    }
+    expect(await people()).toEqual([])
+  })
+
+  test('may be said by the ID token', async () => {
+    expect((await enter(open(), { ...eve, idToken: { email: 'eve@example.com', email_verified: true } })).status).toBe(
+      200,
+    )
+    expect(await people()).toEqual([{ email: 'eve@example.com', hasOpenId: true }])
+  })
+})
+
+test('who is removed on the way stays out', async () => {
+  await enter(open(), ann)
+  await createAdministrator(pool, tester, root.email, root.password)
+  const browser = open()
+  const path = await journey(browser, ann)
+  const [removed, entered] = await atOnce<unknown>(database.platform, 'gateway.administrator', [
+    () => removeAdministrator(pool, tester, 'ann@example.com'),
+    () => browser.get(path),
+  ])
+  expect(removed?.status).toBe('fulfilled')
+  expect(entered).toMatchObject({ status: 'fulfilled', value: { status: 403 } })
+  expect(
+    await pool`select 1 from gateway.session join gateway.administrator on id = administrator_id
+                    where email = 'ann@example.com'`,
+  ).toEqual([])
+})
+
+test('an address that comes back in vain twenty times has to wait', async () => {
+  const client = await createApp(database, { ...environment, OIDC_DOMAINS: 'example.com' })
+  const browser = createBrowser(client.app, { origin, address: '10.7.7.7' })
+  const statuses = []
+  for (let attempt = 0; attempt < 21; attempt++) {
+    await browser.get('/admin/login/openid')
+    statuses.push((await browser.get(`${callback}?code=x&state=y`)).status)
+  }
+  expect(statuses).toEqual([...Array(20).fill(403), 429])
+  const elsewhere = open(client)
+  for (let attempt = 0; attempt < 25; attempt++) expect((await enter(elsewhere, ann)).status).toBe(200)
 })
 
 describe('what does not fit together', () => {
@@ -192,6 +254,17 @@ describe('what does not fit together', () => {
     }
     expect(await people()).toEqual([])
   })
+})
+
+test('the page to go on to is looked at again when somebody comes back', async () => {
+  const browser = open()
+  const path = await journey(browser, ann)
+  const kept = JSON.parse(Buffer.from(browser.jar.get('__Host-openid') ?? '', 'base64url').toString())
+  const bent = { ...kept, next: 'https://evil.example/admin/tokens' }
+  browser.jar.set('__Host-openid', Buffer.from(JSON.stringify(bent)).toString('base64url'))
+  const page = await browser.get(path)
+  expect(page.headers.refresh).toBe('0;url=/admin/tokens')
+  expect(page.html).not.toContain('evil.example')
 })
 
 test('a provider that is down is 503, passwords go on working, and it is found again', async () => {

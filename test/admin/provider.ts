@@ -3,7 +3,14 @@ import Provider from 'oidc-provider'
 import { afterAll } from 'vitest'
 
 /** Whom the provider knows, and what it says of them. */
-export type Person = { sub: string; email?: string; email_verified?: unknown; groups?: unknown }
+export type Person = {
+  sub: string
+  email?: string
+  email_verified?: unknown
+  groups?: unknown
+  /** What the ID token says beside the `sub`; the rest is told as user info. */
+  idToken?: { email?: string; email_verified?: boolean }
+}
 
 interface ClaimsContext {
   oidc: { client: { clientId: string }; session: { accountId: string } }
@@ -44,7 +51,11 @@ export async function startProvider(redirectUris: string[]) {
     ttl: { AccessToken: 60, Grant: 60, IdToken: 60, Interaction: 60, Session: 60 },
     features: { devInteractions: { enabled: false } },
     interactions: { url: (_context: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
-    findAccount: (_context: unknown, sub: string) => ({ accountId: sub, claims: () => people.get(sub) }),
+    conformIdTokenClaims: false,
+    findAccount: (_context: unknown, sub: string) => ({
+      accountId: sub,
+      claims: (use: string) => (use === 'id_token' ? { sub, ...people.get(sub)?.idToken } : people.get(sub)),
+    }),
     async loadExistingGrant({ oidc }: ClaimsContext) {
       const grant = new provider.Grant({ clientId: oidc.client.clientId, accountId: oidc.session.accountId })
       grant.addOIDCScope('openid email groups')

@@ -1,8 +1,12 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { createAdministrator } from '../../src/domain/administrator.ts'
+import { invite } from '../../src/domain/invitation.ts'
 import { forgetSessions } from '../../src/domain/session.ts'
 import { createApp } from '../support/app.ts'
+import { tester } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
+import { atOnce } from './contention.ts'
 import { createBrowser, formsOf, root, signIn } from './support.ts'
 
 const database = await createDatabase()
@@ -24,12 +28,12 @@ describe('a session', () => {
     await stranger.get('/admin/login')
     await stranger.get('/admin/tokens')
     await stranger.get('/admin/nowhere')
-    expect(stranger.jar.has('session')).toBe(false)
+    expect(stranger.jar.has('vgw-session')).toBe(false)
     expect(await rows()).toBe(before)
 
     const browser = await signIn(client, database)
     expect(await rows()).toBe(before + 1)
-    const cookie = browser.jar.get('session')
+    const cookie = browser.jar.get('vgw-session')
     const [row] = await pool<{ data: string; address: string }[]>`
       select session::text as data, address from gateway.session where id_hash = ${hashOf(cookie)}`
     expect(row?.address).toBe('127.0.0.1')
@@ -38,23 +42,23 @@ describe('a session', () => {
 
   test('has another id after the sign-in, and the one before is dead (fixation)', async () => {
     const attacker = await signIn(client, database, { email: 'attacker@example.com' })
-    const planted = attacker.jar.get('session') ?? ''
+    const planted = attacker.jar.get('vgw-session') ?? ''
     const victim = createBrowser(client.app)
-    victim.jar.set('session', planted)
+    victim.jar.set('vgw-session', planted)
     // The sign-in is closed to who is signed in: the form is posted as a script of the attacker's would have it.
     const fields = formsOf((await attacker.get('/admin/tokens')).html)[0]?.fields ?? new URLSearchParams()
     for (const [name, value] of attacker.jar) victim.jar.set(name, value)
     fields.set('email', root.email)
     fields.set('password', root.password)
     expect((await victim.post('/admin/login', fields)).status).toBe(303)
-    expect(victim.jar.get('session')).not.toBe(planted)
+    expect(victim.jar.get('vgw-session')).not.toBe(planted)
     expect((await victim.get('/admin/account')).text).toContain(root.email)
     expect((await attacker.get('/admin/account')).status).toBe(303)
 
     const made = createBrowser(client.app)
-    made.jar.set('session', 'chosen-by-me.and-signed-by-nobody')
+    made.jar.set('vgw-session', 'chosen-by-me.and-signed-by-nobody')
     await made.submit('/admin/login', { email: root.email, password: root.password })
-    expect(made.jar.get('session')).not.toContain('chosen-by-me')
+    expect(made.jar.get('vgw-session')).not.toContain('chosen-by-me')
   })
 
   test('ends 12 hours after the sign-in, and after an hour without use', async () => {
@@ -65,9 +69,9 @@ describe('a session', () => {
       const browser = await signIn(client, database)
       const [row] = await pool<{ lifetime: string }[]>`
         select (expires_at - created_at)::text as lifetime from gateway.session
-        where id_hash = ${hashOf(browser.jar.get('session'))}`
+        where id_hash = ${hashOf(browser.jar.get('vgw-session'))}`
       expect(row?.lifetime).toBe('12:00:00')
-      await pool`update gateway.session set ${change} where id_hash = ${hashOf(browser.jar.get('session'))}`
+      await pool`update gateway.session set ${change} where id_hash = ${hashOf(browser.jar.get('vgw-session'))}`
       expect((await browser.get('/admin/account')).status).toBe(303)
       const before = await rows()
       await forgetSessions(pool)
@@ -80,7 +84,7 @@ describe('a session', () => {
     const usedAt = async () =>
       (
         await pool<{ usedAt: string }[]>`
-        select used_at as "usedAt" from gateway.session where id_hash = ${hashOf(browser.jar.get('session'))}`
+        select used_at as "usedAt" from gateway.session where id_hash = ${hashOf(browser.jar.get('vgw-session'))}`
       )[0]?.usedAt
     const first = await usedAt()
     await browser.get('/admin/account')
@@ -93,7 +97,7 @@ describe('a session', () => {
 
   test('is a row that can be revoked', async () => {
     const browser = await signIn(client, database)
-    await pool`delete from gateway.session where id_hash = ${hashOf(browser.jar.get('session'))}`
+    await pool`delete from gateway.session where id_hash = ${hashOf(browser.jar.get('vgw-session'))}`
     expect((await browser.get('/admin/account')).status).toBe(303)
   })
 
@@ -134,7 +138,7 @@ describe('the password', () => {
     const browser = await signIn(client, database, { email: 'changes@example.com' })
     const other = createBrowser(client.app)
     await other.submit('/admin/login', { email: 'changes@example.com', password: root.password })
-    const before = browser.jar.get('session') ?? ''
+    const before = browser.jar.get('vgw-session') ?? ''
     const next = 'another quiet lot of water'
     const change = (fields: Record<string, string>) =>
       browser.submit('/admin/account', fields, { action: '/admin/account/password' })
@@ -156,9 +160,9 @@ describe('the password', () => {
     expect(await change({ current: root.password, password: next, again: next })).toMatchObject({ status: 303 })
     expect((await browser.get('/admin/account')).text).toContain('Your password is changed.')
     expect((await browser.get('/admin/account')).text).not.toContain('Your password is changed.')
-    expect(browser.jar.get('session')).not.toBe(before)
+    expect(browser.jar.get('vgw-session')).not.toBe(before)
     expect((await other.get('/admin/account')).status).toBe(303)
-    other.jar.set('session', before)
+    other.jar.set('vgw-session', before)
     expect((await other.get('/admin/account')).status).toBe(303)
 
     const later = createBrowser(client.app)
@@ -176,6 +180,94 @@ describe('the password', () => {
       statuses.push((await browser.submit('/admin/account', fields, { action: '/admin/account/password' })).status)
     }
     expect(statuses).toEqual([422, 422, 422, 422, 422, 429])
+  })
+
+  test('is not closed to its owner by strangers who guess at the account', async () => {
+    const limited = await createApp(database)
+    const email = 'envied@example.com'
+    const browser = await signIn(limited, database, { email })
+    for (let attempt = 0; attempt < 6; attempt++) {
+      const stranger = createBrowser(limited.app, { address: `127.3.0.${attempt}` })
+      const status = attempt < 5 ? 422 : 429
+      expect((await stranger.submit('/admin/login', { email, password: 'wrong wrong wrong' })).status).toBe(status)
+    }
+    const fields = { current: root.password, password: root.password, again: root.password }
+    expect((await browser.submit('/admin/account', fields, { action: '/admin/account/password' })).status).toBe(303)
+  })
+
+  test('that could not be changed leaves the session as it was', async () => {
+    const browser = await signIn(client, database)
+    const cookie = browser.jar.get('vgw-session')
+    const fields = { password: 'a new long password', again: 'a new long password' }
+    const forms = formsOf((await browser.get('/admin/account')).html)
+    const filled = new URLSearchParams(forms.find(({ action }) => action === '/admin/account/password')?.fields)
+    for (const [name, value] of Object.entries({ ...fields, current: root.password })) filled.set(name, value)
+    await database.loader`alter table gateway.audit_entry rename to audit_entry_away`
+    const answer = await browser.post('/admin/account/password', filled)
+    await database.loader`alter table gateway.audit_entry_away rename to audit_entry`
+    expect(answer.status).toBe(500)
+    expect(browser.jar.get('vgw-session')).toBe(cookie)
+    expect((await browser.get('/admin/account')).status).toBe(200)
+    expect((await browser.post('/admin/account/password', filled)).status).toBe(303)
+  })
+})
+
+describe('a password that is set anew while somebody signs in with the one before', () => {
+  const next = 'another quiet lot of water'
+  const chosen = { password: next, again: next }
+
+  /** Each way to set it, made ready: what is returned does it. */
+  const ways: Record<string, (email: string) => Promise<() => Promise<unknown>>> = {
+    'the command line': async email => () => createAdministrator(pool, tester, email, next),
+    'a link': async email => {
+      const path = `/admin/setup/${await invite(pool, tester, email)}`
+      return () => createBrowser(client.app).submit(path, chosen)
+    },
+    'the account page': async email => {
+      const browser = createBrowser(client.app)
+      await browser.submit('/admin/login', { email, password: root.password })
+      const fields = { current: root.password, ...chosen }
+      return async () => {
+        expect((await browser.submit('/admin/account', fields, { action: '/admin/account/password' })).status).toBe(303)
+        expect((await browser.get('/admin/account')).text).toContain('Your password is changed.')
+      }
+    },
+  }
+
+  test.each(
+    Object.keys(ways).flatMap(way => [true, false].map(first => [way, first] as const)),
+  )('by %s ends that session too (begun first: %s)', async (way, first) => {
+    const email = 'meanwhile@example.com'
+    await createAdministrator(pool, tester, email, root.password)
+    const set = await ways[way]?.(email)
+    const browser = createBrowser(client.app)
+    const enter = () => browser.submit('/admin/login', { email, password: root.password })
+    const acts = set ? (first ? [enter, set] : [set, enter]) : []
+    const outcomes = await atOnce<unknown>(database.platform, 'gateway.administrator', acts)
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled'])
+    // Whoever comes after it is answered as with a wrong password.
+    if (!first)
+      expect(outcomes[1]).toMatchObject({ value: { status: 422, text: expect.stringContaining('not right') } })
+    expect((await browser.get('/admin/account')).status).toBe(303)
+    expect((await createBrowser(client.app).submit('/admin/login', { email, password: next })).status).toBe(303)
+  })
+
+  test('is not changed by two at once', async () => {
+    const email = 'twice@example.com'
+    const one = await signIn(client, database, { email })
+    const other = createBrowser(client.app)
+    await other.submit('/admin/login', { email, password: root.password })
+    const change = (browser: typeof one, password: string) => () =>
+      browser.submit(
+        '/admin/account',
+        { current: root.password, password, again: password },
+        { action: '/admin/account/password' },
+      )
+    const acts = [change(one, next), change(other, 'quite another password')]
+    const outcomes = await atOnce(database.platform, 'gateway.administrator', acts)
+    expect(outcomes).toMatchObject([{ value: { status: 303 } }, { value: { status: 422 } }])
+    expect((await one.get('/admin/account')).status).toBe(200)
+    expect((await other.get('/admin/account')).status).toBe(303)
   })
 })
 
@@ -199,7 +291,7 @@ describe('the cookies', () => {
   test('over http on this machine', async () => {
     const browser = createBrowser(client.app)
     const answer = await browser.submit('/admin/login', root)
-    const cookie = answer.cookies.find(each => each.startsWith('session='))
+    const cookie = answer.cookies.find(each => each.startsWith('vgw-session='))
     expect(cookie?.split('; ').slice(1).sort()).toEqual(['HttpOnly', 'Path=/', 'SameSite=Strict'])
     expect((await browser.get('/admin/account')).headers['strict-transport-security']).toBeUndefined()
   })
@@ -304,6 +396,48 @@ describe('where a request comes from', () => {
   })
 })
 
+describe('without PUBLIC_URL', () => {
+  test.each(['127.0.0.1', '127.200.0.1', '::1', '::ffff:127.0.0.1'])('it answers somebody at %s', async address => {
+    expect((await createBrowser(client.app, { address }).get('/admin/login')).status).toBe(200)
+  })
+
+  test.each([
+    '172.17.0.1',
+    '::ffff:192.168.1.5',
+    '2001:db8::1',
+    '::127.0.0.1',
+  ])('it does not answer somebody at %s, whatever host he names', async address => {
+    const page = await createBrowser(client.app, { address }).get('/admin/login')
+    expect(page.status).toBe(403)
+    expect(page.text).toContain('PUBLIC_URL')
+  })
+
+  test.each([
+    ['x-forwarded-for', '203.0.113.9'],
+    ['X-Forwarded-Host', 'gateway.example.com'],
+    ['x-forwarded-proto', 'https'],
+    ['forwarded', 'for=203.0.113.9'],
+    ['x-real-ip', '203.0.113.9'],
+    ['via', '1.1 proxy'],
+  ])('it does not answer through a proxy (%s)', async (name, value) => {
+    const page = await createBrowser(client.app).get('/admin/login', { [name]: value })
+    expect(page.status).toBe(403)
+    expect(page.text).toContain('PUBLIC_URL')
+  })
+})
+
+test('with a PUBLIC_URL of this machine it answers whoever names that, as through the mapped port of a container', async () => {
+  const mapped = await createApp(database, { PUBLIC_URL: 'http://localhost:9090' })
+  const options = { origin: 'http://localhost:9090', address: '172.17.0.1' }
+  const browser = await signIn(mapped, database, options)
+  expect((await browser.get('/admin/account')).status).toBe(200)
+  for (const host of ['localhost:8080', '127.0.0.1:9090', 'gateway.example.com:9090', 'localhost']) {
+    const page = await browser.get('/admin/account', { host })
+    expect(page.status).toBe(403)
+    expect(page.text).toContain('answers at http://localhost:9090 alone')
+  }
+})
+
 describe('a form', () => {
   const everywhere = '/admin/account/sign-out-everywhere'
 
@@ -313,7 +447,7 @@ describe('a form', () => {
     const foreign = formsOf((await other.get('/admin/account')).html)[0]?.fields.get('_csrf') ?? ''
     const own = formsOf((await browser.get('/admin/account')).html)[0]?.fields.get('_csrf') ?? ''
     const early = createBrowser(client.app)
-    early.jar.set('csrf', browser.jar.get('csrf') ?? '')
+    early.jar.set('vgw-csrf', browser.jar.get('vgw-csrf') ?? '')
     const before = formsOf((await early.get('/admin/login')).html)[0]?.fields.get('_csrf') ?? ''
     const tokens = [{}, { _csrf: '' }, { _csrf: `${own}x` }, { _csrf: foreign }, { _csrf: before }]
     for (const fields of tokens) {
@@ -322,9 +456,18 @@ describe('a form', () => {
       expect(answer.text).toContain('Go back, load the page anew and try again.')
     }
     // Not even with the other's CSRF cookie.
-    browser.jar.set('csrf', other.jar.get('csrf') ?? '')
+    browser.jar.set('vgw-csrf', other.jar.get('vgw-csrf') ?? '')
     expect((await browser.post(everywhere, { _csrf: foreign })).status).toBe(403)
     expect((await browser.get('/admin/account')).status).toBe(200)
+  })
+
+  test('tells nothing of the session’s cookie', async () => {
+    const browser = await signIn(client, database)
+    const token = formsOf((await browser.get('/admin/account')).html)[0]?.fields.get('_csrf') ?? ''
+    const signature = decodeURIComponent(browser.jar.get('vgw-session') ?? '').split('.')[1] ?? ''
+    const plain = (text: string) => text.replaceAll(/[+/_-]/g, '_').slice(0, 43)
+    expect(signature.length).toBeGreaterThanOrEqual(43)
+    expect(plain(token)).not.toBe(plain(signature))
   })
 
   test('is checked before the sign-in too', async () => {
@@ -338,12 +481,12 @@ describe('a form', () => {
   test('stays good when a link on another site opens the page', async () => {
     const browser = await signIn(client, database)
     const form = formsOf((await browser.get('/admin/account')).html).find(each => each.action === everywhere)
-    const session = browser.jar.get('session') ?? ''
-    browser.jar.delete('session')
+    const session = browser.jar.get('vgw-session') ?? ''
+    browser.jar.delete('vgw-session')
     const linked = await browser.get('/admin/tokens?x=1', { 'sec-fetch-site': 'cross-site' })
     expect(linked.status).toBe(200)
     expect(linked.headers.refresh).toBe('0;url=/admin/tokens?x=1')
-    browser.jar.set('session', session)
+    browser.jar.set('vgw-session', session)
     expect((await browser.post(everywhere, form?.fields ?? {})).status).toBe(303)
   })
 

@@ -12,8 +12,8 @@ const { pool } = database
 const client = await createApp(database)
 
 beforeEach(async () => {
-  await pool`delete from gateway.administrator`
-  await pool`delete from gateway.invitation`
+  await database.platform`delete from gateway.administrator`
+  await database.platform`delete from gateway.invitation`
 })
 
 const pathOf = (secret: string | null) => `/admin/setup/${secret}`
@@ -24,7 +24,7 @@ const acts = () => pool<{ actor: string; action: string }[]>`
 
 describe('the link of the first administrator', () => {
   test('makes him, signs him in, and works once', async () => {
-    const path = pathOf(await inviteFirst(pool))
+    const path = pathOf(await inviteFirst(pool, tester))
     const browser = createBrowser(client.app)
     expect((await browser.get(path)).text).toContain('Set up the first administrator')
     const answer = await browser.submit(path, { email: ' Root@Example.com', ...chosen })
@@ -34,6 +34,9 @@ describe('the link of the first administrator', () => {
       { actor: root.email, action: 'administrator.sign_in', address: '127.0.0.1' },
       { actor: root.email, action: 'administrator.create', address: '127.0.0.1' },
     ])
+    const [invited] = await pool`
+      select actor, detail from gateway.audit_entry where action = 'administrator.invite' order by id desc limit 1`
+    expect(invited).toEqual({ actor: tester.name, detail: { reason: 'there is no administrator' } })
     const again = await createBrowser(client.app).get(path)
     expect(again.status).toBe(404)
     expect(again.text).toContain('This link does not hold')
@@ -41,7 +44,7 @@ describe('the link of the first administrator', () => {
   })
 
   test('says what is wrong beside the fields, and works afterwards', async () => {
-    const path = pathOf(await inviteFirst(pool))
+    const path = pathOf(await inviteFirst(pool, tester))
     const browser = createBrowser(client.app)
     const mistakes: [Record<string, string>, string][] = [
       [{ email: 'nobody', ...chosen }, 'Give an e-mail, such as ann@example.com.'],
@@ -75,7 +78,7 @@ describe('the link of the first administrator', () => {
     outcomes.map(outcome => (outcome.status === 'fulfilled' ? outcome.value.status : 0)).sort()
 
   test('of several posts at once makes one', async () => {
-    const path = pathOf(await inviteFirst(pool))
+    const path = pathOf(await inviteFirst(pool, tester))
     const names = ['one@example.com', 'two@example.com', 'three@example.com']
     const posts = await Promise.all(names.map(email => fill(path, { email })))
     expect(statusesOf(await atOnce(database.platform, 'gateway.invitation', posts))).toEqual([303, 404, 404])
@@ -84,9 +87,9 @@ describe('the link of the first administrator', () => {
 
   test('of two links at once one makes him', async () => {
     // As two starts at the same moment would leave them.
-    const first = await inviteFirst(pool)
+    const first = await inviteFirst(pool, tester)
     const row = await pool`select * from gateway.invitation`
-    const second = await inviteFirst(pool)
+    const second = await inviteFirst(pool, tester)
     await pool`insert into gateway.invitation ${pool(row[0] ?? {})}`
     const posts = await Promise.all([
       fill(pathOf(first), { email: 'one@example.com' }),
@@ -97,15 +100,15 @@ describe('the link of the first administrator', () => {
   })
 
   test('is void after 24 hours, after a newer one, and once there is an administrator', async () => {
-    const old = await inviteFirst(pool)
+    const old = await inviteFirst(pool, tester)
     expect(
       await pool`select 1 from gateway.invitation where expires_at = created_at + interval '24 hours'`,
     ).toHaveLength(1)
-    await pool`update gateway.invitation set created_at = now() - interval '25 hours', expires_at = now() - interval '1 second'`
+    await database.platform`update gateway.invitation set created_at = now() - interval '25 hours', expires_at = now() - interval '1 second'`
     expect((await createBrowser(client.app).get(pathOf(old))).status).toBe(404)
 
-    const first = await inviteFirst(pool)
-    const newer = await inviteFirst(pool)
+    const first = await inviteFirst(pool, tester)
+    const newer = await inviteFirst(pool, tester)
     const browser = createBrowser(client.app)
     expect((await browser.get(pathOf(first))).status).toBe(404)
     const fields = formsOf((await browser.get(pathOf(newer))).html)[0]?.fields ?? new URLSearchParams()
@@ -113,12 +116,12 @@ describe('the link of the first administrator', () => {
     await createAdministrator(pool, tester, 'sooner@example.com', root.password)
     for (const [name, value] of Object.entries({ email: root.email, ...chosen })) fields.set(name, value)
     expect((await browser.post(pathOf(newer), fields)).status).toBe(404)
-    expect(await inviteFirst(pool)).toBeNull()
+    expect(await inviteFirst(pool, tester)).toBeNull()
     expect(await emails()).toEqual(['sooner@example.com'])
   })
 
   test('is not spoilt by a wrong one', async () => {
-    const path = pathOf(await inviteFirst(pool))
+    const path = pathOf(await inviteFirst(pool, tester))
     const browser = createBrowser(client.app)
     const fields = formsOf((await browser.get(path)).html)[0]?.fields ?? new URLSearchParams()
     for (const [name, value] of Object.entries({ email: root.email, ...chosen })) fields.set(name, value)
@@ -129,7 +132,7 @@ describe('the link of the first administrator', () => {
   })
 
   test('is kept as a hash', async () => {
-    const secret = await inviteFirst(pool)
+    const secret = await inviteFirst(pool, tester)
     expect(secret).toMatch(/^[\w-]{43}$/)
     const [row] = await pool<{ text: string }[]>`select invitation::text as text from gateway.invitation`
     expect(row?.text).not.toContain(secret)
@@ -158,6 +161,18 @@ describe('the link of an account', () => {
     expect((await createBrowser(client.app).submit('/admin/login', root)).status).toBe(422)
     const known = await createBrowser(client.app).submit('/admin/login', { ...root, password: fresh.password })
     expect(known.status).toBe(303)
+  })
+
+  test('opens no session that outlives a password that is set at the same time', async () => {
+    await createAdministrator(pool, tester, root.email, root.password)
+    const browser = createBrowser(client.app)
+    const path = pathOf(await invite(pool, tester, root.email))
+    await atOnce<unknown>(database.platform, 'gateway.administrator', [
+      () => browser.submit(path, { password: 'quite another password', again: 'quite another password' }),
+      () => createAdministrator(pool, tester, root.email, root.password),
+    ])
+    expect((await createBrowser(client.app).submit('/admin/login', root)).status).toBe(303)
+    expect((await browser.get('/admin/account')).status).toBe(303)
   })
 
   test('works once in a race, and is void when a newer one is made or the account is removed', async () => {

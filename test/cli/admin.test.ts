@@ -83,7 +83,7 @@ describe('the start', { timeout: 120_000 }, () => {
     await loader`alter table gateway.session rename to session_away`
     expect((await visitor.get('/admin/account')).status).toBe(500)
     await loader`alter table gateway.session_away rename to session`
-    const session = decodeURIComponent(visitor.jar.get('session') ?? 'none')
+    const session = decodeURIComponent(visitor.jar.get('vgw-session') ?? 'none')
     // The link itself is printed; after that, nothing tells it.
     const log = second.printed().slice(second.printed().indexOf('Ctrl-C stops it.'))
     expect(log).toContain('request failed')
@@ -97,6 +97,9 @@ describe('the start', { timeout: 120_000 }, () => {
     expect(third.printed()).toMatch(/Admin {6}http:\S+\/admin\n/)
     expect(setupLink(third.printed())).toBeNull()
     await third.stop('SIGTERM')
+    const printed = await loader<{ actor: string }[]>`
+      select actor from gateway.audit_entry where action = 'administrator.invite' and detail ->> 'email' is null`
+    expect(printed.map(({ actor }) => /^command line \(.+\)$/.test(actor))).toEqual([true, true])
   })
 
   test('prints PUBLIC_URL when it is set', async () => {

@@ -287,18 +287,21 @@ describe('the counter', () => {
     await platform`insert into gateway.token_refusal
       select ${id}, (now() at time zone 'UTC')::date - age, 'ListTenants', 'NOT_FOUND', 'No.', 1, now()
       from unnest(array[0, 1, 90, 91]) age`
+    await platform`insert into gateway.token_export
+      select ${id}, (now() at time zone 'UTC')::date - age, ${tenantId}, 1, now() from unnest(array[0, 1, 90, 91]) age`
     const requests = async (days: number) => {
       const [usage, refusals] = [await listUsage(pool, id, days), await listRefusals(pool, id, days)]
-      return [usage.length, refusals.reduce((sum, row) => sum + row.requests, 0)]
+      const exported = await listExports(pool, id, days)
+      return [usage.length, refusals.reduce((sum, row) => sum + row.requests, 0), exported.length]
     }
     expect(await Promise.all([1, 2, 91, 92].map(requests))).toEqual([
-      [1, 1],
-      [2, 2],
-      [3, 3],
-      [4, 4],
+      [1, 1, 1],
+      [2, 2, 2],
+      [3, 3, 3],
+      [4, 4, 4],
     ])
     const client = await createApp(world)
-    await until('the oldest is gone', async () => (await requests(1000)).join() === '3,3', 5_000)
+    await until('the oldest is gone', async () => (await requests(1000)).join() === '3,3,3', 5_000)
     await client.app.close()
   })
 })
@@ -367,16 +370,45 @@ describe('personal data', () => {
   test('is told by day and tenant, the newest first', async () => {
     const { id } = await build.token([])
     const gone = 987_654_321
-    await loader`insert into gateway.audit_entry (at, actor, action, token_id, tenant_id, detail)
-      select now() - make_interval(days => age), 'a token', 'customer.export', ${id}, tenant,
-             jsonb_build_object('records', records)
-      from (values (0, ${tenantId}::bigint, 2), (0, ${tenantId}, 3), (1, ${gone}, 5), (40, ${tenantId}, 7)) row(age, tenant, records)`
+    await loader`insert into gateway.token_export (token_id, day, tenant_id, records, last_at)
+      select ${id}, (now() at time zone 'UTC')::date - age, tenant, records, now() - make_interval(days => age)
+      from (values (0, ${tenantId}::bigint, 5), (1, ${gone}, 5), (40, ${tenantId}, 7)) row(age, tenant, records)`
     const rows = await listExports(pool, id, 30)
     expect(rows.map(({ tenantId, tenantName, records }) => [tenantId, tenantName, records])).toEqual([
       [tenantId, 'World', 5],
       [gone, null, 5],
     ])
     expect(await listExports(pool, id, 90)).toHaveLength(3)
+  })
+
+  test('is added up by day and tenant, however many instances give it out at once', async () => {
+    const owner = await build.tenant()
+    const other = await build.tenant()
+    await build.customer(owner)
+    await build.customer(owner)
+    await build.customer(other)
+    const { id, secret } = await build.token([owner, other])
+    const [one, two] = [await createApp(world), await createApp(world)]
+    const paths = [owner, other].map(tenant => `/tenants/${tenant}/customers/marketing-signups`)
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        [one, two].flatMap(client => {
+          const ordered = index % 2 === 0 ? paths : paths.toReversed()
+          return ordered.map(path => client.rest(secret, path))
+        }),
+      ).flat(),
+    )
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+    expect(await exportsOf(id)).toHaveLength(80)
+    const rows = await listExports(pool, id, 1)
+    expect(Object.fromEntries(rows.map(({ tenantId, records }) => [tenantId, records]))).toEqual({
+      [owner]: 80,
+      [other]: 40,
+    })
+    const [last] = await platform<{ at: string }[]>`
+      select max(at) as at from gateway.audit_entry where token_id = ${id} and action = 'customer.export'`
+    expect(rows[0]?.lastAt).toBe(last?.at)
+    await Promise.all([one.app.close(), two.app.close()])
   })
 
   test('has an audit that the service can add to, and no more', async () => {

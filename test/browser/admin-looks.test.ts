@@ -1,0 +1,262 @@
+import { createServer } from 'node:net'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { createAdministrator } from '../../src/domain/administrator.ts'
+import { invite, inviteFirst } from '../../src/domain/invitation.ts'
+import { editToken, revokeToken, rotateToken } from '../../src/domain/token.ts'
+import { startProvider } from '../admin/provider.ts'
+import { root } from '../admin/support.ts'
+import { createApp } from '../support/app.ts'
+import { startBrowser } from '../support/browser.ts'
+import { createBuilders, tester } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { fillLifelike } from './lifelike.ts'
+import { look, picture } from './look.ts'
+import { pickTenant, signIn, trySignIn } from './visit.ts'
+
+const browser = await startBrowser()
+
+/** A service over a database of its own, and a browser page on it. */
+async function open(environment: NodeJS.ProcessEnv = {}, port = 0) {
+  const database = await createDatabase()
+  const { app } = await createApp(database, environment)
+  const origin = await app.listen({ host: '127.0.0.1', port })
+  const context = await browser.newContext()
+  return { database, origin, page: await context.newPage() }
+}
+
+const bare = await open()
+const full = await open({ RATE_LIMIT_PER_MINUTE: '120' })
+const ada = { email: 'ada@hollis.example', password: root.password }
+await createAdministrator(full.database.pool, tester, ada.email, ada.password)
+const busyId = await fillLifelike(full.database)
+await signIn(full.page, full.origin, ada)
+
+// `PICTURES=on npm run test:browser` puts them where the README shows them.
+test('the pictures of the README', async () => {
+  const { page, origin } = full
+  await page.goto(`${origin}/admin/tokens`)
+  await picture(page, 'tokens')
+  await page.goto(`${origin}/admin/tokens/${busyId}`)
+  await picture(page, 'token')
+})
+
+/** What is wrong with any of the pages that are looked at is told at the end of the test, all of it. */
+async function tour(steps: (see: (page: Page, name: string) => Promise<void>) => Promise<void>): Promise<void> {
+  const faults: string[] = []
+  await steps(async (page, name) => {
+    faults.push(...(await look(page, name)))
+  })
+  expect(faults).toEqual([])
+}
+
+test('the way in', () =>
+  tour(async see => {
+    const { page, origin, database } = bare
+    const link = `${origin}/admin/setup/${await inviteFirst(database.pool, tester)}`
+    const choose = async (email: string, password: string) => {
+      await page.getByLabel('E-mail').fill(email)
+      await page.getByLabel('New password').fill(password)
+      await page.getByLabel('The same password again').fill(password)
+      await page.getByRole('button', { name: 'Create the administrator' }).click()
+    }
+    await page.goto(link)
+    await see(page, 'setup')
+    await choose('root@example.com', 'too short')
+    await page.getByRole('alert').waitFor()
+    await see(page, 'setup-faults')
+    await choose(root.email, root.password)
+    await page.waitForURL(`${origin}/admin/tokens`)
+    await see(page, 'tokens-none')
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.waitForURL(/because=out/)
+    await see(page, 'login-signed-out')
+    await page.goto(link)
+    await see(page, 'setup-void')
+    await page.goto(`${origin}/admin/setup/${await invite(database.pool, tester, 'ben@hollis.example')}`)
+    await see(page, 'setup-invited')
+    await page.goto(`${origin}/admin/login`)
+    await see(page, 'login')
+    for (let attempt = 1; attempt <= 6; attempt++) {
+      await trySignIn(page, origin, { ...root, password: 'not the right one' })
+      if (attempt === 1) await see(page, 'login-fault')
+    }
+    await page.getByRole('heading', { name: 'Too many attempts' }).waitFor()
+    await see(page, 'login-limit')
+  }))
+
+test('the way in through an OpenID provider, which is another site', () =>
+  tour(async see => {
+    const port = await freePort()
+    const origin = `http://localhost:${port}`
+    const provider = await startProvider([`${origin}/admin/login/callback`])
+    const { page } = await open({ PUBLIC_URL: origin, ...provider.environment, OIDC_DOMAINS: 'example.com' }, port)
+    // It asks nobody: it signs in whoever was here last.
+    await provider.visit('about:blank', { sub: 'ann', email: 'ann@example.com', email_verified: true })
+    await page.goto(`${origin}/admin/audit`)
+    await see(page, 'openid-login')
+    await page.getByRole('link', { name: 'Sign in with your organisation' }).click()
+    await page.getByRole('heading', { name: 'Audit' }).waitFor()
+    expect(page.url()).toBe(`${origin}/admin/audit`)
+    await page.goto(`${origin}/admin/account`)
+    await see(page, 'openid-account')
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+    await page.waitForURL(/because=out/)
+    // Where somebody has to do something at the provider, it is a page of theirs that leads back.
+    const journey = await page.request.get(`${origin}/admin/login/openid?next=/admin/audit`, { maxRedirects: 0 })
+    await page.goto(`${provider.issuer}/a-page-of-theirs`)
+    await page.evaluate(`location.href = ${JSON.stringify(journey.headers().location)}`)
+    await page.getByRole('heading', { name: 'Audit' }).waitFor()
+    expect(page.url()).toBe(`${origin}/admin/audit`)
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+    await page.waitForURL(/because=out/)
+    await provider.visit('about:blank', { sub: 'eve', email: 'eve@example.org', email_verified: true })
+    await page.context().clearCookies()
+    await page.goto(`${origin}/admin/login`)
+    await page.getByRole('link', { name: 'Sign in with your organisation' }).click()
+    await page.getByText('not among those who may enter').waitFor()
+    await see(page, 'openid-stranger')
+  }))
+
+/** A port that nobody listens on. */
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise(resolve => server.close(resolve))
+  if (address === null || typeof address === 'string') throw new Error('it did not listen')
+  return address.port
+}
+
+test('the list, and the making of a token', () =>
+  tour(async see => {
+    const { page, origin } = full
+    await page.goto(`${origin}/admin/tokens`)
+    await see(page, 'tokens')
+    await page.goto(`${origin}/admin/tokens?search=nothing+like+it&status=revoked`)
+    await see(page, 'tokens-no-match')
+    await page.goto(`${origin}/admin/tokens/new`)
+    await see(page, 'create')
+    await page.getByRole('checkbox', { name: /^view_orders/ }).check()
+    await page.getByLabel('Date').fill('2020-01-01')
+    await page.getByRole('button', { name: 'Create the token' }).last().click()
+    await page.getByRole('alert').waitFor()
+    await see(page, 'create-faults')
+    await page.getByLabel('Name').fill('Tills, Harbour')
+    await page.getByLabel('Date').fill('')
+    await page.getByRole('button', { name: 'Open Hollis Hotels' }).click()
+    await page.getByRole('button', { name: 'Open Hollis North' }).click()
+    await pickTenant(page, 'o', 'Harbour Spa')
+    await page.getByLabel('How far for Harbour Spa').selectOption('with all below it')
+    await see(page, 'create-tenants')
+    await page.getByLabel('Find a tenant').fill('nowhere')
+    await page.getByRole('button', { name: 'Find' }).click()
+    await page.getByText('No tenant matches').waitFor()
+    await see(page, 'create-tenants-no-match')
+    await page.getByLabel('Find a tenant').fill('')
+    await page.getByRole('button', { name: 'Find' }).click()
+    await page.getByRole('button', { name: 'Create the token' }).last().click()
+    await page.getByRole('heading', { name: 'The token is made' }).waitFor()
+    await see(page, 'secret')
+  }))
+
+test('a token: its page, and what is done to it', () =>
+  tour(async see => {
+    const { page, origin, database } = full
+    const build = createBuilders(database)
+    const tenantId = await build.tenant({ name: 'The Lighthouse' })
+    const make = async (name: string) => (await build.token([tenantId], { name })).id
+    const at = (id: number, below = '') => page.goto(`${origin}/admin/tokens/${id}${below}`)
+
+    await at(busyId)
+    await see(page, 'token')
+    await page.getByText('The numbers as a table').first().click()
+    await see(page, 'token-numbers')
+    const id = await make('Made just now')
+    await at(id)
+    await see(page, 'token-unused')
+    await at(id, '/edit')
+    await see(page, 'edit')
+    await editToken(database.pool, tester, id, 1, {
+      name: 'Changed by another',
+      contact: null,
+      permissions: [],
+      rateLimit: null,
+      tenants: [{ tenantId, withDescendants: false }],
+    })
+    await page.getByLabel('Contact').fill('me')
+    await page.getByRole('button', { name: 'Save the token' }).last().click()
+    await page.getByText('changed by someone else').waitFor()
+    await see(page, 'edit-changed-since')
+    await at(busyId, '/rotate')
+    await see(page, 'rotate')
+    await at(busyId, '/revoke')
+    await see(page, 'revoke')
+    await page.getByRole('link', { name: 'Cancel' }).click()
+    await page.waitForURL(`${origin}/admin/tokens/${busyId}`)
+
+    const old = await make('The old one')
+    await rotateToken(database.pool, tester, old, { overlap: 3600, expiresAt: 'inherit' })
+    await at(old)
+    await see(page, 'token-replaced')
+    await at(old, '/rotate')
+    await see(page, 'rotate-replaced')
+    const revoked = await make('Revoked')
+    await at(revoked, '/revoke')
+    await page.getByRole('button', { name: 'Revoke the token' }).click()
+    await page.getByRole('status').waitFor()
+    await see(page, 'token-revoked')
+    await at(revoked, '/rotate')
+    await see(page, 'rotate-no-longer')
+    await revokeToken(database.pool, tester, id)
+  }))
+
+test('the audit, the administrators, the account', () =>
+  tour(async see => {
+    const { page, origin, database } = full
+    await page.goto(`${origin}/admin/audit`)
+    await see(page, 'audit')
+    await page.goto(`${origin}/admin/audit?actor=nobody+at+all`)
+    await see(page, 'audit-no-match')
+    await page.goto(`${origin}/admin/audit?token=x&from=2026-02-30`)
+    await see(page, 'audit-faults')
+
+    await createAdministrator(database.pool, tester, 'ben@hollis.example', root.password)
+    await page.goto(`${origin}/admin/administrators`)
+    await page.getByLabel('E-mail').fill('carol@hollis.example')
+    await page.getByRole('button', { name: 'Make the link' }).click()
+    await page.getByRole('heading', { name: 'The link is made' }).waitFor()
+    await see(page, 'invited')
+    await page.goto(`${origin}/admin/administrators`)
+    await see(page, 'administrators')
+    await page.getByLabel('E-mail').fill(ada.email)
+    await page.getByRole('button', { name: 'Make the link' }).click()
+    await page.getByRole('alert').waitFor()
+    await see(page, 'administrators-fault')
+    await page.getByRole('link', { name: 'Remove ben@hollis.example' }).click()
+    await page.getByRole('heading', { name: 'Remove ben@hollis.example?' }).waitFor()
+    await see(page, 'administrators-remove')
+
+    await page.goto(`${origin}/admin/account`)
+    await see(page, 'account')
+    await page.getByLabel('The password that you have now').fill('what was it')
+    await page.getByLabel('New password').fill('a new one, long')
+    await page.getByLabel('The same password again').fill('a new one, wrong')
+    await page.getByRole('button', { name: 'Change the password' }).click()
+    await page.getByRole('alert').waitFor()
+    await see(page, 'account-fault')
+  }))
+
+test('what is refused', () =>
+  tour(async see => {
+    const { page, origin } = full
+    await page.goto(`${origin}/admin/tokens/999999`)
+    await see(page, 'not-found')
+    await page.goto(`${origin}/admin/nowhere`)
+    await see(page, 'not-found-page')
+    await page.goto(`${origin}/admin/account`)
+    await page.evaluate(`document.querySelectorAll('input[name="_csrf"]').forEach(input => input.remove())`)
+    await page.getByRole('button', { name: 'Sign out everywhere' }).click()
+    await page.getByText('nothing was changed').waitFor()
+    await see(page, 'forbidden')
+  }))

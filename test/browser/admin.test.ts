@@ -1,0 +1,368 @@
+import { createServer } from 'node:http'
+import type { Page } from 'playwright-core'
+import { afterAll, describe, expect, test } from 'vitest'
+import { sessionCookie } from '../../src/admin/session.ts'
+import { readConfig } from '../../src/config.ts'
+import { createAdministrator } from '../../src/domain/administrator.ts'
+import { getToken, tokenStatus } from '../../src/domain/token.ts'
+import { root } from '../admin/support.ts'
+import { createApp } from '../support/app.ts'
+import { startBrowser } from '../support/browser.ts'
+import { createBuilders, tester } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { createRoot, pickTenant, secretOn, signIn, tokenIdOf, trySignIn } from './visit.ts'
+
+const database = await createDatabase()
+const { pool, loader } = database
+const build = createBuilders(database)
+await createRoot(database)
+const mill = await build.tenant({ name: 'The Old Mill' })
+const { app } = await createApp(database)
+const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+const browser = await startBrowser()
+
+const sessionName = sessionCookie(readConfig({})).name
+
+/** A browser in which nobody has been anywhere yet. */
+const open = async (options: Parameters<typeof browser.newContext>[0] = {}) =>
+  (await browser.newContext(options)).newPage()
+
+/** Does what sends a form, and tells the status of the answer. */
+async function statusAfter(page: Page, send: () => Promise<unknown>): Promise<number> {
+  const answer = page.waitForResponse(response => response.request().method() === 'POST')
+  await send()
+  return (await answer).status()
+}
+
+const status = async (id: number) => tokenStatus(await getToken(pool, id))
+const makeToken = async (name = 'Tills') => (await build.token([mill], { name })).id
+const countTokens = async () => (await pool`select count(*)::integer as count from gateway.token`)[0]?.count
+
+describe('the sign-in', () => {
+  test('hears five wrong passwords for an account, then not even the right one; others go on', async () => {
+    const carol = { email: 'carol@example.com', password: 'a hat, a cat and a bat' }
+    await createAdministrator(pool, tester, carol.email, carol.password)
+    const page = await open()
+    for (let attempt = 1; attempt <= 5; attempt++) {
+      await trySignIn(page, origin, { ...carol, password: 'a hat, a cat and a rat' })
+      await page.getByRole('alert').getByText('The e-mail or the password is not right.').waitFor()
+      expect(await page.getByLabel('E-mail').inputValue()).toBe(carol.email)
+      expect(await page.getByLabel('Password').inputValue()).toBe('')
+    }
+    expect(await statusAfter(page, () => trySignIn(page, origin, carol))).toBe(429)
+    await page.getByText('Try again in 15 minutes.').waitFor()
+    await page.goto(`${origin}/admin/tokens`)
+    expect(page.url()).toContain('/admin/login')
+    await signIn(page, origin)
+  })
+
+  test('gives a session of its own: one that was planted, or has ended, opens nothing', async () => {
+    const attacker = await open()
+    await signIn(attacker, origin)
+    const sessionOf = async (page: Page) => (await page.context().cookies()).find(({ name }) => name === sessionName)
+    const ended = await sessionOf(attacker)
+    await attacker.getByRole('button', { name: 'Sign out' }).click()
+    await attacker.getByText('You are signed out.').waitFor()
+    if (!ended) throw new Error('there was no session')
+    expect(ended).toMatchObject({ httpOnly: true, sameSite: 'Strict' })
+
+    for (const planted of [ended.value, 'chosen-by-somebody-else']) {
+      const page = await open()
+      await page.context().addCookies([{ ...ended, value: planted }])
+      await signIn(page, origin)
+      const session = await sessionOf(page)
+      expect(session?.value).not.toBe(planted)
+      await attacker.context().addCookies([{ ...ended, value: planted }])
+      await attacker.goto(`${origin}/admin/tokens`)
+      expect(attacker.url()).toContain('/admin/login')
+    }
+  })
+
+  test('is refused when somebody plants a session of his own while the form is open, and gives him nothing', async () => {
+    const eve = { email: 'eve@example.com', password: 'something of her own' }
+    await createAdministrator(pool, tester, eve.email, eve.password)
+    const [attacker, page] = [await open(), await open()]
+    await signIn(attacker, origin, eve)
+    await page.goto(`${origin}/admin/login`)
+    await page.getByLabel('E-mail').fill(root.email)
+    await page.getByLabel('Password').fill(root.password)
+    const planted = (await attacker.context().cookies()).filter(({ name }) => name === sessionName)
+    await page.context().addCookies(planted)
+    expect(await statusAfter(page, () => page.getByRole('button', { name: 'Sign in' }).click())).toBe(403)
+    await attacker.goto(`${origin}/admin/account`)
+    await attacker.getByText(eve.email).waitFor()
+    expect(await attacker.getByText(root.email).count()).toBe(0)
+  })
+})
+
+describe('a form', () => {
+  const tokenIn = (page: Page) => page.locator('main form input[name="_csrf"]').first().inputValue()
+
+  /** Shows the confirmation of a revocation, with this in place of its CSRF token. */
+  async function revokeWith(page: Page, id: number, token: string | null): Promise<number> {
+    await page.goto(`${origin}/admin/tokens/${id}/revoke`)
+    const change = token === null ? 'input.remove()' : `input.value = ${JSON.stringify(token)}`
+    await page.evaluate(`document.querySelectorAll('input[name="_csrf"]').forEach(input => ${change})`)
+    return statusAfter(page, () => page.getByRole('button', { name: 'Revoke the token' }).click())
+  }
+
+  test('without its CSRF token, or with another, is refused and changes nothing', async () => {
+    const [page, other] = [await open(), await open()]
+    await signIn(page, origin)
+    await signIn(other, origin)
+    await other.goto(`${origin}/admin/account`)
+    const id = await makeToken()
+    for (const token of [null, '', 'guessed', await tokenIn(other)]) {
+      expect(await revokeWith(page, id, token)).toBe(403)
+      await page.getByText('nothing was changed').waitFor()
+      expect(await status(id)).toBe('active')
+    }
+    await page.goto(`${origin}/admin/account`)
+    expect(await revokeWith(page, id, await tokenIn(page))).toBe(303)
+    expect(await status(id)).toBe('revoked')
+  })
+
+  test('on a page of another origin is refused and changes nothing, though it has all that ours would have', async () => {
+    const page = await open()
+    await signIn(page, origin)
+    await page.goto(`${origin}/admin/account`)
+    const token = await tokenIn(page)
+    const id = await makeToken()
+    const foreign = await serveForm(`${origin}/admin/tokens/${id}/revoke`, token)
+    // Another port of the same host is the same site to cookies: they come along. What has no referrer has no origin.
+    for (const url of [`http://127.0.0.1:${foreign}/`, `http://127.0.0.1:${foreign}/no-referrer`]) {
+      await page.goto(url)
+      const posted = page.waitForRequest(request => request.method() === 'POST')
+      expect(await statusAfter(page, () => page.getByRole('button').click())).toBe(403)
+      expect((await (await posted).allHeaders()).cookie).toContain(`${sessionName}=`)
+      await page.getByText('This was not sent from a page of this service').waitFor()
+      expect(await status(id)).toBe('active')
+    }
+    await page.goto(`http://localhost:${foreign}/`)
+    const posted = page.waitForRequest(request => request.method() === 'POST')
+    expect(await statusAfter(page, () => page.getByRole('button').click())).toBe(403)
+    expect((await (await posted).allHeaders()).cookie ?? '').not.toContain(`${sessionName}=`)
+    expect(await status(id)).toBe('active')
+    await page.goto(`${origin}/admin/tokens/${id}`)
+    await page.getByRole('link', { name: 'Revoke' }).waitFor()
+  })
+
+  /** @returns the port of a page with a form that is none of ours */
+  async function serveForm(action: string, token: string): Promise<number> {
+    const server = createServer(({ url }, response) => {
+      const referrer = url === '/no-referrer' ? '<meta name="referrer" content="no-referrer">' : ''
+      response.setHeader('Content-Type', 'text/html')
+      response.end(`<!doctype html>${referrer}<form method="post" action="${action}">
+        <input type="hidden" name="_csrf" value="${token}"><button>You have won</button></form>`)
+    })
+    await new Promise<void>(resolve => server.listen(0, resolve))
+    afterAll(() => server.close())
+    const address = server.address()
+    if (address === null || typeof address === 'string') throw new Error('it does not listen')
+    return address.port
+  }
+})
+
+test('HTML in names is shown as it was typed, and nothing of it runs', async () => {
+  const html = `<script>document.title = 'ran'</script><img src=x onerror="document.title='ran'">&amp;'"`
+  const email = '<img/src=x/onerror=alert(1)>@example.com'
+  await build.tenant({ name: `Tenant ${html}`, parent_id: await build.tenant({ name: `Above ${html}` }) })
+  await createAdministrator(pool, tester, email, root.password)
+  const page = await open()
+  // The browser, unlike the service, would not take it for an e-mail.
+  await page.addInitScript(
+    `addEventListener('DOMContentLoaded', () => { for (const form of document.forms) form.noValidate = true })`,
+  )
+  const faults: string[] = []
+  page.on('dialog', dialog => {
+    faults.push(`a dialog: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  page.on('pageerror', error => faults.push(error.message))
+  page.on('console', message => faults.push(message.text()))
+
+  /** What stands there is text, and its only script is the one that copies. */
+  async function shows(...texts: string[]): Promise<void> {
+    for (const text of texts) expect(await page.getByRole('main').innerText()).toContain(text)
+    expect(await page.title()).not.toBe('ran')
+    expect(await page.locator('img').count()).toBe(0)
+    expect(await page.locator('script').count()).toBe(1)
+  }
+
+  await signIn(page, origin, { email, password: root.password })
+  await page.goto(`${origin}/admin/tokens/new`)
+  await page.getByLabel('Name').fill(`Name ${html}`)
+  await page.getByLabel('Contact').fill(`Contact ${html}`)
+  await pickTenant(page, `Tenant ${html}`, `Tenant ${html}`)
+  await shows(`Tenant ${html}`, `Above ${html}`)
+  expect(await page.getByLabel('Name').inputValue()).toBe(`Name ${html}`)
+  await page.getByRole('button', { name: 'Create the token' }).last().click()
+  await secretOn(page)
+  await page.getByRole('link', { name: 'I have kept it' }).click()
+  await page.waitForURL(/tokens\/\d+$/)
+  const path = page.url()
+  await shows(`Name ${html}`, `Contact ${html}`, `Tenant ${html}`, `by ${email}`)
+  for (const below of ['edit', 'rotate', 'revoke']) {
+    await page.goto(`${path}/${below}`)
+    await shows(`Name ${html}`)
+  }
+  await page.getByRole('button', { name: 'Revoke the token' }).click()
+  await page.getByRole('status').waitFor()
+  const search = encodeURIComponent(html)
+  await page.goto(`${origin}/admin/tokens?search=${search}&tenant=${search}`)
+  await shows(`Name ${html}`, `Contact ${html}`, `Tenant ${html}`)
+  expect(await page.getByLabel('Name, contact').inputValue()).toBe(html)
+  await page.goto(`${origin}/admin/audit`)
+  await shows(`Name ${html}`, `Contact ${html}`, `Tenant ${html}`, `${email} from`)
+  await page.goto(`${origin}/admin/audit?actor=${search}&token=${search}`)
+  expect(await page.getByLabel('Who').inputValue()).toBe(html)
+  await shows()
+  await page.goto(`${origin}/admin/administrators`)
+  await shows(email)
+  expect(faults.filter(fault => !fault.includes('status of 422'))).toEqual([])
+})
+
+test('without scripts a token is created, rotated and revoked', async () => {
+  const page = await open({ javaScriptEnabled: false })
+  await signIn(page, origin)
+  await page.goto(`${origin}/admin/tokens/new`)
+  await page.getByLabel('Name').fill('By hand')
+  await page.getByRole('button', { name: 'Create the token' }).last().click()
+  await page.getByRole('alert').getByText('Choose at least one tenant.').waitFor()
+  await pickTenant(page, 'old mill', 'The Old Mill')
+  await page.getByLabel('How far for The Old Mill').selectOption('with all below it')
+  await page.getByRole('button', { name: 'Create the token' }).last().click()
+  const secret = await secretOn(page)
+  expect(await page.locator('button[data-copy]').first().isVisible()).toBe(false)
+  await page.getByRole('link', { name: 'I have kept it' }).click()
+  await page.getByText('The Old Mill and all below').waitFor()
+  const id = tokenIdOf(page)
+  await page.getByRole('link', { name: 'Rotate' }).click()
+  await page.getByLabel('Both hold for').selectOption('7 days')
+  await page.getByRole('button', { name: 'Rotate the token' }).click()
+  expect(await secretOn(page)).not.toBe(secret)
+  await page.getByRole('link', { name: 'I have kept it' }).click()
+  await page.getByRole('link', { name: `token ${id}` }).click()
+  await page.getByText('replaced, ends').waitFor()
+  await page.getByRole('link', { name: 'Revoke' }).click()
+  await page.getByRole('button', { name: 'Revoke the token' }).click()
+  await page.getByText('The token is revoked.').waitFor()
+  expect(await status(id)).toBe('revoked')
+})
+
+test('the buttons copy the secret and the line', async () => {
+  const page = await open({ permissions: ['clipboard-read', 'clipboard-write'] })
+  await signIn(page, origin)
+  await page.goto(`${origin}/admin/tokens/new`)
+  await page.getByLabel('Name').fill('Copied')
+  await pickTenant(page, 'old mill', 'The Old Mill')
+  await page.getByRole('button', { name: 'Create the token' }).last().click()
+  const secret = await secretOn(page)
+  const pasted = () => page.evaluate<string>('navigator.clipboard.readText()')
+  await page.getByRole('button', { name: 'Copy' }).first().click()
+  await page.getByRole('button', { name: 'Copied' }).waitFor()
+  expect(await pasted()).toBe(secret)
+  await page.getByRole('button', { name: 'Copy', exact: true }).click()
+  await expect.poll(pasted).toMatch(/^curl -H /)
+})
+
+test('with the keyboard alone one signs in and creates a token, and always sees where one is', async () => {
+  const page = await open()
+  const focused = () =>
+    page.evaluate<{ name: string; seen: boolean }>(`(() => {
+      const element = document.activeElement
+      const { outlineStyle, outlineWidth } = getComputedStyle(element)
+      const name = element.id || element.getAttribute('aria-label') || element.textContent.trim()
+      // A date has a button within, which the browser itself outlines.
+      const within = element.type === 'date' && !element.matches(':focus')
+      return { name, seen: within || (outlineStyle === 'solid' && parseFloat(outlineWidth) >= 2) }
+    })()`)
+
+  /** Goes from control to control until it is there. */
+  async function go(to: string, key: 'Tab' | 'Shift+Tab' = 'Tab'): Promise<void> {
+    for (let presses = 0; presses < 60; presses++) {
+      await page.keyboard.press(key)
+      const { name, seen } = await focused()
+      expect(seen, `the outline of ${name}`).toBe(true)
+      if (name === to) return
+    }
+    throw new Error(`${to} is not reached`)
+  }
+
+  await page.goto(`${origin}/admin/login`)
+  await go('email')
+  await page.keyboard.type(root.email)
+  await go('password')
+  await page.keyboard.type(root.password)
+  await page.keyboard.press('Enter')
+  await page.waitForURL(`${origin}/admin/tokens`)
+  await page.keyboard.press('Tab')
+  expect((await focused()).name).toBe('Skip to the content')
+  await page.keyboard.press('Enter')
+  await go('Create a token')
+  await page.keyboard.press('Enter')
+  await page.waitForURL(`${origin}/admin/tokens/new`)
+  await go('name')
+  await page.keyboard.type('By keyboard')
+  await go('permission-redeem_vouchers')
+  await page.keyboard.press('Space')
+  await go('permission-view_vouchers', 'Shift+Tab')
+  await page.keyboard.press('Space')
+
+  const before = await countTokens()
+  await go('search')
+  await page.keyboard.type('old mill')
+  await page.keyboard.press('Enter')
+  await page.getByRole('list', { name: 'Tenants found' }).waitFor()
+  expect(await countTokens()).toBe(before)
+  expect((await focused()).name).toBe('search')
+  await go('Add The Old Mill')
+  await page.keyboard.press('Space')
+  await page.getByLabel('How far for The Old Mill').waitFor()
+  await go('How far for The Old Mill', 'Shift+Tab')
+  await page.keyboard.press('ArrowDown')
+  await go('expiry')
+  await page.keyboard.press('ArrowUp')
+  await go('Create the token')
+  await page.keyboard.press('Enter')
+  await secretOn(page)
+  await go('I have kept it: go to the token')
+  await page.keyboard.press('Enter')
+  await page.getByText('The Old Mill and all below').waitFor()
+  const { name, permissions, expiresAt } = await getToken(pool, tokenIdOf(page))
+  expect({ name, permissions }).toEqual({ name: 'By keyboard', permissions: ['view_vouchers', 'redeem_vouchers'] })
+  expect(Math.round((Date.parse(expiresAt ?? '') - Date.now()) / 86_400_000)).toBe(30)
+})
+
+test('a tree of thousands of tenants stays small on the page: opened, searched, chosen from', async () => {
+  const chain = await build.tenant({ name: 'A Thousand Doors' })
+  await loader`
+    insert into tenant (name, parent_id) select 'Door ' || lpad(n::text, 4, '0'), ${chain} from generate_series(1, 5000) n`
+  const page = await open()
+  await signIn(page, origin)
+
+  /** So many elements a person's browser does not notice. */
+  async function staysSmall(): Promise<void> {
+    expect(await page.locator('*').count()).toBeLessThan(1500)
+    expect((await page.content()).length).toBeLessThan(100_000)
+  }
+
+  await page.goto(`${origin}/admin/tokens/new`)
+  await staysSmall()
+  await page.getByRole('button', { name: 'Open A Thousand Doors' }).click()
+  await page.getByText('… 4,900 more: find them by name.').waitFor()
+  await page.getByText('Door 0100').waitFor()
+  await staysSmall()
+  await page.getByLabel('Find a tenant').fill('door')
+  await page.getByRole('button', { name: 'Find' }).click()
+  await page.getByText('5,001 tenants match').waitFor()
+  await staysSmall()
+  await pickTenant(page, 'door 4321', 'Door 4321')
+  await page.getByText('One tenant is chosen').waitFor()
+  await staysSmall()
+  await page.getByLabel('Name').fill('The door')
+  await page.getByRole('button', { name: 'Create the token' }).last().click()
+  await secretOn(page)
+  await page.getByRole('link', { name: 'I have kept it' }).click()
+  await page.getByRole('region', { name: 'About' }).getByText('Door 4321').waitFor()
+})

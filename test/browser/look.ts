@@ -1,0 +1,57 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import axe, { type AxeResults } from 'axe-core'
+import type { Page } from 'playwright-core'
+import { toPalette } from './palette.ts'
+
+const screenshots = 'test/screenshots'
+
+/** Each width and each scheme is looked at by axe-core once: of the other two there are pictures. */
+const views = [
+  { width: 1280, colorScheme: 'light', checked: true },
+  { width: 1280, colorScheme: 'dark', checked: false },
+  { width: 390, colorScheme: 'light', checked: false },
+  { width: 390, colorScheme: 'dark', checked: true },
+] as const
+
+/**
+ * Looks at a page as it stands, wide and narrow, light and dark, without loading it again. Leaves a picture of each in
+ * test/screenshots.
+ *
+ * @returns what axe-core finds, and where the page is wider than the screen
+ */
+export async function look(page: Page, name: string): Promise<string[]> {
+  mkdirSync(screenshots, { recursive: true })
+  const faults: string[] = []
+  // Not as a script of the page, which its Content-Security-Policy would refuse.
+  await page.evaluate(axe.source)
+  for (const { width, colorScheme, checked } of views) {
+    const place = `${name}, ${width} px, ${colorScheme}`
+    await page.setViewportSize({ width, height: 900 })
+    await page.emulateMedia({ colorScheme })
+    const excess = await page.evaluate<number>(
+      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+    )
+    if (excess > 0) faults.push(`${place}: ${excess} px wider than the screen`)
+    if (checked) faults.push(...(await violations(page)).map(violation => `${place}: ${violation}`))
+    await page.screenshot({ path: `${screenshots}/admin-${name}-${width}-${colorScheme}.png`, fullPage: true })
+  }
+  return faults
+}
+
+async function violations(page: Page): Promise<string[]> {
+  const { violations } = await page.evaluate<AxeResults>(`axe.run({ resultTypes: ['violations'] })`)
+  return violations.map(({ id, nodes }) => {
+    const places = nodes.map(({ html, failureSummary }) => `${html}: ${failureSummary}`)
+    return [id, ...places].join('\n')
+  })
+}
+
+/** Takes a picture for the README; it is put there only when the pictures are asked for. */
+export async function picture(page: Page, name: string): Promise<void> {
+  await page.setViewportSize({ width: 1280, height: 900 })
+  await page.emulateMedia({ colorScheme: 'light' })
+  const png = await page.screenshot({ fullPage: true })
+  if (process.env.PICTURES !== 'on') return
+  mkdirSync('docs/images', { recursive: true })
+  writeFileSync(`docs/images/${name}.png`, await toPalette(page, png))
+}

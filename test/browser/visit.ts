@@ -1,0 +1,42 @@
+import type { Page } from 'playwright-core'
+import { createAdministrator } from '../../src/domain/administrator.ts'
+import { root } from '../admin/support.ts'
+import { tester } from '../support/builders.ts'
+import type { TestDatabase } from '../support/database.ts'
+
+/** Makes the administrator as whom `signIn` signs in. */
+export const createRoot = ({ pool }: Pick<TestDatabase, 'pool'>) =>
+  createAdministrator(pool, tester, root.email, root.password)
+
+/** Fills in the sign-in and sends it. */
+export async function trySignIn(page: Page, origin: string, { email, password } = root): Promise<void> {
+  await page.goto(`${origin}/admin/login`)
+  await page.getByLabel('E-mail').fill(email)
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+}
+
+/** Signs in as a person does, and ends on the list of tokens. */
+export async function signIn(page: Page, origin: string, who = root): Promise<void> {
+  await trySignIn(page, origin, who)
+  await page.waitForURL(`${origin}/admin/tokens`)
+}
+
+/** Finds a tenant by a part of its name, and adds it. */
+export async function pickTenant(page: Page, part: string, name: string): Promise<void> {
+  await page.getByLabel('Find a tenant').fill(part)
+  await page.getByRole('button', { name: 'Find' }).click()
+  await page
+    .getByRole('list', { name: 'Tenants found' })
+    .getByRole('button', { name: `Add ${name}` })
+    .click()
+}
+
+/** The secret that the page shows. */
+export async function secretOn(page: Page): Promise<string> {
+  await page.getByRole('heading', { name: 'The token is made' }).waitFor()
+  return (await page.locator('#secret').textContent()) ?? ''
+}
+
+/** The id of the token whose page, or a page below it, is shown. */
+export const tokenIdOf = (page: Page) => Number(/\/tokens\/(\d+)/.exec(page.url())?.[1])

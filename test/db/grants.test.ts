@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest'
+import { createDatabase } from '../support/database.ts'
+
+const { platform } = await createDatabase()
+
+/** What the service may do with each table. One that is not named here fails, until somebody has thought about it. */
+const expected: Record<string, string> = {
+  'gateway.administrator': 'select insert update',
+  'gateway.audit_entry': 'select insert(action,actor,address,administrator_id,detail,tenant_id,token_id)',
+  'gateway.invitation': 'select insert delete',
+  'gateway.migration': 'select',
+  'gateway.redemption_token': 'select insert delete',
+  'gateway.removal': 'select',
+  'gateway.session': 'select insert update delete',
+  'gateway.setting': 'select insert update',
+  'gateway.token': 'select insert update',
+  'gateway.token_export': 'select insert update delete',
+  'gateway.token_refusal': 'select insert update delete',
+  'gateway.token_tenant': 'select insert update delete',
+  'gateway.token_usage': 'select insert update delete',
+  'public.category': 'select',
+  'public.customer': 'select',
+  'public.product': 'select',
+  'public.product_category': 'select',
+  'public.purchased_voucher': 'select',
+  'public.tenant': 'select',
+  'public.variant': 'select',
+}
+
+test('the service may do with each table what it needs, and no more', async () => {
+  const rows = await platform<{ table: string; rights: string }[]>`
+    select format('%I.%I', nspname, relname) as table,
+           (select coalesce(string_agg(
+                     case when whole then name else name || '(' || columns || ')' end, ' ' order by place), '')
+            from unnest('{select,insert,update,delete,truncate,references,trigger}'::text[]) with ordinality as kind(name, place),
+                 lateral (select has_table_privilege('voucher_gateway', pg_class.oid, name) as whole) as table_right,
+                 lateral (select string_agg(attname, ',' order by attname) as columns from pg_attribute
+                          where attrelid = pg_class.oid and attnum > 0 and not attisdropped
+                            and name in ('select', 'insert', 'update', 'references')
+                            and has_column_privilege('voucher_gateway', attrelid, attnum, name)) as column_rights
+            where whole or columns is not null) as rights
+    from pg_class join pg_namespace on pg_namespace.oid = relnamespace
+    where relkind in ('r', 'p', 'v', 'm', 'f') and nspname in ('gateway', 'public')
+      and not exists (select from pg_depend where objid = pg_class.oid and deptype = 'e')`
+  expect(Object.fromEntries(rows.map(({ table, rights }) => [table, rights]))).toEqual(expected)
+})
+
+test('the service owns nothing, and makes nothing', async () => {
+  const [rights] = await platform`
+    select has_schema_privilege('voucher_gateway', 'gateway', 'create') as gateway,
+           has_schema_privilege('voucher_gateway', 'public', 'create') as public,
+           (select rolsuper or rolcreaterole or rolcreatedb or rolcanlogin or rolbypassrls from pg_roles
+            where rolname = 'voucher_gateway') as powers,
+           exists (select from pg_class where relowner = 'voucher_gateway'::regrole) as owns`
+  expect(rights).toEqual({ gateway: false, public: false, powers: false, owns: false })
+})
+
+test('an entry of the audit has the number and the time that the database gives it', async () => {
+  const { pool } = await createDatabase()
+  await pool`insert into gateway.audit_entry (actor, action) values ('x', 'token.edit')`
+  for (const forged of [
+    pool`insert into gateway.audit_entry (at, actor, action) values ('2020-01-01', 'x', 'token.edit')`,
+    pool`insert into gateway.audit_entry (id, actor, action) overriding system value values (7, 'x', 'token.edit')`,
+  ]) {
+    await expect(forged).rejects.toMatchObject({ code: '42501' })
+  }
+})

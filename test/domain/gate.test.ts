@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { createGate } from '../../src/domain/gate.ts'
+
+test('lets so many work and so many wait, and sends the others away; a failure gives its place on too', async () => {
+  const gate = createGate({ working: 2, waiting: 3, retryAfter: 5 })
+  const ends: ((fails: boolean) => void)[] = []
+  const begin = () =>
+    gate.pass(
+      () =>
+        new Promise<string>((resolve, reject) =>
+          ends.push(fails => (fails ? reject(new Error('no')) : resolve('yes'))),
+        ),
+    )
+  const passing = Promise.allSettled(Array.from({ length: 6 }, begin))
+  await expect(begin()).rejects.toMatchObject({ code: 'UNAVAILABLE', retryAfter: 5 })
+  for (let ended = 0; ended < 5; ended++) {
+    expect(ends.length).toBe(Math.min(ended + 2, 5))
+    ends[ended]?.(ended === 1)
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  const outcomes = (await passing).map(outcome => (outcome.status === 'fulfilled' ? outcome.value : 'no'))
+  expect(outcomes).toEqual(['yes', 'no', 'yes', 'yes', 'yes', 'no'])
+  // All places are free again.
+  const again = [begin(), begin()]
+  expect(ends).toHaveLength(7)
+  for (const end of ends) end(false)
+  expect(await Promise.all(again)).toEqual(['yes', 'yes'])
+})

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import { createTokenDirectory, getToken, type Token } from '../../src/domain/token.ts'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+
+const database = await createDatabase()
+const { pool, platform } = database
+const build = createBuilders(database)
+
+async function made(directory: ReturnType<typeof createTokenDirectory>): Promise<Token> {
+  const { secret } = await build.token([])
+  const finding = await directory.find(secret)
+  if (finding.status !== 'active') throw new Error(finding.status)
+  return finding.token
+}
+
+test('instances that saw the same tokens in another order save their use at once', async () => {
+  const [one, two] = [createTokenDirectory(pool), createTokenDirectory(pool)]
+  const tokens = await Promise.all(Array.from({ length: 100 }, () => made(one)))
+  // Among many, those that were used are looked up one by one: in the order in which they are named, were it not for ours.
+  await platform`
+    insert into gateway.token (name, token_hash, hint)
+    select 'idle', sha256(number::text::bytea), 'vgw_' from generate_series(1, 20000) number`
+  await platform`analyze gateway.token`
+  for (let round = 0; round < 20; round += 1) {
+    for (const token of tokens) one.noteUse(token, '192.0.2.1')
+    for (const token of tokens.toReversed()) two.noteUse(token, '192.0.2.2')
+    const saves = await Promise.allSettled([one.saveUse(), two.saveUse()])
+    expect(saves.filter(({ status }) => status === 'rejected')).toEqual([])
+  }
+})
+
+test('what could not be saved is saved the next time, and does not overwrite what came since', async () => {
+  const directory = createTokenDirectory(pool)
+  const [idle, busy] = [await made(directory), await made(directory)]
+  directory.noteUse(idle, '192.0.2.1')
+  directory.noteUse(busy, '192.0.2.2')
+  await platform`revoke update on gateway.token from voucher_gateway`
+  try {
+    const failing = directory.saveUse()
+    directory.noteUse(busy, '192.0.2.3')
+    await expect(failing).rejects.toMatchObject({ code: '42501' })
+  } finally {
+    await platform`grant update on gateway.token to voucher_gateway`
+  }
+  await directory.saveUse()
+  expect(await getToken(pool, idle.id)).toMatchObject({ lastUsedAddress: '192.0.2.1', lastUsedAt: expect.any(String) })
+  expect(await getToken(pool, busy.id)).toMatchObject({ lastUsedAddress: '192.0.2.3' })
+})
+
+test('of two instances the one that saw a token last is believed, whichever saves first', async () => {
+  const [early, late] = [createTokenDirectory(pool), createTokenDirectory(pool)]
+  const token = await made(early)
+  early.noteUse(token, '192.0.2.1')
+  await new Promise(resolve => setTimeout(resolve, 5))
+  late.noteUse(token, '192.0.2.2')
+  await late.saveUse()
+  await early.saveUse()
+  expect((await getToken(pool, token.id)).lastUsedAddress).toBe('192.0.2.2')
+})
