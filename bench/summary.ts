@@ -16,6 +16,15 @@ export function describeRatios(values: readonly number[], measure: readonly numb
   return `${mid} (${least}–${most})`
 }
 
+/** @returns the ratios of what two contenders made of the same rounds: their median, and their quartiles */
+export function describeQuartiles(values: readonly number[], measure: readonly number[]): string {
+  const ratios = values.map((value, round) => value / measure[round]!)
+  const [mid, lower, upper] = [median(ratios), quantile(ratios, 0.25), quantile(ratios, 0.75)].map(ratio =>
+    ratio.toFixed(2),
+  )
+  return `${mid} (${lower}–${upper})`
+}
+
 /** @returns a Markdown table */
 export const table = (heads: string[], rows: string[][]): string =>
   [heads, heads.map(() => '---'), ...rows].map(cells => `| ${cells.join(' | ')} |`).join('\n')

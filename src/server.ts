@@ -7,6 +7,7 @@ import type { Config } from './config.ts'
 import type { Pool } from './db/connect.ts'
 import { createClockWatch } from './domain/clock.ts'
 import { createCursorSeal } from './domain/cursor.ts'
+import { createHorizon } from './domain/horizon.ts'
 import { createMemoryRateCounter } from './domain/rate.ts'
 import { createTenantScope } from './domain/scope.ts'
 import { keepSecret } from './domain/setting.ts'
@@ -56,6 +57,7 @@ export async function buildServer(config: Config, pool: Pool): Promise<FastifyIn
     clock: createClockWatch(pool, milliseconds =>
       app.log.error({ milliseconds }, 'the clock of the database was set back: let integrations do a full pass'),
     ),
+    horizon: createHorizon(pool),
     scope: createTenantScope(pool),
     rate: { limit: config.rateLimitPerMinute, counter: createMemoryRateCounter() },
     redemptionTokenTtl: config.redemptionTokenTtl,

@@ -38,7 +38,8 @@ const toNumber = (text: string) => Number(text)
  * @param text a timestamptz as Postgres writes it under `TimeZone=UTC`: `2026-01-02 03:04:05.12+00`
  * @returns the same instant as `2026-01-02T03:04:05.120000Z` (R13)
  */
-function instantFromPostgres(text: string): string {
+export function instantFromPostgres(text: string): string {
+  if (text.length === 29) return `${text.slice(0, 10)}T${text.slice(11, 26)}Z`
   const fraction = text.slice(20, -3)
   return `${text.slice(0, 10)}T${text.slice(11, 19)}.${fraction.padEnd(6, '0')}Z`
 }

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, randomFillSync } from 'node:crypto'
 import type { Instant } from './instant.ts'
 
 /** A place in a list ordered by `updated_at`, then `id` (R15). */
@@ -31,6 +31,19 @@ const version = 1
 const nonceLength = 12
 const tagLength = 16
 
+/** Random bytes for many nonces: each time they are asked for costs more than the sealing. */
+const random = Buffer.alloc(256 * nonceLength)
+let used = random.length
+
+function createNonce(): Buffer {
+  if (used === random.length) {
+    randomFillSync(random)
+    used = 0
+  }
+  used += nonceLength
+  return random.subarray(used - nonceLength, used)
+}
+
 /**
  * Cursors are AES-256-GCM: version (1 byte), nonce (12), sealed text, tag (16), in base64url. The list they belong
  * to is authenticated data, so a cursor of another list or tenant opens no more than one that was altered.
@@ -41,7 +54,7 @@ export function createCursorSeal(key: Buffer): CursorSeal {
   const boundTo = ({ name, tenantId = 0 }: ListIdentity) => Buffer.from(`${version}:${name}:${tenantId}`)
   return {
     seal(list, cursor) {
-      const nonce = randomBytes(nonceLength)
+      const nonce = createNonce()
       const cipher = createCipheriv(algorithm, key, nonce).setAAD(boundTo(list))
       const text = `${cursor.updatedAt}|${cursor.id}|${cursor.updatedSince ?? ''}`
       const sealed = [cipher.update(text, 'latin1'), cipher.final()]

@@ -1,4 +1,5 @@
-import type { Sql } from '../db/connect.ts'
+import type { Fragment, Sql } from '../db/connect.ts'
+import type { Packed } from '../db/packed.ts'
 import type { CursorSeal, ListIdentity, Position } from './cursor.ts'
 import { badInput, type Faults } from './errors.ts'
 import { afterAll, beforeAll, type Instant, parseInstant } from './instant.ts'
@@ -29,8 +30,6 @@ export interface Page<Row> {
   rows: Row[]
   hasPreviousPage: boolean
   hasNextPage: boolean
-  /** The horizon: the page holds all that is stamped before it, and resuming from it misses nothing. */
-  serverTime: Instant
 }
 
 export const defaultPageSize = 50
@@ -88,25 +87,40 @@ const comesAfter = (a: Position, b: Position) =>
 const latest = (...instants: (Instant | null | undefined)[]) =>
   instants.reduce<Instant | null>((found, instant) => (instant && (!found || instant > found) ? instant : found), null)
 
-/** The range as a page function of `sql/` takes it: its bounds, its direction, and one record more than asked for. */
-export const rangeArguments = (sql: Sql, { lower, upper, backward, limit }: Range) => sql`
-  ${lower.updatedAt}::text::timestamptz, ${lower.id}::bigint, ${upper.updatedAt}::text::timestamptz,
-  ${upper.id}::bigint, ${backward}::boolean, ${limit + 1}::integer`
+/** The range as far as the horizon: what is stamped from there on may not all be seen yet. */
+export const upTo = (horizon: Instant, range: Range): Range => {
+  const end: Position = { updatedAt: horizon, id: 0 }
+  return comesAfter(range.upper, end) ? { ...range, upper: end } : range
+}
 
 /**
- * @param found what a list's statement returned: the horizon in every row, and no id where the page is empty
+ * The end of a list's statement: its rows strictly between the bounds, from one end, and one more than asked for.
+ *
+ * @param stamp what the list is ordered by before `id`, as its index has it
  */
-export function toPage<Row extends { id: number }>(
-  range: Range,
-  found: readonly (Row & { serverTime: Instant })[],
-): Page<Row> {
-  const rows: Row[] = found[0]?.id ? found.slice(0, range.limit) : []
-  const more = Boolean(found[0]?.id) && found.length > range.limit
-  if (range.backward) rows.reverse()
+export function within(
+  sql: Sql,
+  { lower, upper, backward, limit }: Range,
+  stamp: Fragment = sql`updated_at`,
+): Fragment {
+  const direction = backward ? sql`desc` : sql``
+  return sql`
+    (${stamp}, id) > (${lower.updatedAt}::text::timestamptz, ${lower.id}::bigint)
+    and (${stamp}, id) < (${upper.updatedAt}::text::timestamptz, ${upper.id}::bigint)
+    order by ${stamp} ${direction}, id ${direction} limit ${limit + 1}`
+}
+
+/** @param found what a list's statement returned */
+export function toPage<Row>(range: Range, kind: Packed<Row>, found: readonly { row: string }[]): Page<Row> {
+  const more = found.length > range.limit
+  const count = more ? range.limit : found.length
+  const rows = new Array<Row>(count)
+  for (let index = 0; index < count; index++) {
+    rows[range.backward ? count - 1 - index : index] = kind.read(found[index]?.row ?? '')
+  }
   return {
     rows,
     hasPreviousPage: range.backward ? more : range.afterGiven,
     hasNextPage: range.backward ? range.beforeGiven : more,
-    serverTime: found[0]?.serverTime ?? '',
   }
 }

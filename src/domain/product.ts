@@ -1,7 +1,8 @@
 import type { Sql } from '../db/connect.ts'
+import { packed } from '../db/packed.ts'
 import type { ListIdentity } from './cursor.ts'
 import type { Instant } from './instant.ts'
-import { type Page, type Range, rangeArguments, toPage } from './page.ts'
+import { type Page, type Range, toPage, within } from './page.ts'
 
 /** A catalog voucher: a product that is sold as a voucher. */
 export interface Product {
@@ -28,21 +29,34 @@ export interface Product {
 
 export const catalogVoucherList = (tenantId: number): ListIdentity => ({ name: 'catalogVouchers', tenantId })
 
-const columns = (sql: Sql) => sql`
-  id, tenant_id as "tenantId", slug, title, summary, description_html as "descriptionHtml", currency, price,
-  sale_price as "salePrice", monetary_value as "monetaryValue", is_monetary as "isMonetary",
-  allow_part_redeem as "allowPartRedeem", validity_type as "validityType", validity_months as "validityMonths",
-  redemption_info as "redemptionInfo", sort_order as "sortOrder", image_url as "imageUrl",
-  array_to_json(image_urls) as "imageUrls", updated_at as "updatedAt"`
+const productRow = packed<Product>({
+  id: ['id', 'integer'],
+  tenantId: ['tenant_id', 'integer'],
+  slug: ['slug', 'text'],
+  title: ['title', 'text'],
+  summary: ['summary', 'text'],
+  descriptionHtml: ['description_html', 'text'],
+  currency: ['currency', 'text'],
+  price: ['price', 'decimal'],
+  salePrice: ['sale_price', 'decimal'],
+  monetaryValue: ['monetary_value', 'decimal'],
+  isMonetary: ['is_monetary', 'boolean'],
+  allowPartRedeem: ['allow_part_redeem', 'boolean'],
+  validityType: ['validity_type', 'text'],
+  validityMonths: ['validity_months', 'integer'],
+  redemptionInfo: ['redemption_info', 'text'],
+  sortOrder: ['sort_order', 'integer'],
+  imageUrl: ['image_url', 'text'],
+  imageUrls: ['array_to_json(image_urls)', 'json'],
+  updatedAt: ['updated_at', 'instant'],
+})
 
 /** @returns a page of the tenant's products (contract, operation 2) */
 export async function listProducts(sql: Sql, tenantId: number, range: Range): Promise<Page<Product>> {
-  return toPage(
-    range,
-    await sql<(Product & { serverTime: Instant })[]>`
-      select /* product.list */ gateway.noted_horizon() as "serverTime", ${columns(sql)}
-      from (values (1)) one left join gateway.product_page(${tenantId}::bigint, ${rangeArguments(sql, range)}) page on true`,
-  )
+  const found = await sql<{ row: string }[]>`
+    select /* product.list */ ${productRow.select(sql)} as row from product
+    where tenant_id = ${tenantId} and ${within(sql, range, sql`coalesce(updated_at, '-infinity')`)}`
+  return toPage(range, productRow, found)
 }
 
 /** @returns how many products the whole list holds */
@@ -55,16 +69,18 @@ export async function countProducts(sql: Sql, tenantId: number, updatedSince: In
 
 /** @returns the tenant's own product of this id, or null (R20; contract, operation 3) */
 export async function findProduct(sql: Sql, tenantId: number, id: number): Promise<Product | null> {
-  const [row] = await sql<Product[]>`
-    select /* product.find */ ${columns(sql)} from product where tenant_id = ${tenantId} and id = ${id}`
-  return row ?? null
+  const [found] = await sql<{ row: string }[]>`
+    select /* product.find */ ${productRow.select(sql)} as row from product where tenant_id = ${tenantId} and id = ${id}`
+  return found ? productRow.read(found.row) : null
+}
+
+/** What belongs to a product. */
+export interface OfProduct {
+  productId: number
 }
 
 /** @returns for each product id, in order, the rows that belong to it, in theirs */
-export function groupByProduct<Row extends { productId: number }>(
-  productIds: readonly number[],
-  rows: readonly Row[],
-): Row[][] {
+export function groupByProduct<Row extends OfProduct>(productIds: readonly number[], rows: readonly Row[]): Row[][] {
   const byProduct = new Map<number, Row[]>(productIds.map(id => [id, []]))
   for (const row of rows) byProduct.get(row.productId)?.push(row)
   return productIds.map(id => byProduct.get(id) ?? [])

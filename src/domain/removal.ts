@@ -1,7 +1,8 @@
 import { arrayText, type Sql } from '../db/connect.ts'
+import { packed } from '../db/packed.ts'
 import type { ListIdentity } from './cursor.ts'
 import type { Instant } from './instant.ts'
-import { type Page, type Range, rangeArguments, toPage } from './page.ts'
+import { type Page, type Range, toPage, within } from './page.ts'
 
 /** What a record was. */
 export const removalResources = ['tenant', 'catalog_voucher', 'purchased_voucher', 'marketing_signup'] as const
@@ -21,8 +22,14 @@ export interface Removal {
 
 export const removalList = (tenantId: number): ListIdentity => ({ name: 'removals', tenantId })
 
-const columns = (sql: Sql) => sql`
-  id, tenant_id as "tenantId", resource, record_id as "recordId", reason, updated_at as "updatedAt"`
+const removalRow = packed<Removal>({
+  id: ['id', 'integer'],
+  tenantId: ['tenant_id', 'integer'],
+  resource: ['resource', 'text'],
+  recordId: ['record_id', 'integer'],
+  reason: ['reason', 'text'],
+  updatedAt: ['updated_at', 'instant'],
+})
 
 /** @returns a page of what left the tenant's lists of these resources */
 export async function listRemovals(
@@ -31,13 +38,10 @@ export async function listRemovals(
   resources: readonly RemovalResource[],
   range: Range,
 ): Promise<Page<Removal>> {
-  return toPage(
-    range,
-    await sql<(Removal & { serverTime: Instant })[]>`
-      select /* removal.list */ gateway.noted_horizon() as "serverTime", ${columns(sql)}
-      from (values (1)) one left join gateway.removal_page(
-        ${tenantId}::bigint, ${arrayText(resources)}::text::text[], ${rangeArguments(sql, range)}) page on true`,
-  )
+  const found = await sql<{ row: string }[]>`
+    select /* removal.list */ ${removalRow.select(sql)} as row from gateway.removal
+    where tenant_id = ${tenantId} and resource = any(${arrayText(resources)}::text::text[]) and ${within(sql, range)}`
+  return toPage(range, removalRow, found)
 }
 
 /** @returns how many removals the whole list holds */

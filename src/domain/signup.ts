@@ -1,7 +1,8 @@
 import type { Sql } from '../db/connect.ts'
+import { packed } from '../db/packed.ts'
 import type { ListIdentity } from './cursor.ts'
 import type { Instant } from './instant.ts'
-import { type Page, type Range, rangeArguments, toPage } from './page.ts'
+import { type Page, type Range, toPage, within } from './page.ts'
 
 /** A customer whose consent to marketing holds now (R23). Personal data. */
 export interface MarketingSignup {
@@ -29,20 +30,35 @@ export interface MarketingSignup {
 
 export const marketingSignupList = (tenantId: number): ListIdentity => ({ name: 'marketingSignups', tenantId })
 
-const columns = (sql: Sql) => sql`
-  id, tenant_id as "tenantId", email, marketing_opted as "marketingOpted", consented_at as "consentedAt",
-  consent_source as "consentSource", created_at as "createdAt", updated_at as "updatedAt", forename, surname,
-  full_name as "fullName", phone_number as "phoneNumber", address_1 as "address1", address_2 as "address2",
-  town, city, county, country, countryiso2, postcode`
+const signupRow = packed<MarketingSignup>({
+  id: ['id', 'integer'],
+  tenantId: ['tenant_id', 'integer'],
+  email: ['email', 'text'],
+  marketingOpted: ['marketing_opted', 'boolean'],
+  consentedAt: ['consented_at', 'instant'],
+  consentSource: ['consent_source', 'text'],
+  createdAt: ['created_at', 'instant'],
+  updatedAt: ['updated_at', 'instant'],
+  forename: ['forename', 'text'],
+  surname: ['surname', 'text'],
+  fullName: ['full_name', 'text'],
+  phoneNumber: ['phone_number', 'text'],
+  address1: ['address_1', 'text'],
+  address2: ['address_2', 'text'],
+  town: ['town', 'text'],
+  city: ['city', 'text'],
+  county: ['county', 'text'],
+  country: ['country', 'text'],
+  countryiso2: ['countryiso2', 'text'],
+  postcode: ['postcode', 'text'],
+})
 
 /** @returns a page of the tenant's marketing signups (contract, operation 6) */
 export async function listSignups(sql: Sql, tenantId: number, range: Range): Promise<Page<MarketingSignup>> {
-  return toPage(
-    range,
-    await sql<(MarketingSignup & { serverTime: Instant })[]>`
-      select /* signup.list */ gateway.noted_horizon() as "serverTime", ${columns(sql)}
-      from (values (1)) one left join gateway.marketing_signup_page(${tenantId}::bigint, ${rangeArguments(sql, range)}) page on true`,
-  )
+  const found = await sql<{ row: string }[]>`
+    select /* signup.list */ ${signupRow.select(sql)} as row from customer
+    where tenant_id = ${tenantId} and marketing_opted and ${within(sql, range)}`
+  return toPage(range, signupRow, found)
 }
 
 /** @returns how many marketing signups the whole list holds */
@@ -56,7 +72,7 @@ export async function countSignups(sql: Sql, tenantId: number, updatedSince: Ins
 
 /** @returns the tenant's own marketing signup of this customer id, or null (R20, R23; contract, operation 7) */
 export async function findSignup(sql: Sql, tenantId: number, id: number): Promise<MarketingSignup | null> {
-  const [row] = await sql<MarketingSignup[]>`
-    select /* signup.find */ ${columns(sql)} from customer where tenant_id = ${tenantId} and id = ${id} and marketing_opted`
-  return row ?? null
+  const [found] = await sql<{ row: string }[]>`
+    select /* signup.find */ ${signupRow.select(sql)} as row from customer where tenant_id = ${tenantId} and id = ${id} and marketing_opted`
+  return found ? signupRow.read(found.row) : null
 }

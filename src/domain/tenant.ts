@@ -1,7 +1,8 @@
 import { arrayText, type Sql } from '../db/connect.ts'
+import { packed } from '../db/packed.ts'
 import type { ListIdentity } from './cursor.ts'
 import type { Instant } from './instant.ts'
-import { type Page, type Range, rangeArguments, toPage } from './page.ts'
+import { type Page, type Range, toPage, within } from './page.ts'
 import type { Token } from './token.ts'
 
 export interface Tenant {
@@ -16,8 +17,15 @@ export interface Tenant {
 
 export const tenantList: ListIdentity = { name: 'tenants' }
 
-const columns = (sql: Sql) => sql`
-  tenant.id, parent_id as "parentId", name, subdomain, type, time_zone as "timeZone", updated_at as "updatedAt"`
+const tenantRow = packed<Tenant>({
+  id: ['tenant.id', 'integer'],
+  parentId: ['parent_id', 'integer'],
+  name: ['name', 'text'],
+  subdomain: ['subdomain', 'text'],
+  type: ['type', 'text'],
+  timeZone: ['time_zone', 'text'],
+  updatedAt: ['updated_at', 'instant'],
+})
 
 /** The tenants a token is authorised for (R21): those it names, and those with all below them. */
 function grantedBy(token: Token) {
@@ -29,13 +37,18 @@ function grantedBy(token: Token) {
 /** @returns a page of the tenants that the token is authorised for (contract, operation 1) */
 export async function listTenants(sql: Sql, token: Token, range: Range): Promise<Page<Tenant>> {
   const { named, withDescendants } = grantedBy(token)
-  return toPage(
-    range,
-    await sql<(Tenant & { serverTime: Instant })[]>`
-      select /* tenant.list */ gateway.noted_horizon() as "serverTime", ${columns(sql)}
-      from (values (1)) one left join gateway.tenant_page(
-        ${named}::text::bigint[], ${withDescendants}::text::bigint[], ${rangeArguments(sql, range)}) tenant on true`,
-  )
+  // In brackets, `is true`: the granted ones are looked up as the list is passed along, and not joined and sorted.
+  const found = await sql<{ row: string }[]>`
+    with /* tenant.list */ recursive below as (
+      select id from tenant where id = any(${withDescendants}::text::bigint[])
+      union
+      select tenant.id from tenant join below on tenant.parent_id = below.id
+    ), granted as (
+      select id from below union select unnest(${named}::text::bigint[])
+    )
+    select ${tenantRow.select(sql)} as row from tenant
+    where (id in (select id from granted)) is true and ${within(sql, range)}`
+  return toPage(range, tenantRow, found)
 }
 
 /** @returns how many tenants the whole list holds */
@@ -55,9 +68,9 @@ export async function countTenants(sql: Sql, token: Token, updatedSince: Instant
 
 /** @returns the tenants of these ids, in their order, null where there is none; whether they may be seen is the caller's to know */
 export async function findTenants(sql: Sql, ids: readonly number[]): Promise<(Tenant | null)[]> {
-  const rows = await sql<Tenant[]>`
-    select /* tenant.find_many */ ${columns(sql)}
+  const rows = await sql<{ row: string }[]>`
+    select /* tenant.find_many */ ${tenantRow.select(sql)} as row
     from unnest(${arrayText(ids)}::text::bigint[]) as wanted(id) join tenant on tenant.id = wanted.id`
-  const found = new Map(rows.map(row => [row.id, row]))
+  const found = new Map(rows.map(({ row }) => tenantRow.read(row)).map(row => [row.id, row]))
   return ids.map(id => found.get(id) ?? null)
 }

@@ -1,6 +1,7 @@
 import { arrayText, type Sql } from '../db/connect.ts'
+import { packed } from '../db/packed.ts'
 import type { Instant } from './instant.ts'
-import { groupByProduct } from './product.ts'
+import { groupByProduct, type OfProduct } from './product.ts'
 
 /** A form in which a product is sold. */
 export interface Variant {
@@ -15,18 +16,30 @@ export interface Variant {
   updatedAt: Instant | null
 }
 
+const variantRow = packed<Variant & OfProduct>({
+  productId: ['product_id', 'integer'],
+  id: ['id', 'integer'],
+  slug: ['slug', 'text'],
+  title: ['title', 'text'],
+  price: ['price', 'decimal'],
+  salePrice: ['sale_price', 'decimal'],
+  currency: ['currency', 'text'],
+  isMonetary: ['is_monetary', 'boolean'],
+  sortOrder: ['sort_order', 'integer'],
+  updatedAt: ['updated_at', 'instant'],
+})
+
 /**
  * The variants of products that their tenant's caller has already been given.
  *
  * @returns for each product id, in order, its variants by `sort_order`, then `id` (R16)
  */
 export async function listVariantsOf(sql: Sql, productIds: readonly number[]): Promise<Variant[][]> {
-  const rows = await sql<(Variant & { productId: number })[]>`
-    select /* variant.of_products */ product_id as "productId", id, slug, title, price, sale_price as "salePrice", currency,
-           is_monetary as "isMonetary", sort_order as "sortOrder", updated_at as "updatedAt"
-    from variant
+  const found = await sql<{ row: string }[]>`
+    select /* variant.of_products */ ${variantRow.select(sql)} as row from variant
     where product_id = any(${arrayText(productIds)}::text::bigint[])
     order by product_id, sort_order, id`
+  const rows = found.map(({ row }) => variantRow.read(row))
   return groupByProduct(productIds, rows)
 }
 

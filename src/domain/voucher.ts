@@ -1,7 +1,8 @@
 import type { Sql } from '../db/connect.ts'
+import { packed } from '../db/packed.ts'
 import type { ListIdentity } from './cursor.ts'
 import type { Instant } from './instant.ts'
-import { type Page, type Range, rangeArguments, toPage } from './page.ts'
+import { type Page, type Range, toPage, within } from './page.ts'
 
 /** A voucher that was bought, with its balance. Dates without a time are `YYYY-MM-DD`. */
 export interface PurchasedVoucher {
@@ -36,24 +37,42 @@ export interface PurchasedVoucher {
 
 export const purchasedVoucherList = (tenantId: number): ListIdentity => ({ name: 'purchasedVouchers', tenantId })
 
-const columns = (sql: Sql) => sql`
-  id, tenant_id as "tenantId", reference, initial_balance as "initialBalance", current_balance as "currentBalance",
-  purchase_value as "purchaseValue", currency, is_monetary as "isMonetary", allow_part_redeem as "allowPartRedeem",
-  void, order_id as "orderId", order_item_id as "orderItemId", product_id as "productId",
-  product_title as "productTitle", product_slug as "productSlug", parent_product_id as "parentProductId",
-  parent_product_title as "parentProductTitle", purchase_timestamp as "purchaseTimestamp",
-  date_issued as "dateIssued", date_valid_start as "dateValidStart", date_valid_end as "dateValidEnd",
-  date_scheduled as "dateScheduled", redemption_status as "redemptionStatus", void_reason as "voidReason",
-  void_date as "voidDate", created_at as "createdAt", updated_at as "updatedAt"`
+const voucherRow = packed<PurchasedVoucher>({
+  id: ['id', 'integer'],
+  tenantId: ['tenant_id', 'integer'],
+  reference: ['reference', 'text'],
+  initialBalance: ['initial_balance', 'decimal'],
+  currentBalance: ['current_balance', 'decimal'],
+  purchaseValue: ['purchase_value', 'decimal'],
+  currency: ['currency', 'text'],
+  isMonetary: ['is_monetary', 'boolean'],
+  allowPartRedeem: ['allow_part_redeem', 'boolean'],
+  void: ['void', 'boolean'],
+  orderId: ['order_id', 'integer'],
+  orderItemId: ['order_item_id', 'integer'],
+  productId: ['product_id', 'integer'],
+  productTitle: ['product_title', 'text'],
+  productSlug: ['product_slug', 'text'],
+  parentProductId: ['parent_product_id', 'integer'],
+  parentProductTitle: ['parent_product_title', 'text'],
+  purchaseTimestamp: ['purchase_timestamp', 'instant'],
+  dateIssued: ['date_issued', 'instant'],
+  dateValidStart: ['date_valid_start', 'date'],
+  dateValidEnd: ['date_valid_end', 'date'],
+  dateScheduled: ['date_scheduled', 'instant'],
+  redemptionStatus: ['redemption_status', 'text'],
+  voidReason: ['void_reason', 'text'],
+  voidDate: ['void_date', 'instant'],
+  createdAt: ['created_at', 'instant'],
+  updatedAt: ['updated_at', 'instant'],
+})
 
 /** @returns a page of the tenant's purchased vouchers (contract, operation 4) */
 export async function listVouchers(sql: Sql, tenantId: number, range: Range): Promise<Page<PurchasedVoucher>> {
-  return toPage(
-    range,
-    await sql<(PurchasedVoucher & { serverTime: Instant })[]>`
-      select /* voucher.list */ gateway.noted_horizon() as "serverTime", ${columns(sql)}
-      from (values (1)) one left join gateway.purchased_voucher_page(${tenantId}::bigint, ${rangeArguments(sql, range)}) page on true`,
-  )
+  const found = await sql<{ row: string }[]>`
+    select /* voucher.list */ ${voucherRow.select(sql)} as row from purchased_voucher
+    where tenant_id = ${tenantId} and ${within(sql, range)}`
+  return toPage(range, voucherRow, found)
 }
 
 /** @returns how many purchased vouchers the whole list holds */
@@ -66,7 +85,7 @@ export async function countVouchers(sql: Sql, tenantId: number, updatedSince: In
 
 /** @returns the tenant's own purchased voucher of this id, or null (R20; contract, operation 5) */
 export async function findVoucher(sql: Sql, tenantId: number, id: number): Promise<PurchasedVoucher | null> {
-  const [row] = await sql<PurchasedVoucher[]>`
-    select /* voucher.find */ ${columns(sql)} from purchased_voucher where tenant_id = ${tenantId} and id = ${id}`
-  return row ?? null
+  const [found] = await sql<{ row: string }[]>`
+    select /* voucher.find */ ${voucherRow.select(sql)} as row from purchased_voucher where tenant_id = ${tenantId} and id = ${id}`
+  return found ? voucherRow.read(found.row) : null
 }

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { GraphQLError, type GraphQLErrorExtensions } from 'graphql'
+import { type ExecutionResult, GraphQLError, type GraphQLErrorExtensions } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 import type { GatewayError } from '../domain/errors.ts'
 import { type Refusal, toRefusal } from '../domain/usage.ts'
@@ -46,10 +46,20 @@ export const withoutSuggestions: Plugin = {
 /** Notes what was refused, of the whole request or of fields in it: no status tells of fields. */
 export const notedRefusals: Plugin<object, { req: FastifyRequest }> = {
   onResultProcess({ result, serverContext }) {
-    if (Array.isArray(result) || !('errors' in result)) return
-    for (const error of result.errors ?? []) noteRefusal(serverContext.req, refusalIn(error))
+    if (!Array.isArray(result) && 'errors' in result) noteErrors(serverContext.req, result.errors)
   },
 }
+
+/** Notes what was refused by the errors of a result, as they are shown. */
+export function noteErrors(request: FastifyRequest, errors: readonly GraphQLError[] = []): void {
+  for (const error of errors) noteRefusal(request, refusalIn(error))
+}
+
+/** The same result, with its errors as they may be shown. */
+export const maskErrors = (
+  { data = null, errors }: ExecutionResult,
+  mask: (error: unknown) => GraphQLError,
+): ExecutionResult => (errors ? { errors: errors.map(mask), data } : { data })
 
 /** What is counted of an error as it is shown. GraphQL's own sentences quote the caller: of those, the code is kept. */
 function refusalIn({ message, extensions }: GraphQLError): Refusal {

@@ -9,8 +9,9 @@ import { schema } from '../graphql/schema.ts'
 import { type Authenticate, writeRate } from '../http/caller.ts'
 import { sendRefusal, toGatewayError } from '../http/errors.ts'
 import { graphqlPath } from '../http/paths.ts'
-import { maskError, notedRefusals, toErrorsBody, withoutSuggestions } from './errors.ts'
+import { maskError, maskErrors, notedRefusals, noteErrors, toErrorsBody, withoutSuggestions } from './errors.ts'
 import { limitPlugins } from './limits.ts'
+import { createRecurring, readAsked } from './recurring.ts'
 
 const methods = ['GET', 'POST']
 
@@ -43,14 +44,26 @@ const unreadableParameters: Plugin = {
   },
 }
 
+/** The query may have spent more than the one that the door counted (R28). */
+async function writeSpentRate({ caller: { rate, rateKey } }: FastifyRequest, reply: FastifyReply): Promise<void> {
+  writeRate(reply, rate.limit, await rate.counter.read(rateKey))
+}
+
 /** Registers the GraphQL door: GraphQL over HTTP, by Yoga, for the same callers as the REST door. */
 export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenticate: Authenticate): void {
+  const mask = (error: unknown) => maskError(error, cause => app.log.error({ err: cause }, 'field failed'))
+  const recurring = createRecurring()
+  const understood = new WeakSet<FastifyRequest>()
   const yoga = createYoga<{ req: FastifyRequest; reply: FastifyReply }>({
     schema,
     graphqlEndpoint: graphqlPath,
-    context: ({ req }) => createContext(gateway, req.caller),
+    // Asked for once the document is parsed, validated and within its limits.
+    context: ({ req }) => {
+      understood.add(req)
+      return createContext(gateway, req.caller)
+    },
     plugins: [unreadableParameters, withoutSuggestions, ...limitPlugins(), notedRefusals],
-    maskedErrors: { maskError: error => maskError(error, cause => app.log.error({ err: cause }, 'field failed')) },
+    maskedErrors: { maskError: mask },
     parserAndValidationCache: { documentCache: cached(), errorCache: cached() },
     batching: false,
     cors: false,
@@ -89,16 +102,23 @@ export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenti
       handler: async (req, reply) => {
         const accept = new Negotiator(req.raw).mediaType(mediaTypes)
         if (!accept) throw badInput({ accept: [`The header Accept must allow ${mediaTypes.join(' or ')}.`] })
+        const asked = req.method === 'POST' ? readAsked(req.body) : null
+        const running = asked && recurring.find(asked)?.(createContext(gateway, req.caller), asked.variables)
+        if (running) {
+          const result = maskErrors(await running, mask)
+          noteErrors(req, result.errors)
+          await writeSpentRate(req, reply)
+          return reply.type(`${accept}; charset=utf-8`).send(JSON.stringify(result))
+        }
         req.raw.headers.accept = accept
         const response = await yoga.handleNodeRequestAndResponse(req, reply, { req, reply })
-        const { rate, rateKey } = req.caller
-        // The query may have spent more than the one that the door counted (R28).
-        writeRate(reply, rate.limit, await rate.counter.read(rateKey))
+        await writeSpentRate(req, reply)
         const contentType = response.headers.get('content-type') ?? ''
         // Without a media type that it knows, Yoga answers in words of its own, or in none.
         if (!/json/.test(contentType)) throw badInput({ 'content-type': ['Send a query as application/json.'] })
         const allow = response.headers.get('allow')
         if (allow) reply.header('Allow', allow)
+        if (asked && understood.has(req)) recurring.note(asked)
         return reply
           .code(response.status)
           .header('content-type', contentType)

@@ -14,7 +14,7 @@ const Category = builder.objectRef<CategoryRow>('Category').implement({
   description: 'What a product is filed under.',
   fields: t => ({
     id: t.id({ description: 'The global id.', resolve: category => encodeGlobalId('Category', category.id) }),
-    databaseId: t.field({ type: 'BigInt', description: 'The numeric id, as in v1.', resolve: category => category.id }),
+    databaseId: t.expose('id', { type: 'BigInt', description: 'The numeric id, as in v1.' }),
     slug: t.exposeString('slug', { description: 'Its name in addresses.' }),
     title: t.exposeString('title', { description: 'What it is called.' }),
     sortOrder: t.exposeInt('sortOrder', { description: 'Where it stands among its like, lowest first.' }),
@@ -25,7 +25,7 @@ const Variant = builder.objectRef<VariantRow>('Variant').implement({
   description: 'A form in which a product is sold.',
   fields: t => ({
     id: t.id({ description: 'The global id.', resolve: variant => encodeGlobalId('Variant', variant.id) }),
-    databaseId: t.field({ type: 'BigInt', description: 'The numeric id, as in v1.', resolve: variant => variant.id }),
+    databaseId: t.expose('id', { type: 'BigInt', description: 'The numeric id, as in v1.' }),
     slug: t.exposeString('slug', { description: 'Its name in addresses.' }),
     title: t.exposeString('title', { description: 'What it is called.' }),
     price: t.expose('price', { type: 'Money', nullable: true, description: 'What it costs.' }),
@@ -41,7 +41,7 @@ const CatalogVoucher = builder.node(builder.objectRef<Product>('CatalogVoucher')
   description: 'A product that is sold as a voucher.',
   id: { resolve: recordKey, description: 'The global id.' },
   fields: t => ({
-    databaseId: t.field({ type: 'BigInt', description: 'The numeric id, as in v1.', resolve: product => product.id }),
+    databaseId: t.expose('id', { type: 'BigInt', description: 'The numeric id, as in v1.' }),
     slug: t.exposeString('slug', { description: 'Its name in addresses.' }),
     title: t.exposeString('title', { description: 'What it is called.' }),
     summary: t.exposeString('summary', { nullable: true, description: 'A few words about it.' }),

@@ -1,6 +1,6 @@
 import type { ListIdentity } from '../domain/cursor.ts'
 import { beforeAll, type Instant } from '../domain/instant.ts'
-import { defaultPageSize, type Page, type PageArguments, type Range, readRange } from '../domain/page.ts'
+import { defaultPageSize, type Page, type PageArguments, type Range, readRange, upTo } from '../domain/page.ts'
 import { builder } from './builder.ts'
 import type { Context } from './context.ts'
 
@@ -14,22 +14,28 @@ interface Source<Row> {
 
 /** Reads a page of a list as a Relay connection (R10, R15). */
 export async function readConnection<Row extends Listed>(
-  { clock, cursors, faults }: Context,
+  { clock, cursors, horizon, faults }: Context,
   list: ListIdentity,
   args: PageArguments,
   source: Source<Row>,
 ) {
   const range = readRange(cursors, list, args, faults)
   clock.requireSteady()
-  const page = await source.page(range)
+  // The page is a statement of its own, which begins after the horizon is known.
+  const serverTime = await horizon.read()
+  const page = await source.page(upTo(serverTime, range))
   const cursorOf = (row: Row) =>
     cursors.seal(list, { id: row.id, updatedAt: row.updatedAt ?? beforeAll, updatedSince: range.updatedSince })
-  return connectionOf(page, cursorOf, () => source.count(range.updatedSince))
+  return connectionOf(page, serverTime, cursorOf, () => source.count(range.updatedSince))
 }
 
 /** Getters: cursors are sealed, and edges made, only for those who ask for them. */
-function connectionOf<Row>(page: Page<Row>, cursorOf: (row: Row) => string, totalCount: () => Promise<number>) {
-  const { rows, hasNextPage, hasPreviousPage, serverTime } = page
+function connectionOf<Row>(
+  { rows, hasNextPage, hasPreviousPage }: Page<Row>,
+  serverTime: Instant,
+  cursorOf: (row: Row) => string,
+  totalCount: () => Promise<number>,
+) {
   const cursorAt = (index: number) => {
     const row = rows.at(index)
     return row === undefined ? null : cursorOf(row)

@@ -5,6 +5,7 @@ import { type Category, listCategoriesOf } from '../domain/category.ts'
 import type { ClockWatch } from '../domain/clock.ts'
 import type { CursorSeal } from '../domain/cursor.ts'
 import type { Faults } from '../domain/errors.ts'
+import type { Horizon } from '../domain/horizon.ts'
 import type { RateBudget } from '../domain/rate.ts'
 import type { TenantScope } from '../domain/scope.ts'
 import { findTenants, type Tenant } from '../domain/tenant.ts'
@@ -15,6 +16,7 @@ export interface Gateway {
   sql: Sql
   cursors: CursorSeal
   clock: ClockWatch
+  horizon: Horizon
   scope: TenantScope
   /** What callers may spend, for tokens that do not say it themselves. */
   rate: RateBudget

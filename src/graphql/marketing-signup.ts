@@ -12,7 +12,7 @@ const MarketingSignup = builder.node(builder.objectRef<Row>('MarketingSignup'), 
   description: 'A customer whose consent to marketing holds now. Personal data.',
   id: { resolve: recordKey, description: 'The global id.' },
   fields: t => ({
-    databaseId: t.field({ type: 'BigInt', description: 'The numeric id, as in v1.', resolve: signup => signup.id }),
+    databaseId: t.expose('id', { type: 'BigInt', description: 'The numeric id, as in v1.' }),
     email: t.exposeString('email', { nullable: true, description: 'E-mail address.' }),
     marketingOpted: t.exposeBoolean('marketingOpted', { description: 'Whether the customer consents: always true.' }),
     consentedAt: t.expose('consentedAt', {

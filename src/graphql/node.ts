@@ -46,7 +46,7 @@ export async function findNode(context: Context, { typename, id: key }: GlobalId
   if (!path || !context.scope.covers(context.caller.token, path)) throw notFound('record')
   const record = await find[typename](context, tenantId, id)
   if (!record) throw notFound('record')
-  return { ...record, __typename: typename }
+  return Object.assign(record, { __typename: typename })
 }
 
 /**

@@ -17,7 +17,7 @@ const PurchasedVoucher = builder.node(builder.objectRef<Row>('PurchasedVoucher')
   description: 'A voucher that was bought, with its balance.',
   id: { resolve: recordKey, description: 'The global id.' },
   fields: t => ({
-    databaseId: t.field({ type: 'BigInt', description: 'The numeric id, as in v1.', resolve: voucher => voucher.id }),
+    databaseId: t.expose('id', { type: 'BigInt', description: 'The numeric id, as in v1.' }),
     reference: t.exposeString('reference', { description: 'What is printed on it; unique in any case.' }),
     initialBalance: t.expose('initialBalance', {
       type: 'Money',

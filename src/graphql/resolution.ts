@@ -16,7 +16,7 @@ const reasonDescription =
 const ResolvedVoucher = builder.objectRef<ResolvedVoucherRow>('ResolvedVoucher').implement({
   description: 'What a till needs to know of a voucher.',
   fields: t => ({
-    databaseId: t.field({ type: 'BigInt', description: 'The numeric id, as in v1.', resolve: voucher => voucher.id }),
+    databaseId: t.expose('id', { type: 'BigInt', description: 'The numeric id, as in v1.' }),
     reference: t.exposeString('reference', { description: 'What is printed on it.' }),
     currentBalance: t.expose('currentBalance', { type: 'Money', nullable: true, description: 'What is left on it.' }),
     initialBalance: t.expose('initialBalance', {
@@ -50,10 +50,9 @@ const ResolvedVoucher = builder.objectRef<ResolvedVoucherRow>('ResolvedVoucher')
 const ResolutionTenant = builder.objectRef<ResolutionTenantRow>('ResolutionTenant').implement({
   description: 'The tenant at which a voucher was resolved, and the one that owns the voucher.',
   fields: t => ({
-    databaseId: t.field({
+    databaseId: t.expose('id', {
       type: 'BigInt',
       description: 'The numeric id of the tenant at which it was resolved.',
-      resolve: tenant => tenant.id,
     }),
     name: t.exposeString('name', { description: 'The name of the tenant at which it was resolved.' }),
     type: t.exposeString('type', { nullable: true, description: 'What kind of tenant that is.' }),

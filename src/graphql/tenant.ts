@@ -23,7 +23,7 @@ export const Tenant = builder.node(builder.objectRef<TenantSource>('Tenant'), {
     'An organisation unit, which may have a parent. What it holds is its own alone, not that of the tenants below it.',
   id: { resolve: tenant => tenant.id, description: 'The global id.' },
   fields: t => ({
-    databaseId: t.field({ type: 'BigInt', description: 'The numeric id, as in v1.', resolve: tenant => tenant.id }),
+    databaseId: t.expose('id', { type: 'BigInt', description: 'The numeric id, as in v1.' }),
     name: t.string({
       description: 'What the tenant is called.',
       resolve: async (tenant, _, context) => (await rowOf(tenant, context)).name,

@@ -68,8 +68,8 @@ beforeAll(async () => {
   await loader`vacuum analyze tenant, product, purchased_voucher, customer`
 })
 
-/** The plan of the list's page, which a function reads: made for any parameters, and told by the server as it runs. */
-async function planOf({ text, parameters }: Statement): Promise<Plan[]> {
+/** The plan of the list's page: made for any parameters, and told by the server as it runs. */
+async function planOf({ name, text, parameters }: Statement): Promise<Plan[]> {
   const told: string[] = []
   const { url } = database
   const explained = postgres(url.replace(/\?.*/, ''), {
@@ -81,7 +81,6 @@ async function planOf({ text, parameters }: Statement): Promise<Plan[]> {
   await explained.unsafe(`
     load 'auto_explain';
     set auto_explain.log_min_duration = 0;
-    set auto_explain.log_nested_statements = on;
     set auto_explain.log_analyze = on;
     set auto_explain.log_format = json;
     set plan_cache_mode = force_generic_plan;
@@ -89,7 +88,7 @@ async function planOf({ text, parameters }: Statement): Promise<Plan[]> {
   await explained.unsafe(text, parameters.map(String))
   await explained.end()
   const plans = told.filter(message => message.includes('plan:')).map(message => message.replace(/^[^{]*/, ''))
-  const pages = plans.map(plan => JSON.parse(plan)).filter(plan => /order by .* limit size/s.test(plan['Query Text']))
+  const pages = plans.map(plan => JSON.parse(plan)).filter(plan => plan['Query Text'].includes(`/* ${name} */`))
   expect(pages).toHaveLength(1)
   const flatten = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(flatten)]
   return flatten(pages[0].Plan)

@@ -23,8 +23,8 @@ export async function capture(pool: Pool, work: () => Promise<unknown>): Promise
   return statements
 }
 
-/** What is looked up now and then for all: whose token it is, where tenants lie, and (by the driver) the types. */
-const shared = /^token\.find$|^tenant\.paths$|from pg_catalog\.pg_type/
+/** What is looked up for all who ask at the time: whose token it is, where tenants lie, how far pages may go. */
+const shared = /^token\.find$|^tenant\.paths$|^horizon\.read$/
 
 /** The names of the statements that are a query's own. */
 export const namesOf = (statements: Statement[]) =>

@@ -82,8 +82,8 @@ describe('nobody waits', () => {
     const reader = open(address)
     const writer = open(address, { connection: { lock_timeout: 1000 } })
     await reader.begin(async transaction => {
-      await transaction`
-        select gateway.purchased_voucher_page(${tenant}::bigint, '-infinity', 0, 'infinity', 0, false, 100)`
+      await transaction`select gateway.horizon()`
+      await transaction`select from purchased_voucher where tenant_id = ${tenant} order by updated_at, id limit 100`
       await writer`update purchased_voucher set product_title = ${mark()}`
       await writer`insert into purchased_voucher (tenant_id, reference) values (${tenant}, ${mark()})`
     })

@@ -86,7 +86,7 @@ export function registerRest(app: FastifyInstance, gateway: Gateway, authenticat
           handler: async (request, reply) => {
             const { variables, faults } = read(request)
             const body = await run(createContext(gateway, request.caller, faults), variables)
-            return reply.type('application/json; charset=utf-8').send(JSON.stringify(body))
+            return reply.type('application/json; charset=utf-8').send(body)
           },
         })
         scope.route({

@@ -1,0 +1,212 @@
+/**
+ * What mercurius and plain graphql-yoga serve: the part of the service's schema that the benchmark asks for, with the
+ * same names, so that the same documents do. Like L1 it leaves out the rate, permissions, the tree of tenants and the
+ * horizon.
+ */
+import { type Place, readStart, writeCursor } from './cursor.ts'
+import type { Pool } from './database.ts'
+
+export const typeDefs = /* GraphQL */ `
+  scalar BigInt
+  scalar Date
+  scalar DateTime
+  scalar Money
+
+  type Query {
+    tenant(id: ID!): Tenant
+  }
+
+  type Tenant {
+    databaseId: BigInt!
+    purchasedVouchers(after: String, updatedSince: DateTime): PurchasedVoucherConnection
+    purchasedVoucher(id: ID!): PurchasedVoucher
+    catalogVouchers(after: String, updatedSince: DateTime): CatalogVoucherConnection
+  }
+
+  type PurchasedVoucherConnection {
+    nodes: [PurchasedVoucher!]!
+    nextCursor: String
+    serverTime: DateTime!
+  }
+
+  type CatalogVoucherConnection {
+    nodes: [CatalogVoucher!]!
+    nextCursor: String
+    serverTime: DateTime!
+  }
+
+  type PurchasedVoucher {
+    databaseId: BigInt!
+    reference: String!
+    initialBalance: Money
+    currentBalance: Money
+    purchaseValue: Money
+    currency: String
+    isMonetary: Boolean!
+    allowPartRedeem: Boolean!
+    void: Boolean!
+    orderId: BigInt
+    orderItemId: BigInt
+    productId: BigInt
+    productTitle: String
+    productSlug: String
+    parentProductId: BigInt
+    parentProductTitle: String
+    purchaseTimestamp: DateTime
+    dateIssued: DateTime
+    dateValidStart: Date
+    dateValidEnd: Date
+    dateScheduled: DateTime
+    redemptionStatus: String
+    voidReason: String
+    voidDate: DateTime
+    createdAt: DateTime!
+    updatedAt: DateTime!
+  }
+
+  type CatalogVoucher {
+    databaseId: BigInt!
+    slug: String!
+    title: String!
+    summary: String
+    descriptionHtml: String
+    currency: String!
+    price: Money
+    salePrice: Money
+    fromPrice: Money
+    fromSalePrice: Money
+    monetaryValue: Money
+    isMonetary: Boolean!
+    allowPartRedeem: Boolean!
+    validityType: String
+    validityMonths: Int
+    redemptionInfo: String
+    sortOrder: Int!
+    imageUrl: String
+    imageUrls: [String!]!
+    categories: [Category!]!
+    variants: [Variant!]!
+    updatedAt: DateTime
+  }
+
+  type Category {
+    databaseId: BigInt!
+    slug: String!
+    title: String!
+    sortOrder: Int!
+  }
+
+  type Variant {
+    databaseId: BigInt!
+    slug: String!
+    title: String!
+    price: Money
+    salePrice: Money
+    currency: String!
+    isMonetary: Boolean!
+    sortOrder: Int!
+    updatedAt: DateTime
+  }
+`
+
+const pageSize = 50
+
+interface Tenant {
+  databaseId: number
+}
+
+/** As much as is needed of a row here; the rest goes as it came. */
+interface Listed {
+  databaseId: number
+  updatedAt: string
+}
+
+interface PageArguments {
+  after?: string | null
+  updatedSince?: string | null
+}
+
+/** A row that belongs to a product. */
+export interface OfProduct {
+  productId: number
+}
+
+function toConnection(rows: Listed[]) {
+  const nodes = rows.slice(0, pageSize)
+  const last = rows.length > pageSize ? nodes.at(-1) : undefined
+  return {
+    nodes,
+    nextCursor: last ? writeCursor({ updatedAt: last.updatedAt, id: last.databaseId }) : null,
+    serverTime: new Date().toISOString(),
+  }
+}
+
+/** @returns resolvers that ask for pages and records */
+export function createResolvers(sql: Pool) {
+  const voucherColumns = sql`
+    id as "databaseId", reference, initial_balance as "initialBalance", current_balance as "currentBalance",
+    purchase_value as "purchaseValue", currency, is_monetary as "isMonetary", allow_part_redeem as "allowPartRedeem",
+    void, order_id as "orderId", order_item_id as "orderItemId", product_id as "productId",
+    product_title as "productTitle", product_slug as "productSlug", parent_product_id as "parentProductId",
+    parent_product_title as "parentProductTitle", purchase_timestamp as "purchaseTimestamp",
+    date_issued as "dateIssued", date_valid_start as "dateValidStart", date_valid_end as "dateValidEnd",
+    date_scheduled as "dateScheduled", redemption_status as "redemptionStatus", void_reason as "voidReason",
+    void_date as "voidDate", created_at as "createdAt", updated_at as "updatedAt"`
+  const listVouchers = (tenant: number, { updatedAt, id }: Place) => sql<Listed[]>`
+    select ${voucherColumns} from purchased_voucher
+    where tenant_id = ${tenant} and (updated_at, id) > (${updatedAt}::text::timestamptz, ${id}::bigint)
+    order by updated_at, id limit ${pageSize + 1}`
+  const listProducts = (tenant: number, { updatedAt, id }: Place) => sql<Listed[]>`
+    select id as "databaseId", slug, title, summary, description_html as "descriptionHtml", currency, price,
+           sale_price as "salePrice", (select min(price) from variant where product_id = product.id) as "fromPrice",
+           (select min(sale_price) from variant where product_id = product.id) as "fromSalePrice",
+           monetary_value as "monetaryValue", is_monetary as "isMonetary", allow_part_redeem as "allowPartRedeem",
+           validity_type as "validityType", validity_months as "validityMonths", redemption_info as "redemptionInfo",
+           sort_order as "sortOrder", image_url as "imageUrl", array_to_json(image_urls) as "imageUrls",
+           updated_at as "updatedAt"
+    from product
+    where tenant_id = ${tenant}
+      and (coalesce(updated_at, '-infinity'), id) > (${updatedAt}::text::timestamptz, ${id}::bigint)
+    order by coalesce(updated_at, '-infinity'), id limit ${pageSize + 1}`
+  return {
+    Query: { tenant: (_: unknown, { id }: { id: string }): Tenant => ({ databaseId: Number(id) }) },
+    Tenant: {
+      purchasedVouchers: async ({ databaseId }: Tenant, { after, updatedSince }: PageArguments) =>
+        toConnection(await listVouchers(databaseId, readStart(after, updatedSince))),
+      purchasedVoucher: async ({ databaseId }: Tenant, { id }: { id: string }) => {
+        const [row] = await sql<Listed[]>`
+          select ${voucherColumns} from purchased_voucher where tenant_id = ${databaseId} and id = ${Number(id)}`
+        return row ?? null
+      },
+      catalogVouchers: async ({ databaseId }: Tenant, { after, updatedSince }: PageArguments) =>
+        toConnection(await listProducts(databaseId, readStart(after, updatedSince))),
+    },
+  }
+}
+
+/** @returns batches: for each product its categories, and its variants */
+export function createBatches(sql: Pool) {
+  const group = <Row extends OfProduct>(ids: readonly number[], rows: readonly Row[]): Row[][] => {
+    const groups = new Map<number, Row[]>(ids.map(id => [id, []]))
+    for (const row of rows) groups.get(row.productId)?.push(row)
+    return ids.map(id => groups.get(id) ?? [])
+  }
+  return {
+    categories: async (ids: readonly number[]) =>
+      group(
+        ids,
+        await sql<OfProduct[]>`
+          select product_id as "productId", id as "databaseId", slug, title, sort_order as "sortOrder"
+          from product_category join category on category.id = category_id
+          where product_id = any(${`{${ids.join(',')}}`}::text::bigint[]) order by sort_order, id`,
+      ),
+    variants: async (ids: readonly number[]) =>
+      group(
+        ids,
+        await sql<OfProduct[]>`
+          select product_id as "productId", id as "databaseId", slug, title, price, sale_price as "salePrice",
+                 currency, is_monetary as "isMonetary", sort_order as "sortOrder", updated_at as "updatedAt"
+          from variant where product_id = any(${`{${ids.join(',')}}`}::text::bigint[]) order by sort_order, id`,
+      ),
+  }
+}

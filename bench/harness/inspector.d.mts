@@ -1,0 +1,9 @@
+/** A Node process that was started with --inspect, as its debugger sees it. */
+export interface Inspector {
+  /** Calls a method of the inspector's protocol. */
+  call(method: string, parameters?: object): Promise<Record<string, unknown>>
+  close(): void
+}
+
+/** @param port where the process waits for a debugger, on this machine */
+export function attachInspector(port: number): Promise<Inspector>

@@ -1,0 +1,84 @@
+import { type DocumentNode, execute, type FragmentDefinitionNode, Kind, parse, type SelectionSetNode } from 'graphql'
+import type { Context } from '../../src/graphql/context.ts'
+import { schema } from '../../src/graphql/schema.ts'
+import type { TypedText } from '../../src/rest/v1/execute.ts'
+
+/** What a document says of one response object: which keys are left out when null (R11), and of the objects in it. */
+interface Shape {
+  leftOut: Set<string>
+  nested: Map<string, Shape>
+}
+
+/**
+ * The same operation of the same document by graphql-js' own executor, with what the document cannot say done to its
+ * result afterwards: what the service's own way of running documents is compared with.
+ */
+export function prepareOrdinary<Variables>(
+  text: TypedText<Variables>,
+): (context: Context, variables: object) => Promise<object> {
+  const document = parse(text.toString())
+  const { shape, path } = read(document)
+  const bodyShape = path.reduce((outer, key) => outer.nested.get(key) ?? outer, shape)
+  return async (contextValue, variables) => {
+    const { data, errors } = await execute({ schema, document, contextValue, variableValues: { ...variables } })
+    if (errors?.[0]) throw errors[0].originalError ?? errors[0]
+    const found = path.reduce<unknown>((value, key) => (isObject(value) ? value[key] : value), data)
+    const body = leaveOut(found, bodyShape)
+    if (!isObject(body)) throw new Error('A v1 document without a refusal has a body.')
+    return body
+  }
+}
+
+/** Reads from the document the shape of its response, and the path to its body. */
+function read(document: DocumentNode): { shape: Shape; path: string[] } {
+  const fragments = new Map<string, FragmentDefinitionNode>()
+  for (const definition of document.definitions) {
+    if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition)
+  }
+  const omits = (node: { directives?: readonly { name: { value: string } }[] | undefined }) =>
+    node.directives?.some(directive => directive.name.value === 'omitNull') ?? false
+
+  const readInto = (shape: Shape, selections: SelectionSetNode, all: boolean): Shape => {
+    for (const selection of selections.selections) {
+      if (selection.kind === Kind.FIELD) {
+        const key = selection.alias?.value ?? selection.name.value
+        if (all || omits(selection)) shape.leftOut.add(key)
+        if (selection.selectionSet) shape.nested.set(key, readInto(emptyShape(), selection.selectionSet, false))
+      } else if (selection.kind === Kind.FRAGMENT_SPREAD) {
+        const fragment = fragments.get(selection.name.value)
+        if (fragment) readInto(shape, fragment.selectionSet, omits(fragment))
+      }
+    }
+    return shape
+  }
+
+  const operation = document.definitions.find(definition => definition.kind === Kind.OPERATION_DEFINITION)
+  if (!operation) throw new Error('A v1 document holds an operation.')
+  const shape = readInto(emptyShape(), operation.selectionSet, false)
+  return { shape, path: pathToData(operation.selectionSet) }
+}
+
+const emptyShape = (): Shape => ({ leftOut: new Set(), nested: new Map() })
+
+/** The keys that lead to the outermost object with a key `data`. */
+function pathToData({ selections }: SelectionSetNode): string[] {
+  const fields = selections.filter(selection => selection.kind === Kind.FIELD)
+  const keyed = fields.map(field => ({ key: field.alias?.value ?? field.name.value, inner: field.selectionSet }))
+  if (keyed.some(({ key }) => key === 'data')) return []
+  const [outer] = keyed
+  if (!outer?.inner) throw new Error('A v1 document has a key `data`.')
+  return [outer.key, ...pathToData(outer.inner)]
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
+
+function leaveOut(value: unknown, shape: Shape | undefined): unknown {
+  if (!shape || !isObject(value)) return value
+  if (Array.isArray(value)) return value.map(item => leaveOut(item, shape))
+  const kept: Record<string, unknown> = {}
+  for (const [key, inner] of Object.entries(value)) {
+    if (inner === null && shape.leftOut.has(key)) continue
+    kept[key] = leaveOut(inner, shape.nested.get(key))
+  }
+  return kept
+}
