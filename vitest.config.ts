@@ -14,6 +14,8 @@ export default defineConfig({
           exclude: ['test/browser/**'],
           globalSetup: 'test/support/global-setup.ts',
           pool: 'forks',
+          // Tests wait for the database as much as they work: by default one core would be left to nobody.
+          maxWorkers: '100%',
           testTimeout: 30_000,
           hookTimeout: 60_000,
         },
