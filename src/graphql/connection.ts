@@ -29,6 +29,21 @@ export async function readConnection<Row extends Listed>(
   return connectionOf(page, serverTime, cursorOf, () => source.count(range.updatedSince))
 }
 
+/** A class, because an object that is made with a getter costs as much as a record does in all else. */
+class Edge<Row> {
+  readonly node: Row
+  readonly #cursorOf: (row: Row) => string
+
+  constructor(node: Row, cursorOf: (row: Row) => string) {
+    this.node = node
+    this.#cursorOf = cursorOf
+  }
+
+  get cursor(): string {
+    return this.#cursorOf(this.node)
+  }
+}
+
 /** Getters: cursors are sealed, and edges made, only for those who ask for them. */
 function connectionOf<Row>(
   { rows, hasNextPage, hasPreviousPage }: Page<Row>,
@@ -44,12 +59,7 @@ function connectionOf<Row>(
     serverTime,
     totalCount,
     get edges() {
-      return rows.map(node => ({
-        node,
-        get cursor() {
-          return cursorOf(node)
-        },
-      }))
+      return rows.map(node => new Edge(node, cursorOf))
     },
     get pageInfo() {
       return {
