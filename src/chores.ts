@@ -3,7 +3,7 @@ import type { Pool } from './db/connect.ts'
 import type { ClockWatch } from './domain/clock.ts'
 import { forgetRedemptionTokens } from './domain/resolution.ts'
 import { forgetSessions } from './domain/session.ts'
-import type { TokenDirectory } from './domain/token.ts'
+import type { TokenDirectory } from './domain/token-directory.ts'
 import { forgetUsage, type UsageCounter } from './domain/usage.ts'
 
 const second = 1000

@@ -1,15 +1,11 @@
-import { randomBytes } from 'node:crypto'
-import { crc32 } from 'node:zlib'
-import DataLoader from 'dataloader'
-import { LRUCache } from 'lru-cache'
 import { arrayText, type Sql } from '../db/connect.ts'
 import { type Actor, auditEntry } from './audit.ts'
-import { createBatch } from './batch.ts'
 import { badInput, type Faults, notFound } from './errors.ts'
 import { parseIdentifier } from './identifier.ts'
 import type { Instant } from './instant.ts'
 import { type Permission, permissionNames } from './permission.ts'
 import { hashSecret } from './secret.ts'
+import { createSecret, hintOf } from './token-secret.ts'
 
 /** A tenant that a token is authorised for (R21). */
 export interface TenantGrant {
@@ -61,117 +57,10 @@ export function tokenStatus({ revokedAt, expiresAt }: Pick<TokenRecord, 'revoked
   return expiresAt && Date.parse(expiresAt) <= Date.now() ? 'expired' : 'active'
 }
 
-const prefix = 'vgw_'
-const secretLength = 43
-const checksumLength = 6
-const form = new RegExp(`^${prefix}[0-9A-Za-z]{${secretLength + checksumLength}}$`)
-const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-
-function base62(value: bigint, length: number): string {
-  let text = ''
-  for (let rest = value; text.length < length; rest /= 62n) text = digits[Number(rest % 62n)] + text
-  return text
-}
-
-const checksum = (body: string) => base62(BigInt(crc32(body)), checksumLength)
-
-/** @returns a new secret: prefix, 256 random bits and a checksum, all of it letters and digits */
-export function createSecret(): string {
-  const body = prefix + base62(BigInt(`0x${randomBytes(32).toString('hex')}`), secretLength)
-  return body + checksum(body)
-}
-
-/** @returns whether the text could be a secret of ours: a mistyped or foreign one is refused without a look-up */
-function isSecret(text: string): boolean {
-  return form.test(text) && checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength)
-}
-
-/** What is behind a secret: a token that holds, one that no longer does, or nothing. */
-export type Finding =
-  | { status: 'active'; token: Token }
-  | { status: 'expired' | 'revoked'; token: Token }
-  | { status: 'unknown' }
-
-/** Finds the tokens behind secrets, and keeps note of their use. */
-export interface TokenDirectory {
-  find(secret: string): Promise<Finding>
-  /** Notes that a token was used just now; costs no statement. */
-  noteUse(token: Token, address: string): void
-  /**
-   * Writes down when and from where tokens were last used; called now and then, and before the service stops. What
-   * cannot be written is kept for the next time.
-   */
-  saveUse(): Promise<void>
-}
-
-/** How long a token may be out of date, in milliseconds: a revoked one is refused by every instance within a second. */
-const tokenLifetime = 500
-
-/** Tokens are kept for half a second, so that a busy integration does not ask for its token at every page. */
-export function createTokenDirectory(sql: Sql): TokenDirectory {
-  const tokens = new DataLoader<string, Kept | null>(secrets => findTokens(sql, secrets), {
-    cacheMap: new LRUCache<string, Promise<Kept | null>>({ max: 10_000, ttl: tokenLifetime }),
-  })
-  const uses = createBatch<TokenUse>(
-    (before, after) => (before.at > after.at ? before : after),
-    rows => saveUses(sql, rows),
-  )
-  return {
-    async find(secret) {
-      if (!isSecret(secret)) return { status: 'unknown' }
-      const kept = await tokens.load(secret)
-      if (kept) return { status: tokenStatus(kept), token: kept }
-      // A token that is made now is there at the next request.
-      tokens.clear(secret)
-      return { status: 'unknown' }
-    },
-    noteUse(token, address) {
-      uses.add(String(token.id), { id: token.id, at: Date.now(), address })
-    },
-    saveUse: uses.save,
-  }
-}
-
-/** When and from where a token was last used. */
-interface TokenUse {
-  id: number
-  /** Milliseconds since 1970. */
-  at: number
-  address: string
-}
-
-// Tokens are locked in one order, so that instances wait for each other, and none for all.
-const saveUses = (sql: Sql, uses: readonly TokenUse[]) => sql`
-  with /* token.save_use */ used as (
-    select token.id, used.at, used.address
-    from unnest(${arrayText(uses.map(({ id }) => id))}::text::bigint[],
-                ${arrayText(uses.map(({ at }) => new Date(at).toISOString()))}::text::timestamptz[],
-                ${arrayText(uses.map(({ address }) => address))}::text::text[]) as used(id, at, address)
-    join gateway.token on token.id = used.id
-    where token.last_used_at is null or token.last_used_at < used.at
-    order by token.id for no key update of token
-  )
-  update gateway.token set last_used_at = used.at, last_used_address = used.address
-  from used where token.id = used.id`
-
-type Kept = Token & Pick<TokenRecord, 'revokedAt'>
-
-const tokenColumns = (sql: Sql) => sql`
+/** What every reader of a token needs to know of it. */
+export const tokenColumns = (sql: Sql) => sql`
   token.id, token.name, array_to_json(token.permissions) as permissions, token.rate_limit as "rateLimit",
   token.expires_at as "expiresAt", token.revoked_at as "revokedAt"`
-
-async function findTokens(sql: Sql, secrets: readonly string[]): Promise<(Kept | null)[]> {
-  const hashes = secrets.map(secret => hashSecret(secret).toString('hex'))
-  const rows = await sql<(Kept & { tokenHash: Buffer })[]>`
-    select /* token.find */ ${tokenColumns(sql)}, token_hash as "tokenHash",
-           coalesce((select json_agg(json_build_object('tenantId', tenant_id, 'withDescendants', with_descendants)
-                                     order by tenant_id)
-                     from gateway.token_tenant where token_id = token.id), '[]') as tenants
-    from gateway.token
-    where token_hash = any(${arrayText(hashes.map(hex => `\\x${hex}`))}::text::bytea[])`
-  const found = new Map(rows.map(({ tokenHash, ...token }) => [tokenHash.toString('hex'), token]))
-  return hashes.map(tokenHash => found.get(tokenHash) ?? null)
-}
 
 const maxText = 200
 const maxRateLimit = 1_000_000
@@ -210,8 +99,6 @@ const refuse = (faults: Faults) => {
 }
 
 const unknownTenants = (ids: string | null | undefined) => badInput({ tenants: [`No such tenant: ${ids}.`] })
-
-const hintOf = (secret: string) => `${secret.slice(0, 8)}…${secret.slice(-4)}`
 
 /** The wanted grants as a relation `wanted(tenant_id, with_descendants)`, and those of tenants that are not there. */
 const wantedGrants = (sql: Sql, tenants: TenantGrant[]) => sql`

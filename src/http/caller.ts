@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../domain/caller.ts'
 import { rateLimited, unauthenticated } from '../domain/errors.ts'
 import type { RateBudget, RateWindow } from '../domain/rate.ts'
-import type { Finding, TokenDirectory } from '../domain/token.ts'
+import type { Finding, TokenDirectory } from '../domain/token-directory.ts'
 
 /** Knows the caller of a request, and counts the request. */
 export type Authenticate = (request: FastifyRequest, reply: FastifyReply) => Promise<Caller>

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { createTokenDirectory, getToken, type Token } from '../../src/domain/token.ts'
+import { getToken, type Token } from '../../src/domain/token.ts'
+import { createTokenDirectory } from '../../src/domain/token-directory.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
 
