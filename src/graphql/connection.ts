@@ -29,7 +29,7 @@ export async function readConnection<Row extends Listed>(
   return connectionOf(page, serverTime, cursorOf, () => source.count(range.updatedSince))
 }
 
-/** A class, because an object that is made with a getter costs as much as a record does in all else. */
+/** A class, because an object literal with a getter makes that getter anew for each record. */
 class Edge<Row> {
   readonly node: Row
   readonly #cursorOf: (row: Row) => string
