@@ -24,11 +24,12 @@ const categoryRow = packed<Category & OfProduct>({
  * @returns for each product id, in order, its categories by `sort_order`, then `id` (R16)
  */
 export async function listCategoriesOf(sql: Sql, productIds: readonly number[]): Promise<Category[][]> {
-  const found = await sql<{ row: string }[]>`
-    select /* category.of_products */ ${categoryRow.select(sql)} as row
+  const [found] = await sql`
+    select /* category.of_products */ string_agg(row, '') from (
+      select ${categoryRow.select(sql)} as row
     from product_category link join category on category.id = link.category_id
     where link.product_id = any(${arrayText(productIds)}::text::bigint[])
-    order by link.product_id, sort_order, category.id`
-  const rows = found.map(({ row }) => categoryRow.read(row))
-  return groupByProduct(productIds, rows)
+    order by link.product_id, sort_order, category.id
+    ) page`.raw()
+  return groupByProduct(productIds, categoryRow.read(found?.[0]))
 }

@@ -1,5 +1,4 @@
 import type { Fragment, Sql } from '../db/connect.ts'
-import type { Packed } from '../db/packed.ts'
 import type { CursorSeal, ListIdentity, Position } from './cursor.ts'
 import { badInput, type Faults } from './errors.ts'
 import { afterAll, beforeAll, type Instant, parseInstant } from './instant.ts'
@@ -110,16 +109,12 @@ export function within(
     order by ${stamp} ${direction}, id ${direction} limit ${limit + 1}`
 }
 
-/** @param found what a list's statement returned */
-export function toPage<Row>(range: Range, kind: Packed<Row>, found: readonly { row: string }[]): Page<Row> {
+/** @param found the rows of a list's statement */
+export function toPage<Row>(range: Range, found: Row[]): Page<Row> {
   const more = found.length > range.limit
-  const count = more ? range.limit : found.length
-  const rows = new Array<Row>(count)
-  for (let index = 0; index < count; index++) {
-    rows[range.backward ? count - 1 - index : index] = kind.read(found[index]?.row ?? '')
-  }
+  const rows = more ? found.slice(0, range.limit) : found
   return {
-    rows,
+    rows: range.backward ? rows.reverse() : rows,
     hasPreviousPage: range.backward ? more : range.afterGiven,
     hasNextPage: range.backward ? range.beforeGiven : more,
   }

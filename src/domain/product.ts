@@ -53,10 +53,12 @@ const productRow = packed<Product>({
 
 /** @returns a page of the tenant's products (contract, operation 2) */
 export async function listProducts(sql: Sql, tenantId: number, range: Range): Promise<Page<Product>> {
-  const found = await sql<{ row: string }[]>`
-    select /* product.list */ ${productRow.select(sql)} as row from product
-    where tenant_id = ${tenantId} and ${within(sql, range, sql`coalesce(updated_at, '-infinity')`)}`
-  return toPage(range, productRow, found)
+  const [found] = await sql`
+    select /* product.list */ string_agg(row, '') from (
+      select ${productRow.select(sql)} as row from product
+      where tenant_id = ${tenantId} and ${within(sql, range, sql`coalesce(updated_at, '-infinity')`)}
+    ) page`.raw()
+  return toPage(range, productRow.read(found?.[0]))
 }
 
 /** @returns how many products the whole list holds */
@@ -69,9 +71,9 @@ export async function countProducts(sql: Sql, tenantId: number, updatedSince: In
 
 /** @returns the tenant's own product of this id, or null (R20; contract, operation 3) */
 export async function findProduct(sql: Sql, tenantId: number, id: number): Promise<Product | null> {
-  const [found] = await sql<{ row: string }[]>`
-    select /* product.find */ ${productRow.select(sql)} as row from product where tenant_id = ${tenantId} and id = ${id}`
-  return found ? productRow.read(found.row) : null
+  const [found] = await sql`
+    select /* product.find */ ${productRow.select(sql)} as row from product where tenant_id = ${tenantId} and id = ${id}`.raw()
+  return productRow.read(found?.[0])[0] ?? null
 }
 
 /** What belongs to a product. */

@@ -38,10 +38,12 @@ export async function listRemovals(
   resources: readonly RemovalResource[],
   range: Range,
 ): Promise<Page<Removal>> {
-  const found = await sql<{ row: string }[]>`
-    select /* removal.list */ ${removalRow.select(sql)} as row from gateway.removal
-    where tenant_id = ${tenantId} and resource = any(${arrayText(resources)}::text::text[]) and ${within(sql, range)}`
-  return toPage(range, removalRow, found)
+  const [found] = await sql`
+    select /* removal.list */ string_agg(row, '') from (
+      select ${removalRow.select(sql)} as row from gateway.removal
+      where tenant_id = ${tenantId} and resource = any(${arrayText(resources)}::text::text[]) and ${within(sql, range)}
+    ) page`.raw()
+  return toPage(range, removalRow.read(found?.[0]))
 }
 
 /** @returns how many removals the whole list holds */

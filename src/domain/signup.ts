@@ -55,10 +55,12 @@ const signupRow = packed<MarketingSignup>({
 
 /** @returns a page of the tenant's marketing signups (contract, operation 6) */
 export async function listSignups(sql: Sql, tenantId: number, range: Range): Promise<Page<MarketingSignup>> {
-  const found = await sql<{ row: string }[]>`
-    select /* signup.list */ ${signupRow.select(sql)} as row from customer
-    where tenant_id = ${tenantId} and marketing_opted and ${within(sql, range)}`
-  return toPage(range, signupRow, found)
+  const [found] = await sql`
+    select /* signup.list */ string_agg(row, '') from (
+      select ${signupRow.select(sql)} as row from customer
+      where tenant_id = ${tenantId} and marketing_opted and ${within(sql, range)}
+    ) page`.raw()
+  return toPage(range, signupRow.read(found?.[0]))
 }
 
 /** @returns how many marketing signups the whole list holds */
@@ -72,7 +74,7 @@ export async function countSignups(sql: Sql, tenantId: number, updatedSince: Ins
 
 /** @returns the tenant's own marketing signup of this customer id, or null (R20, R23; contract, operation 7) */
 export async function findSignup(sql: Sql, tenantId: number, id: number): Promise<MarketingSignup | null> {
-  const [found] = await sql<{ row: string }[]>`
-    select /* signup.find */ ${signupRow.select(sql)} as row from customer where tenant_id = ${tenantId} and id = ${id} and marketing_opted`
-  return found ? signupRow.read(found.row) : null
+  const [found] = await sql`
+    select /* signup.find */ ${signupRow.select(sql)} as row from customer where tenant_id = ${tenantId} and id = ${id} and marketing_opted`.raw()
+  return signupRow.read(found?.[0])[0] ?? null
 }

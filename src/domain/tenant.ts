@@ -38,7 +38,7 @@ function grantedBy(token: Token) {
 export async function listTenants(sql: Sql, token: Token, range: Range): Promise<Page<Tenant>> {
   const { named, withDescendants } = grantedBy(token)
   // In brackets, `is true`: the granted ones are looked up as the list is passed along, and not joined and sorted.
-  const found = await sql<{ row: string }[]>`
+  const [found] = await sql`
     with /* tenant.list */ recursive below as (
       select id from tenant where id = any(${withDescendants}::text::bigint[])
       union
@@ -46,9 +46,11 @@ export async function listTenants(sql: Sql, token: Token, range: Range): Promise
     ), granted as (
       select id from below union select unnest(${named}::text::bigint[])
     )
-    select ${tenantRow.select(sql)} as row from tenant
-    where (id in (select id from granted)) is true and ${within(sql, range)}`
-  return toPage(range, tenantRow, found)
+    select string_agg(row, '') from (
+      select ${tenantRow.select(sql)} as row from tenant
+      where (id in (select id from granted)) is true and ${within(sql, range)}
+    ) page`.raw()
+  return toPage(range, tenantRow.read(found?.[0]))
 }
 
 /** @returns how many tenants the whole list holds */
@@ -68,9 +70,9 @@ export async function countTenants(sql: Sql, token: Token, updatedSince: Instant
 
 /** @returns the tenants of these ids, in their order, null where there is none; whether they may be seen is the caller's to know */
 export async function findTenants(sql: Sql, ids: readonly number[]): Promise<(Tenant | null)[]> {
-  const rows = await sql<{ row: string }[]>`
-    select /* tenant.find_many */ ${tenantRow.select(sql)} as row
-    from unnest(${arrayText(ids)}::text::bigint[]) as wanted(id) join tenant on tenant.id = wanted.id`
-  const found = new Map(rows.map(({ row }) => tenantRow.read(row)).map(row => [row.id, row]))
+  const [rows] = await sql`
+    select /* tenant.find_many */ string_agg(${tenantRow.select(sql)}, '')
+    from unnest(${arrayText(ids)}::text::bigint[]) as wanted(id) join tenant on tenant.id = wanted.id`.raw()
+  const found = new Map(tenantRow.read(rows?.[0]).map(row => [row.id, row]))
   return ids.map(id => found.get(id) ?? null)
 }

@@ -35,12 +35,13 @@ const variantRow = packed<Variant & OfProduct>({
  * @returns for each product id, in order, its variants by `sort_order`, then `id` (R16)
  */
 export async function listVariantsOf(sql: Sql, productIds: readonly number[]): Promise<Variant[][]> {
-  const found = await sql<{ row: string }[]>`
-    select /* variant.of_products */ ${variantRow.select(sql)} as row from variant
+  const [found] = await sql`
+    select /* variant.of_products */ string_agg(row, '') from (
+      select ${variantRow.select(sql)} as row from variant
     where product_id = any(${arrayText(productIds)}::text::bigint[])
-    order by product_id, sort_order, id`
-  const rows = found.map(({ row }) => variantRow.read(row))
-  return groupByProduct(productIds, rows)
+    order by product_id, sort_order, id
+    ) page`.raw()
+  return groupByProduct(productIds, variantRow.read(found?.[0]))
 }
 
 /** @returns the lowest of the variants' amounts, null where none has one (R16) */

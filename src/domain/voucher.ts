@@ -69,10 +69,12 @@ const voucherRow = packed<PurchasedVoucher>({
 
 /** @returns a page of the tenant's purchased vouchers (contract, operation 4) */
 export async function listVouchers(sql: Sql, tenantId: number, range: Range): Promise<Page<PurchasedVoucher>> {
-  const found = await sql<{ row: string }[]>`
-    select /* voucher.list */ ${voucherRow.select(sql)} as row from purchased_voucher
-    where tenant_id = ${tenantId} and ${within(sql, range)}`
-  return toPage(range, voucherRow, found)
+  const [found] = await sql`
+    select /* voucher.list */ string_agg(row, '') from (
+      select ${voucherRow.select(sql)} as row from purchased_voucher
+      where tenant_id = ${tenantId} and ${within(sql, range)}
+    ) page`.raw()
+  return toPage(range, voucherRow.read(found?.[0]))
 }
 
 /** @returns how many purchased vouchers the whole list holds */
@@ -85,7 +87,7 @@ export async function countVouchers(sql: Sql, tenantId: number, updatedSince: In
 
 /** @returns the tenant's own purchased voucher of this id, or null (R20; contract, operation 5) */
 export async function findVoucher(sql: Sql, tenantId: number, id: number): Promise<PurchasedVoucher | null> {
-  const [found] = await sql<{ row: string }[]>`
-    select /* voucher.find */ ${voucherRow.select(sql)} as row from purchased_voucher where tenant_id = ${tenantId} and id = ${id}`
-  return found ? voucherRow.read(found.row) : null
+  const [found] = await sql`
+    select /* voucher.find */ ${voucherRow.select(sql)} as row from purchased_voucher where tenant_id = ${tenantId} and id = ${id}`.raw()
+  return voucherRow.read(found?.[0])[0] ?? null
 }

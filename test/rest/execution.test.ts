@@ -79,7 +79,7 @@ async function bothWays(name: Name, variables: object, { tenants, permissions = 
   for (const run of [fast, ordinary]) {
     try {
       const body = await run(createContext(gateway, { ...caller, token }), variables)
-      outcomes.push({ body: comparable(JSON.parse(typeof body === 'string' ? body : JSON.stringify(body))) })
+      outcomes.push({ body: comparable(JSON.parse(Buffer.isBuffer(body) ? body.toString() : JSON.stringify(body))) })
     } catch (error) {
       const { name, message, code, faults } = error as Error & { code?: string; faults?: object }
       outcomes.push({ thrown: { name, message, code, faults } })

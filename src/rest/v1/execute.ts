@@ -1,22 +1,25 @@
 /**
  * Runs the v1 documents: the same fields and resolvers as graphql-js' own executor, in another way. All parents of a
- * level are completed together, and what they come to is written as JSON text at once, without an object in between.
+ * level are completed together; when all of them are there, the answer is written as JSON at once, without an object
+ * in between.
  *
  * It is for our own documents, which are known when the service starts, and it refuses to prepare any that needs what
  * it does not do. It has one operation, whose variables graphql-js reads; fragments on object types, in which no key
  * stands twice; `@include`, and our `@omitNull`; no unions, interfaces, `@skip` or inline fragments. A refusal
  * anywhere is the answer to the whole request, as at any REST door: nothing is answered in part. A field without a
  * resolver is a property, never a method. What a scalar writes of a packed cell is the cell as JSON, so a scalar's
- * `serialize` must leave the values of rows as they are.
+ * `serialize` must leave the values of rows as they are. A field that is exposed or read for many parents at once
+ * (`ofMany`) has no more to it than that: it goes by its resolver where a plugin, such as the policy, is put before.
  */
 import {
-  type DirectiveNode,
+  defaultFieldResolver,
   type FieldNode,
   type FragmentDefinitionNode,
   GraphQLError,
   type GraphQLField,
   GraphQLIncludeDirective,
   type GraphQLLeafType,
+  type GraphQLList,
   type GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLResolveInfo,
@@ -26,18 +29,28 @@ import {
   isLeafType,
   isListType,
   isNonNullType,
-  isObjectType,
   Kind,
   type OperationDefinitionNode,
   parse,
   type SelectionSetNode,
 } from 'graphql'
-import { jsonOfCell, type Layout, PackedRow, quote } from '../../db/packed.ts'
+import { type Layout, PackedRow } from '../../db/packed.ts'
 import type { Context } from '../../graphql/context.ts'
 import { schema } from '../../graphql/schema.ts'
+import { fieldOf, keyOf, objectTypeOf, omits, readDirectives } from './document.ts'
+import {
+  closingBrace,
+  closingBracket,
+  comma,
+  type JsonWriter,
+  openingBrace,
+  openingBracket,
+  toBytes,
+  writeJson,
+} from './json.ts'
 
-/** A v1 operation: variables in, the response body as JSON text out. */
-export type Operation = (context: Context, variables: object) => Promise<string>
+/** A v1 operation: variables in, the response body out, as JSON text in UTF-8. */
+export type Operation = (context: Context, variables: object) => Promise<Buffer>
 
 /** What operations.ts holds: a document's text, with the types of its variables and its result. */
 export interface TypedText<Variables> {
@@ -51,26 +64,27 @@ interface Request {
   variables: Record<string, unknown>
 }
 
-/** What a field comes to for each of its parents, as JSON text. */
-type Texts = readonly string[]
+/** Writes one of the values of a level. @returns whether there is one: a null is written as such */
+type Write = (json: JsonWriter, at: number) => boolean
 
-/** Writes the values of a type. */
-type Complete = (values: readonly unknown[], request: Request) => Texts | Promise<Texts>
+/** Gets all that is needed to write values of a type. */
+type Complete = (values: readonly unknown[], request: Request) => Write | Promise<Write>
 
 /** A selected field. */
 interface Selected {
-  name: string
+  key: string
   /** Its key in the answer, as JSON writes it before the first value of an object, and before those that follow. */
-  opening: string
-  following: string
+  opening: Uint8Array
+  following: Uint8Array
   /** Whether the key is left out when there is no value (R11). */
   omitNull: boolean
-  nonNull: boolean
+  /** What is said when there is no value, though the schema promises one; null: it does not. */
+  nullFault: string | null
   /** The condition of an `@include`. */
   condition: FieldNode | null
-  /** A leaf that is a property of its parent: written with the parent. Null: `texts` says what it comes to. */
-  leaf: GraphQLLeafType | null
-  texts: (parents: readonly unknown[], request: Request) => Promise<Texts>
+  /** A leaf that is a property of its parent: written with the parent. Null: `complete` gets it. */
+  leaf: { property: string; type: GraphQLLeafType } | null
+  complete: Complete
 }
 
 /**
@@ -94,8 +108,8 @@ export function prepare<Variables>(text: TypedText<Variables>): Operation {
   return async (context, inputs) => {
     const { coerced, errors } = getVariableValues(schema, variableDefinitions, { ...inputs })
     if (errors) throw errors[0]
-    const [body] = await complete([undefined], { context, variables: coerced })
-    return body ?? ''
+    const write = await complete([undefined], { context, variables: coerced })
+    return writeJson(json => write(json, 0))
   }
 }
 
@@ -124,15 +138,14 @@ class Preparation {
   /** Objects of a type, with what is selected of them. None of them is null. */
   object(type: GraphQLObjectType, selections: SelectionSetNode): Complete {
     const all = this.#select(type, selections, false)
-    if (new Set(all.map(({ opening }) => opening)).size < all.length)
-      throw new Error(`A key of ${type.name} stands twice.`)
+    if (new Set(all.map(({ key }) => key)).size < all.length) throw new Error(`A key of ${type.name} stands twice.`)
     const choose = createChoice(all)
-    const writer = createWriter(type)
+    const leavesOf = createLeaves()
     return (parents, request) => {
       const fields = choose(request)
-      if (fields.every(({ leaf }) => leaf !== null)) return parents.map(parent => writer(fields, parent, [], 0))
-      const pending = fields.map(({ leaf, texts }) => (leaf ? null : texts(parents, request)))
-      return Promise.all(pending).then(columns => parents.map((parent, at) => writer(fields, parent, columns, at)))
+      if (fields.every(({ leaf }) => leaf !== null)) return writeObject(fields, parents, [], leavesOf)
+      const pending = fields.map(({ leaf, complete }) => (leaf ? null : complete(parents, request)))
+      return Promise.all(pending).then(writes => writeObject(fields, parents, writes, leavesOf))
     }
   }
 
@@ -147,27 +160,38 @@ class Preparation {
 
   #field(type: GraphQLObjectType, node: FieldNode, omitNull: boolean): Selected {
     const field = fieldOf(type, node)
-    const { known, condition } = readDirectives(node)
+    const directives = readDirectives(node)
     const key = JSON.stringify(keyOf(node))
     const inner = isNonNullType(field.type) ? field.type.ofType : field.type
+    const property = propertyOf(field)
     const values = this.#values(type, node, field)
     const complete = this.#complete(field.type, node.selectionSet)
     return {
-      name: field.name,
-      opening: `{${key}:`,
-      following: `,${key}:`,
-      omitNull: omitNull || known.has('omitNull'),
-      nonNull: isNonNullType(field.type),
-      condition,
-      leaf: !field.resolve && isLeafType(inner) ? inner : null,
-      texts: async (parents, request) => complete(await values(parents, request), request),
+      key,
+      opening: toBytes(`{${key}:`),
+      following: toBytes(`,${key}:`),
+      omitNull: omitNull || directives.omitNull,
+      nullFault: isNonNullType(field.type)
+        ? `Cannot return null for non-nullable field ${type.name}.${field.name}.`
+        : null,
+      condition: directives.condition,
+      leaf: property !== null && isLeafType(inner) ? { property, type: inner } : null,
+      complete: async (parents, request) => complete(await values(parents, request), request),
     }
   }
 
   /** What the field is for each of its parents. */
-  #values(type: GraphQLObjectType, node: FieldNode, field: GraphQLField<unknown, unknown>) {
-    const { resolve, name } = field
-    if (!resolve) return (parents: readonly unknown[]) => parents.map(parent => propertyOf(parent, name))
+  #values(
+    type: GraphQLObjectType,
+    node: FieldNode,
+    field: GraphQLField<unknown, unknown>,
+  ): (parents: readonly unknown[], request: Request) => readonly unknown[] | Promise<readonly unknown[]> {
+    const property = propertyOf(field)
+    if (property !== null) return parents => parents.map(parent => read(parent, property))
+    const { resolve = defaultFieldResolver, name } = field
+    const { ofMany, pothosResolveWrapped } = field.extensions
+    if (ofMany && !pothosResolveWrapped && field.args.length === 0)
+      return (parents, { context }) => ofMany(parents, context)
     const fixed = {
       fieldName: name,
       fieldNodes: [node],
@@ -179,125 +203,130 @@ class Preparation {
       rootValue: undefined,
       operation: this.#operation,
     }
-    return (parents: readonly unknown[], { context, variables }: Request) => {
+    return (parents, { context, variables }) => {
       const info: GraphQLResolveInfo = { ...fixed, variableValues: variables }
       const args = getArgumentValues(field, node, variables)
-      return Promise.all(parents.map(parent => resolve(parent, args, context, info)))
+      const values = parents.map(parent => resolve(parent, args, context, info))
+      return values.some(isPromise) ? Promise.all(values) : values
     }
   }
 
   #complete(type: GraphQLOutputType, selections: SelectionSetNode | undefined): Complete {
     if (isNonNullType(type)) return this.#complete(type.ofType, selections)
-    if (isListType(type)) return completeList(this.#complete(type.ofType, selections))
-    if (isLeafType(type)) return values => values.map(value => leafText(type, value))
+    if (isListType(type)) return completeList(this.#complete(type.ofType, selections), type)
+    if (isLeafType(type)) return values => (json, at) => writeLeaf(json, type, values[at])
     return completeNullable(this.object(objectTypeOf(type), selections ?? { kind: Kind.SELECTION_SET, selections: [] }))
   }
 }
 
 /** Lists whose items are completed together, whichever list they are of. */
-function completeList(complete: Complete): Complete {
+function completeList(complete: Complete, type: GraphQLList<GraphQLOutputType>): Complete {
+  const nullable = !isNonNullType(type.ofType)
   return async (lists, request) => {
-    const texts = await complete(
-      lists.flatMap(list => (Array.isArray(list) ? list : [])),
-      request,
-    )
-    let at = 0
-    return lists.map(list => {
-      if (!Array.isArray(list)) return 'null'
-      const from = at
-      at += list.length
-      return `[${texts.slice(from, at).join(',')}]`
-    })
+    const items: unknown[] = []
+    const firsts = lists.map(list => (Array.isArray(list) ? items.push(...list) - list.length : null))
+    const write = await complete(items, request)
+    return (json, at) => {
+      const [first, list] = [firsts[at], lists[at]]
+      if (first === undefined || first === null || !Array.isArray(list)) return json.null()
+      json.byte(openingBracket)
+      for (let index = 0; index < list.length; index++) {
+        if (index > 0) json.byte(comma)
+        if (!write(json, first + index) && !nullable) throw new GraphQLError(`Cannot return null in a ${String(type)}.`)
+      }
+      json.byte(closingBracket)
+      return true
+    }
   }
 }
 
 function completeNullable(complete: Complete): Complete {
   return async (values, request) => {
     if (!values.some(isNothing)) return complete(values, request)
-    const texts = await complete(
-      values.filter(value => !isNothing(value)),
-      request,
-    )
-    let at = 0
-    return values.map(value => (isNothing(value) ? 'null' : (texts[at++] ?? 'null')))
+    const there = values.filter(value => !isNothing(value))
+    const write = await complete(there, request)
+    let next = 0
+    const places = values.map(value => (isNothing(value) ? null : next++))
+    return (json, at) => {
+      const place = places[at] ?? null
+      return place === null ? json.null() : write(json, place)
+    }
   }
 }
 
-/** A leaf of a packed row: where it is; null for what is no cell. */
-type Cells = ReadonlyArray<ReturnType<Layout['get']> | null>
+/** Where the leaves among fields are in packed rows of a layout; null: in no cell. */
+type Leaves = ReadonlyArray<ReturnType<Layout['get']> | null>
 
-/** Writes one object after the other; the cells of packed rows without making values of them. */
-function createWriter(type: GraphQLObjectType) {
-  const known = new WeakMap<Layout, WeakMap<readonly Selected[], Cells>>()
-  const cellsOf = (layout: Layout, fields: readonly Selected[]): Cells => {
-    const ofLayout = known.get(layout) ?? new WeakMap<readonly Selected[], Cells>()
+/** Finds them once for each layout and choice of fields. */
+function createLeaves(): (layout: Layout, fields: readonly Selected[]) => Leaves {
+  const known = new WeakMap<Layout, WeakMap<readonly Selected[], Leaves>>()
+  return (layout, fields) => {
+    const ofLayout = known.get(layout) ?? new WeakMap<readonly Selected[], Leaves>()
     known.set(layout, ofLayout)
-    const found = ofLayout.get(fields) ?? fields.map(({ leaf, name }) => (leaf ? layout.get(name) : null))
+    const found = ofLayout.get(fields) ?? fields.map(({ leaf }) => (leaf ? layout.get(leaf.property) : null))
     ofLayout.set(fields, found)
     return found
   }
-  return (fields: readonly Selected[], parent: unknown, columns: readonly (Texts | null)[], at: number): string => {
-    const packed = parent instanceof PackedRow ? parent.cells : null
-    const cells = parent instanceof PackedRow ? cellsOf(parent.layout, fields) : null
-    let text = ''
+}
+
+/** @param writes of those fields that are no leaves */
+function writeObject(
+  fields: readonly Selected[],
+  parents: readonly unknown[],
+  writes: readonly (Write | null)[],
+  leavesOf: ReturnType<typeof createLeaves>,
+): Write {
+  let layout: Layout | null = null
+  let leaves: Leaves = []
+  return (json, at) => {
+    const parent = parents[at]
+    const row = parent instanceof PackedRow ? parent : null
+    if (row && row.layout !== layout) {
+      layout = row.layout
+      leaves = leavesOf(layout, fields)
+    }
+    let empty = true
     for (let index = 0; index < fields.length; index++) {
       const field = fields[index]!
-      const cell = cells?.[index]
-      const value =
-        cell && packed
-          ? jsonOfCell(packed[cell.index] ?? null, cell.kind)
-          : field.leaf
-            ? leafText(field.leaf, propertyOf(parent, field.name))
-            : (columns[index]?.[at] ?? 'null')
-      if (value === 'null') {
-        if (field.nonNull)
-          throw new GraphQLError(`Cannot return null for non-nullable field ${type.name}.${field.name}.`)
-        if (field.omitNull) continue
+      const before = json.length
+      json.plain(empty ? field.opening : field.following)
+      const cell = row && leaves[index]
+      const written = cell
+        ? json.cell(row.all, row.first + cell.offset, cell.kind)
+        : field.leaf
+          ? writeLeaf(json, field.leaf.type, read(parent, field.leaf.property))
+          : (writes[index]?.(json, at) ?? json.null())
+      if (!written) {
+        if (field.nullFault !== null) throw new GraphQLError(field.nullFault)
+        if (field.omitNull) {
+          json.length = before
+          continue
+        }
       }
-      // In two steps: what is appended is kept as it is, and copied once, when the answer is sent.
-      text += text === '' ? field.opening : field.following
-      text += value
+      empty = false
     }
-    return text === '' ? '{}' : `${text}}`
+    if (empty) json.byte(openingBrace)
+    json.byte(closingBrace)
+    return true
   }
 }
 
 const isNothing = (value: unknown) => value === null || value === undefined
 
-const propertyOf = (parent: unknown, name: string): unknown =>
-  typeof parent === 'object' && parent !== null ? Reflect.get(parent, name) : undefined
+const isPromise = (value: unknown): boolean => value instanceof Promise
 
-function leafText(type: GraphQLLeafType, value: unknown): string {
-  if (isNothing(value)) return 'null'
-  const written = type.serialize(value)
-  return typeof written === 'string' ? quote(written) : JSON.stringify(written)
+/** The property that the field is, when it is nothing else. */
+function propertyOf({ resolve, name, extensions }: GraphQLField<unknown, unknown>): string | null {
+  if (!resolve) return name
+  const { pothosExposedField, pothosResolveWrapped } = extensions
+  return typeof pothosExposedField === 'string' && !pothosResolveWrapped ? pothosExposedField : null
 }
 
-const keyOf = (node: FieldNode) => node.alias?.value ?? node.name.value
+const read = (parent: unknown, property: string): unknown =>
+  typeof parent === 'object' && parent !== null ? Reflect.get(parent, property) : undefined
 
-function fieldOf(type: GraphQLObjectType, node: FieldNode): GraphQLField<unknown, unknown> {
-  const field = type.getFields()[node.name.value]
-  if (!field) throw new Error(`${type.name} has no field ${node.name.value}.`)
-  return field
-}
-
-function objectTypeOf(type: GraphQLOutputType): GraphQLObjectType {
-  const inner = isNonNullType(type) ? type.ofType : type
-  if (!isObjectType(inner)) throw new Error(`${String(type)} is no object type.`)
-  return inner
-}
-
-const omits = ({ directives = [] }: { directives?: readonly DirectiveNode[] }) =>
-  directives.some(directive => directive.name.value === 'omitNull')
-
-/** The directives of a field, which must be ones that are understood here. */
-function readDirectives(node: FieldNode): { known: Set<string>; condition: FieldNode | null } {
-  const known = new Set((node.directives ?? []).map(directive => directive.name.value))
-  for (const name of known) {
-    if (name !== 'include' && name !== 'omitNull') throw new Error(`@${name} is not understood.`)
-  }
-  return { known, condition: known.has('include') ? node : null }
-}
+const writeLeaf = (json: JsonWriter, type: GraphQLLeafType, value: unknown): boolean =>
+  isNothing(value) ? json.null() : json.value(type.serialize(value))
 
 /** Which of the fields a request includes: the same array for the same choice, so that it can be a key. */
 function createChoice(all: readonly Selected[]): (request: Request) => readonly Selected[] {

@@ -1,0 +1,44 @@
+import {
+  type DirectiveNode,
+  type FieldNode,
+  type GraphQLField,
+  type GraphQLObjectType,
+  type GraphQLOutputType,
+  isNonNullType,
+  isObjectType,
+} from 'graphql'
+
+/** The key of a field in the answer. */
+export const keyOf = (node: FieldNode) => node.alias?.value ?? node.name.value
+
+/** @throws when the type has no such field */
+export function fieldOf(type: GraphQLObjectType, node: FieldNode): GraphQLField<unknown, unknown> {
+  const field = type.getFields()[node.name.value]
+  if (!field) throw new Error(`${type.name} has no field ${node.name.value}.`)
+  return field
+}
+
+/** @throws when it is no object type, null or not */
+export function objectTypeOf(type: GraphQLOutputType): GraphQLObjectType {
+  const inner = isNonNullType(type) ? type.ofType : type
+  if (!isObjectType(inner)) throw new Error(`${String(type)} is no object type.`)
+  return inner
+}
+
+/** @returns whether keys without a value are left out (R11) */
+export const omits = ({ directives = [] }: { directives?: readonly DirectiveNode[] }) =>
+  directives.some(directive => directive.name.value === 'omitNull')
+
+/**
+ * The directives of a field.
+ *
+ * @returns `omitNull`, and the field itself as `condition` when it has an `@include`
+ * @throws when there is another
+ */
+export function readDirectives(node: FieldNode): { omitNull: boolean; condition: FieldNode | null } {
+  const names = (node.directives ?? []).map(directive => directive.name.value)
+  for (const name of names) {
+    if (name !== 'include' && name !== 'omitNull') throw new Error(`@${name} is not understood.`)
+  }
+  return { omitNull: omits(node), condition: names.includes('include') ? node : null }
+}

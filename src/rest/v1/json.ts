@@ -1,0 +1,180 @@
+import { backslash, type Composites, quotationMark } from '../../db/composite.ts'
+import type { Kind } from '../../db/packed.ts'
+
+/** What JSON writes of the bytes that stand for themselves nowhere in a string: all below the space. */
+const controls = Array.from({ length: 0x20 }, (_, code) =>
+  toBytes(JSON.stringify(String.fromCharCode(code)).slice(1, -1)),
+)
+
+const literals = { null: toBytes('null'), true: toBytes('true'), false: toBytes('false') }
+
+const letter = { t: 0x74, T: 0x54, Z: 0x5a, point: 0x2e, zero: 0x30 }
+
+export const [comma, openingBracket, closingBracket, openingBrace, closingBrace] = [
+  0x2c, 0x5b, 0x5d, 0x7b, 0x7d,
+] as const
+
+/** @returns the text in UTF-8 */
+export function toBytes(text: string): Uint8Array {
+  return new Uint8Array(Buffer.from(text))
+}
+
+/**
+ * Writes JSON text as bytes, in UTF-8. Cells of packed rows go in as they came, without becoming text in between. What
+ * was written last is taken back by setting the length to what it was before.
+ */
+export class JsonWriter {
+  /** How much is written, in bytes. */
+  length = 0
+  #bytes: Buffer
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes
+  }
+
+  get bytes(): Buffer {
+    return this.#bytes
+  }
+
+  byte(code: number): void {
+    this.#reserve(1)
+    this.#bytes[this.length++] = code
+  }
+
+  /** Writes bytes as they are. */
+  plain(text: Uint8Array): void {
+    const { length } = text
+    this.#reserve(length)
+    const bytes = this.#bytes
+    let to = this.length
+    for (let at = 0; at < length; at++) bytes[to++] = text[at]!
+    this.length = to
+  }
+
+  /** @returns whether there is a value: what JSON has no text for is a null */
+  value(value: unknown): boolean {
+    const text = JSON.stringify(value) ?? 'null'
+    this.#reserve(3 * text.length)
+    this.length += this.#bytes.write(text, this.length)
+    return text !== 'null'
+  }
+
+  /** Writes a null. */
+  null(): false {
+    this.plain(literals.null)
+    return false
+  }
+
+  /**
+   * Writes the value of a cell, as `JSON.stringify` writes it.
+   *
+   * @returns whether there is one: a null is written as such
+   */
+  cell({ bytes, cells }: Composites, at: number, kind: Kind): boolean {
+    const start = cells[at]!
+    if (start === -1) return this.null()
+    const end = cells[at + 1]!
+    // No byte of a cell becomes more than six.
+    this.#reserve(6 * (end - start) + 32)
+    switch (kind) {
+      case 'integer':
+      case 'decimal':
+        this.#copy(bytes, start, end)
+        break
+      case 'json':
+        this.#copyPlain(bytes, start, end)
+        break
+      case 'boolean':
+        this.plain(bytes[start] === letter.t ? literals.true : literals.false)
+        break
+      case 'text':
+        this.#string(bytes, start, end)
+        break
+      case 'date':
+        this.#bytes[this.length++] = quotationMark
+        this.#copy(bytes, start, end)
+        this.#bytes[this.length++] = quotationMark
+        break
+      case 'instant':
+        this.#instant(bytes, start, end)
+        break
+    }
+    return true
+  }
+
+  #reserve(count: number): void {
+    if (this.length + count <= this.#bytes.length) return
+    const larger = Buffer.allocUnsafeSlow(2 * (this.length + count))
+    this.#bytes.copy(larger, 0, 0, this.length)
+    this.#bytes = larger
+  }
+
+  #copy(from: Buffer, start: number, end: number): void {
+    const bytes = this.#bytes
+    let to = this.length
+    for (let at = start; at < end; at++) bytes[to++] = from[at]!
+    this.length = to
+  }
+
+  /** Copies what stands in a cell, where quotation marks and backslashes are doubled. */
+  #copyPlain(from: Buffer, start: number, end: number): void {
+    const bytes = this.#bytes
+    let to = this.length
+    for (let at = start; at < end; at++) {
+      const code = from[at]!
+      bytes[to++] = code
+      if (code === quotationMark || code === backslash) at++
+    }
+    this.length = to
+  }
+
+  /** The string of a cell: what the cell doubles, JSON puts a backslash before. */
+  #string(from: Buffer, start: number, end: number): void {
+    const bytes = this.#bytes
+    let to = this.length
+    bytes[to++] = quotationMark
+    for (let at = start; at < end; at++) {
+      const code = from[at]!
+      if (code < 0x20) {
+        for (const part of controls[code]!) bytes[to++] = part
+      } else if (code === quotationMark || code === backslash) {
+        bytes[to++] = backslash
+        bytes[to++] = code
+        at++
+      } else {
+        bytes[to++] = code
+      }
+    }
+    bytes[to++] = quotationMark
+    this.length = to
+  }
+
+  /** `2026-01-02 03:04:05.12+00` as `"2026-01-02T03:04:05.120000Z"` (R13). */
+  #instant(from: Buffer, start: number, end: number): void {
+    const bytes = this.#bytes
+    let to = this.length
+    bytes[to++] = quotationMark
+    for (let at = start; at < start + 10; at++) bytes[to++] = from[at]!
+    bytes[to++] = letter.T
+    for (let at = start + 11; at < start + 19; at++) bytes[to++] = from[at]!
+    bytes[to++] = letter.point
+    let digits = 6
+    const fraction = from[start + 19] === letter.point ? end - 3 : 0
+    for (let at = start + 20; at < fraction; at++, digits--) bytes[to++] = from[at]!
+    for (; digits > 0; digits--) bytes[to++] = letter.zero
+    bytes[to++] = letter.Z
+    bytes[to++] = quotationMark
+    this.length = to
+  }
+}
+
+/** Bodies are written here, one after the other, and copied out: most are no longer. */
+const desk = Buffer.allocUnsafeSlow(1 << 17)
+
+/** @returns what is written to the writer, which is good for that alone */
+export function writeJson(write: (json: JsonWriter) => void): Buffer {
+  const json = new JsonWriter(desk)
+  write(json)
+  const written = json.bytes.subarray(0, json.length)
+  return json.bytes === desk ? Buffer.from(written) : written
+}
