@@ -5,16 +5,32 @@
  * their brackets.
  */
 
-/** The bytes of composite values, and where their cells are in them: start and end of each, both -1 for a null. */
-export interface Composites {
-  bytes: Buffer
-  cells: Int32Array
+/** The bytes of composite values, and where their cells are in them. */
+export class Composites {
+  readonly bytes: Buffer
+  /** Start and end of each cell, both -1 for a null. */
+  readonly cells: Int32Array
+  #characters: string | null = null
+
+  constructor(bytes: Buffer, cells: Int32Array) {
+    this.bytes = bytes
+    this.cells = cells
+  }
+
+  /** The bytes, a character each: to cut a text takes far less time than to make one of bytes. */
+  get characters(): string {
+    this.#characters ??= this.bytes.toString('latin1')
+    return this.#characters
+  }
 }
 
 const quotationMark = 0x22
 const comma = 0x2c
 const closingBracket = 0x29
 const backslash = 0x5c
+const minus = 0x2d
+const point = 0x2e
+const zero = 0x30
 
 /** Where cells are found, before it is known how many they are. */
 let found: Int32Array = new Int32Array(8192)
@@ -45,7 +61,7 @@ export function readComposites(bytes: Buffer, count: number): Composites {
       at++
     }
   }
-  return { bytes, cells: found.slice(0, written) }
+  return new Composites(bytes, found.slice(0, written))
 }
 
 function grown(small: Int32Array): Int32Array {
@@ -54,10 +70,35 @@ function grown(small: Int32Array): Int32Array {
   return large
 }
 
+/** @returns the number in a cell that lies between these places: what `Number` makes of its text */
+export function numberOf(all: Composites, start: number, end: number): number {
+  // Two whole numbers that are exact make one quotient that is rounded once.
+  if (end - start > 15) return Number(all.characters.slice(start, end))
+  const { bytes } = all
+  const negative = bytes[start] === minus
+  let digits = 0
+  let scale = 1
+  let whole = true
+  for (let at = negative ? start + 1 : start; at < end; at++) {
+    const code = bytes[at] ?? 0
+    if (code === point) {
+      whole = false
+    } else {
+      digits = digits * 10 + (code - zero)
+      if (!whole) scale *= 10
+    }
+  }
+  return (negative ? -digits : digits) / scale
+}
+
+/** What is not the same as text and as bytes in a cell. */
+const special = /["\\\x80-\xff]/
+
 /** @returns the text of a cell that lies between these places */
-export function textOf(bytes: Buffer, start: number, end: number): string {
-  const text = bytes.toString('utf8', start, end)
-  return text.includes('"') || text.includes('\\') ? text.replace(/""|\\\\/g, pair => pair.charAt(0)) : text
+export function textOf({ bytes, characters }: Composites, start: number, end: number): string {
+  const plain = characters.slice(start, end)
+  if (!special.test(plain)) return plain
+  return bytes.toString('utf8', start, end).replace(/""|\\\\/g, pair => pair.charAt(0))
 }
 
 export { backslash, quotationMark }

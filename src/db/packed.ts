@@ -1,4 +1,4 @@
-import { type Composites, readComposites, textOf } from './composite.ts'
+import { type Composites, numberOf, readComposites, textOf } from './composite.ts'
 import { type Fragment, instantFromPostgres, type Sql } from './connect.ts'
 
 /**
@@ -47,23 +47,27 @@ export interface Packed<Row> {
   read(bytes: Buffer | null | undefined): Row[]
 }
 
-function cellValue({ bytes, cells }: Composites, at: number, kind: Kind): unknown {
+/** What Postgres writes for true. */
+const letterT = 0x74
+
+function cellValue(all: Composites, at: number, kind: Kind): unknown {
+  const { bytes, cells } = all
   const start = cells[at] ?? -1
   if (start === -1) return null
-  const text = textOf(bytes, start, cells[at + 1] ?? start)
+  const end = cells[at + 1] ?? start
   switch (kind) {
     case 'integer':
     case 'decimal':
-      return Number(text)
+      return numberOf(all, start, end)
     case 'boolean':
-      return text === 't'
+      return bytes[start] === letterT
     case 'instant':
-      return instantFromPostgres(text)
+      return instantFromPostgres(all.characters.slice(start, end))
     case 'text':
     case 'date':
-      return text
+      return textOf(all, start, end)
     case 'json':
-      return JSON.parse(text)
+      return JSON.parse(textOf(all, start, end))
   }
 }
 

@@ -4,6 +4,7 @@ import { catalogVoucherList, countProducts, findProduct, listProducts, type Prod
 import type { Variant as VariantRow } from '../domain/variant.ts'
 import { lowest } from '../domain/variant.ts'
 import { builder } from './builder.ts'
+import { childField } from './children.ts'
 import { pageComplexity, readConnection, updatedSinceDescription } from './connection.ts'
 import { encodeGlobalId, readRecordId, recordKey } from './global-id.ts'
 import { permissionsFor } from './node.ts'
@@ -56,13 +57,19 @@ const CatalogVoucher = builder.node(builder.objectRef<Product>('CatalogVoucher')
       type: 'Money',
       nullable: true,
       description: 'The lowest price of its variants.',
-      resolve: async (product, _, { loaders }) => lowest(await loaders.variants.load(product.id), 'price'),
+      ...childField(
+        ({ loaders }) => loaders.variants,
+        variants => lowest(variants, 'price'),
+      ),
     }),
     fromSalePrice: t.field({
       type: 'Money',
       nullable: true,
       description: 'The lowest sale price of its variants.',
-      resolve: async (product, _, { loaders }) => lowest(await loaders.variants.load(product.id), 'salePrice'),
+      ...childField(
+        ({ loaders }) => loaders.variants,
+        variants => lowest(variants, 'salePrice'),
+      ),
     }),
     monetaryValue: t.expose('monetaryValue', {
       type: 'Money',
@@ -83,13 +90,19 @@ const CatalogVoucher = builder.node(builder.objectRef<Product>('CatalogVoucher')
       type: [Category],
       description: 'What it is filed under, by `sortOrder`, then id.',
       complexity: { field: 1, multiplier: 3 },
-      resolve: (product, _, { loaders }) => loaders.categories.load(product.id),
+      ...childField(
+        ({ loaders }) => loaders.categories,
+        categories => categories,
+      ),
     }),
     variants: t.field({
       type: [Variant],
       description: 'The forms in which it is sold, by `sortOrder`, then id.',
       complexity: { field: 1, multiplier: 3 },
-      resolve: (product, _, { loaders }) => loaders.variants.load(product.id),
+      ...childField(
+        ({ loaders }) => loaders.variants,
+        variants => variants,
+      ),
     }),
     updatedAt: t.expose('updatedAt', {
       type: 'DateTime',

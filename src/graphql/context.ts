@@ -10,6 +10,7 @@ import type { RateBudget } from '../domain/rate.ts'
 import type { TenantScope } from '../domain/scope.ts'
 import { findTenants, type Tenant } from '../domain/tenant.ts'
 import { listVariantsOf, type Variant } from '../domain/variant.ts'
+import { Children } from './children.ts'
 
 /** What all requests share. */
 export interface Gateway {
@@ -33,8 +34,8 @@ export interface Context extends Gateway {
   faults: Faults
   loaders: {
     tenant: DataLoader<number, Tenant | null>
-    categories: DataLoader<number, Category[]>
-    variants: DataLoader<number, Variant[]>
+    categories: Children<Category>
+    variants: Children<Variant>
   }
 }
 
@@ -48,8 +49,8 @@ export function createContext(gateway: Gateway, caller: Caller, faults: Faults =
     faults,
     loaders: {
       tenant: new DataLoader(ids => findTenants(sql, ids)),
-      categories: new DataLoader(ids => listCategoriesOf(sql, ids)),
-      variants: new DataLoader(ids => listVariantsOf(sql, ids)),
+      categories: new Children(ids => listCategoriesOf(sql, ids)),
+      variants: new Children(ids => listVariantsOf(sql, ids)),
     },
   }
 }
