@@ -2,8 +2,9 @@
  * Documents that recur, compiled: what graphql-js does for each field of each record is done once for each document.
  *
  * The first times a document is Yoga's, which parses it, validates it and holds it to the limits; what has passed
- * once always will, but for what depends on variables: these, and the cost, are looked at each time. Only an answer
- * that Yoga would give with status 200 is given here; whatever else there is to say is left to it.
+ * once always will, but for what depends on variables: these, and the cost where they can change it, are looked at
+ * each time. Only an answer that Yoga would give with status 200 is given here; whatever else there is to say is left
+ * to it.
  *
  * Bounded in memory: documents are counted by their texts in one cache, and those that came often enough compiled in
  * another. A stranger's varied queries never get out of the first.
@@ -14,9 +15,9 @@ import {
   GraphQLError,
   getNamedType,
   getOperationAST,
-  getVariableValues,
   isAbstractType,
   parse,
+  print,
   Source,
   TypeInfo,
   visit,
@@ -26,6 +27,7 @@ import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit'
 import { LRUCache } from 'lru-cache'
 import type { Context } from '../graphql/context.ts'
 import { schema } from '../graphql/schema.ts'
+import { prepareVariables } from '../graphql/variables.ts'
 import { costOf, limits } from './limits.ts'
 
 /** What a GraphQL request asks for (GraphQL over HTTP, §6.4.1). */
@@ -91,6 +93,9 @@ export function createRecurring() {
   }
 }
 
+/** The types of variables that are a text. */
+const textTypes = new Set(['ID', 'String', 'DateTime'])
+
 function compile({ query, operationName }: Asked): Run | null {
   const source = new Source(query)
   const document = parse(source)
@@ -99,9 +104,14 @@ function compile({ query, operationName }: Asked): Run | null {
   const found = compileQuery(schema, document, operationName ?? undefined)
   if (!isCompiledQuery(found)) return null
   const { variableDefinitions = [] } = operation
+  const readVariables = prepareVariables(variableDefinitions)
+  // What numbers, lists and conditions a document takes decides what it costs, and nothing else does.
+  const costIsFixed = variableDefinitions.every(({ type }) => textTypes.has(print(type).replace('!', '')))
+  let cost: number | null = null
   return (context, variables) => {
-    const { errors } = getVariableValues(schema, variableDefinitions, variables)
-    if (errors || costOf(document, context, variables) > limits.cost) return null
+    if (!readVariables(variables)) return null
+    if (cost === null || !costIsFixed) cost = costOf(document, context, variables)
+    if (cost > limits.cost) return null
     return answer(found.query(undefined, context, variables), source)
   }
 }

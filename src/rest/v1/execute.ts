@@ -4,7 +4,7 @@
  * in between.
  *
  * It is for our own documents, which are known when the service starts, and it refuses to prepare any that needs what
- * it does not do. It has one operation, whose variables graphql-js reads; fragments on object types, in which no key
+ * it does not do. It has one operation, fragments on object types, in which no key
  * stands twice; `@include`, and our `@omitNull`; no unions, interfaces, `@skip` or inline fragments. A refusal
  * anywhere is the answer to the whole request, as at any REST door: nothing is answered in part. A field without a
  * resolver is a property, never a method. What a scalar writes of a packed cell is the cell as JSON, so a scalar's
@@ -25,7 +25,6 @@ import {
   type GraphQLResolveInfo,
   getArgumentValues,
   getDirectiveValues,
-  getVariableValues,
   isLeafType,
   isListType,
   isNonNullType,
@@ -37,6 +36,7 @@ import {
 import { type Layout, PackedRow } from '../../db/packed.ts'
 import type { Context } from '../../graphql/context.ts'
 import { schema } from '../../graphql/schema.ts'
+import { prepareVariables } from '../../graphql/variables.ts'
 import { fieldOf, keyOf, objectTypeOf, omits, readDirectives } from './document.ts'
 import {
   closingBrace,
@@ -104,11 +104,12 @@ export function prepare<Variables>(text: TypedText<Variables>): Operation {
   const root = operation && schema.getRootType(operation.operation)
   if (!operation || !root) throw new Error('A v1 document holds an operation.')
   const { variableDefinitions = [] } = operation
+  const readVariables = prepareVariables(variableDefinitions)
   const complete = new Preparation(operation, fragments).body(root, operation.selectionSet)
   return async (context, inputs) => {
-    const { coerced, errors } = getVariableValues(schema, variableDefinitions, { ...inputs })
-    if (errors) throw errors[0]
-    const write = await complete([undefined], { context, variables: coerced })
+    const variables = readVariables({ ...inputs })
+    if (!variables) throw new Error('The variables are not those of the document.')
+    const write = await complete([undefined], { context, variables })
     return writeJson(json => write(json, 0))
   }
 }
