@@ -96,6 +96,7 @@ const Environment = z
       .optional(),
     LOG_LEVEL: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
     GRAPHIQL: flag.optional(),
+    COMPRESSION: flag.optional(),
     PUBLIC_URL: origin.optional(),
     OIDC_ISSUER: privateUrl.optional(),
     OIDC_CLIENT_ID: z.string().optional(),
@@ -140,6 +141,8 @@ const Environment = z
     cursorKey: environment.CURSOR_KEY === undefined ? undefined : Buffer.from(environment.CURSOR_KEY, 'hex'),
     logLevel: environment.LOG_LEVEL,
     graphiql: environment.GRAPHIQL ?? environment.NODE_ENV !== 'production',
+    /** Whether answers of the doors are compressed; a proxy in front does that itself. */
+    compression: environment.COMPRESSION ?? environment.TRUST_PROXY.length === 0,
     /** The origin under which people reach the service; undefined: this machine alone, under any of its names. */
     publicUrl: environment.PUBLIC_URL,
     /** The OpenID provider through which administrators may sign in. */

@@ -18,6 +18,7 @@ import { registerGraphiql } from './graphql-http/graphiql.ts'
 import { registerGraphql } from './graphql-http/route.ts'
 import { answerBrokenRequest } from './http/broken-request.ts'
 import { createAuthenticate } from './http/caller.ts'
+import { compressAnswers } from './http/compression.ts'
 import { sendRefusal, toGatewayError, toMessageBody } from './http/errors.ts'
 import { registerHealth } from './http/health.ts'
 import { requestId } from './http/request-id.ts'
@@ -77,8 +78,11 @@ export async function buildServer(config: Config, pool: Pool): Promise<FastifyIn
   registerChores(app, pool, { tokens, clock: gateway.clock, usage })
   registerUsage(app, usage)
   registerHealth(app, pool)
-  registerRest(app, gateway, authenticate)
-  registerGraphql(app, gateway, authenticate)
+  app.register(async doors => {
+    if (config.compression) compressAnswers(doors)
+    registerRest(doors, gateway, authenticate)
+    registerGraphql(doors, gateway, authenticate)
+  })
   if (config.graphiql) registerGraphiql(app)
   registerAdmin(app, { sql: pool, config })
   return app

@@ -23,6 +23,7 @@ test('all faults are told at once, by name', () => {
     CURSOR_KEY: 'short',
     LOG_LEVEL: 'loud',
     GRAPHIQL: 'yes',
+    COMPRESSION: 'br',
     PUBLIC_URL: 'http://gateway.example.com',
     OIDC_CLIENT_ID: 'gateway',
   })
@@ -35,6 +36,7 @@ test('all faults are told at once, by name', () => {
     'CURSOR_KEY must be 64 hexadecimal digits (32 bytes)',
     'LOG_LEVEL must be one of: trace, debug, info, warn, error, fatal, silent',
     'GRAPHIQL must be one of: on, off',
+    'COMPRESSION must be one of: on, off',
     'PUBLIC_URL must be an https:// URL (http:// only for this machine)',
     'OIDC_CLIENT_ID is set, but OIDC_ISSUER is not',
   ])
@@ -44,6 +46,15 @@ test('a variable that is set to nothing counts as not set', () => {
   const nothing = { PORT: '', PUBLIC_URL: '', OIDC_ISSUER: '', OIDC_DOMAINS: '', GRAPHIQL: '', CURSOR_KEY: '' }
   expect(readConfig(nothing)).toEqual(readConfig({}))
   expect(readConfig({})).toMatchObject({ host: '127.0.0.1', port: 8080, publicUrl: undefined, openId: undefined })
+})
+
+test.each([
+  [{}, true],
+  [{ TRUST_PROXY: '10.0.0.1' }, false],
+  [{ TRUST_PROXY: '10.0.0.1', COMPRESSION: 'on' }, true],
+  [{ COMPRESSION: 'off' }, false],
+])('answers are compressed unless a proxy is there to do it: %j', (environment, compression) => {
+  expect(readConfig(environment).compression).toBe(compression)
 })
 
 describe('PUBLIC_URL', () => {
