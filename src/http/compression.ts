@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
 
 /**
- * How long a body has to be to be compressed, in characters; its bytes are no fewer. A shorter one goes in one packet
+ * How long a body has to be to be compressed, in bytes or in characters, which are no more. A shorter one goes in one packet
  * with its headers, and is there no sooner for being smaller (docs/performance.md, Compression).
  */
 export const compressibleFrom = 1024
@@ -14,7 +14,7 @@ const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
  * The codings that are offered, each with the least effort: more of it takes far longer and saves little. Not by another
  * thread: that would spare this one at most half of the time, and take up to three times as much in all.
  */
-export const codings: Record<string, (body: string) => Buffer> = {
+export const codings: Record<string, (body: string | Buffer) => Buffer> = {
   br: body => brotliCompressSync(body, brotliOptions),
   gzip: body => gzipSync(body, { level: 1 }),
 }
@@ -39,8 +39,9 @@ function codingFor({ headers, raw }: FastifyRequest): string {
  */
 export function compressAnswers(scope: FastifyInstance): void {
   scope.addHook('onSend', (request, reply, payload, done) => {
-    // What is no text is a stream, or nothing at all.
-    if (typeof payload !== 'string' || payload.length < compressibleFrom) {
+    // What else there is is a stream, or nothing at all.
+    const whole = typeof payload === 'string' || Buffer.isBuffer(payload)
+    if (!whole || payload.length < compressibleFrom) {
       done(null, payload)
       return
     }
