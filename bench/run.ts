@@ -14,10 +14,10 @@ import { type Contender, names, startContender, takesPart } from './harness/line
 import { Load } from './harness/load.ts'
 import { compile, installPackages, root } from './harness/packages.ts'
 import { drawPlot } from './harness/plot.ts'
-import { describeResults } from './harness/report.ts'
+import { describeInShort, describeResults } from './harness/report.ts'
 import { measure, type Requests } from './harness/rounds.ts'
 import { sizes } from './harness/seed.ts'
-import { record } from './summary.ts'
+import { record, recordInReadme } from './summary.ts'
 
 const { values: options } = parseArgs({
   options: {
@@ -92,14 +92,16 @@ async function compete(database: SeededDatabase): Promise<void> {
     const requests = await prepareRequests(chosen.calls, contenders)
     const results = await measure(requests, load, { sql, clock: await serverClock(sql) }, timing, say)
     const { products, vouchers } = sizes[size]
-    const text = `${new Date().toISOString().slice(0, 10)}, ${cpus()[0]?.model ?? 'unknown processor'}, \
-${availableParallelism()} cores, Node ${process.version}, PostgreSQL ${database.version}, commit ${commit}. \
+    const where = `${new Date().toISOString().slice(0, 10)}, ${cpus()[0]?.model ?? 'unknown processor'}, \
+${availableParallelism()} cores, Node ${process.version}, PostgreSQL ${database.version}, commit ${commit}`
+    const text = `${where}. \
 ${products.toLocaleString('en')} products, ${vouchers.toLocaleString('en')} vouchers.
 
 ${describeResults(results, timing)}`
     console.log(options.short ? `These figures mean nothing: all works, and all answer the same.\n\n${text}` : text)
     if (!options.record) return
     record('Requests', text)
+    recordInReadme(`${describeInShort(results)}\n\n${where}.`)
     mkdirSync(`${root}docs/images`, { recursive: true })
     writeFileSync(`${root}docs/images/bench.svg`, drawPlot(results))
   } finally {

@@ -53,3 +53,14 @@ export function record(heading: string, text: string): void {
       .concat('\n'),
   )
 }
+
+const readme = new URL('../README.md', import.meta.url)
+const [from, to] = ['<!-- from here: npm run bench -- --record -->', '<!-- to here -->']
+
+/** Writes what stands in the README between its two marks. */
+export function recordInReadme(text: string): void {
+  const [before, rest = ''] = readFileSync(readme, 'utf8').split(from)
+  const [, after] = rest.split(to)
+  if (after === undefined) throw new Error(`README.md lacks the lines ${from} and ${to}.`)
+  writeFileSync(readme, `${before}${from}\n\n${text.trim()}\n\n${to}${after}`)
+}

@@ -64,3 +64,20 @@ ${[...results].map(([call, ofCall]) => describeCall(call, ofCall)).join('\n\n')}
 
 ${describeTargets(results)}`
 }
+
+/** @returns all calls in one table, as ratios to the hand-written service: what the README shows */
+export function describeInShort(results: Results): string {
+  const calls = [...results].filter(([, ofCall]) => ofCall.has('L1'))
+  const present = [...new Set(calls.flatMap(([, ofCall]) => [...ofCall.keys()]))].filter(name => name !== 'rest again')
+  const ratio = (ofCall: Map<Name, Figures[]>, name: Name, measure: keyof Figures) => {
+    const base = pick(ofCall.get('L1') ?? [], measure)
+    return median(pick(ofCall.get(name) ?? [], measure).map((value, round) => value / base[round]!)).toFixed(2)
+  }
+  const rows = present.map(name => [
+    meanings[name],
+    ...calls.map(([, ofCall]) =>
+      ofCall.has(name) ? `${ratio(ofCall, name, 'node')} · ${ratio(ofCall, name, 'total')}` : '–',
+    ),
+  ])
+  return table(['', ...calls.map(([{ title }]) => title.replace(/^A /, 'a '))], rows)
+}
