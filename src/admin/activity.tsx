@@ -1,5 +1,5 @@
 import type { Sql } from '../db/connect.ts'
-import { getToken } from '../domain/token.ts'
+import type { Token } from '../domain/token.ts'
 import {
   type ExportOfDay,
   listExports,
@@ -28,19 +28,17 @@ export interface Activity {
   mayExport: boolean
 }
 
-/** @throws `NOT_FOUND` */
-export async function loadActivity(sql: Sql, tokenId: number): Promise<Activity> {
-  const [token, usage, refusals, exports] = await Promise.all([
-    getToken(sql, tokenId),
-    listUsage(sql, tokenId, span),
-    listRefusals(sql, tokenId, span),
-    listExports(sql, tokenId, span),
+export async function loadActivity(sql: Sql, { id, permissions }: Token): Promise<Activity> {
+  const [usage, refusals, exports] = await Promise.all([
+    listUsage(sql, id, span),
+    listRefusals(sql, id, span),
+    listExports(sql, id, span),
   ])
   const now = Date.now()
   const days = Array.from({ length: span }, (_, index) =>
     new Date(now - (span - 1 - index) * 86_400_000).toISOString().slice(0, 10),
   )
-  return { days, usage, refusals, exports, mayExport: token.permissions.includes('export_customer_information') }
+  return { days, usage, refusals, exports, mayExport: permissions.includes('export_customer_information') }
 }
 
 /** What a token was used for, refused and given. */

@@ -20,7 +20,7 @@ import { viewOf } from './visit.ts'
 /** GET /admin/tokens/:id */
 export async function showToken(parts: AdminParts, request: TokenRequest, reply: FastifyReply) {
   const token = await tokenOf(parts, request)
-  const activity = await loadActivity(parts.sql, token.id)
+  const activity = await loadActivity(parts.sql, token)
   return sendPage(
     reply,
     <Page title={token.name} view={viewOf(request, reply)} place="tokens" actions={<Actions token={token} />}>

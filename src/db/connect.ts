@@ -49,19 +49,19 @@ export function instantFromPostgres(text: string): string {
  *
  * @param address where the database is
  * @param options `max` connections; `statementTimeoutMs` after which the server ends a statement; `role` under which
- *   statements run, when it is not the one that logs in
+ *   statements run, when it is not the one that logs in; `onNotice` is told what the server says beside its answers
  * @returns the pool; end it with `sql.end()`
  */
 export function connect(
   address: DatabaseAddress,
-  options: { max: number; statementTimeoutMs: number; role?: string },
+  options: { max: number; statementTimeoutMs: number; role?: string; onNotice?: (message: string) => void },
 ): Pool {
   const settings = {
     max: options.max,
     connect_timeout: 5,
     // A lost server is tried again at once and often: a request that waits is worse than a refused connection.
     backoff: () => 0.05,
-    onnotice: () => {},
+    onnotice: notice => options.onNotice?.(notice.message ?? ''),
     // Arrays come and go as text or JSON (`arrayText`), so the driver need not ask each connection for its types.
     fetch_types: false,
     connection: {

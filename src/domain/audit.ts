@@ -75,19 +75,21 @@ export interface AuditFilter {
   to?: string
 }
 
-const matching = (sql: Sql, { actor, action, tokenId, tenantId, from, to }: AuditFilter) => sql`
+const matching = (sql: Sql, { actor, action, tokenId, from, to }: AuditFilter) => sql`
   true
   ${actor ? sql`and position(lower(${actor}) in lower(entry.actor)) > 0` : sql``}
   ${action ? sql`and entry.action = ${action}` : sql``}
   ${tokenId ? sql`and entry.token_id = ${tokenId}` : sql``}
-  ${
-    tenantId
-      ? sql`and (entry.tenant_id = ${tenantId} or (entry.action in ('token.create', 'token.edit') and jsonb_path_exists(
-              entry.detail, '$.tenants.**.tenantId ? (@ == $id)', jsonb_build_object('id', ${tenantId}::bigint))))`
-      : sql``
-  }
   ${from ? sql`and entry.at >= ${from}::text::date` : sql``}
   ${to ? sql`and entry.at < ${to}::text::date + 1` : sql``}`
+
+/** The entries that name the tenant, and those of tokens that were granted it or lost it: each has an index. */
+const aboutTenant = (sql: Sql, tenantId: number): [named: Fragment, granted: Fragment] => [
+  sql`and entry.tenant_id = ${tenantId}`,
+  sql`and entry.tenant_id is distinct from ${tenantId} and entry.action in ('token.create', 'token.edit')
+      and jsonb_path_exists(entry.detail, '$.tenants.**.tenantId ? (@ == $id)',
+                            jsonb_build_object('id', ${tenantId}::bigint))`,
+]
 
 /**
  * Lists what was done, newest first.
@@ -103,22 +105,25 @@ export async function listAudit(
   const { before, after, limit } = range
   const direction = after === undefined ? sql`desc` : sql`asc`
   const placeOf = (id: number) => sql`((select at from gateway.audit_entry where id = ${id}), ${id})`
-  // The names are looked up of the entries that are shown, and of no others.
+  const first = (about: Fragment) => sql`
+    (select * from gateway.audit_entry entry
+     where ${matching(sql, filter)} ${about}
+       ${before === undefined ? sql`` : sql`and (entry.at, entry.id) < ${placeOf(before)}`}
+       ${after === undefined ? sql`` : sql`and (entry.at, entry.id) > ${placeOf(after)}`}
+     order by entry.at ${direction}, entry.id ${direction} limit ${limit})`
+  const [named, granted] = filter.tenantId ? aboutTenant(sql, filter.tenantId) : []
+  // The names are looked up of the entries that are shown, one by one: a join for any limit would read all tokens.
   const entries = await sql<AuditEntry[]>`
-    select /* audit.list */ entry.id, at, actor, address, action, token_id as "tokenId", token.name as "tokenName",
-           tenant_id as "tenantId", tenant.name as "tenantName", administrator_id as "administratorId",
-           administrator.email as "administratorEmail", detail
+    select /* audit.list */ id, at, actor, address, action, token_id as "tokenId", tenant_id as "tenantId",
+           administrator_id as "administratorId", detail,
+           (select name from gateway.token where token.id = token_id) as "tokenName",
+           (select name from tenant where tenant.id = tenant_id) as "tenantName",
+           (select email from gateway.administrator where administrator.id = administrator_id) as "administratorEmail"
     from (
-      select * from gateway.audit_entry entry
-      where ${matching(sql, filter)}
-        ${before === undefined ? sql`` : sql`and (entry.at, entry.id) < ${placeOf(before)}`}
-        ${after === undefined ? sql`` : sql`and (entry.at, entry.id) > ${placeOf(after)}`}
-      order by entry.at ${direction}, entry.id ${direction} limit ${limit}
+      select * from (${first(named ?? sql``)} ${granted ? sql`union all ${first(granted)}` : sql``}) entry
+      order by at ${direction}, id ${direction} limit ${limit}
     ) entry
-    left join gateway.token on token.id = token_id
-    left join tenant on tenant.id = tenant_id
-    left join gateway.administrator on administrator.id = administrator_id
-    order by entry.at desc, entry.id desc`
+    order by at desc, id desc`
   return entries
 }
 

@@ -38,10 +38,17 @@ export async function listRemovals(
   resources: readonly RemovalResource[],
   range: Range,
 ): Promise<Page<Removal>> {
+  const direction = range.backward ? sql`desc` : sql``
+  // A page of each resource's own: what the caller may not be told of is not passed along.
   const [found] = await sql`
     select /* removal.list */ string_agg(row, '') from (
-      select ${removalRow.select(sql)} as row from gateway.removal
-      where tenant_id = ${tenantId} and resource = any(${arrayText(resources)}::text::text[]) and ${within(sql, range)}
+      select row
+      from unnest(${arrayText([...new Set(resources)])}::text::text[]) as wanted(name)
+      cross join lateral (
+        select ${removalRow.select(sql)} as row, updated_at, id from gateway.removal
+        where tenant_id = ${tenantId} and resource = wanted.name and ${within(sql, range)}
+      ) as found
+      order by updated_at ${direction}, id ${direction} limit ${range.limit + 1}
     ) page`.raw()
   return toPage(range, removalRow.read(found?.[0]))
 }

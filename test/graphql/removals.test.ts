@@ -122,3 +122,22 @@ test('they are paged like every list', async () => {
   } while (after)
   expect(seen.sort((a, b) => a - b)).toEqual(ids)
 })
+
+test('those of several resources come in one order, once each', async () => {
+  const { serverTime } = await removals()
+  const gone: [string, number][] = []
+  for (let made = 0; made < 4; made++) {
+    const voucher = await build.voucher(tenantId)
+    const customer = await build.customer(tenantId)
+    await platform`delete from purchased_voucher where id = ${voucher}`
+    await platform`delete from customer where id = ${customer}`
+    await platform`delete from product where id = ${await build.product(tenantId)}`
+    gone.push(['PURCHASED_VOUCHER', voucher], ['MARKETING_SIGNUP', customer])
+  }
+  const resources = ['PURCHASED_VOUCHER', 'MARKETING_SIGNUP', 'PURCHASED_VOUCHER']
+  const first = await removals({ since: serverTime, resources, first: 5 })
+  const second = await removals({ since: serverTime, resources, first: 5, after: first.nextCursor })
+  const told = [...first.nodes, ...second.nodes].map(({ resource, recordId }) => [resource, recordId])
+  expect(told).toEqual(gone)
+  expect([first.nodes.length, first.totalCount, second.nextCursor]).toEqual([5, 8, null])
+})

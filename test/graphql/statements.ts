@@ -1,4 +1,5 @@
 import type { Pool } from '../../src/db/connect.ts'
+import type { TestDatabase } from '../support/database.ts'
 
 /** A statement as it went to the database. */
 export interface Statement {
@@ -23,12 +24,42 @@ export async function capture(pool: Pool, work: () => Promise<unknown>): Promise
   return statements
 }
 
-/** What is looked up for all who ask at the time: whose token it is, where tenants lie, how far pages may go. */
-const shared = /^token\.find$|^tenant\.paths$|^horizon\.read$/
+/** What the service does beside answering. */
+const chores = ['clock.look', 'token.save_use', 'usage.save', 'usage.save_refusals']
+
+/** What is kept for half a second, for all who ask: whose token it is, and where tenants lie. */
+const kept = ['token.find', 'tenant.paths']
+
+/** What many who ask at a time share: how far their pages may go. */
+const shared = ['horizon.read']
 
 /** The names of the statements that are a query's own. */
 export const namesOf = (statements: Statement[]) =>
   statements
     .map(statement => statement.name)
-    .filter(name => !shared.test(name))
+    .filter(name => ![...chores, ...kept, ...shared].includes(name))
     .sort()
+
+/**
+ * @returns the calls that the database itself counted during the work, those of functions not among them, by the
+ *   statement's name
+ */
+export async function countCalls(
+  { platform }: Pick<TestDatabase, 'platform'>,
+  work: () => Promise<unknown>,
+): Promise<Record<string, number>> {
+  await platform`create extension if not exists pg_stat_statements`
+  await platform`select pg_stat_statements_reset(0, (select oid from pg_database where datname = current_database()))`
+  await work()
+  const rows = await platform<{ name: string; calls: number }[]>`
+    select coalesce(substring(query from '/\\* (\\S+) \\*/'), query) as name, sum(calls)::bigint as calls
+    from pg_stat_statements
+    where toplevel and dbid = (select oid from pg_database where datname = current_database())
+      and query !~ 'pg_stat_statements'
+    group by 1`
+  return Object.fromEntries(rows.filter(({ name }) => !chores.includes(name)).map(({ name, calls }) => [name, calls]))
+}
+
+/** The same without what may have been kept from earlier. */
+export const unlessKept = (calls: Record<string, number>) =>
+  Object.fromEntries(Object.entries(calls).filter(([name]) => !kept.includes(name)))

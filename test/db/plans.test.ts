@@ -1,0 +1,73 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { createApp } from '../support/app.ts'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { administration } from './plans/administration.ts'
+import { faultsOf } from './plans/faults.ts'
+import { large, layGround, small } from './plans/ground.ts'
+import { integration } from './plans/integration.ts'
+import type { Parts } from './plans/journey.ts'
+import { createTeller, namesIn, type Teller } from './plans/plan.ts'
+import { service } from './plans/service.ts'
+
+const journeys = [...integration, ...administration, ...service]
+
+/** Statements that are never run on large tables, and why. */
+const never: Record<string, string> = {
+  'demo.analyze': 'loads the demo data',
+  'demo.copy': 'loads the demo data',
+  'demo.is_filled': 'before the demo data are loaded: into empty tables',
+  'demo.keep_updated_at': 'touches no table',
+  'demo.move_sequence': 'after the demo data are loaded, once',
+  'demo.patience': 'touches no table',
+  'demo.today': 'touches no table',
+  'migration.lock': 'touches no table',
+  'migration.patience': 'touches no table',
+}
+
+let database: TestDatabase
+
+beforeAll(async () => {
+  database = await createDatabase()
+  await layGround(database)
+})
+
+describe.each([
+  { kind: 'generic' as const, made: journeys },
+  // Those that can be made twice.
+  { kind: 'custom' as const, made: integration },
+])('with $kind plans', ({ kind, made }) => {
+  let teller: Teller
+  let parts: Parts
+
+  beforeAll(async () => {
+    teller = await createTeller(database, kind)
+    const { pool } = teller
+    parts = { pool, client: await createApp({ pool }), build: createBuilders(database) }
+  })
+
+  it.each(made)('$what', async ({ runs, go, walks, excused }) => {
+    const plans = await teller.during(() => go(parts))
+    expect(plans.map(({ name }) => name)).toEqual(expect.arrayContaining(runs))
+    // What has no name is part of a function, or looks after a foreign key.
+    const looked = plans.filter(({ name }) => name === null || runs.includes(name))
+    const faults = (leave: boolean) => looked.flatMap(plan => faultsOf(plan, leave))
+    if (!excused) expect(faults(walks !== undefined)).toEqual([])
+    if (excused || walks) expect(faults(false), 'needs no excuse').not.toEqual([])
+  })
+})
+
+it('every statement is looked at', () => {
+  const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(file => /\.tsx?$/.test(file))
+  const inSource = files.flatMap(file => namesIn(readFileSync(`src/${file}`, 'utf8')))
+  const looked = [...journeys.flatMap(({ runs }) => runs), ...Object.keys(never)]
+  expect([...new Set(looked)].sort()).toEqual([...new Set(inSource)].sort())
+})
+
+it('every table is large or small', async () => {
+  const tables = await database.platform<{ name: string }[]>`
+    select oid::regclass::text as name from pg_class
+    where relkind = 'r' and relnamespace in ('public'::regnamespace, 'gateway'::regnamespace)`
+  expect(tables.map(({ name }) => name).sort()).toEqual([...Object.keys(large), ...Object.keys(small)].sort())
+})

@@ -1,0 +1,194 @@
+import { admitOpenId } from '../../../src/domain/administrator.ts'
+import { invite, inviteFirst } from '../../../src/domain/invitation.ts'
+import { type Browser, createBrowser, type Fields, formsOf, type Page, root, signIn } from '../../admin/support.ts'
+import { tester } from '../../support/builders.ts'
+import type { Journey, Parts } from './journey.ts'
+
+let known: Promise<Browser> | undefined
+
+/** The administrator who makes most journeys; he signs in for the first of them. */
+const administrator = (parts: Parts) => {
+  known ??= signIn(parts.client, parts)
+  return known
+}
+
+/** Somebody who signs in anew. */
+const somebody = (parts: Parts, email: string) => signIn(parts.client, parts, { email })
+
+const visit = (path: string) => async (parts: Parts) => expectStatus(await (await administrator(parts)).get(path), 200)
+
+const submit =
+  (path: string, fields: Fields, status = 303, action?: string) =>
+  async (parts: Parts) =>
+    expectStatus(await (await administrator(parts)).submit(path, fields, action ? { action } : {}), status)
+
+function expectStatus(page: Page, status: number): Page {
+  if (page.status !== status) throw new Error(`${page.status} ${page.text}`)
+  return page
+}
+
+/** Of the days of which there are entries, one in the middle. */
+const day = new Date(Date.now() - 30 * 86_400_000).toISOString().slice(0, 10)
+
+const passwords = (password: string) => ({ password, again: password })
+const token = { name: 'Till', tenant: '54321', permission: ['view_vouchers'] }
+
+const passed = 'Tokens are passed along, from the newest on, until the page is full: each was made by a person.'
+const partOfName =
+  'Part of a name is asked for, which no index finds: all tenants are passed along, when a person searches.'
+
+/** What administrators do, and who wants to be one. */
+export const administration: Journey[] = [
+  {
+    what: 'signing in',
+    runs: ['administrator.give_password', 'administrator.authenticate', 'session.start'],
+    go: administrator,
+  },
+  {
+    what: 'a sign-in that is refused',
+    runs: ['administrator.refuse'],
+    go: async ({ client }) =>
+      expectStatus(
+        await createBrowser(client.app).submit('/admin/login', { email: root.email, password: 'wrong' }),
+        422,
+      ),
+  },
+  {
+    what: 'a sign-in that the OpenID provider vouches for',
+    runs: ['administrator.admit'],
+    go: async ({ pool }) => {
+      await admitOpenId(pool, tester, { subject: 'issuer 1', email: 'open@example.com' })
+      await admitOpenId(pool, tester, { subject: 'issuer 1', email: 'open@example.com' })
+    },
+  },
+  {
+    what: 'signing out',
+    runs: ['session.sign_out', 'session.drop'],
+    go: async parts =>
+      (await somebody(parts, 'person1@example.com')).submit('/admin/tokens', {}, { action: '/admin/logout' }),
+  },
+  {
+    what: 'signing out everywhere',
+    runs: ['session.sign_out_everywhere'],
+    go: async parts =>
+      (await somebody(parts, 'person2@example.com')).submit(
+        '/admin/account',
+        {},
+        { action: '/admin/account/sign-out-everywhere' },
+      ),
+  },
+  { what: 'the account', runs: ['session.find', 'session.list', 'administrator.get'], go: visit('/admin/account') },
+  {
+    what: 'another password',
+    runs: ['administrator.change_password', 'session.save'],
+    go: submit(
+      '/admin/account',
+      { current: root.password, ...passwords(root.password) },
+      303,
+      '/admin/account/password',
+    ),
+  },
+  { what: 'the administrators', runs: ['administrator.list', 'invitation.list'], go: visit('/admin/administrators') },
+  {
+    what: 'inviting, and withdrawing it',
+    runs: ['invitation.make', 'invitation.withdraw'],
+    go: async parts => {
+      await submit('/admin/administrators', { email: 'ann@example.com' }, 201, '/admin/administrators')(parts)
+      await submit('/admin/administrators', {}, 303, '/admin/administrators/withdraw')(parts)
+    },
+  },
+  {
+    what: 'an invitation',
+    runs: ['invitation.find', 'administrator.give_password'],
+    go: async ({ pool, client }) => {
+      const secret = await invite(pool, tester, 'bob@example.com')
+      expectStatus(
+        await createBrowser(client.app).submit(`/admin/setup/${secret}`, passwords('much deep green water')),
+        303,
+      )
+    },
+  },
+  { what: 'inviting the first', runs: ['invitation.first'], go: ({ pool }) => inviteFirst(pool, tester) },
+  {
+    what: 'removing an administrator',
+    runs: ['administrator.get', 'administrator.remove'],
+    go: submit('/admin/administrators/3/remove', {}),
+  },
+  { what: 'the tokens', runs: ['token.list'], go: visit('/admin/tokens') },
+  { what: 'older tokens', runs: ['token.list'], go: visit('/admin/tokens?before=50000') },
+  { what: 'newer tokens', runs: ['token.list'], go: visit('/admin/tokens?after=50000') },
+  { what: 'tokens that hold', runs: ['token.list'], go: visit('/admin/tokens?status=active') },
+  {
+    what: 'tokens with a permission',
+    runs: ['token.list'],
+    go: visit('/admin/tokens?permission=view_orders'),
+    walks: passed,
+  },
+  { what: 'tokens with a word', runs: ['token.list'], go: visit('/admin/tokens?search=token%20555'), walks: passed },
+  {
+    what: 'tokens of a tenant',
+    runs: ['token.list'],
+    go: visit('/admin/tokens?tenant=Tenant%20500'),
+    excused: partOfName,
+  },
+  {
+    what: 'a token',
+    runs: ['token.get', 'usage.list', 'usage.list_refusals', 'usage.list_exports'],
+    go: visit('/admin/tokens/500'),
+  },
+  {
+    what: 'making a token twice with one form',
+    runs: ['token.create', 'token.find_made'],
+    go: async parts => {
+      const browser = await administrator(parts)
+      const filled = formsOf((await browser.get('/admin/tokens/new')).html).at(-1)!.fields
+      for (const [name, value] of Object.entries({ ...token, do: 'save' })) filled.set(name, String(value))
+      expectStatus(await browser.post('/admin/tokens/new', filled), 201)
+      await browser.post('/admin/tokens/new', filled)
+    },
+  },
+  { what: 'editing a token', runs: ['token.edit'], go: submit('/admin/tokens/600/edit', { ...token, do: 'save' }) },
+  {
+    what: 'rotating a token',
+    runs: ['token.rotate'],
+    go: submit('/admin/tokens/601/rotate', { overlap: '0', expiresAt: 'inherit' }, 201),
+  },
+  { what: 'revoking a token', runs: ['token.revoke'], go: submit('/admin/tokens/602/revoke', {}) },
+  {
+    what: 'searching tenants',
+    runs: ['tenant_tree.search'],
+    go: submit('/admin/tokens/new', { ...token, search: 'tenant 777', do: 'find' }, 200),
+    excused: partOfName,
+  },
+  {
+    what: 'choosing tenants',
+    runs: ['tenant_tree.levels', 'tenant_tree.place'],
+    go: submit('/admin/tokens/new', { ...token, opened: '1,12,123', do: 'open:1234' }, 200),
+  },
+  ...[
+    ['the audit', ''],
+    ['older entries', '?before=50000'],
+    ['newer entries', '?after=50000'],
+    ['entries of one kind', '?action=token.edit'],
+    ['entries about a token', '?token=500'],
+    ['entries about a token, older', '?token=500&before=50000'],
+    ['entries about a tenant', '?tenant=500'],
+    ['entries about a tenant of which there are none', '?tenant=99999'],
+    ['entries about a tenant, of one kind', '?tenant=500&action=customer.export'],
+    ['entries about a tenant, older', '?tenant=500&before=50000'],
+    ['entries of some days', `?from=${day}&to=${day}`],
+  ].map(([what = '', query]) => ({ what, runs: ['audit.list'], go: visit(`/admin/audit${query}`) })),
+  {
+    what: 'entries of somebody',
+    runs: ['audit.list'],
+    go: visit('/admin/audit?actor=nobody'),
+    excused:
+      'Part of a name is asked for. Entries are passed along in their order until the page is full; days bound it.',
+  },
+  {
+    what: 'the audit as CSV',
+    runs: ['audit.note_export', 'audit.list'],
+    go: visit('/admin/audit.csv?action=token.edit'),
+    walks: 'A batch is a thousand entries, and names are looked up for each.',
+  },
+]

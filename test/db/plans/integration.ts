@@ -1,0 +1,135 @@
+import type { Permission } from '../../../src/domain/permission.ts'
+import type { Answer } from '../../support/app.ts'
+import type { Journey, Parts } from './journey.ts'
+
+const everything = '{ nodes { databaseId title fromPrice categories { title } variants { title } } }'
+const amongGranted = 'The list is passed along, and each tenant looked up among those that are granted.'
+const counted = 'Counting passes along all that is counted: a range of an index.'
+
+/** Something asked over REST, by a token that was just made: nothing is known of it yet. */
+const rest =
+  (path: string, tenantId = 1) =>
+  async ({ build, client }: Parts) =>
+    succeed(await client.rest((await build.token([tenantId])).secret, path))
+
+const graphql =
+  (query: string, permissions?: Permission[]) =>
+  async ({ build, client }: Parts) => {
+    const { secret } = await build.token([{ tenantId: 12, withDescendants: true }, 1], permissions && { permissions })
+    const answer = succeed(await client.graphql(secret, query))
+    if (answer.body.errors) throw new Error(answer.text)
+  }
+
+const resolving =
+  (body: object) =>
+  async ({ build, client }: Parts) =>
+    succeed(await client.resolve((await build.token([1])).secret, 1, body))
+
+function succeed(answer: Answer): Answer {
+  if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`)
+  return answer
+}
+
+const ofTenant = (selection: string) => graphql(`{ tenant(id: 1) { ${selection} } }`)
+const since = 'first: 1, updatedSince: "2026-01-02T00:00:00Z"'
+
+/** What integrations and dashboards ask. */
+export const integration: Journey[] = [
+  {
+    what: 'a token of a tenant deep in the tree',
+    runs: ['token.find', 'tenant.paths'],
+    go: rest('/tenants/54321/catalog/vouchers', 54_321),
+  },
+  {
+    what: 'the list of tenants',
+    runs: ['horizon.read', 'tenant.list'],
+    go: rest('/tenants'),
+    walks: amongGranted,
+  },
+  {
+    what: 'the list of tenants below one',
+    runs: ['tenant.list'],
+    go: graphql('{ tenants { nodes { name } } }'),
+    walks: 'All tenants that the token reaches are looked up first, from one level of the tree to the next.',
+  },
+  {
+    what: 'a count of tenants',
+    runs: ['tenant.count'],
+    go: graphql('{ tenants { totalCount } }'),
+    excused: amongGranted,
+  },
+  { what: 'a tenant', runs: ['tenant.find_many'], go: ofTenant('name') },
+  {
+    what: 'the catalog',
+    runs: ['product.list', 'variant.of_products', 'category.of_products'],
+    go: rest('/tenants/1/catalog/vouchers'),
+  },
+  {
+    what: 'the catalog over GraphQL',
+    runs: ['product.list', 'variant.of_products', 'category.of_products'],
+    go: ofTenant(`catalogVouchers(first: 100) ${everything}`),
+  },
+  {
+    what: 'a count of products',
+    runs: ['product.count'],
+    go: ofTenant('catalogVouchers(first: 1) { totalCount }'),
+    walks: counted,
+  },
+  {
+    what: 'a count of products since',
+    runs: ['product.count'],
+    go: ofTenant(`catalogVouchers(${since}) { totalCount }`),
+    walks: counted,
+  },
+  {
+    what: 'a product',
+    runs: ['product.find', 'variant.of_products', 'category.of_products'],
+    go: rest('/tenants/1/catalog/vouchers/50000'),
+  },
+  { what: 'purchased vouchers', runs: ['voucher.list'], go: rest('/tenants/1/sales/purchased-vouchers') },
+  {
+    what: 'a count of purchased vouchers',
+    runs: ['voucher.count'],
+    go: ofTenant('purchasedVouchers(first: 1) { totalCount }'),
+    walks: counted,
+  },
+  { what: 'a purchased voucher', runs: ['voucher.find'], go: rest('/tenants/1/sales/purchased-vouchers/50000') },
+  {
+    what: 'marketing signups',
+    runs: ['signup.list', 'export.note'],
+    go: rest('/tenants/1/customers/marketing-signups'),
+  },
+  {
+    what: 'a count of marketing signups',
+    runs: ['signup.count'],
+    go: ofTenant('marketingSignups(first: 1) { totalCount }'),
+    walks: counted,
+  },
+  {
+    what: 'a marketing signup',
+    runs: ['signup.find', 'export.note'],
+    go: rest('/tenants/1/customers/marketing-signups/50000'),
+  },
+  { what: 'removals', runs: ['removal.list'], go: ofTenant('removals { nodes { recordId } }') },
+  {
+    what: 'removals of few among many',
+    runs: ['removal.list'],
+    go: graphql('{ tenant(id: 1) { removals(last: 50) { nodes { recordId } } } }', ['export_customer_information']),
+  },
+  {
+    what: 'a count of removals',
+    runs: ['removal.count'],
+    go: ofTenant('removals(first: 1) { totalCount }'),
+    walks: counted,
+  },
+  {
+    what: 'resolving a reference',
+    runs: ['resolution.find', 'redemption_token.issue'],
+    go: resolving({ voucher_reference: 'r50000' }),
+  },
+  {
+    what: 'resolving a QR token',
+    runs: ['resolution.find', 'redemption_token.issue'],
+    go: resolving({ qr_token: 'Q50000' }),
+  },
+]

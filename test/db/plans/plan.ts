@@ -1,0 +1,76 @@
+import { afterAll } from 'vitest'
+import { connect, type Pool, serviceRole } from '../../../src/db/connect.ts'
+import type { TestDatabase } from '../../support/database.ts'
+
+/** A step of a plan, as the server tells it. */
+export interface Step {
+  'Node Type': string
+  'Relation Name'?: string
+  'Index Name'?: string
+  'Index Cond'?: string
+  'Actual Rows': number
+  'Actual Loops': number
+  'Rows Removed by Filter'?: number
+  'Shared Hit Blocks': number
+  'Shared Read Blocks': number
+  Plans?: Step[]
+}
+
+/** The plan of a statement that was run. */
+export interface Plan {
+  /** What its leading comment calls it; null: it is part of a function. */
+  name: string | null
+  text: string
+  root: Step
+}
+
+/** @returns all names of statements in a text */
+export const namesIn = (text: string): string[] =>
+  [...text.matchAll(/\/\* ([a-z_]+\.[a-z_]+) \*\//g)].map(([, name = '']) => name)
+
+/**
+ * A pool like that of the service, of which the server tells the plan of each statement as it runs, with what it met.
+ *
+ * @param kind whether plans are made for any parameters, or for those that are given: the server takes to the first
+ *   when they do not cost more than the second have
+ */
+export async function createTeller({ platform, address }: TestDatabase, kind: 'generic' | 'custom') {
+  const told: Plan[] = []
+  const settings = {
+    session_preload_libraries: 'auto_explain',
+    'auto_explain.log_min_duration': '0',
+    'auto_explain.log_analyze': 'on',
+    'auto_explain.log_buffers': 'on',
+    'auto_explain.log_timing': 'off',
+    'auto_explain.log_nested_statements': 'on',
+    'auto_explain.log_format': 'json',
+    plan_cache_mode: `force_${kind}_plan`,
+    client_min_messages: 'log',
+    log_min_messages: 'fatal',
+  }
+  for (const [name, value] of Object.entries(settings)) {
+    await platform.unsafe(`alter database ${address.database} set ${name} = '${value}'`)
+  }
+  const pool: Pool = connect(address, {
+    max: 4,
+    statementTimeoutMs: 10_000,
+    role: serviceRole,
+    onNotice: message => {
+      if (!/^duration: .* plan:/.test(message)) return
+      const { 'Query Text': text, Plan: root } = JSON.parse(message.replace(/^[^{]*/, ''))
+      told.push({ name: namesIn(text)[0] ?? null, text, root })
+    },
+  })
+  afterAll(() => pool.end({ timeout: 1 }))
+  return {
+    pool,
+    /** @returns the plans of all that was run meanwhile */
+    async during(work: () => Promise<unknown>): Promise<Plan[]> {
+      told.length = 0
+      await work()
+      return [...told]
+    },
+  }
+}
+
+export type Teller = Awaited<ReturnType<typeof createTeller>>

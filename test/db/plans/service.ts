@@ -1,0 +1,66 @@
+import { requirePrimary } from '../../../src/cli/database.ts'
+import { readRights } from '../../../src/db/rights.ts'
+import { isDemo, isEmpty } from '../../../src/demo/load.ts'
+import { createClockWatch } from '../../../src/domain/clock.ts'
+import { forgetRedemptionTokens } from '../../../src/domain/resolution.ts'
+import { forgetSessions } from '../../../src/domain/session.ts'
+import { keepSecret } from '../../../src/domain/setting.ts'
+import { createTokenDirectory } from '../../../src/domain/token-directory.ts'
+import { createUsageCounter, forgetUsage } from '../../../src/domain/usage.ts'
+import type { Journey } from './journey.ts'
+
+/** What the service does by itself: as it starts, and beside answering. */
+export const service: Journey[] = [
+  {
+    what: 'a secret of the service',
+    runs: ['setting.keep'],
+    go: ({ pool }) => keepSecret(pool, 'any', Buffer.alloc(1)),
+  },
+  {
+    what: 'whether the database is the primary',
+    runs: ['database.is_standby'],
+    go: ({ pool }) => requirePrimary(pool),
+  },
+  { what: 'what the login may do', runs: ['rights.read'], go: ({ pool }) => readRights(pool) },
+  {
+    what: 'whether there are tenants',
+    runs: ['demo.is_empty'],
+    go: ({ pool }) => isEmpty(pool),
+    excused: 'One row tells.',
+  },
+  { what: 'whether the demo data are there', runs: ['demo.is_demo'], go: ({ pool }) => isDemo(pool) },
+  { what: 'the clock', runs: ['clock.look'], go: ({ pool }) => createClockWatch(pool, () => {}).look() },
+  {
+    what: 'when tokens were last used',
+    runs: ['token.save_use'],
+    go: async ({ pool, build }) => {
+      const directory = createTokenDirectory(pool)
+      const found = await directory.find((await build.token([1])).secret)
+      if (found.status === 'unknown') throw new Error('the token is not found')
+      for (let id = 1; id <= 30; id++) directory.noteUse({ ...found.token, id }, '192.0.2.1')
+      await directory.saveUse()
+    },
+  },
+  {
+    what: 'what tokens were used for',
+    runs: ['usage.save', 'usage.save_refusals'],
+    go: async ({ pool }) => {
+      const usage = createUsageCounter(pool)
+      for (let id = 1; id <= 30; id++) usage.count(id, 'o', 403, [{ code: 'c', reason: 'r' }])
+      await usage.save()
+    },
+  },
+  {
+    what: 'forgetting redemption tokens',
+    runs: ['redemption_token.forget'],
+    go: ({ pool }) => forgetRedemptionTokens(pool),
+  },
+  {
+    what: 'forgetting sessions',
+    runs: ['session.forget'],
+    go: ({ pool }) => forgetSessions(pool),
+    excused:
+      'Each hour. Whether one holds is a matter of its account, too, and there are few: those of people, of 12 hours.',
+  },
+  { what: 'forgetting use', runs: ['usage.forget'], go: ({ pool }) => forgetUsage(pool) },
+]

@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest'
+import { countCalls, unlessKept } from '../graphql/statements.ts'
+import { bearer, createWorld, operations, perform } from './support.ts'
+
+const world = await createWorld()
+const { client, place, build } = world
+
+/** The statements that each operation needs, once each, when the token and the tenant are known. */
+const needed: Record<string, string[]> = {
+  'list tenants': ['horizon.read', 'tenant.list'],
+  'list catalog vouchers': ['category.of_products', 'horizon.read', 'product.list', 'variant.of_products'],
+  'get catalog voucher': ['category.of_products', 'product.find', 'variant.of_products'],
+  'list purchased vouchers': ['horizon.read', 'voucher.list'],
+  'get purchased voucher': ['voucher.find'],
+  'list marketing signups': ['export.note', 'horizon.read', 'signup.list'],
+  'get marketing signup': ['export.note', 'signup.find'],
+  'resolve voucher': ['redemption_token.issue', 'resolution.find'],
+}
+
+it.each(operations)('$name takes the statements that it needs', async operation => {
+  const calls = await countCalls(world, async () => {
+    expect((await perform(client, operation, place, bearer(world.secret))).status).toBe(200)
+  })
+  expect(unlessKept(calls)).toEqual(Object.fromEntries((needed[operation.name] ?? []).map(name => [name, 1])))
+})
+
+it('looks up the token and the tenant once, and the horizon twice, for many who ask at a time', async () => {
+  const tenantId = await build.tenant()
+  const { secret } = await build.token([tenantId])
+  const path = `/tenants/${tenantId}/sales/purchased-vouchers`
+  const calls = await countCalls(world, () => Promise.all([1, 2, 3, 4, 5].map(() => client.rest(secret, path))))
+  // Who comes while the horizon is being looked at may have come too late for it: all of those share the next look.
+  expect(calls).toEqual({ 'token.find': 1, 'tenant.paths': 1, 'horizon.read': 2, 'voucher.list': 5 })
+})
