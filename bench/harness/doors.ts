@@ -95,7 +95,8 @@ const questions = {
   resolve: questionOf(ResolveVoucherDocument.toString()),
 }
 
-const graphqlRequest = (secret: string, query: string, variables: object): Asked => ({
+/** A question of any kind to `/graphql`. */
+export const graphqlRequest = (secret: string, query: string, variables: object): Asked => ({
   method: 'POST',
   path: '/graphql',
   headers: headersFor(secret, true),

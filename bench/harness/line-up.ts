@@ -41,20 +41,31 @@ const cursorKey = createHash('sha256').update('benchmark').digest()
 /** How this service is asked for v1. */
 export const serviceDoor = (secret: string): Door => restDoor(secret, sealedCursors(cursorKey))
 
+/** How this service is set up. */
+export const serviceEnvironment = ({ url }: Pick<SeededDatabase, 'url'>) => ({
+  ...environment,
+  DATABASE_URL: url,
+  DATABASE_POOL: '10',
+  PORT: '0',
+  RATE_LIMIT_PER_MINUTE: '1000000',
+  LOG_LEVEL: 'warn',
+  CURSOR_KEY: cursorKey.toString('hex'),
+})
+
 /**
  * Starts this service, as it was compiled.
  *
  * @param nodeOptions what Node is to be told besides
+ * @param settings what is to be set otherwise in its environment
  */
-export const startService = (database: SeededDatabase, nodeOptions: string[] = []): Promise<Running> =>
+export const startService = (
+  database: SeededDatabase,
+  nodeOptions: string[] = [],
+  settings: NodeJS.ProcessEnv = {},
+): Promise<Running> =>
   startProcess(process.execPath, [...nodeOptions, `${root}dist/main.js`, 'serve'], {
-    ...environment,
-    DATABASE_URL: database.url,
-    DATABASE_POOL: '10',
-    PORT: '0',
-    RATE_LIMIT_PER_MINUTE: '1000000',
-    LOG_LEVEL: 'warn',
-    CURSOR_KEY: cursorKey.toString('hex'),
+    ...serviceEnvironment(database),
+    ...settings,
   })
 
 /**

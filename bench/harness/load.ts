@@ -16,7 +16,7 @@ interface Report extends Outcome {
   example: string
 }
 
-/** How many connections are kept busy at once. */
+/** How many connections are kept busy at once, unless a benchmark says otherwise. */
 export const connections = 16
 
 /** The load process. */
@@ -28,10 +28,17 @@ export class Load {
    * Keeps a server busy.
    *
    * @param first which of the requests comes first; the others follow in turns
+   * @param busy how many connections are kept busy at once
    * @throws when a request fails
    */
-  async put(origin: string, requests: Asked[], first: number, seconds: number): Promise<Outcome> {
-    this.#child.send({ origin, requests, first, seconds, connections })
+  async put(
+    origin: string,
+    requests: Asked[],
+    first: number,
+    seconds: number,
+    busy: number = connections,
+  ): Promise<Outcome> {
+    this.#child.send({ origin, requests, first, seconds, connections: busy })
     const report = await Promise.race([
       once(this.#child, 'message').then(([message]) => message as Report),
       this.#ended,

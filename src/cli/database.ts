@@ -6,7 +6,7 @@ import { readRights } from '../db/rights.ts'
 import { GatewayError } from '../domain/errors.ts'
 
 /** The most time that the server gives a statement, in milliseconds. */
-const statementTimeoutMs = 10_000
+export const statementTimeoutMs = 10_000
 
 /** A database that is ours to use until it is closed. */
 export interface Database {
