@@ -1,8 +1,7 @@
-import { arrayText, type Sql } from '../db/connect.ts'
 import { packed } from '../db/packed.ts'
 import type { ListIdentity } from './cursor.ts'
+import { type Holding, holding } from './holding.ts'
 import type { Instant } from './instant.ts'
-import { type Page, type Range, toPage, within } from './page.ts'
 
 /** What a record was. */
 export const removalResources = ['tenant', 'catalog_voucher', 'purchased_voucher', 'marketing_signup'] as const
@@ -31,29 +30,19 @@ const removalRow = packed<Removal>({
   updatedAt: ['updated_at', 'instant'],
 })
 
-/** @returns a page of what left the tenant's lists of these resources */
-export async function listRemovals(
-  sql: Sql,
-  tenantId: number,
-  resources: readonly RemovalResource[],
-  range: Range,
-): Promise<Page<Removal>> {
-  const found = await sql<{ row: string }[]>`
-    select /* removal.list */ ${removalRow.select(sql)} as row from gateway.removal
-    where tenant_id = ${tenantId} and resource = any(${arrayText(resources)}::text::text[]) and ${within(sql, range)}`
-  return toPage(range, removalRow, found)
-}
+const holdings = new Map<string, Holding<Removal>>()
 
-/** @returns how many removals the whole list holds */
-export async function countRemovals(
-  sql: Sql,
-  tenantId: number,
-  resources: readonly RemovalResource[],
-  updatedSince: Instant | null,
-): Promise<number> {
-  const [row] = await sql<{ count: number }[]>`
-    select /* removal.count */ count(*) from gateway.removal
-    where tenant_id = ${tenantId} and resource = any(${arrayText(resources)}::text::text[])
-      and updated_at >= ${updatedSince ?? '-infinity'}::text::timestamptz`
-  return row?.count ?? 0
+/** What left the lists of these resources: the same holding for the same choice of them. */
+export function removalsOf(resources: readonly RemovalResource[]): Holding<Removal> {
+  const chosen = removalResources.filter(resource => resources.includes(resource)).join()
+  const known =
+    holdings.get(chosen) ??
+    holding<Removal>({
+      name: 'removal',
+      table: 'gateway.removal',
+      row: removalRow,
+      only: `resource = any('{${chosen}}')`,
+    })
+  holdings.set(chosen, known)
+  return known
 }
