@@ -1,63 +1,67 @@
-import type { Sql } from '../db/connect.ts'
+import { arrayText, type Sql } from '../db/connect.ts'
 import type { AuditAction } from './audit.ts'
 import type { Caller } from './caller.ts'
-import type { Page, Range } from './page.ts'
-import { findSignup, listSignups, type MarketingSignup } from './signup.ts'
+import type { Holding } from './holding.ts'
+import { type MarketingSignup, signups } from './signup.ts'
 
 /**
- * Reads a page of the tenant's marketing signups for a caller (contract, operation 6), and puts down that it was
- * given out.
- *
- * @throws what kept the entry from being written: without one, nothing is given out
+ * Marketing signups for a caller (contract, operations 6 and 7): as they are read, it is put down that they were
+ * given out. What kept an entry from being written is thrown: without one, nothing is given out.
  */
-export async function exportSignups(
-  sql: Sql,
-  caller: Caller,
-  tenantId: number,
-  range: Range,
-): Promise<Page<MarketingSignup>> {
-  const page = await listSignups(sql, tenantId, range)
-  if (page.rows.length > 0) await noteExport(sql, caller, tenantId, 'list', page.rows.length)
-  return page
+export const exportOf = (caller: Caller): Holding<MarketingSignup> => ({
+  ...signups,
+
+  async pages(sql, wanted) {
+    const pages = await signups.pages(sql, wanted)
+    const given = pages.map(({ rows }, index) => ({ tenantId: wanted[index]?.tenantId ?? 0, records: rows.length }))
+    await noteExports(sql, caller, 'list', given)
+    return pages
+  },
+
+  async records(sql, wanted) {
+    const found = await signups.records(sql, wanted)
+    const given = wanted.map(({ tenantId }, index) => ({ tenantId, records: found[index] ? 1 : 0 }))
+    await noteExports(sql, caller, 'record', given)
+    return found
+  },
+})
+
+/** How many records of a tenant were given out at once. */
+interface Export {
+  tenantId: number
+  records: number
 }
 
 /**
- * Reads one of the tenant's marketing signups for a caller (contract, operation 7), and puts down that it was given
- * out.
- *
- * @returns null when the tenant has no such signup
- * @throws what kept the entry from being written: without one, nothing is given out
+ * Puts each down in the audit, and adds it to what the token was given of the tenant on the day. Tenants come in one
+ * order, so that those who note the same wait for each other, and none for all.
  */
-export async function exportSignup(
-  sql: Sql,
-  caller: Caller,
-  tenantId: number,
-  id: number,
-): Promise<MarketingSignup | null> {
-  const signup = await findSignup(sql, tenantId, id)
-  if (signup) await noteExport(sql, caller, tenantId, 'record', 1)
-  return signup
-}
-
-/** Puts it down in the audit, and adds it to what the token was given of the tenant on the day. */
-async function noteExport(
+async function noteExports(
   sql: Sql,
   { token, address, requestId }: Caller,
-  tenantId: number,
   operation: 'list' | 'record',
-  records: number,
+  exports: readonly Export[],
 ): Promise<void> {
+  const given = exports.filter(({ records }) => records > 0)
+  if (given.length === 0) return
   const action: AuditAction = 'customer.export'
-  const detail = JSON.stringify({ records, operation, requestId })
+  const details = given.map(({ records }) => JSON.stringify({ records, operation, requestId }))
+  const sums = new Map<number, number>()
+  for (const { tenantId, records } of given) sums.set(tenantId, (sums.get(tenantId) ?? 0) + records)
+  const tenants = [...sums.keys()].sort((a, b) => a - b)
   await sql`
     with /* export.note */ noted as (
       insert into gateway.audit_entry (actor, address, action, token_id, tenant_id, detail)
-      values (${`token ${token.id} (${token.name})`}, ${address}, ${action}, ${token.id}, ${tenantId},
-              ${detail}::text::jsonb)
-      returning at, token_id, tenant_id
+      select ${`token ${token.id} (${token.name})`}, ${address}, ${action}, ${token.id}::bigint, tenant_id, detail
+      from unnest(${arrayText(given.map(({ tenantId }) => tenantId))}::text::bigint[],
+                  ${arrayText(details)}::text::jsonb[]) as given(tenant_id, detail)
+      returning at
     )
     insert into gateway.token_export (token_id, day, tenant_id, records, last_at)
-    select token_id, (at at time zone 'UTC')::date, tenant_id, ${records}::bigint, at from noted
+    select ${token.id}::bigint, (noted.at at time zone 'UTC')::date, tenant_id, records, noted.at
+    from (select max(at) as at from noted) noted,
+         unnest(${arrayText(tenants)}::text::bigint[],
+                ${arrayText(tenants.map(tenantId => sums.get(tenantId) ?? 0))}::text::bigint[]) as given(tenant_id, records)
     on conflict (token_id, day, tenant_id) do update
     set records = token_export.records + excluded.records, last_at = greatest(token_export.last_at, excluded.last_at)`
 }

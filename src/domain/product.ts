@@ -1,8 +1,7 @@
-import type { Sql } from '../db/connect.ts'
 import { packed } from '../db/packed.ts'
 import type { ListIdentity } from './cursor.ts'
+import { holding } from './holding.ts'
 import type { Instant } from './instant.ts'
-import { type Page, type Range, toPage, within } from './page.ts'
 
 /** A catalog voucher: a product that is sold as a voucher. */
 export interface Product {
@@ -51,30 +50,13 @@ const productRow = packed<Product>({
   updatedAt: ['updated_at', 'instant'],
 })
 
-/** @returns a page of the tenant's products (contract, operation 2) */
-export async function listProducts(sql: Sql, tenantId: number, range: Range): Promise<Page<Product>> {
-  const [found] = await sql`
-    select /* product.list */ string_agg(row, '') from (
-      select ${productRow.select(sql)} as row from product
-      where tenant_id = ${tenantId} and ${within(sql, range, sql`coalesce(updated_at, '-infinity')`)}
-    ) page`.raw()
-  return toPage(range, productRow.read(found?.[0]))
-}
-
-/** @returns how many products the whole list holds */
-export async function countProducts(sql: Sql, tenantId: number, updatedSince: Instant | null): Promise<number> {
-  const [row] = await sql<{ count: number }[]>`
-    select /* product.count */ count(*) from product
-    where tenant_id = ${tenantId} and coalesce(updated_at, '-infinity') >= ${updatedSince ?? '-infinity'}::text::timestamptz`
-  return row?.count ?? 0
-}
-
-/** @returns the tenant's own product of this id, or null (R20; contract, operation 3) */
-export async function findProduct(sql: Sql, tenantId: number, id: number): Promise<Product | null> {
-  const [found] = await sql`
-    select /* product.find */ ${productRow.select(sql)} as row from product where tenant_id = ${tenantId} and id = ${id}`.raw()
-  return productRow.read(found?.[0])[0] ?? null
-}
+/** Products (contract, operations 2 and 3). A null stamp comes first (R15). */
+export const products = holding<Product>({
+  name: 'product',
+  table: 'product',
+  row: productRow,
+  stamp: "coalesce(updated_at, '-infinity')",
+})
 
 /** What belongs to a product. */
 export interface OfProduct {

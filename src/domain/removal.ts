@@ -1,8 +1,7 @@
-import { arrayText, type Sql } from '../db/connect.ts'
 import { packed } from '../db/packed.ts'
 import type { ListIdentity } from './cursor.ts'
+import { type Holding, holding } from './holding.ts'
 import type { Instant } from './instant.ts'
-import { type Page, type Range, toPage, within } from './page.ts'
 
 /** What a record was. */
 export const removalResources = ['tenant', 'catalog_voucher', 'purchased_voucher', 'marketing_signup'] as const
@@ -31,38 +30,20 @@ const removalRow = packed<Removal>({
   updatedAt: ['updated_at', 'instant'],
 })
 
-/** @returns a page of what left the tenant's lists of these resources */
-export async function listRemovals(
-  sql: Sql,
-  tenantId: number,
-  resources: readonly RemovalResource[],
-  range: Range,
-): Promise<Page<Removal>> {
-  const direction = range.backward ? sql`desc` : sql``
-  // A page of each resource's own: what the caller may not be told of is not passed along.
-  const [found] = await sql`
-    select /* removal.list */ string_agg(row, '') from (
-      select row
-      from unnest(${arrayText([...new Set(resources)])}::text::text[]) as wanted(name)
-      cross join lateral (
-        select ${removalRow.select(sql)} as row, updated_at, id from gateway.removal
-        where tenant_id = ${tenantId} and resource = wanted.name and ${within(sql, range)}
-      ) as found
-      order by updated_at ${direction}, id ${direction} limit ${range.limit + 1}
-    ) page`.raw()
-  return toPage(range, removalRow.read(found?.[0]))
-}
+const holdings = new Map<string, Holding<Removal>>()
 
-/** @returns how many removals the whole list holds */
-export async function countRemovals(
-  sql: Sql,
-  tenantId: number,
-  resources: readonly RemovalResource[],
-  updatedSince: Instant | null,
-): Promise<number> {
-  const [row] = await sql<{ count: number }[]>`
-    select /* removal.count */ count(*) from gateway.removal
-    where tenant_id = ${tenantId} and resource = any(${arrayText(resources)}::text::text[])
-      and updated_at >= ${updatedSince ?? '-infinity'}::text::timestamptz`
-  return row?.count ?? 0
+/** What left the lists of these resources: the same holding for the same choice of them. */
+export function removalsOf(resources: readonly RemovalResource[]): Holding<Removal> {
+  const values = removalResources.filter(resource => resources.includes(resource))
+  const choice = values.join()
+  const known =
+    holdings.get(choice) ??
+    holding<Removal>({
+      name: 'removal',
+      table: 'gateway.removal',
+      row: removalRow,
+      among: { column: 'resource', values },
+    })
+  holdings.set(choice, known)
+  return known
 }

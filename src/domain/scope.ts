@@ -32,10 +32,10 @@ export function createTenantScope(sql: Sql): TenantScope {
       if (!path) paths.clear(tenantId)
       return path
     },
-    covers: (token, path) =>
-      path.some((id, steps) =>
-        token.tenants.some(grant => grant.tenantId === id && (steps === 0 || grant.withDescendants)),
-      ),
+    covers(token, path) {
+      const grants = grantsOf(token)
+      return path.some((id, steps) => (steps === 0 ? grants.has(id) : grants.get(id) === true))
+    },
     async require(token, tenantId) {
       const path = await scope.findPath(tenantId)
       if (!path) throw notFound('tenant')
@@ -43,6 +43,17 @@ export function createTenantScope(sql: Sql): TenantScope {
     },
   }
   return scope
+}
+
+const grantsOfTokens = new WeakMap<Token, ReadonlyMap<number, boolean>>()
+
+/** @returns whether each grant goes for all below its tenant too; made once for a token, which may have thousands */
+function grantsOf(token: Token): ReadonlyMap<number, boolean> {
+  const known = grantsOfTokens.get(token)
+  if (known) return known
+  const made = new Map(token.tenants.map(grant => [grant.tenantId, grant.withDescendants]))
+  grantsOfTokens.set(token, made)
+  return made
 }
 
 async function findPaths(sql: Sql, ids: readonly number[]): Promise<(TenantPath | null)[]> {

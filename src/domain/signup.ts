@@ -1,8 +1,7 @@
-import type { Sql } from '../db/connect.ts'
 import { packed } from '../db/packed.ts'
 import type { ListIdentity } from './cursor.ts'
+import { holding } from './holding.ts'
 import type { Instant } from './instant.ts'
-import { type Page, type Range, toPage, within } from './page.ts'
 
 /** A customer whose consent to marketing holds now (R23). Personal data. */
 export interface MarketingSignup {
@@ -53,28 +52,13 @@ const signupRow = packed<MarketingSignup>({
   postcode: ['postcode', 'text'],
 })
 
-/** @returns a page of the tenant's marketing signups (contract, operation 6) */
-export async function listSignups(sql: Sql, tenantId: number, range: Range): Promise<Page<MarketingSignup>> {
-  const [found] = await sql`
-    select /* signup.list */ string_agg(row, '') from (
-      select ${signupRow.select(sql)} as row from customer
-      where tenant_id = ${tenantId} and marketing_opted and ${within(sql, range)}
-    ) page`.raw()
-  return toPage(range, signupRow.read(found?.[0]))
-}
-
-/** @returns how many marketing signups the whole list holds */
-export async function countSignups(sql: Sql, tenantId: number, updatedSince: Instant | null): Promise<number> {
-  const [row] = await sql<{ count: number }[]>`
-    select /* signup.count */ count(*) from customer
-    where tenant_id = ${tenantId} and marketing_opted
-      and updated_at >= ${updatedSince ?? '-infinity'}::text::timestamptz`
-  return row?.count ?? 0
-}
-
-/** @returns the tenant's own marketing signup of this customer id, or null (R20, R23; contract, operation 7) */
-export async function findSignup(sql: Sql, tenantId: number, id: number): Promise<MarketingSignup | null> {
-  const [found] = await sql`
-    select /* signup.find */ ${signupRow.select(sql)} as row from customer where tenant_id = ${tenantId} and id = ${id} and marketing_opted`.raw()
-  return signupRow.read(found?.[0])[0] ?? null
-}
+/**
+ * Marketing signups (contract, operations 6 and 7): the customers whose consent holds now (R23). Whoever gives them out
+ * puts it down: see `exportOf`.
+ */
+export const signups = holding<MarketingSignup>({
+  name: 'signup',
+  table: 'customer',
+  row: signupRow,
+  only: 'marketing_opted',
+})

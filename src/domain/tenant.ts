@@ -44,7 +44,7 @@ export async function listTenants(sql: Sql, token: Token, range: Range): Promise
       union
       select tenant.id from tenant join below on tenant.parent_id = below.id
     ), granted as (
-      select id from below union select unnest(${named}::text::bigint[])
+      select id from below union all select unnest(${named}::text::bigint[])
     )
     select string_agg(row, '') from (
       select ${tenantRow.select(sql)} as row from tenant

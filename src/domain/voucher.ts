@@ -1,8 +1,7 @@
-import type { Sql } from '../db/connect.ts'
 import { packed } from '../db/packed.ts'
 import type { ListIdentity } from './cursor.ts'
+import { holding } from './holding.ts'
 import type { Instant } from './instant.ts'
-import { type Page, type Range, toPage, within } from './page.ts'
 
 /** A voucher that was bought, with its balance. Dates without a time are `YYYY-MM-DD`. */
 export interface PurchasedVoucher {
@@ -67,27 +66,9 @@ const voucherRow = packed<PurchasedVoucher>({
   updatedAt: ['updated_at', 'instant'],
 })
 
-/** @returns a page of the tenant's purchased vouchers (contract, operation 4) */
-export async function listVouchers(sql: Sql, tenantId: number, range: Range): Promise<Page<PurchasedVoucher>> {
-  const [found] = await sql`
-    select /* voucher.list */ string_agg(row, '') from (
-      select ${voucherRow.select(sql)} as row from purchased_voucher
-      where tenant_id = ${tenantId} and ${within(sql, range)}
-    ) page`.raw()
-  return toPage(range, voucherRow.read(found?.[0]))
-}
-
-/** @returns how many purchased vouchers the whole list holds */
-export async function countVouchers(sql: Sql, tenantId: number, updatedSince: Instant | null): Promise<number> {
-  const [row] = await sql<{ count: number }[]>`
-    select /* voucher.count */ count(*) from purchased_voucher
-    where tenant_id = ${tenantId} and updated_at >= ${updatedSince ?? '-infinity'}::text::timestamptz`
-  return row?.count ?? 0
-}
-
-/** @returns the tenant's own purchased voucher of this id, or null (R20; contract, operation 5) */
-export async function findVoucher(sql: Sql, tenantId: number, id: number): Promise<PurchasedVoucher | null> {
-  const [found] = await sql`
-    select /* voucher.find */ ${voucherRow.select(sql)} as row from purchased_voucher where tenant_id = ${tenantId} and id = ${id}`.raw()
-  return voucherRow.read(found?.[0])[0] ?? null
-}
+/** Purchased vouchers (contract, operations 4 and 5). */
+export const vouchers = holding<PurchasedVoucher>({
+  name: 'voucher',
+  table: 'purchased_voucher',
+  row: voucherRow,
+})

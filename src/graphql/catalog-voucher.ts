@@ -1,6 +1,6 @@
 import type { Category as CategoryRow } from '../domain/category.ts'
 import { notFound } from '../domain/errors.ts'
-import { catalogVoucherList, countProducts, findProduct, listProducts, type Product } from '../domain/product.ts'
+import { catalogVoucherList, type Product } from '../domain/product.ts'
 import type { Variant as VariantRow } from '../domain/variant.ts'
 import { lowest } from '../domain/variant.ts'
 import { builder } from './builder.ts'
@@ -123,8 +123,8 @@ builder.objectFields(Tenant, t => ({
       args: { updatedSince: t.arg({ type: 'DateTime', description: updatedSinceDescription }) },
       resolve: (tenant, args, context) =>
         readConnection(context, catalogVoucherList(tenant.id), args, {
-          page: range => listProducts(context.sql, tenant.id, range),
-          count: since => countProducts(context.sql, tenant.id, since),
+          page: range => context.loaders.products.pages.load({ tenantId: tenant.id, range }),
+          count: updatedSince => context.loaders.products.counts.load({ tenantId: tenant.id, updatedSince }),
         }),
     },
     { name: 'CatalogVoucherConnection' },
@@ -136,8 +136,9 @@ builder.objectFields(Tenant, t => ({
     description: "One of the tenant's products. Needs `view_vouchers`.",
     policy: { operations: oneOperation, permissions: permissionsFor.CatalogVoucher },
     args: { id: t.arg.id({ required: true, description: 'Its numeric or its global id.' }) },
-    resolve: async (tenant, args, { sql }) => {
-      const product = await findProduct(sql, tenant.id, readRecordId('CatalogVoucher', tenant.id, args.id))
+    resolve: async ({ id: tenantId }, args, { loaders }) => {
+      const id = readRecordId('CatalogVoucher', tenantId, args.id)
+      const product = await loaders.products.records.load({ tenantId, id })
       if (!product) throw notFound('catalog voucher')
       return product
     },

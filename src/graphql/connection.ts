@@ -1,29 +1,28 @@
 import type { ListIdentity } from '../domain/cursor.ts'
 import { beforeAll, type Instant } from '../domain/instant.ts'
-import { defaultPageSize, type Page, type PageArguments, type Range, readRange, upTo } from '../domain/page.ts'
+import { defaultPageSize, type Page, type PageArguments, type Range, readRange } from '../domain/page.ts'
 import { builder } from './builder.ts'
 import type { Context } from './context.ts'
+import type { Reading } from './loaders.ts'
 
 type Listed = { id: number; updatedAt: Instant | null }
 
 /** How a list's page and its length are read. */
 interface Source<Row> {
-  page: (range: Range) => Promise<Page<Row>>
+  page: (range: Range) => Promise<Reading<Row>>
   count: (updatedSince: Instant | null) => Promise<number>
 }
 
 /** Reads a page of a list as a Relay connection (R10, R15). */
 export async function readConnection<Row extends Listed>(
-  { clock, cursors, horizon, faults }: Context,
+  { clock, cursors, faults }: Context,
   list: ListIdentity,
   args: PageArguments,
   source: Source<Row>,
 ) {
   const range = readRange(cursors, list, args, faults)
   clock.requireSteady()
-  // The page is a statement of its own, which begins after the horizon is known.
-  const serverTime = await horizon.read()
-  const page = await source.page(upTo(serverTime, range))
+  const { page, serverTime } = await source.page(range)
   const cursorOf = (row: Row) =>
     cursors.seal(list, { id: row.id, updatedAt: row.updatedAt ?? beforeAll, updatedSince: range.updatedSince })
   return connectionOf(page, serverTime, cursorOf, () => source.count(range.updatedSince))

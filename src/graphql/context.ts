@@ -1,16 +1,12 @@
-import DataLoader from 'dataloader'
 import type { Sql } from '../db/connect.ts'
 import type { Caller } from '../domain/caller.ts'
-import { type Category, listCategoriesOf } from '../domain/category.ts'
 import type { ClockWatch } from '../domain/clock.ts'
 import type { CursorSeal } from '../domain/cursor.ts'
 import type { Faults } from '../domain/errors.ts'
 import type { Horizon } from '../domain/horizon.ts'
 import type { RateBudget } from '../domain/rate.ts'
 import type { TenantScope } from '../domain/scope.ts'
-import { findTenants, type Tenant } from '../domain/tenant.ts'
-import { listVariantsOf, type Variant } from '../domain/variant.ts'
-import { Children } from './children.ts'
+import { Loaders } from './loaders.ts'
 
 /** What all requests share. */
 export interface Gateway {
@@ -32,25 +28,11 @@ export interface Context extends Gateway {
   rate: RateBudget
   /** What the door found wrong with the request; told after scope and permission (R1), with all other faults. */
   faults: Faults
-  loaders: {
-    tenant: DataLoader<number, Tenant | null>
-    categories: Children<Category>
-    variants: Children<Variant>
-  }
+  loaders: Loaders
 }
 
 /** @returns the context of one request */
 export function createContext(gateway: Gateway, caller: Caller, faults: Faults = {}): Context {
-  const { sql } = gateway
-  return {
-    ...gateway,
-    caller,
-    rate: caller.rate,
-    faults,
-    loaders: {
-      tenant: new DataLoader(ids => findTenants(sql, ids)),
-      categories: new Children(ids => listCategoriesOf(sql, ids)),
-      variants: new Children(ids => listVariantsOf(sql, ids)),
-    },
-  }
+  const { sql, horizon } = gateway
+  return { ...gateway, caller, rate: caller.rate, faults, loaders: new Loaders({ sql, horizon, caller }) }
 }

@@ -1,6 +1,5 @@
 import { notFound } from '../domain/errors.ts'
-import { exportSignup, exportSignups } from '../domain/export.ts'
-import { countSignups, marketingSignupList, type MarketingSignup as Row } from '../domain/signup.ts'
+import { marketingSignupList, type MarketingSignup as Row } from '../domain/signup.ts'
 import { builder } from './builder.ts'
 import { pageComplexity, readConnection, updatedSinceDescription } from './connection.ts'
 import { readRecordId, recordKey } from './global-id.ts'
@@ -50,8 +49,8 @@ builder.objectFields(Tenant, t => ({
       args: { updatedSince: t.arg({ type: 'DateTime', description: updatedSinceDescription }) },
       resolve: (tenant, args, context) =>
         readConnection(context, marketingSignupList(tenant.id), args, {
-          page: range => exportSignups(context.sql, context.caller, tenant.id, range),
-          count: since => countSignups(context.sql, tenant.id, since),
+          page: range => context.loaders.signups.pages.load({ tenantId: tenant.id, range }),
+          count: updatedSince => context.loaders.signups.counts.load({ tenantId: tenant.id, updatedSince }),
         }),
     },
     { name: 'MarketingSignupConnection' },
@@ -63,8 +62,9 @@ builder.objectFields(Tenant, t => ({
     description: "One of the tenant's customers whose consent holds now. Needs `export_customer_information`.",
     policy: { operations: oneOperation, permissions: permissionsFor.MarketingSignup },
     args: { id: t.arg.id({ required: true, description: 'Its numeric or its global id.' }) },
-    resolve: async (tenant, args, { sql, caller }) => {
-      const signup = await exportSignup(sql, caller, tenant.id, readRecordId('MarketingSignup', tenant.id, args.id))
+    resolve: async ({ id: tenantId }, args, { loaders }) => {
+      const id = readRecordId('MarketingSignup', tenantId, args.id)
+      const signup = await loaders.signups.records.load({ tenantId, id })
       if (!signup) throw notFound('marketing signup')
       return signup
     },

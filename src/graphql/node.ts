@@ -1,9 +1,6 @@
 import { badInput, notFound } from '../domain/errors.ts'
-import { exportSignup } from '../domain/export.ts'
 import { parseIdentifier } from '../domain/identifier.ts'
 import type { Permission } from '../domain/permission.ts'
-import { findProduct } from '../domain/product.ts'
-import { findVoucher } from '../domain/voucher.ts'
 import type { Context } from './context.ts'
 import { isNodeType, type NodeType, parseRecordKey } from './global-id.ts'
 import { requirePermissions } from './policy.ts'
@@ -18,9 +15,9 @@ export const permissionsFor = {
 
 const find = {
   Tenant: async (_context, tenantId) => ({ id: tenantId }),
-  CatalogVoucher: ({ sql }, tenantId, id) => findProduct(sql, tenantId, id),
-  PurchasedVoucher: ({ sql }, tenantId, id) => findVoucher(sql, tenantId, id),
-  MarketingSignup: ({ sql, caller }, tenantId, id) => exportSignup(sql, caller, tenantId, id),
+  CatalogVoucher: async ({ loaders }, tenantId, id) => loaders.products.records.load({ tenantId, id }),
+  PurchasedVoucher: async ({ loaders }, tenantId, id) => loaders.vouchers.records.load({ tenantId, id }),
+  MarketingSignup: async ({ loaders }, tenantId, id) => loaders.signups.records.load({ tenantId, id }),
 } satisfies Record<NodeType, (context: Context, tenantId: number, id: number) => Promise<object | null>>
 
 /** The most records that one `nodes` may ask for. */

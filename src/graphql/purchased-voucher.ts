@@ -1,11 +1,5 @@
 import { notFound } from '../domain/errors.ts'
-import {
-  countVouchers,
-  findVoucher,
-  listVouchers,
-  purchasedVoucherList,
-  type PurchasedVoucher as Row,
-} from '../domain/voucher.ts'
+import { purchasedVoucherList, type PurchasedVoucher as Row } from '../domain/voucher.ts'
 import { builder } from './builder.ts'
 import { pageComplexity, readConnection, updatedSinceDescription } from './connection.ts'
 import { readRecordId, recordKey } from './global-id.ts'
@@ -88,8 +82,8 @@ builder.objectFields(Tenant, t => ({
       args: { updatedSince: t.arg({ type: 'DateTime', description: updatedSinceDescription }) },
       resolve: (tenant, args, context) =>
         readConnection(context, purchasedVoucherList(tenant.id), args, {
-          page: range => listVouchers(context.sql, tenant.id, range),
-          count: since => countVouchers(context.sql, tenant.id, since),
+          page: range => context.loaders.vouchers.pages.load({ tenantId: tenant.id, range }),
+          count: updatedSince => context.loaders.vouchers.counts.load({ tenantId: tenant.id, updatedSince }),
         }),
     },
     { name: 'PurchasedVoucherConnection' },
@@ -101,8 +95,9 @@ builder.objectFields(Tenant, t => ({
     description: "One of the tenant's purchased vouchers. Needs `view_vouchers` and `view_orders`.",
     policy: { operations: oneOperation, permissions: permissionsFor.PurchasedVoucher },
     args: { id: t.arg.id({ required: true, description: 'Its numeric or its global id.' }) },
-    resolve: async (tenant, args, { sql }) => {
-      const voucher = await findVoucher(sql, tenant.id, readRecordId('PurchasedVoucher', tenant.id, args.id))
+    resolve: async ({ id: tenantId }, args, { loaders }) => {
+      const id = readRecordId('PurchasedVoucher', tenantId, args.id)
+      const voucher = await loaders.vouchers.records.load({ tenantId, id })
       if (!voucher) throw notFound('purchased voucher')
       return voucher
     },

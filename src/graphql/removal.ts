@@ -1,7 +1,5 @@
 import type { Permission } from '../domain/permission.ts'
 import {
-  countRemovals,
-  listRemovals,
   type RemovalResource as Resource,
   type Removal as Row,
   removalList,
@@ -85,9 +83,10 @@ builder.objectField(Tenant, 'removals', t =>
       },
       resolve: (tenant, args, context) => {
         const wanted = permittedResources(context, args.resources)
+        const removals = context.loaders.removals(wanted)
         return readConnection(context, removalList(tenant.id), args, {
-          page: range => listRemovals(context.sql, tenant.id, wanted, range),
-          count: since => countRemovals(context.sql, tenant.id, wanted, since),
+          page: range => removals.pages.load({ tenantId: tenant.id, range }),
+          count: updatedSince => removals.counts.load({ tenantId: tenant.id, updatedSince }),
         })
       },
     },

@@ -1,6 +1,6 @@
 import { notFound } from '../domain/errors.ts'
 import type { Tenant as Row } from '../domain/tenant.ts'
-import { countTenants, listTenants, tenantList } from '../domain/tenant.ts'
+import { countTenants, tenantList } from '../domain/tenant.ts'
 import { builder } from './builder.ts'
 import { pageComplexity, readConnection, updatedSinceDescription } from './connection.ts'
 import type { Context } from './context.ts'
@@ -67,7 +67,7 @@ builder.queryFields(t => ({
       args: { updatedSince: t.arg({ type: 'DateTime', description: updatedSinceDescription }) },
       resolve: (_, args, context) =>
         readConnection(context, tenantList, args, {
-          page: range => listTenants(context.sql, context.caller.token, range),
+          page: range => context.loaders.tenantPages.load({ range }),
           count: since => countTenants(context.sql, context.caller.token, since),
         }),
     },

@@ -53,8 +53,7 @@ it('gathers what two lists of products have below them', async () => {
   const list = `catalogVouchers(first: 25) { nodes { ${all} } }`
   expect(await statementsOf(`a: ${list} b: ${list}`)).toEqual([
     'category.of_products',
-    'product.list',
-    'product.list',
+    'product.list_of_tenants',
     'variant.of_products',
   ])
 })

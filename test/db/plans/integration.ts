@@ -123,6 +123,24 @@ export const integration: Journey[] = [
     walks: counted,
   },
   {
+    what: 'the lists of many tenants',
+    runs: ['product', 'voucher', 'signup', 'removal'].map(noun => `${noun}.list_of_tenants`),
+    go: graphql(
+      `{ tenants(first: 9) { nodes { ${['catalogVouchers', 'purchasedVouchers', 'marketingSignups', 'removals']
+        .map(list => `${list}(last: 5) { nextCursor }`)
+        .join(' ')} } } }`,
+    ),
+  },
+  {
+    what: 'records by their global ids',
+    runs: ['product', 'voucher', 'signup'].map(noun => `${noun}.find_many`),
+    go: graphql(
+      `{ nodes(ids: [${['CatalogVoucher', 'PurchasedVoucher', 'MarketingSignup']
+        .flatMap(type => [`${type}:1.50000`, `${type}:1.60002`])
+        .map(id => `"${Buffer.from(id).toString('base64url')}"`)}]) { __typename } }`,
+    ),
+  },
+  {
     what: 'resolving a reference',
     runs: ['resolution.find', 'redemption_token.issue'],
     go: resolving({ voucher_reference: 'r50000' }),

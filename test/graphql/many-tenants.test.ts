@@ -1,0 +1,172 @@
+import { describe, expect, it } from 'vitest'
+import { createManyTenants, many } from './many-tenants.ts'
+import { capture, namesOf } from './statements.ts'
+
+const globalId = (type: string, ...key: number[]) => Buffer.from(`${type}:${key.join('.')}`).toString('base64url')
+
+const { database, client, build, root, tenants, named, data, run, allTenants } = await createManyTenants()
+
+const pages = Array<string>(many / 100).fill('tenant.list')
+
+describe('a thousand tenants in one query', () => {
+  it.each([
+    ['purchasedVouchers', 'voucher', 'nodes { reference }', []],
+    ['catalogVouchers', 'product', 'nodes { title }', []],
+    ['marketingSignups', 'signup', 'nodes { forename }', ['export.note']],
+    ['removals', 'removal', 'nodes { recordId }', []],
+  ])('reads %s and their lengths in a statement each', async (field, noun, nodes, more) => {
+    const selection = `${field}(first: 1) { totalCount ${nodes} pageInfo { hasNextPage } }`
+    const { answer, names } = await run(allTenants(selection))
+    expect(answer.errors).toBeUndefined()
+    expect(names).toEqual([...more, `${noun}.count`, `${noun}.list_of_tenants`, ...pages].sort())
+    const nodesOf = Object.values<{ nodes: { databaseId: number }[] }>(answer.data).flatMap(page => page.nodes)
+    expect(nodesOf.map(({ databaseId }) => databaseId)).toEqual(tenants)
+    for (const index of [0, 1, 2, 3, 499, 999]) {
+      const { tenant } = await data(`{ tenant(id: ${tenants[index]}) { databaseId ${selection} } }`)
+      expect(nodesOf[index]).toEqual(tenant)
+    }
+  })
+
+  it('reads records by id in one statement', async () => {
+    const [{ id }] = await database.pool<[{ id: number }]>`
+      select id from purchased_voucher where tenant_id = ${tenants[1]!}`
+    const { answer, names } = await run(
+      `{ tenants(first: 100) { nodes { purchasedVoucher(id: ${id}) { reference } } } }`,
+    )
+    expect(names).toEqual(['tenant.list', 'voucher.find_many'])
+    const found = answer.data.tenants.nodes.map((node: { purchasedVoucher: object | null }) => node.purchasedVoucher)
+    expect(found).toEqual(found.map((_: null, at: number) => (at === 1 ? { reference: `${tenants[1]}-1` } : null)))
+    expect(answer.errors).toHaveLength(99)
+  })
+})
+
+it('gives lists of any arguments what each is given by itself', async () => {
+  const list = (field: string, nodes: string) => (args: string, at: number) =>
+    `${field}${at}: ${field}${args} { totalCount nodes { ${nodes} } pageInfo { hasNextPage hasPreviousPage } }`
+  const selection = [
+    list('purchasedVouchers', 'databaseId reference updatedAt'),
+    list('catalogVouchers', 'databaseId title updatedAt variants { id }'),
+    list('marketingSignups', 'databaseId forename'),
+    list('removals', 'recordId resource'),
+  ].flatMap(write =>
+    ['(first: 2)', '(last: 2)', '(first: 0)', '(last: 3, updatedSince: "2026-01-01T00:02:00Z")', ''].map(write),
+  )
+  const choice = 'removals(resources: [MARKETING_SIGNUP]) { totalCount nodes { recordId } }'
+  const fragment = `fragment All on Tenant { databaseId ${selection.join('\n')} ${choice} }`
+  const { answer, names } = await run(`{ tenants(first: 7) { nodes { ...All } } } ${fragment}`)
+  expect(answer.errors).toBeUndefined()
+  expect(answer.data.tenants.nodes).toHaveLength(7)
+  for (const node of answer.data.tenants.nodes) {
+    expect(node).toEqual((await data(`{ tenant(id: ${node.databaseId}) { ...All } } ${fragment}`)).tenant)
+  }
+  // Each end that pages are taken from is a statement of its own.
+  expect(names.filter(name => name === 'voucher.list_of_tenants')).toHaveLength(2)
+  expect(names.length).toBeLessThanOrEqual(20)
+})
+
+it('continues each list from its own cursor, and refuses those of others', async () => {
+  const [one, other] = [tenants[3]!, tenants[4]!]
+  const list = (args: string) => `purchasedVouchers(${args}) { nodes { reference } pageInfo { startCursor endCursor } }`
+  const found = await data(
+    `{ a: tenant(id: ${one}) { ${list('first: 1')} } b: tenant(id: ${other}) { ${list('last: 1')} } }`,
+  )
+  const variables = {
+    after: found.a.purchasedVouchers.pageInfo.endCursor,
+    before: found.b.purchasedVouchers.pageInfo.startCursor,
+  }
+  const { answer } = await run(
+    `query ($after: String, $before: String) {
+      a: tenant(id: ${one}) { purchasedVouchers(first: 1, after: $after) { nodes { reference } } }
+      b: tenant(id: ${other}) { purchasedVouchers(last: 2, before: $before) { nodes { reference } } }
+      c: tenant(id: ${other}) { purchasedVouchers(first: 1, after: $after) { nodes { reference } } }
+    }`,
+    variables,
+  )
+  const nodes = (...references: string[]) => ({
+    purchasedVouchers: { nodes: references.map(reference => ({ reference })) },
+  })
+  expect(answer.data).toEqual({
+    a: nodes(`${one}-2`),
+    b: nodes(`${other}-2`, `${other}-3`),
+    c: { purchasedVouchers: null },
+  })
+  expect(answer.errors).toMatchObject([{ path: ['c', 'purchasedVouchers'], extensions: { code: 'BAD_USER_INPUT' } }])
+})
+
+it('reads a hundred nodes in a statement for each type', async () => {
+  const idsOf = async (table: string) =>
+    database.loader<{ tenantId: number; id: number }[]>`
+      select tenant_id as "tenantId", min(id) as id from ${database.loader(table)}
+      where tenant_id <> ${root} group by tenant_id order by tenant_id limit 20`
+  const ids = [
+    ...(await idsOf('product')).map(({ tenantId, id }) => globalId('CatalogVoucher', tenantId, id)),
+    ...(await idsOf('purchased_voucher')).map(({ tenantId, id }) => globalId('PurchasedVoucher', tenantId, id)),
+    ...(await idsOf('customer')).map(({ tenantId, id }) => globalId('MarketingSignup', tenantId, id)),
+    ...tenants.slice(0, 20).map(id => globalId('Tenant', id)),
+  ]
+  const mixed = [...ids, 'x', globalId('PurchasedVoucher', tenants[0]!, 1), ...ids.slice(20, 38)]
+  const query = 'query ($ids: [ID!]!) { nodes(ids: $ids) { id ... on Tenant { name } } }'
+  const { answer, names } = await run(query, { ids: mixed })
+  expect(names).toEqual([
+    'export.note',
+    'product.find_many',
+    'signup.find_many',
+    'tenant.find_many',
+    'voucher.find_many',
+  ])
+  expect(answer.data.nodes.map((node: { id: string } | null) => node?.id ?? null)).toEqual(
+    mixed.map((id, at) => (at === 80 || at === 81 ? null : id)),
+  )
+  expect(answer.errors).toHaveLength(2)
+})
+
+it('puts down each export, as many as there are at once', async () => {
+  const token = await build.token([{ tenantId: root, withDescendants: true }])
+  const list = 'marketingSignups(first: 2) { nodes { databaseId } }'
+  const { names } = await run(`{ tenants(first: 20) { nodes { a: ${list} b: ${list} } } }`, {}, token.secret)
+  expect(names.filter(name => name === 'export.note')).toHaveLength(1)
+  const expected = tenants.slice(0, 20).map((tenantId, at) => ({ tenantId, records: [0, 1, 1, 2, 2][at % 5]! }))
+  const given = expected.filter(({ records }) => records > 0)
+  const entries = await database.pool`
+    select tenant_id as "tenantId", (detail->>'records')::int as records, detail->>'operation' as operation
+    from gateway.audit_entry where token_id = ${token.id} and action = 'customer.export' order by id`
+  const noted = [...entries].sort((a, b) => a.tenantId - b.tenantId)
+  expect(noted).toEqual(given.flatMap(one => [one, one].map(each => ({ ...each, operation: 'list' }))))
+  const sums = await database.pool`
+    select tenant_id as "tenantId", records from gateway.token_export where token_id = ${token.id} order by tenant_id`
+  expect([...sums]).toEqual(given.map(({ tenantId, records }) => ({ tenantId, records: 2 * records })))
+})
+
+it('counts each list against the rate, and gives those that it leaves', async () => {
+  const token = await build.token([{ tenantId: root, withDescendants: true }], { rateLimit: 50 })
+  const { answer } = await run(
+    '{ tenants(first: 60) { nodes { purchasedVouchers { totalCount } } } }',
+    {},
+    token.secret,
+  )
+  const lists = answer.data.tenants.nodes.map((node: { purchasedVouchers: object | null }) => node.purchasedVouchers)
+  expect(lists.filter((found: object | null) => found !== null)).toHaveLength(49)
+  expect(new Set(answer.errors.map((error: { extensions: { code: string } }) => error.extensions.code))).toEqual(
+    new Set(['RATE_LIMITED']),
+  )
+})
+
+describe('a thousand grants', () => {
+  it('are told, and their tenants listed, in one statement', async () => {
+    const viewer = await run('{ viewer { tenants { tenant { name } } } }', {}, named.secret)
+    expect(viewer.answer.data.viewer.tenants).toHaveLength(many)
+    expect(viewer.names).toEqual(['tenant.find_many'])
+    const ids = tenants.slice(0, 100).map(id => globalId('Tenant', id))
+    const nodes = await run(
+      'query ($ids: [ID!]!) { nodes(ids: $ids) { ... on Tenant { name } } }',
+      { ids },
+      named.secret,
+    )
+    expect(nodes.answer.data.nodes.filter(Boolean)).toHaveLength(100)
+    expect(nodes.names).toEqual(['tenant.find_many'])
+    const statements = await capture(database.pool, async () => {
+      expect((await client.rest(named.secret, '/tenants')).body.data).toHaveLength(50)
+    })
+    expect(namesOf(statements.filter(({ name }) => name.startsWith('tenant.')))).toEqual(['tenant.list'])
+  })
+})

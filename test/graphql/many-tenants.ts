@@ -1,0 +1,72 @@
+import { expect } from 'vitest'
+import { createApp } from '../support/app.ts'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { capture, namesOf } from './statements.ts'
+
+/** So many tenants lie below one. */
+export const many = 1000
+
+/** A thousand tenants below one, with none to four records of each kind, and most of the records that one's own. */
+export async function createManyTenants() {
+  const database = await createDatabase()
+  const client = await createApp(database)
+  const build = createBuilders(database)
+  const { loader } = database
+  const root = await build.tenant({ updated_at: '2026-01-02T00:00:00Z' })
+  const rows = await loader<{ id: number }[]>`
+    insert into tenant (name, parent_id, updated_at)
+    select 'Tenant ' || n, ${root}, timestamptz '2026-01-01Z' + n * interval '1 second'
+    from generate_series(1, ${many}::int) n returning id`
+  const tenants = rows.map(({ id }) => id)
+  const first = tenants[0]!
+  const owned = loader`
+    from (select ${first} + n as tenant_id, record from generate_series(0, ${many - 1}::int) n, generate_series(1, n % 5) record
+          union all select ${root}, record from generate_series(1, 20000) record) owned`
+  const stamp = loader`timestamptz '2026-01-01Z' + record * interval '1 minute'`
+  await loader`insert into purchased_voucher (tenant_id, reference, updated_at)
+    select tenant_id, tenant_id || '-' || record, ${stamp} ${owned}`
+  await loader`insert into product (tenant_id, slug, title, currency, updated_at)
+    select tenant_id, 'p', tenant_id || '-' || record, 'GBP', case when record > 1 then ${stamp} end ${owned}`
+  await loader`insert into customer (tenant_id, marketing_opted, forename, updated_at)
+    select tenant_id, record <> 2, tenant_id || '-' || record, ${stamp} ${owned}`
+  await loader`insert into gateway.removal (tenant_id, resource, record_id, reason, updated_at)
+    select tenant_id, case when record % 2 = 0 then 'purchased_voucher' else 'marketing_signup' end, record, 'deleted', ${stamp} ${owned}`
+  await loader`vacuum analyze tenant, product, purchased_voucher, customer, gateway.removal`
+
+  // Granted the one with all below it, and each of the others by itself.
+  const { secret } = await build.token([{ tenantId: root, withDescendants: true }])
+  const named = await build.token(tenants)
+
+  async function data(query: string) {
+    const { body } = await client.graphql(secret, query)
+    expect(body.errors).toBeUndefined()
+    return body.data
+  }
+
+  /** What a query comes to, and what it sends to the database for its own sake. */
+  async function run(query: string, variables = {}, token = secret) {
+    // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever it is
+    let answer: any
+    const statements = await capture(database.pool, async () => {
+      answer = (await client.graphql(token, query, variables)).body
+    })
+    // What the service does every two seconds falls in between.
+    const own = statements.filter(({ name }) => /^(tenant|product|voucher|signup|removal|export)\./.test(name))
+    return { answer, statements: own, names: namesOf(own) }
+  }
+
+  /** The cursors after which each further hundred of the tenants begins. */
+  const cursors: string[] = []
+  const after = (page: number) => (page === 0 ? '' : `, after: "${cursors[page - 1]}"`)
+  for (let page = 0; page < many / 100; page++) {
+    cursors.push((await data(`{ tenants(first: 100${after(page)}) { nextCursor } }`)).tenants.nextCursor)
+  }
+
+  /** The thousand, in ten pages of one query. */
+  const allTenants = (selection: string) =>
+    `{ ${cursors.map((_, page) => `t${page}: tenants(first: 100${after(page)}) { ...Of }`).join(' ')} }
+     fragment Of on TenantConnection { nodes { databaseId ${selection} } }`
+
+  return { database, client, build, root, tenants, secret, named, data, run, allTenants }
+}
