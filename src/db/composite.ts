@@ -24,10 +24,10 @@ export class Composites {
   }
 }
 
-const quotationMark = 0x22
+export const quotationMark = 0x22
 const comma = 0x2c
 const closingBracket = 0x29
-const backslash = 0x5c
+export const backslash = 0x5c
 const minus = 0x2d
 const point = 0x2e
 const zero = 0x30
@@ -35,7 +35,10 @@ const zero = 0x30
 /** Where cells are found, before it is known how many they are. */
 let found: Int32Array = new Int32Array(8192)
 
-/** @param count how many cells each of the values has */
+/**
+ * @param count how many cells each of the values has
+ * @throws when the bytes are no such values
+ */
 export function readComposites(bytes: Buffer, count: number): Composites {
   const { length } = bytes
   let at = 0
@@ -44,23 +47,29 @@ export function readComposites(bytes: Buffer, count: number): Composites {
     if (written + 2 * count > found.length) found = grown(found)
     at++
     for (let left = count; left > 0; left--) {
-      let start = at
-      if (bytes[at] === quotationMark) {
-        start = ++at
-        while (bytes[at] !== quotationMark || bytes[at + 1] === quotationMark) {
-          if (at >= length) throw new Error('A composite value does not end.')
-          at += bytes[at] === quotationMark ? 2 : 1
+      let code = bytes[at]
+      if (code === quotationMark) {
+        found[written++] = ++at
+        for (; at < length; at++) {
+          if (bytes[at] !== quotationMark) continue
+          if (bytes[at + 1] !== quotationMark) break
+          at++
         }
-        found[written++] = start
-        found[written++] = at++
+        found[written++] = at
+        at += 2
+      } else if (code === comma || code === closingBracket) {
+        found[written++] = -1
+        found[written++] = -1
+        at++
       } else {
-        while (bytes[at] !== comma && bytes[at] !== closingBracket && at < length) at++
-        found[written++] = start === at ? -1 : start
-        found[written++] = start === at ? -1 : at
+        found[written++] = at
+        do code = bytes[++at]
+        while (code !== comma && code !== closingBracket && at < length)
+        found[written++] = at++
       }
-      at++
     }
   }
+  if (at > length) throw new Error('A composite value does not end.')
   return new Composites(bytes, found.slice(0, written))
 }
 
@@ -100,5 +109,3 @@ export function textOf({ bytes, characters }: Composites, start: number, end: nu
   if (!special.test(plain)) return plain
   return bytes.toString('utf8', start, end).replace(/""|\\\\/g, pair => pair.charAt(0))
 }
-
-export { backslash, quotationMark }

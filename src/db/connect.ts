@@ -29,7 +29,7 @@ const oid = { bigint: 20, numeric: 1700, timestamptz: 1184, date: 1082 }
  * @param values none of them null
  */
 export const arrayText = (values: readonly (number | string | boolean)[]): string =>
-  `{${values.map(value => `"${String(value).replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`
+  `{${values.map(value => (typeof value === 'string' ? `"${value.replaceAll(/["\\]/g, '\\$&')}"` : value)).join(',')}}`
 
 const asText = (value: unknown) => String(value)
 const toNumber = (text: string) => Number(text)

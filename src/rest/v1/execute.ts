@@ -20,6 +20,7 @@ import {
   GraphQLIncludeDirective,
   type GraphQLLeafType,
   type GraphQLList,
+  type GraphQLNonNull,
   type GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLResolveInfo,
@@ -38,16 +39,7 @@ import type { Context } from '../../graphql/context.ts'
 import { schema } from '../../graphql/schema.ts'
 import { prepareVariables } from '../../graphql/variables.ts'
 import { fieldOf, keyOf, objectTypeOf, omits, readDirectives } from './document.ts'
-import {
-  closingBrace,
-  closingBracket,
-  comma,
-  type JsonWriter,
-  openingBrace,
-  openingBracket,
-  toBytes,
-  writeJson,
-} from './json.ts'
+import { closingBrace, closingBracket, comma, JsonWriter, openingBrace, openingBracket, toBytes } from './json.ts'
 
 /** A v1 operation: variables in, the response body out, as JSON text in UTF-8. */
 export type Operation = (context: Context, variables: object) => Promise<Buffer>
@@ -82,8 +74,8 @@ interface Selected {
   nullFault: string | null
   /** The condition of an `@include`. */
   condition: FieldNode | null
-  /** A leaf that is a property of its parent: written with the parent. Null: `complete` gets it. */
-  leaf: { property: string; type: GraphQLLeafType } | null
+  /** A leaf, or a list of them, that is a property of its parent: written with it. Null: `complete` gets it. */
+  leaf: { property: string; type: LeafType } | null
   complete: Complete
 }
 
@@ -110,7 +102,9 @@ export function prepare<Variables>(text: TypedText<Variables>): Operation {
     const variables = readVariables({ ...inputs })
     if (!variables) throw new Error('The variables are not those of the document.')
     const write = await complete([undefined], { context, variables })
-    return writeJson(json => write(json, 0))
+    const json = new JsonWriter()
+    write(json, 0)
+    return json.take()
   }
 }
 
@@ -176,7 +170,7 @@ class Preparation {
         ? `Cannot return null for non-nullable field ${type.name}.${field.name}.`
         : null,
       condition: directives.condition,
-      leaf: property !== null && isLeafType(inner) ? { property, type: inner } : null,
+      leaf: property !== null && isLeaf(inner) ? { property, type: inner } : null,
       complete: async (parents, request) => complete(await values(parents, request), request),
     }
   }
@@ -214,8 +208,8 @@ class Preparation {
 
   #complete(type: GraphQLOutputType, selections: SelectionSetNode | undefined): Complete {
     if (isNonNullType(type)) return this.#complete(type.ofType, selections)
+    if (isLeaf(type)) return values => (json, at) => writeLeaf(json, type, values[at])
     if (isListType(type)) return completeList(this.#complete(type.ofType, selections), type)
-    if (isLeafType(type)) return values => (json, at) => writeLeaf(json, type, values[at])
     return completeNullable(this.object(objectTypeOf(type), selections ?? { kind: Kind.SELECTION_SET, selections: [] }))
   }
 }
@@ -289,9 +283,10 @@ function writeObject(
     let empty = true
     for (let index = 0; index < fields.length; index++) {
       const field = fields[index]!
-      const before = json.length
-      json.plain(empty ? field.opening : field.following)
       const cell = row && leaves[index]
+      if (cell && field.omitNull && row.all.cells[row.first + cell.offset] === -1) continue
+      const before = json.at
+      json.plain(empty ? field.opening : field.following)
       const written = cell
         ? json.cell(row.all, row.first + cell.offset, cell.kind)
         : field.leaf
@@ -300,7 +295,7 @@ function writeObject(
       if (!written) {
         if (field.nullFault !== null) throw new GraphQLError(field.nullFault)
         if (field.omitNull) {
-          json.length = before
+          json.at = before
           continue
         }
       }
@@ -326,8 +321,17 @@ function propertyOf({ resolve, name, extensions }: GraphQLField<unknown, unknown
 const read = (parent: unknown, property: string): unknown =>
   typeof parent === 'object' && parent !== null ? Reflect.get(parent, property) : undefined
 
-const writeLeaf = (json: JsonWriter, type: GraphQLLeafType, value: unknown): boolean =>
-  isNothing(value) ? json.null() : json.value(type.serialize(value))
+function writeLeaf(json: JsonWriter, type: LeafType, value: unknown): boolean {
+  if (isNothing(value)) return json.null()
+  if (!isListType(type)) return json.value(type.serialize(value))
+  return json.value(Array.isArray(value) ? value.map(item => type.ofType.ofType.serialize(item)) : null)
+}
+
+/** A leaf, or a list of leaves of which none is null. */
+type LeafType = GraphQLLeafType | GraphQLList<GraphQLNonNull<GraphQLLeafType>>
+
+const isLeaf = (type: GraphQLOutputType): type is LeafType =>
+  isLeafType(type) || (isListType(type) && isNonNullType(type.ofType) && isLeafType(type.ofType.ofType))
 
 /** Which of the fields a request includes: the same array for the same choice, so that it can be a key. */
 function createChoice(all: readonly Selected[]): (request: Request) => readonly Selected[] {

@@ -19,43 +19,61 @@ export function toBytes(text: string): Uint8Array {
   return new Uint8Array(Buffer.from(text))
 }
 
+/** The native call that writes a text is worth it from so many characters on. */
+const shortText = 40
+
+/** Bodies are written into one memory, one after the other, until it is full: to ask for memory costs more than to fill it. */
+const slabSize = 1 << 18
+let slab = Buffer.allocUnsafeSlow(slabSize)
+/** How much of it is used. */
+let used = 0
+
 /**
  * Writes JSON text as bytes, in UTF-8. Cells of packed rows go in as they came, without becoming text in between. What
- * was written last is taken back by setting the length to what it was before.
+ * was written last is taken back by setting `at` to what it was before.
  */
 export class JsonWriter {
-  /** How much is written, in bytes. */
-  length = 0
-  #bytes: Buffer
+  #bytes = slab
+  #start = used
+  /** Where the next byte goes. */
+  at = used
 
-  constructor(bytes: Buffer) {
-    this.#bytes = bytes
-  }
-
-  get bytes(): Buffer {
-    return this.#bytes
+  /** @returns what was written; nothing can be written any more */
+  take(): Buffer {
+    slab = this.#bytes
+    used = this.at
+    return this.#bytes.subarray(this.#start, this.at)
   }
 
   byte(code: number): void {
     this.#reserve(1)
-    this.#bytes[this.length++] = code
+    this.#bytes[this.at++] = code
   }
 
   /** Writes bytes as they are. */
   plain(text: Uint8Array): void {
-    const { length } = text
-    this.#reserve(length)
-    const bytes = this.#bytes
-    let to = this.length
-    for (let at = 0; at < length; at++) bytes[to++] = text[at]!
-    this.length = to
+    this.#reserve(text.length)
+    this.#bytes.set(text, this.at)
+    this.at += text.length
   }
 
   /** @returns whether there is a value: what JSON has no text for is a null */
   value(value: unknown): boolean {
     const text = JSON.stringify(value) ?? 'null'
     this.#reserve(3 * text.length)
-    this.length += this.#bytes.write(text, this.length)
+    if (text.length < shortText) {
+      const start = this.at
+      for (let index = 0; index < text.length; index++) {
+        const code = text.charCodeAt(index)
+        if (code > 0x7f) {
+          this.at = start + this.#bytes.write(text, start)
+          return true
+        }
+        this.#bytes[this.at++] = code
+      }
+    } else {
+      this.at += this.#bytes.write(text, this.at)
+    }
     return text !== 'null'
   }
 
@@ -91,9 +109,9 @@ export class JsonWriter {
         this.#string(bytes, start, end)
         break
       case 'date':
-        this.#bytes[this.length++] = quotationMark
+        this.#bytes[this.at++] = quotationMark
         this.#copy(bytes, start, end)
-        this.#bytes[this.length++] = quotationMark
+        this.#bytes[this.at++] = quotationMark
         break
       case 'instant':
         this.#instant(bytes, start, end)
@@ -103,35 +121,37 @@ export class JsonWriter {
   }
 
   #reserve(count: number): void {
-    if (this.length + count <= this.#bytes.length) return
-    const larger = Buffer.allocUnsafeSlow(2 * (this.length + count))
-    this.#bytes.copy(larger, 0, 0, this.length)
-    this.#bytes = larger
+    if (this.at + count <= this.#bytes.length) return
+    const written = this.#bytes.subarray(this.#start, this.at)
+    this.#bytes = Buffer.allocUnsafeSlow(Math.max(slabSize, 2 * (written.length + count)))
+    this.#bytes.set(written)
+    this.#start = 0
+    this.at = written.length
   }
 
   #copy(from: Buffer, start: number, end: number): void {
     const bytes = this.#bytes
-    let to = this.length
+    let to = this.at
     for (let at = start; at < end; at++) bytes[to++] = from[at]!
-    this.length = to
+    this.at = to
   }
 
   /** Copies what stands in a cell, where quotation marks and backslashes are doubled. */
   #copyPlain(from: Buffer, start: number, end: number): void {
     const bytes = this.#bytes
-    let to = this.length
+    let to = this.at
     for (let at = start; at < end; at++) {
       const code = from[at]!
       bytes[to++] = code
       if (code === quotationMark || code === backslash) at++
     }
-    this.length = to
+    this.at = to
   }
 
   /** The string of a cell: what the cell doubles, JSON puts a backslash before. */
   #string(from: Buffer, start: number, end: number): void {
     const bytes = this.#bytes
-    let to = this.length
+    let to = this.at
     bytes[to++] = quotationMark
     for (let at = start; at < end; at++) {
       const code = from[at]!
@@ -146,13 +166,13 @@ export class JsonWriter {
       }
     }
     bytes[to++] = quotationMark
-    this.length = to
+    this.at = to
   }
 
   /** `2026-01-02 03:04:05.12+00` as `"2026-01-02T03:04:05.120000Z"` (R13). */
   #instant(from: Buffer, start: number, end: number): void {
     const bytes = this.#bytes
-    let to = this.length
+    let to = this.at
     bytes[to++] = quotationMark
     for (let at = start; at < start + 10; at++) bytes[to++] = from[at]!
     bytes[to++] = letter.T
@@ -164,17 +184,6 @@ export class JsonWriter {
     for (; digits > 0; digits--) bytes[to++] = letter.zero
     bytes[to++] = letter.Z
     bytes[to++] = quotationMark
-    this.length = to
+    this.at = to
   }
-}
-
-/** Bodies are written here, one after the other, and copied out: most are no longer. */
-const desk = Buffer.allocUnsafeSlow(1 << 17)
-
-/** @returns what is written to the writer, which is good for that alone */
-export function writeJson(write: (json: JsonWriter) => void): Buffer {
-  const json = new JsonWriter(desk)
-  write(json)
-  const written = json.bytes.subarray(0, json.length)
-  return json.bytes === desk ? Buffer.from(written) : written
 }
