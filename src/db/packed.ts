@@ -88,10 +88,7 @@ export function packed<Row extends object>(columns: Columns<Row>): Packed<Row> {
       },
     })
   }
-  const expressions = entries.map(([, [expression, kind]]) =>
-    kind === 'decimal' ? `trim_scale(${expression})` : expression,
-  )
-  const composite = `row(${expressions.join(', ')})::text`
+  const composite = `row(${entries.map(([, [expression]]) => expression).join(', ')})::text`
   return {
     select: sql => sql.unsafe(composite),
     read(bytes) {

@@ -29,9 +29,8 @@ const tokenLifetime = 500
 
 /** Tokens are kept for half a second, so that a busy integration does not ask for its token at every page. */
 export function createTokenDirectory(sql: Sql): TokenDirectory {
-  const tokens = new DataLoader<string, Kept | null>(secrets => findTokens(sql, secrets), {
-    cacheMap: new LRUCache<string, Promise<Kept | null>>({ max: 10_000, ttl: tokenLifetime }),
-  })
+  const found = new LRUCache<string, Promise<Kept | null>>({ max: 10_000, ttl: tokenLifetime })
+  const tokens = new DataLoader<string, Kept | null>(secrets => findTokens(sql, secrets), { cacheMap: found })
   const uses = createBatch<TokenUse>(
     (before, after) => (before.at > after.at ? before : after),
     rows => saveUses(sql, rows),
@@ -39,7 +38,8 @@ export function createTokenDirectory(sql: Sql): TokenDirectory {
   return {
     async find(secret) {
       if (!isSecret(secret)) return { status: 'unknown' }
-      const kept = await tokens.load(secret)
+      // The loader would give what is kept only with its next batch.
+      const kept = await (found.get(secret) ?? tokens.load(secret))
       if (kept) return { status: tokenStatus(kept), token: kept }
       // A token that is made now is there at the next request.
       tokens.clear(secret)

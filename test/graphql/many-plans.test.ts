@@ -44,7 +44,8 @@ describe.each([
   it('are counted along the index', async () => {
     const plan = await planOf(await statementFor('first: 1', `${noun}.count`))
     const scans = plan.filter(step => step['Index Name'])
-    expect(scans).toMatchObject([{ 'Index Name': index }])
+    // Who asks for removals of all kinds may have them counted by either of their indexes.
+    expect(scans).toMatchObject([{ 'Index Name': noun === 'removal' ? expect.stringMatching(/^removal_/) : index }])
     expect(scans[0]!['Index Cond']).toContain('tenant_id = wanted.tenant_id')
     expect(plan.map(step => step['Node Type'])).not.toContain('Seq Scan')
   })

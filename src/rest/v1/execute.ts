@@ -187,19 +187,21 @@ class Preparation {
     const { ofMany, pothosResolveWrapped } = field.extensions
     if (ofMany && !pothosResolveWrapped && field.args.length === 0)
       return (parents, { context }) => ofMany(parents, context)
-    const fixed = {
-      fieldName: name,
-      fieldNodes: [node],
-      returnType: field.type,
-      parentType: type,
-      path: { prev: undefined, key: keyOf(node), typename: type.name },
-      schema,
-      fragments: this.#fragments,
-      rootValue: undefined,
-      operation: this.#operation,
-    }
+    const path = { prev: undefined, key: keyOf(node), typename: type.name }
+    const [fieldNodes, operation, fragments] = [[node], this.#operation, this.#fragments]
     return (parents, { context, variables }) => {
-      const info: GraphQLResolveInfo = { ...fixed, variableValues: variables }
+      const info: GraphQLResolveInfo = {
+        fieldName: name,
+        fieldNodes,
+        returnType: field.type,
+        parentType: type,
+        path,
+        schema,
+        fragments,
+        rootValue: undefined,
+        operation,
+        variableValues: variables,
+      }
       const args = getArgumentValues(field, node, variables)
       const values = parents.map(parent => resolve(parent, args, context, info))
       return values.some(isPromise) ? Promise.all(values) : values

@@ -96,8 +96,10 @@ export class JsonWriter {
     this.#reserve(6 * (end - start) + 32)
     switch (kind) {
       case 'integer':
-      case 'decimal':
         this.#copy(bytes, start, end)
+        break
+      case 'decimal':
+        this.#decimal(bytes, start, end)
         break
       case 'json':
         this.#copyPlain(bytes, start, end)
@@ -134,6 +136,18 @@ export class JsonWriter {
     let to = this.at
     for (let at = start; at < end; at++) bytes[to++] = from[at]!
     this.at = to
+  }
+
+  /** A number without the zeros at its end that `numeric` keeps: 25, 25.5 (R12). */
+  #decimal(from: Buffer, start: number, end: number): void {
+    let point = start
+    while (point < end && from[point] !== letter.point) point++
+    let last = end
+    if (point < end) {
+      while (from[last - 1] === letter.zero) last--
+      if (last - 1 === point) last--
+    }
+    this.#copy(from, start, last)
   }
 
   /** Copies what stands in a cell, where quotation marks and backslashes are doubled. */
