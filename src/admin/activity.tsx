@@ -28,6 +28,7 @@ export interface Activity {
   mayExport: boolean
 }
 
+/** @returns what a token was used for in the last days */
 export async function loadActivity(sql: Sql, { id, permissions }: Token): Promise<Activity> {
   const [usage, refusals, exports] = await Promise.all([
     listUsage(sql, id, span),

@@ -32,8 +32,8 @@ const minus = 0x2d
 const point = 0x2e
 const zero = 0x30
 
-/** Where cells are found, before it is known how many they are. */
-let found: Int32Array = new Int32Array(8192)
+/** Where cells are found, before it is known how many they are: room for what most pages have. */
+const room: Int32Array = new Int32Array(8192)
 
 /**
  * @param count how many cells each of the values has
@@ -41,6 +41,7 @@ let found: Int32Array = new Int32Array(8192)
  */
 export function readComposites(bytes: Buffer, count: number): Composites {
   const { length } = bytes
+  let found = room
   let at = 0
   let written = 0
   while (at < length) {

@@ -39,7 +39,12 @@ export abstract class PackedRow {
 /** For each property: how far from the row's first its cell is in `all.cells`, and its kind. */
 export type Layout = ReadonlyMap<string, { offset: number; kind: Kind }>
 
-/** A kind of row: how to ask for it, and how to read it. */
+/**
+ * A kind of row: how to ask for it, and how to read it.
+ *
+ * `select string_agg(row, '') from (select ${kind.select(sql)} as row from … order by …) page` asks for many. They come
+ * in the order of the inner query, because the outer does nothing else with them (PostgreSQL, 9.21).
+ */
 export interface Packed<Row> {
   /** The row as one text, to be selected. Many may be joined to one, with nothing in between. */
   select(sql: Sql): Fragment

@@ -116,9 +116,9 @@ export async function listAudit(
   const entries = await sql<AuditEntry[]>`
     select /* audit.list */ id, at, actor, address, action, token_id as "tokenId", tenant_id as "tenantId",
            administrator_id as "administratorId", detail,
-           (select name from gateway.token where token.id = token_id) as "tokenName",
-           (select name from tenant where tenant.id = tenant_id) as "tenantName",
-           (select email from gateway.administrator where administrator.id = administrator_id) as "administratorEmail"
+           (select name from gateway.token where token.id = entry.token_id) as "tokenName",
+           (select name from tenant where tenant.id = entry.tenant_id) as "tenantName",
+           (select email from gateway.administrator where administrator.id = entry.administrator_id) as "administratorEmail"
     from (
       select * from (${first(named ?? sql``)} ${granted ? sql`union all ${first(granted)}` : sql``}) entry
       order by at ${direction}, id ${direction} limit ${limit}

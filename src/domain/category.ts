@@ -27,9 +27,9 @@ export async function listCategoriesOf(sql: Sql, productIds: readonly number[]):
   const [found] = await sql`
     select /* category.of_products */ string_agg(row, '') from (
       select ${categoryRow.select(sql)} as row
-    from product_category link join category on category.id = link.category_id
-    where link.product_id = any(${arrayText(productIds)}::text::bigint[])
-    order by link.product_id, sort_order, category.id
+      from product_category link join category on category.id = link.category_id
+      where link.product_id = any(${arrayText(productIds)}::text::bigint[])
+      order by link.product_id, sort_order, category.id
     ) page`.raw()
   return groupByProduct(productIds, categoryRow.read(found?.[0]))
 }

@@ -13,7 +13,7 @@ export const exportOf = (caller: Caller): Holding<MarketingSignup> => ({
 
   async pages(sql, wanted) {
     const pages = await signups.pages(sql, wanted)
-    const given = pages.map(({ rows }, index) => ({ tenantId: wanted[index]?.tenantId ?? 0, records: rows.length }))
+    const given = wanted.map(({ tenantId }, index) => ({ tenantId, records: pages[index]?.rows.length ?? 0 }))
     await noteExports(sql, caller, 'list', given)
     return pages
   },

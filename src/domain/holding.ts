@@ -47,11 +47,11 @@ export interface Holding<Row> {
   records(sql: Sql, wanted: readonly RecordWanted[]): Promise<(Row | null)[]>
 }
 
-/** What is always the same in the statements. Made once: to make a piece costs more than to send it, and it is of no pool. */
+/** What is always the same in the statements. Made once: to make a piece costs more than to send it, and it does not matter of which pool it is. */
 function piecesOf<Row>({ name, table, row, stamp = 'updated_at', only, among }: Kind<Row>, sql: Sql) {
   const named = (what: string) => sql.unsafe(`/* ${name}.${what} */`)
   const and = (condition: string | undefined) => sql.unsafe(condition ? `and ${condition}` : '')
-  const values = `'{${among?.values}}'::text[]`
+  const values = among && `'{${among.values.join()}}'::text[]`
   return {
     list: named('list'),
     listOfTenants: named('list_of_tenants'),
@@ -62,7 +62,7 @@ function piecesOf<Row>({ name, table, row, stamp = 'updated_at', only, among }: 
     table: sql.unsafe(table),
     only: and(among ? `${among.column} = any(${values})` : only),
     onlyListed: and(among ? `${among.column} = value` : only),
-    values: among && sql.unsafe(`unnest(${values}) as value`),
+    values: values && sql.unsafe(`unnest(${values}) as value`),
     stamp: sql.unsafe(stamp),
     forward: sql.unsafe(''),
     backward: sql.unsafe('desc'),
@@ -83,7 +83,7 @@ interface Ends {
  */
 export function holding<Row>(kind: Kind<Row>): Holding<Row> {
   let made: Pieces | undefined
-  const pieces = (sql: Sql) => {
+  function pieces(sql: Sql): Pieces {
     made ??= piecesOf(kind, sql)
     return made
   }
@@ -98,23 +98,23 @@ export function holding<Row>(kind: Kind<Row>): Holding<Row> {
   }
 
   async function readPage(sql: Sql, { tenantId, range }: PageWanted): Promise<Page<Row>> {
-    const made = pieces(sql)
-    const { list, columns, table, onlyListed, stamp } = made
+    const all = pieces(sql)
+    const { list, columns, table, onlyListed, stamp } = all
     const rows = sql`
       select ${columns} as row, ${stamp} as stamp, id from ${table}
       where tenant_id = ${tenantId} ${onlyListed} and ${within(sql, range, stamp)}`
     const [found] = await sql`
       select ${list} string_agg(row, '') from (
-        ${listed(sql, made, rows, { backward: range.backward, size: sql`${range.limit + 1}` })}
+        ${listed(sql, all, rows, { backward: range.backward, size: sql`${range.limit + 1}` })}
       ) page`.raw()
     return toPage(range, kind.row.read(found?.[0]))
   }
 
   /** For each that is wanted, one range of the list's index; all of them from the same end. */
   async function readPages(sql: Sql, wanted: readonly PageWanted[], backward: boolean): Promise<Page<Row>[]> {
-    const made = pieces(sql)
-    const { listOfTenants, columns, table, onlyListed, stamp } = made
-    const direction = backward ? made.backward : made.forward
+    const all = pieces(sql)
+    const { listOfTenants, columns, table, onlyListed, stamp } = all
+    const direction = backward ? all.backward : all.forward
     const ranges = wanted.map(({ range }) => range)
     const rows = sql`
       select ${columns} as row, ${stamp} as stamp, id from ${table}
@@ -125,7 +125,7 @@ export function holding<Row>(kind: Kind<Row>): Holding<Row> {
     const found = await sql`
       select ${listOfTenants} (
         select string_agg(row, '') from (
-          ${listed(sql, made, rows, { backward, size: sql`wanted.size` })}
+          ${listed(sql, all, rows, { backward, size: sql`wanted.size` })}
         ) page
       )
       from unnest(${arrayText(wanted.map(({ tenantId }) => tenantId))}::text::bigint[],
@@ -150,12 +150,19 @@ export function holding<Row>(kind: Kind<Row>): Holding<Row> {
     async pages(sql, wanted) {
       const [first, second] = wanted
       if (first && !second) return [await readPage(sql, first)]
+      const pages = new Array<Page<Row>>(wanted.length)
       const read = async (backward: boolean) => {
-        const those = wanted.filter(({ range }) => range.backward === backward)
-        return those.length > 0 ? readPages(sql, those, backward) : []
+        const places = wanted.flatMap(({ range }, place) => (range.backward === backward ? [place] : []))
+        if (places.length === 0) return
+        const found = await readPages(
+          sql,
+          wanted.filter(({ range }) => range.backward === backward),
+          backward,
+        )
+        for (const [index, page] of found.entries()) pages[places[index] ?? -1] = page
       }
-      const [forward, backward] = await Promise.all([read(false), read(true)])
-      return wanted.flatMap(({ range }) => (range.backward ? backward : forward).shift() ?? [])
+      await Promise.all([read(false), read(true)])
+      return pages
     },
 
     async counts(sql, wanted) {

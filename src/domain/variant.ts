@@ -38,8 +38,8 @@ export async function listVariantsOf(sql: Sql, productIds: readonly number[]): P
   const [found] = await sql`
     select /* variant.of_products */ string_agg(row, '') from (
       select ${variantRow.select(sql)} as row from variant
-    where product_id = any(${arrayText(productIds)}::text::bigint[])
-    order by product_id, sort_order, id
+      where product_id = any(${arrayText(productIds)}::text::bigint[])
+      order by product_id, sort_order, id
     ) page`.raw()
   return groupByProduct(productIds, variantRow.read(found?.[0]))
 }

@@ -6,7 +6,7 @@ type ReadChildren<Child> = (ids: readonly number[]) => Promise<Child[][]>
 
 /**
  * What lies below records: gathered from all fields that ask for one at the time, or read for a whole list at once.
- * Whoever asks again in the request is given the same.
+ * Each is read once a request; what was read in one way is not known in the other.
  */
 export class Children<Child> {
   readonly #read: ReadChildren<Child>

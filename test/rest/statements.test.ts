@@ -32,3 +32,10 @@ it('looks up the token and the tenant once, and the horizon twice, for many who 
   // Who comes while the horizon is being looked at may have come too late for it: all of those share the next look.
   expect(calls).toEqual({ 'token.find': 1, 'tenant.paths': 1, 'horizon.read': 2, 'voucher.list': 5 })
 })
+
+it('asks nothing more when there is nothing new', async () => {
+  const { tenantId, secret } = world
+  const path = `/tenants/${tenantId}/catalog/vouchers?updated_since=2999-01-01T00:00:00Z`
+  const calls = await countCalls(world, () => client.rest(secret, path))
+  expect(unlessKept(calls)).toEqual({ 'horizon.read': 1, 'product.list': 1 })
+})

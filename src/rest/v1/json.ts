@@ -22,39 +22,51 @@ export function toBytes(text: string): Uint8Array {
 /** The native call that writes a text is worth it from so many characters on. */
 const shortText = 40
 
-/** Bodies are written into one memory, one after the other, until it is full: to ask for memory costs more than to fill it. */
+/**
+ * Bodies are written into one memory, one after the other, until it is full: to ask for memory costs more than to fill
+ * it. It is let go when the last of its bodies is sent. One that is longer has memory of its own.
+ */
 const slabSize = 1 << 18
 let slab = Buffer.allocUnsafeSlow(slabSize)
 /** How much of it is used. */
 let used = 0
 
-/**
- * Writes JSON text as bytes, in UTF-8. Cells of packed rows go in as they came, without becoming text in between. What
- * was written last is taken back by setting `at` to what it was before.
- */
+/** Writes JSON text as bytes, in UTF-8. Cells of packed rows go in as they came, without becoming text in between. */
 export class JsonWriter {
   #bytes = slab
   #start = used
   /** Where the next byte goes. */
-  at = used
+  #at = used
+
+  /** How much is written, in bytes. */
+  get length(): number {
+    return this.#at - this.#start
+  }
+
+  /** Takes back all but so many bytes. */
+  backTo(length: number): void {
+    this.#at = this.#start + length
+  }
 
   /** @returns what was written; nothing can be written any more */
   take(): Buffer {
-    slab = this.#bytes
-    used = this.at
-    return this.#bytes.subarray(this.#start, this.at)
+    if (this.#bytes.length === slabSize) {
+      slab = this.#bytes
+      used = this.#at
+    }
+    return this.#bytes.subarray(this.#start, this.#at)
   }
 
   byte(code: number): void {
     this.#reserve(1)
-    this.#bytes[this.at++] = code
+    this.#bytes[this.#at++] = code
   }
 
   /** Writes bytes as they are. */
   plain(text: Uint8Array): void {
     this.#reserve(text.length)
-    this.#bytes.set(text, this.at)
-    this.at += text.length
+    this.#bytes.set(text, this.#at)
+    this.#at += text.length
   }
 
   /** @returns whether there is a value: what JSON has no text for is a null */
@@ -62,17 +74,17 @@ export class JsonWriter {
     const text = JSON.stringify(value) ?? 'null'
     this.#reserve(3 * text.length)
     if (text.length < shortText) {
-      const start = this.at
+      const start = this.#at
       for (let index = 0; index < text.length; index++) {
         const code = text.charCodeAt(index)
         if (code > 0x7f) {
-          this.at = start + this.#bytes.write(text, start)
+          this.#at = start + this.#bytes.write(text, start)
           return true
         }
-        this.#bytes[this.at++] = code
+        this.#bytes[this.#at++] = code
       }
     } else {
-      this.at += this.#bytes.write(text, this.at)
+      this.#at += this.#bytes.write(text, this.#at)
     }
     return text !== 'null'
   }
@@ -111,9 +123,9 @@ export class JsonWriter {
         this.#string(bytes, start, end)
         break
       case 'date':
-        this.#bytes[this.at++] = quotationMark
+        this.#bytes[this.#at++] = quotationMark
         this.#copy(bytes, start, end)
-        this.#bytes[this.at++] = quotationMark
+        this.#bytes[this.#at++] = quotationMark
         break
       case 'instant':
         this.#instant(bytes, start, end)
@@ -123,19 +135,19 @@ export class JsonWriter {
   }
 
   #reserve(count: number): void {
-    if (this.at + count <= this.#bytes.length) return
-    const written = this.#bytes.subarray(this.#start, this.at)
+    if (this.#at + count <= this.#bytes.length) return
+    const written = this.#bytes.subarray(this.#start, this.#at)
     this.#bytes = Buffer.allocUnsafeSlow(Math.max(slabSize, 2 * (written.length + count)))
     this.#bytes.set(written)
     this.#start = 0
-    this.at = written.length
+    this.#at = written.length
   }
 
   #copy(from: Buffer, start: number, end: number): void {
     const bytes = this.#bytes
-    let to = this.at
+    let to = this.#at
     for (let at = start; at < end; at++) bytes[to++] = from[at]!
-    this.at = to
+    this.#at = to
   }
 
   /** A number without the zeros at its end that `numeric` keeps: 25, 25.5 (R12). */
@@ -153,19 +165,19 @@ export class JsonWriter {
   /** Copies what stands in a cell, where quotation marks and backslashes are doubled. */
   #copyPlain(from: Buffer, start: number, end: number): void {
     const bytes = this.#bytes
-    let to = this.at
+    let to = this.#at
     for (let at = start; at < end; at++) {
       const code = from[at]!
       bytes[to++] = code
       if (code === quotationMark || code === backslash) at++
     }
-    this.at = to
+    this.#at = to
   }
 
   /** The string of a cell: what the cell doubles, JSON puts a backslash before. */
   #string(from: Buffer, start: number, end: number): void {
     const bytes = this.#bytes
-    let to = this.at
+    let to = this.#at
     bytes[to++] = quotationMark
     for (let at = start; at < end; at++) {
       const code = from[at]!
@@ -180,13 +192,13 @@ export class JsonWriter {
       }
     }
     bytes[to++] = quotationMark
-    this.at = to
+    this.#at = to
   }
 
   /** `2026-01-02 03:04:05.12+00` as `"2026-01-02T03:04:05.120000Z"` (R13). */
   #instant(from: Buffer, start: number, end: number): void {
     const bytes = this.#bytes
-    let to = this.at
+    let to = this.#at
     bytes[to++] = quotationMark
     for (let at = start; at < start + 10; at++) bytes[to++] = from[at]!
     bytes[to++] = letter.T
@@ -198,6 +210,6 @@ export class JsonWriter {
     for (; digits > 0; digits--) bytes[to++] = letter.zero
     bytes[to++] = letter.Z
     bytes[to++] = quotationMark
-    this.at = to
+    this.#at = to
   }
 }

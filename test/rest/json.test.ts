@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest'
+import { JsonWriter, toBytes } from '../../src/rest/v1/json.ts'
+
+const memory = 1 << 18
+const filler = toBytes('x')
+
+/** Leaves so many bytes of the memory that bodies share. */
+function leave(bytes: number) {
+  const measure = new JsonWriter()
+  measure.plain(filler)
+  const { byteOffset } = measure.take()
+  const first = new JsonWriter()
+  const left = memory - byteOffset - 1
+  first.plain(toBytes('-'.repeat(left > bytes ? left - bytes : left + 1)))
+  first.take()
+  if (left > bytes) return
+  // The memory was too full: a body that does not fit begins the next.
+  const rest = new JsonWriter()
+  rest.plain(toBytes('-'.repeat(memory - left - 1 - bytes)))
+  rest.take()
+}
+
+test('what is taken back is gone, wherever the memory ends', () => {
+  for (let bytes = 0; bytes <= 64; bytes++) {
+    leave(bytes)
+    const json = new JsonWriter()
+    json.plain(toBytes('{"a":1'))
+    const before = json.length
+    json.plain(toBytes(',"a_long_key_that_is_left_out":'))
+    json.value(null)
+    json.backTo(before)
+    json.plain(toBytes(',"b":'))
+    json.value('ä€𝄞 and what goes on for more than forty characters')
+    json.plain(toBytes('}'))
+    expect(json.take().toString()).toBe('{"a":1,"b":"ä€𝄞 and what goes on for more than forty characters"}')
+  }
+})
+
+test('a body that is being sent is not written over by those that follow', () => {
+  const bodies = Array.from({ length: 3000 }, (_, index) => {
+    const json = new JsonWriter()
+    json.value(`${index} `.repeat(index % 97))
+    return json.take()
+  })
+  for (const [index, body] of bodies.entries()) expect(JSON.parse(body.toString())).toBe(`${index} `.repeat(index % 97))
+})
+
+test('a body longer than the memory is whole, and has its own', () => {
+  const text = 'ü"\\\n'.repeat(200_000)
+  const json = new JsonWriter()
+  json.plain(toBytes('['))
+  json.value(text)
+  json.plain(toBytes(']'))
+  expect(JSON.parse(json.take().toString())).toEqual([text])
+  const next = new JsonWriter()
+  next.value(1)
+  expect(next.take().buffer.byteLength).toBe(memory)
+})

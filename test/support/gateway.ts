@@ -1,0 +1,53 @@
+import type { Pool } from '../../src/db/connect.ts'
+import { createClockWatch } from '../../src/domain/clock.ts'
+import { createCursorSeal } from '../../src/domain/cursor.ts'
+import { createHorizon } from '../../src/domain/horizon.ts'
+import type { Permission } from '../../src/domain/permission.ts'
+import { createMemoryRateCounter } from '../../src/domain/rate.ts'
+import { createTenantScope } from '../../src/domain/scope.ts'
+import { type Context, createContext, type Gateway } from '../../src/graphql/context.ts'
+
+/** Who asks: with which token, for which tenants, permitted what. */
+export interface Asker {
+  tokenId: number
+  tenants: number[]
+  permissions: readonly Permission[]
+}
+
+/** What the resolvers need, without a door in front. @returns a function that makes the context of one request */
+export function createContexts(pool: Pool): (asker: Asker) => Context {
+  const gateway: Gateway = {
+    sql: pool,
+    cursors: createCursorSeal(Buffer.alloc(32, 7)),
+    clock: createClockWatch(pool, () => {}),
+    horizon: createHorizon(pool),
+    scope: createTenantScope(pool),
+    rate: { limit: 1_000_000, counter: createMemoryRateCounter() },
+    redemptionTokenTtl: 900,
+  }
+  const caller = { address: '127.0.0.1', requestId: 'test', rate: gateway.rate, rateKey: 'test' }
+  return ({ tokenId, tenants, permissions }) =>
+    createContext(gateway, {
+      ...caller,
+      prepaid: 1,
+      token: {
+        id: tokenId,
+        name: 'Sync',
+        permissions: [...permissions],
+        tenants: tenants.map(tenantId => ({ tenantId, withDescendants: false })),
+        rateLimit: null,
+        expiresAt: null,
+      },
+    })
+}
+
+/** What running a document comes to: a body, to the letter, or what was thrown. */
+export async function outcomeOf(running: Promise<Buffer | object>) {
+  try {
+    const body = await running
+    return { body: Buffer.isBuffer(body) ? body.toString() : JSON.stringify(body) }
+  } catch (error) {
+    const { name, message, code, faults } = error as Error & { code?: string; faults?: object }
+    return { thrown: { name, message, code, faults } }
+  }
+}
