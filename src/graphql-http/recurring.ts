@@ -46,6 +46,8 @@ const often = 3
 /** A compiled document takes some tens of times the memory of its text. */
 const compiledAtMost = { documents: 100, characters: 100_000 }
 
+const parameters = new Set(['query', 'operationName', 'variables'])
+
 /** @returns what a request body asks for; null when it is not in the plainest form, which Yoga may yet understand */
 export function readAsked(body: unknown): Asked | null {
   if (typeof body !== 'string') return null
@@ -56,8 +58,8 @@ export function readAsked(body: unknown): Asked | null {
     return null
   }
   if (!isObject(asked)) return null
-  const { query, operationName = null, variables = null, ...more } = asked
-  if (typeof query !== 'string' || Object.keys(more).length > 0) return null
+  const { query, operationName = null, variables = null } = asked
+  if (typeof query !== 'string' || !Object.keys(asked).every(key => parameters.has(key))) return null
   if (operationName !== null && typeof operationName !== 'string') return null
   if (variables !== null && !isObject(variables)) return null
   return { query, operationName, variables: variables ?? {} }

@@ -25,10 +25,12 @@ export async function readConnection<Row extends Listed>(
   const { page, serverTime } = await source.page(range)
   const cursorOf = (row: Row) =>
     cursors.seal(list, { id: row.id, updatedAt: row.updatedAt ?? beforeAll, updatedSince: range.updatedSince })
-  return connectionOf(page, serverTime, cursorOf, () => source.count(range.updatedSince))
+  return new Connection(page, serverTime, cursorOf, () => source.count(range.updatedSince))
 }
 
-/** A class, because an object literal with a getter makes that getter anew for each record. */
+// Classes, because an object literal with a getter makes that getter anew for each object. Cursors are sealed, and
+// edges made, only for those who ask for them.
+
 class Edge<Row> {
   readonly node: Row
   readonly #cursorOf: (row: Row) => string
@@ -43,38 +45,54 @@ class Edge<Row> {
   }
 }
 
-/** Getters: cursors are sealed, and edges made, only for those who ask for them. */
-function connectionOf<Row>(
-  { rows, hasNextPage, hasPreviousPage }: Page<Row>,
-  serverTime: Instant,
-  cursorOf: (row: Row) => string,
-  totalCount: () => Promise<number>,
-) {
-  const cursorAt = (index: number) => {
-    const row = rows.at(index)
-    return row === undefined ? null : cursorOf(row)
+class PageInfo<Row> {
+  readonly hasNextPage: boolean
+  readonly hasPreviousPage: boolean
+  readonly #rows: readonly Row[]
+  readonly #cursorOf: (row: Row) => string
+
+  constructor({ rows, hasNextPage, hasPreviousPage }: Page<Row>, cursorOf: (row: Row) => string) {
+    this.hasNextPage = hasNextPage
+    this.hasPreviousPage = hasPreviousPage
+    this.#rows = rows
+    this.#cursorOf = cursorOf
   }
-  return {
-    serverTime,
-    totalCount,
-    get edges() {
-      return rows.map(node => new Edge(node, cursorOf))
-    },
-    get pageInfo() {
-      return {
-        hasNextPage,
-        hasPreviousPage,
-        get startCursor() {
-          return cursorAt(0)
-        },
-        get endCursor() {
-          return cursorAt(-1)
-        },
-      }
-    },
-    get nextCursor() {
-      return hasNextPage ? cursorAt(-1) : null
-    },
+
+  get startCursor(): string | null {
+    return this.#cursorAt(0)
+  }
+
+  get endCursor(): string | null {
+    return this.#cursorAt(-1)
+  }
+
+  #cursorAt(index: number): string | null {
+    const row = this.#rows.at(index)
+    return row === undefined ? null : this.#cursorOf(row)
+  }
+}
+
+class Connection<Row> {
+  readonly serverTime: Instant
+  readonly totalCount: () => Promise<number>
+  readonly pageInfo: PageInfo<Row>
+  readonly #rows: readonly Row[]
+  readonly #cursorOf: (row: Row) => string
+
+  constructor(page: Page<Row>, serverTime: Instant, cursorOf: (row: Row) => string, totalCount: () => Promise<number>) {
+    this.serverTime = serverTime
+    this.totalCount = totalCount
+    this.pageInfo = new PageInfo(page, cursorOf)
+    this.#rows = page.rows
+    this.#cursorOf = cursorOf
+  }
+
+  get edges(): Edge<Row>[] {
+    return this.#rows.map(node => new Edge(node, this.#cursorOf))
+  }
+
+  get nextCursor(): string | null {
+    return this.pageInfo.hasNextPage ? this.pageInfo.endCursor : null
   }
 }
 

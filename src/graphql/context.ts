@@ -33,6 +33,9 @@ export interface Context extends Gateway {
 
 /** @returns the context of one request */
 export function createContext(gateway: Gateway, caller: Caller, faults: Faults = {}): Context {
-  const { sql, horizon } = gateway
-  return { ...gateway, caller, rate: caller.rate, faults, loaders: new Loaders({ sql, horizon, caller }) }
+  const { sql, cursors, clock, horizon, scope, redemptionTokenTtl } = gateway
+  const { rate } = caller
+  const loaders = new Loaders({ sql, horizon, caller })
+  // Named one by one: to spread an object and add to it takes some 3 µs.
+  return { sql, cursors, clock, horizon, scope, redemptionTokenTtl, caller, rate, faults, loaders }
 }

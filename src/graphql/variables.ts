@@ -9,7 +9,7 @@ import {
 import { schema } from './schema.ts'
 
 /** Understands the variables of a request; null: something is wrong with them. */
-export type ReadVariables = (inputs: Record<string, unknown>) => Record<string, unknown> | null
+export type ReadVariables = (inputs: object) => Record<string, unknown> | null
 
 /**
  * The same as graphql-js' `getVariableValues` for a document that comes again and again: what the types are, which
@@ -28,13 +28,13 @@ export function prepareVariables(definitions: readonly VariableDefinitionNode[])
       if (!Object.hasOwn(inputs, name)) {
         if (defaultValue !== undefined) read[name] = defaultValue
         else if (isNonNullType(type)) return null
-      } else if (inputs[name] === null && isNonNullType(type)) {
-        return null
-      } else {
-        read[name] = coerceInputValue(inputs[name], type, () => {
-          wrong = true
-        })
+        continue
       }
+      const value: unknown = Reflect.get(inputs, name)
+      if (value === null && isNonNullType(type)) return null
+      read[name] = coerceInputValue(value, type, () => {
+        wrong = true
+      })
     }
     return wrong ? null : read
   }

@@ -5,6 +5,7 @@
  * @param url the target as it stands in the request line: a path, an absolute URL, or anything else
  */
 export function routableTarget(url: string): string {
+  if (url.startsWith('/') && !url.includes('%')) return url
   const target = url.replace(/^(https?:\/\/[^/?#]*)?\/?/i, '/')
   const [path = ''] = target.split(/[?#]/, 1)
   try {

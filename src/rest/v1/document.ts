@@ -4,8 +4,10 @@ import {
   type GraphQLField,
   type GraphQLObjectType,
   type GraphQLOutputType,
+  getArgumentValues,
   isNonNullType,
   isObjectType,
+  Kind,
 } from 'graphql'
 
 /** The key of a field in the answer. */
@@ -41,4 +43,28 @@ export function readDirectives(node: FieldNode): { omitNull: boolean; condition:
     if (name !== 'include' && name !== 'omitNull') throw new Error(`@${name} is not understood.`)
   }
   return { omitNull: omits(node), condition: names.includes('include') ? node : null }
+}
+
+/**
+ * Reads the arguments of a field, as graphql-js' `getArgumentValues` does, which finds out each time what is known
+ * beforehand where all of them are variables: that the types fit, a valid document has shown.
+ */
+export function prepareArguments(
+  field: GraphQLField<unknown, unknown>,
+  node: FieldNode,
+): (variables: Record<string, unknown>) => Record<string, unknown> {
+  const given = (node.arguments ?? []).flatMap(({ name, value }) =>
+    value.kind === Kind.VARIABLE ? [{ argument: name.value, variable: value.name.value }] : [],
+  )
+  const plain = given.length === (node.arguments ?? []).length
+  if (!plain || field.args.some(({ defaultValue }) => defaultValue !== undefined)) {
+    return variables => getArgumentValues(field, node, variables)
+  }
+  return variables => {
+    const read: Record<string, unknown> = {}
+    for (const { argument, variable } of given) {
+      if (Object.hasOwn(variables, variable)) read[argument] = variables[variable]
+    }
+    return read
+  }
 }

@@ -21,7 +21,6 @@ import {
   type GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLResolveInfo,
-  getArgumentValues,
   isLeafType,
   isListType,
   isNonNullType,
@@ -44,7 +43,7 @@ import {
   type Selected,
   writeLeaf,
 } from './complete.ts'
-import { fieldOf, keyOf, objectTypeOf, omits, readDirectives } from './document.ts'
+import { fieldOf, keyOf, objectTypeOf, omits, prepareArguments, readDirectives } from './document.ts'
 import { JsonWriter, toBytes } from './json.ts'
 
 /** A v1 operation: variables in, the response body out, as JSON text in UTF-8. */
@@ -76,7 +75,7 @@ export function prepare<Variables>(text: TypedText<Variables>): Operation {
   const readVariables = prepareVariables(variableDefinitions)
   const complete = new Preparation(operation, fragments).body(root, operation.selectionSet)
   return async (context, inputs) => {
-    const variables = readVariables({ ...inputs })
+    const variables = readVariables(inputs)
     if (!variables) throw new Error('The variables are not those of the document.')
     const write = await complete([undefined], { context, variables })
     const json = new JsonWriter()
@@ -157,6 +156,7 @@ class Preparation {
     const { ofMany, pothosResolveWrapped } = field.extensions
     if (ofMany && !pothosResolveWrapped && field.args.length === 0)
       return (parents, { context }) => ofMany(parents, context)
+    const readArguments = prepareArguments(field, node)
     const path = { prev: undefined, key: keyOf(node), typename: type.name }
     const [fieldNodes, operation, fragments] = [[node], this.#operation, this.#fragments]
     return (parents, { context, variables }) => {
@@ -172,7 +172,7 @@ class Preparation {
         operation,
         variableValues: variables,
       }
-      const args = getArgumentValues(field, node, variables)
+      const args = readArguments(variables)
       const values: unknown[] = []
       try {
         for (const parent of parents) values.push(resolve(parent, args, context, info))

@@ -10,36 +10,44 @@ export interface Input<Variables> {
 
 /** @returns the identifiers in the path; one that no record has for what is not a plain positive integer (R7) */
 export function readPath(request: FastifyRequest): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(request.params ?? {}).map(([name, text]) => [name, String(parseIdentifier(String(text)))]),
-  )
+  const identifiers: Record<string, string> = {}
+  for (const [name, text] of Object.entries(request.params ?? {})) {
+    identifiers[name] = String(parseIdentifier(String(text)))
+  }
+  return identifiers
 }
 
 /** The input of an operation that asks nothing beside its path. */
 export const readNothing = (): Input<object> => ({ variables: {}, faults: {} })
 
+interface ListVariables {
+  cursor?: string
+  updated_since?: string
+}
+
 /** The query of a list: `cursor` and `updated_since`. */
-export function readListQuery(request: FastifyRequest): Input<{ cursor?: string; updated_since?: string }> {
+export function readListQuery(request: FastifyRequest): Input<ListVariables> {
   const faults: Faults = {}
+  const variables: ListVariables = {}
   const cursor = queryParameter(request, 'cursor', faults)
   const updated_since = queryParameter(request, 'updated_since', faults)
-  return { variables: { ...(cursor && { cursor }), ...(updated_since && { updated_since }) }, faults }
+  if (cursor) variables.cursor = cursor
+  if (updated_since) variables.updated_since = updated_since
+  return { variables, faults }
 }
 
 /** The query of the catalog list: that of a list, and `include` (R5). */
 export function readCatalogQuery(
   request: FastifyRequest,
-): Input<{ cursor?: string; updated_since?: string; categories: boolean; variants: boolean }> {
+): Input<ListVariables & { categories: boolean; variants: boolean }> {
   const { variables, faults } = readListQuery(request)
   const include = queryParameter(request, 'include', faults)
   const wanted = include?.split(',').map(word => word.trim()) ?? []
   if (wanted.some(word => word !== 'categories' && word !== 'variants')) {
     faults.include = ['Name categories, variants or both, separated by a comma.']
   }
-  return {
-    variables: { ...variables, categories: wanted.includes('categories'), variants: wanted.includes('variants') },
-    faults,
-  }
+  const included = { categories: wanted.includes('categories'), variants: wanted.includes('variants') }
+  return { variables: Object.assign(included, variables), faults }
 }
 
 /** A query parameter; absent, empty and `null` are the same (R4), and it may be given once (R5). */

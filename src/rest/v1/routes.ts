@@ -139,7 +139,7 @@ function operation<const Path extends string, Variables extends Record<PathNames
     run: prepare(document),
     read: request => {
       const { variables, faults } = read(request)
-      return { variables: { ...readPath(request), ...variables }, faults }
+      return { variables: Object.assign(readPath(request), variables), faults }
     },
   }
 }
