@@ -79,5 +79,5 @@ export function describeInShort(results: Results): string {
       ofCall.has(name) ? `${ratio(ofCall, name, 'node')} · ${ratio(ofCall, name, 'total')}` : '–',
     ),
   ])
-  return table(['', ...calls.map(([{ title }]) => title.replace(/^A /, 'a '))], rows)
+  return table(['', ...calls.map(([{ title }]) => title.replace(/^[A-Z]/, letter => letter.toLowerCase()))], rows)
 }
