@@ -60,7 +60,10 @@ class PolicyPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
       context,
       info,
     ) => {
-      for (let left = operations?.(args) ?? 0; left > 0; left--) await spendOperation(context, info)
+      for (let left = operations?.(args) ?? 0; left > 0; left--) {
+        const spending = spendOperation(context, info)
+        if (spending) await spending
+      }
       if (tenant) await context.scope.require(context.caller.token, tenant(args))
       requirePermissions(context, permissions)
       return resolver(parent, args, context, info)

@@ -44,13 +44,16 @@ function limiterOf(budget: RateBudget): Limiter {
 /**
  * Spends the caller's rate on one v1 operation (R28). The first of a request is the one its door has counted.
  *
+ * @returns null when there is nothing to wait for
  * @throws `RATE_LIMITED` when the window has none left
  */
-export async function spendOperation(context: Context, info: GraphQLResolveInfo): Promise<void> {
-  if (context.caller.prepaid > 0) {
-    context.caller.prepaid -= 1
-    return
-  }
+export function spendOperation(context: Context, info: GraphQLResolveInfo): Promise<void> | null {
+  if (context.caller.prepaid === 0) return spend(context, info)
+  context.caller.prepaid -= 1
+  return null
+}
+
+async function spend(context: Context, info: GraphQLResolveInfo): Promise<void> {
   const { rate, caller } = context
   const call = { parent: null, args: {}, context, info }
   const exceeded = await limiterOf(rate)(call, { max: 1, window: `${rateWindowSeconds}s` })

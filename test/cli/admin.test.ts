@@ -84,6 +84,7 @@ describe('the start', { timeout: 120_000 }, () => {
     expect((await visitor.get('/admin/account')).status).toBe(500)
     await loader`alter table gateway.session_away rename to session`
     const session = decodeURIComponent(visitor.jar.get('vgw-session') ?? 'none')
+    await second.stop('SIGTERM')
     // The link itself is printed; after that, nothing tells it.
     const log = second.printed().slice(second.printed().indexOf('Ctrl-C stops it.'))
     expect(log).toContain('request failed')
@@ -91,7 +92,6 @@ describe('the start', { timeout: 120_000 }, () => {
       expect(log).not.toContain(secret)
     }
     expect(log).not.toContain(session.split('.')[0])
-    await second.stop('SIGTERM')
 
     const third = await serve(environment)
     expect(third.printed()).toMatch(/Admin {6}http:\S+\/admin\n/)

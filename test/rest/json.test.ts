@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { JsonWriter, toBytes } from '../../src/rest/v1/json.ts'
+import { toBytes } from '../../src/rest/v1/cell.ts'
+import { JsonWriter } from '../../src/rest/v1/json.ts'
 
 const memory = 1 << 18
 const filler = toBytes('x')

@@ -42,7 +42,8 @@ export interface Service {
 export async function serve(environment: NodeJS.ProcessEnv): Promise<Service> {
   const child = spawn(process.execPath, [entry, 'serve'], { env: environmentOf({ PORT: '0', ...environment }) })
   let printed = ''
-  const ended = new Promise<number | null>(resolve => child.once('exit', code => resolve(code)))
+  // Not `exit`: what it printed last may come later.
+  const ended = new Promise<number | null>(resolve => child.once('close', code => resolve(code)))
   const restAddress = await new Promise<string>((resolve, reject) => {
     const read = (chunk: Buffer) => {
       printed += chunk

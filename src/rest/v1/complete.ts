@@ -12,7 +12,16 @@ import {
 } from 'graphql'
 import { type Layout, PackedRow } from '../../db/packed.ts'
 import type { Context } from '../../graphql/context.ts'
-import { closingBrace, closingBracket, comma, type JsonWriter, openingBrace, openingBracket } from './json.ts'
+import {
+  closingBrace,
+  closingBracket,
+  comma,
+  type JsonWriter,
+  type Member,
+  type MemberForm,
+  openingBrace,
+  openingBracket,
+} from './json.ts'
 
 /** What all levels of one request share. */
 export interface Request {
@@ -27,15 +36,8 @@ export type Write = (json: JsonWriter, at: number) => boolean
 export type Complete = (values: readonly unknown[], request: Request) => Write | Promise<Write>
 
 /** A selected field. */
-export interface Selected {
+export interface Selected extends MemberForm {
   key: string
-  /** Its key in the answer, as JSON writes it before the first value of an object, and before those that follow. */
-  opening: Uint8Array
-  following: Uint8Array
-  /** Whether the key is left out when there is no value (R11). */
-  omitted: boolean
-  /** What is said when there is no value, though the schema promises one; null: it does not. */
-  nullFault: string | null
   /** The condition of an `@include`. */
   condition: FieldNode | null
   /** A leaf, or a list of them, that is a property of its parent: written with it. Null: `complete` gets it. */
@@ -84,16 +86,31 @@ export function completeNullable(complete: Complete): Complete {
   }
 }
 
-/** Where the leaves among fields are in packed rows of a layout; null: in no cell. */
-type Leaves = ReadonlyArray<ReturnType<Layout['get']> | null>
+/** What is known of fields in packed rows of a layout. */
+interface InRows {
+  /** Where the leaves among them are; null: in no cell. */
+  cells: ReadonlyArray<ReturnType<Layout['get']> | null>
+  /** The same as members, when all of them are cells. */
+  members: readonly Member[] | null
+}
 
-/** Finds them once for each layout and choice of fields. */
-function createLeaves(): (layout: Layout, fields: readonly Selected[]) => Leaves {
-  const known = new WeakMap<Layout, WeakMap<readonly Selected[], Leaves>>()
+function findInRows(layout: Layout, fields: readonly Selected[]): InRows {
+  const cells = fields.map(({ leaf }) => (leaf ? layout.get(leaf.property) : null))
+  const members = fields.flatMap((field, index) => {
+    const cell = cells[index]
+    const { opening, following, omitted, nullFault } = field
+    return cell ? [{ opening, following, omitted, nullFault, offset: cell.offset, kind: cell.kind }] : []
+  })
+  return { cells, members: members.length === fields.length ? members : null }
+}
+
+/** Finds it once for each layout and choice of fields. */
+function createRowFinder(): (layout: Layout, fields: readonly Selected[]) => InRows {
+  const known = new WeakMap<Layout, WeakMap<readonly Selected[], InRows>>()
   return (layout, fields) => {
-    const ofLayout = known.get(layout) ?? new WeakMap<readonly Selected[], Leaves>()
+    const ofLayout = known.get(layout) ?? new WeakMap<readonly Selected[], InRows>()
     known.set(layout, ofLayout)
-    const found = ofLayout.get(fields) ?? fields.map(({ leaf }) => (leaf ? layout.get(leaf.property) : null))
+    const found = ofLayout.get(fields) ?? findInRows(layout, fields)
     ofLayout.set(fields, found)
     return found
   }
@@ -102,12 +119,12 @@ function createLeaves(): (layout: Layout, fields: readonly Selected[]) => Leaves
 /** @param all what is selected of the objects, none of which is null */
 export function completeObjects(all: readonly Selected[]): Complete {
   const choose = createChoice(all)
-  const leavesOf = createLeaves()
+  const inRowsOf = createRowFinder()
   return (parents, request) => {
     const fields = choose(request)
-    if (fields.every(({ leaf }) => leaf !== null)) return writeObject(fields, parents, [], leavesOf)
+    if (fields.every(({ leaf }) => leaf !== null)) return writeObject(fields, parents, [], inRowsOf)
     const pending = fields.map(({ leaf, complete }) => (leaf ? null : complete(parents, request)))
-    return Promise.all(pending).then(writes => writeObject(fields, parents, writes, leavesOf))
+    return Promise.all(pending).then(writes => writeObject(fields, parents, writes, inRowsOf))
   }
 }
 
@@ -116,21 +133,25 @@ function writeObject(
   fields: readonly Selected[],
   parents: readonly unknown[],
   writes: readonly (Write | null)[],
-  leavesOf: ReturnType<typeof createLeaves>,
+  inRowsOf: ReturnType<typeof createRowFinder>,
 ): Write {
   let layout: Layout | null = null
-  let leaves: Leaves = []
+  let inRows: InRows = { cells: [], members: null }
   return (json, at) => {
     const parent = parents[at]
     const row = parent instanceof PackedRow ? parent : null
     if (row && row.layout !== layout) {
       layout = row.layout
-      leaves = leavesOf(layout, fields)
+      inRows = inRowsOf(layout, fields)
+    }
+    if (row && inRows.members) {
+      json.row(row.all, row.first, inRows.members)
+      return true
     }
     let empty = true
     for (let index = 0; index < fields.length; index++) {
       const field = fields[index]!
-      const cell = row && leaves[index]
+      const cell = row && inRows.cells[index]
       if (cell && field.omitted && row.all.cells[row.first + cell.offset] === -1) continue
       const before = json.length
       json.plain(empty ? field.opening : field.following)

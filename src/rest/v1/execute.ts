@@ -32,6 +32,7 @@ import {
 import type { Context } from '../../graphql/context.ts'
 import { schema } from '../../graphql/schema.ts'
 import { prepareVariables } from '../../graphql/variables.ts'
+import { toBytes } from './cell.ts'
 import {
   type Complete,
   completeList,
@@ -44,7 +45,7 @@ import {
   writeLeaf,
 } from './complete.ts'
 import { fieldOf, keyOf, objectTypeOf, omits, prepareArguments, readDirectives } from './document.ts'
-import { JsonWriter, toBytes } from './json.ts'
+import { JsonWriter } from './json.ts'
 
 /** A v1 operation: variables in, the response body out, as JSON text in UTF-8. */
 export type Operation = (context: Context, variables: object) => Promise<Buffer>

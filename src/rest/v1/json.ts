@@ -1,23 +1,11 @@
-import { backslash, type Composites, quotationMark } from '../../db/composite.ts'
+import { GraphQLError } from 'graphql'
+import type { Composites } from '../../db/composite.ts'
 import type { Kind } from '../../db/packed.ts'
-
-/** What JSON writes of the bytes that stand for themselves nowhere in a string: all below the space. */
-const controls = Array.from({ length: 0x20 }, (_, code) =>
-  toBytes(JSON.stringify(String.fromCharCode(code)).slice(1, -1)),
-)
-
-const literals = { null: toBytes('null'), true: toBytes('true'), false: toBytes('false') }
-
-const letter = { t: 0x74, T: 0x54, Z: 0x5a, point: 0x2e, zero: 0x30 }
+import { literals, put, roomFor, writeCell } from './cell.ts'
 
 export const [comma, openingBracket, closingBracket, openingBrace, closingBrace] = [
   0x2c, 0x5b, 0x5d, 0x7b, 0x7d,
 ] as const
-
-/** @returns the text in UTF-8 */
-export function toBytes(text: string): Uint8Array {
-  return new Uint8Array(Buffer.from(text))
-}
 
 /** The native call that writes a text is worth it from so many characters on. */
 const shortText = 40
@@ -30,6 +18,23 @@ const slabSize = 1 << 18
 let slab = Buffer.allocUnsafeSlow(slabSize)
 /** How much of it is used. */
 let used = 0
+
+/** A member of an object, as it is written. */
+export interface MemberForm {
+  /** Its key in the answer, as JSON writes it before the first value of an object, and before those that follow. */
+  opening: Uint8Array
+  following: Uint8Array
+  /** Whether the key is left out when there is no value (R11). */
+  omitted: boolean
+  /** What is said when there is no value, though the schema promises one; null: it does not. */
+  nullFault: string | null
+}
+
+/** A member that is a cell of a packed row: how far it is from the row's first, and of what kind. */
+export interface Member extends MemberForm {
+  offset: number
+  kind: Kind
+}
 
 /** Writes JSON text as bytes, in UTF-8. Cells of packed rows go in as they came, without becoming text in between. */
 export class JsonWriter {
@@ -104,34 +109,44 @@ export class JsonWriter {
     const start = cells[at]!
     if (start === -1) return this.null()
     const end = cells[at + 1]!
-    // No byte of a cell becomes more than six.
-    this.#reserve(6 * (end - start) + 32)
-    switch (kind) {
-      case 'integer':
-        this.#copy(bytes, start, end)
-        break
-      case 'decimal':
-        this.#decimal(bytes, start, end)
-        break
-      case 'json':
-        this.#copyPlain(bytes, start, end)
-        break
-      case 'boolean':
-        this.plain(bytes[start] === letter.t ? literals.true : literals.false)
-        break
-      case 'text':
-        this.#string(bytes, start, end)
-        break
-      case 'date':
-        this.#bytes[this.#at++] = quotationMark
-        this.#copy(bytes, start, end)
-        this.#bytes[this.#at++] = quotationMark
-        break
-      case 'instant':
-        this.#instant(bytes, start, end)
-        break
-    }
+    this.#reserve(roomFor(end - start))
+    this.#at = writeCell(this.#bytes, this.#at, bytes, start, end, kind)
     return true
+  }
+
+  /**
+   * Writes an object of which every member is a cell of one packed row.
+   *
+   * @param first where the row's cells begin
+   * @throws `nullFault` of a member without a value
+   */
+  row({ bytes: from, cells }: Composites, first: number, members: readonly Member[]): void {
+    let bytes = this.#bytes
+    let to = this.#at
+    let empty = true
+    for (let index = 0; index < members.length; index++) {
+      const { opening, following, offset, kind, omitted, nullFault } = members[index]!
+      const start = cells[first + offset]!
+      const end = cells[first + offset + 1]!
+      if (start === -1) {
+        if (nullFault !== null) throw new GraphQLError(nullFault)
+        if (omitted) continue
+      }
+      const key = empty ? opening : following
+      empty = false
+      if (to + key.length + roomFor(end - start) > bytes.length) {
+        this.#at = to
+        this.#reserve(key.length + roomFor(end - start))
+        bytes = this.#bytes
+        to = this.#at
+      }
+      bytes.set(key, to)
+      to += key.length
+      to = start === -1 ? put(bytes, to, literals.null) : writeCell(bytes, to, from, start, end, kind)
+    }
+    this.#at = to
+    if (empty) this.byte(openingBrace)
+    this.byte(closingBrace)
   }
 
   #reserve(count: number): void {
@@ -141,75 +156,5 @@ export class JsonWriter {
     this.#bytes.set(written)
     this.#start = 0
     this.#at = written.length
-  }
-
-  #copy(from: Buffer, start: number, end: number): void {
-    const bytes = this.#bytes
-    let to = this.#at
-    for (let at = start; at < end; at++) bytes[to++] = from[at]!
-    this.#at = to
-  }
-
-  /** A number without the zeros at its end that `numeric` keeps: 25, 25.5 (R12). */
-  #decimal(from: Buffer, start: number, end: number): void {
-    let point = start
-    while (point < end && from[point] !== letter.point) point++
-    let last = end
-    if (point < end) {
-      while (from[last - 1] === letter.zero) last--
-      if (last - 1 === point) last--
-    }
-    this.#copy(from, start, last)
-  }
-
-  /** Copies what stands in a cell, where quotation marks and backslashes are doubled. */
-  #copyPlain(from: Buffer, start: number, end: number): void {
-    const bytes = this.#bytes
-    let to = this.#at
-    for (let at = start; at < end; at++) {
-      const code = from[at]!
-      bytes[to++] = code
-      if (code === quotationMark || code === backslash) at++
-    }
-    this.#at = to
-  }
-
-  /** The string of a cell: what the cell doubles, JSON puts a backslash before. */
-  #string(from: Buffer, start: number, end: number): void {
-    const bytes = this.#bytes
-    let to = this.#at
-    bytes[to++] = quotationMark
-    for (let at = start; at < end; at++) {
-      const code = from[at]!
-      if (code < 0x20) {
-        for (const part of controls[code]!) bytes[to++] = part
-      } else if (code === quotationMark || code === backslash) {
-        bytes[to++] = backslash
-        bytes[to++] = code
-        at++
-      } else {
-        bytes[to++] = code
-      }
-    }
-    bytes[to++] = quotationMark
-    this.#at = to
-  }
-
-  /** `2026-01-02 03:04:05.12+00` as `"2026-01-02T03:04:05.120000Z"` (R13). */
-  #instant(from: Buffer, start: number, end: number): void {
-    const bytes = this.#bytes
-    let to = this.#at
-    bytes[to++] = quotationMark
-    for (let at = start; at < start + 10; at++) bytes[to++] = from[at]!
-    bytes[to++] = letter.T
-    for (let at = start + 11; at < start + 19; at++) bytes[to++] = from[at]!
-    bytes[to++] = letter.point
-    let digits = 6
-    const fraction = from[start + 19] === letter.point ? end - 3 : 0
-    for (let at = start + 20; at < fraction; at++, digits--) bytes[to++] = from[at]!
-    for (; digits > 0; digits--) bytes[to++] = letter.zero
-    bytes[to++] = letter.Z
-    bytes[to++] = quotationMark
-    this.#at = to
   }
 }
