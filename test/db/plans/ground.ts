@@ -33,7 +33,7 @@ export const large: Record<string, string> = {
     ${numbers}`,
   'gateway.audit_entry': `(at, actor, action, token_id, administrator_id, tenant_id)
     select now() - (${many} - n) * interval '1 minute', 'token ' || n % 1000,
-           case n % 200 when 0 then 'token.edit' when 1 then 'administrator.sign_in' else 'customer.export' end,
+           case when n % 500 = 0 then 'token.edit' when n % 200 = 1 then 'administrator.sign_in' else 'customer.export' end,
            n % 1000, n % 49, n % 1000
     ${numbers}`,
   'gateway.token_usage': `(token_id, day, operation, status, requests) select ${useOfDay}, 'o', 200, 1 ${numbers}`,
