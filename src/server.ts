@@ -19,6 +19,7 @@ import { registerGraphql } from './graphql-http/route.ts'
 import { answerBrokenRequest } from './http/broken-request.ts'
 import { createAuthenticate } from './http/caller.ts'
 import { compressAnswers } from './http/compression.ts'
+import { keepDeadline } from './http/deadline.ts'
 import { sendRefusal, toGatewayError, toMessageBody } from './http/errors.ts'
 import { registerHealth } from './http/health.ts'
 import { requestId } from './http/request-id.ts'
@@ -28,7 +29,7 @@ import { registerUsage } from './http/usage.ts'
 import { registerRest } from './rest/v1/routes.ts'
 
 /** How long a request may take, its body's arrival included, in milliseconds. */
-const handlerTimeout = 15_000
+const deadline = 15_000
 
 /**
  * Builds the service: all its doors, in visible order. It listens nowhere yet.
@@ -41,7 +42,6 @@ export async function buildServer(config: Config, pool: Pool): Promise<FastifyIn
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: request => requestId(request.headers['x-request-id']),
     trustProxy: config.trustProxy.length > 0 ? config.trustProxy : false,
-    handlerTimeout,
     rewriteUrl: ({ url = '/' }) => routableTarget(url),
     // A path's parts may be as long as a request line; what they name is for the routes to say (R7).
     routerOptions: { maxParamLength: maxHeaderSize },
@@ -67,12 +67,12 @@ export async function buildServer(config: Config, pool: Pool): Promise<FastifyIn
 
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.decorateRequest('caller')
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     reply.header('X-Request-Id', request.id).header('Cache-Control', 'private, no-store')
+    done()
   })
-  app.setErrorHandler((error, request, reply) =>
-    sendRefusal(request, reply, toGatewayError(error, request.raw.complete), toMessageBody),
-  )
+  keepDeadline(app, deadline)
+  app.setErrorHandler((error, request, reply) => sendRefusal(request, reply, toGatewayError(error), toMessageBody))
   app.register(async scope => refuseUnknownPaths(scope))
 
   registerChores(app, pool, { tokens, clock: gateway.clock, usage })

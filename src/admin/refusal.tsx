@@ -25,14 +25,14 @@ const notOurs = () =>
   )
 
 /** What was thrown, as a refusal that may be shown. */
-function refusalOf(error: unknown, request: FastifyRequest): GatewayError {
+function refusalOf(error: unknown): GatewayError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return code.startsWith('FST_CSRF_') ? notOurs() : toGatewayError(error, request.raw.complete)
+  return code.startsWith('FST_CSRF_') ? notOurs() : toGatewayError(error)
 }
 
 /** Answers with a page that says what is wrong. The service's own faults are told to the log alone. */
 export function sendRefusalPage(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const refusal = refusalOf(error, request)
+  const refusal = refusalOf(error)
   if (refusal.code === 'INTERNAL') request.log.error({ err: refusal.cause }, 'request failed')
   // Without a cause it is a limit of our own, and a flood of requests should not become one of the log.
   if (refusal.code === 'UNAVAILABLE' && refusal.cause) request.log.warn({ err: refusal.cause }, 'cannot answer')

@@ -77,9 +77,7 @@ export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenti
     scope.addContentTypeParser('application/json', { parseAs: 'string', bodyLimit }, (_request, body, done) =>
       done(null, body),
     )
-    scope.setErrorHandler((error, request, reply) =>
-      sendRefusal(request, reply, toGatewayError(error, request.raw.complete), toErrorsBody),
-    )
+    scope.setErrorHandler((error, request, reply) => sendRefusal(request, reply, toGatewayError(error), toErrorsBody))
     scope.addHook('onRequest', async (request, reply) => {
       request.caller = await authenticate(request, reply)
     })

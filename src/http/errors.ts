@@ -18,34 +18,24 @@ export const statusOf: Record<ErrorCode, number> = {
   INTERNAL: 500,
 }
 
-const unavailable = (cause: unknown) =>
+/** That the service cannot answer just now, and why: for the log alone. */
+export const unavailable = (cause: unknown) =>
   new GatewayError('UNAVAILABLE', 'The service cannot answer just now. Try again in a moment.', {
     retryAfter: 1,
     cause,
   })
 
-const tooSlow = () => new GatewayError('TOO_SLOW', 'The request took too long to arrive.')
-
-const tooLarge = () => new GatewayError('TOO_LARGE', 'The request body is too large.')
-
-/** Faults that Fastify itself finds. When time is up and the body is not there, the caller was slow, and not we. */
-const fastifyFaults: Record<string, (error: Error, arrived: boolean) => GatewayError> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: tooLarge,
-  FST_ERR_HANDLER_TIMEOUT: (error, arrived) => (arrived ? unavailable(error) : tooSlow()),
-}
-
 /**
  * Whatever was thrown, as a refusal that may be shown (R18): what is not known to be one is a fault of the service,
  * and keeps what happened as its `cause`, for the log alone.
- *
- * @param arrived whether the request had arrived whole
  */
-export function toGatewayError(error: unknown, arrived = true): GatewayError {
+export function toGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error
   // First of all Fastify's: a client that hangs up has the same code as a database that does.
   if (error instanceof Error && 'code' in error && 'statusCode' in error) {
-    const known = fastifyFaults[String(error.code)]
-    if (known) return known(error, arrived)
+    if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+      return new GatewayError('TOO_LARGE', 'The request body is too large.')
+    }
     if (Number(error.statusCode) < 500) {
       return new GatewayError('BAD_USER_INPUT', 'The request is not valid.', {
         faults: { body: ['The request body cannot be read.'] },

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
+import { connect as connectPool, serviceRole } from '../../src/db/connect.ts'
 import { createApp, v1 } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
@@ -35,4 +36,29 @@ test.concurrent.each([
   expect(answer).toMatch(/^connection: close\r$/im)
   expect(answer).toContain('took too long to arrive')
   expect(answer).not.toMatch(/retry-after/i)
+})
+
+test.concurrent('a request that has arrived is told to come again, when there is no answer in time', async () => {
+  const pool = connectPool(database.address, { max: 1, statementTimeoutMs: 60_000, role: serviceRole })
+  const busy = await createApp({ pool })
+  const origin = await busy.app.listen({ host: '127.0.0.1', port: 0 })
+  const headers = { authorization: `Bearer ${secret}`, accept: 'application/json', 'content-type': 'application/json' }
+  const list = `${v1}/tenants/${tenantId}/sales/purchased-vouchers`
+  const ask = (path: string, body?: object) =>
+    fetch(origin + path, { headers, ...(body && { method: 'POST', body: JSON.stringify(body) }) })
+  // From now on the token is known, and what is asked waits for the one connection.
+  expect((await ask(list)).status).toBe(200)
+  const asleep = pool`select pg_sleep(17)`.execute()
+  const answers = await Promise.all([
+    ask(list),
+    ask(`${v1}/tenants/${tenantId}/redemptions/resolve`, { voucher_reference: 'any' }),
+    ask('/graphql', { query: '{ tenants { nodes { name } } }' }),
+  ])
+  for (const answer of answers) {
+    expect(answer.status).toBe(503)
+    expect(answer.headers.get('retry-after')).toBe('1')
+    expect(await answer.text()).toContain('cannot answer just now')
+  }
+  await asleep
+  await pool.end()
 })

@@ -70,7 +70,7 @@ export function registerRest(app: FastifyInstance, gateway: Gateway, authenticat
         request.caller = await authenticate(request, reply)
       })
       scope.setErrorHandler((error, request, reply) =>
-        sendRefusal(request, reply, withV1Names(toGatewayError(error, request.raw.complete)), toMessageBody),
+        sendRefusal(request, reply, withV1Names(toGatewayError(error)), toMessageBody),
       )
       refuseUnknownPaths(scope)
       for (const method of METHODS) {

@@ -1,0 +1,35 @@
+import type { FastifyInstance } from 'fastify'
+import { GatewayError } from '../domain/errors.ts'
+import { unavailable } from './errors.ts'
+
+/**
+ * Refuses each request whose answer has not begun in time, its body's arrival included: `TOO_SLOW` when the body is
+ * not there, for then the caller was slow, else `UNAVAILABLE`.
+ *
+ * Fastify's own `handlerTimeout` does not do: it ends its watch as soon as a body has been read (fastify#6725).
+ *
+ * @param milliseconds how long a request may take
+ */
+export function keepDeadline(app: FastifyInstance, milliseconds: number): void {
+  app.decorateRequest('deadline')
+  app.addHook('onRequest', (request, reply, done) => {
+    request.deadline = setTimeout(() => {
+      const arrived = request.raw.complete
+      if (!reply.sent) reply.send(arrived ? unavailable(new Error(`no answer in ${milliseconds} ms`)) : tooSlow())
+    }, milliseconds)
+    done()
+  })
+  app.addHook('onSend', (request, _reply, payload, done) => {
+    clearTimeout(request.deadline)
+    done(null, payload)
+  })
+}
+
+const tooSlow = () => new GatewayError('TOO_SLOW', 'The request took too long to arrive.')
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set until its answer begins. */
+    deadline?: NodeJS.Timeout
+  }
+}
