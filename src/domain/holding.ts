@@ -97,7 +97,7 @@ export function holding<Row>(kind: Kind<Row>): Holding<Row> {
       order by stamp ${direction}, id ${direction} limit ${ends.size}`
   }
 
-  async function readPage(sql: Sql, { tenantId, range }: PageWanted): Promise<Page<Row>> {
+  async function readPage(sql: Sql, { tenantId, range }: PageWanted): Promise<Page<Row>[]> {
     const all = pieces(sql)
     const { list, columns, table, onlyListed, stamp } = all
     const rows = sql`
@@ -107,7 +107,7 @@ export function holding<Row>(kind: Kind<Row>): Holding<Row> {
       select ${list} string_agg(row, '') from (
         ${listed(sql, all, rows, { backward: range.backward, size: sql`${range.limit + 1}` })}
       ) page`.raw()
-    return toPage(range, kind.row.read(found?.[0]))
+    return [toPage(range, kind.row.read(found?.[0]))]
   }
 
   /** For each that is wanted, one range of the list's index; all of them from the same end. */
@@ -139,30 +139,47 @@ export function holding<Row>(kind: Kind<Row>): Holding<Row> {
     return ranges.map((range, index) => toPage(range, kind.row.read(found[index]?.[0])))
   }
 
-  async function readRecord(sql: Sql, { tenantId, id }: RecordWanted): Promise<Row | null> {
+  /** Those from one end of their lists, and those from the other. */
+  async function readPagesOfBothEnds(sql: Sql, wanted: readonly PageWanted[]): Promise<Page<Row>[]> {
+    const pages = new Array<Page<Row>>(wanted.length)
+    const read = async (backward: boolean) => {
+      const places = wanted.flatMap(({ range }, place) => (range.backward === backward ? [place] : []))
+      if (places.length === 0) return
+      const found = await readPages(
+        sql,
+        wanted.filter(({ range }) => range.backward === backward),
+        backward,
+      )
+      for (const [index, page] of found.entries()) pages[places[index] ?? -1] = page
+    }
+    await Promise.all([read(false), read(true)])
+    return pages
+  }
+
+  async function readRecord(sql: Sql, { tenantId, id }: RecordWanted): Promise<(Row | null)[]> {
     const { find, columns, table, only } = pieces(sql)
     const [found] = await sql`
       select ${find} ${columns} from ${table} where tenant_id = ${tenantId} and id = ${id} ${only}`.raw()
-    return kind.row.read(found?.[0])[0] ?? null
+    return [kind.row.read(found?.[0])[0] ?? null]
+  }
+
+  async function readRecords(sql: Sql, wanted: readonly RecordWanted[]): Promise<(Row | null)[]> {
+    const { findMany, columns, table, only } = pieces(sql)
+    const found = await sql`
+      select ${findMany} (
+        select ${columns} from ${table} where tenant_id = wanted.tenant_id and id = wanted.id ${only}
+      )
+      from unnest(${arrayText(wanted.map(({ tenantId }) => tenantId))}::text::bigint[],
+                  ${arrayText(wanted.map(({ id }) => id))}::text::bigint[])
+           with ordinality as wanted(tenant_id, id, place)
+      order by place`.raw()
+    return wanted.map((_, index) => kind.row.read(found[index]?.[0])[0] ?? null)
   }
 
   return {
-    async pages(sql, wanted) {
+    pages(sql, wanted) {
       const [first, second] = wanted
-      if (first && !second) return [await readPage(sql, first)]
-      const pages = new Array<Page<Row>>(wanted.length)
-      const read = async (backward: boolean) => {
-        const places = wanted.flatMap(({ range }, place) => (range.backward === backward ? [place] : []))
-        if (places.length === 0) return
-        const found = await readPages(
-          sql,
-          wanted.filter(({ range }) => range.backward === backward),
-          backward,
-        )
-        for (const [index, page] of found.entries()) pages[places[index] ?? -1] = page
-      }
-      await Promise.all([read(false), read(true)])
-      return pages
+      return first && !second ? readPage(sql, first) : readPagesOfBothEnds(sql, wanted)
     },
 
     async counts(sql, wanted) {
@@ -178,19 +195,9 @@ export function holding<Row>(kind: Kind<Row>): Holding<Row> {
       return rows.map(row => row.count)
     },
 
-    async records(sql, wanted) {
+    records(sql, wanted) {
       const [first, second] = wanted
-      if (first && !second) return [await readRecord(sql, first)]
-      const { findMany, columns, table, only } = pieces(sql)
-      const found = await sql`
-        select ${findMany} (
-          select ${columns} from ${table} where tenant_id = wanted.tenant_id and id = wanted.id ${only}
-        )
-        from unnest(${arrayText(wanted.map(({ tenantId }) => tenantId))}::text::bigint[],
-                    ${arrayText(wanted.map(({ id }) => id))}::text::bigint[])
-             with ordinality as wanted(tenant_id, id, place)
-        order by place`.raw()
-      return wanted.map((_, index) => kind.row.read(found[index]?.[0])[0] ?? null)
+      return first && !second ? readRecord(sql, first) : readRecords(sql, wanted)
     },
   }
 }

@@ -1,4 +1,4 @@
-import { RateLimiterMemory } from 'rate-limiter-flexible'
+import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
 
 /** A caller's window as it stands (R28). */
 export interface RateWindow {
@@ -29,13 +29,13 @@ export const rateWindowSeconds = 60
 export function createMemoryRateCounter(): RateCounter {
   const limiter = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: rateWindowSeconds })
   return {
-    async hit(key) {
-      const { consumedPoints, msBeforeNext } = await limiter.consume(key)
-      return { used: consumedPoints, resetsIn: msBeforeNext }
-    },
-    async read(key) {
-      const window = await limiter.get(key)
-      return { used: window?.consumedPoints ?? 0, resetsIn: window?.msBeforeNext ?? rateWindowSeconds * 1000 }
-    },
+    hit: key => limiter.consume(key).then(toWindow),
+    read: key => limiter.get(key).then(toWindow),
   }
 }
+
+/** @param open null: there is none */
+const toWindow = (open: RateLimiterRes | null): RateWindow => ({
+  used: open?.consumedPoints ?? 0,
+  resetsIn: open?.msBeforeNext ?? rateWindowSeconds * 1000,
+})

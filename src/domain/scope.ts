@@ -22,16 +22,17 @@ const pathLifetime = 500
 
 /** Paths are kept for half a second, so that a busy integration does not ask for its tenant at every page. */
 export function createTenantScope(sql: Sql): TenantScope {
-  const paths = new DataLoader<number, TenantPath | null>(ids => findPaths(sql, ids), {
-    cacheMap: new LRUCache<number, Promise<TenantPath | null>>({ max: 10_000, ttl: pathLifetime }),
-  })
-  const scope: TenantScope = {
-    async findPath(tenantId) {
-      const path = await paths.load(tenantId)
+  const paths = new DataLoader<number, TenantPath | null>(
+    async ids => {
+      const found = await findPaths(sql, ids)
       // A tenant that is made now is there at the next request.
-      if (!path) paths.clear(tenantId)
-      return path
+      for (const [index, id] of ids.entries()) if (!found[index]) paths.clear(id)
+      return found
     },
+    { cacheMap: new LRUCache<number, Promise<TenantPath | null>>({ max: 10_000, ttl: pathLifetime }) },
+  )
+  const scope: TenantScope = {
+    findPath: tenantId => paths.load(tenantId),
     covers(token, path) {
       const grants = grantsOf(token)
       return path.some((id, steps) => (steps === 0 ? grants.has(id) : grants.get(id) === true))

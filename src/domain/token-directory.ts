@@ -30,20 +30,24 @@ const tokenLifetime = 500
 /** Tokens are kept for half a second, so that a busy integration does not ask for its token at every page. */
 export function createTokenDirectory(sql: Sql): TokenDirectory {
   const found = new LRUCache<string, Promise<Kept | null>>({ max: 10_000, ttl: tokenLifetime })
-  const tokens = new DataLoader<string, Kept | null>(secrets => findTokens(sql, secrets), { cacheMap: found })
+  const tokens = new DataLoader<string, Kept | null>(
+    async secrets => {
+      const kept = await findTokens(sql, secrets)
+      // A token that is made now is there at the next request.
+      for (const [index, secret] of secrets.entries()) if (!kept[index]) tokens.clear(secret)
+      return kept
+    },
+    { cacheMap: found },
+  )
   const uses = createBatch<TokenUse>(
     (before, after) => (before.at > after.at ? before : after),
     rows => saveUses(sql, rows),
   )
   return {
-    async find(secret) {
-      if (!isSecret(secret)) return { status: 'unknown' }
+    find(secret) {
+      if (!isSecret(secret)) return Promise.resolve(toFinding(null))
       // The loader would give what is kept only with its next batch.
-      const kept = await (found.get(secret) ?? tokens.load(secret))
-      if (kept) return { status: tokenStatus(kept), token: kept }
-      // A token that is made now is there at the next request.
-      tokens.clear(secret)
-      return { status: 'unknown' }
+      return (found.get(secret) ?? tokens.load(secret)).then(toFinding)
     },
     noteUse(token, address) {
       uses.add(String(token.id), { id: token.id, at: Date.now(), address })
@@ -75,6 +79,9 @@ const saveUses = (sql: Sql, uses: readonly TokenUse[]) => sql`
   from used where token.id = used.id`
 
 type Kept = Token & Pick<TokenRecord, 'revokedAt'>
+
+const toFinding = (kept: Kept | null): Finding =>
+  kept ? { status: tokenStatus(kept), token: kept } : { status: 'unknown' }
 
 async function findTokens(sql: Sql, secrets: readonly string[]): Promise<(Kept | null)[]> {
   const hashes = secrets.map(secret => hashSecret(secret).toString('hex'))

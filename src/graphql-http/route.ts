@@ -44,9 +44,10 @@ const unreadableParameters: Plugin = {
   },
 }
 
-/** The query may have spent more than the one that the door counted (R28). */
-async function writeSpentRate({ caller: { rate, rateKey } }: FastifyRequest, reply: FastifyReply): Promise<void> {
-  writeRate(reply, rate.limit, await rate.counter.read(rateKey))
+/** Writes what is left of the rate when more was spent than the one operation that the door has counted (R28). */
+async function writeSpentRate({ caller }: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const { rate, rateKey, operations } = caller
+  if (operations > 1) writeRate(reply, rate.limit, await rate.counter.read(rateKey))
 }
 
 /** Registers the GraphQL door: GraphQL over HTTP, by Yoga, for the same callers as the REST door. */
@@ -78,9 +79,7 @@ export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenti
       done(null, body),
     )
     scope.setErrorHandler((error, request, reply) => sendRefusal(request, reply, toGatewayError(error), toErrorsBody))
-    scope.addHook('onRequest', async (request, reply) => {
-      request.caller = await authenticate(request, reply)
-    })
+    scope.addHook('onRequest', authenticate)
     const refuseMethod = async (_request: FastifyRequest, reply: FastifyReply) => {
       reply.header('Allow', methods.join(', '))
       throw new GatewayError('METHOD_NOT_ALLOWED', `Only ${methods.join(' and ')} are allowed here.`)

@@ -1,5 +1,4 @@
 import type { Category as CategoryRow } from '../domain/category.ts'
-import { notFound } from '../domain/errors.ts'
 import { catalogVoucherList, type Product } from '../domain/product.ts'
 import type { Variant as VariantRow } from '../domain/variant.ts'
 import { lowest } from '../domain/variant.ts'
@@ -7,7 +6,7 @@ import { builder } from './builder.ts'
 import { childField } from './children.ts'
 import { pageComplexity, readConnection, updatedSinceDescription } from './connection.ts'
 import { encodeGlobalId, readRecordId, recordKey } from './global-id.ts'
-import { permissionsFor } from './node.ts'
+import { orNotFound, permissionsFor } from './node.ts'
 import { oneOperation } from './policy.ts'
 import { Tenant } from './tenant.ts'
 
@@ -136,11 +135,9 @@ builder.objectFields(Tenant, t => ({
     description: "One of the tenant's products. Needs `view_vouchers`.",
     policy: { operations: oneOperation, permissions: permissionsFor.CatalogVoucher },
     args: { id: t.arg.id({ required: true, description: 'Its numeric or its global id.' }) },
-    resolve: async ({ id: tenantId }, args, { loaders }) => {
+    resolve: ({ id: tenantId }, args, { loaders }) => {
       const id = readRecordId('CatalogVoucher', tenantId, args.id)
-      const product = await loaders.products.records.load({ tenantId, id })
-      if (!product) throw notFound('catalog voucher')
-      return product
+      return loaders.products.records.load({ tenantId, id }).then(orNotFound('catalog voucher'))
     },
   }),
 }))

@@ -1,9 +1,8 @@
-import { notFound } from '../domain/errors.ts'
 import { marketingSignupList, type MarketingSignup as Row } from '../domain/signup.ts'
 import { builder } from './builder.ts'
 import { pageComplexity, readConnection, updatedSinceDescription } from './connection.ts'
 import { readRecordId, recordKey } from './global-id.ts'
-import { permissionsFor } from './node.ts'
+import { orNotFound, permissionsFor } from './node.ts'
 import { oneOperation } from './policy.ts'
 import { Tenant } from './tenant.ts'
 
@@ -62,11 +61,9 @@ builder.objectFields(Tenant, t => ({
     description: "One of the tenant's customers whose consent holds now. Needs `export_customer_information`.",
     policy: { operations: oneOperation, permissions: permissionsFor.MarketingSignup },
     args: { id: t.arg.id({ required: true, description: 'Its numeric or its global id.' }) },
-    resolve: async ({ id: tenantId }, args, { loaders }) => {
+    resolve: ({ id: tenantId }, args, { loaders }) => {
       const id = readRecordId('MarketingSignup', tenantId, args.id)
-      const signup = await loaders.signups.records.load({ tenantId, id })
-      if (!signup) throw notFound('marketing signup')
-      return signup
+      return loaders.signups.records.load({ tenantId, id }).then(orNotFound('marketing signup'))
     },
   }),
 }))

@@ -13,6 +13,14 @@ export const permissionsFor = {
   MarketingSignup: ['export_customer_information'],
 } as const satisfies Record<NodeType, readonly Permission[]>
 
+/** @returns a function that gives the record that was found, and throws `NOT_FOUND` when there is none */
+export const orNotFound =
+  (what: string) =>
+  <Row>(row: Row | null): Row => {
+    if (row === null) throw notFound(what)
+    return row
+  }
+
 const find = {
   Tenant: async (_context, tenantId) => ({ id: tenantId }),
   CatalogVoucher: async ({ loaders }, tenantId, id) => loaders.products.records.load({ tenantId, id }),
@@ -41,8 +49,7 @@ export async function findNode(context: Context, { typename, id: key }: GlobalId
     typename === 'Tenant' ? { tenantId: parseIdentifier(String(key)), id: 0 } : parseRecordKey(String(key))
   const path = await context.scope.findPath(tenantId)
   if (!path || !context.scope.covers(context.caller.token, path)) throw notFound('record')
-  const record = await find[typename](context, tenantId, id)
-  if (!record) throw notFound('record')
+  const record = orNotFound('record')(await find[typename](context, tenantId, id))
   return Object.assign(record, { __typename: typename })
 }
 

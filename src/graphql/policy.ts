@@ -3,7 +3,7 @@ import type { GraphQLFieldResolver } from 'graphql'
 import { lacksPermission } from '../domain/errors.ts'
 import type { Permission } from '../domain/permission.ts'
 import type { Context } from './context.ts'
-import { spendOperation } from './rate.ts'
+import { spendOperations } from './rate.ts'
 
 /** What a field asks of its caller; checked in R1's order, before the field's own resolver. */
 export interface Policy {
@@ -54,19 +54,15 @@ class PolicyPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     const policy = field.pothosOptions.policy
     if (!policy) return resolver
     const { operations, tenant, permissions = [] } = policy
-    const guarded: GraphQLFieldResolver<unknown, Context, Record<string, unknown>> = async (
-      parent,
-      args,
-      context,
-      info,
-    ) => {
-      for (let left = operations?.(args) ?? 0; left > 0; left--) {
-        const spending = spendOperation(context, info)
-        if (spending) await spending
+    const guarded: GraphQLFieldResolver<unknown, Context, Record<string, unknown>> = (parent, args, context, info) => {
+      const resolve = () => {
+        requirePermissions(context, permissions)
+        return resolver(parent, args, context, info)
       }
-      if (tenant) await context.scope.require(context.caller.token, tenant(args))
-      requirePermissions(context, permissions)
-      return resolver(parent, args, context, info)
+      const requireTenant = () => tenant && context.scope.require(context.caller.token, tenant(args))
+      const spending = spendOperations(context, info, operations?.(args) ?? 0)
+      const waiting = spending ? spending.then(requireTenant) : requireTenant()
+      return waiting ? waiting.then(resolve) : resolve()
     }
     return guarded as GraphQLFieldResolver<unknown, Types['Context'], object>
   }

@@ -1,9 +1,8 @@
-import { notFound } from '../domain/errors.ts'
 import { purchasedVoucherList, type PurchasedVoucher as Row } from '../domain/voucher.ts'
 import { builder } from './builder.ts'
 import { pageComplexity, readConnection, updatedSinceDescription } from './connection.ts'
 import { readRecordId, recordKey } from './global-id.ts'
-import { permissionsFor } from './node.ts'
+import { orNotFound, permissionsFor } from './node.ts'
 import { oneOperation } from './policy.ts'
 import { Tenant } from './tenant.ts'
 
@@ -95,11 +94,9 @@ builder.objectFields(Tenant, t => ({
     description: "One of the tenant's purchased vouchers. Needs `view_vouchers` and `view_orders`.",
     policy: { operations: oneOperation, permissions: permissionsFor.PurchasedVoucher },
     args: { id: t.arg.id({ required: true, description: 'Its numeric or its global id.' }) },
-    resolve: async ({ id: tenantId }, args, { loaders }) => {
+    resolve: ({ id: tenantId }, args, { loaders }) => {
       const id = readRecordId('PurchasedVoucher', tenantId, args.id)
-      const voucher = await loaders.vouchers.records.load({ tenantId, id })
-      if (!voucher) throw notFound('purchased voucher')
-      return voucher
+      return loaders.vouchers.records.load({ tenantId, id }).then(orNotFound('purchased voucher'))
     },
   }),
 }))

@@ -42,22 +42,26 @@ function limiterOf(budget: RateBudget): Limiter {
 }
 
 /**
- * Spends the caller's rate on one v1 operation (R28). The first of a request is the one its door has counted.
+ * Spends the caller's rate on v1 operations (R28). The first of a request is the one its door has counted.
  *
+ * @param operations how many
  * @returns null when there is nothing to wait for
  * @throws `RATE_LIMITED` when the window has none left
  */
-export function spendOperation(context: Context, info: GraphQLResolveInfo): Promise<void> | null {
-  if (context.caller.prepaid === 0) return spend(context, info)
-  context.caller.prepaid -= 1
-  return null
+export function spendOperations(context: Context, info: GraphQLResolveInfo, operations: number): Promise<void> | null {
+  const before = context.caller.operations
+  context.caller.operations += operations
+  const counted = before === 0 ? 1 : 0
+  return operations > counted ? spend(context, info, operations - counted) : null
 }
 
-async function spend(context: Context, info: GraphQLResolveInfo): Promise<void> {
+async function spend(context: Context, info: GraphQLResolveInfo, operations: number): Promise<void> {
   const { rate, caller } = context
   const call = { parent: null, args: {}, context, info }
-  const exceeded = await limiterOf(rate)(call, { max: 1, window: `${rateWindowSeconds}s` })
-  if (exceeded === undefined) return
-  const { resetsIn } = await rate.counter.read(caller.rateKey)
-  throw rateLimited(Math.ceil(resetsIn / 1000))
+  for (let left = operations; left > 0; left--) {
+    const exceeded = await limiterOf(rate)(call, { max: 1, window: `${rateWindowSeconds}s` })
+    if (exceeded === undefined) continue
+    const { resetsIn } = await rate.counter.read(caller.rateKey)
+    throw rateLimited(Math.ceil(resetsIn / 1000))
+  }
 }

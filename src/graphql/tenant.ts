@@ -1,22 +1,17 @@
-import { notFound } from '../domain/errors.ts'
 import type { Tenant as Row } from '../domain/tenant.ts'
 import { countTenants, tenantList } from '../domain/tenant.ts'
 import { builder } from './builder.ts'
 import { pageComplexity, readConnection, updatedSinceDescription } from './connection.ts'
 import type { Context } from './context.ts'
 import { readTenantId } from './global-id.ts'
+import { orNotFound } from './node.ts'
 import { oneOperation } from './policy.ts'
 
 /** A tenant that the caller's token is authorised for. Its row is read when a field asks for it. */
 export type TenantSource = { id: number } | Row
 
 const rowOf = (source: TenantSource, { loaders }: Context): Row | Promise<Row> =>
-  'name' in source
-    ? source
-    : loaders.tenant.load(source.id).then(row => {
-        if (!row) throw notFound('tenant')
-        return row
-      })
+  'name' in source ? source : loaders.tenant.load(source.id).then(orNotFound('tenant'))
 
 export const Tenant = builder.node(builder.objectRef<TenantSource>('Tenant'), {
   description:

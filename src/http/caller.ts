@@ -5,8 +5,8 @@ import { rateLimited, unauthenticated } from '../domain/errors.ts'
 import type { RateBudget, RateWindow } from '../domain/rate.ts'
 import type { Finding, TokenDirectory } from '../domain/token-directory.ts'
 
-/** Knows the caller of a request, and counts the request. */
-export type Authenticate = (request: FastifyRequest, reply: FastifyReply) => Promise<Caller>
+/** A hook of the doors: makes the caller of a request known, and counts the request. */
+export type Authenticate = (request: FastifyRequest, reply: FastifyReply) => Promise<void>
 
 /**
  * The first two steps of every request (R1): whose token it is, and whether its rate has any left (R28).
@@ -30,7 +30,7 @@ export function createAuthenticate(tokens: TokenDirectory, defaultRate: RateBudg
     const window = await counter.hit(rateKey)
     writeRate(reply, rate.limit, window)
     if (window.used > rate.limit) throw rateLimited(Math.ceil(window.resetsIn / 1000))
-    return { token, address, requestId: request.id, rate, rateKey, prepaid: 1 }
+    request.caller = { token, address, requestId: request.id, rate, rateKey, operations: 0 }
   }
 }
 

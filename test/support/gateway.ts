@@ -29,7 +29,7 @@ export function createContexts(pool: Pool): (asker: Asker) => Context {
   return ({ tokenId, tenants, permissions }) =>
     createContext(gateway, {
       ...caller,
-      prepaid: 1,
+      operations: 0,
       token: {
         id: tokenId,
         name: 'Sync',

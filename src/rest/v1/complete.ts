@@ -22,6 +22,7 @@ import {
   openingBrace,
   openingBracket,
 } from './json.ts'
+import { allWhenThere, whenThere } from './when-there.ts'
 
 /** What all levels of one request share. */
 export interface Request {
@@ -53,12 +54,11 @@ const nothing: Write = json => json.null()
 /** Lists whose items are completed together, whichever list they are of. */
 export function completeList(complete: Complete, type: GraphQLList<GraphQLOutputType>): Complete {
   const nullable = !isNonNullType(type.ofType)
-  return async (lists, request) => {
+  return (lists, request) => {
     const items: unknown[] = []
     const firsts = lists.map(list => (Array.isArray(list) ? items.push(...list) - list.length : null))
     // Of no records there is nothing to be read.
-    const write = items.length > 0 ? await complete(items, request) : nothing
-    return (json, at) => {
+    return whenThere(items.length > 0 ? complete(items, request) : nothing, write => (json, at) => {
       const [first, list] = [firsts[at], lists[at]]
       if (first === undefined || first === null || !Array.isArray(list)) return json.null()
       json.byte(openingBracket)
@@ -68,21 +68,20 @@ export function completeList(complete: Complete, type: GraphQLList<GraphQLOutput
       }
       json.byte(closingBracket)
       return true
-    }
+    })
   }
 }
 
 export function completeNullable(complete: Complete): Complete {
-  return async (values, request) => {
+  return (values, request) => {
     if (!values.some(isNothing)) return complete(values, request)
     const there = values.filter(value => !isNothing(value))
-    const write = await complete(there, request)
     let next = 0
     const places = values.map(value => (isNothing(value) ? null : next++))
-    return (json, at) => {
+    return whenThere(complete(there, request), write => (json, at) => {
       const place = places[at] ?? null
       return place === null ? json.null() : write(json, place)
-    }
+    })
   }
 }
 
@@ -123,8 +122,10 @@ export function completeObjects(all: readonly Selected[]): Complete {
   return (parents, request) => {
     const fields = choose(request)
     if (fields.every(({ leaf }) => leaf !== null)) return writeObject(fields, parents, [], inRowsOf)
-    const pending = fields.map(({ leaf, complete }) => (leaf ? null : complete(parents, request)))
-    return Promise.all(pending).then(writes => writeObject(fields, parents, writes, inRowsOf))
+    return whenThere(
+      allWhenThere(fields, ({ leaf, complete }) => (leaf ? null : complete(parents, request))),
+      writes => writeObject(fields, parents, writes, inRowsOf),
+    )
   }
 }
 

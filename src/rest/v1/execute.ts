@@ -46,6 +46,7 @@ import {
 } from './complete.ts'
 import { fieldOf, keyOf, objectTypeOf, omits, prepareArguments, readDirectives } from './document.ts'
 import { JsonWriter } from './json.ts'
+import { allWhenThere, whenThere } from './when-there.ts'
 
 /** A v1 operation: variables in, the response body out, as JSON text in UTF-8. */
 export type Operation = (context: Context, variables: object) => Promise<Buffer>
@@ -104,7 +105,7 @@ class Preparation {
     const field = fieldOf(type, node)
     const inner = this.body(objectTypeOf(field.type), node.selectionSet)
     const values = this.#values(type, node, field)
-    return async (parents, request) => inner(await values(parents, request), request)
+    return (parents, request) => whenThere(values(parents, request), found => inner(found, request))
   }
 
   /** Objects of a type, with what is selected of them. None of them is null. */
@@ -141,7 +142,7 @@ class Preparation {
         : null,
       condition: directives.condition,
       leaf: property !== null && isLeaf(inner) ? { property, type: inner } : null,
-      complete: async (parents, request) => complete(await values(parents, request), request),
+      complete: (parents, request) => whenThere(values(parents, request), found => complete(found, request)),
     }
   }
 
@@ -174,14 +175,7 @@ class Preparation {
         variableValues: variables,
       }
       const args = readArguments(variables)
-      const values: unknown[] = []
-      try {
-        for (const parent of parents) values.push(resolve(parent, args, context, info))
-      } catch (error) {
-        // What has begun may fail as well, and somebody must hear of it.
-        return Promise.all([...values, Promise.reject(error)])
-      }
-      return values.some(isPromise) ? Promise.all(values) : values
+      return allWhenThere(parents, parent => resolve(parent, args, context, info))
     }
   }
 
@@ -192,8 +186,6 @@ class Preparation {
     return completeNullable(this.object(objectTypeOf(type), selections ?? { kind: Kind.SELECTION_SET, selections: [] }))
   }
 }
-
-const isPromise = (value: unknown): boolean => value instanceof Promise
 
 /** The property that the field is, when it is nothing else. */
 function propertyOf({ resolve, name, extensions }: GraphQLField<unknown, unknown>): string | null {

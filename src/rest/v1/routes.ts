@@ -66,9 +66,7 @@ export function registerRest(app: FastifyInstance, gateway: Gateway, authenticat
     async scope => {
       scope.removeAllContentTypeParsers()
       scope.addContentTypeParser('*', { parseAs: 'string', bodyLimit }, (_request, body, done) => done(null, body))
-      scope.addHook('onRequest', async (request, reply) => {
-        request.caller = await authenticate(request, reply)
-      })
+      scope.addHook('onRequest', authenticate)
       scope.setErrorHandler((error, request, reply) =>
         sendRefusal(request, reply, withV1Names(toGatewayError(error)), toMessageBody),
       )
@@ -82,7 +80,10 @@ export function registerRest(app: FastifyInstance, gateway: Gateway, authenticat
           url: path,
           config: { operation: name },
           exposeHeadRoute: false,
-          onRequest: async request => requireJsonHeaders(request, method === 'POST'),
+          onRequest: (request, _reply, done) => {
+            requireJsonHeaders(request, method === 'POST')
+            done()
+          },
           handler: async (request, reply) => {
             const { variables, faults } = read(request)
             const body = await run(createContext(gateway, request.caller, faults), variables)
