@@ -22,6 +22,7 @@ const pathLifetime = 500
 
 /** Paths are kept for half a second, so that a busy integration does not ask for its tenant at every page. */
 export function createTenantScope(sql: Sql): TenantScope {
+  const known = new LRUCache<number, Promise<TenantPath | null>>({ max: 10_000, ttl: pathLifetime })
   const paths = new DataLoader<number, TenantPath | null>(
     async ids => {
       const found = await findPaths(sql, ids)
@@ -29,10 +30,11 @@ export function createTenantScope(sql: Sql): TenantScope {
       for (const [index, id] of ids.entries()) if (!found[index]) paths.clear(id)
       return found
     },
-    { cacheMap: new LRUCache<number, Promise<TenantPath | null>>({ max: 10_000, ttl: pathLifetime }) },
+    { cacheMap: known },
   )
   const scope: TenantScope = {
-    findPath: tenantId => paths.load(tenantId),
+    // The loader would give what is known only with its next batch.
+    findPath: tenantId => known.get(tenantId) ?? paths.load(tenantId),
     covers(token, path) {
       const grants = grantsOf(token)
       return path.some((id, steps) => (steps === 0 ? grants.has(id) : grants.get(id) === true))

@@ -13,10 +13,7 @@ const json = 'application/json'
 export function requireJsonHeaders(request: FastifyRequest, hasBody: boolean): void {
   const faults: Faults = {}
   const { accept = '', 'content-type': contentType = '' } = request.headers
-  if (
-    accept.trim() === '' ||
-    !new Negotiator({ headers: { accept: accept.toLowerCase() } }).mediaTypes().includes(json)
-  ) {
+  if (accept !== json && !acceptsJson(accept)) {
     faults.accept = [`The header Accept must name ${json}.`]
   }
   if (hasBody && contentType.split(';', 1)[0]?.trim().toLowerCase() !== json) {
@@ -24,3 +21,6 @@ export function requireJsonHeaders(request: FastifyRequest, hasBody: boolean): v
   }
   if (Object.keys(faults).length > 0) throw badInput(faults)
 }
+
+const acceptsJson = (accept: string): boolean =>
+  accept.trim() !== '' && new Negotiator({ headers: { accept: accept.toLowerCase() } }).mediaTypes().includes(json)
