@@ -3,8 +3,10 @@ import { defineConfig } from 'vitest/config'
 // graphql has two builds, and Vite would take the one that Node does not: two copies of it cannot work together.
 const resolve = { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] }
 
-/** They change what others import. */
+/** They change what other files import: they need modules of their own. */
 const alone = ['test/rest/child-policy.test.ts']
+
+const patience = { testTimeout: 30_000, hookTimeout: 60_000 }
 
 export default defineConfig({
   test: {
@@ -21,11 +23,10 @@ export default defineConfig({
           exclude: ['test/browser/**', ...alone],
           // Files share what they import: to import it anew for each took a third of the time.
           isolate: false,
-          testTimeout: 30_000,
-          hookTimeout: 60_000,
+          ...patience,
         },
       },
-      { resolve, test: { name: 'alone', include: alone, hookTimeout: 60_000 } },
+      { resolve, test: { name: 'alone', include: alone, ...patience } },
       {
         resolve,
         test: {

@@ -48,6 +48,14 @@ export const lacksTenant = () => new GatewayError('FORBIDDEN', 'This token is no
 /** @param what a noun: `tenant`, `purchased voucher` */
 export const notFound = (what: string) => new GatewayError('NOT_FOUND', `No such ${what}.`)
 
+/** @returns a function that gives the record that was found, and throws `NOT_FOUND` when there is none */
+export const orNotFound =
+  (what: string) =>
+  <Row>(row: Row | null): Row => {
+    if (row === null) throw notFound(what)
+    return row
+  }
+
 /** @param retryAfter seconds until the window resets */
 export const rateLimited = (retryAfter: number) =>
   new GatewayError('RATE_LIMITED', 'The rate limit is exceeded. Try again after the window resets.', { retryAfter })

@@ -45,9 +45,10 @@ export function createTokenDirectory(sql: Sql): TokenDirectory {
   )
   return {
     find(secret) {
-      if (!isSecret(secret)) return Promise.resolve(toFinding(null))
-      // The loader would give what is kept only with its next batch.
-      return (found.get(secret) ?? tokens.load(secret)).then(toFinding)
+      // The loader would give what is known only with its next batch.
+      const known = found.get(secret)
+      if (!known && !isSecret(secret)) return Promise.resolve(toFinding(null))
+      return (known ?? tokens.load(secret)).then(toFinding)
     },
     noteUse(token, address) {
       uses.add(String(token.id), { id: token.id, at: Date.now(), address })

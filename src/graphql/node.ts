@@ -1,4 +1,4 @@
-import { badInput, notFound } from '../domain/errors.ts'
+import { badInput, notFound, orNotFound } from '../domain/errors.ts'
 import { parseIdentifier } from '../domain/identifier.ts'
 import type { Permission } from '../domain/permission.ts'
 import type { Context } from './context.ts'
@@ -12,14 +12,6 @@ export const permissionsFor = {
   PurchasedVoucher: ['view_vouchers', 'view_orders'],
   MarketingSignup: ['export_customer_information'],
 } as const satisfies Record<NodeType, readonly Permission[]>
-
-/** @returns a function that gives the record that was found, and throws `NOT_FOUND` when there is none */
-export const orNotFound =
-  (what: string) =>
-  <Row>(row: Row | null): Row => {
-    if (row === null) throw notFound(what)
-    return row
-  }
 
 const find = {
   Tenant: async (_context, tenantId) => ({ id: tenantId }),
@@ -36,8 +28,28 @@ interface GlobalId {
   id: string | number
 }
 
-const placeOf = ({ typename, id }: GlobalId): { tenantId: number; id: number } =>
-  typename === 'Tenant' ? { tenantId: parseIdentifier(String(id)), id: 0 } : parseRecordKey(String(id))
+/** A record that the caller may ask for, if there is one. */
+interface Place {
+  typename: NodeType
+  tenantId: number
+  id: number
+}
+
+/** @throws `FORBIDDEN`, `NOT_FOUND` */
+async function findPlace(context: Context, { typename, id: key }: GlobalId): Promise<Place> {
+  if (!isNodeType(typename)) throw notFound('record')
+  requirePermissions(context, permissionsFor[typename])
+  const { tenantId, id } =
+    typename === 'Tenant' ? { tenantId: parseIdentifier(String(key)), id: 0 } : parseRecordKey(String(key))
+  const path = await context.scope.findPath(tenantId)
+  if (!path || !context.scope.covers(context.caller.token, path)) throw notFound('record')
+  return { typename, tenantId, id }
+}
+
+async function findAt(context: Context, { typename, tenantId, id }: Place): Promise<object> {
+  const record = orNotFound('record')(await find[typename](context, tenantId, id))
+  return Object.assign(record, { __typename: typename })
+}
 
 /**
  * Fetches a record by its global id, through its tenant as v1 does.
@@ -45,14 +57,8 @@ const placeOf = ({ typename, id }: GlobalId): { tenantId: number; id: number } =
  * @throws `FORBIDDEN` when the token lacks a permission; `NOT_FOUND` for a record that is absent, that lies in a
  *   tenant the token is not authorised for, or that the text does not name
  */
-export async function findNode(context: Context, { typename, id: key }: GlobalId): Promise<object> {
-  if (!isNodeType(typename)) throw notFound('record')
-  requirePermissions(context, permissionsFor[typename])
-  const { tenantId, id } = placeOf({ typename, id: key })
-  const path = await context.scope.findPath(tenantId)
-  if (!path || !context.scope.covers(context.caller.token, path)) throw notFound('record')
-  const record = orNotFound('record')(await find[typename](context, tenantId, id))
-  return Object.assign(record, { __typename: typename })
+export async function findNode(context: Context, id: GlobalId): Promise<object> {
+  return findAt(context, await findPlace(context, id))
 }
 
 /**
@@ -61,7 +67,8 @@ export async function findNode(context: Context, { typename, id: key }: GlobalId
  */
 export function findNodes(context: Context, ids: readonly GlobalId[]): Promise<object>[] {
   if (ids.length > maxNodes) throw badInput({ ids: [`Ask for at most ${maxNodes} records.`] })
-  // Where all of them are is known before any is asked for: so they are asked for together.
-  const placed = Promise.allSettled(ids.map(id => context.scope.findPath(placeOf(id).tenantId)))
-  return ids.map(id => placed.then(() => findNode(context, id)))
+  const places = ids.map(id => findPlace(context, id))
+  // Some tenants are known at once, others are not: records are asked for when all are, and so together.
+  const placed = Promise.allSettled(places)
+  return places.map(place => placed.then(async () => findAt(context, await place)))
 }

@@ -1,8 +1,9 @@
+import { orNotFound } from '../domain/errors.ts'
 import { purchasedVoucherList, type PurchasedVoucher as Row } from '../domain/voucher.ts'
 import { builder } from './builder.ts'
 import { pageComplexity, readConnection, updatedSinceDescription } from './connection.ts'
 import { readRecordId, recordKey } from './global-id.ts'
-import { orNotFound, permissionsFor } from './node.ts'
+import { permissionsFor } from './node.ts'
 import { oneOperation } from './policy.ts'
 import { Tenant } from './tenant.ts'
 

@@ -51,8 +51,8 @@ function limiterOf(budget: RateBudget): Limiter {
 export function spendOperations(context: Context, info: GraphQLResolveInfo, operations: number): Promise<void> | null {
   const before = context.caller.operations
   context.caller.operations += operations
-  const counted = before === 0 ? 1 : 0
-  return operations > counted ? spend(context, info, operations - counted) : null
+  const prepaid = before === 0 ? 1 : 0
+  return operations > prepaid ? spend(context, info, operations - prepaid) : null
 }
 
 async function spend(context: Context, info: GraphQLResolveInfo, operations: number): Promise<void> {

@@ -1,10 +1,10 @@
+import { orNotFound } from '../domain/errors.ts'
 import type { Tenant as Row } from '../domain/tenant.ts'
 import { countTenants, tenantList } from '../domain/tenant.ts'
 import { builder } from './builder.ts'
 import { pageComplexity, readConnection, updatedSinceDescription } from './connection.ts'
 import type { Context } from './context.ts'
 import { readTenantId } from './global-id.ts'
-import { orNotFound } from './node.ts'
 import { oneOperation } from './policy.ts'
 
 /** A tenant that the caller's token is authorised for. Its row is read when a field asks for it. */

@@ -4,9 +4,9 @@ import { unavailable } from './errors.ts'
 
 /**
  * Refuses each request whose answer has not begun in time, its body's arrival included: `TOO_SLOW` when the body is
- * not there, for then the caller was slow, else `UNAVAILABLE`.
+ * not there, for then the caller was slow, else `UNAVAILABLE`. What a handler says after that is not sent.
  *
- * Fastify's own `handlerTimeout` does not do: it ends its watch as soon as a body has been read (fastify#6725).
+ * Fastify's own `handlerTimeout` will not do: it ends its watch as soon as a body has been read (fastify#6725).
  *
  * @param milliseconds how long a request may take
  */
@@ -14,9 +14,11 @@ export function keepDeadline(app: FastifyInstance, milliseconds: number): void {
   app.decorateRequest('deadline')
   app.addHook('onRequest', (request, reply, done) => {
     request.deadline = setTimeout(() => {
+      // Nobody is there to be told.
+      if (reply.sent || reply.raw.destroyed) return
       const arrived = request.raw.complete
-      if (!reply.sent) reply.send(arrived ? unavailable(new Error(`no answer in ${milliseconds} ms`)) : tooSlow())
-    }, milliseconds)
+      reply.send(arrived ? unavailable(new Error(`no answer in ${milliseconds} ms`)) : tooSlow())
+    }, milliseconds).unref()
     done()
   })
   app.addHook('onSend', (request, _reply, payload, done) => {
@@ -29,7 +31,7 @@ const tooSlow = () => new GatewayError('TOO_SLOW', 'The request took too long to
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set until its answer begins. */
+    /** Runs until its answer begins. */
     deadline?: NodeJS.Timeout
   }
 }

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { hashSecret } from '../../src/domain/secret.ts'
+import { createSecret } from '../../src/domain/token-secret.ts'
 import type { Answer } from '../support/app.ts'
 import { createWorld, flawOf, until } from './support.ts'
 
@@ -122,6 +124,13 @@ test('a tenant that is made is there at once, even after it was asked for in vai
   await pool`insert into gateway.token_tenant (token_id, tenant_id) values (${tokenId}, ${id})`
   const reached = async () => (await client.rest(secret, listPaths(id)[0]!)).status === 200
   await until('the grant is known', reached, soon)
+})
+
+test('a token that is made is there at once, even after it was asked for in vain', async () => {
+  const secret = createSecret()
+  expect((await client.rest(secret, '/tenants')).status).toBe(401)
+  await pool`insert into gateway.token (name, token_hash, hint) values ('Late', ${hashSecret(secret)}, 'hint')`
+  expect((await client.rest(secret, '/tenants')).status).toBe(200)
 })
 
 test('a token that is revoked, or expires, is refused within a second', async () => {

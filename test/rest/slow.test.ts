@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { connect as connectPool, serviceRole } from '../../src/db/connect.ts'
 import { createApp, v1 } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'
@@ -11,6 +11,9 @@ const { app } = await createApp(database)
 const build = createBuilders(database)
 const tenantId = await build.tenant()
 const { secret } = await build.token([tenantId])
+/** Of one connection, so that one statement keeps it busy. */
+const pool = connectPool(database.address, { max: 1, statementTimeoutMs: 60_000, role: serviceRole })
+afterAll(() => pool.end())
 const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
 
 /** Sends the start of a body, and no more of it. */
@@ -39,7 +42,6 @@ test.concurrent.each([
 })
 
 test.concurrent('a request that has arrived is told to come again, when there is no answer in time', async () => {
-  const pool = connectPool(database.address, { max: 1, statementTimeoutMs: 60_000, role: serviceRole })
   const busy = await createApp({ pool })
   const origin = await busy.app.listen({ host: '127.0.0.1', port: 0 })
   const headers = { authorization: `Bearer ${secret}`, accept: 'application/json', 'content-type': 'application/json' }
@@ -60,5 +62,4 @@ test.concurrent('a request that has arrived is told to come again, when there is
     expect(await answer.text()).toContain('cannot answer just now')
   }
   await asleep
-  await pool.end()
 })

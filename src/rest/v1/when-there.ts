@@ -9,7 +9,7 @@ export const whenThere = <Value, Next>(
   go: (value: Value) => Next | Promise<Next>,
 ): Next | Promise<Next> => (value instanceof Promise ? value.then(go) : go(value))
 
-/** Asks for each item. When one fails so does the whole, and what else has begun is heard of: it may fail as well. */
+/** Asks for each item. When asking for one throws, that is what the whole fails with, as soon as nothing is under way. */
 export function allWhenThere<Item, Value>(
   items: readonly Item[],
   ask: (item: Item) => Value | Promise<Value>,
@@ -18,7 +18,9 @@ export function allWhenThere<Item, Value>(
   try {
     for (const item of items) values.push(ask(item))
   } catch (error) {
-    return Promise.all([...values, Promise.reject(error)])
+    return Promise.allSettled(values).then(() => {
+      throw error
+    })
   }
   if (areThere(values)) return values
   const [first] = values
