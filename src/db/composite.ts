@@ -5,22 +5,31 @@
  * their brackets.
  */
 
+/** How many texts are made of their own bytes, before one is made of all bytes for those that follow. */
+const fewCuts = 6
+
 /** The bytes of composite values, and where their cells are in them. */
 export class Composites {
   readonly bytes: Buffer
   /** Start and end of each cell, both -1 for a null. */
   readonly cells: Int32Array
-  #characters: string | null = null
+  #cuts = 0
+  #characters = ''
 
   constructor(bytes: Buffer, cells: Int32Array) {
     this.bytes = bytes
     this.cells = cells
   }
 
-  /** The bytes, a character each: to cut a text takes far less time than to make one of bytes. */
-  get characters(): string {
-    this.#characters ??= this.bytes.toString('latin1')
-    return this.#characters
+  /** @returns the bytes between these places, a character each */
+  cut(start: number, end: number): string {
+    // To cut a text takes far less time than to make one of bytes; but who asks for a cursor alone asks twice.
+    if (this.#cuts < fewCuts) {
+      this.#cuts++
+      return this.bytes.toString('latin1', start, end)
+    }
+    this.#characters ||= this.bytes.toString('latin1')
+    return this.#characters.slice(start, end)
   }
 }
 
@@ -83,7 +92,7 @@ function grown(small: Int32Array): Int32Array {
 /** @returns the number in a cell that lies between these places: what `Number` makes of its text */
 export function numberOf(all: Composites, start: number, end: number): number {
   // Two whole numbers that are exact make one quotient that is rounded once.
-  if (end - start > 15) return Number(all.characters.slice(start, end))
+  if (end - start > 15) return Number(all.cut(start, end))
   const { bytes } = all
   const negative = bytes[start] === minus
   let digits = 0
@@ -105,8 +114,8 @@ export function numberOf(all: Composites, start: number, end: number): number {
 const special = /["\\\x80-\xff]/
 
 /** @returns the text of a cell that lies between these places */
-export function textOf({ bytes, characters }: Composites, start: number, end: number): string {
-  const plain = characters.slice(start, end)
+export function textOf(all: Composites, start: number, end: number): string {
+  const plain = all.cut(start, end)
   if (!special.test(plain)) return plain
-  return bytes.toString('utf8', start, end).replace(/""|\\\\/g, pair => pair.charAt(0))
+  return all.bytes.toString('utf8', start, end).replace(/""|\\\\/g, pair => pair.charAt(0))
 }

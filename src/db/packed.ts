@@ -67,7 +67,7 @@ function cellValue(all: Composites, at: number, kind: Kind): unknown {
     case 'boolean':
       return bytes[start] === letterT
     case 'instant':
-      return instantFromPostgres(all.characters.slice(start, end))
+      return instantFromPostgres(all.cut(start, end))
     case 'text':
     case 'date':
       return textOf(all, start, end)

@@ -53,7 +53,10 @@ type RefusedUse = Omit<Use, 'status'> & Refusal & { lastAt: number }
  */
 export function createUsageCounter(sql: Sql): UsageCounter {
   const uses = createBatch<Use>(
-    (before, after) => ({ ...before, requests: before.requests + after.requests }),
+    (before, after) => {
+      before.requests += after.requests
+      return before
+    },
     rows => saveUses(sql, rows),
   )
   const refused = createBatch<RefusedUse>(

@@ -77,7 +77,6 @@ class HoldingLoaders<Row> {
  */
 export class Loaders {
   readonly #reader: Reader
-  readonly #removals = new Map<Holding<Removal>, HoldingLoaders<Removal>>()
   #tenantPages?: DataLoader<{ range: Range }, Reading<Tenant>>
   #tenant?: DataLoader<number, Tenant | null>
   #categories?: Children<Category>
@@ -85,6 +84,7 @@ export class Loaders {
   #products?: HoldingLoaders<Product>
   #vouchers?: HoldingLoaders<PurchasedVoucher>
   #signups?: HoldingLoaders<MarketingSignup>
+  #removals?: Map<Holding<Removal>, HoldingLoaders<Removal>>
 
   constructor(reader: Reader) {
     this.#reader = reader
@@ -134,6 +134,7 @@ export class Loaders {
   /** Of these resources: each choice of them is a statement of its own. */
   removals(resources: readonly RemovalResource[]) {
     const holding = removalsOf(resources)
+    this.#removals ??= new Map()
     const loaders = this.#removals.get(holding) ?? new HoldingLoaders(this.#reader, holding)
     this.#removals.set(holding, loaders)
     return loaders
