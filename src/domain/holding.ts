@@ -74,7 +74,7 @@ type Pieces = ReturnType<typeof piecesOf>
 /** From which end of a list rows are wanted, and how many. */
 interface Ends {
   backward: boolean
-  size: Fragment
+  size: () => Fragment
 }
 
 /**
@@ -94,18 +94,19 @@ export function holding<Row>(kind: Kind<Row>): Holding<Row> {
     const direction = ends.backward ? backward : forward
     return sql`
       select row from ${values} cross join lateral (${range}) range
-      order by stamp ${direction}, id ${direction} limit ${ends.size}`
+      order by stamp ${direction}, id ${direction} limit ${ends.size()}`
   }
 
   async function readPage(sql: Sql, { tenantId, range }: PageWanted): Promise<Page<Row>[]> {
     const all = pieces(sql)
-    const { list, columns, table, onlyListed, stamp } = all
+    const { list, columns, table, onlyListed, stamp, forward, backward } = all
+    const direction = range.backward ? backward : forward
     const rows = sql`
       select ${columns} as row, ${stamp} as stamp, id from ${table}
-      where tenant_id = ${tenantId} ${onlyListed} and ${within(sql, range, stamp)}`
+      where tenant_id = ${tenantId} ${onlyListed} and ${within(sql, range, stamp, direction)}`
     const [found] = await sql`
       select ${list} string_agg(row, '') from (
-        ${listed(sql, all, rows, { backward: range.backward, size: sql`${range.limit + 1}` })}
+        ${listed(sql, all, rows, { backward: range.backward, size: () => sql`${range.limit + 1}` })}
       ) page`.raw()
     return [toPage(range, kind.row.read(found?.[0]))]
   }
@@ -125,7 +126,7 @@ export function holding<Row>(kind: Kind<Row>): Holding<Row> {
     const found = await sql`
       select ${listOfTenants} (
         select string_agg(row, '') from (
-          ${listed(sql, all, rows, { backward, size: sql`wanted.size` })}
+          ${listed(sql, all, rows, { backward, size: () => sql`wanted.size` })}
         ) page
       )
       from unnest(${arrayText(wanted.map(({ tenantId }) => tenantId))}::text::bigint[],

@@ -96,13 +96,14 @@ export const upTo = (horizon: Instant, range: Range): Range => {
  * The end of a list's statement: its rows strictly between the bounds, from one end, and one more than asked for.
  *
  * @param stamp what the list is ordered by before `id`, as its index has it
+ * @param direction in which the rows are read: `desc` from the list's other end
  */
 export function within(
   sql: Sql,
   { lower, upper, backward, limit }: Range,
   stamp: Fragment = sql`updated_at`,
+  direction: Fragment = backward ? sql`desc` : sql``,
 ): Fragment {
-  const direction = backward ? sql`desc` : sql``
   return sql`
     (${stamp}, id) > (${lower.updatedAt}::text::timestamptz, ${lower.id}::bigint)
     and (${stamp}, id) < (${upper.updatedAt}::text::timestamptz, ${upper.id}::bigint)
