@@ -10,14 +10,49 @@ export const [comma, openingBracket, closingBracket, openingBrace, closingBrace]
 /** The native call that writes a text is worth it from so many characters on. */
 const shortText = 40
 
-/**
- * Bodies are written into one memory, one after the other, until it is full: to ask for memory costs more than to fill
- * it. It is let go when the last of its bodies is sent. One that is longer has memory of its own.
- */
 const slabSize = 1 << 18
-let slab = Buffer.allocUnsafeSlow(slabSize)
-/** How much of it is used. */
-let used = 0
+
+/**
+ * Memory for many bodies, which are written one after the other until it is full. It is used anew when all of them have
+ * been given back: memory that comes and goes beside its heap makes V8 collect all of the heap again and again.
+ */
+class Slab {
+  readonly bytes = Buffer.allocUnsafeSlow(slabSize)
+  used = 0
+  /** How many bodies in it were not given back. */
+  bodies = 0
+}
+
+/** Slabs by their memory. */
+const slabs = new WeakMap<ArrayBufferLike, Slab>()
+
+/** How many are kept of those that nobody uses. */
+const mostFree = 16
+const free: Slab[] = []
+
+function takeSlab(): Slab {
+  const known = free.pop()
+  if (known) return known
+  const made = new Slab()
+  slabs.set(made.bytes.buffer, made)
+  return made
+}
+
+/** The one in which the next body begins. */
+let current = takeSlab()
+
+/**
+ * Gives the memory of a body back, once, when nobody will look at it any more. The slab of one that is not given back is
+ * let go like any object.
+ */
+export function giveBack(body: Buffer): void {
+  const slab = slabs.get(body.buffer)
+  if (!slab) return
+  slab.bodies--
+  if (slab.bodies > 0) return
+  slab.used = 0
+  if (slab !== current && free.length < mostFree) free.push(slab)
+}
 
 /** A member of an object, as it is written. */
 export interface MemberForm {
@@ -38,10 +73,12 @@ export interface Member extends MemberForm {
 
 /** Writes JSON text as bytes, in UTF-8. Cells of packed rows go in as they came, without becoming text in between. */
 export class JsonWriter {
-  #bytes = slab
-  #start = used
+  /** Null: what is written has become longer than a slab. */
+  #slab: Slab | null = current
+  #bytes = current.bytes
+  #start = current.used
   /** Where the next byte goes. */
-  #at = used
+  #at = current.used
 
   /** How much is written, in bytes. */
   get length(): number {
@@ -53,11 +90,12 @@ export class JsonWriter {
     this.#at = this.#start + length
   }
 
-  /** @returns what was written; nothing can be written any more */
+  /** @returns what was written, to be given back; nothing can be written any more */
   take(): Buffer {
-    if (this.#bytes.length === slabSize) {
-      slab = this.#bytes
-      used = this.#at
+    if (this.#slab) {
+      current = this.#slab
+      current.used = this.#at
+      current.bodies++
     }
     return this.#bytes.subarray(this.#start, this.#at)
   }
@@ -152,7 +190,9 @@ export class JsonWriter {
   #reserve(count: number): void {
     if (this.#at + count <= this.#bytes.length) return
     const written = this.#bytes.subarray(this.#start, this.#at)
-    this.#bytes = Buffer.allocUnsafeSlow(Math.max(slabSize, 2 * (written.length + count)))
+    const wanted = 2 * (written.length + count)
+    this.#slab = wanted > slabSize ? null : takeSlab()
+    this.#bytes = this.#slab?.bytes ?? Buffer.allocUnsafeSlow(wanted)
     this.#bytes.set(written)
     this.#start = 0
     this.#at = written.length

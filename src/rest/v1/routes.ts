@@ -10,6 +10,7 @@ import { restPath } from '../../http/paths.ts'
 import { refuseUnknownPaths } from '../../http/unknown-path.ts'
 import { type Operation, prepare, type TypedText } from './execute.ts'
 import { type Input, readCatalogQuery, readListQuery, readNothing, readPath, readResolveBody } from './input.ts'
+import { giveBack } from './json.ts'
 import * as documents from './operations.ts'
 
 /**
@@ -87,6 +88,8 @@ export function registerRest(app: FastifyInstance, gateway: Gateway, authenticat
           handler: async (request, reply) => {
             const { variables, faults } = read(request)
             const body = await run(createContext(gateway, request.caller, faults), variables)
+            // By then it has been handed to the operating system.
+            reply.raw.once('finish', () => giveBack(body))
             return reply.type('application/json; charset=utf-8').send(body)
           },
         })
