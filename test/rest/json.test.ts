@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { toBytes } from '../../src/rest/v1/cell.ts'
-import { JsonWriter } from '../../src/rest/v1/json.ts'
+import { giveBack, JsonWriter } from '../../src/rest/v1/json.ts'
 
 const memory = 1 << 18
 const filler = toBytes('x')
@@ -44,6 +44,25 @@ test('a body that is being sent is not written over by those that follow', () =>
     return json.take()
   })
   for (const [index, body] of bodies.entries()) expect(JSON.parse(body.toString())).toBe(`${index} `.repeat(index % 97))
+})
+
+test('what was given back is written over, and nothing else', () => {
+  const write = (index: number) => {
+    const json = new JsonWriter()
+    json.value(`${index} `.repeat(index % 997))
+    return json.take()
+  }
+  const memories = new Set<ArrayBufferLike>()
+  const kept = new Map<number, Buffer>()
+  for (let index = 0; index < 20_000; index++) {
+    const body = write(index)
+    memories.add(body.buffer)
+    if (index % 500 === 0) kept.set(index, body)
+    else giveBack(body)
+  }
+  for (const [index, body] of kept) expect(JSON.parse(body.toString())).toBe(`${index} `.repeat(index % 997))
+  // Those that hold what was kept, and one more.
+  expect(memories.size).toBeLessThanOrEqual(kept.size + 1)
 })
 
 test('a body longer than the memory is whole, and has its own', () => {

@@ -1,0 +1,47 @@
+import { connect } from 'node:net'
+import { expect, test } from 'vitest'
+import { createApp, v1 } from '../support/app.ts'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { until } from './support.ts'
+
+const database = await createDatabase()
+const { app } = await createApp(database)
+const build = createBuilders(database)
+const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+
+const tenants = [await build.tenant(), await build.tenant()] as const
+const { secret } = await build.token([...tenants])
+for (const [place, tenantId] of tenants.entries()) {
+  const products = Array.from({ length: 50 }, () =>
+    build.product(tenantId, { description_html: `${'ab'[place]}`.repeat(3000) }),
+  )
+  await Promise.all(products)
+}
+const pathOf = (tenantId: number) => `${v1}/tenants/${tenantId}/catalog/vouchers`
+const headers = { authorization: `Bearer ${secret}`, accept: 'application/json' }
+const dataOf = async (tenantId: number) =>
+  JSON.stringify(((await (await fetch(origin + pathOf(tenantId), { headers })).json()) as { data: unknown }).data)
+
+test('a body that waits for a slow reader stays as it is, whatever is answered meanwhile', async () => {
+  const expected = [await dataOf(tenants[0]), await dataOf(tenants[1])]
+  const asked = 60
+  const socket = connect(Number(new URL(origin).port), '127.0.0.1').pause()
+  const lines = ['Host: x', ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`), '', '']
+  socket.write(`GET ${pathOf(tenants[0])} HTTP/1.1\r\n${lines.join('\r\n')}`.repeat(asked))
+  // More than the operating system takes: the rest of the bodies wait in the service.
+  for (let at = 0; at < 100; at++) expect(await dataOf(tenants[1])).toBe(expected[1])
+  let text = ''
+  socket.setEncoding('latin1').on('data', chunk => {
+    text += chunk
+  })
+  socket.resume()
+  const bodies = () => text.split(/HTTP\/1\.1 200 OK\r\n/).slice(1)
+  const whole = (answer = '') =>
+    answer.length - answer.indexOf('\r\n\r\n') - 4 >= Number(/content-length: (\d+)/.exec(answer)?.[1])
+  await until('all is read', async () => bodies().length === asked && whole(bodies().at(-1)), 20_000)
+  socket.destroy()
+  for (const answer of bodies()) {
+    expect(JSON.stringify(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n'))).data) === expected[0]).toBe(true)
+  }
+})
