@@ -16,7 +16,7 @@ import { startEmbedded } from '../src/db/embedded.ts'
 import { migrate } from '../src/db/migrate.ts'
 import { loadDemo, showcase } from '../src/demo/load.ts'
 import { permissionNames } from '../src/domain/permission.ts'
-import { createToken } from '../src/domain/token.ts'
+import { createToken } from '../src/domain/token-lifecycle.ts'
 import { median, quantile, record, table } from './summary.ts'
 
 const { values: options, positionals } = parseArgs({

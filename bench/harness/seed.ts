@@ -1,6 +1,6 @@
 import type { Pool } from '../../src/db/connect.ts'
 import { permissionNames } from '../../src/domain/permission.ts'
-import { createToken } from '../../src/domain/token.ts'
+import { createToken } from '../../src/domain/token-lifecycle.ts'
 
 /** To be raised when what is seeded changes: databases of another version are made anew. */
 export const seedVersion = 1

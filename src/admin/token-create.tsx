@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Faults } from '../domain/errors.ts'
-import { createToken } from '../domain/token.ts'
+import { createToken } from '../domain/token-lifecycle.ts'
 import { adminPath } from '../http/paths.ts'
 import type { AdminParts } from './door.tsx'
 import { Choice, Field, Group } from './form.tsx'

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import { revokeToken } from '../domain/token.ts'
+import { revokeToken } from '../domain/token-lifecycle.ts'
 import type { AdminParts } from './door.tsx'
 import { CsrfToken, Page, sendPage } from './page.tsx'
 import { LastUse, NoLonger, type TokenRequest, tokenOf, tokenPath } from './token-parts.tsx'

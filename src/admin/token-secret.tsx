@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { MadeBefore, NewToken } from '../domain/token.ts'
+import type { MadeBefore, NewToken } from '../domain/token-lifecycle.ts'
 import { restPath } from '../http/paths.ts'
 import { Copied } from './copied.tsx'
 import { Page, sendPage } from './page.tsx'

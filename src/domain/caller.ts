@@ -12,6 +12,6 @@ export interface Caller {
   rate: RateBudget
   /** The pair of token and address whose rate is spent (R28). */
   rateKey: string
-  /** How many v1 operations the request has performed so far. The door has counted one, before it is known what they are. */
+  /** How many v1 operations the request has performed so far. The door has counted one before it knows of any. */
   operations: number
 }

@@ -47,7 +47,10 @@ export interface Holding<Row> {
   records(sql: Sql, wanted: readonly RecordWanted[]): Promise<(Row | null)[]>
 }
 
-/** What is always the same in the statements. Made once: to make a piece costs more than to send it, and it does not matter of which pool it is. */
+/**
+ * What is always the same in the statements. Made once: to make a piece costs more than to send it, and it does not
+ * matter of which pool it is.
+ */
 function piecesOf<Row>({ name, table, row, stamp = 'updated_at', only, among }: Kind<Row>, sql: Sql) {
   const named = (what: string) => sql.unsafe(`/* ${name}.${what} */`)
   const and = (condition: string | undefined) => sql.unsafe(condition ? `and ${condition}` : '')

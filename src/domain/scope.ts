@@ -1,7 +1,6 @@
-import DataLoader from 'dataloader'
-import { LRUCache } from 'lru-cache'
 import { arrayText, type Sql } from '../db/connect.ts'
 import { lacksTenant, notFound } from './errors.ts'
+import { createLoadingCache } from './loading-cache.ts'
 import type { Token } from './token.ts'
 
 /** A tenant's place in the tree: its own id, then those of the tenants above it, root last. */
@@ -20,21 +19,11 @@ export interface TenantScope {
 /** How long a path may be out of date, in milliseconds: a grant follows the tree within this time. */
 const pathLifetime = 500
 
-/** Paths are kept for half a second, so that a busy integration does not ask for its tenant at every page. */
+/** @returns a scope that every request may share */
 export function createTenantScope(sql: Sql): TenantScope {
-  const known = new LRUCache<number, Promise<TenantPath | null>>({ max: 10_000, ttl: pathLifetime })
-  const paths = new DataLoader<number, TenantPath | null>(
-    async ids => {
-      const found = await findPaths(sql, ids)
-      // A tenant that is made now is there at the next request.
-      for (const [index, id] of ids.entries()) if (!found[index]) paths.clear(id)
-      return found
-    },
-    { cacheMap: known },
-  )
+  const paths = createLoadingCache<number, TenantPath>(ids => findPaths(sql, ids), pathLifetime)
   const scope: TenantScope = {
-    // The loader would give what is known only with its next batch.
-    findPath: tenantId => known.get(tenantId) ?? paths.load(tenantId),
+    findPath: paths.get,
     covers(token, path) {
       const grants = grantsOf(token)
       return path.some((id, steps) => (steps === 0 ? grants.has(id) : grants.get(id) === true))

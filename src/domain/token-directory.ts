@@ -1,7 +1,6 @@
-import DataLoader from 'dataloader'
-import { LRUCache } from 'lru-cache'
 import { arrayText, type Sql } from '../db/connect.ts'
 import { createBatch } from './batch.ts'
+import { createLoadingCache } from './loading-cache.ts'
 import { hashSecret } from './secret.ts'
 import { type Token, type TokenRecord, tokenColumns, tokenStatus } from './token.ts'
 import { isSecret } from './token-secret.ts'
@@ -27,28 +26,17 @@ export interface TokenDirectory {
 /** How long a token may be out of date, in milliseconds: a revoked one is refused by every instance within a second. */
 const tokenLifetime = 500
 
-/** Tokens are kept for half a second, so that a busy integration does not ask for its token at every page. */
+/** @returns a directory that every request may share */
 export function createTokenDirectory(sql: Sql): TokenDirectory {
-  const found = new LRUCache<string, Promise<Kept | null>>({ max: 10_000, ttl: tokenLifetime })
-  const tokens = new DataLoader<string, Kept | null>(
-    async secrets => {
-      const kept = await findTokens(sql, secrets)
-      // A token that is made now is there at the next request.
-      for (const [index, secret] of secrets.entries()) if (!kept[index]) tokens.clear(secret)
-      return kept
-    },
-    { cacheMap: found },
-  )
+  const tokens = createLoadingCache<string, Kept>(secrets => findTokens(sql, secrets), tokenLifetime)
   const uses = createBatch<TokenUse>(
     (before, after) => (before.at > after.at ? before : after),
     rows => saveUses(sql, rows),
   )
   return {
     find(secret) {
-      // The loader would give what is known only with its next batch.
-      const known = found.get(secret)
-      if (!known && !isSecret(secret)) return Promise.resolve(toFinding(null))
-      return (known ?? tokens.load(secret)).then(toFinding)
+      if (!tokens.has(secret) && !isSecret(secret)) return Promise.resolve(toFinding(null))
+      return tokens.get(secret).then(toFinding)
     },
     noteUse(token, address) {
       uses.add(String(token.id), { id: token.id, at: Date.now(), address })

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { type Actor, type AuditAction, auditActions, exportAudit, listAudit } from '../../src/domain/audit.ts'
-import { editToken, getToken, revokeToken, rotateToken } from '../../src/domain/token.ts'
+import { getToken } from '../../src/domain/token.ts'
+import { editToken, revokeToken, rotateToken } from '../../src/domain/token-lifecycle.ts'
 import { capture } from '../graphql/statements.ts'
 import { createApp } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'

@@ -1,7 +1,8 @@
 import { Draw } from '../../src/demo/random.ts'
 import type { AuditAction } from '../../src/domain/audit.ts'
 import type { Permission } from '../../src/domain/permission.ts'
-import { createToken, editToken, revokeToken, rotateToken, type TenantGrant } from '../../src/domain/token.ts'
+import type { TenantGrant } from '../../src/domain/token.ts'
+import { createToken, editToken, revokeToken, rotateToken } from '../../src/domain/token-lifecycle.ts'
 import { createBuilders } from '../support/builders.ts'
 import type { TestDatabase } from '../support/database.ts'
 

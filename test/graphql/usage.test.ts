@@ -1,6 +1,6 @@
 import type { GraphQLError } from 'graphql'
 import { expect, it } from 'vitest'
-import { revokeToken } from '../../src/domain/token.ts'
+import { revokeToken } from '../../src/domain/token-lifecycle.ts'
 import { listExports, listRefusals, listUsage } from '../../src/domain/usage.ts'
 import { type Client, createApp } from '../support/app.ts'
 import { createBuilders, tester } from '../support/builders.ts'

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { revokeToken } from '../../src/domain/token.ts'
+import { revokeToken } from '../../src/domain/token-lifecycle.ts'
 import { createUsageCounter, listExports, listRefusals, listUsage } from '../../src/domain/usage.ts'
 import { type Client, createApp, v1 } from '../support/app.ts'
 import { tester } from '../support/builders.ts'

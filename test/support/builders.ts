@@ -2,7 +2,8 @@ import { arrayText } from '../../src/db/connect.ts'
 import type { Actor } from '../../src/domain/audit.ts'
 import type { Permission } from '../../src/domain/permission.ts'
 import { permissionNames } from '../../src/domain/permission.ts'
-import { createToken, type TenantGrant } from '../../src/domain/token.ts'
+import type { TenantGrant } from '../../src/domain/token.ts'
+import { createToken } from '../../src/domain/token-lifecycle.ts'
 import type { TestDatabase } from './database.ts'
 
 type Columns = Record<string, string | number | boolean | string[] | null>

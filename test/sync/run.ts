@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { connect } from '../../src/db/connect.ts'
 import { permissionNames } from '../../src/domain/permission.ts'
-import { createToken } from '../../src/domain/token.ts'
+import { createToken } from '../../src/domain/token-lifecycle.ts'
 import {
   createNaiveAsk,
   createSyncClient,

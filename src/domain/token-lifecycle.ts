@@ -1,0 +1,258 @@
+import { arrayText, type Sql } from '../db/connect.ts'
+import { type Actor, auditEntry } from './audit.ts'
+import { badInput, type Faults, notFound } from './errors.ts'
+import { hashSecret } from './secret.ts'
+import { getToken, type TenantGrant, tokenStatus } from './token.ts'
+import { createSecret, hintOf } from './token-secret.ts'
+import { checkToken, type TokenWish, tidy } from './token-wish.ts'
+
+type WishWithEnd = TokenWish & { expiresAt: Date | null }
+
+const refuse = (faults: Faults) => {
+  if (Object.keys(faults).length > 0) throw badInput(faults)
+}
+
+const unknownTenants = (ids: string | null | undefined) => badInput({ tenants: [`No such tenant: ${ids}.`] })
+
+/** The wanted grants as a relation `wanted(tenant_id, with_descendants)`, and those of tenants that are not there. */
+const wantedGrants = (sql: Sql, tenants: TenantGrant[]) => sql`
+  wanted as (
+    select * from unnest(${arrayText(tenants.map(grant => grant.tenantId))}::text::bigint[],
+                         ${arrayText(tenants.map(grant => grant.withDescendants))}::text::boolean[])
+                  as wanted(tenant_id, with_descendants)
+  ), unknown as (
+    select tenant_id from wanted where not exists (select from tenant where tenant.id = wanted.tenant_id)
+  )`
+
+/** A token that was made just now, with its secret, which cannot be had again. */
+export interface NewToken {
+  id: number
+  secret: string
+}
+
+/** The token that the same form has made before. */
+export interface MadeBefore {
+  id: number
+  secret: null
+}
+
+async function findMade(sql: Sql, formId: string | undefined): Promise<MadeBefore | null> {
+  if (formId === undefined) return null
+  const [token] = await sql<{ id: number }[]>`
+    select /* token.find_made */ id from gateway.token where form_id = ${formId}`
+  return token ? { id: token.id, secret: null } : null
+}
+
+/**
+ * Makes a token.
+ *
+ * @param wanted `expiresAt` null for a token without an end
+ * @param formId the form that wants it, and that makes one token however often it is posted, at whichever instance
+ * @throws `BAD_USER_INPUT` with the faults of `name`, `contact`, `rateLimit`, `tenants`, `expiresAt`
+ */
+export function createToken(sql: Sql, actor: Actor, wanted: WishWithEnd): Promise<NewToken>
+export function createToken(sql: Sql, actor: Actor, wanted: WishWithEnd, formId: string): Promise<NewToken | MadeBefore>
+export async function createToken(
+  sql: Sql,
+  actor: Actor,
+  wanted: WishWithEnd,
+  formId?: string,
+): Promise<NewToken | MadeBefore> {
+  const wish = tidy(wanted)
+  const past = wanted.expiresAt !== null && !(wanted.expiresAt.getTime() > Date.now())
+  refuse({ ...checkToken(wish), ...(past ? { expiresAt: ['Give a time that is still to come.'] } : {}) })
+  const secret = createSecret()
+  const expiresAt = wanted.expiresAt?.toISOString() ?? null
+  const detail = JSON.stringify({ ...wish, expiresAt })
+  const [created] = await sql<{ id: number | null; unknown: string | null }[]>`
+    with /* token.create */ ${wantedGrants(sql, wish.tenants)}, created as (
+      insert into gateway.token (name, contact, token_hash, hint, permissions, rate_limit, created_by, expires_at, form_id)
+      select ${wish.name}, ${wish.contact}::text, ${hashSecret(secret)}, ${hintOf(secret)},
+             ${arrayText(wish.permissions)}::text::text[], ${wish.rateLimit}::integer, ${actor.name},
+             ${expiresAt}::text::timestamptz, ${formId ?? null}::text
+      where not exists (select from unknown)
+      on conflict (form_id) do nothing
+      returning id
+    ), granted as (
+      insert into gateway.token_tenant (token_id, tenant_id, with_descendants)
+      select created.id, wanted.tenant_id, wanted.with_descendants from created, wanted
+    ), audited as (
+      ${auditEntry(sql, actor, 'token.create', sql`created.id, null::bigint, null::bigint, ${detail}::text::jsonb from created`)}
+    )
+    select (select id from created) as id, (select string_agg(tenant_id::text, ', ') from unknown) as unknown`
+  if (created?.id) return { id: created.id, secret }
+  const made = await findMade(sql, formId)
+  if (made) return made
+  throw unknownTenants(created?.unknown)
+}
+
+/**
+ * Changes what a token is called, permitted and authorised for; every instance heeds it within a second.
+ *
+ * @param revision the revision of the token that the administrator has seen
+ * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the faults of `name`, `contact`, `rateLimit`, `tenants`, or of `revision`
+ *   when the token was changed since, or no longer holds
+ */
+export async function editToken(
+  sql: Sql,
+  actor: Actor,
+  id: number,
+  revision: number,
+  wanted: TokenWish,
+): Promise<void> {
+  const wish = tidy(wanted)
+  refuse(checkToken(wish))
+  const token = await getToken(sql, id)
+  if (tokenStatus(token) !== 'active') {
+    throw badInput({ revision: ['This token no longer holds: nothing is left to change.'] })
+  }
+  const changedSince = badInput({ revision: ['This token was changed by someone else meanwhile. Look at it again.'] })
+  if (token.revision !== revision) throw changedSince
+  const before = tidy(token)
+  const changes = Object.fromEntries(
+    wishNames
+      .filter(name => JSON.stringify(before[name]) !== JSON.stringify(wish[name]))
+      .map(name => [name, { from: before[name], to: wish[name] }]),
+  )
+  if (Object.keys(changes).length === 0) return
+  const [edited] = await sql<{ id: number | null; unknown: string | null }[]>`
+    with /* token.edit */ ${wantedGrants(sql, wish.tenants)}, edited as (
+      update gateway.token
+      set name = ${wish.name}, contact = ${wish.contact}::text, permissions = ${arrayText(wish.permissions)}::text::text[],
+          rate_limit = ${wish.rateLimit}::integer, revision = revision + 1
+      where id = ${id} and revision = ${revision} and not exists (select from unknown)
+      returning id
+    ), withdrawn as (
+      delete from gateway.token_tenant
+      where token_id in (select id from edited) and tenant_id not in (select tenant_id from wanted)
+    ), granted as (
+      insert into gateway.token_tenant (token_id, tenant_id, with_descendants)
+      select edited.id, wanted.tenant_id, wanted.with_descendants from edited, wanted
+      on conflict (token_id, tenant_id) do update set with_descendants = excluded.with_descendants
+    ), audited as (
+      ${auditEntry(sql, actor, 'token.edit', sql`edited.id, null::bigint, null::bigint, ${JSON.stringify(changes)}::text::jsonb from edited`)}
+    )
+    select (select id from edited) as id, (select string_agg(tenant_id::text, ', ') from unknown) as unknown`
+  if (edited?.unknown) throw unknownTenants(edited.unknown)
+  if (!edited?.id) throw changedSince
+}
+
+const wishNames = ['name', 'contact', 'permissions', 'rateLimit', 'tenants'] as const
+
+/** How a token hands over to its successor. */
+interface Rotation {
+  overlap: number
+  expiresAt: Date | null | 'inherit'
+}
+
+/**
+ * Gives a token a successor that inherits everything but the secret. The old one ends after the overlap, and never
+ * later than it would have.
+ *
+ * @param overlap seconds for which both hold; 0: the old one is revoked
+ * @param expiresAt when the new one ends; `inherit`: when the old one would have
+ * @param formId as for `createToken`
+ * @returns the successor
+ * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the faults of `expiresAt`, or of `token` when it no longer holds, has a
+ *   successor already, or is just being changed by someone else
+ */
+export function rotateToken(sql: Sql, actor: Actor, id: number, rotation: Rotation): Promise<NewToken>
+export function rotateToken(
+  sql: Sql,
+  actor: Actor,
+  id: number,
+  rotation: Rotation,
+  formId: string,
+): Promise<NewToken | MadeBefore>
+export async function rotateToken(
+  sql: Sql,
+  actor: Actor,
+  id: number,
+  { overlap, expiresAt }: Rotation,
+  formId?: string,
+): Promise<NewToken | MadeBefore> {
+  if (expiresAt instanceof Date && !(expiresAt.getTime() > Date.now())) {
+    throw badInput({ expiresAt: ['Give a time that is still to come.'] })
+  }
+  const token = await getToken(sql, id)
+  const refuseToRotate = async (sentence: string) => {
+    const made = await findMade(sql, formId)
+    if (made) return made
+    throw badInput({ token: [sentence] })
+  }
+  if (token.rotatedTo !== null) {
+    return refuseToRotate(`Token ${token.rotatedTo} has taken its place: rotate that one.`)
+  }
+  if (tokenStatus(token) !== 'active') return refuseToRotate('This token no longer holds: create a new one.')
+  const secret = createSecret()
+  const newEnd =
+    expiresAt === 'inherit' ? sql`before.expires_at` : sql`${expiresAt?.toISOString() ?? null}::text::timestamptz`
+  const [rotated] = await sql<{ id: number }[]>`
+    with /* token.rotate */ before as (
+      select * from gateway.token
+      where id = ${id} and revision = ${token.revision} and (expires_at is null or expires_at > now())
+      for update
+    ), ending as (
+      update gateway.token
+      set expires_at = least(before.expires_at, now() + make_interval(secs => ${overlap})),
+          revoked_at = case when ${overlap} = 0 then now() end,
+          revision = token.revision + 1
+      from before where token.id = before.id
+      returning token.expires_at
+    ), created as (
+      insert into gateway.token (
+        name, contact, token_hash, hint, permissions, rate_limit, created_by, expires_at, rotated_from, form_id)
+      select name, contact, ${hashSecret(secret)}, ${hintOf(secret)}, permissions, rate_limit, ${actor.name}, ${newEnd},
+             before.id, ${formId ?? null}::text
+      from before
+      returning *
+    ), granted as (
+      insert into gateway.token_tenant (token_id, tenant_id, with_descendants)
+      select created.id, tenant_id, with_descendants from created, gateway.token_tenant where token_id = ${id}
+    ), audited_creation as (
+      ${auditEntry(
+        sql,
+        actor,
+        'token.create',
+        sql`created.id, null::bigint, null::bigint,
+            jsonb_build_object(
+              'name', name, 'contact', contact, 'permissions', permissions, 'rateLimit', rate_limit,
+              'expiresAt', expires_at, 'rotatedFrom', rotated_from,
+              'tenants', (select coalesce(jsonb_agg(jsonb_build_object('tenantId', tenant_id,
+                                                                       'withDescendants', with_descendants)
+                                                    order by tenant_id), '[]')
+                          from gateway.token_tenant where token_id = ${id}))
+            from created`,
+      )}
+      returning id
+    ), audited as (
+      ${auditEntry(
+        sql,
+        actor,
+        'token.rotate',
+        sql`${id}::bigint, null::bigint, null::bigint,
+            jsonb_build_object('successor', created.id, 'endsAt', ending.expires_at, 'successorExpiresAt', created.expires_at)
+            from created, ending, audited_creation`,
+      )}
+    )
+    select id from created`
+  if (!rotated) return refuseToRotate('This token was changed by someone else meanwhile. Look at it again.')
+  return { id: rotated.id, secret }
+}
+
+/**
+ * Revokes a token; every instance refuses it within a second. Revoking it again changes nothing.
+ *
+ * @throws `NOT_FOUND`
+ */
+export async function revokeToken(sql: Sql, actor: Actor, id: number): Promise<void> {
+  const [token] = await sql<{ found: boolean }[]>`
+    with /* token.revoke */ revoked as (
+      update gateway.token set revoked_at = now(), revision = revision + 1 where id = ${id} and revoked_at is null
+      returning id
+    ), audited as (
+      ${auditEntry(sql, actor, 'token.revoke', sql`id, null::bigint, null::bigint, '{}'::jsonb from revoked`)}
+    )
+    select exists (select from gateway.token where id = ${id}) as found`
+  if (!token?.found) throw notFound('token')
+}
