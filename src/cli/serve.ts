@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { type Config, readConfig } from '../config.ts'
+import { letDriverCompile } from '../db/compilable.ts'
 import type { Pool } from '../db/connect.ts'
 import { migrate } from '../db/migrate.ts'
 import { isDemo, isEmpty, loadDemo, showcase } from '../demo/load.ts'
@@ -27,6 +28,7 @@ export const serveCommand = new Command('serve').description('Run the service.')
     const demoSecret = database.embedded ? await prepareEmbedded(config, database) : null
     await requireMigrated(database)
     await requirePrimary(database.pool)
+    await letDriverCompile(database.pool)
     // The other commands have no use for it, and it takes most of a second to load.
     const { buildServer } = await import('../server.ts')
     const app = await buildServer(config, database.pool)

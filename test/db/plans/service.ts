@@ -1,4 +1,5 @@
 import { requirePrimary } from '../../../src/cli/database.ts'
+import { letDriverCompile } from '../../../src/db/compilable.ts'
 import { readRights } from '../../../src/db/rights.ts'
 import { isDemo, isEmpty } from '../../../src/demo/load.ts'
 import { createClockWatch } from '../../../src/domain/clock.ts'
@@ -21,6 +22,7 @@ export const service: Journey[] = [
     runs: ['database.is_standby'],
     go: ({ pool }) => requirePrimary(pool),
   },
+  { what: 'what comes of a statement', runs: ['driver.compile'], go: ({ pool }) => letDriverCompile(pool) },
   { what: 'what the login may do', runs: ['rights.read'], go: ({ pool }) => readRights(pool) },
   {
     what: 'whether there are tenants',

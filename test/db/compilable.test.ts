@@ -1,0 +1,23 @@
+import { execFileSync } from 'node:child_process'
+import { expect, test } from 'vitest'
+import { createDatabase } from '../support/database.ts'
+
+const { address } = await createDatabase()
+
+/** In a process that nothing else has run in: whoever looks at the classes changes what V8 makes of them. */
+const program = `
+  import { connect } from './src/db/connect.ts'
+  import { letDriverCompile } from './src/db/compilable.ts'
+  const pool = connect(${JSON.stringify(address)}, { max: 1, statementTimeoutMs: 10_000 })
+  const statement = pool\`select 1\`
+  const classes = [statement.constructor, (await statement).constructor]
+  const before = classes.map(made => %HasFastProperties(made))
+  await letDriverCompile(pool)
+  console.log(JSON.stringify({ before, after: classes.map(made => %HasFastProperties(made)) }))
+  await pool.end()`
+
+test('what makes statements and results can be compiled, and would not be by itself', () => {
+  const flags = ['--allow-natives-syntax', '--import', 'tsx', '--input-type', 'module', '--eval', program]
+  const said = JSON.parse(execFileSync(process.execPath, flags, { encoding: 'utf8' }))
+  expect(said).toEqual({ before: [false, false], after: [true, true] })
+})
