@@ -160,11 +160,13 @@ export function holding<Row>(kind: Kind<Row>): Holding<Row> {
     return pages
   }
 
-  async function readRecord(sql: Sql, { tenantId, id }: RecordWanted): Promise<(Row | null)[]> {
+  function readRecord(sql: Sql, { tenantId, id }: RecordWanted): Promise<(Row | null)[]> {
     const { find, columns, table, only } = pieces(sql)
-    const [found] = await sql`
-      select ${find} ${columns} from ${table} where tenant_id = ${tenantId} and id = ${id} ${only}`.raw()
-    return [kind.row.read(found?.[0])[0] ?? null]
+    // To wait for the driver's own kind of promise costs another promise, and two functions.
+    return sql`
+      select ${find} ${columns} from ${table} where tenant_id = ${tenantId} and id = ${id} ${only}`
+      .raw()
+      .then(([found]) => [kind.row.read(found?.[0])[0] ?? null])
   }
 
   async function readRecords(sql: Sql, wanted: readonly RecordWanted[]): Promise<(Row | null)[]> {

@@ -2,6 +2,7 @@ import { arrayText, type Sql } from '../db/connect.ts'
 import { lacksTenant, notFound } from './errors.ts'
 import { createLoadingCache } from './loading-cache.ts'
 import type { Token } from './token.ts'
+import { whenThere } from './when-there.ts'
 
 /** A tenant's place in the tree: its own id, then those of the tenants above it, root last. */
 type TenantPath = readonly number[]
@@ -9,11 +10,11 @@ type TenantPath = readonly number[]
 /** Says which tenants a token may see (R19, R21). */
 export interface TenantScope {
   /** @returns the tenant's path, or null when there is no such tenant */
-  findPath(tenantId: number): Promise<TenantPath | null>
+  findPath(tenantId: number): TenantPath | null | Promise<TenantPath | null>
   /** @returns whether one of the token's grants reaches the tenant at the start of this path */
   covers(token: Token, path: TenantPath): boolean
   /** @throws `NOT_FOUND` when there is no such tenant, `FORBIDDEN` when the token is not authorised for it (R19) */
-  require(token: Token, tenantId: number): Promise<void>
+  require(token: Token, tenantId: number): void | Promise<void>
 }
 
 /** How long a path may be out of date, in milliseconds: a grant follows the tree within this time. */
@@ -23,16 +24,16 @@ const pathLifetime = 500
 export function createTenantScope(sql: Sql): TenantScope {
   const paths = createLoadingCache<number, TenantPath>(ids => findPaths(sql, ids), pathLifetime)
   const scope: TenantScope = {
-    findPath: paths.get,
+    findPath: tenantId => paths.known(tenantId) ?? paths.find(tenantId),
     covers(token, path) {
       const grants = grantsOf(token)
       return path.some((id, steps) => (steps === 0 ? grants.has(id) : grants.get(id) === true))
     },
-    async require(token, tenantId) {
-      const path = await scope.findPath(tenantId)
-      if (!path) throw notFound('tenant')
-      if (!scope.covers(token, path)) throw lacksTenant()
-    },
+    require: (token, tenantId) =>
+      whenThere(scope.findPath(tenantId), path => {
+        if (!path) throw notFound('tenant')
+        if (!scope.covers(token, path)) throw lacksTenant()
+      }),
   }
   return scope
 }

@@ -13,7 +13,7 @@ export type Finding =
 
 /** Finds the tokens behind secrets, and keeps note of their use. */
 export interface TokenDirectory {
-  find(secret: string): Promise<Finding>
+  find(secret: string): Finding | Promise<Finding>
   /** Notes that a token was used just now; costs no statement. */
   noteUse(token: Token, address: string): void
   /**
@@ -35,8 +35,9 @@ export function createTokenDirectory(sql: Sql): TokenDirectory {
   )
   return {
     find(secret) {
-      if (!tokens.has(secret) && !isSecret(secret)) return Promise.resolve(toFinding(null))
-      return tokens.get(secret).then(toFinding)
+      const kept = tokens.known(secret)
+      if (kept) return toFinding(kept)
+      return isSecret(secret) ? tokens.find(secret).then(toFinding) : toFinding(null)
     },
     noteUse(token, address) {
       uses.add(String(token.id), { id: token.id, at: Date.now(), address })

@@ -39,7 +39,7 @@ async function bothWays(field: string, permissions: Permission[]) {
   const document = { toString: () => `query { tenants { data: nodes { id: databaseId it: ${field} } } }` }
   const outcomes: unknown[] = []
   for (const run of [prepare(document), prepareOrdinary(document)]) {
-    outcomes.push(await outcomeOf(run(contextOf({ tokenId, tenants, permissions }), {})))
+    outcomes.push(await outcomeOf(() => run(contextOf({ tokenId, tenants, permissions }), {})))
   }
   return outcomes
 }

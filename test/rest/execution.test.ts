@@ -55,7 +55,7 @@ async function bothWays(name: Name, variables: object, { tenants, permissions = 
   const outcomes: unknown[] = []
   for (const run of operations[name]) {
     const context = contextOf({ tokenId, tenants, permissions })
-    const outcome = await outcomeOf(run(context, variables))
+    const outcome = await outcomeOf(() => run(context, variables))
     outcomes.push(outcome.body === undefined ? outcome : { body: comparable(outcome.body) })
   }
   return outcomes

@@ -42,9 +42,9 @@ export function createContexts(pool: Pool): (asker: Asker) => Context {
 }
 
 /** What running a document comes to: a body, to the letter, or what was thrown. */
-export async function outcomeOf(running: Promise<Buffer | object>) {
+export async function outcomeOf(run: () => Buffer | Promise<Buffer | object>) {
   try {
-    const body = await running
+    const body = await run()
     return { body: Buffer.isBuffer(body) ? body.toString() : JSON.stringify(body) }
   } catch (error) {
     const { name, message, code, faults } = error as Error & { code?: string; faults?: object }

@@ -11,6 +11,7 @@ import {
   isNonNullType,
 } from 'graphql'
 import { type Layout, PackedRow } from '../../db/packed.ts'
+import { allWhenThere, whenThere } from '../../domain/when-there.ts'
 import type { Context } from '../../graphql/context.ts'
 import {
   closingBrace,
@@ -22,7 +23,6 @@ import {
   openingBrace,
   openingBracket,
 } from './json.ts'
-import { allWhenThere, whenThere } from './when-there.ts'
 
 /** What all levels of one request share. */
 export interface Request {

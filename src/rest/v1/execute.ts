@@ -29,6 +29,7 @@ import {
   parse,
   type SelectionSetNode,
 } from 'graphql'
+import { allWhenThere, whenThere } from '../../domain/when-there.ts'
 import type { Context } from '../../graphql/context.ts'
 import { schema } from '../../graphql/schema.ts'
 import { prepareVariables } from '../../graphql/variables.ts'
@@ -46,10 +47,9 @@ import {
 } from './complete.ts'
 import { fieldOf, keyOf, objectTypeOf, omits, prepareArguments, readDirectives } from './document.ts'
 import { JsonWriter } from './json.ts'
-import { allWhenThere, whenThere } from './when-there.ts'
 
 /** A v1 operation: variables in, the response body out, as JSON text in UTF-8. */
-export type Operation = (context: Context, variables: object) => Promise<Buffer>
+export type Operation = (context: Context, variables: object) => Buffer | Promise<Buffer>
 
 /** What operations.ts holds: a document's text, with the types of its variables and its result. */
 export interface TypedText<Variables> {
@@ -76,13 +76,14 @@ export function prepare<Variables>(text: TypedText<Variables>): Operation {
   const { variableDefinitions = [] } = operation
   const readVariables = prepareVariables(variableDefinitions)
   const complete = new Preparation(operation, fragments).body(root, operation.selectionSet)
-  return async (context, inputs) => {
+  return (context, inputs) => {
     const variables = readVariables(inputs)
     if (!variables) throw new Error('The variables are not those of the document.')
-    const write = await complete([undefined], { context, variables })
-    const json = new JsonWriter()
-    write(json, 0)
-    return json.take()
+    return whenThere(complete([undefined], { context, variables }), write => {
+      const json = new JsonWriter()
+      write(json, 0)
+      return json.take()
+    })
   }
 }
 

@@ -2,6 +2,7 @@ import { METHODS } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { getOperationAST, parse } from 'graphql'
 import { type Faults, GatewayError } from '../../domain/errors.ts'
+import { whenThere } from '../../domain/when-there.ts'
 import { createContext, type Gateway } from '../../graphql/context.ts'
 import type { Authenticate } from '../../http/caller.ts'
 import { sendRefusal, toGatewayError, toMessageBody } from '../../http/errors.ts'
@@ -85,12 +86,13 @@ export function registerRest(app: FastifyInstance, gateway: Gateway, authenticat
             requireJsonHeaders(request, method === 'POST')
             done()
           },
-          handler: async (request, reply) => {
+          handler: (request, reply) => {
             const { variables, faults } = read(request)
-            const body = await run(createContext(gateway, request.caller, faults), variables)
-            // By then it has been handed to the operating system.
-            reply.raw.once('finish', () => giveBack(body))
-            return reply.type('application/json; charset=utf-8').send(body)
+            return whenThere(run(createContext(gateway, request.caller, faults), variables), body => {
+              // By then it has been handed to the operating system.
+              reply.raw.once('finish', () => giveBack(body))
+              return reply.type('application/json; charset=utf-8').send(body)
+            })
           },
         })
         scope.route({

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { allWhenThere, whenThere } from '../../src/rest/v1/when-there.ts'
+import { allWhenThere, whenThere } from '../../src/domain/when-there.ts'
 
 test('what is there is not waited for', () => {
   expect(whenThere(1, value => value + 1)).toBe(2)
