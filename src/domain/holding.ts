@@ -162,7 +162,7 @@ export function holding<Row>(kind: Kind<Row>): Holding<Row> {
 
   function readRecord(sql: Sql, { tenantId, id }: RecordWanted): Promise<(Row | null)[]> {
     const { find, columns, table, only } = pieces(sql)
-    // To wait for the driver's own kind of promise costs another promise, and two functions.
+    // The driver's promises are of a class of their own: `await` would wrap each in another.
     return sql`
       select ${find} ${columns} from ${table} where tenant_id = ${tenantId} and id = ${id} ${only}`
       .raw()

@@ -3,9 +3,14 @@ import { LRUCache } from 'lru-cache'
 
 /** Finds what is asked for, many at once, and knows it for a while: a busy integration asks the same at every page. */
 export interface LoadingCache<Key, Value> {
-  /** @returns what is known; undefined is no answer: it has to be found */
+  /** @returns undefined when it has to be looked up */
   known(key: Key): Value | undefined
-  /** @returns null when there is no such thing: that is not kept, so what is made now is there at the next request */
+  /**
+   * Looks it up, with others who look for the same at that time. What is there is known from then on. A null and a failure
+   * are not: what is made or mended now is there at the next request.
+   *
+   * @returns null when there is no such thing; fails as the look-up does
+   */
   find(key: Key): Promise<Value | null>
 }
 
@@ -18,20 +23,24 @@ export function createLoadingCache<Key extends string | number, Value extends ob
   lifetime: number,
 ): LoadingCache<Key, Value> {
   const known = new LRUCache<Key, Value>({ max: 10_000, ttl: lifetime })
-  // What it remembers is what is being looked for.
-  const loader = new DataLoader<Key, Value | null>(async keys => {
-    // What is found may be out of date from here on.
-    const start = performance.now()
-    try {
-      const found = await find(keys)
-      for (const [index, key] of keys.entries()) known.set(key, found[index] ?? undefined, { start })
-      return found
-    } finally {
-      for (const key of keys) loader.clear(key)
-    }
-  })
+  // Nobody joins a look-up that began longer ago: what it will find is too old, and it may be lost.
+  const underWay = new LRUCache<Key, Promise<Value | null>>({ max: 10_000, ttl: lifetime })
+  const loader = new DataLoader<Key, Value | null>(
+    async keys => {
+      const start = performance.now()
+      try {
+        const found = await find(keys)
+        for (const [index, key] of keys.entries()) known.set(key, found[index] ?? undefined, { start })
+        return found
+      } finally {
+        for (const key of keys) loader.clear(key)
+      }
+    },
+    { cacheMap: underWay },
+  )
   return {
     known: key => known.get(key),
-    find: key => loader.load(key),
+    // The loader would make who joins a look-up wait for its next batch as well.
+    find: key => underWay.get(key) ?? loader.load(key),
   }
 }

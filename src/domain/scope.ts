@@ -13,7 +13,10 @@ export interface TenantScope {
   findPath(tenantId: number): TenantPath | null | Promise<TenantPath | null>
   /** @returns whether one of the token's grants reaches the tenant at the start of this path */
   covers(token: Token, path: TenantPath): boolean
-  /** @throws `NOT_FOUND` when there is no such tenant, `FORBIDDEN` when the token is not authorised for it (R19) */
+  /**
+   * @throws `NOT_FOUND` when there is no such tenant, `FORBIDDEN` when the token is not authorised for it (R19); at once
+   *   when the tenant is known
+   */
   require(token: Token, tenantId: number): void | Promise<void>
 }
 

@@ -3,7 +3,7 @@
  * what a request costs: these wait for what is a promise, and for nothing else.
  */
 
-/** Goes on with the value as soon as it is there. */
+/** Goes on with the value as soon as it is there; when that is now, it fails at once as `go` does. */
 export const whenThere = <Value, Next>(
   value: Value | Promise<Value>,
   go: (value: Value) => Next | Promise<Next>,

@@ -2,6 +2,7 @@ import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTyp
 import type { GraphQLFieldResolver } from 'graphql'
 import { lacksPermission } from '../domain/errors.ts'
 import type { Permission } from '../domain/permission.ts'
+import { whenThere } from '../domain/when-there.ts'
 import type { Context } from './context.ts'
 import { spendOperations } from './rate.ts'
 
@@ -61,8 +62,7 @@ class PolicyPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
       }
       const requireTenant = () => tenant && context.scope.require(context.caller.token, tenant(args))
       const spending = spendOperations(context, info, operations?.(args) ?? 0)
-      const waiting = spending ? spending.then(requireTenant) : requireTenant()
-      return waiting ? waiting.then(resolve) : resolve()
+      return whenThere(spending ? spending.then(requireTenant) : requireTenant(), resolve)
     }
     return guarded as GraphQLFieldResolver<unknown, Types['Context'], object>
   }

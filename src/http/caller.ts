@@ -4,10 +4,9 @@ import type { Caller } from '../domain/caller.ts'
 import { rateLimited, unauthenticated } from '../domain/errors.ts'
 import type { RateBudget, RateWindow } from '../domain/rate.ts'
 import type { Finding, TokenDirectory } from '../domain/token-directory.ts'
-import { whenThere } from '../domain/when-there.ts'
 
-/** A hook of the doors: makes the caller of a request known, and counts the request. */
-export type Authenticate = (request: FastifyRequest, reply: FastifyReply) => void | Promise<void>
+/** A hook of the doors: makes the caller of a request known, and counts the request. A refusal may be thrown at once. */
+export type Authenticate = (request: FastifyRequest, reply: FastifyReply) => Promise<void>
 
 /**
  * The first two steps of every request (R1): whose token it is, and whether its rate has any left (R28).
@@ -16,24 +15,26 @@ export type Authenticate = (request: FastifyRequest, reply: FastifyReply) => voi
  * @returns a function that throws `UNAUTHENTICATED` or `RATE_LIMITED`, and writes the rate's headers (R29)
  */
 export function createAuthenticate(tokens: TokenDirectory, defaultRate: RateBudget): Authenticate {
+  async function admit(request: FastifyRequest, reply: FastifyReply, found: Finding): Promise<void> {
+    request.bearer = found
+    if (found.status !== 'active') throw unauthenticated()
+    const { token } = found
+    const address = addressOf(request)
+    tokens.noteUse(token, address)
+    const rateKey = `${token.id} ${address}`
+    const { counter } = defaultRate
+    const rate = token.rateLimit === null ? defaultRate : { limit: token.rateLimit, counter }
+    const window = await counter.hit(rateKey)
+    writeRate(reply, rate.limit, window)
+    if (window.used > rate.limit) throw rateLimited(Math.ceil(window.resetsIn / 1000))
+    request.caller = { token, address, requestId: request.id, rate, rateKey, operations: 0 }
+  }
+
   return (request, reply) => {
     const secret = bearerSecret(request.headers.authorization)
     if (secret === null) throw unauthenticated()
-    return whenThere(tokens.find(secret), found => {
-      request.bearer = found
-      if (found.status !== 'active') throw unauthenticated()
-      const { token } = found
-      const address = addressOf(request)
-      tokens.noteUse(token, address)
-      const rateKey = `${token.id} ${address}`
-      const { counter } = defaultRate
-      const rate = token.rateLimit === null ? defaultRate : { limit: token.rateLimit, counter }
-      return counter.hit(rateKey).then(window => {
-        writeRate(reply, rate.limit, window)
-        if (window.used > rate.limit) throw rateLimited(Math.ceil(window.resetsIn / 1000))
-        request.caller = { token, address, requestId: request.id, rate, rateKey, operations: 0 }
-      })
-    })
+    const found = tokens.find(secret)
+    return found instanceof Promise ? found.then(later => admit(request, reply, later)) : admit(request, reply, found)
   }
 }
 

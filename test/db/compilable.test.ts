@@ -16,7 +16,7 @@ const program = `
   console.log(JSON.stringify({ before, after: classes.map(made => %HasFastProperties(made)) }))
   await pool.end()`
 
-test('what makes statements and results can be compiled, and would not be by itself', () => {
+test('classes of the driver leave dictionary mode, and would not by themselves', () => {
   const flags = ['--allow-natives-syntax', '--import', 'tsx', '--input-type', 'module', '--eval', program]
   const said = JSON.parse(execFileSync(process.execPath, flags, { encoding: 'utf8' }))
   expect(said).toEqual({ before: [false, false], after: [true, true] })

@@ -22,7 +22,7 @@ export const service: Journey[] = [
     runs: ['database.is_standby'],
     go: ({ pool }) => requirePrimary(pool),
   },
-  { what: 'what comes of a statement', runs: ['driver.compile'], go: ({ pool }) => letDriverCompile(pool) },
+  { what: "the driver's classes", runs: ['driver.compile'], go: ({ pool }) => letDriverCompile(pool) },
   { what: 'what the login may do', runs: ['rights.read'], go: ({ pool }) => readRights(pool) },
   {
     what: 'whether there are tenants',

@@ -1,0 +1,101 @@
+import { beforeEach, expect, test } from 'vitest'
+import { createLoadingCache } from '../../src/domain/loading-cache.ts'
+import { until } from '../rest/support.ts'
+
+const lifetime = 100
+
+interface Found {
+  name: string
+}
+
+/** A look-up that waits to be told what it finds. */
+interface LookUp {
+  keys: readonly number[]
+  finds(found: (Found | null)[]): void
+  fails(error: Error): void
+}
+
+let lookUps: LookUp[]
+let cache: ReturnType<typeof createLoadingCache<number, Found>>
+beforeEach(() => {
+  lookUps = []
+  cache = createLoadingCache<number, Found>(
+    keys => new Promise((finds, fails) => lookUps.push({ keys, finds, fails })),
+    lifetime,
+  )
+})
+
+/** The look-up of that number, once it has begun. */
+async function lookUp(place: number): Promise<LookUp> {
+  await until(`look-up ${place} begins`, async () => lookUps.length > place)
+  const begun = lookUps[place]
+  if (!begun) throw new Error('There is no such look-up.')
+  return begun
+}
+
+/** Waits until what has been looked up so far is too old. */
+async function untilTooOld(): Promise<void> {
+  const from = performance.now()
+  await until('that long has passed', async () => performance.now() - from > 2 * lifetime)
+}
+
+test('who comes while something is looked up shares the look-up, and whoever comes later knows it', async () => {
+  const first = cache.find(1)
+  const { keys, finds } = await lookUp(0)
+  const second = cache.find(1)
+  expect(cache.known(1)).toBeUndefined()
+  finds([{ name: 'one' }])
+  expect(await Promise.all([first, second])).toEqual([{ name: 'one' }, { name: 'one' }])
+  expect(cache.known(1)).toEqual({ name: 'one' })
+  expect([keys, lookUps.length]).toEqual([[1], 1])
+})
+
+test('what is joined does not wait for what others look up', async () => {
+  const first = cache.find(1)
+  const { finds } = await lookUp(0)
+  void cache.find(2)
+  const joined = cache.find(1)
+  await lookUp(1)
+  finds([{ name: 'one' }])
+  expect(await Promise.all([first, joined])).toEqual([{ name: 'one' }, { name: 'one' }])
+})
+
+test('what is not there is looked up anew each time', async () => {
+  const first = cache.find(1)
+  ;(await lookUp(0)).finds([null])
+  expect(await first).toBeNull()
+  expect(cache.known(1)).toBeUndefined()
+  const second = cache.find(1)
+  ;(await lookUp(1)).finds([{ name: 'made since' }])
+  expect(await second).toEqual({ name: 'made since' })
+})
+
+test('a failure is told to all who share it, and the next who comes looks anew', async () => {
+  const both = [cache.find(1), cache.find(1)]
+  ;(await lookUp(0)).fails(new Error('lost'))
+  expect(await Promise.allSettled(both)).toMatchObject([
+    { reason: { message: 'lost' } },
+    { reason: { message: 'lost' } },
+  ])
+  const next = cache.find(1)
+  ;(await lookUp(1)).finds([{ name: 'one' }])
+  expect(await next).toEqual({ name: 'one' })
+})
+
+test('nobody joins a look-up that is older than what may be known', async () => {
+  void cache.find(1)
+  await lookUp(0)
+  await untilTooOld()
+  const next = cache.find(1)
+  ;(await lookUp(1)).finds([{ name: 'newer' }])
+  expect(await next).toEqual({ name: 'newer' })
+})
+
+test('what was found later than it may be known is told to who asked, and not known', async () => {
+  const first = cache.find(1)
+  const { finds } = await lookUp(0)
+  await untilTooOld()
+  finds([{ name: 'one' }])
+  expect(await first).toEqual({ name: 'one' })
+  expect(cache.known(1)).toBeUndefined()
+})
