@@ -47,6 +47,9 @@ export function instantFromPostgres(text: string): string {
 /**
  * Opens a pool. No connection is made until the first statement.
  *
+ * The driver is one that `patches` mends: as it comes (3.4.9), it forgets neither what it was about to send nor what it
+ * waited for when a connection ends, and the next in its place hangs or fails (porsager/postgres#1208, #1215).
+ *
  * @param address where the database is
  * @param options `max` connections; `statementTimeoutMs` after which the server ends a statement; `role` under which
  *   statements run, when it is not the one that logs in; `onNotice` is told what the server says beside its answers

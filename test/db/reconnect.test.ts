@@ -1,0 +1,33 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { connect } from '../../src/db/connect.ts'
+import { createDatabase } from '../support/database.ts'
+
+const { address, platform } = await createDatabase()
+
+// What src/db/patches is for.
+test('a connection that is ended while statements wait for it serves again', async () => {
+  const pool = connect(address, { max: 1, statementTimeoutMs: 5_000 })
+  for (let time = 0; time < 20; time++) {
+    const [row] = await pool<{ pid: number }[]>`select pg_backend_pid() as pid`
+    let [waiting, failed] = [0, 0]
+    const asking = (async () => {
+      // In each turn, so that some wait to be sent when the end is seen, and some have come since.
+      while (failed === 0) {
+        if (waiting < 50) {
+          waiting++
+          pool`select 1`.then(() => waiting--).catch(() => failed++)
+        }
+        await turn()
+      }
+    })()
+    await platform`select pg_terminate_backend(${row?.pid ?? 0}::int)`
+    await asking
+    const ask = () => pool`select 1 as one`.catch((error: NodeJS.ErrnoException) => error.code)
+    let answer = await ask()
+    // That is the old one still.
+    while (answer === 'CONNECTION_CLOSED') answer = await ask()
+    expect(answer).toEqual([{ one: 1 }])
+  }
+  await pool.end()
+})
