@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import { createDatabase } from '../support/database.ts'
+import { serve } from '../support/process.ts'
 
-const { address } = await createDatabase()
+const { address, platform, url } = await createDatabase()
 
 /** In a process that nothing else has run in: whoever looks at the classes changes what V8 makes of them. */
 const program = `
@@ -20,4 +21,14 @@ test('classes of the driver leave dictionary mode, and would not by themselves',
   const flags = ['--allow-natives-syntax', '--import', 'tsx', '--input-type', 'module', '--eval', program]
   const said = JSON.parse(execFileSync(process.execPath, flags, { encoding: 'utf8' }))
   expect(said).toEqual({ before: [false, false], after: [true, true] })
+})
+
+test('the service sees to it as it starts', async () => {
+  await platform`create extension if not exists pg_stat_statements`
+  const service = await serve({ DATABASE_URL: url })
+  await service.stop('SIGTERM')
+  const sent = await platform`
+    select from pg_stat_statements join pg_database on pg_database.oid = dbid
+    where datname = current_database() and query ~ 'driver[.]compile'`
+  expect(sent.length).toBe(1)
 })
