@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { badInput, type Faults } from '../domain/errors.ts'
 import { type TokenRecord, tokenStatus } from '../domain/token.ts'
-import { rotateToken } from '../domain/token-lifecycle.ts'
+import { rotateToken } from '../domain/token-rotation.ts'
 import type { AdminParts } from './door.tsx'
 import { Choice, FaultSummary } from './form.tsx'
 import { Moment, momentText } from './moment.tsx'

@@ -36,7 +36,8 @@ export interface MadeBefore {
   secret: null
 }
 
-async function findMade(sql: Sql, formId: string | undefined): Promise<MadeBefore | null> {
+/** @returns null when the form has made none */
+export async function findMade(sql: Sql, formId: string | undefined): Promise<MadeBefore | null> {
   if (formId === undefined) return null
   const [token] = await sql<{ id: number }[]>`
     select /* token.find_made */ id from gateway.token where form_id = ${formId}`
@@ -138,107 +139,6 @@ export async function editToken(
 }
 
 const wishNames = ['name', 'contact', 'permissions', 'rateLimit', 'tenants'] as const
-
-/** How a token hands over to its successor. */
-interface Rotation {
-  overlap: number
-  expiresAt: Date | null | 'inherit'
-}
-
-/**
- * Gives a token a successor that inherits everything but the secret. The old one ends after the overlap, and never
- * later than it would have.
- *
- * @param overlap seconds for which both hold; 0: the old one is revoked
- * @param expiresAt when the new one ends; `inherit`: when the old one would have
- * @param formId as for `createToken`
- * @returns the successor
- * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the faults of `expiresAt`, or of `token` when it no longer holds, has a
- *   successor already, or is just being changed by someone else
- */
-export function rotateToken(sql: Sql, actor: Actor, id: number, rotation: Rotation): Promise<NewToken>
-export function rotateToken(
-  sql: Sql,
-  actor: Actor,
-  id: number,
-  rotation: Rotation,
-  formId: string,
-): Promise<NewToken | MadeBefore>
-export async function rotateToken(
-  sql: Sql,
-  actor: Actor,
-  id: number,
-  { overlap, expiresAt }: Rotation,
-  formId?: string,
-): Promise<NewToken | MadeBefore> {
-  if (expiresAt instanceof Date && !(expiresAt.getTime() > Date.now())) {
-    throw badInput({ expiresAt: ['Give a time that is still to come.'] })
-  }
-  const token = await getToken(sql, id)
-  const refuseToRotate = async (sentence: string) => {
-    const made = await findMade(sql, formId)
-    if (made) return made
-    throw badInput({ token: [sentence] })
-  }
-  if (token.rotatedTo !== null) {
-    return refuseToRotate(`Token ${token.rotatedTo} has taken its place: rotate that one.`)
-  }
-  if (tokenStatus(token) !== 'active') return refuseToRotate('This token no longer holds: create a new one.')
-  const secret = createSecret()
-  const newEnd =
-    expiresAt === 'inherit' ? sql`before.expires_at` : sql`${expiresAt?.toISOString() ?? null}::text::timestamptz`
-  const [rotated] = await sql<{ id: number }[]>`
-    with /* token.rotate */ before as (
-      select * from gateway.token
-      where id = ${id} and revision = ${token.revision} and (expires_at is null or expires_at > now())
-      for update
-    ), ending as (
-      update gateway.token
-      set expires_at = least(before.expires_at, now() + make_interval(secs => ${overlap})),
-          revoked_at = case when ${overlap} = 0 then now() end,
-          revision = token.revision + 1
-      from before where token.id = before.id
-      returning token.expires_at
-    ), created as (
-      insert into gateway.token (
-        name, contact, token_hash, hint, permissions, rate_limit, created_by, expires_at, rotated_from, form_id)
-      select name, contact, ${hashSecret(secret)}, ${hintOf(secret)}, permissions, rate_limit, ${actor.name}, ${newEnd},
-             before.id, ${formId ?? null}::text
-      from before
-      returning *
-    ), granted as (
-      insert into gateway.token_tenant (token_id, tenant_id, with_descendants)
-      select created.id, tenant_id, with_descendants from created, gateway.token_tenant where token_id = ${id}
-    ), audited_creation as (
-      ${auditEntry(
-        sql,
-        actor,
-        'token.create',
-        sql`created.id, null::bigint, null::bigint,
-            jsonb_build_object(
-              'name', name, 'contact', contact, 'permissions', permissions, 'rateLimit', rate_limit,
-              'expiresAt', expires_at, 'rotatedFrom', rotated_from,
-              'tenants', (select coalesce(jsonb_agg(jsonb_build_object('tenantId', tenant_id,
-                                                                       'withDescendants', with_descendants)
-                                                    order by tenant_id), '[]')
-                          from gateway.token_tenant where token_id = ${id}))
-            from created`,
-      )}
-      returning id
-    ), audited as (
-      ${auditEntry(
-        sql,
-        actor,
-        'token.rotate',
-        sql`${id}::bigint, null::bigint, null::bigint,
-            jsonb_build_object('successor', created.id, 'endsAt', ending.expires_at, 'successorExpiresAt', created.expires_at)
-            from created, ending, audited_creation`,
-      )}
-    )
-    select id from created`
-  if (!rotated) return refuseToRotate('This token was changed by someone else meanwhile. Look at it again.')
-  return { id: rotated.id, secret }
-}
 
 /**
  * Revokes a token; every instance refuses it within a second. Revoking it again changes nothing.
