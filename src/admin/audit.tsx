@@ -14,14 +14,13 @@ import { parseIdentifier } from '../domain/identifier.ts'
 import { parseInstant } from '../domain/instant.ts'
 import { findTenants } from '../domain/tenant.ts'
 import { adminPath } from '../http/paths.ts'
-import { Detail, type TenantNames, tenantsIn } from './audit-detail.tsx'
+import { type TenantNames, tenantsIn } from './audit-detail.tsx'
+import { Entries } from './audit-entries.tsx'
 import type { AdminParts } from './door.tsx'
 import { Choice, FaultSummary, Field } from './form.tsx'
-import { Moment } from './moment.tsx'
 import { Page, sendPage, type View } from './page.tsx'
 import { Pages } from './pages.tsx'
 import { queryOf, textOf } from './posted.ts'
-import { Scroll } from './scroll.tsx'
 import { actorOf, viewOf } from './visit.ts'
 
 const path = `${adminPath}/audit`
@@ -190,73 +189,6 @@ function Filters({ query, faults, filtered }: { query: URLSearchParams; faults: 
         )}
       </div>
     </form>
-  )
-}
-
-function Entries({ entries, tenants }: { entries: AuditEntry[]; tenants: TenantNames }) {
-  return (
-    <Scroll label="What was done, as a table">
-      <table class="cards audit" aria-label="What was done, newest first">
-        <thead>
-          <tr>
-            <th scope="col">When</th>
-            <th scope="col">What</th>
-            <th scope="col">Who, and from where</th>
-            <th scope="col">About</th>
-            <th scope="col">In detail</th>
-          </tr>
-        </thead>
-        <tbody>
-          {entries.map(entry => (
-            <tr key={entry.id}>
-              <td>
-                <Moment at={entry.at} />
-              </td>
-              <th scope="row">{auditActions[entry.action] ?? entry.action}</th>
-              <td data-label="Who">
-                {entry.actor}
-                {entry.address && <span class="soft">{` from ${entry.address}`}</span>}
-              </td>
-              <td>
-                <Subjects entry={entry} />
-              </td>
-              <td>
-                <Detail entry={entry} tenants={tenants} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
-  )
-}
-
-function Subjects({ entry }: { entry: AuditEntry }) {
-  const { tokenId, tokenName, tenantId, tenantName, administratorId, administratorEmail } = entry
-  return (
-    <ul>
-      {tokenId !== null && (
-        <li>
-          <span class="soft">Token</span>{' '}
-          {tokenName === null ? (
-            `${tokenId}, which is gone`
-          ) : (
-            <a href={`${adminPath}/tokens/${tokenId}`}>{`${tokenName} (${tokenId})`}</a>
-          )}
-        </li>
-      )}
-      {tenantId !== null && (
-        <li>
-          <span class="soft">Tenant</span>{' '}
-          {tenantName === null ? `${tenantId}, which is gone` : `${tenantName} (${tenantId})`}
-        </li>
-      )}
-      {administratorId !== null && (
-        <li>
-          <span class="soft">Administrator</span> {administratorEmail ?? `${administratorId}, who is gone`}
-        </li>
-      )}
-    </ul>
   )
 }
 
