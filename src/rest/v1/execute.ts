@@ -51,7 +51,7 @@ import { JsonWriter } from './json.ts'
 /** A v1 operation: variables in, the response body out, as JSON text in UTF-8. */
 export type Operation = (context: Context, variables: object) => Buffer | Promise<Buffer>
 
-/** What operations.ts holds: a document's text, with the types of its variables and its result. */
+/** What operations.ts holds: a document's text, with the type of its variables. */
 export interface TypedText<Variables> {
   toString(): string
   __apiType?: (variables: Variables) => unknown
