@@ -47,8 +47,9 @@ export function instantFromPostgres(text: string): string {
 /**
  * Opens a pool. No connection is made until the first statement.
  *
- * The driver is one that `patches` mends: as it comes (3.4.9), it forgets neither what it was about to send nor what it
- * waited for when a connection ends, and the next in its place hangs or fails (porsager/postgres#1208, #1215).
+ * The driver is one that `patches` mends. As it comes (3.4.9), it forgets neither what it was about to send nor what it
+ * waited for when a connection ends, and the next in its place hangs or fails (porsager/postgres#1208, #1215); and after
+ * a statement that ended in the midst of its rows (a time-out), the next one's begin with as many holes (#1181).
  *
  * @param address where the database is
  * @param options `max` connections; `statementTimeoutMs` after which the server ends a statement; `role` under which

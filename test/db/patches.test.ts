@@ -1,11 +1,29 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { connect } from '../../src/db/connect.ts'
+import { connect, type Pool } from '../../src/db/connect.ts'
 import { createDatabase } from '../support/database.ts'
 
 const { address, platform } = await createDatabase()
 
 // What src/db/patches is for.
+test.each([
+  ['fails', sql => sql`select 1 / (5000 - i) from generate_series(1, 5000) i`],
+  [
+    'ends its connection',
+    sql => sql`
+      select case i when 5000 then pg_terminate_backend(pg_backend_pid()) end, repeat('-', 100)
+      from generate_series(1, 10000) i`,
+  ],
+] satisfies [
+  string,
+  (sql: Pool) => Promise<unknown>,
+][])('what is answered after a statement that %s in the midst of its rows is answered whole', async (_, statement) => {
+  const pool = connect(address, { max: 1, statementTimeoutMs: 5_000 })
+  await expect(statement(pool)).rejects.toThrow()
+  expect(await pool`select i from generate_series(1, 2) i`).toEqual([{ i: 1 }, { i: 2 }])
+  await pool.end()
+})
+
 test('a connection that is ended while statements wait for it serves again', async () => {
   const pool = connect(address, { max: 1, statementTimeoutMs: 5_000 })
   for (let time = 0; time < 20; time++) {
