@@ -16,7 +16,9 @@ export function keepDeadline(app: FastifyInstance, milliseconds: number): void {
     request.deadline = setTimeout(() => {
       // Nobody is there to be told.
       if (reply.sent || reply.raw.destroyed) return
-      const arrived = request.raw.complete
+      const { complete, readableFlowing } = request.raw
+      // A body that nobody has begun to read waits for the service.
+      const arrived = complete || readableFlowing === null
       reply.send(arrived ? unavailable(new Error(`no answer in ${milliseconds} ms`)) : tooSlow())
     }, milliseconds).unref()
     done()

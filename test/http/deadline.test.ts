@@ -32,12 +32,20 @@ app.post('/late', async () => {
   await refusal
   return 'late'
 })
+app.post('/unasked', { onRequest: () => refusal }, () => 'late')
 const origin = await app.listen({ host: '127.0.0.1', port: 0 })
 
 test('an answer that has begun in time may take longer', async () => {
   const answer = await fetch(`${origin}/stream`)
   expect(answer.status).toBe(200)
   expect(await answer.text()).toBe('begun, and ended')
+})
+
+test('a body that the service did not come to read is not a slow one', async () => {
+  const headers = { 'content-type': 'application/json' }
+  const body = JSON.stringify('-'.repeat(500_000))
+  const answer = await fetch(`${origin}/unasked`, { method: 'POST', headers, body })
+  expect(answer.status).toBe(503)
 })
 
 test('what is said after a refusal is not sent', async () => {
