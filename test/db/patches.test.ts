@@ -49,3 +49,23 @@ test('a connection that is ended while statements wait for it serves again', asy
   }
   await pool.end()
 })
+
+test('the driver does not keep a place for each statement that was', async () => {
+  const pool = connect(address, { max: 2, statementTimeoutMs: 5_000 })
+  // Both are open now, and one of them is free at any time.
+  await Promise.all([pool`select pg_sleep(0.1)`, pool`select pg_sleep(0.1)`])
+  const { indexOf } = Array.prototype
+  let longest = 0
+  Array.prototype.indexOf = function (...sought) {
+    longest = Math.max(longest, this.length)
+    return indexOf.apply(this, sought)
+  }
+  try {
+    for (let time = 0; time < 1000; time++) await pool`select 1`
+  } finally {
+    Array.prototype.indexOf = indexOf
+  }
+  expect(longest).toBeGreaterThan(0)
+  expect(longest).toBeLessThan(100)
+  await pool.end()
+})
