@@ -1,38 +1,37 @@
 import { expect, test } from 'vitest'
-import { toBytes } from '../../src/rest/v1/cell.ts'
+import { toPhrase } from '../../src/rest/v1/cell.ts'
 import { giveBack, JsonWriter } from '../../src/rest/v1/json.ts'
 
 const memory = 1 << 18
-const filler = toBytes('x')
+
+/** @returns where in that memory it began */
+function fill(bytes: number): number {
+  const json = new JsonWriter()
+  for (let byte = 0; byte < bytes; byte++) json.byte(0x78)
+  return json.take().byteOffset
+}
 
 /** Leaves so many bytes of the memory that bodies share. */
 function leave(bytes: number) {
-  const measure = new JsonWriter()
-  measure.plain(filler)
-  const { byteOffset } = measure.take()
-  const first = new JsonWriter()
-  const left = memory - byteOffset - 1
-  first.plain(toBytes('-'.repeat(left > bytes ? left - bytes : left + 1)))
-  first.take()
+  const left = memory - fill(1) - 1
+  fill(left > bytes ? left - bytes : left + 1)
   if (left > bytes) return
   // The memory was too full: a body that does not fit begins the next.
-  const rest = new JsonWriter()
-  rest.plain(toBytes('-'.repeat(memory - left - 1 - bytes)))
-  rest.take()
+  fill(memory - left - 1 - bytes)
 }
 
 test('what is taken back is gone, wherever the memory ends', () => {
   for (let bytes = 0; bytes <= 64; bytes++) {
     leave(bytes)
     const json = new JsonWriter()
-    json.plain(toBytes('{"a":1'))
+    json.phrase(toPhrase('{"a":1'))
     const before = json.length
-    json.plain(toBytes(',"a_long_key_that_is_left_out":'))
+    json.phrase(toPhrase(',"a_long_key_that_is_left_out":'))
     json.value(null)
     json.backTo(before)
-    json.plain(toBytes(',"b":'))
+    json.phrase(toPhrase(',"b":'))
     json.value('ä€𝄞 and what goes on for more than forty characters')
-    json.plain(toBytes('}'))
+    json.phrase(toPhrase('}'))
     expect(json.take().toString()).toBe('{"a":1,"b":"ä€𝄞 and what goes on for more than forty characters"}')
   }
 })
@@ -68,9 +67,9 @@ test('what was given back is written over, and nothing else', () => {
 test('a body longer than the memory is whole, and has its own', () => {
   const text = 'ü"\\\n'.repeat(200_000)
   const json = new JsonWriter()
-  json.plain(toBytes('['))
+  json.phrase(toPhrase('['))
   json.value(text)
-  json.plain(toBytes(']'))
+  json.phrase(toPhrase(']'))
   expect(JSON.parse(json.take().toString())).toEqual([text])
   const next = new JsonWriter()
   next.value(1)

@@ -1,27 +1,52 @@
 import { backslash, quotationMark } from '../../db/composite.ts'
 import type { Kind } from '../../db/packed.ts'
 
+/** Where is written: the same memory as bytes, and as words. */
+export interface Target {
+  readonly bytes: Buffer
+  readonly view: DataView
+}
+
+/** A text that is written often: in UTF-8, as words of four bytes, which take less time than bytes do. */
+export interface Phrase {
+  /** In bytes. */
+  readonly length: number
+  readonly words: Int32Array
+}
+
+export function toPhrase(text: string): Phrase {
+  const bytes = Buffer.from(text)
+  const words = new Int32Array(Math.ceil(bytes.length / 4))
+  const view = new DataView(words.buffer)
+  for (const [at, byte] of bytes.entries()) view.setUint8(at, byte)
+  return { length: bytes.length, words: words.map((_, index) => view.getInt32(4 * index, true)) }
+}
+
+/** By how many bytes the last word of a phrase may run over: what comes next is written over them. */
+export const overrun = 3
+
 /** What JSON writes of the bytes that stand for themselves nowhere in a string: all below the space. */
 const controls = Array.from({ length: 0x20 }, (_, code) =>
-  toBytes(JSON.stringify(String.fromCharCode(code)).slice(1, -1)),
+  toPhrase(JSON.stringify(String.fromCharCode(code)).slice(1, -1)),
 )
 
-export const literals = { null: toBytes('null'), true: toBytes('true'), false: toBytes('false') }
+export const literals = { null: toPhrase('null'), true: toPhrase('true'), false: toPhrase('false') }
 
 const letter = { t: 0x74, T: 0x54, Z: 0x5a, point: 0x2e, zero: 0x30 }
 
-/** @returns the text in UTF-8 */
-export function toBytes(text: string): Uint8Array {
-  return new Uint8Array(Buffer.from(text))
-}
-
-/** How many bytes a cell may take: none of its own becomes more than six. */
+/** How many bytes a cell may take, or null, the overrun included: none of its own becomes more than six. */
 export const roomFor = (length: number) => 6 * length + 32
 
-// What follows writes into bytes with room enough, and returns where the next byte goes.
+// What follows writes where there is room enough, and returns where the next byte goes.
+
+export function put({ view }: Target, to: number, { length, words }: Phrase): number {
+  for (let index = 0; index < words.length; index++) view.setInt32(to + 4 * index, words[index]!, true)
+  return to + length
+}
 
 /** The value of a cell, as `JSON.stringify` writes it. */
-export function writeCell(bytes: Buffer, to: number, from: Buffer, start: number, end: number, kind: Kind): number {
+export function writeCell(target: Target, to: number, from: Buffer, start: number, end: number, kind: Kind): number {
+  const { bytes } = target
   switch (kind) {
     case 'integer':
       return copy(bytes, to, from, start, end)
@@ -30,9 +55,9 @@ export function writeCell(bytes: Buffer, to: number, from: Buffer, start: number
     case 'json':
       return writePlain(bytes, to, from, start, end)
     case 'boolean':
-      return put(bytes, to, from[start] === letter.t ? literals.true : literals.false)
+      return put(target, to, from[start] === letter.t ? literals.true : literals.false)
     case 'text':
-      return writeString(bytes, to, from, start, end)
+      return writeString(target, to, from, start, end)
     case 'date': {
       bytes[to++] = quotationMark
       to = copy(bytes, to, from, start, end)
@@ -42,11 +67,6 @@ export function writeCell(bytes: Buffer, to: number, from: Buffer, start: number
     case 'instant':
       return writeInstant(bytes, to, from, start, end)
   }
-}
-
-export function put(bytes: Buffer, to: number, text: Uint8Array): number {
-  for (let at = 0; at < text.length; at++) bytes[to++] = text[at]!
-  return to
 }
 
 function copy(bytes: Buffer, to: number, from: Buffer, start: number, end: number): number {
@@ -75,12 +95,13 @@ function writePlain(bytes: Buffer, to: number, from: Buffer, start: number, end:
 }
 
 /** The string of a cell: what the cell doubles, JSON puts a backslash before. */
-function writeString(bytes: Buffer, to: number, from: Buffer, start: number, end: number): number {
+function writeString(target: Target, to: number, from: Buffer, start: number, end: number): number {
+  const { bytes } = target
   bytes[to++] = quotationMark
   for (let at = start; at < end; at++) {
     const code = from[at]!
     if (code < 0x20) {
-      to = put(bytes, to, controls[code]!)
+      to = put(target, to, controls[code]!)
     } else if (code === quotationMark || code === backslash) {
       bytes[to++] = backslash
       bytes[to++] = code

@@ -155,7 +155,7 @@ function writeObject(
       const cell = row && inRows.cells[index]
       if (cell && field.omitted && row.all.cells[row.first + cell.offset] === -1) continue
       const before = json.length
-      json.plain(empty ? field.opening : field.following)
+      json.phrase(empty ? field.opening : field.following)
       const written = cell
         ? json.cell(row.all, row.first + cell.offset, cell.kind)
         : field.leaf

@@ -33,7 +33,7 @@ import { allWhenThere, whenThere } from '../../domain/when-there.ts'
 import type { Context } from '../../graphql/context.ts'
 import { schema } from '../../graphql/schema.ts'
 import { prepareVariables } from '../../graphql/variables.ts'
-import { toBytes } from './cell.ts'
+import { toPhrase } from './cell.ts'
 import {
   type Complete,
   completeList,
@@ -135,8 +135,8 @@ class Preparation {
     const complete = this.#complete(field.type, node.selectionSet)
     return {
       key,
-      opening: toBytes(`{${key}:`),
-      following: toBytes(`,${key}:`),
+      opening: toPhrase(`{${key}:`),
+      following: toPhrase(`,${key}:`),
       omitted: (omitNull || directives.omitNull) && !isNonNullType(field.type),
       nullFault: isNonNullType(field.type)
         ? `Cannot return null for non-nullable field ${type.name}.${field.name}.`

@@ -1,7 +1,7 @@
 import { GraphQLError } from 'graphql'
 import type { Composites } from '../../db/composite.ts'
 import type { Kind } from '../../db/packed.ts'
-import { literals, put, roomFor, writeCell } from './cell.ts'
+import { literals, overrun, type Phrase, put, roomFor, type Target, writeCell } from './cell.ts'
 
 export const [comma, openingBracket, closingBracket, openingBrace, closingBrace] = [
   0x2c, 0x5b, 0x5d, 0x7b, 0x7d,
@@ -12,12 +12,17 @@ const shortText = 40
 
 const slabSize = 1 << 18
 
+function createTarget(size: number): Target {
+  const bytes = Buffer.allocUnsafeSlow(size)
+  return { bytes, view: new DataView(bytes.buffer) }
+}
+
 /**
  * Memory for many bodies, which are written one after the other until it is full. It is used anew when all of them have
  * been given back: memory that comes and goes beside its heap makes V8 collect all of the heap again and again.
  */
 class Slab {
-  readonly bytes = Buffer.allocUnsafeSlow(slabSize)
+  readonly target = createTarget(slabSize)
   used = 0
   /** How many bodies in it were not given back. */
   bodies = 0
@@ -34,7 +39,7 @@ function takeSlab(): Slab {
   const known = free.pop()
   if (known) return known
   const made = new Slab()
-  slabs.set(made.bytes.buffer, made)
+  slabs.set(made.target.bytes.buffer, made)
   return made
 }
 
@@ -57,8 +62,8 @@ export function giveBack(body: Buffer): void {
 /** A member of an object, as it is written. */
 export interface MemberForm {
   /** Its key in the answer, as JSON writes it before the first value of an object, and before those that follow. */
-  opening: Uint8Array
-  following: Uint8Array
+  opening: Phrase
+  following: Phrase
   /** Whether the key is left out when there is no value (R11). */
   omitted: boolean
   /** What is said when there is no value, though the schema promises one; null: it does not. */
@@ -75,7 +80,7 @@ export interface Member extends MemberForm {
 export class JsonWriter {
   /** Null: what is written has become longer than a slab. */
   #slab: Slab | null = current
-  #bytes = current.bytes
+  #target = current.target
   #start = current.used
   /** Where the next byte goes. */
   #at = current.used
@@ -97,44 +102,43 @@ export class JsonWriter {
       current.used = this.#at
       current.bodies++
     }
-    return this.#bytes.subarray(this.#start, this.#at)
+    return this.#target.bytes.subarray(this.#start, this.#at)
   }
 
   byte(code: number): void {
     this.#reserve(1)
-    this.#bytes[this.#at++] = code
+    this.#target.bytes[this.#at++] = code
   }
 
-  /** Writes bytes as they are. */
-  plain(text: Uint8Array): void {
-    this.#reserve(text.length)
-    this.#bytes.set(text, this.#at)
-    this.#at += text.length
+  phrase(text: Phrase): void {
+    this.#reserve(text.length + overrun)
+    this.#at = put(this.#target, this.#at, text)
   }
 
   /** @returns whether there is a value: what JSON has no text for is a null */
   value(value: unknown): boolean {
     const text = JSON.stringify(value) ?? 'null'
     this.#reserve(3 * text.length)
+    const { bytes } = this.#target
     if (text.length < shortText) {
       const start = this.#at
       for (let index = 0; index < text.length; index++) {
         const code = text.charCodeAt(index)
         if (code > 0x7f) {
-          this.#at = start + this.#bytes.write(text, start)
+          this.#at = start + bytes.write(text, start)
           return true
         }
-        this.#bytes[this.#at++] = code
+        bytes[this.#at++] = code
       }
     } else {
-      this.#at += this.#bytes.write(text, this.#at)
+      this.#at += bytes.write(text, this.#at)
     }
     return text !== 'null'
   }
 
   /** Writes a null. */
   null(): false {
-    this.plain(literals.null)
+    this.phrase(literals.null)
     return false
   }
 
@@ -148,7 +152,7 @@ export class JsonWriter {
     if (start === -1) return this.null()
     const end = cells[at + 1]!
     this.#reserve(roomFor(end - start))
-    this.#at = writeCell(this.#bytes, this.#at, bytes, start, end, kind)
+    this.#at = writeCell(this.#target, this.#at, bytes, start, end, kind)
     return true
   }
 
@@ -159,7 +163,7 @@ export class JsonWriter {
    * @throws `nullFault` of a member without a value
    */
   row({ bytes: from, cells }: Composites, first: number, members: readonly Member[]): void {
-    let bytes = this.#bytes
+    let target = this.#target
     let to = this.#at
     let empty = true
     for (let index = 0; index < members.length; index++) {
@@ -172,15 +176,14 @@ export class JsonWriter {
       }
       const key = empty ? opening : following
       empty = false
-      if (to + key.length + roomFor(end - start) > bytes.length) {
+      if (to + key.length + roomFor(end - start) > target.bytes.length) {
         this.#at = to
         this.#reserve(key.length + roomFor(end - start))
-        bytes = this.#bytes
+        target = this.#target
         to = this.#at
       }
-      bytes.set(key, to)
-      to += key.length
-      to = start === -1 ? put(bytes, to, literals.null) : writeCell(bytes, to, from, start, end, kind)
+      to = put(target, to, key)
+      to = start === -1 ? put(target, to, literals.null) : writeCell(target, to, from, start, end, kind)
     }
     this.#at = to
     if (empty) this.byte(openingBrace)
@@ -188,12 +191,12 @@ export class JsonWriter {
   }
 
   #reserve(count: number): void {
-    if (this.#at + count <= this.#bytes.length) return
-    const written = this.#bytes.subarray(this.#start, this.#at)
+    if (this.#at + count <= this.#target.bytes.length) return
+    const written = this.#target.bytes.subarray(this.#start, this.#at)
     const wanted = 2 * (written.length + count)
     this.#slab = wanted > slabSize ? null : takeSlab()
-    this.#bytes = this.#slab?.bytes ?? Buffer.allocUnsafeSlow(wanted)
-    this.#bytes.set(written)
+    this.#target = this.#slab?.target ?? createTarget(wanted)
+    this.#target.bytes.set(written)
     this.#start = 0
     this.#at = written.length
   }
