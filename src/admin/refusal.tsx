@@ -36,7 +36,6 @@ export function sendRefusalPage(error: unknown, request: FastifyRequest, reply: 
   if (refusal.code === 'INTERNAL') request.log.error({ err: refusal.cause }, 'request failed')
   // Without a cause it is a limit of our own, and a flood of requests should not become one of the log.
   if (refusal.code === 'UNAVAILABLE' && refusal.cause) request.log.warn({ err: refusal.cause }, 'cannot answer')
-  if (refusal.code === 'TOO_SLOW') reply.header('Connection', 'close')
   if (refusal.retryAfter !== undefined) reply.header('Retry-After', refusal.retryAfter)
   const sentences = refusal.faults ? Object.values(refusal.faults).flat() : [refusal.message]
   // Who is not signed in finds no form here, and needs no token for it.

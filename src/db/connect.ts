@@ -47,11 +47,7 @@ export function instantFromPostgres(text: string): string {
 /**
  * Opens a pool. No connection is made until the first statement.
  *
- * The driver is one that `patches` mends. As it comes (3.4.9), it forgets neither what it was about to send nor what it
- * waited for when a connection ends, and the next in its place hangs or fails (porsager/postgres#1208, #1215); after a
- * statement that ended in the midst of its rows (a time-out), the next one's begin with as many holes (#1181); and as
- * long as one of several connections is free at any time, the list of the free ones keeps a place for each statement
- * that was, and each is looked for in all of it.
+ * The driver is not as it comes: see `patches/README.md`.
  *
  * @param address where the database is
  * @param options `max` connections; `statementTimeoutMs` after which the server ends a statement; `role` under which

@@ -60,8 +60,6 @@ export function sendRefusal(
   noteRefusal(request, toRefusal(error))
   if (error.code === 'INTERNAL') request.log.error({ err: error.cause }, 'request failed')
   if (error.code === 'UNAVAILABLE') request.log.warn({ err: error.cause }, 'cannot answer')
-  // RFC 9110 §15.5.9: what is left of the request is not waited for.
-  if (error.code === 'TOO_SLOW') reply.header('Connection', 'close')
   // RFC 9110 §11.6.1: a 401 names the scheme that it wants.
   if (error.code === 'UNAUTHENTICATED') reply.header('WWW-Authenticate', 'Bearer')
   if (error.retryAfter !== undefined) reply.header('Retry-After', error.retryAfter)

@@ -1,5 +1,7 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket, connect as toSocket } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { connect, type Pool } from '../../src/db/connect.ts'
 import { createDatabase } from '../support/database.ts'
 
@@ -50,6 +52,75 @@ test('a connection that is ended while statements wait for it serves again', asy
   await pool.end()
 })
 
+test('a statement whose plan has ended fails alone, and is planned anew', async () => {
+  await platform`create table planned (id integer)`
+  await platform`insert into planned values (1)`
+  const pool = connect(address, { max: 1, statementTimeoutMs: 5_000 })
+  const planned = (id: number) => pool`select * from planned where id = ${id}`
+  await planned(1)
+  await platform`alter table planned add column flag boolean default true`
+  const [refused, ...others] = await Promise.allSettled([
+    planned(1),
+    ...[1, 2, 3].map(n => pool`select ${n}::text as n`),
+  ])
+  expect(refused).toMatchObject({ status: 'rejected', reason: { code: '0A000' } })
+  expect(others).toMatchObject([1, 2, 3].map(n => ({ status: 'fulfilled', value: [{ n: String(n) }] })))
+  expect(await planned(1)).toEqual([{ id: 1, flag: true }])
+  await pool.end()
+})
+
+test('a statement that cannot be sent fails alone', async () => {
+  const pool = connect(address, { max: 1, statementTimeoutMs: 5_000 })
+  const unsendable = () => pool`select ${undefined as never}`
+  // The first of its connection, then one behind another, then one on a connection that is free.
+  await expect(unsendable()).rejects.toMatchObject({ code: 'UNDEFINED_VALUE' })
+  const before = pool`select 'mine' as whose from pg_sleep(0.1)`.then(rows => rows)
+  await expect(unsendable()).rejects.toMatchObject({ code: 'UNDEFINED_VALUE' })
+  expect(await before).toEqual([{ whose: 'mine' }])
+  await expect(unsendable()).rejects.toMatchObject({ code: 'UNDEFINED_VALUE' })
+  expect(await pool`select 'next' as whose`).toEqual([{ whose: 'next' }])
+  await pool.end()
+})
+
+/** Stands before the database, as a proxy does. @returns a pool of one connection through it, and how many it saw */
+async function behind(answer: (client: Socket, number: number) => void) {
+  let seen = 0
+  const proxy = createServer(client => {
+    client.on('error', () => {})
+    answer(client, ++seen)
+  }).listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  afterAll(() => proxy.close())
+  const { port } = proxy.address() as AddressInfo
+  const pool = connect({ ...address, host: '127.0.0.1', port }, { max: 1, statementTimeoutMs: 5_000 })
+  return { pool, seen: () => seen }
+}
+
+test('a connection that is closed before it is one is not tried for ever', async () => {
+  const { pool, seen } = await behind(client => client.destroy())
+  await expect(pool`select 1`).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' })
+  expect(seen()).toBe(1)
+  await pool.end()
+})
+
+test('a connection that is refused in the place of one that was lost is not tried for ever', async () => {
+  const { pool } = await behind((client, number) => {
+    if (number === 2) {
+      const fields = Buffer.from('SFATAL\0C57P03\0Mthe database system is starting up\0\0')
+      const head = Buffer.from([0x45, 0, 0, 0, 4 + fields.length])
+      client.once('data', () => client.end(Buffer.concat([head, fields])))
+      return
+    }
+    const database = toSocket(`${address.host}/.s.PGSQL.${address.port}`)
+    client.pipe(database).pipe(client)
+    database.on('close', () => client.destroy()).on('error', () => {})
+  })
+  await expect(pool`select pg_terminate_backend(pg_backend_pid())`).rejects.toThrow()
+  await expect(pool`select 1`).rejects.toMatchObject({ code: '57P03' })
+  expect(await pool`select 1 as one`).toEqual([{ one: 1 }])
+  await pool.end()
+})
+
 test('the driver does not keep a place for each statement that was', async () => {
   const pool = connect(address, { max: 2, statementTimeoutMs: 5_000 })
   // Both are open now, and one of them is free at any time.
@@ -57,7 +128,8 @@ test('the driver does not keep a place for each statement that was', async () =>
   const { indexOf } = Array.prototype
   let longest = 0
   Array.prototype.indexOf = function (...sought) {
-    longest = Math.max(longest, this.length)
+    // A connection of the driver has one.
+    if (Object(sought[0]).idleTimer) longest = Math.max(longest, this.length)
     return indexOf.apply(this, sought)
   }
   try {

@@ -46,6 +46,8 @@ test('a body that the service did not come to read is not a slow one', async () 
   const body = JSON.stringify('-'.repeat(500_000))
   const answer = await fetch(`${origin}/unasked`, { method: 'POST', headers, body })
   expect(answer.status).toBe(503)
+  // What is left of it is not waited for.
+  expect(answer.headers.get('connection')).toBe('close')
 })
 
 test('what is said after a refusal is not sent', async () => {

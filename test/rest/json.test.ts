@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { readComposites } from '../../src/db/composite.ts'
+import type { Kind } from '../../src/db/packed.ts'
 import { toPhrase } from '../../src/rest/v1/cell.ts'
 import { giveBack, JsonWriter } from '../../src/rest/v1/json.ts'
 
@@ -24,7 +26,7 @@ test('what is taken back is gone, wherever the memory ends', () => {
   for (let bytes = 0; bytes <= 64; bytes++) {
     leave(bytes)
     const json = new JsonWriter()
-    json.phrase(toPhrase('{"a":1'))
+    json.phrase(toPhrase('{"a":1234'))
     const before = json.length
     json.phrase(toPhrase(',"a_long_key_that_is_left_out":'))
     json.value(null)
@@ -32,7 +34,33 @@ test('what is taken back is gone, wherever the memory ends', () => {
     json.phrase(toPhrase(',"b":'))
     json.value('ä€𝄞 and what goes on for more than forty characters')
     json.phrase(toPhrase('}'))
-    expect(json.take().toString()).toBe('{"a":1,"b":"ä€𝄞 and what goes on for more than forty characters"}')
+    expect(json.take().toString()).toBe('{"a":1234,"b":"ä€𝄞 and what goes on for more than forty characters"}')
+  }
+})
+
+test('a row is whole, wherever the memory ends', () => {
+  const text = '\x01\x02"'
+  const all = readComposites(Buffer.from(`(t,,"${text}"",2.50)`), 4)
+  const member = (key: string, kind: Kind, index: number) => ({
+    opening: toPhrase(`{"${key}":`),
+    following: toPhrase(`,"${key}":`),
+    omitted: false,
+    nullFault: null,
+    offset: 2 * index,
+    kind,
+  })
+  const long = 'a key that is longer than what is added to the room of a cell'
+  const members = [
+    member('a', 'boolean', 0),
+    member(long, 'text', 1),
+    member('ccc', 'text', 2),
+    member('d', 'decimal', 3),
+  ]
+  for (let bytes = 0; bytes <= 128; bytes++) {
+    leave(bytes)
+    const json = new JsonWriter()
+    json.row(all, 0, members)
+    expect(json.take().toString()).toBe(JSON.stringify({ a: true, [long]: null, ccc: text, d: 2.5 }))
   }
 })
 
