@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { authenticate, changePassword, getAdministrator } from '../domain/administrator.ts'
+import { getAdministrator } from '../domain/administrator.ts'
+import { authenticate, changePassword } from '../domain/administrator-password.ts'
 import type { Faults } from '../domain/errors.ts'
 import { passwordFaults } from '../domain/password.ts'
 import { listSessions, type SessionRecord, signOutEverywhere } from '../domain/session.ts'

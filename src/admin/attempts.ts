@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import type { Pool } from '../db/connect.ts'
-import { noteRefusedSignIn } from '../domain/administrator.ts'
+import { noteRefusedSignIn } from '../domain/administrator-password.ts'
 import type { Actor } from '../domain/audit.ts'
 import { GatewayError } from '../domain/errors.ts'
 

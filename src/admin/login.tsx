@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config.ts'
-import { authenticate, readEmail } from '../domain/administrator.ts'
+import { readEmail } from '../domain/administrator.ts'
+import { authenticate } from '../domain/administrator-password.ts'
 import type { Faults } from '../domain/errors.ts'
 import { signOut } from '../domain/session.ts'
 import { addressOf } from '../http/caller.ts'

@@ -3,11 +3,11 @@ import { Command, InvalidArgumentError } from 'commander'
 import { type Config, readConfig } from '../config.ts'
 import {
   type AdministratorRecord,
-  createAdministrator,
   listAdministrators,
   readEmail,
   removeAdministrator,
 } from '../domain/administrator.ts'
+import { createAdministrator } from '../domain/administrator-password.ts'
 import { badInput } from '../domain/errors.ts'
 import { invite } from '../domain/invitation.ts'
 import { passwordFaults } from '../domain/password.ts'

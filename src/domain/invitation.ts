@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Sql } from '../db/connect.ts'
-import { type Administrator, givePassword } from './administrator.ts'
+import type { Administrator } from './administrator.ts'
+import { givePassword } from './administrator-password.ts'
 import { type Actor, auditEntry } from './audit.ts'
 import { notFound } from './errors.ts'
 import type { Instant } from './instant.ts'

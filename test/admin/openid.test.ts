@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { createAdministrator, listAdministrators, removeAdministrator } from '../../src/domain/administrator.ts'
+import { listAdministrators, removeAdministrator } from '../../src/domain/administrator.ts'
+import { createAdministrator } from '../../src/domain/administrator-password.ts'
 import { inviteFirst } from '../../src/domain/invitation.ts'
 import { createApp } from '../support/app.ts'
 import { tester } from '../support/builders.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { createAdministrator } from '../../src/domain/administrator.ts'
+import { createAdministrator } from '../../src/domain/administrator-password.ts'
 import { invite } from '../../src/domain/invitation.ts'
 import { forgetSessions } from '../../src/domain/session.ts'
 import { createApp } from '../support/app.ts'

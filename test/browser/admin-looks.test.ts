@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { createAdministrator } from '../../src/domain/administrator.ts'
+import { createAdministrator } from '../../src/domain/administrator-password.ts'
 import { invite, inviteFirst } from '../../src/domain/invitation.ts'
 import { editToken, revokeToken } from '../../src/domain/token-lifecycle.ts'
 import { rotateToken } from '../../src/domain/token-rotation.ts'

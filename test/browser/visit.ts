@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { createAdministrator } from '../../src/domain/administrator.ts'
+import { createAdministrator } from '../../src/domain/administrator-password.ts'
 import { root } from '../admin/support.ts'
 import { tester } from '../support/builders.ts'
 import type { TestDatabase } from '../support/database.ts'

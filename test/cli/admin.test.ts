@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
-import { createAdministrator } from '../../src/domain/administrator.ts'
+import { createAdministrator } from '../../src/domain/administrator-password.ts'
 import { formsOf } from '../admin/support.ts'
 import { tester } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'

@@ -1,4 +1,4 @@
-import { admitOpenId } from '../../../src/domain/administrator.ts'
+import { admitOpenId } from '../../../src/domain/administrator-openid.ts'
 import { invite, inviteFirst } from '../../../src/domain/invitation.ts'
 import { type Browser, createBrowser, type Fields, formsOf, type Page, root, signIn } from '../../admin/support.ts'
 import { tester } from '../../support/builders.ts'

@@ -1,0 +1,56 @@
+import type { Sql } from '../db/connect.ts'
+import { type Actor, auditEntry } from './audit.ts'
+import type { Proven } from './session.ts'
+
+/** Somebody whom the OpenID provider vouches for. */
+export interface OpenIdIdentity {
+  /** The issuer, a space, and who it is there. */
+  subject: string
+  /** As `readEmail` has it; null: the provider has not verified one. */
+  email: string | null
+}
+
+/**
+ * The administrator whom the OpenID provider vouches for: who is bound to the subject, else who has the e-mail and is
+ * bound to no subject yet, else a new one.
+ *
+ * @returns null: he was removed, or the e-mail is that of another subject, or there is none to make him with
+ */
+export async function admitOpenId(sql: Sql, actor: Actor, { subject, email }: OpenIdIdentity): Promise<Proven | null> {
+  const [admitted] = await sql<Proven[]>`
+    with /* administrator.admit */ found as (
+      select id, email, generation, subject, removed_at from gateway.administrator
+      where subject = ${subject} or email = ${email}::text
+      order by (subject is not null and subject = ${subject}) desc limit 1
+    ), bound as (
+      update gateway.administrator set subject = ${subject} from found
+      where administrator.id = found.id and administrator.subject is null and administrator.removed_at is null
+      returning administrator.id, administrator.email, administrator.generation
+    ), created as (
+      insert into gateway.administrator (email, subject)
+      select ${email}::text, ${subject} where ${email}::text is not null and not exists (select from found)
+      on conflict do nothing
+      returning id, email, generation
+    ), voided as (
+      delete from gateway.invitation using created
+      where invitation.email = created.email or invitation.email is null
+    ), audited_binding as (
+      ${auditEntry(
+        sql,
+        actor,
+        'administrator.bind',
+        sql`null::bigint, id, null::bigint, jsonb_build_object('email', email, 'subject', ${subject}::text) from bound`,
+      )}
+    ), audited_creation as (
+      ${auditEntry(
+        sql,
+        actor,
+        'administrator.create',
+        sql`null::bigint, id, null::bigint, jsonb_build_object('email', email) from created`,
+      )}
+    )
+    select id, email, generation from found where subject = ${subject} and removed_at is null
+    union all select id, email, generation from bound
+    union all select id, email, generation from created`
+  return admitted ?? null
+}
