@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket, connect as toSocket } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
-import { afterAll, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { connect, type Pool } from '../../src/db/connect.ts'
 import { isOutage } from '../../src/db/outage.ts'
 import { createDatabase } from '../support/database.ts'
@@ -95,7 +95,9 @@ async function behind(answer: (client: Socket, number: number) => void) {
     answer(client, ++seen)
   }).listen(0, '127.0.0.1')
   await once(proxy, 'listening')
-  afterAll(() => proxy.close())
+  onTestFinished(() => {
+    proxy.close()
+  })
   const { port } = proxy.address() as AddressInfo
   const pool = connect({ ...address, host: '127.0.0.1', port }, { max: 1, statementTimeoutMs: 5_000 })
   return { pool, seen: () => seen }
