@@ -14,32 +14,36 @@ export const toErrorsBody = (error: GatewayError) => ({
   errors: [{ message: error.message, extensions: toExtensions(error) }],
 })
 
+/** The most characters of graphql-js' own messages that are shown: they quote the caller's text, however long it is. */
+const longestMessage = 200
+
+/** @returns the message, with its middle left out when it is long */
+const shorten = (message: string): string =>
+  message.length <= longestMessage ? message : `${message.slice(0, longestMessage - 60)} … ${message.slice(-50)}`
+
 /**
- * What may be shown of an error that Yoga met: its refusal, or (R18) only that the service failed. What GraphQL itself
- * finds wrong with a document or its variables is the caller's to know.
+ * Makes an error that may be shown of one that Yoga or graphql-js reports (R18): a refusal as it is, a fault of the
+ * service without what happened. What graphql-js finds wrong with a document or its variables is shown to the caller.
  *
- * @param onFault told what happened when it was a fault of the service
+ * @param onFault receives what happened when it was a fault of the service
  */
 export function maskError(error: unknown, onFault: (cause: unknown) => void): GraphQLError {
   const origin = originOf(error)
   if (error instanceof GraphQLError && origin instanceof GraphQLError) {
     const { code = 'BAD_USER_INPUT', http = { status: 400, spec: true } } = error.extensions
-    return shownAs(error, error.message.replace(suggestion, ''), { code }, http)
+    return shownAs(error, shorten(error.message), { code }, http)
   }
   const refusal = toGatewayError(origin)
   if (refusal.code === 'INTERNAL' || refusal.code === 'UNAVAILABLE') onFault(refusal.cause)
   return shownAs(error, refusal.message, toExtensions(refusal), { status: statusOf[refusal.code], spec: true })
 }
 
-/** What GraphQL adds of names that the caller did not give. */
-const suggestion = / ?Did you mean .*\?$/s
-
-/** Keeps suggestions out of what is wrong with a document: those errors never come to `maskError`. */
-export const withoutSuggestions: Plugin = {
+/** Shortens the errors of validation, which `maskError` does not see. */
+export const shortValidationErrors: Plugin = {
   onValidate:
     () =>
     ({ result }) => {
-      for (const error of result) error.message = error.message.replace(suggestion, '')
+      for (const error of result) error.message = shorten(error.message)
     },
 }
 
@@ -80,12 +84,11 @@ function shownAs(
   said: object,
   http: NonNullable<GraphQLErrorExtensions['http']>,
 ): GraphQLError {
-  const { nodes, source, positions, path } = error instanceof GraphQLError ? error : {}
-  return new GraphQLError(message, {
-    nodes: nodes ?? null,
-    source: source ?? null,
-    positions: positions ?? null,
+  const { path, nodes, source, positions, locations } = error instanceof GraphQLError ? error : {}
+  const shown = new GraphQLError(message, {
     path: path ?? null,
     extensions: path ? { ...said } : { ...said, http },
   })
+  // The constructor would look for the locations again, which takes as long as the document is.
+  return Object.assign(shown, { nodes, source, positions, locations })
 }

@@ -1,19 +1,135 @@
 import { maxAliasesPlugin } from '@escape.tech/graphql-armor-max-aliases'
 import { maxDepthPlugin } from '@escape.tech/graphql-armor-max-depth'
-import { maxTokensPlugin } from '@escape.tech/graphql-armor-max-tokens'
+import { PothosValidationError } from '@pothos/core'
 import { complexityFromQuery } from '@pothos/plugin-complexity'
-import { type DocumentNode, GraphQLError, type ValidationRule } from 'graphql'
-import type { Plugin } from 'graphql-yoga'
+import {
+  type DocumentNode,
+  execute,
+  GraphQLError,
+  type GraphQLInputType,
+  getNamedType,
+  getNullableType,
+  getOperationAST,
+  getVariableValues,
+  isEnumType,
+  isInputType,
+  isListType,
+  Kind,
+  type OperationDefinitionNode,
+  parse,
+  print,
+  typeFromAST,
+  type ValidationRule,
+  validate,
+} from 'graphql'
+import type { GraphQLParams, Plugin, YogaInitialContext } from 'graphql-yoga'
 import { schema } from '../graphql/schema.ts'
 
-/** How large a stranger's document may be. */
-export const limits = { depth: 10, aliases: 30, tokens: 2000, cost: 25_000 }
+/** The limits of a caller's document, of its variables, and of the errors that answer them. */
+export const limits = {
+  depth: 10,
+  aliases: 30,
+  /** The most characters of one alias. An error's `path` repeats it. */
+  aliasLength: 100,
+  tokens: 2000,
+  /**
+   * The longest documents whose errors have locations. graphql-js reads the text from its beginning for each error, and
+   * a document may cause thousands of them.
+   */
+  located: { characters: 8_000, lines: 200 },
+  cost: 25_000,
+  /** The most items of a list in an argument. A list of an enum has at most as many items as the enum has values. */
+  listItems: 100,
+  /** The most errors that graphql-js reports before it stops. */
+  errors: 10,
+}
 
-/** @returns what running the document costs: the sum of its fields, each as often as the lists it stands in are long */
-export const costOf = (document: DocumentNode, ctx: object, variables: Record<string, unknown>): number =>
-  complexityFromQuery(document, { schema, ctx, variables }).complexity
+/** How graphql-js validates and executes a caller's document: with few errors, and without names that it suggests. */
+export const errorOptions = { hideSuggestions: true, options: { maxCoercionErrors: limits.errors } }
 
-/** Introspection takes no aliases: with them, one small document asks for the whole schema many times over. */
+/** The types of variables that cannot change what an operation costs. */
+const textTypes = new Set(['ID', 'String', 'DateTime'])
+
+/** The costs of operations that no variable can change. */
+const fixedCosts = new WeakMap<OperationDefinitionNode, number>()
+
+/**
+ * Measures the operation that a request runs: the sum of its fields, each counted as often as the lists around it are
+ * long. Fragments are measured once, so the time is linear in the document.
+ *
+ * @returns the cost; null when the variables are faulty, so that graphql-js refuses to execute the operation
+ * @throws PothosValidationError when the document is not valid
+ */
+function costOf(
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+  variables: Record<string, unknown>,
+): number | null {
+  const fixed = fixedCosts.get(operation)
+  if (fixed !== undefined) return fixed
+  const { variableDefinitions = [] } = operation
+  if (getVariableValues(schema, variableDefinitions, variables, { maxErrors: 1 }).errors) return null
+  // The library measures the first operation that it finds.
+  const fragments = document.definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION)
+  const measured: DocumentNode = { kind: Kind.DOCUMENT, definitions: [operation, ...fragments] }
+  const cost = complexityFromQuery(measured, { schema, variables }).complexity
+  if (variableDefinitions.every(({ type }) => textTypes.has(print(type).replace('!', '')))) {
+    fixedCosts.set(operation, cost)
+  }
+  return cost
+}
+
+/** @returns the most items that a list of this type may have */
+function maxItemsOf(type: GraphQLInputType): number {
+  const item = getNamedType(type)
+  return isEnumType(item) ? Math.min(limits.listItems, item.getValues().length) : limits.listItems
+}
+
+const tooLong = (what: string, length: number, most: number) =>
+  `${what} has ${length} items; at most ${most} are allowed.`
+
+/** @returns what is wrong with the first list in the variables that is longer than its argument allows, or null */
+function findLongList(
+  { variableDefinitions = [] }: OperationDefinitionNode,
+  variables: Record<string, unknown>,
+): string | null {
+  for (const { variable, type: node } of variableDefinitions) {
+    const { value: name } = variable.name
+    const items = Object.hasOwn(variables, name) ? variables[name] : undefined
+    const type = Array.isArray(items) && typeFromAST(schema, node)
+    if (!Array.isArray(items) || !isInputType(type) || !isListType(getNullableType(type))) continue
+    const most = maxItemsOf(type)
+    if (items.length > most) return tooLong(`The variable $${name}`, items.length, most)
+  }
+  return null
+}
+
+/**
+ * Checks the operation that a request runs against the limits of lists and of cost.
+ *
+ * @returns the limit that it exceeds, as a sentence; null when it exceeds none, or its variables are faulty
+ * @throws PothosValidationError when the document is not valid
+ */
+export function findExcess(
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+  variables: Record<string, unknown>,
+): string | null {
+  const longList = findLongList(operation, variables)
+  if (longList !== null) return longList
+  const cost = costOf(document, operation, variables)
+  if (cost === null || cost <= limits.cost) return null
+  return `The query costs ${cost}; at most ${limits.cost} is allowed. Ask for fewer records or fields.`
+}
+
+/** @throws GraphQLError when the operation that a request runs exceeds a limit */
+function requireWithinLimits(document: DocumentNode, { operationName, variables }: GraphQLParams): void {
+  const operation = getOperationAST(document, operationName)
+  const excess = operation && findExcess(document, operation, variables ?? {})
+  if (excess) throw new GraphQLError(excess)
+}
+
+/** Refuses aliases of introspection: with them, one small document asks for the whole schema many times. */
 const introspectionWithoutAliases: ValidationRule = context => ({
   Field(field) {
     const within = context.getParentType()?.name.startsWith('__')
@@ -22,21 +138,60 @@ const introspectionWithoutAliases: ValidationRule = context => ({
   },
 })
 
-/** The plugins that hold documents to the limits, before anything of them is executed. */
-export const limitPlugins = (): Plugin[] => [
-  maxTokensPlugin({ n: limits.tokens }),
-  maxDepthPlugin({ n: limits.depth }),
-  maxAliasesPlugin({ n: limits.aliases }),
+/** Refuses long aliases. */
+const shortAliases: ValidationRule = context => ({
+  Field({ alias }) {
+    if (!alias || alias.value.length <= limits.aliasLength) return
+    const message = `An alias has at most ${limits.aliasLength} characters.`
+    context.reportError(new GraphQLError(message, { nodes: alias }))
+  },
+})
+
+/** Refuses literal lists that are longer than their argument allows. */
+const shortLists: ValidationRule = context => ({
+  ListValue(list) {
+    const type = context.getInputType()
+    const most = type ? maxItemsOf(type) : limits.listItems
+    if (list.values.length <= most) return
+    context.reportError(new GraphQLError(tooLong('The list', list.values.length, most), { nodes: list }))
+  },
+})
+
+/** @returns whether a document is longer than those whose errors have locations */
+const isLong = (text: string): boolean =>
+  text.length > limits.located.characters ||
+  text.split(/\r\n|[\n\r]/, limits.located.lines + 1).length > limits.located.lines
+
+interface CheckedContext extends YogaInitialContext {
+  params: GraphQLParams
+}
+
+/** The plugins that hold documents to the limits: tokens as they are parsed, cost before they are validated. */
+export const limitPlugins = (): Plugin<CheckedContext>[] => [
   {
-    onValidate({ addValidationRule }) {
-      addValidationRule(introspectionWithoutAliases)
+    onParse({ setParseFn }) {
+      setParseFn((source: string) => parse(source, { maxTokens: limits.tokens, noLocation: isLong(source) }))
     },
-    onExecute({ args }) {
-      const cost = costOf(args.document, args.contextValue, args.variableValues ?? {})
-      if (cost <= limits.cost) return
-      throw new GraphQLError(
-        `The query costs ${cost}; at most ${limits.cost} is allowed. Ask for fewer records or fields.`,
+    onValidate({ params: { documentAST }, context, addValidationRule, setValidationFn }) {
+      try {
+        requireWithinLimits(documentAST, context.params)
+      } catch (error) {
+        // A document that cannot be measured is not valid: the validation says why.
+        if (!(error instanceof PothosValidationError)) throw error
+      }
+      addValidationRule(introspectionWithoutAliases)
+      addValidationRule(shortAliases)
+      addValidationRule(shortLists)
+      setValidationFn((schema, document, rules) =>
+        validate(schema, document, rules, { maxErrors: limits.errors, hideSuggestions: true }),
       )
     },
+    onExecute({ args, setExecuteFn }) {
+      // A valid document that could not be measured before is refused here.
+      requireWithinLimits(args.document, { operationName: args.operationName, variables: args.variableValues })
+      setExecuteFn(args => execute({ ...args, ...errorOptions }))
+    },
   },
+  maxDepthPlugin({ n: limits.depth }),
+  maxAliasesPlugin({ n: limits.aliases }),
 ]

@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GraphQLError } from 'graphql'
 import { createYoga, type Plugin } from 'graphql-yoga'
-import { LRUCache } from 'lru-cache'
 import Negotiator from 'negotiator'
 import { badInput, GatewayError } from '../domain/errors.ts'
 import { createContext, type Gateway } from '../graphql/context.ts'
@@ -9,9 +8,9 @@ import { schema } from '../graphql/schema.ts'
 import { type Authenticate, writeRate } from '../http/caller.ts'
 import { sendRefusal, toGatewayError } from '../http/errors.ts'
 import { graphqlPath } from '../http/paths.ts'
-import { maskError, maskErrors, notedRefusals, noteErrors, toErrorsBody, withoutSuggestions } from './errors.ts'
+import { maskError, maskErrors, notedRefusals, noteErrors, shortValidationErrors, toErrorsBody } from './errors.ts'
 import { limitPlugins } from './limits.ts'
-import { createRecurring, readAsked } from './recurring.ts'
+import { createDocumentCache, readGraphqlRequest } from './validated-documents.ts'
 
 const methods = ['GET', 'POST']
 
@@ -23,10 +22,6 @@ const mediaTypes = ['application/json', 'application/graphql-response+json']
 
 /** The longest request that is read, in bytes. */
 const bodyLimit = 100 * 1024
-
-/** Parsed documents are kept by their text: as many as have so many characters together. */
-const cached = <Kept extends object>() =>
-  new LRUCache<string, Kept>({ max: 1000, maxSize: 1_000_000, sizeCalculation: (_kept, text) => text.length + 1 })
 
 /** Yoga takes a query string whose `variables` are no JSON for a fault of the service, and tells the parser's own words. */
 const unreadableParameters: Plugin = {
@@ -53,19 +48,20 @@ async function writeSpentRate({ caller }: FastifyRequest, reply: FastifyReply): 
 /** Registers the GraphQL door: GraphQL over HTTP, by Yoga, for the same callers as the REST door. */
 export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenticate: Authenticate): void {
   const mask = (error: unknown) => maskError(error, cause => app.log.error({ err: cause }, 'field failed'))
-  const recurring = createRecurring()
-  const understood = new WeakSet<FastifyRequest>()
+  const documents = createDocumentCache()
   const yoga = createYoga<{ req: FastifyRequest; reply: FastifyReply }>({
     schema,
     graphqlEndpoint: graphqlPath,
-    // Asked for once the document is parsed, validated and within its limits.
-    context: ({ req }) => {
-      understood.add(req)
-      return createContext(gateway, req.caller)
-    },
-    plugins: [unreadableParameters, withoutSuggestions, ...limitPlugins(), notedRefusals],
+    context: ({ req }) => createContext(gateway, req.caller),
+    plugins: [
+      unreadableParameters,
+      shortValidationErrors,
+      ...limitPlugins(),
+      documents.rememberValidated,
+      notedRefusals,
+    ],
     maskedErrors: { maskError: mask },
-    parserAndValidationCache: { documentCache: cached(), errorCache: cached() },
+    parserAndValidationCache: documents.caches,
     batching: false,
     cors: false,
     graphiql: false,
@@ -99,10 +95,10 @@ export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenti
       handler: async (req, reply) => {
         const accept = new Negotiator(req.raw).mediaType(mediaTypes)
         if (!accept) throw badInput({ accept: [`The header Accept must allow ${mediaTypes.join(' or ')}.`] })
-        const asked = req.method === 'POST' ? readAsked(req.body) : null
-        const running = asked && recurring.find(asked)?.(createContext(gateway, req.caller), asked.variables)
-        if (running) {
-          const result = maskErrors(await running, mask)
+        const request = req.method === 'POST' ? readGraphqlRequest(req.body) : null
+        const execution = request && documents.execute(request, () => createContext(gateway, req.caller))
+        if (execution) {
+          const result = maskErrors(await execution, mask)
           noteErrors(req, result.errors)
           await writeSpentRate(req, reply)
           return reply.type(`${accept}; charset=utf-8`).send(JSON.stringify(result))
@@ -115,7 +111,6 @@ export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenti
         if (!/json/.test(contentType)) throw badInput({ 'content-type': ['Send a query as application/json.'] })
         const allow = response.headers.get('allow')
         if (allow) reply.header('Allow', allow)
-        if (asked && understood.has(req)) recurring.note(asked)
         return reply
           .code(response.status)
           .header('content-type', contentType)

@@ -4,7 +4,7 @@ import RelayPlugin from '@pothos/plugin-relay'
 import type { Instant } from '../domain/instant.ts'
 import type { Context } from './context.ts'
 import { decodeGlobalId, encodeGlobalId } from './global-id.ts'
-import { findNode, findNodes, maxNodes } from './node.ts'
+import { findNode, findNodes } from './node.ts'
 import { oneOperation, policyPlugin } from './policy.ts'
 
 /** What the parts of the schema agree on. */
@@ -27,6 +27,9 @@ export interface SchemaTypes {
     totalCount: () => Promise<number>
   }
 }
+
+/** What a record by its global id costs, as much as a page: it may need a statement, and an error of its own. */
+const recordCost = 10
 
 /** The one builder: each noun's file adds its type and its fields to it. */
 export const builder = new SchemaBuilder<SchemaTypes>({
@@ -61,14 +64,15 @@ export const builder = new SchemaBuilder<SchemaTypes>({
       nullable: true,
       args: { id: { description: 'A global id, as an `id` field gave it.' } },
       policy: { operations: oneOperation },
+      complexity: { field: recordCost, multiplier: 1 },
       resolve: (_root, { id }, context) => findNode(context, id),
     },
     nodesQueryOptions: {
       description: 'Several records by their global ids, in their order. Each counts as one operation of the rate.',
       nullable: { list: true, items: true },
       args: { ids: { description: 'Global ids, as `id` fields gave them; at most 100.' } },
-      policy: { operations: args => (Array.isArray(args.ids) ? Math.min(args.ids.length, maxNodes) : 1) },
-      complexity: args => ({ field: 1, multiplier: args.ids.length }),
+      policy: { operations: args => (Array.isArray(args.ids) ? args.ids.length : 1) },
+      complexity: ({ ids }) => ({ field: recordCost * ids.length, multiplier: ids.length }),
       resolve: (_root, { ids }, context) => findNodes(context, ids),
     },
     encodeGlobalID: encodeGlobalId,

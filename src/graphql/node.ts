@@ -1,4 +1,4 @@
-import { badInput, notFound, orNotFound } from '../domain/errors.ts'
+import { notFound, orNotFound } from '../domain/errors.ts'
 import { parseIdentifier } from '../domain/identifier.ts'
 import type { Permission } from '../domain/permission.ts'
 import type { Context } from './context.ts'
@@ -19,9 +19,6 @@ const find = {
   PurchasedVoucher: async ({ loaders }, tenantId, id) => loaders.vouchers.records.load({ tenantId, id }),
   MarketingSignup: async ({ loaders }, tenantId, id) => loaders.signups.records.load({ tenantId, id }),
 } satisfies Record<NodeType, (context: Context, tenantId: number, id: number) => Promise<object | null>>
-
-/** The most records that one `nodes` may ask for. */
-export const maxNodes = 100
 
 interface GlobalId {
   typename: string
@@ -61,12 +58,8 @@ export async function findNode(context: Context, id: GlobalId): Promise<object> 
   return findAt(context, await findPlace(context, id))
 }
 
-/**
- * @returns the records in the order of their global ids, each on its own: one that is refused leaves the others
- * @throws `BAD_USER_INPUT` for more ids than 100
- */
+/** @returns the records in the order of their global ids, each on its own: one that is refused leaves the others */
 export function findNodes(context: Context, ids: readonly GlobalId[]): Promise<object>[] {
-  if (ids.length > maxNodes) throw badInput({ ids: [`Ask for at most ${maxNodes} records.`] })
   const places = ids.map(id => findPlace(context, id))
   // Some tenants are known at once, others are not: records are asked for when all are, and so together.
   const placed = Promise.allSettled(places)

@@ -121,7 +121,6 @@ describe('bad input', () => {
       ['{ tenant(idd: 1) { name } }', {}],
       ['{ node(id: "x") { name } }', {}],
       ['query ($x: Tenan) { viewer { name } }', {}],
-      ['{ viewer }', {}],
       ['mutation { resolveVoucher(input: { tenantId: 1, qrToke: "x" }) { status } }', {}],
       [
         'mutation ($i: ResolveVoucherInput!) { resolveVoucher(input: $i) { status } }',

@@ -1,0 +1,169 @@
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Program, parse } from 'acorn'
+import { fullAncestor } from 'acorn-walk'
+import fc from 'fast-check'
+import { beforeAll, expect, test } from 'vitest'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { type Service, serve } from '../support/process.ts'
+
+const router = "Fastify's router: it compiles our own routes"
+const schemas = "Fastify's schemas of routes: our routes have none"
+const global = 'a constant text, which gives the global object'
+
+/** Every file that may make code of text, and why no text of a caller gets there. */
+const allowed: Record<string, string> = {
+  'find-my-way/lib/compiler.js': router,
+  'find-my-way/lib/constrainer.js': router,
+  'find-my-way/lib/handler-storage.js': router,
+  'find-my-way/lib/node.js': router,
+  'fast-json-stringify/index.js': schemas,
+  '@fastify/fast-json-stringify-compiler/standalone.js': schemas,
+  'ajv/dist/compile/index.js': schemas,
+  'ajv/dist/compile/jtd/parse.js': schemas,
+  'ajv/dist/compile/jtd/serialize.js': schemas,
+  'zod/v4/core/util.js': 'zod asks whether code may be made of text at all',
+  'zod/v4/core/doc.js': 'zod compiles the shapes of our own schemas',
+  'zod/v4/core/compile.js': 'zod compiles the shapes of our own schemas',
+  '@fastify/csrf/index.js': 'a function that is generated once, from the length of a salt',
+  'lodash/_root.js': global,
+  'lodash.get/index.js': global,
+}
+
+interface Script {
+  url: string
+  compiledBy: string
+}
+
+const log = join(mkdtempSync(join(tmpdir(), 'gateway-scripts-')), 'scripts')
+const readScripts = (): Script[] =>
+  readFileSync(log, 'utf8')
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line))
+
+/** The scripts that were made of text. Node brings some WebAssembly. */
+const generated = () => readScripts().filter(({ url }) => !/^(file|node|wasm):/.test(url))
+
+const inPackages = (url: string) => url.replace(/^.*\/node_modules\//, '')
+
+let service: Service
+let origin: string
+let headers: Record<string, string>
+
+beforeAll(async () => {
+  const database = await createDatabase()
+  const { secret } = await createBuilders(database).token([])
+  const loader = fileURLToPath(new URL('../support/script-log.mjs', import.meta.url))
+  service = await serve({
+    DATABASE_URL: database.url,
+    RATE_LIMIT_PER_MINUTE: '1000000',
+    SCRIPT_LOG: log,
+    NODE_OPTIONS: `--import ${loader}`,
+  })
+  origin = new URL(service.restAddress).origin
+  headers = { accept: 'application/json', authorization: `Bearer ${secret}`, 'content-type': 'application/json' }
+  // What is loaded when it is first needed.
+  for (const path of ['/', '/graphiql', '/admin', '/admin/login', '/livez', '/readyz', '/nothing']) {
+    await fetch(origin + path, { headers: { accept: 'text/html' } })
+  }
+  for (const path of ['/tenants', '/tenants/1/catalog/vouchers', '/nothing']) {
+    await fetch(service.restAddress + path, { headers })
+  }
+  await ask('{ viewer { name } tenants { totalCount } }')
+}, 60_000)
+
+async function ask(query: string, variables: Record<string, unknown> = {}) {
+  const body = JSON.stringify({ query, variables })
+  return (await fetch(`${origin}/graphql`, { method: 'POST', headers, body })).text()
+}
+
+/** Whether a name is used as what it is called: to compare with it, or to read a property of it, makes no code. */
+const isHarmless = new Set(['BinaryExpression', 'MemberExpression', 'UnaryExpression'])
+
+/** @returns the places in a file that make code of text, or load the module that does */
+function findCompilers(file: string): string[] {
+  const source = readFileSync(file, 'utf8')
+  const found: string[] = []
+  if (!/\b(eval|\w*Function)\b|["'](node:)?vm["']/.test(source)) return found
+  fullAncestor(parseScript(source), (node, _state, ancestors) => {
+    const text = source.slice(node.start, node.end)
+    const parent = ancestors.at(-2)
+    if (node.type === 'Literal' && /^["'](node:)?vm["']$/.test(text)) found.push(text)
+    if (node.type !== 'Identifier' || !/^(eval|(Async)?(Generator)?Function)$/.test(text)) return
+    if (parent && !isHarmless.has(parent.type)) found.push(source.slice(parent.start, parent.end))
+  })
+  return found
+}
+
+function parseScript(source: string): Program {
+  const options = { ecmaVersion: 'latest', allowHashBang: true, allowReturnOutsideFunction: true } as const
+  try {
+    return parse(source, { ...options, sourceType: 'module' })
+  } catch {
+    return parse(source, { ...options, sourceType: 'script' })
+  }
+}
+
+test('no file that the service has loaded makes code of text, but for those on the list', () => {
+  const files = new Set(
+    readScripts()
+      .filter(({ url }) => url.startsWith('file:'))
+      .map(({ url }) => fileURLToPath(url))
+      .filter(file => existsSync(file) && /\.[cm]?js$/.test(file)),
+  )
+  expect(files.size).toBeGreaterThan(500)
+  const compilers = [...files].filter(file => findCompilers(file).length > 0).map(inPackages)
+  expect(compilers.filter(file => !Object.hasOwn(allowed, file))).toEqual([])
+})
+
+test('what was made of text by now comes from files on the list', () => {
+  const makers = new Set(generated().map(({ compiledBy }) => inPackages(compiledBy)))
+  expect(makers.size).toBeGreaterThan(0)
+  expect([...makers].filter(file => !Object.hasOwn(allowed, file))).toEqual([])
+})
+
+/** A constant of a library that once was here: a literal that began with it was emitted as code. */
+const dateMark = '__MAGIC_DATE__33a9e76d_02e0_4128_8e92_3530ad3da74d'
+
+const withEscapes = (text: string) => text.replaceAll('_', '\\u005f')
+const code = fc.constantFrom('process.exit(9)', '(process.exit(9),0)', ');process.exit(9);(', '`;process.exit(9);`')
+const text = fc
+  .tuple(fc.constantFrom(dateMark, '', '"', "'", '\\u0022', '\n'), code)
+  .map(([mark, payload]) => `${mark}${payload}`)
+const quoted = fc.tuple(text, fc.constantFrom('plain', 'escaped', 'block')).map(([value, form]) => {
+  if (form === 'block') return `"""${value}"""`
+  const literal = JSON.stringify(value)
+  return form === 'escaped' ? withEscapes(literal) : literal
+})
+const hostile = quoted.chain(literal =>
+  fc.constantFrom(
+    `{ tenant(id: ${literal}) { name } }`,
+    `{ tenants(after: ${literal}) { totalCount } }`,
+    `{ nodes(ids: [${literal}, "x"]) { id } }`,
+    `query ($t: ID = ${literal}) { tenant(id: $t) { name } }`,
+    `query ($i: ResolveVoucherInput = { tenantId: "1", qrToken: ${literal} }) { viewer { name } ... @skip(if: true) { viewer { name } } }`,
+    `mutation { resolveVoucher(input: { tenantId: "1", voucherReference: ${literal} }) { status } }`,
+    `{ viewer { name @include(if: ${literal}) } }`,
+    `{ tenant(id: 1) { removals(resources: ${literal}) { totalCount } } }`,
+  ),
+)
+
+test('no text of a caller becomes code, however often it comes', async () => {
+  const before = generated().length
+  await fc.assert(
+    fc.asyncProperty(hostile, fc.string(), async (query, value) => {
+      const first = await ask(query, { t: value })
+      for (let time = 0; time < 6; time++) expect(await ask(query, { t: value })).toBe(first)
+    }),
+    { numRuns: 60 },
+  )
+  const names = ['constructor', '__proto__', 'toString', 'x);process.exit(9);(']
+  for (const name of names) await ask('{ viewer { name } }', { [name]: 'process.exit(9)' })
+  expect(await ask('{ __typename }')).toBe('{"data":{"__typename":"Query"}}')
+  expect(generated().length).toBe(before)
+  expect(service.child.exitCode).toBeNull()
+}, 60_000)
