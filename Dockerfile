@@ -3,8 +3,7 @@
 FROM node:24-bookworm-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
-COPY src/db/patches src/db/patches
-RUN npm ci --ignore-scripts && npm run postinstall
+RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY src src
 RUN npm run build && npm prune --omit=dev --omit=optional --ignore-scripts

@@ -5,7 +5,7 @@
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { Agent, get } from 'node:http'
 import { availableParallelism, cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -40,12 +40,10 @@ const inFlight = 16
 const here = fileURLToPath(new URL('..', import.meta.url))
 const git = (...args: string[]) => execFileSync('git', args, { cwd: here, encoding: 'utf8' }).trim()
 
-/** Builds a checkout, as it is packed. */
+/** Builds a checkout with the packages of this one. */
 function build(directory: string): void {
   symlinkSync(join(here, 'node_modules'), join(directory, 'node_modules'))
-  execFileSync(join(here, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.build.json'], { cwd: directory, stdio: 'inherit' })
-  const assets = join(directory, 'src/admin/assets')
-  if (existsSync(assets)) cpSync(assets, join(directory, 'dist/admin/assets'), { recursive: true })
+  execFileSync('npm', ['run', '-s', 'build'], { cwd: directory, stdio: 'inherit' })
 }
 
 /** A service that runs as a process of its own. */

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
-import postgres from 'postgres'
+import postgres from '#postgres'
 import { adminCommand } from './cli/admin.ts'
 import { demoCommand } from './cli/demo.ts'
 import { migrateCommand } from './cli/migrate.ts'

@@ -1,4 +1,4 @@
-import postgres from 'postgres'
+import postgres from '#postgres'
 
 const toText = (value: unknown) => String(value)
 

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 /** The project's directory. */
@@ -28,6 +28,8 @@ export function installPackages(): void {
 export function compile(): void {
   run('npm', ['run', '-s', 'build'], root)
   run('npx', ['tsc', '-p', 'bench/contenders'], root)
+  // The contenders get the corrected driver too; `#postgres` in bench/package.json cannot lead out of bench.
+  cpSync(`${root}dist/postgres`, `${bench}dist/postgres`, { recursive: true })
 }
 
 /** The Node 24 that the benchmarks' packages bring, or null when there is none for this machine. */

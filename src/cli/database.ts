@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts'
 import { connect, type DatabaseAddress, type Pool, serviceRole } from '../db/connect.ts'
+import { requireCorrectedDriver } from '../db/driver.ts'
 import { attachEmbedded, startEmbedded } from '../db/embedded.ts'
 import { countMissingMigrations } from '../db/migrate.ts'
 import { readRights } from '../db/rights.ts'
@@ -25,6 +26,7 @@ export interface Database {
  * @param options.attach whether to use the embedded server of a running service when there is one
  */
 export async function openDatabase(config: Config, options: { attach: boolean }): Promise<Database> {
+  requireCorrectedDriver()
   const settings = { max: config.databasePool, statementTimeoutMs }
   const open = (address: DatabaseAddress) => {
     const owner = connect(address, settings)

@@ -1,4 +1,4 @@
-import postgres from 'postgres'
+import postgres from '#postgres'
 
 /**
  * What a statement's cells arrive as: bigint and numeric as numbers (the tables hold none that a number would

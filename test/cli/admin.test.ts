@@ -1,30 +1,11 @@
-import { spawn } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
 import { createAdministrator } from '../../src/domain/administrator-password.ts'
 import { formsOf } from '../admin/support.ts'
 import { tester } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
-import { type Outcome, run, serve } from '../support/process.ts'
+import { run, serve } from '../support/process.ts'
 
 const password = 'a lot of quiet water'
-
-/** Runs a command with something on its standard input. */
-function runWith(input: string, args: string[], environment: NodeJS.ProcessEnv): Promise<Outcome> {
-  return new Promise(resolve => {
-    const child = spawn(process.execPath, ['dist/main.js', ...args], {
-      env: { PATH: process.env.PATH, ...environment },
-    })
-    let [stdout, stderr] = ['', '']
-    child.stdout.on('data', chunk => {
-      stdout += chunk
-    })
-    child.stderr.on('data', chunk => {
-      stderr += chunk
-    })
-    child.on('close', code => resolve({ code: code ?? -1, stdout, stderr }))
-    child.stdin.end(input)
-  })
-}
 
 /** As much of a browser as a real service needs: cookies, and the origin. */
 function createVisitor(origin: string) {
@@ -125,20 +106,20 @@ describe('admin', { timeout: 120_000 }, () => {
     expect((await run(['admin', 'list'], environment)).stdout).toContain('There are no administrators.')
 
     const options = ['admin', 'create', '--email', 'bob@example.com', '--password-stdin']
-    const made = await runWith(`${password}\n`, options, environment)
+    const made = await run(options, environment, { input: `${password}\n` })
     expect(made.code, made.stderr).toBe(0)
     expect(made.stdout + made.stderr).not.toContain(password)
-    const short = await runWith('short\n', options, environment)
+    const short = await run(options, environment, { input: 'short\n' })
     expect(short.code).toBe(2)
     expect(short.stderr).toContain('at least 12 characters')
-    expect((await runWith('', options, environment)).code).toBe(2)
+    expect((await run(options, environment, { input: '' })).code).toBe(2)
 
     const service = await serve({ ...environment, LOG_LEVEL: 'warn' })
     const visitor = createVisitor(new URL(service.restAddress).origin)
     expect((await visitor.submit('/admin/login', { email: 'bob@example.com', password })).status).toBe(303)
     expect((await visitor.get('/admin/account')).status).toBe(200)
     // The way back in ends the sessions that there are.
-    expect((await runWith('another long password\n', options, environment)).code).toBe(0)
+    expect((await run(options, environment, { input: 'another long password\n' })).code).toBe(0)
     expect((await visitor.get('/admin/account')).status).toBe(303)
     await service.stop('SIGTERM')
     const [entry] = await pool<{ actor: string }[]>`select actor from gateway.audit_entry order by id limit 1`

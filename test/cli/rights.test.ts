@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import postgres from 'postgres'
 import { afterAll, expect, inject, test } from 'vitest'
+import postgres from '#postgres'
 import { createDatabase } from '../support/database.ts'
 import { run } from '../support/process.ts'
 

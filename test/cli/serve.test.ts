@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import postgres from 'postgres'
 import { describe, expect, inject, test } from 'vitest'
+import postgres from '#postgres'
 import { createDatabase } from '../support/database.ts'
 import { createDataDirectory, run, serve } from '../support/process.ts'
 

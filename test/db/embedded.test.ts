@@ -4,8 +4,8 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSyn
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import postgres from 'postgres'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import postgres from '#postgres'
 import { attachEmbedded, type EmbeddedPostgres, startEmbedded } from '../../src/db/embedded.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -55,7 +55,7 @@ function isRunning(pid: number): boolean {
 
 /** Another process that can own a server; `script` knows `postgres`, `startEmbedded` and `dataDir`. */
 function spawnOwner(script: string) {
-  const prelude = `import postgres from 'postgres'
+  const prelude = `import postgres from '#postgres'
     const { startEmbedded } = await import(process.argv[1])
     const dataDir = process.argv[2]`
   const flags = ['--import', 'tsx', '--input-type=module', '-e', `${prelude}\n${script}`]

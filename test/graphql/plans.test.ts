@@ -1,5 +1,5 @@
-import postgres from 'postgres'
 import { beforeAll, describe, expect, it } from 'vitest'
+import postgres from '#postgres'
 import { type Client, createApp } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import postgres from 'postgres'
 import { afterAll, inject } from 'vitest'
+import postgres from '#postgres'
 import { connect, type Pool, serviceRole } from '../../src/db/connect.ts'
 
 /** A database of this test file's own. */

@@ -3,9 +3,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { connect } from '../../src/db/connect.ts'
 import { startEmbedded } from '../../src/db/embedded.ts'
-import { migrate } from '../../src/db/migrate.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -16,6 +14,9 @@ declare module 'vitest' {
 /** One PostgreSQL for the whole run, with a migrated database that each test file clones. */
 export default async function setUp(project: TestProject) {
   execFileSync('npm', ['run', '-s', 'build'])
+  // These load the driver, which the build has made.
+  const { connect } = await import('../../src/db/connect.ts')
+  const { migrate } = await import('../../src/db/migrate.ts')
   const dataDir = mkdtempSync(join(tmpdir(), 'gateway-test-'))
   // The server may run as another user, who has to pass through.
   chmodSync(dataDir, 0o711)

@@ -1,29 +1,63 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterAll } from 'vitest'
 
-/** As it is run: compiled (the global set-up sees to that). */
-const entry = 'dist/main.js'
+/** The compiled program; the global set-up builds it. */
+const entry = join(import.meta.dirname, '../../dist/main.js')
 
-/** The environment of a command: nothing of the tests' own but what is given. */
-const environmentOf = (given: NodeJS.ProcessEnv) => ({ PATH: process.env.PATH, HOME: process.env.HOME, ...given })
+/** A working directory without a developer's `.env`. */
+const directoryWithoutEnv = dirname(entry)
 
-/** What a finished command said. */
+/** What a process gets beside its arguments. */
+export interface ProcessOptions {
+  /** The working directory; default: one without `.env`. */
+  cwd?: string
+  /** The compiled program to run; default: that of this checkout. */
+  entry?: string
+  /** A module to load first, as JavaScript. */
+  preload?: string
+}
+
+/** Makes standard output a terminal for the program; `.ci/newcomer` starts the service on a real one. */
+export const onTerminal: ProcessOptions = { preload: 'process.stdout.isTTY = true' }
+
+const argumentsOf = (options: ProcessOptions, args: string[]) => [
+  ...(options.preload === undefined ? [] : ['--import', `data:text/javascript,${encodeURIComponent(options.preload)}`]),
+  options.entry ?? entry,
+  ...args,
+]
+
+/** @param given the variables of the process; of the tests' own environment it gets only PATH and HOME */
+const settingsOf = (options: ProcessOptions, given: NodeJS.ProcessEnv) => ({
+  cwd: options.cwd ?? directoryWithoutEnv,
+  env: { PATH: process.env.PATH, HOME: process.env.HOME, ...given },
+})
+
+/** What a finished command printed. */
 export interface Outcome {
   code: number
   stdout: string
   stderr: string
 }
 
-/** Runs a command of the command line to its end. */
-export function run(args: string[], environment: NodeJS.ProcessEnv): Promise<Outcome> {
+/**
+ * Runs a command of the command line to its end.
+ *
+ * @param options.input what it gets on standard input
+ */
+export function run(
+  args: string[],
+  environment: NodeJS.ProcessEnv,
+  options: ProcessOptions & { input?: string } = {},
+): Promise<Outcome> {
   return new Promise(resolve => {
-    const options = { env: environmentOf(environment), timeout: 60_000 }
-    execFile(process.execPath, [entry, ...args], options, (error, stdout, stderr) => {
+    const settings = { ...settingsOf(options, environment), timeout: 60_000 }
+    const child = execFile(process.execPath, argumentsOf(options, args), settings, (error, stdout, stderr) => {
       resolve({ code: error ? Number(error.code ?? -1) : 0, stdout, stderr })
     })
+    child.stdin?.end(options.input)
   })
 }
 
@@ -39,8 +73,9 @@ export interface Service {
 }
 
 /** Starts `serve`, and waits until it says where it listens. */
-export async function serve(environment: NodeJS.ProcessEnv): Promise<Service> {
-  const child = spawn(process.execPath, [entry, 'serve'], { env: environmentOf({ PORT: '0', ...environment }) })
+export async function serve(environment: NodeJS.ProcessEnv, options: ProcessOptions = {}): Promise<Service> {
+  const settings = settingsOf(options, { PORT: '0', ...environment })
+  const child = spawn(process.execPath, argumentsOf(options, ['serve']), settings)
   let printed = ''
   // Not `exit`: what it printed last may come later.
   const ended = new Promise<number | null>(resolve => child.once('close', code => resolve(code)))

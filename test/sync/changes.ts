@@ -1,4 +1,4 @@
-import type postgres from 'postgres'
+import type postgres from '#postgres'
 import type { Ground } from './ground.ts'
 import type { Random } from './random.ts'
 

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type postgres from 'postgres'
+import type postgres from '#postgres'
 import type { Address } from './ground.ts'
 import { open } from './ground.ts'
 import { type Ask, instant, type Kept, keep, type SyncPage } from './lists.ts'

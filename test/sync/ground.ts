@@ -1,4 +1,4 @@
-import postgres from 'postgres'
+import postgres from '#postgres'
 
 /** Where the database is, for connections of the suite's own. */
 export interface Address {

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type postgres from 'postgres'
+import type postgres from '#postgres'
 
 /** A record as a copy keeps it: `image` holds all that is compared. */
 export interface Kept {

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type postgres from 'postgres'
 import { expect } from 'vitest'
+import type postgres from '#postgres'
 import { permissionNames } from '../../src/domain/permission.ts'
 import { createToken } from '../../src/domain/token-lifecycle.ts'
 import { createApp } from '../support/app.ts'

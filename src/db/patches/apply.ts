@@ -1,0 +1,36 @@
+/**
+ * Builds the corrected driver: copies postgres.js from `node_modules` to `dist/postgres` and applies the patch.
+ * `#postgres` resolves to that copy (package.json, `imports`).
+ */
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { applyPatch, parsePatch } from 'diff'
+import { correctedDigest, digestOf } from '../driver.ts'
+
+const source = new URL('.', import.meta.resolve('postgres'))
+const target = new URL('../../../dist/postgres/', import.meta.url)
+const patchFile = 'postgres+3.4.9.patch'
+
+// A running service may be reading these files, so correct ones are not written again.
+if (digestOf(target) !== correctedDigest) build()
+
+function build(): void {
+  const patches = new Map(
+    parsePatch(readFileSync(new URL(patchFile, import.meta.url), 'utf8')).map(patch => [patch.newFileName, patch]),
+  )
+  rmSync(target, { recursive: true, force: true })
+  mkdirSync(target, { recursive: true })
+  for (const name of readdirSync(source)) {
+    const original = readFileSync(new URL(name, source), 'utf8')
+    const patch = patches.get(`b/src/${name}`)
+    const text = patch ? applyPatch(original, patch) : original
+    if (text === false) throw new Error(`${patchFile} does not fit src/${name} of the installed postgres package.`)
+    writeFileSync(new URL(name, target), text)
+  }
+  const digest = digestOf(target)
+  if (digest !== correctedDigest) {
+    throw new Error(
+      `The corrected driver has the digest ${digest}, which src/db/driver.ts does not know. ` +
+        'If the patch or the version of postgres was changed: write this digest there, and run test/db/patches.test.ts.',
+    )
+  }
+}

@@ -1,0 +1,72 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { createDatabase } from '../support/database.ts'
+import { run } from '../support/process.ts'
+
+const root = join(import.meta.dirname, '../..')
+const uncorrected = join(root, 'node_modules/postgres/src')
+const { url } = await createDatabase()
+
+/** The built service in a directory of its own, removed when the test has run. */
+function install() {
+  const directory = mkdtempSync(join(tmpdir(), 'gateway-install-'))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  for (const part of ['dist', 'sql', 'package.json'])
+    cpSync(join(root, part), join(directory, part), { recursive: true })
+  symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'))
+  return {
+    directory,
+    driver: join(directory, 'dist/postgres'),
+    run: (...command: string[]) =>
+      run(command, { DATABASE_URL: url, PORT: '0' }, { entry: join(directory, 'dist/main.js') }),
+  }
+}
+
+type Install = ReturnType<typeof install>
+
+const edit = (file: string, change: (text: string) => string) => writeFileSync(file, change(readFileSync(file, 'utf8')))
+
+test('an installation with the corrected driver works', async () => {
+  const listed = await install().run('token', 'list', '--json')
+  expect([listed.stdout, listed.stderr]).toEqual(['[]\n', ''])
+})
+
+async function expectRefusal({ run }: Install, ...command: string[]) {
+  const { code, stdout, stderr } = await run(...command)
+  expect([code, stdout], command.join(' ')).toEqual([1, ''])
+  expect(stderr).toContain('is not the corrected one')
+  expect(stderr).toContain('npm ci && npm run build')
+}
+
+test('every command that opens the database refuses to work with the driver as npm has it', async () => {
+  const installed = install()
+  cpSync(uncorrected, installed.driver, { recursive: true })
+  for (const command of ['serve', 'migrate', 'demo', 'token list', 'admin list']) {
+    await expectRefusal(installed, ...command.split(' '))
+  }
+})
+
+test.each<[string, (installed: Install) => void]>([
+  [
+    'connection.js is not corrected',
+    ({ driver }) => cpSync(join(uncorrected, 'connection.js'), join(driver, 'connection.js')),
+  ],
+  ['queue.js is not corrected', ({ driver }) => cpSync(join(uncorrected, 'queue.js'), join(driver, 'queue.js'))],
+  [
+    'one correction is missing',
+    ({ driver }) =>
+      edit(join(driver, 'connection.js'), text => text.replace('    rows = 0\n    connectTimer', '    connectTimer')),
+  ],
+  ['another file is changed', ({ driver }) => edit(join(driver, 'types.js'), text => `${text}\n`)],
+  [
+    'the postgres package is loaded instead',
+    ({ directory }) =>
+      edit(join(directory, 'package.json'), text => text.replace('./dist/postgres/index.js', 'postgres')),
+  ],
+])('a command refuses to work when %s', async (_, change) => {
+  const installed = install()
+  change(installed)
+  await expectRefusal(installed, 'token', 'list')
+})
