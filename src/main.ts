@@ -1,16 +1,22 @@
 #!/usr/bin/env node
+import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import postgres from '#postgres'
 import { adminCommand } from './cli/admin.ts'
 import { demoCommand } from './cli/demo.ts'
+import { loadEnvFile } from './cli/env-file.ts'
 import { migrateCommand } from './cli/migrate.ts'
 import { serveCommand } from './cli/serve.ts'
 import { tokenCommand } from './cli/token.ts'
 import { GatewayError } from './domain/errors.ts'
 
+const { version }: { version: string } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+
 const program = new Command('voucher-gateway')
   .description('The external integration service of a gift voucher platform.')
+  .version(version)
   .showSuggestionAfterError(false)
+  .hook('preAction', loadEnvFile)
   .exitOverride()
   .addCommand(serveCommand)
   .addCommand(migrateCommand)

@@ -29,7 +29,7 @@ test('all faults are told at once, by name', () => {
   })
   expect(faults).toEqual([
     'PORT must lie between 0 and 65535',
-    'DATABASE_URL must be a postgres:// URL',
+    'DATABASE_URL must be a postgres:// URL, for example postgres://user:password@host:5432/database',
     'DATABASE_POOL must be a whole number',
     'TRUST_PROXY must be addresses and CIDR ranges, separated by commas',
     'REDEMPTION_TOKEN_TTL must lie between 1 and 86400',

@@ -36,7 +36,15 @@ export async function timeStart(command: string, args: string[]): Promise<number
   const began = performance.now()
   const child = spawn(command, args, {
     cwd: root,
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: dataDir, PORT: String(port), LOG_LEVEL: 'warn' },
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      DATA_DIR: dataDir,
+      // Set, so that a developer's .env does not name another database.
+      DATABASE_URL: '',
+      PORT: String(port),
+      LOG_LEVEL: 'warn',
+    },
     // npm starts others: the whole group is told to stop.
     detached: true,
     stdio: ['ignore', 'ignore', 'inherit'],

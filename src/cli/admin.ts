@@ -13,7 +13,10 @@ import { invite } from '../domain/invitation.ts'
 import { passwordFaults } from '../domain/password.ts'
 import { setupPath } from '../http/paths.ts'
 import { commandLine } from './actor.ts'
+import { commandLineFor } from './command.ts'
 import { requireMigrated, withDatabase } from './database.ts'
+import { originOf } from './origin.ts'
+import { readServiceOrigin } from './service-origin.ts'
 
 function readAddress(given: string): string {
   const email = readEmail(given)
@@ -29,7 +32,17 @@ async function readPassword(email: string): Promise<string> {
   return password
 }
 
-const originOf = ({ publicUrl, port }: Config) => publicUrl ?? `http://localhost:${port}`
+/**
+ * @returns the link, and a sentence about its address when no running service and no `PUBLIC_URL` says what it is
+ */
+function linkTo(path: string, config: Config, serviceOrigin: string | null): string {
+  const known = serviceOrigin ?? config.publicUrl
+  if (known !== undefined && known !== null) return `  ${known}${path}\n`
+  return (
+    `  ${originOf(config.host, config.port)}${path}\n\n` +
+    'The address is that of HOST and PORT. If people reach the service at another one, put it in its place, or set PUBLIC_URL.'
+  )
+}
 
 const create = new Command('create')
   .description('Make an administrator, or give one a new password: prints a one-time link, which holds for 24 hours.')
@@ -38,18 +51,17 @@ const create = new Command('create')
   .action(async ({ email, passwordStdin }: { email: string; passwordStdin: boolean }) => {
     const config = readConfig(process.env)
     const password = passwordStdin ? await readPassword(email) : null
-    const secret = await withDatabase(config, async database => {
+    const link = await withDatabase(config, async database => {
       await requireMigrated(database)
-      if (password === null) return invite(database.pool, commandLine(), email)
+      if (password === null) {
+        const secret = await invite(database.pool, commandLine(), email)
+        return linkTo(`${setupPath}/${secret}`, config, database.attached ? readServiceOrigin(config.dataDir) : null)
+      }
       await createAdministrator(database.pool, commandLine(), email, password)
       return null
     })
-    if (secret === null) console.log(`The password of ${email} is set.`)
-    else {
-      console.log(
-        `With this link ${email} chooses a password, once, within 24 hours:\n\n  ${originOf(config)}${setupPath}/${secret}\n`,
-      )
-    }
+    if (link === null) console.log(`The password of ${email} is set.`)
+    else console.log(`With this link ${email} chooses a password, once, within 24 hours:\n\n${link}`)
   })
 
 const list = new Command('list')
@@ -62,7 +74,7 @@ const list = new Command('list')
     })
     if (json) console.log(JSON.stringify(administrators.map(toJson)))
     else if (administrators.length === 0) {
-      console.log('There are no administrators. Make one with: admin create --email you@example.com')
+      console.log(`There are no administrators. To make one: ${commandLineFor('admin create --email you@example.com')}`)
     } else console.table(administrators.map(toJson))
   })
 

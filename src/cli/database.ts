@@ -5,6 +5,8 @@ import { attachEmbedded, startEmbedded } from '../db/embedded.ts'
 import { countMissingMigrations } from '../db/migrate.ts'
 import { readRights } from '../db/rights.ts'
 import { GatewayError } from '../domain/errors.ts'
+import { commandLineFor } from './command.ts'
+import { unusableDatabase, unusableDataDirectory } from './unusable.ts'
 
 /** The most time that the server gives a statement, in milliseconds. */
 export const statementTimeoutMs = 10_000
@@ -17,6 +19,8 @@ export interface Database {
   pool: Pool
   /** Whether it is an embedded server, which the service looks after itself. */
   embedded: boolean
+  /** Whether it is the embedded server of a service that runs beside this command. */
+  attached: boolean
   close(): Promise<void>
 }
 
@@ -24,6 +28,7 @@ export interface Database {
  * Opens the database that the configuration names; without `DATABASE_URL` an embedded server is started.
  *
  * @param options.attach whether to use the embedded server of a running service when there is one
+ * @throws Error when the driver is not the corrected one; when the database cannot be used, naming the variable to change
  */
 export async function openDatabase(config: Config, options: { attach: boolean }): Promise<Database> {
   requireCorrectedDriver()
@@ -36,19 +41,35 @@ export async function openDatabase(config: Config, options: { attach: boolean })
     }
     return { owner, pool, close }
   }
-  if (config.databaseUrl !== undefined) return { ...open(config.databaseUrl), embedded: false }
-  const running = options.attach ? await attachEmbedded(config.dataDir) : null
-  const server = running ?? (await startEmbedded({ dataDir: config.dataDir }))
+  if (config.databaseUrl !== undefined) {
+    const opened = open(config.databaseUrl)
+    try {
+      await opened.owner`select /* database.reach */ 1`
+    } catch (error) {
+      await opened.close()
+      throw unusableDatabase(config.databaseUrl, error)
+    }
+    return { ...opened, embedded: false, attached: false }
+  }
+  const { server, attached } = await openEmbedded(config.dataDir, options).catch(error => {
+    throw unusableDataDirectory(config.dataDir, error)
+  })
   const { host, port, user, database } = server
   const { close, ...pools } = open({ host, port, user, database })
   return {
     ...pools,
     embedded: true,
+    attached,
     async close() {
       await close()
       await server.stop()
     },
   }
+}
+
+async function openEmbedded(dataDir: string, options: { attach: boolean }) {
+  const running = options.attach ? await attachEmbedded(dataDir) : null
+  return { server: running ?? (await startEmbedded({ dataDir })), attached: running !== null }
 }
 
 /**
@@ -68,7 +89,7 @@ export async function requireMigrated({ owner, pool }: Database): Promise<void> 
   if (missing > 0) {
     throw new GatewayError(
       'UNAVAILABLE',
-      `The database lacks ${missing} migration${missing === 1 ? '' : 's'}. Apply them first: npm run cli -- migrate`,
+      `The database lacks ${missing} migration${missing === 1 ? '' : 's'}. Apply them first: ${commandLineFor('migrate')}`,
     )
   }
   if (!serves) {

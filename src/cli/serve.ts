@@ -6,13 +6,18 @@ import { letDriverCompile } from '../db/compilable.ts'
 import type { Pool } from '../db/connect.ts'
 import { migrate } from '../db/migrate.ts'
 import { isDemo, isEmpty, loadDemo, showcase } from '../demo/load.ts'
+import { listAdministrators } from '../domain/administrator.ts'
 import { inviteFirst } from '../domain/invitation.ts'
 import { permissionNames } from '../domain/permission.ts'
 import { createTokenDirectory } from '../domain/token-directory.ts'
 import { createToken } from '../domain/token-lifecycle.ts'
 import { adminPath, graphiqlPath, graphqlPath, restPath, setupPath } from '../http/paths.ts'
 import { commandLine } from './actor.ts'
+import { commandLineFor } from './command.ts'
 import { type Database, openDatabase, requireMigrated, requirePrimary } from './database.ts'
+import { listen } from './listen.ts'
+import { originOf } from './origin.ts'
+import { recordServiceOrigin, removeServiceOrigin } from './service-origin.ts'
 
 /** How long requests under way may take to end when the service stops, in milliseconds. */
 const drainTime = 10_000
@@ -25,6 +30,7 @@ export const serveCommand = new Command('serve').description('Run the service.')
   })
   const database = await openDatabase(config, { attach: false })
   try {
+    if (database.embedded) removeServiceOrigin(config.dataDir)
     const demoSecret = database.embedded ? await prepareEmbedded(config, database) : null
     await requireMigrated(database)
     await requirePrimary(database.pool)
@@ -32,9 +38,11 @@ export const serveCommand = new Command('serve').description('Run the service.')
     // The other commands have no use for it, and it takes most of a second to load.
     const { buildServer } = await import('../server.ts')
     const app = await buildServer(config, database.pool)
-    await app.listen({ host: config.host, port: config.port })
-    const { port } = app.server.address() as { port: number }
-    console.log(welcome(config, port, { demoSecret, setupSecret: await inviteFirst(database.pool, commandLine()) }))
+    const origin = originOf(config.host, await listen(app, config))
+    const adminOrigin = config.publicUrl ?? origin
+    if (database.embedded) recordServiceOrigin(config.dataDir, adminOrigin)
+    const firstSteps = await describeFirstAdministrator(database.pool, adminOrigin)
+    console.log(welcome(config, { origin, adminOrigin, demoSecret, firstSteps }))
     await stopped
     // Who asks twice does not want to wait.
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
@@ -43,6 +51,7 @@ export const serveCommand = new Command('serve').description('Run the service.')
     const idling = setInterval(() => app.server.closeIdleConnections(), 50)
     await app.close()
     clearInterval(idling)
+    if (database.embedded) removeServiceOrigin(config.dataDir)
   } finally {
     await database.close()
   }
@@ -88,18 +97,45 @@ async function keepDemoSecret(config: Config, pool: Pool): Promise<string> {
   return secret
 }
 
-interface Secrets {
-  demoSecret: string | null
-  /** Of the link that makes the first administrator. */
-  setupSecret: string | null
+/**
+ * Says how the first administrator is made. On a terminal that is a link, made now; elsewhere, where the output is kept
+ * as a log, it is a command.
+ *
+ * @returns lines of text; none when there is an administrator
+ */
+async function describeFirstAdministrator(pool: Pool, adminOrigin: string): Promise<string[]> {
+  if (process.stdout.isTTY) {
+    const secret = await inviteFirst(pool, commandLine())
+    if (secret === null) return []
+    return [
+      '',
+      '  Make the first administrator with this link, which works once, within 24 hours:',
+      '',
+      `  ${adminOrigin}${setupPath}/${secret}`,
+    ]
+  }
+  if ((await listAdministrators(pool)).length > 0) return []
+  return [
+    '',
+    '  There is no administrator yet. This command, run here, prints a link that makes the first one:',
+    '',
+    `  ${commandLineFor('admin create --email you@example.com')}`,
+  ]
 }
 
-function welcome(config: Config, port: number, { demoSecret, setupSecret }: Secrets): string {
-  const host = config.host.includes(':') ? `[${config.host}]` : config.host
-  const origin = `http://${host === '0.0.0.0' || host === '[::]' ? 'localhost' : host}:${port}`
+interface Welcome {
+  /** Where the service is reached from this machine. */
+  origin: string
+  /** Where the API access page is reached. */
+  adminOrigin: string
+  demoSecret: string | null
+  /** How the first administrator is made. */
+  firstSteps: string[]
+}
+
+function welcome(config: Config, { origin, adminOrigin, demoSecret, firstSteps }: Welcome): string {
   const lines = ['', `  REST       ${origin}${restPath}`, `  GraphQL    ${origin}${graphqlPath}`]
   if (config.graphiql) lines.push(`  GraphiQL   ${origin}${graphiqlPath}`)
-  const adminOrigin = config.publicUrl ?? origin
   lines.push(`  Admin      ${adminOrigin}${adminPath}`)
   if (demoSecret !== null) {
     lines.push(
@@ -110,13 +146,5 @@ function welcome(config: Config, port: number, { demoSecret, setupSecret }: Secr
       `  curl -H 'Accept: application/json' -H 'Authorization: Bearer ${demoSecret}' ${origin}${restPath}/tenants`,
     )
   }
-  if (setupSecret !== null) {
-    lines.push(
-      '',
-      '  Make the first administrator, with this link that works once, within 24 hours:',
-      '',
-      `  ${adminOrigin}${setupPath}/${setupSecret}`,
-    )
-  }
-  return [...lines, '', '  Ctrl-C stops it.', ''].join('\n')
+  return [...lines, ...firstSteps, '', '  Ctrl-C stops it.', ''].join('\n')
 }

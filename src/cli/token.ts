@@ -6,6 +6,7 @@ import { listTokens, type TokenRecord, tokenStatus } from '../domain/token.ts'
 import { createToken, revokeToken } from '../domain/token-lifecycle.ts'
 import { rotateToken } from '../domain/token-rotation.ts'
 import { commandLine } from './actor.ts'
+import { commandLineFor } from './command.ts'
 import { requireMigrated, withDatabase } from './database.ts'
 
 const units = { s: 1, m: 60, h: 3600, d: 86_400 } as const
@@ -98,7 +99,8 @@ const list = new Command('list')
       return listTokens(database.pool, { limit: Number.MAX_SAFE_INTEGER })
     })
     if (options.json) console.log(JSON.stringify(tokens.map(toJson)))
-    else if (tokens.length === 0) console.log('There are no tokens. Create one: npm run cli -- token create --help')
+    else if (tokens.length === 0)
+      console.log(`There are no tokens. To create one: ${commandLineFor('token create --help')}`)
     else console.table(tokens.map(toRow))
   })
 

@@ -87,7 +87,7 @@ export function serverAccount(cluster: string): Account {
   if (existing && self.uid !== 0 && existing.uid !== self.uid) {
     throw new Error(
       `The cluster ${cluster} belongs to user ${existing.uid}, but this process runs as user ${self.uid}. ` +
-        'Run it as the user who created the data directory, or choose another data directory.',
+        'Run it as the user who created the data directory, or set DATA_DIR to another directory.',
     )
   }
   if (existing && existing.uid !== 0) return { uid: existing.uid, gid: existing.gid }

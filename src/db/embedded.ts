@@ -91,7 +91,7 @@ export async function startEmbedded(options: {
       } else if (Date.now() > deadline) {
         throw new Error(
           `PostgreSQL (process ${holder.pid}) is already running on the data directory ${dataDir}. ` +
-            'Stop the service that started it, or choose another data directory.',
+            'Stop the service that started it, or set DATA_DIR to another directory.',
         )
       }
       await sleep(100)

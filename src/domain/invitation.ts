@@ -29,16 +29,15 @@ const holds = (sql: Sql) => sql`
 const nobodyYet = (sql: Sql) => sql`not exists (select from gateway.administrator where removed_at is null)`
 
 /**
- * Makes a one-time link for the first administrator, which holds for 24 hours; earlier ones are void.
+ * Makes a one-time link for the first administrator. It is valid for 24 hours; earlier links stay valid, because other
+ * instances have printed them.
  *
- * @returns the link's secret; null: there is an administrator already
+ * @returns the link's secret, or null when there is an administrator
  */
 export async function inviteFirst(sql: Sql, actor: Actor): Promise<string | null> {
   const secret = createSecret()
   const [made] = await sql`
-    with /* invitation.first */ voided as (
-      delete from gateway.invitation where email is null
-    ), made as (
+    with /* invitation.first */ made as (
       insert into gateway.invitation (token_hash, expires_at)
       select ${hashSecret(secret)}, now() + ${lifetime(sql)} where ${nobodyYet(sql)}
       returning expires_at
@@ -96,9 +95,9 @@ export async function findInvitation(sql: Sql, secret: string): Promise<Invitati
 }
 
 /**
- * Uses the link that makes the first administrator. Of several at once one makes him.
+ * Uses a link that makes the first administrator. All links of this kind are void afterwards.
  *
- * @returns null: the link does not hold any more
+ * @returns null when the link is not valid any more
  */
 export async function acceptFirst(
   sql: Sql,
@@ -106,15 +105,15 @@ export async function acceptFirst(
   { email, address }: { email: string; address: string },
   password: string,
 ): Promise<Proven | null> {
-  // Whoever uses one such link takes them all, and who comes at the same time with another finds it gone.
+  // A valid link deletes all of them, so that of two links used at the same time one finds itself gone.
   const wanted = sql`taken as (
     delete from gateway.invitation
     where email is null
-      and exists (select from gateway.invitation where token_hash = ${hashSecret(secret)} and email is null)
-    returning token_hash, expires_at
+      and exists (select from gateway.invitation
+                  where token_hash = ${hashSecret(secret)} and email is null and ${holds(sql)})
+    returning token_hash
   ), wanted as (
-    select ${email}::text as email from taken
-    where token_hash = ${hashSecret(secret)} and expires_at > now() and ${nobodyYet(sql)}
+    select ${email}::text as email from taken where token_hash = ${hashSecret(secret)} and ${nobodyYet(sql)}
   )`
   return givePassword(sql, { name: email, address }, wanted, password)
 }

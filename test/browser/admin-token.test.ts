@@ -6,7 +6,7 @@ import { root } from '../admin/support.ts'
 import { startBrowser } from '../support/browser.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
-import { serve } from '../support/process.ts'
+import { onTerminal, serve } from '../support/process.ts'
 import { pickTenant, secretOn, signIn, tokenIdOf, trySignIn } from './visit.ts'
 
 // The life of a token, and of the first administrator, from one test to the next. The service is a process of its own,
@@ -15,7 +15,7 @@ const database = await createDatabase()
 const build = createBuilders(database)
 const group = await build.tenant({ name: 'Hollis Hotels' })
 await build.tenant({ name: 'The Old Mill', parent_id: group })
-const service = await serve({ DATABASE_URL: database.url, LOG_LEVEL: 'trace' })
+const service = await serve({ DATABASE_URL: database.url, LOG_LEVEL: 'trace' }, onTerminal)
 const { origin } = new URL(service.restAddress)
 const browser = await startBrowser()
 const page = await (await browser.newContext()).newPage()

@@ -1,9 +1,14 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import type { Pool } from '../../src/db/connect.ts'
 import { createAdministrator } from '../../src/domain/administrator-password.ts'
+import { inviteFirst } from '../../src/domain/invitation.ts'
 import { formsOf } from '../admin/support.ts'
 import { tester } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
-import { run, serve } from '../support/process.ts'
+import { createDataDirectory, onTerminal, run, serve } from '../support/process.ts'
 
 const password = 'a lot of quiet water'
 
@@ -35,24 +40,22 @@ function createVisitor(origin: string) {
   }
 }
 
+const shared = await createDatabase()
+
 const setupLink = (printed: string) => /(http\S+)(\/admin\/setup\/[\w-]{43})\n/.exec(printed)
 
-describe('the start', { timeout: 120_000 }, () => {
-  test('prints a link while there is no administrator, a new one each time; and its log keeps secrets', async () => {
+const invitations = (pool: Pool) => pool`select email from gateway.invitation`
+
+describe('the start on a terminal', { timeout: 120_000 }, () => {
+  test('prints a link while there is no administrator; and its log keeps secrets', async () => {
     const { url, loader } = await createDatabase()
     const environment = { DATABASE_URL: url, LOG_LEVEL: 'trace' }
-    const first = await serve(environment)
-    const origin = new URL(first.restAddress).origin
-    expect(first.printed()).toContain(`Admin      ${origin}/admin\n`)
-    const [, printedOrigin, older] = setupLink(first.printed()) ?? []
+    const service = await serve(environment, onTerminal)
+    const origin = new URL(service.restAddress).origin
+    expect(service.printed()).toContain(`Admin      ${origin}/admin\n`)
+    const [, printedOrigin, link = ''] = setupLink(service.printed()) ?? []
     expect(printedOrigin).toBe(origin)
-    await first.stop('SIGTERM')
-
-    const second = await serve({ ...environment, PORT: new URL(origin).port })
-    const [, , link = ''] = setupLink(second.printed()) ?? []
-    expect(link).not.toBe(older)
     const visitor = createVisitor(origin)
-    expect((await visitor.get(older ?? '')).status).toBe(404)
     const fields = { email: 'root@example.com', password, again: password }
     expect((await visitor.submit(link, fields)).status).toBe(303)
     expect((await visitor.get('/admin/account')).status).toBe(200)
@@ -65,30 +68,121 @@ describe('the start', { timeout: 120_000 }, () => {
     expect((await visitor.get('/admin/account')).status).toBe(500)
     await loader`alter table gateway.session_away rename to session`
     const session = decodeURIComponent(visitor.jar.get('vgw-session') ?? 'none')
-    await second.stop('SIGTERM')
+    await service.stop('SIGTERM')
     // The link itself is printed; after that, nothing tells it.
-    const log = second.printed().slice(second.printed().indexOf('Ctrl-C stops it.'))
+    const log = service.printed().slice(service.printed().indexOf('Ctrl-C stops it.'))
     expect(log).toContain('request failed')
     for (const secret of [password, 'not the same one', 'quite another secret', invitation, link]) {
       expect(log).not.toContain(secret)
     }
     expect(log).not.toContain(session.split('.')[0])
 
-    const third = await serve(environment)
-    expect(third.printed()).toMatch(/Admin {6}http:\S+\/admin\n/)
-    expect(setupLink(third.printed())).toBeNull()
-    await third.stop('SIGTERM')
+    const again = await serve(environment, onTerminal)
+    expect(again.printed()).toMatch(/Admin {6}http:\S+\/admin\n/)
+    expect(setupLink(again.printed())).toBeNull()
+    await again.stop('SIGTERM')
     const printed = await loader<{ actor: string }[]>`
       select actor from gateway.audit_entry where action = 'administrator.invite' and detail ->> 'email' is null`
-    expect(printed.map(({ actor }) => /^command line \(.+\)$/.test(actor))).toEqual([true, true])
+    expect(printed.map(({ actor }) => /^command line \(.+\)$/.test(actor))).toEqual([true])
+  })
+
+  test('leaves the links of other instances valid, until one of them is used', async () => {
+    const { url, pool } = await createDatabase()
+    const environment = { DATABASE_URL: url, LOG_LEVEL: 'warn' }
+    const [first, second] = await Promise.all([serve(environment, onTerminal), serve(environment, onTerminal)])
+    const third = await serve(environment, onTerminal)
+    const links = [first, second, third].map(({ printed }) => setupLink(printed())?.[2] ?? '')
+    expect(new Set(links).size).toBe(3)
+    const visitor = createVisitor(new URL(first.restAddress).origin)
+    for (const link of links) expect((await visitor.get(link)).status).toBe(200)
+    const fields = { email: 'root@example.com', password, again: password }
+    expect((await visitor.submit(links[1] ?? '', fields)).status).toBe(303)
+    for (const link of links) expect((await visitor.get(link)).status).toBe(404)
+    expect(await invitations(pool)).toEqual([])
+    await Promise.all([first, second, third].map(({ stop }) => stop('SIGTERM')))
   })
 
   test('prints PUBLIC_URL when it is set', async () => {
     const { url } = await createDatabase()
-    const service = await serve({ DATABASE_URL: url, LOG_LEVEL: 'warn', PUBLIC_URL: 'https://gateway.example.com' })
+    const environment = { DATABASE_URL: url, LOG_LEVEL: 'warn', PUBLIC_URL: 'https://gateway.example.com' }
+    const service = await serve(environment, onTerminal)
     expect(service.printed()).toContain('Admin      https://gateway.example.com/admin\n')
     expect(setupLink(service.printed())?.[1]).toBe('https://gateway.example.com')
     await service.stop('SIGTERM')
+  })
+})
+
+describe('the start without a terminal', { timeout: 120_000 }, () => {
+  test('makes no link, voids none, and prints the command that makes the first administrator', async () => {
+    const { url, pool } = await createDatabase()
+    const environment = { DATABASE_URL: url, LOG_LEVEL: 'trace' }
+    const link = await inviteFirst(pool, tester)
+    const service = await serve(environment)
+    const { origin } = new URL(service.restAddress)
+    expect(service.printed()).not.toContain('/admin/setup')
+    expect((await createVisitor(origin).get(`/admin/setup/${link}`)).status).toBe(200)
+    expect(await invitations(pool)).toEqual([{ email: null }])
+
+    const command = /^ *(.* admin create --email) you@example.com$/m.exec(service.printed())?.[1]
+    const cwd = join(import.meta.dirname, '../../dist')
+    const env = { PATH: process.env.PATH, ...environment, PORT: new URL(origin).port }
+    const pasted = execFileSync('sh', ['-c', `${command} root@example.com`], { cwd, env, encoding: 'utf8' })
+    const [, , made = ''] = setupLink(pasted) ?? []
+    const visitor = createVisitor(origin)
+    expect((await visitor.submit(made, { password, again: password })).status).toBe(303)
+    await service.stop('SIGTERM')
+
+    const again = await serve(environment)
+    expect(again.printed()).not.toContain('admin create')
+    await again.stop('SIGTERM')
+  })
+})
+
+describe('admin create prints a link with the address in use', { timeout: 120_000 }, () => {
+  const create = async (environment: NodeJS.ProcessEnv) => {
+    const { code, stdout, stderr } = await run(['admin', 'create', '--email', 'ann@example.com'], environment)
+    expect(code, stderr).toBe(0)
+    const [, origin, path = ''] = setupLink(stdout) ?? []
+    return { origin, path, assumed: stdout.includes('The address is that of HOST and PORT.') }
+  }
+
+  test('the one on which the service of the data directory listens, whatever the command’s own variables say', async () => {
+    const DATA_DIR = createDataDirectory()
+    const environment = { DATA_DIR, LOG_LEVEL: 'warn' }
+    const service = await serve(environment)
+    const { origin } = new URL(service.restAddress)
+    const link = await create({ ...environment, PORT: '9000', PUBLIC_URL: 'https://elsewhere.example.com' })
+    expect(link).toMatchObject({ origin, assumed: false })
+    expect((await createVisitor(origin).get(link.path)).status).toBe(200)
+    await service.stop('SIGTERM')
+    expect(await create(environment)).toMatchObject({ origin: 'http://127.0.0.1:8080', assumed: true })
+
+    const publicly = await serve({ ...environment, PUBLIC_URL: 'https://gateway.example.com' })
+    expect(await create(environment)).toMatchObject({ origin: 'https://gateway.example.com', assumed: false })
+    await publicly.stop('SIGKILL')
+    // It could not take its address back.
+    await expect.poll(() => existsSync(join(DATA_DIR, 'postgres/postmaster.pid')), { timeout: 10_000 }).toBe(false)
+    expect(await create(environment)).toMatchObject({ origin: 'http://127.0.0.1:8080', assumed: true })
+
+    const everywhere = await serve({ ...environment, HOST: '0.0.0.0' })
+    const { port } = new URL(everywhere.restAddress)
+    const local = await create(environment)
+    expect(local).toMatchObject({ origin: `http://localhost:${port}`, assumed: false })
+    expect((await createVisitor(`http://localhost:${port}`).get(local.path)).status).toBe(200)
+    await everywhere.stop('SIGTERM')
+  })
+
+  test.each([
+    [{}, 'http://127.0.0.1:8080', true],
+    [{ PORT: '9000' }, 'http://127.0.0.1:9000', true],
+    [{ HOST: 'localhost' }, 'http://localhost:8080', true],
+    [{ HOST: '0.0.0.0' }, 'http://localhost:8080', true],
+    [{ HOST: '::', PORT: '9000' }, 'http://localhost:9000', true],
+    [{ HOST: '::1' }, 'http://[::1]:8080', true],
+    [{ HOST: '192.0.2.7' }, 'http://192.0.2.7:8080', true],
+    [{ PORT: '9000', PUBLIC_URL: 'https://gateway.example.com' }, 'https://gateway.example.com', false],
+  ])('of a database of one’s own, with %j: %s', async (environment, origin, assumed) => {
+    expect(await create({ DATABASE_URL: shared.url, ...environment })).toMatchObject({ origin, assumed })
   })
 })
 
@@ -96,13 +190,12 @@ describe('admin', { timeout: 120_000 }, () => {
   test('create makes a link; with --password-stdin an administrator at once', async () => {
     const { url, pool } = await createDatabase()
     const environment = { DATABASE_URL: url }
-    const linked = await run(['admin', 'create', '--email', 'Ann@Example.com'], { ...environment, PORT: '9000' })
-    expect(linked.code, linked.stderr).toBe(0)
-    expect(setupLink(linked.stdout)?.[1]).toBe('http://localhost:9000')
-    const publicly = { ...environment, PUBLIC_URL: 'https://gateway.example.com' }
-    const again = await run(['admin', 'create', '--email', 'ann@example.com'], publicly)
-    expect(setupLink(again.stdout)?.[1]).toBe('https://gateway.example.com')
-    expect(await pool`select email from gateway.invitation`).toEqual([{ email: 'ann@example.com' }])
+    for (const address of ['Ann@Example.com', 'ann@example.com']) {
+      const linked = await run(['admin', 'create', '--email', address], environment)
+      expect(linked.code, linked.stderr).toBe(0)
+      expect(setupLink(linked.stdout)).not.toBeNull()
+    }
+    expect(await invitations(pool)).toEqual([{ email: 'ann@example.com' }])
     expect((await run(['admin', 'list'], environment)).stdout).toContain('There are no administrators.')
 
     const options = ['admin', 'create', '--email', 'bob@example.com', '--password-stdin']

@@ -67,7 +67,7 @@ test('who migrates where another has made the role is told what to run, and may 
   await owner.unsafe(`create database ${database} owner ${login}`)
   databases.push(database)
   const environment = environmentOf(login, database)
-  expect((await run(['serve'], environment)).stderr).toContain('npm run cli -- migrate')
+  expect((await run(['serve'], environment)).stderr).toContain('node main.js migrate')
   const refused = await run(['migrate'], environment)
   expect(refused.code).toBe(1)
   expect(refused.stderr).toBe(

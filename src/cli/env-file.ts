@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+
+const file = '.env'
+
+/** An assignment, a comment or nothing. */
+const line = /^\s*((export\s+)?[A-Za-z_]\w*\s*=.*|#.*)?$/
+
+/** A quoted value, which may span lines. */
+const quotedValue = /=[ \t]*(["'`])[\s\S]*?\1/g
+
+/**
+ * Adds the variables of `.env` in the working directory to the environment. Variables that are set already win; without
+ * the file nothing is added.
+ *
+ * @throws Error when the file cannot be read, or holds a line that is no assignment (Node would skip it)
+ */
+export function loadEnvFile(): void {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(`${resolve(file)} cannot be read: ${reason}. Make it a readable file, or remove it.`)
+  }
+  const plain = text.replace(quotedValue, value => `=${value.replaceAll(/[^\n]/g, '')}`)
+  const faults = plain.split(/\r?\n/).flatMap((each, index) => (line.test(each) ? [] : [index + 1]))
+  if (faults.length > 0) {
+    // Not the line itself: it may hold a secret.
+    throw new Error(
+      `${resolve(file)}, line ${faults.join(', ')}: expected NAME=value, for example PORT=8080, or a comment after #.`,
+    )
+  }
+  process.loadEnvFile(file)
+}
