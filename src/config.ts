@@ -52,13 +52,23 @@ const addressRanges = words.refine(
   'must be addresses and CIDR ranges, separated by commas',
 )
 
+/** Whether each `%` begins an encoded character; the URL parser lets others through. */
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
 const databaseUrl = z
   .string()
   .refine(
     text => URL.canParse(text) && /^postgres(ql)?:$/.test(new URL(text).protocol),
     'must be a postgres:// URL, for example postgres://user:password@host:5432/database',
   )
-  .refine(text => !/%(?![0-9a-fA-F]{2})/.test(text), 'must have each % of a name or password written as %25')
+  .refine(isDecodable, 'must have each % of a name or password written as %25')
 
 /** Whether what is sent there is sent in secret, or stays on this machine. */
 function isPrivate(text: string): boolean {

@@ -13,10 +13,10 @@ import { invite } from '../domain/invitation.ts'
 import { passwordFaults } from '../domain/password.ts'
 import { setupPath } from '../http/paths.ts'
 import { commandLine } from './actor.ts'
-import { commandLineFor } from './command.ts'
 import { requireMigrated, withDatabase } from './database.ts'
 import { originOf } from './origin.ts'
 import { readServiceOrigin } from './service-origin.ts'
+import { shellCommand } from './shell-command.ts'
 
 function readAddress(given: string): string {
   const email = readEmail(given)
@@ -37,7 +37,7 @@ async function readPassword(email: string): Promise<string> {
  */
 function linkTo(path: string, config: Config, serviceOrigin: string | null): string {
   const known = serviceOrigin ?? config.publicUrl
-  if (known !== undefined && known !== null) return `  ${known}${path}\n`
+  if (known !== undefined) return `  ${known}${path}\n`
   return (
     `  ${originOf(config.host, config.port)}${path}\n\n` +
     'The address is that of HOST and PORT. If people reach the service at another one, put it in its place, or set PUBLIC_URL.'
@@ -74,7 +74,7 @@ const list = new Command('list')
     })
     if (json) console.log(JSON.stringify(administrators.map(toJson)))
     else if (administrators.length === 0) {
-      console.log(`There are no administrators. To make one: ${commandLineFor('admin create --email you@example.com')}`)
+      console.log(`There are no administrators. To make one: ${shellCommand('admin create --email you@example.com')}`)
     } else console.table(administrators.map(toJson))
   })
 

@@ -5,7 +5,7 @@ import { attachEmbedded, startEmbedded } from '../db/embedded.ts'
 import { countMissingMigrations } from '../db/migrate.ts'
 import { readRights } from '../db/rights.ts'
 import { GatewayError } from '../domain/errors.ts'
-import { commandLineFor } from './command.ts'
+import { shellCommand } from './shell-command.ts'
 import { unusableDatabase, unusableDataDirectory } from './unusable.ts'
 
 /** The most time that the server gives a statement, in milliseconds. */
@@ -89,7 +89,7 @@ export async function requireMigrated({ owner, pool }: Database): Promise<void> 
   if (missing > 0) {
     throw new GatewayError(
       'UNAVAILABLE',
-      `The database lacks ${missing} migration${missing === 1 ? '' : 's'}. Apply them first: ${commandLineFor('migrate')}`,
+      `The database lacks ${missing} migration${missing === 1 ? '' : 's'}. Apply them first: ${shellCommand('migrate')}`,
     )
   }
   if (!serves) {

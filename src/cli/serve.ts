@@ -13,11 +13,11 @@ import { createTokenDirectory } from '../domain/token-directory.ts'
 import { createToken } from '../domain/token-lifecycle.ts'
 import { adminPath, graphiqlPath, graphqlPath, restPath, setupPath } from '../http/paths.ts'
 import { commandLine } from './actor.ts'
-import { commandLineFor } from './command.ts'
 import { type Database, openDatabase, requireMigrated, requirePrimary } from './database.ts'
 import { listen } from './listen.ts'
 import { originOf } from './origin.ts'
 import { recordServiceOrigin, removeServiceOrigin } from './service-origin.ts'
+import { shellCommand } from './shell-command.ts'
 
 /** How long requests under way may take to end when the service stops, in milliseconds. */
 const drainTime = 10_000
@@ -119,7 +119,7 @@ async function describeFirstAdministrator(pool: Pool, adminOrigin: string): Prom
     '',
     '  There is no administrator yet. This command, run here, prints a link that makes the first one:',
     '',
-    `  ${commandLineFor('admin create --email you@example.com')}`,
+    `  ${shellCommand('admin create --email you@example.com')}`,
   ]
 }
 

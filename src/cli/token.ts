@@ -6,8 +6,8 @@ import { listTokens, type TokenRecord, tokenStatus } from '../domain/token.ts'
 import { createToken, revokeToken } from '../domain/token-lifecycle.ts'
 import { rotateToken } from '../domain/token-rotation.ts'
 import { commandLine } from './actor.ts'
-import { commandLineFor } from './command.ts'
 import { requireMigrated, withDatabase } from './database.ts'
+import { shellCommand } from './shell-command.ts'
 
 const units = { s: 1, m: 60, h: 3600, d: 86_400 } as const
 
@@ -100,7 +100,7 @@ const list = new Command('list')
     })
     if (options.json) console.log(JSON.stringify(tokens.map(toJson)))
     else if (tokens.length === 0)
-      console.log(`There are no tokens. To create one: ${commandLineFor('token create --help')}`)
+      console.log(`There are no tokens. To create one: ${shellCommand('token create --help')}`)
     else console.table(tokens.map(toRow))
   })
 
