@@ -221,9 +221,9 @@ test('each answer to a document, up to the tenth, is that of graphql-js', async 
       if (expected.data !== undefined) valid++
       for (let time = 0; time < 10; time++) expect(await answerOfService(query, variables), query).toEqual(expected)
     }),
-    { numRuns: 100 },
+    { numRuns: 60 },
   )
-  expect(valid).toBeGreaterThan(30)
+  expect(valid).toBeGreaterThan(20)
 }, 120_000)
 
 test.each([

@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url'
 import { type Program, parse } from 'acorn'
 import { fullAncestor } from 'acorn-walk'
 import fc from 'fast-check'
-import { beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
-import { type Service, serve } from '../support/process.ts'
+import { serve } from '../support/process.ts'
 
 const router = "Fastify's router: it compiles our own routes"
 const schemas = "Fastify's schemas of routes: our routes have none"
@@ -50,31 +50,26 @@ const generated = () => readScripts().filter(({ url }) => !/^(file|node|wasm):/.
 
 const inPackages = (url: string) => url.replace(/^.*\/node_modules\//, '')
 
-let service: Service
-let origin: string
-let headers: Record<string, string>
+const database = await createDatabase()
+const { secret } = await createBuilders(database).token([])
+const loader = fileURLToPath(new URL('../support/script-log.mjs', import.meta.url))
+const service = await serve({
+  DATABASE_URL: database.url,
+  RATE_LIMIT_PER_MINUTE: '1000000',
+  SCRIPT_LOG: log,
+  NODE_OPTIONS: `--import ${loader}`,
+})
+const { origin } = new URL(service.restAddress)
+const headers = { accept: 'application/json', authorization: `Bearer ${secret}`, 'content-type': 'application/json' }
 
-beforeAll(async () => {
-  const database = await createDatabase()
-  const { secret } = await createBuilders(database).token([])
-  const loader = fileURLToPath(new URL('../support/script-log.mjs', import.meta.url))
-  service = await serve({
-    DATABASE_URL: database.url,
-    RATE_LIMIT_PER_MINUTE: '1000000',
-    SCRIPT_LOG: log,
-    NODE_OPTIONS: `--import ${loader}`,
-  })
-  origin = new URL(service.restAddress).origin
-  headers = { accept: 'application/json', authorization: `Bearer ${secret}`, 'content-type': 'application/json' }
-  // What is loaded when it is first needed.
-  for (const path of ['/', '/graphiql', '/admin', '/admin/login', '/livez', '/readyz', '/nothing']) {
-    await fetch(origin + path, { headers: { accept: 'text/html' } })
-  }
-  for (const path of ['/tenants', '/tenants/1/catalog/vouchers', '/nothing']) {
-    await fetch(service.restAddress + path, { headers })
-  }
-  await ask('{ viewer { name } tenants { totalCount } }')
-}, 60_000)
+// What is loaded when it is first needed.
+for (const path of ['/', '/graphiql', '/admin', '/admin/login', '/livez', '/readyz', '/nothing']) {
+  await fetch(origin + path, { headers: { accept: 'text/html' } })
+}
+for (const path of ['/tenants', '/tenants/1/catalog/vouchers', '/nothing']) {
+  await fetch(service.restAddress + path, { headers })
+}
+await ask('{ viewer { name } tenants { totalCount } }')
 
 async function ask(query: string, variables: Record<string, unknown> = {}) {
   const body = JSON.stringify({ query, variables })

@@ -23,7 +23,8 @@ function build(): void {
     const original = readFileSync(new URL(name, source), 'utf8')
     const patch = patches.get(`b/src/${name}`)
     const text = patch ? applyPatch(original, patch) : original
-    if (text === false) throw new Error(`${patchFile} does not fit src/${name} of the installed postgres package.`)
+    if (text === false)
+      throw new Error(`${patchFile} does not fit src/${name} of the installed postgres package. Run: npm ci`)
     writeFileSync(new URL(name, target), text)
   }
   const digest = digestOf(target)
