@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Sql } from '../db/connect.ts'
 import { badInput, type Faults, notFound } from './errors.ts'
-import type { TenantScope } from './scope.ts'
 import { hashSecret } from './secret.ts'
 import type { Token } from './token.ts'
 
@@ -124,18 +123,17 @@ export function reasonAgainst(voucher: VoucherState, today: string): ReasonCode 
  *
  * @param at the path tenant, which the token is already known to be authorised for
  * @param timeToLive seconds for which a redemption token holds
- * @throws `NOT_FOUND` when the voucher does not lie within the tenant scope (R24)
+ * @throws `NOT_FOUND` when there is no such voucher within the scope of the token at the path tenant (R24)
  */
 export async function resolveVoucher(
   sql: Sql,
-  scope: TenantScope,
   caller: Token,
   at: number,
   name: VoucherName,
   timeToLive: number,
 ): Promise<Resolution> {
-  const found = await findByName(sql, at, name)
-  if (!found || !(await isWithinScope(scope, caller, at, found.sourceTenantId))) throw notFound('voucher')
+  const found = await findWithinScope(sql, caller, at, name)
+  if (!found) throw notFound('voucher')
   const { today, tenantId, tenantName, tenantType, sourceTenantId, sourceTenantName, sourceTenantType, ...voucher } =
     found
   const reasonCode = reasonAgainst(voucher, today)
@@ -156,13 +154,6 @@ export async function resolveVoucher(
   }
 }
 
-/** The owner is the path tenant, above it or below it, and the token is authorised for the owner (R24). */
-async function isWithinScope(scope: TenantScope, caller: Token, at: number, owner: number): Promise<boolean> {
-  const [path, ownerPath] = await Promise.all([scope.findPath(at), scope.findPath(owner)])
-  if (!path || !ownerPath) return false
-  return (path.includes(owner) || ownerPath.includes(at)) && scope.covers(caller, ownerPath)
-}
-
 type Found = VoucherState & {
   today: string
   tenantId: number
@@ -173,24 +164,47 @@ type Found = VoucherState & {
   sourceTenantType: string | null
 }
 
-async function findByName(sql: Sql, at: number, name: VoucherName): Promise<Found | null> {
+/**
+ * Finds the voucher of that name when its owner is the path tenant, above it or below it, and the token is authorised
+ * for the owner (R21, R24).
+ *
+ * The time it takes does not tell a voucher out of scope from an absent one: for both, the statement walks up the tree
+ * twice and returns one row. Without an owner it walks up from the path tenant.
+ *
+ * @returns null when there is no such voucher within the scope
+ */
+async function findWithinScope(sql: Sql, caller: Token, at: number, name: VoucherName): Promise<Found | null> {
   const text = 'reference' in name ? name.reference : name.qrToken
   // Postgres holds no such text, and refuses to be asked for it.
   if (text.includes('\0')) return null
-  const named = 'reference' in name ? sql`lower(voucher.reference) = lower(${text})` : sql`voucher.qr_token = ${text}`
-  const [row] = await sql<Found[]>`
-    select /* resolution.find */ voucher.id, voucher.reference, current_balance as "currentBalance", initial_balance as "initialBalance",
+  const named = 'reference' in name ? sql`lower(reference) = lower(${text})` : sql`qr_token = ${text}`
+  const [row] = await sql<[Found | { id: null }]>`
+    with /* resolution.find */ recursive named as materialized (
+      select * from purchased_voucher where ${named}
+    ), above (of_owner, id, parent_id) as (
+      select true, id, parent_id from tenant where id = coalesce((select tenant_id from named), ${at})
+      union all
+      select false, id, parent_id from tenant where id = ${at}
+      union all
+      select of_owner, tenant.id, tenant.parent_id from above join tenant on tenant.id = above.parent_id
+    ), scope as (
+      select bool_or(id = case when of_owner then ${at} else (select tenant_id from named) end)
+             and bool_or(of_owner and (select with_descendants or tenant_id = (select tenant_id from named)
+                                       from gateway.token_tenant
+                                       where token_id = ${caller.id} and tenant_id = above.id)) as holds
+      from above
+    )
+    select voucher.id, voucher.reference, current_balance as "currentBalance", initial_balance as "initialBalance",
            currency, is_monetary as "isMonetary", allow_part_redeem as "allowPartRedeem",
            product_title as "productTitle", recipient_name as "recipientName", customer_name as "customerName",
            redemption_status as "redemptionStatus", void, date_valid_start as "dateValidStart",
            date_valid_end as "dateValidEnd", (now() at time zone owner.time_zone)::date as today,
            tenant.id as "tenantId", tenant.name as "tenantName", tenant.type as "tenantType",
            owner.id as "sourceTenantId", owner.name as "sourceTenantName", owner.type as "sourceTenantType"
-    from purchased_voucher voucher
-    join tenant owner on owner.id = voucher.tenant_id
-    join tenant on tenant.id = ${at}
-    where ${named}`
-  return row ?? null
+    from scope left join (
+      named voucher join tenant owner on owner.id = voucher.tenant_id join tenant on tenant.id = ${at}
+    ) on scope.holds`
+  return row.id === null ? null : row
 }
 
 /** @returns the secret: 256 random bits, of which only the SHA-256 is kept (R26) */

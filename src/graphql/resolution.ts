@@ -109,9 +109,9 @@ builder.mutationField('resolveVoucher', t =>
     args: {
       input: t.arg({ type: ResolveVoucherInput, required: true, description: 'Which voucher, and where.' }),
     },
-    resolve: (_, { input }, { sql, scope, caller, faults, redemptionTokenTtl }) => {
+    resolve: (_, { input }, { sql, caller, faults, redemptionTokenTtl }) => {
       const name = readVoucherName(input, faults)
-      return resolveVoucher(sql, scope, caller.token, readTenantId(input.tenantId), name, redemptionTokenTtl)
+      return resolveVoucher(sql, caller.token, readTenantId(input.tenantId), name, redemptionTokenTtl)
     },
   }),
 )

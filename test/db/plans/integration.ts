@@ -150,4 +150,13 @@ export const integration: Journey[] = [
     runs: ['resolution.find', 'redemption_token.issue'],
     go: resolving({ qr_token: 'Q50000' }),
   },
+  {
+    what: 'resolving a voucher of another tenant',
+    runs: ['resolution.find'],
+    go: async ({ build, client }) => {
+      const { secret } = await build.token([54_321])
+      const { status } = await client.resolve(secret, 54_321, { voucher_reference: 'r50000' })
+      if (status !== 404) throw new Error(`${status} instead of 404`)
+    },
+  },
 ]

@@ -1,0 +1,122 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { createTeller, type Step } from '../db/plans/plan.ts'
+import { type Answer, type Client, createApp } from '../support/app.ts'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { capture, type Statement } from './statements.ts'
+
+const database = await createDatabase()
+const build = createBuilders(database)
+
+// top ┬ middle ┬ at ── below
+//     │        └ sibling
+//     └ aunt                    far ── farBelow
+const top = await build.tenant()
+const middle = await build.tenant({ parent_id: top })
+const at = await build.tenant({ parent_id: middle })
+const below = await build.tenant({ parent_id: at })
+const sibling = await build.tenant({ parent_id: middle })
+const aunt = await build.tenant({ parent_id: top })
+const far = await build.tenant()
+const farBelow = await build.tenant({ parent_id: far })
+const depth3 = await build.tenant({ parent_id: farBelow })
+
+for (const owner of [top, middle, at, below, sibling, aunt, far, farBelow, depth3]) {
+  await build.voucher(owner, { reference: `REF-OF-${owner}`, qr_token: `qr-of-${owner}` })
+}
+const absent = 999_999
+const withDescendants = true
+
+/** The owners of vouchers that a token cannot resolve at `at`. */
+const cases = [
+  { what: 'a token of the path tenant alone', grants: [at], foreign: [top, middle, below, sibling, aunt, far, depth3] },
+  {
+    what: 'a token that is authorised for tenants not related to the path tenant',
+    grants: [at, sibling, aunt, { tenantId: far, withDescendants }],
+    foreign: [sibling, aunt, far, farBelow, depth3, top, middle, below],
+  },
+  { what: 'grants that do not reach below', grants: [top, at], foreign: [middle, below, sibling] },
+  {
+    what: 'a grant that reaches below the path tenant',
+    grants: [{ tenantId: at, withDescendants }],
+    foreign: [top, middle, sibling, farBelow],
+  },
+  {
+    what: 'a grant above the path tenant',
+    grants: [{ tenantId: middle, withDescendants }],
+    foreign: [top, aunt, sibling, far],
+  },
+]
+
+const names: Record<string, (owner: number) => { qrToken: string } | { voucherReference: string }> = {
+  'a reference': owner => ({ voucherReference: `ref-of-${owner}` }),
+  'a QR token': owner => ({ qrToken: `qr-of-${owner}` }),
+  'a URL': owner => ({ qrToken: `https://example.com/v/?qr=qr-of-${owner}` }),
+}
+
+const document = `mutation ($input: ResolveVoucherInput!) { resolveVoucher(input: $input) { status } }`
+const transports: Record<string, (client: Client, secret: string, name: object) => Promise<Answer>> = {
+  REST: (client, secret, name) => {
+    const snakeCase = Object.entries(name).map(([key, value]) => [key.replace(/[A-Z]/g, '_$&').toLowerCase(), value])
+    return client.resolve(secret, at, Object.fromEntries(snakeCase))
+  },
+  GraphQL: (client, secret, name) => client.graphql(secret, document, { input: { tenantId: at, ...name } }),
+}
+
+/** The statements of a request and the values they were sent with, without those of cached token and path tenant. */
+const comparable = (statements: Statement[], owner: number) =>
+  statements
+    .filter(({ name }) => !/^(token\.|clock\.|usage\.)/.test(name))
+    .filter(({ name, parameters }) => name !== 'tenant.paths' || parameters.join() !== `{${at}}`)
+    .map(({ text, parameters }) => ({
+      text,
+      parameters: parameters.map(value => String(value).replace(new RegExp(`of-${owner}$`), 'of-X')),
+    }))
+
+describe.each(Object.entries(transports))('over %s', (_transport, ask) => {
+  describe.each(Object.entries(names))('by %s', (_what, nameOf) => {
+    let client: Client
+
+    beforeAll(async () => {
+      // A service of its own knows no paths of tenants yet.
+      client = await createApp(database)
+    })
+
+    it.each(cases)('$what: a foreign voucher is answered like an absent one, by the same statement', async ({
+      grants,
+      foreign,
+    }) => {
+      const { secret } = await build.token(grants)
+      const request = async (owner: number) => {
+        const answers: unknown[] = []
+        const statements = await capture(database.pool, async () => {
+          const { status, headers, text } = await ask(client, secret, nameOf(owner))
+          const { date, 'x-request-id': id, 'ratelimit-remaining': left, 'ratelimit-reset': reset, ...others } = headers
+          answers.push({ status, headers: others, text })
+        })
+        return { answers, statements: comparable(statements, owner) }
+      }
+      const wanted = await request(absent)
+      expect(JSON.stringify(wanted.answers)).toContain('No such voucher.')
+      expect(wanted.statements.map(({ text }) => /\/\* (\S+)/.exec(text)?.[1])).toEqual(['resolution.find'])
+      for (const owner of foreign) expect(await request(owner), `owner ${owner}`).toEqual(wanted)
+    })
+  })
+})
+
+it('the database walks up the tree for an absent voucher as it does for a foreign one', async () => {
+  const teller = await createTeller(database, 'generic')
+  const { app: _, ...told } = await createApp(teller)
+  const { secret } = await build.token([at])
+  const stepsOf = (step: Step): Step[] => [step, ...(step.Plans ?? []).flatMap(stepsOf)]
+  const walkOf = async (owner: number) => {
+    const plans = await teller.during(() => told.resolve(secret, at, { voucher_reference: `ref-of-${owner}` }))
+    const steps = plans.filter(({ name }) => name === 'resolution.find').flatMap(({ root }) => stepsOf(root))
+    const walks = steps.filter(step => step['Node Type'] === 'Recursive Union')
+    return walks.map(step => [step['Actual Loops'], step['Actual Rows']])
+  }
+  // The path tenant is three tenants deep, as is `depth3`.
+  expect(await walkOf(absent)).toEqual([[1, 6]])
+  expect(await walkOf(depth3)).toEqual([[1, 6]])
+  expect(await walkOf(sibling)).toEqual([[1, 6]])
+})
