@@ -53,13 +53,13 @@ export function registerOpenIdPages(
   sql: Pool,
   { config, openId, attempts }: { config: Config; openId: OpenIdConfig; attempts: Attempts },
 ): void {
-  const discover = createDiscovery(openId)
+  const discovery = createDiscovery(openId)
   // Not strict: the browser comes back from another site, and has to bring it along.
   const { name, options } = cookieKind(config, 'openid', 'lax')
   const redirectUri = (request: FastifyRequest) => `${originOf(request)}${adminPath}/login/callback`
 
   scope.get('/login/openid', async (request, reply) => {
-    const provider = await discover()
+    const provider = await discovery.known()
     const next = nextOf(queryOf(request).get('next'))
     const journey = {
       state: client.randomState(),
@@ -87,6 +87,7 @@ export function registerOpenIdPages(
     // Whoever comes back has us ask the provider.
     return attempts.fromAddress({ name: 'no e-mail', address: addressOf(request) }, async () => {
       const claims = await claimsOf(request, journey)
+      if (!claims) throw await refused(request, 'provider')
       const { iss, sub, email: given, email_verified: verified } = Claims.parse(claims)
       const email = verified === true && given !== undefined ? readEmail(given) : null
       if (!mayEnter(openId, email, claims[openId.groupsClaim])) throw await refused(request, 'stranger', email)
@@ -95,14 +96,15 @@ export function registerOpenIdPages(
   })
 
   /**
-   * @returns what the provider says of whoever comes back: its ID token, and its user info where it has that. The
-   *   e-mail, and whether it is verified, are of one of them.
+   * @returns the claims of the ID token, and of the user info where the provider has it; null when the provider, or what
+   *   it sent, is no proof of who came back. The e-mail and whether it is verified come from one of the two.
+   * @throws `UNAVAILABLE` when the provider cannot be asked
    */
   async function claimsOf(
     request: FastifyRequest,
     { state, nonce, verifier }: z.infer<typeof Journey>,
-  ): Promise<Record<string, unknown>> {
-    const provider = await discover()
+  ): Promise<Record<string, unknown> | null> {
+    const provider = await discovery.read()
     try {
       const tokens = await client.authorizationCodeGrant(provider, new URL(request.url, originOf(request)), {
         expectedState: state,
@@ -117,8 +119,9 @@ export function registerOpenIdPages(
       const { email, email_verified } = claims.email === undefined ? userInfo : claims
       return { ...userInfo, ...claims, email, email_verified }
     } catch (error) {
-      if (isRefusal(error)) throw refusal('provider')
-      throw unavailable(error)
+      if (!isRefusal(error)) throw unavailable(error)
+      request.log.info({ err: error }, 'sign-in through the OpenID provider refused')
+      return null
     }
   }
 
@@ -143,21 +146,38 @@ export function registerOpenIdPages(
   }
 }
 
-/** The provider's own description of itself, asked for when it is first needed, and again after a failure. */
-function createDiscovery({ issuer, clientId, clientSecret }: OpenIdConfig): () => Promise<client.Configuration> {
-  let discovered: Promise<client.Configuration> | undefined
+/** Reads the provider's metadata (OpenID Connect Discovery). */
+interface Discovery {
+  /** @returns the metadata that was read first, or now: enough to send somebody to the provider */
+  known(): Promise<client.Configuration>
+  /** @returns the metadata as they are now; the keys that sign ID tokens are read with them, so a rotated key holds */
+  read(): Promise<client.Configuration>
+}
+
+function createDiscovery({ issuer, clientId, clientSecret }: OpenIdConfig): Discovery {
+  let known: Promise<client.Configuration> | undefined
   const url = new URL(issuer)
   const options = {
     timeout: patience.provider,
-    // The configuration has seen to it that this is this machine.
-    execute: url.protocol === 'http:' ? [client.allowInsecureRequests] : [],
+    execute: [
+      client.enableNonRepudiationChecks,
+      // The configuration has seen to it that this is this machine.
+      ...(url.protocol === 'http:' ? [client.allowInsecureRequests] : []),
+    ],
   }
-  return () => {
-    discovered ??= client.discovery(url, clientId, clientSecret, undefined, options).catch(error => {
-      discovered = undefined
+  const read = () =>
+    client.discovery(url, clientId, clientSecret, undefined, options).catch(error => {
       throw unavailable(error)
     })
-    return discovered
+  return {
+    known() {
+      known ??= read().catch(error => {
+        known = undefined
+        throw error
+      })
+      return known
+    },
+    read,
   }
 }
 
@@ -170,12 +190,22 @@ function readJourney(cookie: string | undefined): z.infer<typeof Journey> | null
   }
 }
 
-/** Whether the provider, or what came back from it, says no; anything else is a fault on the way to it. */
+/** Codes of openid-client: what came back is not signed, dated or addressed as an ID token for us has to be. */
+const refusalCodes = [
+  'OAUTH_INVALID_RESPONSE',
+  'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED',
+  'OAUTH_JWT_CLAIM_COMPARISON_FAILED',
+  'OAUTH_JWT_TIMESTAMP_CHECK_FAILED',
+  'OAUTH_KEY_SELECTION_FAILED',
+  'OAUTH_PARSE_ERROR',
+  'OAUTH_UNSUPPORTED_OPERATION',
+]
+
+/** Whether the provider refused, or what it sent is no proof; any other error is a fault on the way to it. */
 const isRefusal = (error: unknown) =>
   error instanceof client.AuthorizationResponseError ||
   (error instanceof client.ResponseBodyError && error.error === 'invalid_grant') ||
-  (error instanceof client.ClientError &&
-    (error.code === 'OAUTH_INVALID_RESPONSE' || error.code === 'OAUTH_JWT_CLAIM_COMPARISON_FAILED'))
+  (error instanceof client.ClientError && error.code !== undefined && refusalCodes.includes(error.code))
 
 /** @param groups the claim that lists them: one or several */
 function mayEnter(openId: OpenIdConfig, email: string | null, groups: unknown): boolean {

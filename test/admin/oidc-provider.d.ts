@@ -13,6 +13,12 @@ declare module 'oidc-provider' {
       clientId: string
       accountId: string
     }) => Grant
+    use(
+      middleware: (
+        context: { path: string; status: number; get body(): Record<string, unknown>; set body(value: unknown) },
+        next: () => Promise<void>,
+      ) => Promise<void>,
+    ): void
     callback(): (request: IncomingMessage, response: ServerResponse) => void
     interactionFinished(
       request: IncomingMessage,

@@ -1,13 +1,15 @@
 import { createServer } from 'node:http'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { listAdministrators, removeAdministrator } from '../../src/domain/administrator.ts'
 import { createAdministrator } from '../../src/domain/administrator-password.ts'
 import { inviteFirst } from '../../src/domain/invitation.ts'
 import { createApp } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
+import { collectLog } from '../support/log.ts'
 import { atOnce } from './contention.ts'
-import { type Person, startProvider } from './provider.ts'
+import { readJwt, writeJwt } from './jwt.ts'
+import { createSigningKey, type Person, startProvider } from './provider.ts'
 import { type Browser, createBrowser, root } from './support.ts'
 
 const origin = 'https://gateway.example.com'
@@ -27,6 +29,8 @@ const byGroup = await createApp(database, {
 beforeEach(async () => {
   await database.platform`delete from gateway.administrator`
 })
+
+afterEach(provider.answerAsUsual)
 
 /** A browser at an address of its own, so that tests do not spend each other's attempts. */
 let addresses = 0
@@ -252,6 +256,120 @@ describe('what does not fit together', () => {
       const bent = { ...kept, [name]: 'A'.repeat(43) }
       browser.jar.set('__Host-openid', Buffer.from(JSON.stringify(bent)).toString('base64url'))
       expect((await browser.get(path)).status).toBe(403)
+    }
+    expect(await people()).toEqual([])
+  })
+})
+
+describe('the ID token', () => {
+  const other = createSigningKey(provider.key.publicJwk.kid)
+  const now = () => Math.floor(Date.now() / 1000)
+  type Jwt = ReturnType<typeof readJwt>
+
+  /** Lets the provider answer with the ID token that is made of its own. */
+  const answerWith = (change: (token: Jwt, text: string) => string) =>
+    provider.answer('/token', body => {
+      const text = String(body.id_token)
+      return { ...body, id_token: change(readJwt(text), text) }
+    })
+  const signed = ({ header, claims }: Jwt) => writeJwt({ header, claims }, provider.key.privateKey)
+  const withClaims = (changes: (claims: Jwt['claims']) => object) => (token: Jwt) =>
+    signed({ header: token.header, claims: { ...token.claims, ...changes(token.claims) } })
+  const withHeader = (header: object, key: Parameters<typeof writeJwt>[1]) => (token: Jwt) =>
+    writeJwt({ header: { ...token.header, ...header }, claims: token.claims }, key)
+
+  test.each<[string, Parameters<typeof answerWith>[0]]>([
+    ['that another key has signed, under the same kid', withHeader({}, other.privateKey)],
+    ['that another key has signed, under another kid', withHeader({ kid: 'other' }, other.privateKey)],
+    ['that another key has signed, without a kid', withHeader({ kid: undefined }, other.privateKey)],
+    ['that brings its own key', withHeader({ jwk: other.publicJwk }, other.privateKey)],
+    ['that is not signed', withHeader({ alg: 'none' }, '')],
+    ['of which the signature is missing', (_, text) => text.replace(/[^.]*$/, '')],
+    [
+      'of which the signature is of another token',
+      (token, text) => withClaims(() => ({ name: 'x' }))(token).replace(/[^.]*$/, text.split('.')[2] ?? ''),
+    ],
+    ['that is signed with the client secret', withHeader({ alg: 'HS256' }, 'a-secret-of-the-client')],
+    [
+      'that is signed with the public key as a secret',
+      withHeader({ alg: 'HS256' }, provider.key.publicKey.export({ type: 'spki', format: 'pem' })),
+    ],
+    ['that names an algorithm nobody knows', withHeader({ alg: 'XS999' }, '')],
+    ['that has expired', withClaims(() => ({ exp: now() - 60, iat: now() - 120 }))],
+    ['that never expires', withClaims(() => ({ exp: undefined }))],
+    ['of which the end is no number', withClaims(() => ({ exp: 'never' }))],
+    ['that is not valid yet', withClaims(() => ({ nbf: now() + 600 }))],
+    ['for another client', withClaims(() => ({ aud: 'another' }))],
+    ['for several clients', withClaims(() => ({ aud: ['gateway', 'another'] }))],
+    ['of another issuer', withClaims(() => ({ iss: 'https://evil.example' }))],
+    ['of another sign-in', withClaims(() => ({ nonce: 'another' }))],
+    ['of no sign-in', withClaims(() => ({ nonce: undefined }))],
+    ['of nobody', withClaims(() => ({ sub: undefined }))],
+    ['of somebody else than the user info', withClaims(() => ({ sub: 'somebody-else' }))],
+    ['that is none', () => 'nonsense'],
+    ['with a header that is no JSON', (_, text) => text.replace(/^[^.]*/, 'AAAA')],
+    ['with claims that are no JSON', (_, text) => text.replace(/\.[^.]*\./, '.AAAA.')],
+  ])('%s is refused with 403 and an audit entry', async (_what, change) => {
+    const { lines, log } = collectLog()
+    const client = await createApp(database, { ...environment, OIDC_DOMAINS: 'example.com', LOG_LEVEL: 'trace' }, log)
+    const browser = open(client)
+    const path = await journey(browser, ann)
+    answerWith(change)
+    const algorithms = ['RS256', 'HS256', 'none', 'XS999']
+    provider.answer('/.well-known/openid-configuration', body => ({
+      ...body,
+      id_token_signing_alg_values_supported: algorithms,
+    }))
+    const before = (await refusals()).length
+    const page = await browser.get(path)
+    expect(page.status).toBe(403)
+    expect(page.text).toContain('Your organisation did not sign you in.')
+    expect(browser.jar.has('__Host-session')).toBe(false)
+    expect(await people()).toEqual([])
+    const entries = await refusals()
+    expect(entries).toHaveLength(before + 1)
+    expect(entries[0]).toEqual({ actor: 'no e-mail', reason: 'openid: provider' })
+    expect(lines().filter(({ level }) => level > 30)).toEqual([])
+    expect(lines()).toContainEqual(
+      expect.objectContaining({ msg: 'sign-in through the OpenID provider refused', reqId: expect.any(String) }),
+    )
+  })
+
+  test.each<[string, Parameters<typeof answerWith>[0]]>([
+    ['as it comes', (_, text) => text],
+    ['made as the refused ones are, with nothing changed', signed],
+    ['that has expired just now, as clocks differ', withClaims(() => ({ exp: now() - 5 }))],
+  ])('%s is taken', async (_what, change) => {
+    const browser = open()
+    const path = await journey(browser, ann)
+    answerWith(change)
+    expect((await browser.get(path)).status).toBe(200)
+  })
+
+  test('is taken as soon as the provider has changed its key, and refused when the former key signed it', async () => {
+    expect((await enter(open(), ann)).status).toBe(200)
+    const next = createSigningKey('next')
+    provider.answer('/jwks', () => ({ keys: [next.publicJwk] }))
+    answerWith(withHeader({ kid: 'next' }, next.privateKey))
+    expect((await enter(open(), ann)).status).toBe(200)
+    const again = createSigningKey('next')
+    provider.answer('/jwks', () => ({ keys: [again.publicJwk] }))
+    expect((await enter(open(), ann)).status).toBe(403)
+    answerWith(withHeader({ kid: 'next' }, again.privateKey))
+    expect((await enter(open(), ann)).status).toBe(200)
+    answerWith((_, text) => text)
+    expect((await enter(open(), ann)).status).toBe(403)
+  })
+
+  test('is 503 when the provider cannot be asked for it, or for what it is checked with', async () => {
+    for (const path of ['/.well-known/openid-configuration', '/token', '/jwks', '/me']) {
+      const browser = open()
+      const back = await journey(browser, ann)
+      provider.answer(path, () => 'Bad gateway')
+      const page = await browser.get(back)
+      expect(page.status, path).toBe(503)
+      expect(page.headers['retry-after']).toBe('30')
+      provider.answerAsUsual()
     }
     expect(await people()).toEqual([])
   })

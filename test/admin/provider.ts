@@ -1,3 +1,4 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { createServer } from 'node:http'
 import Provider from 'oidc-provider'
 import { afterAll } from 'vitest'
@@ -16,10 +17,21 @@ interface ClaimsContext {
   oidc: { client: { clientId: string }; session: { accountId: string } }
 }
 
+/** A key that signs ID tokens, and its public half as the provider publishes it. */
+export function createSigningKey(kid: string) {
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const jwkOf = (key: KeyObject) => ({ ...key.export({ format: 'jwk' }), kid, alg: 'RS256', use: 'sig' })
+  return { privateKey, publicKey, privateJwk: jwkOf(privateKey), publicJwk: jwkOf(publicKey) }
+}
+
+type Json = Record<string, unknown>
+
 /** A real OpenID provider on a loopback port, which signs in without a word whoever is set as its visitor. */
 export async function startProvider(redirectUris: string[]) {
   const people = new Map<string, Person>()
   let visitor: Person | null = null
+  const key = createSigningKey('first')
+  const changes = new Map<string, (body: Json) => unknown>()
   const known = () => visitor
 
   const server = createServer((request, response) => {
@@ -44,6 +56,8 @@ export async function startProvider(redirectUris: string[]) {
 
   const provider = new Provider(issuer, {
     clients: [{ client_id: 'gateway', client_secret: 'a-secret-of-the-client', redirect_uris: redirectUris }],
+    jwks: { keys: [key.privateJwk] },
+    enabledJWA: { idTokenSigningAlgValues: ['RS256', 'HS256'] },
     pkce: { required: () => true },
     claims: { openid: ['sub'], email: ['email', 'email_verified'], groups: ['groups'] },
     scopes: ['openid', 'email', 'groups'],
@@ -64,8 +78,29 @@ export async function startProvider(redirectUris: string[]) {
     },
   })
 
+  provider.use(async (context, next) => {
+    await next()
+    const change = changes.get(context.path)
+    if (!change) return
+    context.body = change(context.body)
+    if (typeof context.body === 'string') context.status = 502
+  })
+
   return {
     issuer,
+    key,
+
+    /**
+     * Changes what the provider answers until `answerAsUsual`.
+     *
+     * @param path `/token`, `/me`, `/jwks` or `/.well-known/openid-configuration`
+     * @param change the body to answer with; a text is sent as that of a 502
+     */
+    answer(path: string, change: (body: Json) => unknown) {
+      changes.set(path, change)
+    },
+    answerAsUsual: () => changes.clear(),
+
     environment: {
       OIDC_ISSUER: issuer,
       OIDC_CLIENT_ID: 'gateway',
