@@ -26,6 +26,7 @@ import { requestId } from './http/request-id.ts'
 import { routableTarget } from './http/target.ts'
 import { refuseUnknownPaths } from './http/unknown-path.ts'
 import { registerUsage } from './http/usage.ts'
+import { type LogDestination, loggerOptions } from './log.ts'
 import { registerRest } from './rest/v1/routes.ts'
 
 /** How long a request may take, its body's arrival included, in milliseconds. */
@@ -35,10 +36,11 @@ const deadline = 15_000
  * Builds the service: all its doors, in visible order. It listens nowhere yet.
  *
  * @param pool a migrated database; the caller ends it after the service is closed
+ * @param log where log lines go; the standard output when left out
  */
-export async function buildServer(config: Config, pool: Pool): Promise<FastifyInstance> {
+export async function buildServer(config: Config, pool: Pool, log?: LogDestination): Promise<FastifyInstance> {
   const app = Fastify({
-    logger: { level: config.logLevel },
+    logger: loggerOptions(config.logLevel, log),
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: request => requestId(request.headers['x-request-id']),
     trustProxy: config.trustProxy.length > 0 ? config.trustProxy : false,

@@ -38,6 +38,11 @@ export const serveCommand = new Command('serve').description('Run the service.')
     // The other commands have no use for it, and it takes most of a second to load.
     const { buildServer } = await import('../server.ts')
     const app = await buildServer(config, database.pool)
+    process.on('uncaughtException', error => {
+      // Node itself would print all of the error, and so the row or the request that it quotes.
+      app.log.fatal({ err: error }, 'the service stops: an error was not caught')
+      process.exit(1)
+    })
     const origin = originOf(config.host, await listen(app, config))
     const adminOrigin = config.publicUrl ?? origin
     if (database.embedded) recordServiceOrigin(config.dataDir, adminOrigin)

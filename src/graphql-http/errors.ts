@@ -24,19 +24,21 @@ const shorten = (message: string): string =>
 /**
  * Makes an error that may be shown of one that Yoga or graphql-js reports (R18): a refusal as it is, a fault of the
  * service without what happened. What graphql-js finds wrong with a document or its variables is shown to the caller.
- *
- * @param onFault receives what happened when it was a fault of the service
  */
-export function maskError(error: unknown, onFault: (cause: unknown) => void): GraphQLError {
+export function maskError(error: unknown): GraphQLError {
   const origin = originOf(error)
   if (error instanceof GraphQLError && origin instanceof GraphQLError) {
     const { code = 'BAD_USER_INPUT', http = { status: 400, spec: true } } = error.extensions
     return shownAs(error, shorten(error.message), { code }, http)
   }
   const refusal = toGatewayError(origin)
-  if (refusal.code === 'INTERNAL' || refusal.code === 'UNAVAILABLE') onFault(refusal.cause)
-  return shownAs(error, refusal.message, toExtensions(refusal), { status: statusOf[refusal.code], spec: true })
+  const shown = shownAs(error, refusal.message, toExtensions(refusal), { status: statusOf[refusal.code], spec: true })
+  if (refusal.code === 'INTERNAL' || refusal.code === 'UNAVAILABLE') causes.set(shown, refusal.cause)
+  return shown
 }
+
+/** What the service's own faults came from, by the error that is shown: for the log alone. */
+const causes = new WeakMap<GraphQLError, unknown>()
 
 /** Shortens the errors of validation, which `maskError` does not see. */
 export const shortValidationErrors: Plugin = {
@@ -54,16 +56,22 @@ export const notedRefusals: Plugin<object, { req: FastifyRequest }> = {
   },
 }
 
-/** Notes what was refused by the errors of a result, as they are shown. */
+/** Notes what was refused by the errors of a result, as they are shown, and logs each fault of the service once. */
 export function noteErrors(request: FastifyRequest, errors: readonly GraphQLError[] = []): void {
-  for (const error of errors) noteRefusal(request, refusalIn(error))
+  const logged = new Set<unknown>()
+  for (const error of errors) {
+    noteRefusal(request, refusalIn(error))
+    const cause = causes.get(error)
+    if (cause === undefined || logged.has(cause)) continue
+    logged.add(cause)
+    if (error.extensions.code === 'UNAVAILABLE') request.log.warn({ err: cause }, 'cannot answer')
+    else request.log.error({ err: cause }, 'field failed')
+  }
 }
 
 /** The same result, with its errors as they may be shown. */
-export const maskErrors = (
-  { data = null, errors }: ExecutionResult,
-  mask: (error: unknown) => GraphQLError,
-): ExecutionResult => (errors ? { errors: errors.map(mask), data } : { data })
+export const maskErrors = ({ data = null, errors }: ExecutionResult): ExecutionResult =>
+  errors ? { errors: errors.map(maskError), data } : { data }
 
 /** What is counted of an error as it is shown. GraphQL's own sentences quote the caller: of those, the code is kept. */
 function refusalIn({ message, extensions }: GraphQLError): Refusal {

@@ -47,7 +47,6 @@ async function writeSpentRate({ caller }: FastifyRequest, reply: FastifyReply): 
 
 /** Registers the GraphQL door: GraphQL over HTTP, by Yoga, for the same callers as the REST door. */
 export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenticate: Authenticate): void {
-  const mask = (error: unknown) => maskError(error, cause => app.log.error({ err: cause }, 'field failed'))
   const documents = createDocumentCache()
   const yoga = createYoga<{ req: FastifyRequest; reply: FastifyReply }>({
     schema,
@@ -60,7 +59,7 @@ export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenti
       documents.rememberValidated,
       notedRefusals,
     ],
-    maskedErrors: { maskError: mask },
+    maskedErrors: { maskError },
     parserAndValidationCache: documents.caches,
     batching: false,
     cors: false,
@@ -98,7 +97,7 @@ export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenti
         const request = req.method === 'POST' ? readGraphqlRequest(req.body) : null
         const execution = request && documents.execute(request, () => createContext(gateway, req.caller))
         if (execution) {
-          const result = maskErrors(await execution, mask)
+          const result = maskErrors(await execution)
           noteErrors(req, result.errors)
           await writeSpentRate(req, reply)
           return reply.type(`${accept}; charset=utf-8`).send(JSON.stringify(result))

@@ -1,6 +1,7 @@
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import { afterAll } from 'vitest'
 import { readConfig } from '../../src/config.ts'
+import type { LogDestination } from '../../src/log.ts'
 import { buildServer } from '../../src/server.ts'
 import type { TestDatabase } from './database.ts'
 
@@ -16,9 +17,13 @@ export interface Answer {
 export const v1 = '/api/external/v1'
 
 /** The service over a test's database, closed when the file's tests have run. The rate is wide unless a test narrows it. */
-export async function createApp({ pool }: Pick<TestDatabase, 'pool'>, environment: NodeJS.ProcessEnv = {}) {
+export async function createApp(
+  { pool }: Pick<TestDatabase, 'pool'>,
+  environment: NodeJS.ProcessEnv = {},
+  log?: LogDestination,
+) {
   const config = readConfig({ LOG_LEVEL: 'silent', RATE_LIMIT_PER_MINUTE: '100000', ...environment })
-  const app = await buildServer(config, pool)
+  const app = await buildServer(config, pool, log)
   afterAll(() => app.close())
   return createClient(app)
 }

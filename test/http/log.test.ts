@@ -1,0 +1,334 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { connect, type Pool, serviceRole } from '../../src/db/connect.ts'
+import { toLoggedError } from '../../src/log.ts'
+import { createBrowser } from '../admin/support.ts'
+import { type Client, createApp, v1 } from '../support/app.ts'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { collectLog, type LogLine } from '../support/log.ts'
+import { serve } from '../support/process.ts'
+
+const database = await createDatabase()
+const { platform } = database
+const build = createBuilders(database)
+
+// Every value that a row or a request brings holds this word.
+const marker = 'planted'
+const tenantId = await build.tenant({ name: 'Planted tenant', subdomain: 'planted' })
+await build.voucher(tenantId, {
+  reference: 'PLANTED-1',
+  qr_token: 'planted-qr',
+  recipient_name: 'Planted Person',
+  redemption_status: 'planted_status',
+})
+await build.customer(tenantId, { email: 'planted@example.com', surname: 'Planted', phone_number: 'planted 1' })
+await build.product(tenantId, { title: 'Planted product' })
+const { secret } = await build.token([tenantId], { name: 'planted token' })
+
+/** Raises an error that quotes the marker wherever an error can. */
+const raising = `raise exception E'planted\\n    at planted (file:///planted.js:1:1)'
+  using errcode = 'P0042', detail = 'planted detail', hint = 'planted hint', table = 'planted table'`
+
+/** Runs PL/pgSQL whenever a row is inserted. */
+const onInsert = (table: string, body: string) => ({
+  apply: `create function planted_context() returns trigger security definer language plpgsql
+            as $x$ begin ${body}; return new; end $x$;
+          create trigger planted before insert on ${table} for each row execute function planted_context()`,
+  undo: `drop trigger planted on ${table}; drop function planted_context()`,
+})
+
+const issuing = 'gateway.redemption_token'
+interface Fault {
+  what: string
+  apply: string
+  undo: string
+  err: Partial<Record<string, unknown>>
+  /** Whether the service takes it for an outage, and says so as a warning. */
+  outage?: true
+}
+
+/** What goes wrong while a voucher is resolved. */
+const faults: Fault[] = [
+  {
+    what: 'a check constraint that fails',
+    apply: `alter table ${issuing} add column filler text;
+            alter table ${issuing} alter column filler set default 'planted value';
+            alter table ${issuing} add constraint fits check (filler is null)`,
+    undo: `alter table ${issuing} drop column filler`,
+    err: { code: '23514', statement: 'redemption_token.issue', table: 'redemption_token', constraint: 'fits' },
+  },
+  {
+    what: 'a column that must not be null',
+    apply: `delete from ${issuing}; alter table ${issuing} add column secret text default 'planted value',
+              add column filler text not null`,
+    undo: `alter table ${issuing} drop column filler, drop column secret`,
+    err: { code: '23502', statement: 'redemption_token.issue', column: 'filler' },
+  },
+  {
+    what: 'a value that is there already',
+    apply: `delete from ${issuing}; alter table ${issuing} add column filler text default 'planted value' unique;
+            insert into ${issuing} (token_hash, voucher_id, tenant_id, token_id, expires_at)
+            select sha256('planted'), 1, ${tenantId}, id, 'infinity' from gateway.token limit 1`,
+    undo: `alter table ${issuing} drop column filler; delete from ${issuing}`,
+    err: { code: '23505', statement: 'redemption_token.issue', constraint: 'redemption_token_filler_key' },
+  },
+  {
+    what: 'a value that cannot be cast',
+    ...onInsert(issuing, `perform reference::bigint from public.purchased_voucher where id = new.voucher_id`),
+    err: { code: '22P02', statement: 'redemption_token.issue' },
+  },
+  {
+    what: 'a trigger that raises',
+    ...onInsert(issuing, raising),
+    err: { code: 'P0042', statement: 'redemption_token.issue', severity: 'ERROR', routine: 'exec_stmt_raise' },
+  },
+  {
+    what: 'a table that is missing',
+    apply: 'alter table purchased_voucher rename to planted_voucher',
+    undo: 'alter table planted_voucher rename to purchased_voucher',
+    err: { code: '42P01', statement: 'resolution.find' },
+  },
+  {
+    what: 'a column that is missing',
+    apply: 'alter table purchased_voucher rename recipient_name to planted_name',
+    undo: 'alter table purchased_voucher rename planted_name to recipient_name',
+    err: { code: '42703', statement: 'resolution.find' },
+  },
+  {
+    what: 'a statement that takes too long',
+    ...onInsert(issuing, `execute 'select pg_sleep(60) /* planted */'`),
+    err: { code: '57014', statement: 'redemption_token.issue' },
+    outage: true,
+  },
+  {
+    what: 'a connection that the server ends',
+    ...onInsert(issuing, 'perform pg_terminate_backend(pg_backend_pid())'),
+    err: { code: expect.stringMatching(/^(57P01|CONNECTION_CLOSED)$/), statement: 'redemption_token.issue' },
+    outage: true,
+  },
+]
+
+const document = `mutation ($input: ResolveVoucherInput!) {
+  resolveVoucher(input: $input) { status again: status voucher { reference } } }`
+
+/** The ways to resolve the voucher, each with markers wherever a request can hold some. */
+const requests: Record<string, (client: Client, id: string) => ReturnType<Client['ask']>> = {
+  REST: (client, id) => resolve(client, id, { voucher_reference: 'planted-1', planted: 'planted' }),
+  'REST, by a QR token': (client, id) => resolve(client, id, { qr_token: 'https://planted.example/?qr=planted-qr' }),
+  GraphQL: (client, id) =>
+    client.ask({
+      method: 'POST',
+      url: '/graphql?planted=planted',
+      headers: { ...headersOf(id), accept: 'application/json' },
+      payload: JSON.stringify({
+        query: `${document} # planted`,
+        variables: { input: { tenantId, voucherReference: 'planted-1' }, planted: 'planted' },
+      }),
+    }),
+}
+const headersOf = (id: string) => ({
+  accept: 'application/json',
+  authorization: `Bearer ${secret}`,
+  'content-type': 'application/json',
+  cookie: 'planted=planted',
+  'user-agent': 'planted',
+  'x-planted': 'planted',
+  'x-request-id': id,
+})
+const resolve = (client: Client, id: string, body: object) =>
+  client.ask({
+    method: 'POST',
+    url: `${v1}/tenants/${tenantId}/redemptions/resolve?cursor=planted&planted=planted`,
+    headers: headersOf(id),
+    payload: JSON.stringify(body),
+  })
+
+/** What must not stand in a log: the marker, and the secret of the token. */
+const leaks = (text: string) =>
+  [...text.matchAll(new RegExp(`.{0,40}(?:${marker}|${secret}).{0,40}`, 'gi'))].map(String)
+
+let made = 0
+
+describe.each(['trace', 'error'])('at the level %s', level => {
+  const { log, text, lines } = collectLog()
+  let pool: Pool
+  let client: Client
+
+  beforeAll(async () => {
+    pool = connect(database.address, { max: 4, statementTimeoutMs: 300, role: serviceRole })
+    client = await createApp({ pool }, { LOG_LEVEL: level }, log)
+  })
+  afterAll(() => pool.end({ timeout: 1 }))
+
+  describe.each(Object.entries(requests))('%s', (_request, send) => {
+    it.each(faults)('$what is written without what was in the row or the request', async fault => {
+      const id = `request-${++made}`
+      await platform.unsafe(fault.apply)
+      try {
+        const answer = await send(client, id)
+        expect(answer.headers['x-request-id']).toBe(id)
+        expect(answer.body.errors?.[0]?.message ?? answer.body.message).toMatch(/^The service /)
+      } finally {
+        await platform.unsafe(fault.undo)
+      }
+      const written = lines().filter(line => line.reqId === id)
+      if (level === 'trace' || !fault.outage) {
+        expect(written).toHaveLength(1)
+        expect(written[0]?.err).toMatchObject(fault.err)
+        expect(written[0]?.err?.stack).toMatch(/^ {4}at /)
+      }
+      expect(leaks(text())).toEqual([])
+    })
+  })
+
+  it.each(
+    Object.entries(requests),
+  )('%s: a mistake of the service is written with its place alone', async (_request, send) => {
+    const id = `request-${++made}`
+    await platform`alter table purchased_voucher drop constraint if exists purchased_voucher_redemption_status_check`
+    await platform`alter table purchased_voucher
+      alter column redemption_status type jsonb using '{"planted": "planted"}'::jsonb`
+    // Connections of its own: those that know the statement already refuse the changed table.
+    const fresh = connect(database.address, { max: 1, statementTimeoutMs: 10_000, role: serviceRole })
+    const answer = await send(await createApp({ pool: fresh }, { LOG_LEVEL: level }, log), id)
+    await platform`alter table purchased_voucher alter column redemption_status type text using 'planted_status'`
+    await fresh.end({ timeout: 1 })
+    expect(answer.text).toContain('The service failed to answer.')
+    const written = lines().filter(line => line.reqId === id)
+    expect(written.map(({ err }) => err)).toMatchObject([
+      { type: 'TypeError', stack: expect.stringMatching(/^ {4}at reasonAgainst \(\S*resolution\.[jt]s:\d+:\d+\)/) },
+    ])
+    expect(leaks(text())).toEqual([])
+  })
+
+  it('a form that fails is written without its fields', async () => {
+    await platform`alter table gateway.audit_entry add constraint fits check (actor not like 'planted%') not valid`
+    const browser = createBrowser(client.app)
+    const fields = { email: 'planted@example.com', password: 'planted password', next: '/admin/planted' }
+    const page = await browser.submit('/admin/login?next=/planted', fields, { headers: { 'x-request-id': 'the-form' } })
+    await platform`alter table gateway.audit_entry drop constraint fits`
+    expect(page.status).toBe(500)
+    const written = lines().filter(line => line.reqId === 'the-form')
+    expect(written.map(({ err }) => err)).toMatchObject([
+      { code: '23514', statement: 'administrator.refuse', schema: 'gateway', table: 'audit_entry', constraint: 'fits' },
+    ])
+    expect(leaks(text())).toEqual([])
+  })
+
+  it('requests that are refused write nothing that they hold', async () => {
+    const headers = headersOf('refused')
+    const { accept, authorization } = headers
+    const list = `${v1}/tenants/${tenantId}/sales/purchased-vouchers`
+    await client.ask({ method: 'GET', url: `${list}?cursor=planted&updated_since=planted`, headers })
+    await client.ask({ method: 'GET', url: `${list}/planted`, headers })
+    await client.ask({ method: 'GET', url: `${v1}/planted?planted`, headers })
+    await client.ask({ method: 'GET', url: '/planted/%zz?planted', headers })
+    await client.ask({ method: 'DELETE', url: list, headers })
+    await client.ask({ method: 'GET', url: list, headers: { accept, authorization: 'Bearer planted' } })
+    await client.ask({ method: 'GET', url: list, headers: { accept: 'planted', authorization } })
+    for (const payload of ['planted', '{"planted', `"${'planted'.repeat(20_000)}"`]) {
+      for (const url of [`${v1}/tenants/${tenantId}/redemptions/resolve`, '/graphql', '/admin/login']) {
+        await client.ask({ method: 'POST', url, headers, payload })
+      }
+    }
+    for (const query of ['planted', '{ planted }', 'query ($a: planted) { viewer { name } }']) {
+      await client.graphql(secret, query, { planted: 'planted' })
+    }
+    expect(leaks(text())).toEqual([])
+  })
+
+  it('requests that are answered write nothing that they hold', async () => {
+    for (const path of ['sales/purchased-vouchers', 'customers/marketing-signups', 'catalog/vouchers']) {
+      const { status, text: body } = await client.rest(secret, `/tenants/${tenantId}/${path}`)
+      expect([status, leaks(body).length > 0]).toEqual([200, true])
+    }
+    expect(leaks(text())).toEqual([])
+  })
+})
+
+it('background jobs that fail write the statement, and nothing of the row', async () => {
+  const { log, text, lines } = collectLog()
+  const client = await createApp(database, { LOG_LEVEL: 'warn' }, log)
+  await platform.unsafe(onInsert('gateway.token_usage', raising).apply)
+  await client.rest(secret, '/tenants')
+  await client.app.close()
+  await platform.unsafe(onInsert('gateway.token_usage', raising).undo)
+  const jobs = lines().filter(({ msg }) => msg.startsWith('failed: '))
+  expect(jobs.map(({ err }) => err)).toMatchObject([{ code: 'P0042', statement: 'usage.save' }])
+  expect(leaks(text())).toEqual([])
+})
+
+it.each([
+  ['thrown', 'SIGHUP'],
+  ['rejected', 'SIGUSR2'],
+] as const)('an error that is %s and not caught ends the process with a line that quotes nothing', async (_how, signal) => {
+  const source = `
+    const error = Object.assign(new Error('planted', { cause: new Error('planted') }), { detail: 'planted', code: 'E1' })
+    process.on('SIGHUP', () => { throw error })
+    process.on('SIGUSR2', () => { Promise.reject(error) })`
+  const service = await serve({
+    DATABASE_URL: database.url,
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(source)}`,
+  })
+  const before = service.printed().length
+  expect(await service.stop(signal)).toBe(1)
+  const printed = service.printed().slice(before)
+  const last: LogLine = JSON.parse(printed.trim().split('\n').at(-1) ?? '')
+  expect(last).toMatchObject({ level: 60, err: { code: 'E1', cause: { type: 'Error' } } })
+  expect(leaks(printed)).toEqual([])
+})
+
+describe('what a line says of an error', () => {
+  const stackOf = (message: string) => toLoggedError(new Error(message)).stack
+
+  it.each([
+    '',
+    'planted',
+    'planted\n    at planted (file:///planted.js:1:1)\n    at /planted.js:1:1',
+    'r',
+    '\n',
+    '    at planted (file:///planted.js:1:1)',
+  ])('is the stack without its message: %j', message => {
+    expect(stackOf(message)).toMatch(/^ {4}at .*log\.test\.ts:\d+:\d+/)
+    expect(leaks(stackOf(message))).toEqual([])
+  })
+
+  it('holds nothing of an error that was changed, or that holds others', () => {
+    const changed = new Error('planted\n    at planted (file:///planted.js:1:1)')
+    changed.message = 'something else'
+    const named = Object.assign(new Error('x'), { name: 'the planted one', code: 'planted code', port: 'planted' })
+    const circular: Error = new Error('planted')
+    circular.cause = circular
+    const many = new AggregateError([changed, named, new TypeError('planted'), 'planted', circular], 'planted')
+    const json = new Error('planted', { cause: capture(() => JSON.parse('planted')) })
+    const own = Object.assign(new Error('planted'), {
+      planted: 'planted',
+      query: 'select /* planted */ 1',
+      args: [marker],
+    })
+    for (const error of [changed, named, circular, many, json, own, 'planted', { message: 'planted' }, null]) {
+      expect(leaks(JSON.stringify(toLoggedError(error)))).toEqual([])
+    }
+    expect(toLoggedError(many).errors?.map(({ type }) => type)).toEqual([
+      'Error',
+      'Error',
+      'TypeError',
+      'string',
+      'Error',
+    ])
+    expect(toLoggedError(json).cause?.type).toBe('SyntaxError')
+  })
+
+  it('tells where a connection failed', () => {
+    const refused = { code: 'ECONNREFUSED', syscall: 'connect', address: '127.0.0.1', port: 5432 }
+    expect(toLoggedError(Object.assign(new Error('x'), refused))).toMatchObject(refused)
+  })
+})
+
+function capture(run: () => unknown): unknown {
+  try {
+    return run()
+  } catch (error) {
+    return error
+  }
+}
