@@ -16,6 +16,7 @@ import { createUsageCounter } from './domain/usage.ts'
 import type { Gateway } from './graphql/context.ts'
 import { registerGraphiql } from './graphql-http/graphiql.ts'
 import { registerGraphql } from './graphql-http/route.ts'
+import { registerSharedAssets } from './http/assets.ts'
 import { answerBrokenRequest } from './http/broken-request.ts'
 import { createAuthenticate } from './http/caller.ts'
 import { compressAnswers } from './http/compression.ts'
@@ -26,6 +27,7 @@ import { requestId } from './http/request-id.ts'
 import { routableTarget } from './http/target.ts'
 import { refuseUnknownPaths } from './http/unknown-path.ts'
 import { registerUsage } from './http/usage.ts'
+import { registerLandingPage } from './landing/landing-page.tsx'
 import { type LogDestination, loggerOptions } from './log.ts'
 import { registerRest } from './rest/v1/routes.ts'
 
@@ -85,6 +87,8 @@ export async function buildServer(config: Config, pool: Pool, log?: LogDestinati
     registerRest(doors, gateway, authenticate)
     registerGraphql(doors, gateway, authenticate)
   })
+  registerSharedAssets(app)
+  registerLandingPage(app, config)
   if (config.graphiql) registerGraphiql(app)
   registerAdmin(app, { sql: pool, config })
   return app

@@ -4,10 +4,10 @@ import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config.ts'
 import type { Pool } from '../db/connect.ts'
 import { notFound } from '../domain/errors.ts'
+import { serveAssets } from '../http/assets.ts'
 import { adminPath } from '../http/paths.ts'
 import { registerAccountPages } from './account.tsx'
 import { registerAdministratorPages } from './administrators.tsx'
-import { registerAssets } from './assets.ts'
 import { createAttempts } from './attempts.ts'
 import { registerAuditPages } from './audit.tsx'
 import { registerLoginPages, requireSignIn } from './login.tsx'
@@ -39,7 +39,7 @@ export function registerAdmin(app: FastifyInstance, parts: AdminParts): void {
       await scope.register(helmet, headersOf(config))
       await scope.register(cookie)
       scope.addHook('onRequest', async request => checkOrigin(request, config))
-      registerAssets(scope)
+      serveAssets(scope, new URL('./assets/', import.meta.url), ['admin.css', 'copy.js'])
 
       scope.register(async visit => {
         await registerSession(visit, sql, config)

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import type { ComponentChildren, VNode } from 'preact'
 import { renderToString } from 'preact-render-to-string'
-import { adminPath } from '../http/paths.ts'
+import { adminPath, assetsPath } from '../http/paths.ts'
 
 /** What every page shows of its visit. */
 export interface View {
@@ -43,9 +43,10 @@ export function Page({ title, view, place, actions, narrow = false, children }: 
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <title>{`${title} · API access`}</title>
-        <link rel="stylesheet" href={`${adminPath}/assets/admin.css`} />
-        <link rel="icon" href={`${adminPath}/assets/icon.svg`} />
-        <script src={`${adminPath}/assets/copy.js`} defer />
+        <link rel="stylesheet" href={`${assetsPath}/tokens.css`} />
+        <link rel="stylesheet" href={`${adminPath}${assetsPath}/admin.css`} />
+        <link rel="icon" href={`${assetsPath}/icon.svg`} />
+        <script src={`${adminPath}${assetsPath}/copy.js`} defer />
       </head>
       <body>
         <a class="skip" href="#main">

@@ -27,6 +27,13 @@ export function requirePermissions({ caller }: Context, permissions: readonly Pe
   if (lacking) throw lacksPermission(lacking)
 }
 
+declare module 'graphql' {
+  interface GraphQLFieldExtensions<_TSource, _TContext, _TArgs> {
+    /** The options that the builder was given for the field. */
+    pothosOptions?: { policy?: Policy }
+  }
+}
+
 declare global {
   namespace PothosSchemaTypes {
     interface Plugins<Types extends SchemaTypes> {

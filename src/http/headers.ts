@@ -13,7 +13,7 @@ const json = 'application/json'
 export function requireJsonHeaders(request: FastifyRequest, hasBody: boolean): void {
   const faults: Faults = {}
   const { accept = '', 'content-type': contentType = '' } = request.headers
-  if (accept !== json && !acceptsJson(accept)) {
+  if (accept !== json && !namesMediaType(accept, json)) {
     faults.accept = [`The header Accept must name ${json}.`]
   }
   if (hasBody && contentType.split(';', 1)[0]?.trim().toLowerCase() !== json) {
@@ -22,5 +22,6 @@ export function requireJsonHeaders(request: FastifyRequest, hasBody: boolean): v
   if (Object.keys(faults).length > 0) throw badInput(faults)
 }
 
-const acceptsJson = (accept: string): boolean =>
-  accept.trim() !== '' && new Negotiator({ headers: { accept: accept.toLowerCase() } }).mediaTypes().includes(json)
+/** @returns whether `Accept` names the media type, with q above 0 (R2); ranges with `*` do not name it */
+export const namesMediaType = (accept: string, mediaType: string): boolean =>
+  accept.trim() !== '' && new Negotiator({ headers: { accept: accept.toLowerCase() } }).mediaTypes().includes(mediaType)

@@ -7,6 +7,9 @@ export const graphqlPath = '/graphql'
 /** Where GraphiQL is shown. */
 export const graphiqlPath = '/graphiql'
 
+/** Where the files that pages load are, below the root and below a transport's own path. */
+export const assetsPath = '/assets'
+
 /** Where the API access page begins. */
 export const adminPath = '/admin'
 

@@ -33,7 +33,7 @@ export async function look(page: Page, name: string): Promise<string[]> {
     )
     if (excess > 0) faults.push(`${place}: ${excess} px wider than the screen`)
     if (checked) faults.push(...(await violations(page)).map(violation => `${place}: ${violation}`))
-    await page.screenshot({ path: `${screenshots}/admin-${name}-${width}-${colorScheme}.png`, fullPage: true })
+    await page.screenshot({ path: `${screenshots}/${name}-${width}-${colorScheme}.png`, fullPage: true })
   }
   return faults
 }

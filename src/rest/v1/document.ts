@@ -8,7 +8,25 @@ import {
   isNonNullType,
   isObjectType,
   Kind,
+  parse,
+  TypeInfo,
+  visit,
+  visitWithTypeInfo,
 } from 'graphql'
+import type { Permission } from '../../domain/permission.ts'
+import { schema } from '../../graphql/schema.ts'
+
+/** @returns the permissions that the fields of a document require together, each once, in the order of its fields */
+export function permissionsOf(text: string): Permission[] {
+  const types = new TypeInfo(schema)
+  const required = new Set<Permission>()
+  const Field = () => {
+    const { permissions = [] } = types.getFieldDef()?.extensions.pothosOptions?.policy ?? {}
+    for (const permission of permissions) required.add(permission)
+  }
+  visit(parse(text), visitWithTypeInfo(types, { Field }))
+  return [...required]
+}
 
 /** The key of a field in the answer. */
 export const keyOf = (node: FieldNode) => node.alias?.value ?? node.name.value

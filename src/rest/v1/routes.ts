@@ -2,6 +2,7 @@ import { METHODS } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { getOperationAST, parse } from 'graphql'
 import { type Faults, GatewayError } from '../../domain/errors.ts'
+import type { Permission } from '../../domain/permission.ts'
 import { whenThere } from '../../domain/when-there.ts'
 import { createContext, type Gateway } from '../../graphql/context.ts'
 import type { Authenticate } from '../../http/caller.ts'
@@ -9,6 +10,7 @@ import { sendRefusal, toGatewayError, toMessageBody } from '../../http/errors.ts
 import { requireJsonHeaders } from '../../http/headers.ts'
 import { restPath } from '../../http/paths.ts'
 import { refuseUnknownPaths } from '../../http/unknown-path.ts'
+import { permissionsOf } from './document.ts'
 import { type Operation, prepare, type TypedText } from './execute.ts'
 import { type Input, readCatalogQuery, readListQuery, readNothing, readPath, readResolveBody } from './input.ts'
 import { giveBack } from './json.ts'
@@ -16,20 +18,39 @@ import * as documents from './operations.ts'
 
 /**
  * The contract's eight operations, in its order. Each is a GraphQL document (the `.graphql` files beside this one);
- * what is said here is its path, and how a request gives the document's variables.
+ * what is said here is its path, what it returns, and how a request gives the document's variables.
  */
-const operations = [
-  operation('GET', '/tenants', documents.ListTenantsDocument, readListQuery),
+export const operations: readonly RestOperation[] = [
+  operation('GET', '/tenants', documents.ListTenantsDocument, readListQuery, 'A page of the tenants of the token.'),
 
-  operation('GET', '/tenants/:tenant/catalog/vouchers', documents.ListCatalogVouchersDocument, readCatalogQuery),
-  operation('GET', '/tenants/:tenant/catalog/vouchers/:product', documents.GetCatalogVoucherDocument, readNothing),
+  operation(
+    'GET',
+    '/tenants/:tenant/catalog/vouchers',
+    documents.ListCatalogVouchersDocument,
+    readCatalogQuery,
+    'A page of voucher products.',
+  ),
+  operation(
+    'GET',
+    '/tenants/:tenant/catalog/vouchers/:product',
+    documents.GetCatalogVoucherDocument,
+    readNothing,
+    'One voucher product, with its categories and variants.',
+  ),
 
-  operation('GET', '/tenants/:tenant/sales/purchased-vouchers', documents.ListPurchasedVouchersDocument, readListQuery),
+  operation(
+    'GET',
+    '/tenants/:tenant/sales/purchased-vouchers',
+    documents.ListPurchasedVouchersDocument,
+    readListQuery,
+    'A page of purchased vouchers, with their balances.',
+  ),
   operation(
     'GET',
     '/tenants/:tenant/sales/purchased-vouchers/:voucher',
     documents.GetPurchasedVoucherDocument,
     readNothing,
+    'One purchased voucher, with its balance.',
   ),
 
   operation(
@@ -37,15 +58,23 @@ const operations = [
     '/tenants/:tenant/customers/marketing-signups',
     documents.ListMarketingSignupsDocument,
     readListQuery,
+    'A page of customers who opted in to marketing. Personal data.',
   ),
   operation(
     'GET',
     '/tenants/:tenant/customers/marketing-signups/:customer',
     documents.GetMarketingSignupDocument,
     readNothing,
+    'One customer who opted in to marketing. Personal data.',
   ),
 
-  operation('POST', '/tenants/:tenant/redemptions/resolve', documents.ResolveVoucherDocument, readResolveBody),
+  operation(
+    'POST',
+    '/tenants/:tenant/redemptions/resolve',
+    documents.ResolveVoucherDocument,
+    readResolveBody,
+    'Whether a voucher is redeemable, what it is worth, and a token to redeem it with. Redeems nothing.',
+  ),
 ]
 
 /** The longest body that is read, in bytes (R9). */
@@ -118,10 +147,15 @@ type PathNames<Path extends string> = Path extends `${string}:${infer Name}/${in
     : never
 
 /** An operation as the door serves it. */
-interface RestOperation {
+export interface RestOperation {
   name: string
   method: 'GET' | 'POST'
+  /** Below `restPath`; its parameters are written `:tenant`. */
   path: string
+  /** What the token needs, all of it. */
+  permissions: readonly Permission[]
+  /** What it returns, in a sentence. */
+  returns: string
   run: Operation
   read: (request: FastifyRequest) => Input<object>
 }
@@ -137,11 +171,14 @@ function operation<const Path extends string, Variables extends Record<PathNames
   path: Path,
   document: TypedText<Variables>,
   read: (request: FastifyRequest) => Input<Omit<Variables, PathNames<Path>>>,
+  returns: string,
 ): RestOperation {
   return {
     name: nameOf(document),
     method,
     path,
+    permissions: permissionsOf(document.toString()),
+    returns,
     run: prepare(document),
     read: request => {
       const { variables, faults } = read(request)

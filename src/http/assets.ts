@@ -1,0 +1,36 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { extname } from 'node:path'
+import type { FastifyInstance } from 'fastify'
+import { assetsPath } from './paths.ts'
+
+const types: Record<string, string> = {
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
+
+/**
+ * Serves files of a folder as `GET {assetsPath}/{name}`. Browsers keep them and revalidate them by `ETag`.
+ *
+ * @param scope its prefix goes before `assetsPath`
+ * @param folder ends in `/`
+ * @param names files in the folder: `.css`, `.js` or `.svg`
+ */
+export function serveAssets(scope: FastifyInstance, folder: URL, names: readonly string[]): void {
+  for (const name of names) {
+    const type = types[extname(name)]
+    if (!type) throw new Error(`${name} has no known media type: expected .css, .js or .svg.`)
+    const content = readFileSync(new URL(name, folder))
+    const etag = `"${createHash('sha256').update(content).digest('base64url')}"`
+    scope.get(`${assetsPath}/${name}`, (request, reply) => {
+      reply.headers({ 'Cache-Control': 'private, no-cache', 'X-Content-Type-Options': 'nosniff', ETag: etag })
+      if (request.headers['if-none-match'] === etag) return reply.code(304).send()
+      return reply.type(type).send(content)
+    })
+  }
+}
+
+/** Serves the files that pages of all transports load. */
+export const registerSharedAssets = (app: FastifyInstance): void =>
+  serveAssets(app, new URL('./assets/', import.meta.url), ['tokens.css', 'icon.svg'])

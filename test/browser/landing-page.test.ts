@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { createApp } from '../support/app.ts'
+import { startBrowser } from '../support/browser.ts'
+import { createDatabase } from '../support/database.ts'
+import { look } from './look.ts'
+
+const database = await createDatabase()
+const browser = await startBrowser()
+
+test.each([
+  ['landing', {}],
+  ['landing-production', { NODE_ENV: 'production', PUBLIC_URL: 'http://localhost:8080' }],
+])('the page at / is accessible and fits (%s)', async (name, environment) => {
+  const { app } = await createApp(database, { RATE_LIMIT_PER_MINUTE: '120', ...environment })
+  const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+  const page = await browser.newPage()
+  const faults: string[] = []
+  page.on('pageerror', error => faults.push(error.message))
+  page.on('console', message => {
+    if (message.type() === 'error') faults.push(message.text())
+  })
+  await page.goto(origin)
+  await page.getByRole('heading', { name: 'Voucher Gateway', level: 1 }).waitFor()
+  faults.push(...(await look(page, name)))
+  expect(faults).toEqual([])
+})
+
+test('its links lead to GraphiQL, to the sign-in and to the documentation', async () => {
+  const { app } = await createApp(database)
+  const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+  const page = await browser.newPage()
+  for (const [name, expected] of [
+    ['GraphiQL', /\/graphiql$/],
+    ['API access', /\/admin\/login/],
+    ['Documentation', /\/#documentation$/],
+  ] as const) {
+    await page.goto(origin)
+    await page.getByRole('navigation').getByRole('link', { name }).click()
+    await page.waitForURL(expected)
+  }
+  await page.getByRole('heading', { name: 'Operations of REST v1' }).waitFor()
+})

@@ -1,0 +1,136 @@
+import { describe, expect, test } from 'vitest'
+import { flawOf, operations } from '../rest/support.ts'
+import { createApp } from '../support/app.ts'
+import { createDatabase } from '../support/database.ts'
+
+const database = await createDatabase()
+const client = await createApp(database)
+
+const chromium = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8'
+
+const get = (headers: Record<string, string> = {}, { ask } = client) =>
+  ask({ method: 'GET', url: '/', headers: { accept: chromium, host: 'localhost:8080', ...headers } })
+
+/** The text of the page, without tags. */
+const textOf = (html: string) => html.replaceAll(/<[^>]*>/g, '').replaceAll('&quot;', '"')
+
+describe('GET /', () => {
+  test.each([
+    chromium,
+    'text/html',
+    'TEXT/HTML;q=0.1, application/json',
+    'application/json, text/html;charset=utf-8',
+  ])('is a page for Accept: %s', async accept => {
+    const { status, headers, text } = await get({ accept })
+    expect(status).toBe(200)
+    expect(headers['content-type']).toBe('text/html; charset=utf-8')
+    expect(text).toMatch(/^<!doctype html><html lang="en">/)
+    expect(headers.vary).toBe('Accept')
+  })
+
+  test.each([
+    'application/json',
+    '*/*',
+    'text/*',
+    'text/plain',
+    'text/html;q=0, application/json',
+    'text/htmlx',
+    '',
+    ';;,',
+  ])('is an unknown path for Accept: %s', async accept => {
+    const answer = await get({ accept })
+    expect(flawOf(answer, 404)).toBeNull()
+    expect(answer.headers.vary).toBe('Accept')
+  })
+
+  test('is an unknown path without Accept, and by any other method', async () => {
+    expect(flawOf(await client.ask({ method: 'GET', url: '/' }), 404)).toBeNull()
+    for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS'] as const) {
+      expect(flawOf(await client.ask({ method, url: '/', headers: { accept: chromium } }), 404), method).toBeNull()
+    }
+  })
+
+  test('answers HEAD with the headers of GET and no body', async () => {
+    const head = await client.ask({ method: 'HEAD', url: '/', headers: { accept: chromium } })
+    expect(head).toMatchObject({ status: 200, text: '' })
+    expect(head.headers['content-type']).toBe('text/html; charset=utf-8')
+    expect((await client.ask({ method: 'HEAD', url: '/' })).status).toBe(404)
+  })
+
+  test('has the headers of every response, and loads nothing but its own styles and icon', async () => {
+    const { headers, text } = await get({ 'x-request-id': 'from-me' })
+    expect(headers['x-request-id']).toBe('from-me')
+    expect(headers['cache-control']).toBe('private, no-store')
+    expect(headers['x-content-type-options']).toBe('nosniff')
+    expect(headers['content-security-policy']?.split('; ').sort()).toEqual([
+      "base-uri 'none'",
+      "default-src 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+      "img-src 'self'",
+      "style-src 'self'",
+    ])
+    expect(text).not.toMatch(/<script|<style|\sstyle=|\son\w+=/)
+  })
+
+  test('needs no token, and a token changes nothing', async () => {
+    const page = await get()
+    expect((await get({ authorization: 'Bearer nothing' })).text).toBe(page.text)
+    expect(page.headers['ratelimit-limit']).toBeUndefined()
+  })
+})
+
+describe('the page', () => {
+  test('lists the operations of the contract, with their permissions', async () => {
+    const { text } = await get()
+    const listed = [...text.matchAll(/<li><code>(GET|POST) (\S+)<\/code><p>(.+?)<\/p><\/li>/g)]
+    const place = { tenantId: '{tenant}', product: '{product}', voucher: '{voucher}', customer: '{customer}' }
+    expect(
+      listed.map(([, method, path, rest = '']) => ({
+        method,
+        path,
+        permissions: [...rest.matchAll(/<code>(\w+)<\/code>/g)].map(([, permission]) => permission),
+      })),
+    ).toEqual(operations.map(({ method, path, permissions }) => ({ method, path: path(place), permissions })))
+  })
+
+  test('leads only to what answers', async () => {
+    const { text } = await get()
+    const links = [...text.matchAll(/(?:href|src)="([^"#]+)"/g)].map(([, path]) => path ?? '')
+    expect(links).toEqual(expect.arrayContaining(['/graphiql', '/admin', '/livez', '/readyz']))
+    for (const url of links) {
+      const { status, headers } = await client.ask({ method: 'GET', url, headers: { host: 'localhost:8080' } })
+      expect(status, url).toBeLessThan(400)
+      expect(headers['cache-control'], url).toMatch(/^private, no-/)
+    }
+    for (const [, id] of text.matchAll(/href="#([^"]+)"/g)) expect(text).toContain(`id="${id}"`)
+  })
+
+  test('links no GraphiQL where that is off', async () => {
+    const { text } = await get({}, await createApp(database, { GRAPHIQL: 'off' }))
+    expect(text).not.toMatch(/graphiql/i)
+    expect(text).toContain('href="/admin"')
+  })
+
+  test('names the address that it was asked at, and the one that PUBLIC_URL names before that', async () => {
+    expect(textOf((await get({ host: 'gateway.test:81' })).text)).toContain('http://gateway.test:81/api/external/v1/')
+    const { text } = await get({}, await createApp(database, { PUBLIC_URL: 'https://gateway.example.com' }))
+    expect(textOf(text)).toContain('https://gateway.example.com/api/external/v1/tenants')
+    expect(text).toContain('href="https://gateway.example.com/admin"')
+    expect(text).not.toContain('localhost')
+  })
+
+  test.each(['"><b>', "a'b", 'a b', 'a/b', 'a;id', '$(id)'])('shows no host that is none: %j', async host => {
+    const { status, text } = await get({ host })
+    expect(status).toBe(200)
+    expect(textOf(text)).toContain("'Accept: application/json' /api/external/v1/tenants")
+  })
+
+  test('states the rate', async () => {
+    const { text } = await get({}, await createApp(database, { RATE_LIMIT_PER_MINUTE: '77' }))
+    expect(textOf(text)).toContain('77 operations per minute')
+    for (const name of ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset', 'Retry-After', '429']) {
+      expect(text).toContain(name)
+    }
+  })
+})
