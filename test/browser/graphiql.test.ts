@@ -1,52 +1,257 @@
-import { mkdirSync } from 'node:fs'
+import axe, { type AxeResults } from 'axe-core'
+import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
+import { revokeToken } from '../../src/domain/token-lifecycle.ts'
+import { until } from '../rest/support.ts'
 import { createApp } from '../support/app.ts'
 import { startBrowser } from '../support/browser.ts'
-import { createBuilders } from '../support/builders.ts'
+import { createBuilders, tester } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
 
 const screenshots = 'test/screenshots'
-mkdirSync(screenshots, { recursive: true })
 
 const database = await createDatabase()
 const build = createBuilders(database)
-const { app } = await createApp(database)
-const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+const client = await createApp(database)
+const origin = await client.app.listen({ host: '127.0.0.1', port: 0 })
 const browser = await startBrowser()
+const tenantId = await build.tenant({ name: 'The Old Mill' })
+await build.product(tenantId, { title: 'A day at the mill' })
+const { secret } = await build.token([tenantId], { name: 'Explorer' })
 
-test('GraphiQL works with nothing but the service: tabs, headers, introspection, a query', async () => {
-  const tenantId = await build.tenant({ name: 'The Old Mill' })
-  const { secret } = await build.token([tenantId], { name: 'Explorer' })
-  const page = await browser.newPage({ viewport: { width: 1400, height: 900 } })
-  const asked: string[] = []
+/** GraphiQL in a browser of its own, and what goes wrong there. */
+async function open(width = 1280) {
+  const context = await browser.newContext({ viewport: { width, height: 900 } })
+  const page = await context.newPage()
+  const requested: string[] = []
   const faults: string[] = []
-  page.on('request', request => asked.push(request.url()))
+  page.on('request', request => requested.push(request.url()))
   page.on('pageerror', error => faults.push(error.message))
   page.on('console', message => {
-    // Until a token is put in, the schema is refused: that is how it should be.
-    if (message.type() === 'error' && !message.text().includes('401')) faults.push(message.text())
+    // The browser itself reports refused requests, which some tests provoke.
+    if (message.type() === 'error' && !/status of 40[01]/.test(message.text())) faults.push(message.text())
   })
+  await load(page, () => page.goto(`${origin}/graphiql`))
+  return { page, requested, faults }
+}
 
-  await page.goto(`${origin}/graphiql`)
+async function load(page: Page, go: () => Promise<unknown>): Promise<void> {
+  await go()
   await page.getByRole('tab', { name: 'WhoAmI' }).waitFor()
-  for (const name of ['Catalog', 'ChangedVouchers', 'Resolve']) {
-    expect(await page.getByRole('tab', { name }).count(), name).toBe(1)
-  }
-  await page.screenshot({ path: `${screenshots}/graphiql-start.png` })
+  await page.getByRole('button', { name: /execute query/i }).waitFor()
+}
 
-  await page.getByRole('region', { name: 'Headers' }).locator('.monaco-editor').last().click()
+const status = (page: Page) => page.getByRole('status')
+
+async function typeToken(page: Page, token: string): Promise<void> {
+  await page.getByLabel('Token', { exact: true }).fill(token)
+  await page.getByRole('button', { name: 'Use the token' }).click()
+}
+
+async function useToken(page: Page): Promise<void> {
+  await typeToken(page, secret)
+  await status(page).getByText('All tabs use the token “Explorer”.').waitFor()
+}
+
+/**
+ * Runs the query of the open tab until a text is in its result. GraphiQL reads the operation's name a moment after a
+ * tab is opened or changed: a run before that asks for the operation that was there.
+ */
+async function run(page: Page, text: string): Promise<void> {
+  const result = page.getByRole('region', { name: 'Result Window' }).getByText(text).first()
+  const shows = () =>
+    result.waitFor({ timeout: 2_000 }).then(
+      () => true,
+      () => false,
+    )
+  for (let attempt = 1; attempt <= 5; attempt++) {
+    await page.getByRole('button', { name: /execute query/i }).click()
+    if (await shows()) return
+  }
+  throw new Error(`No result shows ${text}.`)
+}
+
+/** GraphiQL keeps its tabs half a second after they were changed. */
+const untilKept = (page: Page, text: string) =>
+  until(`${text} is kept`, async () =>
+    (await page.evaluate<string>(`sessionStorage.getItem('graphiql:tabState')`)).includes(text),
+  )
+
+async function openTab(page: Page, name: string): Promise<void> {
+  const tab = page.getByRole('tab', { name })
+  await tab.getByRole('button', { name, exact: true }).click()
+  await page.getByRole('tab', { name, selected: true }).waitFor()
+}
+
+/** Types over what an editor of the page holds. */
+async function typeInto(page: Page, editor: 'Operation Editor' | 'Headers', text: string): Promise<void> {
+  await page.getByRole('region', { name: editor }).locator('.monaco-editor:visible').click()
   await page.keyboard.press('ControlOrMeta+A')
-  await page.keyboard.insertText(JSON.stringify({ Authorization: `Bearer ${secret}` }))
-  // The editor closes quotes and brackets of its own.
+  await page.keyboard.insertText(text)
+  // The editor closes quotes and brackets by itself.
   await page.keyboard.press('ControlOrMeta+Shift+End')
   await page.keyboard.press('Delete')
-  await page.getByRole('button', { name: /execute query/i }).click()
-  const response = page.getByRole('region', { name: 'Result Window' })
-  await response.getByText('The Old Mill').waitFor()
-  expect(await response.textContent()).toContain('Explorer')
+}
+
+const explorer = (page: Page) => page.locator('.graphiql-doc-explorer')
+
+/** Everything that the browser keeps, in `localStorage`, in cookies, in the address and in the history of the tab. */
+const keptForGood = async (page: Page) =>
+  JSON.stringify([
+    await page.evaluate('[{ ...localStorage }, document.cookie, location.href, history.state]'),
+    await page.context().storageState(),
+  ])
+
+test('a token typed once holds for all tabs, also new ones, and survives a reload', async () => {
+  const { page, requested, faults } = await open()
+  await page.screenshot({ path: `${screenshots}/graphiql-start.png` })
+  await useToken(page)
+  await run(page, 'The Old Mill')
+  await untilKept(page, 'WhoAmI')
+  await load(page, () => page.reload())
+  await page.getByRole('tab', { name: 'WhoAmI', selected: true }).waitFor()
+  expect(await page.getByRole('tab').count()).toBe(4)
+  await openTab(page, 'Catalog')
+  await run(page, 'A day at the mill')
+  await page.getByRole('button', { name: /new tab/i }).click()
+  await typeInto(page, 'Operation Editor', 'query Mine { viewer { name } }')
+  await run(page, 'Explorer')
   await page.screenshot({ path: `${screenshots}/graphiql-answer.png` })
 
-  const outside = asked.filter(url => !url.startsWith(origin) && !/^(blob|data):/.test(url))
+  await untilKept(page, 'query Mine')
+  const tabs = await page.getByRole('tab').allTextContents()
+  await load(page, () => page.reload())
+  await status(page).getByText('All tabs use the token “Explorer”.').waitFor()
+  expect(await page.getByRole('tab').allTextContents()).toEqual(tabs)
+  await page.getByRole('tab', { name: 'Mine', selected: true }).waitFor()
+  await run(page, 'Explorer')
+  await openTab(page, 'WhoAmI')
+  await run(page, 'The Old Mill')
+
+  const outside = requested.filter(url => !url.startsWith(`${origin}/`) && !url.startsWith('data:'))
   expect(outside).toEqual([])
+  expect(requested.join()).not.toContain(secret)
   expect(faults).toEqual([])
+})
+
+test('the schema explorer shows the types, before and after a token is typed, and completion knows them', async () => {
+  const { page, faults } = await open()
+  await page.getByRole('button', { name: /documentation explorer/i }).click()
+  await explorer(page).getByRole('link', { name: 'PurchasedVoucher', exact: true }).click()
+  await explorer(page).getByText('A voucher that was bought, with its balance.').waitFor()
+  await status(page).getByText('Type a token once').waitFor()
+  await useToken(page)
+  await load(page, () => page.reload())
+  await explorer(page).getByRole('link', { name: 'PurchasedVoucher', exact: true }).waitFor()
+  expect(await explorer(page).getByText('Error fetching schema').count()).toBe(0)
+
+  await page.getByRole('button', { name: /new tab/i }).click()
+  await typeInto(page, 'Operation Editor', '{ vie')
+  await page.keyboard.press('Control+Space')
+  await page.locator('.suggest-widget').getByText('viewer').first().waitFor()
+  expect(faults).toEqual([])
+})
+
+test('without a token, or with a wrong one, the page says what to do', async () => {
+  const { page } = await open()
+  await run(page, 'token')
+  await status(page).getByText('The request had no token. Type one here').waitFor()
+  await page.screenshot({ path: `${screenshots}/graphiql-no-token.png` })
+  for (const wrong of ['vgw_wrong', `${secret}x`, 'a"b']) {
+    await typeToken(page, wrong)
+    await status(page).getByText('The service refuses this token: it is unknown, expired or revoked.').waitFor()
+    expect(await page.getByRole('button', { name: 'Remove the token' }).isVisible()).toBe(false)
+  }
+  await page.screenshot({ path: `${screenshots}/graphiql-wrong-token.png` })
+  for (const nothing of ['two words', 'ünicode', '   ']) {
+    await typeToken(page, nothing)
+    await status(page).getByText('This is not a token').waitFor()
+  }
+  await typeToken(page, ` Bearer ${secret} `)
+  await status(page).getByText('All tabs use the token “Explorer”.').waitFor()
+})
+
+test('a token that is revoked, or removed, is used no more', async () => {
+  const { page } = await open()
+  const brief = await build.token([tenantId], { name: 'Brief' })
+  await typeToken(page, brief.secret)
+  await status(page).getByText('“Brief”').waitFor()
+  await revokeToken(database.pool, tester, brief.id)
+  await until('revoked', async () => (await client.graphql(brief.secret, '{ viewer { name } }')).status === 401, 5_000)
+  await page.getByRole('button', { name: /execute query/i }).click()
+  await status(page).getByText('The service refuses this token').waitFor()
+  await load(page, () => page.reload())
+  await status(page).getByText('Type a token once').waitFor()
+
+  await useToken(page)
+  await page.getByRole('button', { name: 'Remove the token' }).click()
+  await status(page).getByText('Type a token once').waitFor()
+  expect(await page.evaluate('JSON.stringify(sessionStorage)')).not.toContain(secret)
+  await load(page, () => page.reload())
+  await status(page).getByText('Type a token once').waitFor()
+})
+
+test('an Authorization header that is typed in the headers editor wins', async () => {
+  const { page } = await open()
+  const other = await build.token([tenantId], { name: 'Another' })
+  await useToken(page)
+  await page.getByRole('button', { name: 'Headers' }).click()
+  await typeInto(page, 'Headers', JSON.stringify({ authorization: `Bearer ${other.secret}` }))
+  await run(page, 'Another')
+  await typeInto(page, 'Headers', JSON.stringify({ Authorization: 'Bearer wrong' }))
+  await run(page, 'UNAUTHENTICATED')
+  await status(page).getByText('All tabs use the token “Explorer”.').waitFor()
+  await typeInto(page, 'Headers', '{}')
+  await run(page, 'Explorer')
+  const kept = await keptForGood(page)
+  for (const token of [secret, other.secret]) expect(kept).not.toContain(token)
+})
+
+test('neither tokens nor queries outlive the browser tab', async () => {
+  const { page } = await open()
+  await page.evaluate(`localStorage.setItem('graphiql:queries', 'with headers, by an earlier version')`)
+  await load(page, () => page.reload())
+  await useToken(page)
+  await run(page, 'The Old Mill')
+  await page.getByRole('button', { name: /new tab/i }).click()
+  await typeInto(page, 'Operation Editor', '{ viewer { name } } # CHARITY-77')
+  await run(page, 'Explorer')
+  await openTab(page, 'WhoAmI')
+  await run(page, 'The Old Mill')
+  const kept = await keptForGood(page)
+  for (const text of [secret, 'viewer', 'CHARITY', 'earlier version']) expect(kept).not.toContain(text)
+
+  const another = await page.context().newPage()
+  await load(another, () => another.goto(`${origin}/graphiql`))
+  await status(another).getByText('Type a token once').waitFor()
+})
+
+test('the bar for the token is accessible and fits, wide and narrow, light and dark', async () => {
+  const found: string[] = []
+  for (const width of [1280, 390]) {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const { page } = await open(width)
+      await page.emulateMedia({ colorScheme })
+      await load(page, () => page.reload())
+      for (const [state, enter] of [
+        ['none', async () => {}],
+        ['wrong', async () => typeToken(page, 'vgw_wrong')],
+        ['used', async () => typeToken(page, secret)],
+      ] as const) {
+        await enter()
+        await status(page).getByText({ none: 'Type a token', wrong: 'refuses', used: 'Explorer' }[state]).waitFor()
+        const name = `graphiql-${state}-${width}-${colorScheme}`
+        await page.screenshot({ path: `${screenshots}/${name}.png` })
+        await page.evaluate(axe.source)
+        const { violations } = await page.evaluate<AxeResults>(`axe.run('#token-bar')`)
+        found.push(...violations.map(({ id, help }) => `${name}: ${id}: ${help}`))
+        const excess = await page.evaluate<number>(
+          `document.documentElement.scrollWidth - document.documentElement.clientWidth`,
+        )
+        if (excess > 0) found.push(`${name}: ${excess} px wider than the screen`)
+      }
+      await page.context().close()
+    }
+  }
+  expect(found).toEqual([])
 })
