@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config.ts'
-import { readEmail } from '../domain/administrator.ts'
+import { hasNoAdministrator, readEmail } from '../domain/administrator.ts'
 import { authenticate } from '../domain/administrator-password.ts'
 import type { Faults } from '../domain/errors.ts'
 import { signOut } from '../domain/session.ts'
@@ -8,6 +8,7 @@ import { addressOf } from '../http/caller.ts'
 import { adminPath } from '../http/paths.ts'
 import type { Attempts } from './attempts.ts'
 import type { AdminParts } from './door.tsx'
+import { NoAdministratorYet } from './first-administrator.tsx'
 import { FaultSummary, Field } from './form.tsx'
 import { CsrfToken, Page, sendPage, type View } from './page.tsx'
 import { queryOf } from './posted.ts'
@@ -69,12 +70,17 @@ export function nextOf(text: string | null): string {
 export function registerLoginPages(scope: FastifyInstance, { sql, config }: AdminParts, attempts: Attempts): void {
   const openId = config.openId !== undefined
 
-  scope.get('/login', (request, reply) => {
+  scope.get('/login', async (request, reply) => {
     const query = queryOf(request)
     const next = nextOf(query.get('next'))
     if (signedIn(request)) return reply.redirect(next, 303)
     const reason = Object.entries(reasons).find(([word]) => word === query.get('because'))?.[1]
-    return sendPage(reply, <Login view={viewOf(request, reply)} next={next} reason={reason} openId={openId} />)
+    const noAdministrator = await hasNoAdministrator(sql)
+    const view = viewOf(request, reply)
+    return sendPage(
+      reply,
+      <Login view={view} next={next} reason={reason} openId={openId} noAdministrator={noAdministrator} />,
+    )
   })
 
   scope.post('/login', async (request, reply) => {
@@ -82,9 +88,20 @@ export function registerLoginPages(scope: FastifyInstance, { sql, config }: Admi
     const next = nextOf(form.get('next'))
     const given = form.get('email') ?? ''
     const password = form.get('password') ?? ''
-    const sendFaults = (faults: Faults) => {
+    const sendFaults = async (faults: Faults) => {
+      const noAdministrator = await hasNoAdministrator(sql)
       const view = viewOf(request, reply)
-      return sendPage(reply, <Login view={view} next={next} openId={openId} email={given} faults={faults} />, 422)
+      const page = (
+        <Login
+          view={view}
+          next={next}
+          openId={openId}
+          noAdministrator={noAdministrator}
+          email={given}
+          faults={faults}
+        />
+      )
+      return sendPage(reply, page, 422)
     }
     if (given.trim() === '') return sendFaults({ email: ['Give your e-mail.'] })
     if (password === '') return sendFaults({ password: ['Give your password.'] })
@@ -123,12 +140,14 @@ interface LoginProps {
   view: View
   next: string
   openId: boolean
+  /** Whether there is no administrator yet. */
+  noAdministrator: boolean
   reason?: (typeof reasons)[Reason] | undefined
   email?: string
   faults?: Faults
 }
 
-function Login({ view, next, openId, reason, email = '', faults = {} }: LoginProps) {
+function Login({ view, next, openId, noAdministrator, reason, email = '', faults = {} }: LoginProps) {
   return (
     <Page title="Sign in" view={view} narrow>
       {reason && (
@@ -136,6 +155,7 @@ function Login({ view, next, openId, reason, email = '', faults = {} }: LoginPro
           {reason.sentence}
         </p>
       )}
+      {noAdministrator && <NoAdministratorYet openId={openId} />}
       <FaultSummary faults={faults} />
       <form method="post" action={loginPath} class="card">
         <CsrfToken view={view} />

@@ -6,6 +6,7 @@ import { passwordFaults, passwordHint } from '../domain/password.ts'
 import { addressOf } from '../http/caller.ts'
 import { adminPath } from '../http/paths.ts'
 import type { AdminParts } from './door.tsx'
+import { AdminCreateCommand } from './first-administrator.tsx'
 import { FaultSummary, Field } from './form.tsx'
 import { CsrfToken, Page, sendPage, type View } from './page.tsx'
 import { signIn } from './session.ts'
@@ -130,14 +131,10 @@ function VoidLink({ view }: { view: View }) {
     <Page title="This link does not hold" view={view} narrow>
       <div class="card">
         <p>
-          A link works once, and for 24 hours at most; a newer one takes its place. Ask an administrator for another, or
-          make one where the service runs, with its command
+          A link works once and expires after 24 hours; a newer one replaces it. Ask an administrator for another, or
+          make one with this command, where the service runs:
         </p>
-        <pre class="secret">admin create --email you@example.com</pre>
-        <p>
-          after <code>npm run cli --</code> in its directory, or after the name of its image with{' '}
-          <code>docker run</code>.
-        </p>
+        <AdminCreateCommand />
         <p>
           <a href={adminPath}>To the sign-in</a>
         </p>

@@ -24,6 +24,17 @@ export function readEmail(text: string): string | null {
   return email.length <= 254 && /^[^@\s\p{Cc}]+@[^@\s\p{Cc}]+$/u.test(email) ? email : null
 }
 
+/** The condition that no administrator exists. */
+export const noAdministratorYet = (sql: Sql) =>
+  sql`not exists (select from gateway.administrator where removed_at is null)`
+
+/** @returns whether no administrator exists */
+export async function hasNoAdministrator(sql: Sql): Promise<boolean> {
+  const [found] = await sql<{ none: boolean }[]>`
+    select /* administrator.exists */ ${noAdministratorYet(sql)} as none`
+  return found?.none === true
+}
+
 const recordColumns = (sql: Sql) => sql`
   id, email, password_hash is not null as "hasPassword", subject is not null as "hasOpenId",
   created_at as "createdAt",

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Sql } from '../db/connect.ts'
-import type { Administrator } from './administrator.ts'
+import { type Administrator, noAdministratorYet } from './administrator.ts'
 import { givePassword } from './administrator-password.ts'
 import { type Actor, auditEntry } from './audit.ts'
 import { notFound } from './errors.ts'
@@ -26,8 +26,6 @@ const holds = (sql: Sql) => sql`
        or exists (select from gateway.administrator
                   where administrator.id = invitation.invited_by and administrator.removed_at is null))`
 
-const nobodyYet = (sql: Sql) => sql`not exists (select from gateway.administrator where removed_at is null)`
-
 /**
  * Makes a one-time link for the first administrator. It is valid for 24 hours; earlier links stay valid, because other
  * instances have printed them.
@@ -39,7 +37,7 @@ export async function inviteFirst(sql: Sql, actor: Actor): Promise<string | null
   const [made] = await sql`
     with /* invitation.first */ made as (
       insert into gateway.invitation (token_hash, expires_at)
-      select ${hashSecret(secret)}, now() + ${lifetime(sql)} where ${nobodyYet(sql)}
+      select ${hashSecret(secret)}, now() + ${lifetime(sql)} where ${noAdministratorYet(sql)}
       returning expires_at
     )
     ${auditEntry(
@@ -90,7 +88,7 @@ export async function invite(
 export async function findInvitation(sql: Sql, secret: string): Promise<Invitation | null> {
   const [found] = await sql<Invitation[]>`
     select /* invitation.find */ email from gateway.invitation
-    where token_hash = ${hashSecret(secret)} and ${holds(sql)} and (email is not null or ${nobodyYet(sql)})`
+    where token_hash = ${hashSecret(secret)} and ${holds(sql)} and (email is not null or ${noAdministratorYet(sql)})`
   return found ?? null
 }
 
@@ -113,7 +111,7 @@ export async function acceptFirst(
                   where token_hash = ${hashSecret(secret)} and email is null and ${holds(sql)})
     returning token_hash
   ), wanted as (
-    select ${email}::text as email from taken where token_hash = ${hashSecret(secret)} and ${nobodyYet(sql)}
+    select ${email}::text as email from taken where token_hash = ${hashSecret(secret)} and ${noAdministratorYet(sql)}
   )`
   return givePassword(sql, { name: email, address }, wanted, password)
 }

@@ -1,7 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { listAdministrators, removeAdministrator } from '../../src/domain/administrator.ts'
+import { admitOpenId } from '../../src/domain/administrator-openid.ts'
 import { createAdministrator } from '../../src/domain/administrator-password.ts'
 import { acceptFirst, findInvitation, invite, inviteFirst } from '../../src/domain/invitation.ts'
+import { countCalls, unlessKept } from '../graphql/statements.ts'
 import { createApp } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
@@ -22,6 +24,65 @@ const chosen = { password: root.password, again: root.password }
 const emails = async () => (await listAdministrators(pool)).map(({ email }) => email)
 const acts = () => pool<{ actor: string; action: string }[]>`
   select actor, action, address from gateway.audit_entry order by id desc limit 2`
+
+describe('the sign-in without an administrator', () => {
+  const notice = 'There is no administrator yet'
+  const command = 'npm run cli -- admin create --email you@example.com'
+  const signInPages = ['/admin/login', '/admin/login?because=out', '/admin/login?next=%2Fadmin%2Faudit']
+
+  test('says how to make the first one, until there is one, and again when there is none left', async () => {
+    const browser = createBrowser(client.app)
+    const { location = '' } = await browser.get('/admin')
+    for (const path of [location, ...signInPages]) {
+      const { status, text } = await browser.get(path)
+      expect(status).toBe(200)
+      expect(text).toContain(notice)
+      expect(text).toContain(command)
+      expect(text).toContain('docker run')
+      expect(text).not.toContain('your organisation')
+    }
+    const refused = await browser.submit('/admin/login', root)
+    expect(refused.status).toBe(422)
+    expect(refused.text).toContain(command)
+
+    await createAdministrator(pool, tester, root.email, root.password)
+    for (const path of signInPages) expect((await browser.get(path)).text).not.toContain('no administrator')
+    const wrong = await browser.submit('/admin/login', { ...root, password: 'not the right one' })
+    expect(wrong.text).not.toContain('no administrator')
+
+    await database.platform`update gateway.administrator set removed_at = now()`
+    expect((await browser.get('/admin/login')).text).toContain(notice)
+  })
+
+  test('shows nothing of an open link, and nothing to those who may not see the page', async () => {
+    const secret = await inviteFirst(pool, tester)
+    const { html } = await createBrowser(client.app).get('/admin/login')
+    expect(html).toContain(notice)
+    expect(html).not.toContain(secret)
+    const far = await createBrowser(client.app, { address: '203.0.113.9' }).get('/admin/login')
+    expect(far.status).toBe(403)
+    expect(far.text).not.toContain('no administrator')
+  })
+
+  test('names the OpenID provider where there is one, and an account made through it ends the notice', async () => {
+    const openId = await createApp(database, {
+      PUBLIC_URL: 'http://localhost:8080',
+      OIDC_ISSUER: 'http://localhost:1',
+      OIDC_CLIENT_ID: 'gateway',
+      OIDC_CLIENT_SECRET: 'secret',
+      OIDC_DOMAINS: 'example.com',
+    })
+    const browser = createBrowser(openId.app)
+    expect((await browser.get('/admin/login')).text).toContain('Or sign in with your organisation.')
+    await admitOpenId(pool, tester, { subject: 'issuer 1', email: 'ann@example.com' })
+    expect((await browser.get('/admin/login')).text).not.toContain('no administrator')
+  })
+
+  test('costs one statement', async () => {
+    const calls = await countCalls(database, () => createBrowser(client.app).get('/admin/login'))
+    expect(unlessKept(calls)).toEqual({ 'administrator.exists': 1 })
+  })
+})
 
 describe('the link of the first administrator', () => {
   test('makes him, signs him in, and works once', async () => {

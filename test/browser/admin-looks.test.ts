@@ -61,6 +61,9 @@ test('the way in', () =>
       await page.getByLabel('The same password again').fill(password)
       await page.getByRole('button', { name: 'Create the administrator' }).click()
     }
+    await page.goto(`${origin}/admin`)
+    await page.getByRole('heading', { name: 'There is no administrator yet' }).waitFor()
+    await see(page, 'login-no-administrator')
     await page.goto(link)
     await see(page, 'setup')
     await choose('root@example.com', 'too short')

@@ -41,7 +41,7 @@ const partOfName =
 export const administration: Journey[] = [
   {
     what: 'signing in',
-    runs: ['administrator.give_password', 'administrator.authenticate', 'session.start'],
+    runs: ['administrator.give_password', 'administrator.exists', 'administrator.authenticate', 'session.start'],
     go: administrator,
   },
   {
