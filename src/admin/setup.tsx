@@ -131,8 +131,8 @@ function VoidLink({ view }: { view: View }) {
     <Page title="This link does not hold" view={view} narrow>
       <div class="card">
         <p>
-          A link works once and expires after 24 hours; a newer one replaces it. Ask an administrator for another, or
-          make one with this command, where the service runs:
+          A link works once and expires after 24 hours; a newer link of the same account replaces it. Ask an
+          administrator for another, or make one with this command, where the service runs:
         </p>
         <AdminCreateCommand />
         <p>

@@ -6,7 +6,7 @@ import { letDriverCompile } from '../db/compilable.ts'
 import type { Pool } from '../db/connect.ts'
 import { migrate } from '../db/migrate.ts'
 import { isDemo, isEmpty, loadDemo, showcase } from '../demo/load.ts'
-import { listAdministrators } from '../domain/administrator.ts'
+import { hasNoAdministrator } from '../domain/administrator.ts'
 import { inviteFirst } from '../domain/invitation.ts'
 import { permissionNames } from '../domain/permission.ts'
 import { createTokenDirectory } from '../domain/token-directory.ts'
@@ -119,7 +119,7 @@ async function describeFirstAdministrator(pool: Pool, adminOrigin: string): Prom
       `  ${adminOrigin}${setupPath}/${secret}`,
     ]
   }
-  if ((await listAdministrators(pool)).length > 0) return []
+  if (!(await hasNoAdministrator(pool))) return []
   return [
     '',
     '  There is no administrator yet. This command, run here, prints a link that makes the first one:',
