@@ -19,17 +19,24 @@ const categoryRow = packed<Category & OfProduct>({
 })
 
 /**
- * The categories of products that their tenant's caller has already been given.
+ * The categories of products, those of the product's own tenant.
  *
- * @returns for each product id, in order, its categories by `sort_order`, then `id` (R16)
+ * @param products rows that their tenant's caller has already been given
+ * @returns for each product, in order, its categories by `sort_order`, then `id` (R16)
  */
-export async function listCategoriesOf(sql: Sql, productIds: readonly number[]): Promise<Category[][]> {
+export async function listCategoriesOf(
+  sql: Sql,
+  products: readonly { id: number; tenantId: number }[],
+): Promise<Category[][]> {
+  const ids = products.map(({ id }) => id)
   const [found] = await sql`
     select /* category.of_products */ string_agg(row, '') from (
       select ${categoryRow.select(sql)} as row
-      from product_category link join category on category.id = link.category_id
-      where link.product_id = any(${arrayText(productIds)}::text::bigint[])
+      from unnest(${arrayText(ids)}::text::bigint[],
+                  ${arrayText(products.map(({ tenantId }) => tenantId))}::text::bigint[]) as product(id, tenant_id)
+      join product_category link on link.product_id = product.id
+      join category on category.id = link.category_id and category.tenant_id = product.tenant_id
       order by link.product_id, sort_order, category.id
     ) page`.raw()
-  return groupByProduct(productIds, categoryRow.read(found?.[0]))
+  return groupByProduct(ids, categoryRow.read(found?.[0]))
 }

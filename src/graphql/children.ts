@@ -1,30 +1,30 @@
 import DataLoader from 'dataloader'
 import type { Context } from './context.ts'
 
-/** Reads what lies below records, by their ids: for each, in order. */
-type ReadChildren<Child> = (ids: readonly number[]) => Promise<Child[][]>
+/** Reads what lies below records: for each, in order. */
+type ReadChildren<Parent, Child> = (parents: readonly Parent[]) => Promise<Child[][]>
 
 /**
  * What lies below records: gathered from all fields that ask for one at the time, or read for a whole list at once.
  * Each is read once a request; what was read in one way is not known in the other.
  */
-export class Children<Child> {
-  readonly #read: ReadChildren<Child>
-  readonly #one: DataLoader<number, Child[]>
-  readonly #lists = new WeakMap<readonly object[], Promise<Child[][]>>()
+export class Children<Parent extends { id: number }, Child> {
+  readonly #read: ReadChildren<Parent, Child>
+  readonly #one: DataLoader<Parent, Child[], number>
+  readonly #lists = new WeakMap<readonly Parent[], Promise<Child[][]>>()
 
-  constructor(read: ReadChildren<Child>) {
+  constructor(read: ReadChildren<Parent, Child>) {
     this.#read = read
-    this.#one = new DataLoader(read)
+    this.#one = new DataLoader(read, { cacheKeyFn: ({ id }) => id })
   }
 
-  of({ id }: { id: number }): Promise<Child[]> {
-    return this.#one.load(id)
+  of(parent: Parent): Promise<Child[]> {
+    return this.#one.load(parent)
   }
 
   /** @param parents the list itself, by which it is known again */
-  ofAll(parents: readonly { id: number }[]): Promise<Child[][]> {
-    const known = this.#lists.get(parents) ?? this.#read(parents.map(({ id }) => id))
+  ofAll(parents: readonly Parent[]): Promise<Child[][]> {
+    const known = this.#lists.get(parents) ?? this.#read(parents)
     this.#lists.set(parents, known)
     return known
   }
@@ -36,7 +36,7 @@ export class Children<Child> {
  * @param of which children
  */
 export const childField = <Parent extends { id: number }, Child, Value>(
-  of: (context: Context) => Children<Child>,
+  of: (context: Context) => Children<Parent, Child>,
   derive: (children: Child[]) => Value,
 ) => ({
   resolve: async (parent: Parent, _args: object, context: Context) => derive(await of(context).of(parent)),

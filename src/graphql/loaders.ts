@@ -79,8 +79,8 @@ export class Loaders {
   readonly #reader: Reader
   #tenantPages?: DataLoader<{ range: Range }, Reading<Tenant>>
   #tenant?: DataLoader<number, Tenant | null>
-  #categories?: Children<Category>
-  #variants?: Children<Variant>
+  #categories?: Children<Product, Category>
+  #variants?: Children<Product, Variant>
   #products?: HoldingLoaders<Product>
   #vouchers?: HoldingLoaders<PurchasedVoucher>
   #signups?: HoldingLoaders<MarketingSignup>
@@ -106,13 +106,18 @@ export class Loaders {
 
   /** Of products. */
   get categories() {
-    this.#categories ??= new Children(ids => listCategoriesOf(this.#reader.sql, ids))
+    this.#categories ??= new Children(parents => listCategoriesOf(this.#reader.sql, parents))
     return this.#categories
   }
 
   /** Of products. */
   get variants() {
-    this.#variants ??= new Children(ids => listVariantsOf(this.#reader.sql, ids))
+    this.#variants ??= new Children(parents =>
+      listVariantsOf(
+        this.#reader.sql,
+        parents.map(({ id }) => id),
+      ),
+    )
     return this.#variants
   }
 

@@ -12,7 +12,8 @@ const { builder } = await import('../../src/graphql/builder.ts')
 const policy = { permissions: ['redeem_vouchers' as const] }
 /** For which tenants children were read, each time. */
 const reads: (readonly number[])[] = []
-const children = new Children<string>(async ids => {
+const children = new Children<{ id: number }, string>(async parents => {
+  const ids = parents.map(({ id }) => id)
   reads.push(ids)
   return ids.map(id => [`child of ${id}`])
 })

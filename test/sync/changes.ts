@@ -154,7 +154,9 @@ const moveVariant = simple(
 const link = simple(
   hand => hand.sql`
     insert into product_category (product_id, category_id)
-    values (${one(hand, hand.ground.products)}, ${one(hand, hand.ground.categories)}) on conflict do nothing`,
+    select product.id, category.id from product join category using (tenant_id)
+    where product.id = ${one(hand, hand.ground.products)}
+    order by md5(category.id || ${hand.mark}) limit 1 on conflict do nothing`,
 )
 
 const customerIn: Change = async hand =>

@@ -18,7 +18,7 @@ export const large: Record<string, string> = {
   category: `(tenant_id, slug, title) select ${owner}, 'c', 'C' ${numbers}`,
   product: `(tenant_id, slug, title, summary, currency, updated_at)
     select ${owner}, 'p', 'P', repeat('about it ', 30), 'GBP', ${stamp} ${numbers}`,
-  product_category: `(product_id, category_id) select n, 1 + n % ${many} ${numbers}`,
+  product_category: `(product_id, category_id) select n, n ${numbers}`,
   variant: `(product_id, slug, title, currency) select n, 'v', 'V', 'GBP' ${numbers}`,
   purchased_voucher: `(tenant_id, reference, qr_token, updated_at)
     select ${owner}, 'R' || n, 'Q' || n, ${stamp} ${numbers}`,

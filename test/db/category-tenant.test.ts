@@ -1,0 +1,313 @@
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { connect } from '../../src/db/connect.ts'
+import { createApp } from '../support/app.ts'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { run } from '../support/process.ts'
+
+const database = await createDatabase()
+const { platform, loader } = database
+const build = createBuilders(database)
+const client = await createApp(database)
+const tenant = await build.tenant()
+const other = await build.tenant()
+const { secret } = await build.token([tenant, other])
+
+/** A second writer: it is another transaction than the one under way. */
+const second = connect(database.address, { max: 1, statementTimeoutMs: 20_000 })
+afterAll(() => second.end({ timeout: 1 }))
+
+const refused = {
+  code: '23514',
+  message: expect.stringMatching(/^product \d+ of tenant \d+ cannot be in category \d+ of tenant \d+$/),
+}
+const stale = { code: '40001' }
+
+let product: number
+let own: number
+let foreign: number
+
+beforeEach(async () => {
+  product = await build.product(tenant)
+  own = await build.category(tenant, [], { title: 'Own' })
+  foreign = await build.category(other, [], { title: 'Foreign' })
+})
+
+/** The titles of the product's categories as a partner reads them: by the record and in the list, over both transports. */
+async function titlesOf(id: number, at = tenant): Promise<string[][]> {
+  const path = `/tenants/${at}/catalog/vouchers`
+  const one = await client.rest(secret, `${path}/${id}`)
+  const list = await client.rest(secret, `${path}?include=categories`)
+  const selection = 'databaseId categories { title }'
+  const graphql = await client.graphql(
+    secret,
+    `{ tenant(id: ${at}) { catalogVoucher(id: ${id}) { ${selection} } catalogVouchers { nodes { ${selection} } } } }`,
+  )
+  const { catalogVoucher, catalogVouchers } = graphql.body.data.tenant
+  const found = [
+    one.body.data.category_refs,
+    list.body.data.find((record: { id: number }) => record.id === id).category_refs,
+    list.body.data.find((record: { id: number }) => record.id === id).categories,
+    catalogVoucher.categories,
+    catalogVouchers.nodes.find((node: { databaseId: number }) => node.databaseId === id).categories,
+  ]
+  return found.map(categories => categories.map(({ title }: { title: string }) => title))
+}
+
+/** What `titlesOf` returns of a product in these categories. */
+const everywhere = (...titles: string[]) => Array.from({ length: 5 }, () => titles)
+
+const link = (sql: typeof platform, category: number) =>
+  sql`insert into product_category (product_id, category_id) values (${product}, ${category})`
+
+describe('a link to a category of another tenant is refused', () => {
+  it.each<[string, () => Promise<unknown>]>([
+    ['when it is inserted', () => link(platform, foreign)],
+    [
+      'when it is inserted without columns',
+      () => platform`insert into product_category values (${product}, ${foreign})`,
+    ],
+    ['when a loader inserts it that keeps its stamps', () => link(loader, foreign)],
+    [
+      'when it is one of many',
+      () => platform`insert into product_category (product_id, category_id)
+                     select ${product}::bigint, id from category where id in (${own}, ${foreign})`,
+    ],
+    [
+      'when an insert ignores conflicts',
+      () => platform`insert into product_category values (${product}, ${foreign}) on conflict do nothing`,
+    ],
+    [
+      'when its product is made in the same statement',
+      () => platform`
+        with made as (
+          insert into product (tenant_id, slug, title, currency) values (${tenant}, 's', 't', 'GBP') returning id
+        ) insert into product_category select id, ${foreign} from made`,
+    ],
+    [
+      'when a link becomes one',
+      async () => {
+        await link(platform, own)
+        await platform`update product_category set category_id = ${foreign} where product_id = ${product}`
+      },
+    ],
+    [
+      'when a link gets another product',
+      async () => {
+        const elsewhere = await build.product(other)
+        await link(platform, own)
+        await platform`update product_category set product_id = ${elsewhere} where product_id = ${product}`
+      },
+    ],
+    [
+      'when its product moves',
+      async () => {
+        await link(platform, own)
+        await platform`update product set tenant_id = ${other} where id = ${product}`
+      },
+    ],
+    [
+      'when its category moves',
+      async () => {
+        await link(platform, own)
+        await platform`update category set tenant_id = ${other} where id = ${own}`
+      },
+    ],
+    [
+      'when a loader moves its category',
+      async () => {
+        await link(loader, own)
+        await loader`update category set tenant_id = ${other} where id = ${own}`
+      },
+    ],
+  ])('%s', async (_when, write) => {
+    await expect(write()).rejects.toMatchObject(refused)
+    for (const titles of await titlesOf(product)) expect(titles).not.toContain('Foreign')
+  })
+})
+
+describe('what is allowed', () => {
+  it('is a link within the tenant, which is shown', async () => {
+    await link(platform, own)
+    expect(await titlesOf(product)).toEqual(everywhere('Own'))
+  })
+
+  it('is to move a product without links, and a category without links', async () => {
+    await platform`update product set tenant_id = ${other} where id = ${product}`
+    await platform`update category set tenant_id = ${other} where id = ${own}`
+    await link(platform, own)
+    expect(await titlesOf(product, other)).toEqual(everywhere('Own'))
+  })
+
+  it.each([
+    ['the category first', ['category', 'product']],
+    ['the product first', ['product', 'category']],
+  ])('is to move both in one transaction, %s', async (_which, tables) => {
+    await link(platform, own)
+    await platform.begin(async sql => {
+      for (const table of tables) {
+        const id = table === 'product' ? product : own
+        await sql`update ${sql(table)} set tenant_id = ${other} where id = ${id}`
+      }
+    })
+    expect(await titlesOf(product, other)).toEqual(everywhere('Own'))
+  })
+
+  it('is to move a product and to take its link away in the same transaction', async () => {
+    await link(platform, own)
+    await platform.begin(async sql => {
+      await sql`update product set tenant_id = ${other} where id = ${product}`
+      await sql`delete from product_category where product_id = ${product}`
+    })
+    expect(await titlesOf(product, other)).toEqual(everywhere())
+  })
+
+  it('is every insert by a role that may only insert links', async () => {
+    await platform.unsafe('create role filer; grant insert on product_category to filer')
+    try {
+      await platform.begin(async sql => {
+        await sql`set local role filer`
+        await sql`insert into product_category (product_id, category_id) values (${product}, ${own})`
+      })
+      await expect(
+        platform.begin(async sql => {
+          await sql`set local role filer`
+          await sql`insert into product_category (product_id, category_id) values (${product}, ${foreign})`
+        }),
+      ).rejects.toMatchObject(refused)
+    } finally {
+      await platform.unsafe('drop owned by filer; drop role filer')
+    }
+  })
+})
+
+describe('of two transactions at a time', () => {
+  /** Runs the second while the first is open, and commits the first when the second waits for it. */
+  async function race(first: Write, then: Write): Promise<PromiseSettledResult<unknown>[]> {
+    let waiting: Promise<unknown> = Promise.resolve()
+    const opened = platform.begin(`isolation level ${first.isolation}`, async sql => {
+      await first.write(sql)
+      waiting = second.begin(`isolation level ${then.isolation}`, async other => {
+        // The snapshot is taken before the first one commits.
+        await other`select from category limit 1`
+        await then.write(other)
+      })
+      waiting.catch(() => {})
+      await untilBlocked()
+    })
+    return Promise.allSettled([opened, opened.then(() => waiting)])
+  }
+
+  interface Write {
+    isolation: string
+    write: (sql: Parameters<Parameters<typeof platform.begin>[1]>[0]) => Promise<unknown>
+  }
+
+  async function untilBlocked(): Promise<void> {
+    for (const deadline = Date.now() + 10_000; Date.now() < deadline; ) {
+      const [row] = await loader<{ waits: boolean }[]>`
+        select exists (select from pg_stat_activity
+                       where datname = current_database() and wait_event_type = 'Lock') as waits`
+      if (row?.waits) return
+    }
+    throw new Error('no transaction waits for another')
+  }
+
+  const linking = (isolation: string): Write => ({
+    isolation,
+    write: sql => sql`insert into product_category (product_id, category_id) values (${product}, ${own})`,
+  })
+  const moving = (table: 'product' | 'category', isolation: string): Write => ({
+    isolation,
+    write: sql => sql`update ${sql(table)} set tenant_id = ${other} where id = ${table === 'product' ? product : own}`,
+  })
+  const committed = 'read committed'
+  const repeatable = 'repeatable read'
+
+  it.each([
+    ['product', committed, refused],
+    ['category', committed, refused],
+    ['product', repeatable, { code: '25001' }],
+    ['category', repeatable, { code: '25001' }],
+  ] as const)('a %s that moves under %s waits for a link, and is refused', async (table, isolation, reason) => {
+    const [linked, moved] = await race(linking(committed), moving(table, isolation))
+    expect(linked).toMatchObject({ status: 'fulfilled' })
+    // A product is stamped by who links it: a snapshot older than that is refused first.
+    const wanted = table === 'product' && isolation === repeatable ? stale : reason
+    expect(moved).toMatchObject({ status: 'rejected', reason: wanted })
+    expect(await titlesOf(product)).toEqual(everywhere('Own'))
+  })
+
+  it.each([
+    ['product', committed, refused],
+    ['category', committed, refused],
+    ['product', repeatable, stale],
+    ['category', repeatable, stale],
+  ] as const)('a link waits for a %s that moves, and is refused under %s', async (table, isolation, reason) => {
+    const [moved, linked] = await race(moving(table, committed), linking(isolation))
+    expect(moved).toMatchObject({ status: 'fulfilled' })
+    expect(linked).toMatchObject({ status: 'rejected', reason })
+  })
+})
+
+describe('an applier of logical replication', () => {
+  const apply = (write: (sql: Parameters<Parameters<typeof platform.begin>[1]>[0]) => Promise<unknown>) =>
+    platform.begin(async sql => {
+      await sql`set local session_replication_role = replica`
+      await write(sql)
+    })
+
+  it('is not stopped by a link to a category of another tenant, which is not shown', async () => {
+    await link(platform, own)
+    await apply(sql => sql`insert into product_category (product_id, category_id) values (${product}, ${foreign})`)
+    expect(await titlesOf(product)).toEqual(everywhere('Own'))
+  })
+
+  it.each(['product', 'category'] as const)('can move a %s, and the link is no longer shown', async table => {
+    await link(platform, own)
+    const id = table === 'product' ? product : own
+    await apply(sql => sql`update ${sql(table)} set tenant_id = ${other} where id = ${id}`)
+    expect(await titlesOf(product, table === 'product' ? other : tenant)).toEqual(everywhere())
+  })
+})
+
+describe('a database that holds such links already', () => {
+  it('is not migrated: the message names them and says how to remove them', async () => {
+    const old = await createDatabase()
+    const builder = createBuilders(old)
+    const [left, right] = [await builder.tenant(), await builder.tenant()]
+    const products = [await builder.product(left), await builder.product(left)]
+    const category = await builder.category(right)
+    const kept = await builder.category(left, products)
+    await old.platform.unsafe(`
+      set session_replication_role = replica;
+      insert into product_category values (${products[0]}, ${category}), (${products[1]}, ${category});
+      set session_replication_role = origin;
+      drop trigger a_check_links_on_insert on product_category;
+      drop trigger a_check_links_on_update on product_category;
+      drop trigger check_links_of_moved on product;
+      drop trigger check_links_of_moved on category;
+      drop function gateway.check_links, gateway.check_links_of_moved, gateway.refuse_foreign_category;
+      delete from gateway.migration where version = 11`)
+    // As 0008 left it.
+    await old.platform.unsafe(`
+      create function gateway.share_categories() returns trigger language plpgsql as 'begin return null; end';
+      create trigger a_share_categories_on_insert after insert on product_category execute function gateway.share_categories();
+      create trigger a_share_categories_on_update after update on product_category execute function gateway.share_categories()`)
+    const environment = { DATABASE_URL: old.url }
+    const failed = await run(['migrate'], environment)
+    expect(failed.code).toBe(1)
+    expect(failed.stderr).toContain(
+      `product_category holds 2 rows of a product in a category of another tenant: ` +
+        `product ${products[0]} of tenant ${left} in category ${category} of tenant ${right}, ` +
+        `product ${products[1]} of tenant ${left} in category ${category} of tenant ${right}.`,
+    )
+    const [, remedy = ''] = /migrate again: (delete from .*;)$/m.exec(failed.stderr) ?? []
+    await old.platform.unsafe(remedy)
+    expect(await old.platform`select product_id, category_id from product_category order by 1`).toEqual(
+      products.map(id => ({ product_id: id, category_id: kept })),
+    )
+    const migrated = await run(['migrate'], environment)
+    expect([migrated.code, migrated.stdout]).toEqual([0, 'applied 0011.do.category-tenant.sql\n'])
+  })
+})
