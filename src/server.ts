@@ -23,6 +23,7 @@ import { compressAnswers } from './http/compression.ts'
 import { keepDeadline } from './http/deadline.ts'
 import { sendRefusal, toGatewayError, toMessageBody } from './http/errors.ts'
 import { registerHealth } from './http/health.ts'
+import { closeUnfinishedRequests } from './http/lingering-close.ts'
 import { requestId } from './http/request-id.ts'
 import { routableTarget } from './http/target.ts'
 import { refuseUnknownPaths } from './http/unknown-path.ts'
@@ -76,6 +77,7 @@ export async function buildServer(config: Config, pool: Pool, log?: LogDestinati
     done()
   })
   keepDeadline(app, deadline)
+  closeUnfinishedRequests(app)
   app.setErrorHandler((error, request, reply) => sendRefusal(request, reply, toGatewayError(error), toMessageBody))
   app.register(async scope => refuseUnknownPaths(scope))
 

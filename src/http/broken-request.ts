@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { ConnectionError } from 'fastify'
+import { closeLingering } from './lingering-close.ts'
 
 /** What Node's parser gives up on, by its code; anything else is no HTTP. */
 const refusals: Record<string, { status: string; message: string }> = {
@@ -11,6 +12,8 @@ const notHttp = { status: '400 Bad Request', message: 'The request is not valid 
 
 /** Answers what never became a request, as any refusal looks (R17, R18), and closes its connection. */
 export function answerBrokenRequest({ code }: ConnectionError, socket: Socket): void {
+  // The parser reports the same error again for all that arrives after it.
+  if (socket.writableEnded) return
   if (code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
@@ -25,5 +28,6 @@ export function answerBrokenRequest({ code }: ConnectionError, socket: Socket): 
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',
   ]
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy())
+  socket.write(`${head.join('\r\n')}\r\n\r\n${body}`)
+  closeLingering(socket)
 }

@@ -17,8 +17,6 @@ export function keepDeadline(app: FastifyInstance, milliseconds: number): void {
       // Nobody is there to be told.
       if (reply.sent || reply.raw.destroyed) return
       const { complete, readableFlowing } = request.raw
-      // RFC 9110 §15.5.9: what is left of the request is not waited for.
-      if (!complete) reply.header('Connection', 'close')
       // A body that nobody has begun to read waits for the service.
       const served = complete || readableFlowing === null
       reply.send(served ? unavailable(new Error(`no answer in ${milliseconds} ms`)) : tooSlow())

@@ -4,6 +4,7 @@ import Fastify from 'fastify'
 import { afterAll, expect, test } from 'vitest'
 import { GatewayError } from '../../src/domain/errors.ts'
 import { keepDeadline } from '../../src/http/deadline.ts'
+import { closeUnfinishedRequests } from '../../src/http/lingering-close.ts'
 
 const deadline = 100
 
@@ -17,6 +18,7 @@ app.setErrorHandler((error, _request, reply) =>
   reply.code(error instanceof GatewayError && error.code === 'UNAVAILABLE' ? 503 : 500).send(error),
 )
 keepDeadline(app, deadline)
+closeUnfinishedRequests(app)
 
 async function* slowly() {
   yield 'begun, '

@@ -1,0 +1,195 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { createWorld } from '../rest/support.ts'
+import { v1 } from '../support/app.ts'
+
+const { build, client, secret, tenantId } = await createWorld({ GRAPHIQL: 'on' })
+const foreignId = await build.tenant()
+const spent = await build.token([tenantId], { rateLimit: 1 })
+await client.rest(spent.secret, '/tenants')
+await client.app.listen({ host: '127.0.0.1', port: 0 })
+const { port } = client.app.server.address() as AddressInfo
+
+const json = ['Accept: application/json', 'Content-Type: application/json']
+const known = [...json, `Authorization: Bearer ${secret}`]
+const resolve = `${v1}/tenants/${tenantId}/redemptions/resolve`
+const form = 'Content-Type: application/x-www-form-urlencoded'
+
+/** Requests that are answered before their bodies are read: what is sent, and the status of the answer. */
+const requests: [string, string, string[], number][] = [
+  ['v1 without a token', `POST ${resolve}`, json, 401],
+  ['v1 with an unknown token', `POST ${resolve}`, [...json, 'Authorization: Bearer x'], 401],
+  ['v1 with a spent rate', `POST ${resolve}`, [...json, `Authorization: Bearer ${spent.secret}`], 429],
+  ['v1 without Accept', `POST ${resolve}`, known.slice(1), 422],
+  ['v1 without Content-Type', `POST ${resolve}`, known.toSpliced(1, 1), 422],
+  ['v1 by another method', `PUT ${resolve}`, known, 405],
+  ['v1 by a WebDAV method', `PROPFIND ${v1}/tenants`, known, 405],
+  ['v1 at an unknown path', `POST ${v1}/nowhere`, known, 404],
+  ['v1 at an unreadable path', `POST ${v1}/%zz`, known, 404],
+  ['v1 for a foreign tenant', `GET ${v1}/tenants/${foreignId}/catalog/vouchers`, known, 403],
+  ['v1 for an absent record', `GET ${v1}/tenants/${tenantId}/catalog/vouchers/999999`, known, 404],
+  ['v1 with a faulty query', `GET ${v1}/tenants?cursor=x`, known, 422],
+  ['v1 that succeeds', `GET ${v1}/tenants`, known, 200],
+  ['GraphQL without a token', 'POST /graphql', json, 401],
+  ['GraphQL by another method', 'PUT /graphql', known, 405],
+  ['GraphQL of another media type', 'POST /graphql', [...known.toSpliced(1, 1), 'Content-Type: text/plain'], 422],
+  ['GraphQL in a query string', 'GET /graphql?query=%7B__typename%7D', known, 200],
+  ['/admin at another host', 'POST /admin/login', ['Host: elsewhere.example', form], 403],
+  ['/admin from another origin', 'POST /admin/login', [form], 403],
+  ['/admin at an unknown page', 'GET /admin/nowhere', [], 404],
+  ['/admin without a session', 'GET /admin/tokens', [], 303],
+  ['a form of /admin without a session', `POST /admin/tokens/new`, [form, `Origin: http://localhost:${port}`], 303],
+  ['an asset of /admin', 'GET /admin/assets/admin.css', [], 200],
+  ['an unknown path', 'POST /nowhere', json, 404],
+  ['a target that is no path', 'OPTIONS *', [], 404],
+  ['/livez', 'GET /livez', [], 200],
+  ['/livez by another method', 'POST /livez', json, 404],
+  ['/readyz', 'GET /readyz', [], 200],
+  ['/graphiql', 'GET /graphiql', [], 200],
+]
+
+/** Ways to begin a body that takes long: its header, how it begins, and how it goes on. */
+const framings = {
+  length: { header: 'Content-Length: 1000000', begin: '', more: 'x' },
+  chunks: { header: 'Transfer-Encoding: chunked', begin: '1\r\n{\r\n', more: '1\r\nx\r\n' },
+}
+
+const headOf = (line: string, headers: string[], version = '1.1') =>
+  [`${line} HTTP/${version}`, ...(headers.some(header => /^host:/i.test(header)) ? [] : [`Host: localhost:${port}`])]
+    .concat(headers, '', '')
+    .join('\r\n')
+
+interface Closed {
+  status: number
+  connection: string | undefined
+  /** Whether the body of the answer came whole. */
+  whole: boolean
+}
+
+function read(received: string): Closed {
+  const start = received.indexOf('\r\n\r\n')
+  const head = received.slice(0, start)
+  const length = /^content-length: (\d+)/im.exec(head)?.[1]
+  return {
+    status: Number(head.split(' ')[1]),
+    connection: /^connection: (\S+)/im.exec(head)?.[1],
+    whole: Buffer.byteLength(received.slice(start + 4), 'latin1') === Number(length),
+  }
+}
+
+/** Sends a part of a body, then a little more of it every moment, for as long as the connection is open. */
+async function drip(head: string, { begin, more }: (typeof framings)['length']): Promise<Closed> {
+  // It goes on writing when the service has ended its side.
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+  let received = ''
+  socket.setEncoding('latin1').on('data', text => {
+    received += text
+  })
+  // Bytes that are sent after the socket is closed are answered with a reset.
+  socket.on('error', () => {})
+  socket.write(head + begin)
+  const dripping = setInterval(() => socket.writable && socket.write(more), 50)
+  const closed = new Promise<false>(done => socket.once('close', () => done(false)))
+  const open = await Promise.race([closed, sleep(10_000, true, { ref: false })])
+  clearInterval(dripping)
+  socket.destroy()
+  if (open) throw new Error(`still open after the answer: ${received.slice(0, 300)}`)
+  return read(received)
+}
+
+describe('a request that is answered before its body has come', () => {
+  const cases = requests.flatMap(([name, line, headers, status]) =>
+    Object.entries(framings).map(([framing, body]) => ({ name, framing, line, headers, status, body })),
+  )
+
+  test.concurrent.each(cases)('$name, $framing: the connection is closed', async ({ line, headers, status, body }) => {
+    const answer = await drip(headOf(line, [...headers, body.header]), body)
+    expect(answer).toEqual({ status, connection: 'close', whole: true })
+  })
+
+  test.concurrent('a body that is announced as too large is not read', async () => {
+    for (const path of [resolve, '/graphql']) {
+      const answer = await drip(headOf(`POST ${path}`, [...known, framings.length.header]), framings.length)
+      expect(answer).toEqual({ status: 413, connection: 'close', whole: true })
+    }
+  })
+
+  test.concurrent('a client that waits for `100 Continue` is not kept', async () => {
+    const headers = [...json, framings.length.header, 'Expect: 100-continue']
+    const socket = connect(port, '127.0.0.1')
+    let received = ''
+    socket.setEncoding('latin1').on('data', text => {
+      received += text
+    })
+    socket.write(headOf(`POST ${resolve}`, headers))
+    await once(socket, 'close')
+    const answer = received.slice(received.lastIndexOf('HTTP/1.1'))
+    expect(read(answer)).toEqual({ status: 401, connection: 'close', whole: true })
+  })
+
+  test.concurrent('an HTTP/1.0 client that asks to keep the connection loses it too', async () => {
+    const headers = [...json, framings.length.header, 'Connection: keep-alive']
+    const answer = await drip(headOf(`POST ${resolve}`, headers, '1.0'), framings.length)
+    expect(answer).toEqual({ status: 401, connection: 'close', whole: true })
+  })
+
+  test.concurrent.each([
+    ['v1', resolve, 401],
+    ['GraphQL', '/graphql', 401],
+    ['/admin', '/admin/login', 403],
+    ['an unknown path', '/nowhere', 404],
+  ])('%s: a client that reads only when it has written all gets the answer', async (_, path, status) => {
+    const length = 20_000_000
+    const socket = connect(port, '127.0.0.1')
+    socket.pause()
+    socket.write(headOf(`POST ${path}`, [...json, `Content-Length: ${length}`]))
+    await new Promise<void>((done, failed) => {
+      socket.once('error', failed)
+      socket.write(Buffer.alloc(length, ' '), error => (error ? failed(error) : done()))
+    })
+    let received = ''
+    for await (const chunk of socket.setEncoding('latin1')) received += chunk
+    expect(read(received)).toEqual({ status, connection: 'close', whole: true })
+  })
+
+  test.concurrent('a client whose headers are too large gets the answer while it goes on writing', async () => {
+    const socket = connect(port, '127.0.0.1')
+    socket.pause()
+    const head = Buffer.from(`GET ${v1}/tenants HTTP/1.1\r\nHost: x\r\nX-A: `)
+    await new Promise<void>((done, failed) => {
+      socket.once('error', failed)
+      const bytes = Buffer.concat([head, Buffer.alloc(20_000_000, 'a')])
+      socket.write(bytes, error => (error ? failed(error) : done()))
+    })
+    let received = ''
+    for await (const chunk of socket.setEncoding('latin1')) received += chunk
+    expect(read(received)).toEqual({ status: 431, connection: 'close', whole: true })
+  })
+})
+
+describe('a request whose body has come keeps its connection', () => {
+  const body = JSON.stringify({ voucher_reference: 'nobody' })
+  const withBody = (headers: string[]) => [...headers, `Content-Length: ${body.length}`]
+
+  test.each([
+    ...requests.filter(([, line]) => line.startsWith('POST')),
+    ['v1, read and refused', `POST ${resolve}`, known, 404] as const,
+  ])('%s', async (_, line, headers, status) => {
+    const socket = connect(port, '127.0.0.1')
+    let received = ''
+    socket.setEncoding('latin1').on('data', text => {
+      received += text
+    })
+    const request = headOf(line, withBody([...headers])) + body
+    for (const turn of [1, 2]) {
+      socket.write(request)
+      while (received.split('HTTP/1.1 ').length <= turn) await once(socket, 'data')
+    }
+    socket.destroy()
+    const answers = received.split(/(?=HTTP\/1\.1 )/)
+    expect(answers.map(answer => Number(answer.split(' ')[1]))).toEqual([status, status])
+    for (const answer of answers) expect(answer).not.toMatch(/^connection: close/im)
+  })
+})
