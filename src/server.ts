@@ -70,6 +70,8 @@ export async function buildServer(config: Config, pool: Pool, log?: LogDestinati
   }
   const authenticate = createAuthenticate(tokens, gateway.rate)
 
+  // By default Node drops header lines after some 1,000, without an error. The size of all headers is bounded by itself.
+  app.server.maxHeadersCount = 0
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.decorateRequest('caller')
   app.addHook('onRequest', (request, reply, done) => {
