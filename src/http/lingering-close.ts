@@ -24,9 +24,8 @@ export function closeUnfinishedRequests(app: FastifyInstance): void {
         // Node calls this when the last answer is written, and would destroy the socket: the reset that follows when
         // unread bytes remain can delete the answer before the client has read it.
         socket.destroySoon = () => {
+          raw.resume()
           closeLingering(socket)
-          if (raw.readableEnded) socket.destroy()
-          else raw.once('end', () => socket.destroy()).resume()
         }
       }
       done(null, payload)
@@ -37,6 +36,10 @@ export function closeUnfinishedRequests(app: FastifyInstance): void {
 /** Ends what is sent, and destroys the socket when the client has closed it too, or after two seconds. */
 export function closeLingering(socket: Socket): void {
   socket.end()
+  // What is still received is not parsed: that would cost far more, and might find another request. Not at once, because
+  // Node first has to resume a socket that it stopped while nobody read the body.
+  socket.resume()
+  setImmediate(() => socket.removeAllListeners('data').on('data', () => {}))
   const timer = setTimeout(() => socket.destroy(), lingerTime).unref()
   socket.once('close', () => clearTimeout(timer))
 }

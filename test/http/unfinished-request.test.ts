@@ -129,6 +129,20 @@ describe('a request that is answered before its body has come', () => {
     expect(read(answer)).toEqual({ status: 401, connection: 'close', whole: true })
   })
 
+  test.concurrent('what follows the body on the closed connection is not taken for a request', async () => {
+    const { secret } = await build.token([tenantId])
+    const caller = [...json, `Authorization: Bearer ${secret}`]
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+    socket.on('error', () => {})
+    socket.write(headOf(`POST ${resolve}`, [...json, 'Content-Length: 10']))
+    socket.resume()
+    await once(socket, 'end')
+    socket.end('x'.repeat(10) + headOf(`GET ${v1}/tenants`, caller))
+    await once(socket, 'close')
+    const { headers } = await client.rest(secret, '/tenants')
+    expect(headers['ratelimit-remaining']).toBe('99999')
+  })
+
   test.concurrent('an HTTP/1.0 client that asks to keep the connection loses it too', async () => {
     const headers = [...json, framings.length.header, 'Connection: keep-alive']
     const answer = await drip(headOf(`POST ${resolve}`, headers, '1.0'), framings.length)
