@@ -57,10 +57,13 @@ export function sendOnward(reply: FastifyReply, path: string): FastifyReply {
   )
 }
 
+/** The longest `next` that is read, in characters: the time to parse a host name grows with the square of its length. */
+const longestNext = 2_000
+
 /** @returns the page that was asked for first, if it is one of ours */
 export function nextOf(text: string | null): string {
   const home = `${adminPath}/tokens`
-  if (text === null || !URL.canParse(text, 'http://here')) return home
+  if (text === null || text.length > longestNext || !URL.canParse(text, 'http://here')) return home
   const { origin, pathname, search } = new URL(text, 'http://here')
   const ours = origin === 'http://here' && (pathname === adminPath || pathname.startsWith(`${adminPath}/`))
   return ours ? pathname + search : home

@@ -55,7 +55,9 @@ function bearerSecret(header: string | undefined): string | null {
  * not believed. An IPv4 address is the same caller whether or not the socket maps it into IPv6.
  */
 export function addressOf(request: FastifyRequest): string {
-  const address = isIP(request.ip) ? request.ip : (request.socket.remoteAddress ?? '')
+  // Fastify reads the whole list of forwarded addresses each time.
+  const { ip } = request
+  const address = isIP(ip) ? ip : (request.socket.remoteAddress ?? '')
   return address.replace(/^::ffff:(?=\d+\.)/i, '')
 }
 

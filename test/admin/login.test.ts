@@ -53,6 +53,56 @@ describe('the sign-in', () => {
     expect(again).toMatchObject({ status: 303, location: '/admin/tokens' })
   })
 
+  test('leads to the first page instead of a path of more than 2,000 characters', async () => {
+    const home = '/admin/tokens'
+    for (const [next, location] of [
+      [`/admin/audit?actor=${'a'.repeat(1_981)}`, `/admin/audit?actor=${'a'.repeat(1_981)}`],
+      [`/admin/audit?actor=${'a'.repeat(1_982)}`, home],
+      [`/admin/audit?actor=${'a'.repeat(50_000)}`, home],
+      [`//${'\u4e00\u5345'.repeat(3_000)}`, home],
+      [`//a${'\u0300\u0323'.repeat(3_000)}`, home],
+    ] as const) {
+      const answer = await stranger().submit('/admin/login', { email: root.email, password: root.password, next })
+      expect(answer).toMatchObject({ status: 303, location })
+    }
+  })
+
+  test('compares a password in either normal form, and none of more than 2,000 units', async () => {
+    const composed = '\u1eaf'.repeat(200)
+    // Its normal form is 18 times as long.
+    const ligatures = '\ufdfa'.repeat(150)
+    const email = (name: string) => `${name}@example.com`
+    await createAdministrator(database.pool, tester, email('composed'), composed)
+    await createAdministrator(database.pool, tester, email('ligatures'), ligatures)
+    for (const [name, password, status] of [
+      ['composed', composed, 303],
+      ['composed', composed.normalize('NFD'), 303],
+      ['composed', `${composed} `, 422],
+      ['ligatures', ligatures, 303],
+      ['ligatures', ligatures.normalize('NFKC'), 422],
+      ['ligatures', `a${'\u0300\u0323'.repeat(5_000)}`, 422],
+    ] as const) {
+      const answer = await stranger().submit('/admin/login', { email: email(name), password })
+      expect([name, password.length, answer.status]).toEqual([name, password.length, status])
+    }
+  })
+
+  test('reads a form of up to 64 KiB', async () => {
+    const page = await stranger().get('/admin/login')
+    const csrf = formsOf(page.html)[0]?.fields.get('_csrf') ?? ''
+    const browser = stranger()
+    await browser.get('/admin/login')
+    const send = (length: number) => {
+      const fields = new URLSearchParams({ _csrf: csrf, email: '' })
+      fields.set('email', 'a'.repeat(length - fields.toString().length))
+      return browser.post('/admin/login', fields)
+    }
+    expect((await send(64 * 1024)).status).not.toBe(413)
+    const answer = await send(64 * 1024 + 1)
+    expect(answer.status).toBe(413)
+    expect(answer.text).toContain('The request body is too large.')
+  })
+
   test('says the same of a wrong password, an unknown e-mail and what is none, and does as much work', async () => {
     const tries = [
       { email: root.email, password: 'not this one, surely' },
