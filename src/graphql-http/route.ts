@@ -103,6 +103,8 @@ export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenti
           return reply.type(`${accept}; charset=utf-8`).send(JSON.stringify(result))
         }
         req.raw.headers.accept = accept
+        // Yoga reads the URL. Given a parsed query too, it writes the whole URL anew for each parameter in it.
+        req.query = undefined
         const response = await yoga.handleNodeRequestAndResponse(req, reply, { req, reply })
         await writeSpentRate(req, reply)
         const contentType = response.headers.get('content-type') ?? ''
