@@ -3,14 +3,16 @@
  * service in a process of its own, and reads how much CPU time the process used. Beside it, `/livez` is asked all the
  * time. Exits with 1 when a request costs more than the bar, or when `/livez` waits longer than its bar.
  */
-import { Agent, request as send } from 'node:http'
+import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { processClock } from './harness/cpu.ts'
 import { openSeeded } from './harness/database.ts'
 import { compile } from './harness/packages.ts'
 import { startProcess } from './harness/process.ts'
-import { hostileDocuments } from './hostile/graphql-documents.ts'
+import { bigTenant } from './harness/seed.ts'
+import { type HostileDocument, hostileDocuments } from './hostile/graphql-documents.ts'
+import { type HostileRequest, hostileRequests, readLoginForm, toBytes } from './hostile/http-requests.ts'
 
 /** Milliseconds of CPU time for one request, and of waiting for `/livez`. */
 const bar = { request: 300, livez: 500 }
@@ -20,19 +22,13 @@ const { values: options } = parseArgs({
     /** Only requests whose names hold this text. */
     only: { type: 'string', default: '' },
     /** How often each is sent: the least is taken, because what else runs on the machine only adds to it. */
-    times: { type: 'string', default: '3' },
+    times: { type: 'string', default: '5' },
+    /** How many values are drawn for each header, path and text, beside those that are known to be hostile. */
+    drawn: { type: 'string', default: '0' },
     /** How many of the costliest are printed. */
     top: { type: 'string', default: '15' },
   },
 })
-
-interface Hostile {
-  name: string
-  method: string
-  path: string
-  headers: Record<string, string>
-  body?: string
-}
 
 interface Measured {
   name: string
@@ -48,30 +44,38 @@ const isOver = ({ milliseconds, livez }: Measured) => milliseconds > bar.request
 /** The longest body that the transport reads, in bytes: a longer one is refused for its length. */
 const bodyLimit = 100 * 1024
 
-function* requests(secret: string): Generator<Hostile> {
-  const headers = { accept: 'application/json', authorization: `Bearer ${secret}`, 'content-type': 'application/json' }
-  for (const { name, query, operationName, variables = 'null' } of hostileDocuments()) {
-    const body = `${JSON.stringify({ query, operationName }).slice(0, -1)},"variables":${variables}}`
-    if (Buffer.byteLength(body) > bodyLimit)
-      throw new Error(`${name}: ${body.length} is longer than the transport reads.`)
-    yield { name, method: 'POST', path: '/graphql', headers, body }
-  }
+/** @returns a document as the body of a POST */
+function toRequest(
+  { name, query, operationName, variables = 'null' }: HostileDocument,
+  secret: string,
+): HostileRequest {
+  const body = `${JSON.stringify({ query, operationName }).slice(0, -1)},"variables":${variables}}`
+  if (Buffer.byteLength(body) > bodyLimit)
+    throw new Error(`${name}: ${body.length} is longer than the transport reads.`)
+  const headers: [string, string][] = [
+    ['Accept', 'application/json'],
+    ['Authorization', `Bearer ${secret}`],
+    ['Content-Type', 'application/json'],
+  ]
+  return { name: `GraphQL: ${name}`, method: 'POST', path: '/graphql', headers, body }
 }
 
-const agent = new Agent({ keepAlive: true })
-
-function exchange(origin: string, { method, path, headers, body }: Omit<Hostile, 'name'>) {
-  return new Promise<{ status: number; bytes: number }>((resolve, reject) => {
-    const request = send(`${origin}${path}`, { method, headers, agent }, response => {
-      let bytes = 0
-      response.on('data', (chunk: Buffer) => {
-        bytes += chunk.length
-      })
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, bytes }))
-      response.on('error', reject)
+/** Sends a request as it is, on a connection of its own. @returns the status, 0 without an answer, and the bytes of the answer */
+function exchange(origin: string, request: HostileRequest): Promise<{ status: number; bytes: number }> {
+  const { hostname, port, host } = new URL(origin)
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: false }, () => {
+      socket.write(toBytes({ ...request, headers: [...request.headers, ['Connection', 'close']] }, host))
     })
-    request.on('error', reject)
-    request.end(body)
+    socket.setTimeout(60_000, () => socket.destroy(new Error(`${request.name} is not answered.`)))
+    socket.on('data', chunk => chunks.push(chunk))
+    socket.on('error', reject)
+    socket.on('close', () => {
+      const answer = Buffer.concat(chunks)
+      const status = /^HTTP\/1\.1 (\d+)/.exec(answer.subarray(0, 20).toString('latin1'))?.[1]
+      resolve({ status: Number(status ?? 0), bytes: answer.length })
+    })
   })
 }
 
@@ -96,7 +100,7 @@ async function longestWaitBeside(work: Promise<unknown>): Promise<number> {
   let longest = 0
   do {
     const started = performance.now()
-    await exchange(origin, { method: 'GET', path: '/livez', headers: {} })
+    await fetch(`${origin}/livez`)
     longest = Math.max(longest, performance.now() - started)
     await sleep(5)
   } while (!done)
@@ -106,7 +110,17 @@ async function longestWaitBeside(work: Promise<unknown>): Promise<number> {
 
 const measured: Measured[] = []
 try {
-  for (const hostile of requests(database.secret)) {
+  const login = await readLoginForm(origin)
+  // What is loaded or made once, when it is first needed.
+  for (const path of ['/graphiql', '/']) await fetch(origin + path, { headers: { accept: 'text/html' } })
+  await fetch(`${origin}/admin/login`, {
+    method: 'POST',
+    headers: { origin, cookie: login.cookie, 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({ _csrf: login.csrfToken, email: 'nobody@example.com', password: 'x' }).toString(),
+  })
+  const known = { secret: database.secret, tenantId: bigTenant, origin, login }
+  const documents = [...hostileDocuments()].map(document => toRequest(document, database.secret))
+  for (const hostile of [...documents, ...hostileRequests(known, { seed: 1, drawn: Number(options.drawn) })]) {
     if (!hostile.name.includes(options.only)) continue
     let least: Measured | null = null
     for (let time = 0; time < Number(options.times) && (least === null || isOver(least)); time++) {
