@@ -52,9 +52,12 @@ export function loggerOptions(level: string, destination?: LogDestination) {
     hooks: {
       logMethod(args, method) {
         const [first, message] = args
-        if (typeof first === 'string' || typeof message === 'string') return method.apply(this, args)
+        // Further arguments would be formatted into the message, an error's text among them.
+        if (typeof first !== 'object' || first === null) return method.call(this, String(first))
+        const line = first instanceof Error ? { err: first } : first
+        if (typeof message === 'string') return method.call(this, line, message)
         // Without a message, pino would take that of the error.
-        return method.call(this, first instanceof Error ? { err: first } : first, 'an error')
+        return method.call(this, line, ...('err' in line ? ['an error'] : []))
       },
     },
   } satisfies FastifyServerOptions['logger']

@@ -148,7 +148,7 @@ function* hardToValidate(): Generator<HostileDocument> {
     }
     yield {
       name: `records that are absent after many ${name}`,
-      query: `${padding}query ($ids: [ID!]!) { ${repeat(22, n => `f${n}: nodes(ids: $ids) { id }`)} }`,
+      query: `${padding}query ($ids: [ID!]!) { ${repeat(15, n => `f${n}: nodes(ids: $ids) { id }`)} }`,
       variables: JSON.stringify({ ids: Array<string>(100).fill('x') }),
     }
   }
@@ -253,6 +253,9 @@ function* hostileVariables(): Generator<HostileDocument> {
     'an address': `https://x/?${'qr=&'.repeat(20_000)}`,
     dates: '2026-01-01T'.repeat(8_000),
     fractions: `2026-01-01T00:00:00.${'9'.repeat(80_000)}Z`,
+    'dots of a global id': Buffer.from(`PurchasedVoucher:${'.'.repeat(60_000)}`).toString('base64url'),
+    'colons of a global id': Buffer.from(`PurchasedVoucher:${':'.repeat(60_000)}`).toString('base64url'),
+    'letters of a global id': Buffer.from(`PurchasedVoucher:${'漢'.repeat(20_000)}`).toString('base64url'),
     'global ids': Buffer.from(`PurchasedVoucher:${'1.'.repeat(30_000)}`).toString('base64url'),
     colons: Buffer.from(':'.repeat(60_000)).toString('base64url'),
     'many unknown keys': Object.fromEntries(Array.from({ length: 9_000 }, (_, n) => [`k${n}`, 0])),
@@ -265,6 +268,38 @@ function* hostileVariables(): Generator<HostileDocument> {
     ['deep lists', nested(45_000, '[', '', ']')],
     ['deep objects', nested(15_000, '{"a":', '1', '}')],
   ] as const
+  // The same variable is read again for each record of a list.
+  const below: Record<string, string> = {
+    voucher: 'purchasedVoucher(id: $x) { id }',
+    product: 'catalogVoucher(id: $x) { id }',
+    signup: 'marketingSignup(id: $x) { id }',
+    cursor: 'catalogVouchers(after: $x, first: 1) { nextCursor }',
+    instant: 'purchasedVouchers(updatedSince: $x, first: 1) { nextCursor }',
+    size: 'marketingSignups(first: $x) { nextCursor }',
+    removals: 'removals(after: $x, first: 0) { nextCursor }',
+  }
+  const types: Record<string, string> = {
+    instant: 'DateTime',
+    size: 'Int',
+    voucher: 'ID!',
+    product: 'ID!',
+    signup: 'ID!',
+  }
+  const tenantIds = Array<string>(100).fill(Buffer.from('Tenant:2').toString('base64url'))
+  for (const [name, field] of Object.entries(below)) {
+    for (const count of [4, 8, 12]) {
+      const fields = repeat(count, n => `f${n}: ${field}`)
+      const query = `query ($ids: [ID!]!, $x: ${types[name] ?? 'String'}) { nodes(ids: $ids) { ... on Tenant { ${fields} } } }`
+      for (const [what, x] of Object.entries({ ...values, nothing: '', zero: name === 'size' ? -1 : '0' })) {
+        if (typeof x === 'object' || (name === 'size' && typeof x === 'string')) continue
+        yield {
+          name: `${count} times ${name} below a list: ${what}`,
+          query,
+          variables: JSON.stringify({ ids: tenantIds, x }),
+        }
+      }
+    }
+  }
   for (const [name, query] of Object.entries({ ...lists, ...scalars })) {
     const texts = Object.entries(values).map(([what, value]) => [what, JSON.stringify(value)] as const)
     for (const [what, text] of [...texts, ...deep])

@@ -59,7 +59,7 @@ export function registerOpenIdPages(
   const redirectUri = (request: FastifyRequest) => `${originOf(request)}${adminPath}/login/callback`
 
   scope.get('/login/openid', async (request, reply) => {
-    const provider = await discovery.known()
+    const provider = await discovery.cached()
     const next = nextOf(queryOf(request).get('next'))
     const journey = {
       state: client.randomState(),
@@ -104,7 +104,7 @@ export function registerOpenIdPages(
     request: FastifyRequest,
     { state, nonce, verifier }: z.infer<typeof Journey>,
   ): Promise<Record<string, unknown> | null> {
-    const provider = await discovery.read()
+    const provider = await discovery.fetch()
     try {
       const tokens = await client.authorizationCodeGrant(provider, new URL(request.url, originOf(request)), {
         expectedState: state,
@@ -149,13 +149,13 @@ export function registerOpenIdPages(
 /** Reads the provider's metadata (OpenID Connect Discovery). */
 interface Discovery {
   /** @returns the metadata that was read first, or now: enough to send somebody to the provider */
-  known(): Promise<client.Configuration>
+  cached(): Promise<client.Configuration>
   /** @returns the metadata as they are now; the keys that sign ID tokens are read with them, so a rotated key holds */
-  read(): Promise<client.Configuration>
+  fetch(): Promise<client.Configuration>
 }
 
 function createDiscovery({ issuer, clientId, clientSecret }: OpenIdConfig): Discovery {
-  let known: Promise<client.Configuration> | undefined
+  let first: Promise<client.Configuration> | undefined
   const url = new URL(issuer)
   const options = {
     timeout: patience.provider,
@@ -165,19 +165,19 @@ function createDiscovery({ issuer, clientId, clientSecret }: OpenIdConfig): Disc
       ...(url.protocol === 'http:' ? [client.allowInsecureRequests] : []),
     ],
   }
-  const read = () =>
+  const fetch = () =>
     client.discovery(url, clientId, clientSecret, undefined, options).catch(error => {
       throw unavailable(error)
     })
   return {
-    known() {
-      known ??= read().catch(error => {
-        known = undefined
+    cached() {
+      first ??= fetch().catch(error => {
+        first = undefined
         throw error
       })
-      return known
+      return first
     },
-    read,
+    fetch,
   }
 }
 

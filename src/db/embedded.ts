@@ -42,6 +42,13 @@ const SERVER_SCRIPT = `socket_dir=$1; shift
 ( { read -r _ || { kill -INT $$; until rmdir "$socket_dir" || ! kill -0 $$; do sleep 1; done; }; } <&3 >/dev/null 2>&1 & )
 exec "$0" "$@" 3<&-`
 
+/** Makes a directory and those above it. Node's own `recursive` never returns below /proc (Node 20). */
+function makeDirectory(path: string): void {
+  if (fs.existsSync(path)) return
+  makeDirectory(dirname(path))
+  fs.mkdirSync(path, { mode: 0o711 })
+}
+
 /**
  * Starts the PostgreSQL server of a data directory, creating the cluster on first use. The server ends with this
  * process, also when that is killed, and does not keep its event loop alive.
@@ -64,7 +71,7 @@ export async function startEmbedded(options: {
 }): Promise<EmbeddedPostgres> {
   const { dataDir, durable = true, patienceMs = 10_000 } = options
   if (process.platform === 'win32') throw new Error('There is no embedded PostgreSQL on Windows: set DATABASE_URL.')
-  fs.mkdirSync(dataDir, { recursive: true, mode: 0o711 })
+  makeDirectory(dataDir)
   const { cluster, account } = locate(dataDir)
   const bin = programs(account)
   const log = openLog(join(dataDir, 'postgres.log'))

@@ -31,6 +31,9 @@ const version = 1
 const nonceLength = 12
 const tagLength = 16
 
+/** No cursor is longer, in characters. A field below a list opens the same argument for each record of the list. */
+const longestCursor = 1_000
+
 /** Random bytes for many nonces: each time they are asked for costs more than the sealing. */
 const random = Buffer.alloc(256 * nonceLength)
 let used = random.length
@@ -61,6 +64,7 @@ export function createCursorSeal(key: Buffer): CursorSeal {
       return Buffer.concat([Buffer.of(version), nonce, ...sealed, cipher.getAuthTag()]).toString('base64url')
     },
     open(list, text) {
+      if (text.length > longestCursor) return null
       const bytes = Buffer.from(text, 'base64url')
       // Decoding is lenient (other alphabets, left-over bits), so only the one canonical spelling is a cursor.
       if (bytes.toString('base64url') !== text) return null

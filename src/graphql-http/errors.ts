@@ -40,12 +40,20 @@ export function maskError(error: unknown): GraphQLError {
 /** What the service's own faults came from, by the error that is shown: for the log alone. */
 const causes = new WeakMap<GraphQLError, unknown>()
 
-/** Shortens the errors of validation, which `maskError` does not see. */
-export const shortValidationErrors: Plugin = {
+/** What graphql-js reports when it has compared 500,000 pairs of fields that may be merged. */
+const tooManyComparisons = 'Validation aborted.'
+
+const explain = (message: string): string =>
+  message === tooManyComparisons
+    ? 'The document repeats too many fields, which have to be compared. Ask for each field once.'
+    : shorten(message)
+
+/** Explains and shortens the errors of validation, which `maskError` does not see. */
+export const shownValidationErrors: Plugin = {
   onValidate:
     () =>
     ({ result }) => {
-      for (const error of result) error.message = shorten(error.message)
+      for (const error of result) error.message = explain(error.message)
     },
 }
 
@@ -62,7 +70,7 @@ export function noteErrors(request: FastifyRequest, errors: readonly GraphQLErro
   for (const error of errors) {
     noteRefusal(request, refusalIn(error))
     const cause = causes.get(error)
-    if (cause === undefined || logged.has(cause)) continue
+    if (!causes.has(error) || logged.has(cause)) continue
     logged.add(cause)
     if (error.extensions.code === 'UNAVAILABLE') request.log.warn({ err: cause }, 'cannot answer')
     else request.log.error({ err: cause }, 'field failed')

@@ -1,6 +1,5 @@
 import { maxAliasesPlugin } from '@escape.tech/graphql-armor-max-aliases'
 import { maxDepthPlugin } from '@escape.tech/graphql-armor-max-depth'
-import { PothosValidationError } from '@pothos/core'
 import { complexityFromQuery } from '@pothos/plugin-complexity'
 import {
   type DocumentNode,
@@ -53,12 +52,15 @@ const textTypes = new Set(['ID', 'String', 'DateTime'])
 /** The costs of operations that no variable can change. */
 const fixedCosts = new WeakMap<OperationDefinitionNode, number>()
 
+/** @returns whether graphql-js refuses to execute the operation with these variables */
+const areFaulty = ({ variableDefinitions = [] }: OperationDefinitionNode, variables: Record<string, unknown>) =>
+  getVariableValues(schema, variableDefinitions, variables, { maxErrors: 1 }).errors !== undefined
+
 /**
  * Measures the operation that a request runs: the sum of its fields, each counted as often as the lists around it are
  * long. Fragments are measured once, so the time is linear in the document.
  *
- * @returns the cost; null when the variables are faulty, so that graphql-js refuses to execute the operation
- * @throws PothosValidationError when the document is not valid
+ * @returns the cost; null when it cannot be measured, because the document is not valid or the variables are faulty
  */
 function costOf(
   document: DocumentNode,
@@ -67,16 +69,26 @@ function costOf(
 ): number | null {
   const fixed = fixedCosts.get(operation)
   if (fixed !== undefined) return fixed
-  const { variableDefinitions = [] } = operation
-  if (getVariableValues(schema, variableDefinitions, variables, { maxErrors: 1 }).errors) return null
+  if (areFaulty(operation, variables)) return null
   // The library measures the first operation that it finds.
   const fragments = document.definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION)
   const measured: DocumentNode = { kind: Kind.DOCUMENT, definitions: [operation, ...fragments] }
-  const cost = complexityFromQuery(measured, { schema, variables }).complexity
-  if (variableDefinitions.every(({ type }) => textTypes.has(print(type).replace('!', '')))) {
+  const cost = measureComplexity(measured, variables)
+  if (cost === null) return null
+  if ((operation.variableDefinitions ?? []).every(({ type }) => textTypes.has(print(type).replace('!', '')))) {
     fixedCosts.set(operation, cost)
   }
   return cost
+}
+
+/** @returns the library's measure of the first operation; null when it gives none, because the document is not valid */
+function measureComplexity(document: DocumentNode, variables: Record<string, unknown>): number | null {
+  try {
+    const { complexity } = complexityFromQuery(document, { schema, variables })
+    return Number.isFinite(complexity) ? complexity : null
+  } catch {
+    return null
+  }
 }
 
 /** @returns the most items that a list of this type may have */
@@ -104,11 +116,13 @@ function findLongList(
   return null
 }
 
+/** What `findExcess` says of an operation that cannot be measured. */
+const unmeasured = 'The cost of the query cannot be measured.'
+
 /**
  * Checks the operation that a request runs against the limits of lists and of cost.
  *
- * @returns the limit that it exceeds, as a sentence; null when it exceeds none, or its variables are faulty
- * @throws PothosValidationError when the document is not valid
+ * @returns the limit that it exceeds or may exceed, as a sentence; null when it is within all of them
  */
 export function findExcess(
   document: DocumentNode,
@@ -118,15 +132,9 @@ export function findExcess(
   const longList = findLongList(operation, variables)
   if (longList !== null) return longList
   const cost = costOf(document, operation, variables)
-  if (cost === null || cost <= limits.cost) return null
+  if (cost === null) return unmeasured
+  if (cost <= limits.cost) return null
   return `The query costs ${cost}; at most ${limits.cost} is allowed. Ask for fewer records or fields.`
-}
-
-/** @throws GraphQLError when the operation that a request runs exceeds a limit */
-function requireWithinLimits(document: DocumentNode, { operationName, variables }: GraphQLParams): void {
-  const operation = getOperationAST(document, operationName)
-  const excess = operation && findExcess(document, operation, variables ?? {})
-  if (excess) throw new GraphQLError(excess)
 }
 
 /** Refuses aliases of introspection: with them, one small document asks for the whole schema many times. */
@@ -173,12 +181,11 @@ export const limitPlugins = (): Plugin<CheckedContext>[] => [
       setParseFn((source: string) => parse(source, { maxTokens: limits.tokens, noLocation: isLong(source) }))
     },
     onValidate({ params: { documentAST }, context, addValidationRule, setValidationFn }) {
-      try {
-        requireWithinLimits(documentAST, context.params)
-      } catch (error) {
-        // A document that cannot be measured is not valid: the validation says why.
-        if (!(error instanceof PothosValidationError)) throw error
-      }
+      const { operationName, variables } = context.params
+      const operation = getOperationAST(documentAST, operationName)
+      const excess = operation && findExcess(documentAST, operation, variables ?? {})
+      // What cannot be measured is not valid, or has faulty variables: validation and execution say why.
+      if (excess && excess !== unmeasured) throw new GraphQLError(excess)
       addValidationRule(introspectionWithoutAliases)
       addValidationRule(shortAliases)
       addValidationRule(shortLists)
@@ -187,8 +194,14 @@ export const limitPlugins = (): Plugin<CheckedContext>[] => [
       )
     },
     onExecute({ args, setExecuteFn }) {
-      // A valid document that could not be measured before is refused here.
-      requireWithinLimits(args.document, { operationName: args.operationName, variables: args.variableValues })
+      const { document, operationName, variableValues } = args
+      const operation = getOperationAST(document, operationName)
+      const variables = variableValues ?? {}
+      // graphql-js itself refuses faulty variables.
+      if (operation && !areFaulty(operation, variables)) {
+        const excess = findExcess(document, operation, variables)
+        if (excess) throw new GraphQLError(excess)
+      }
       setExecuteFn(args => execute({ ...args, ...errorOptions }))
     },
   },

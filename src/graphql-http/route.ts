@@ -8,7 +8,7 @@ import { schema } from '../graphql/schema.ts'
 import { type Authenticate, writeRate } from '../http/caller.ts'
 import { sendRefusal, toGatewayError } from '../http/errors.ts'
 import { graphqlPath } from '../http/paths.ts'
-import { maskError, maskErrors, notedRefusals, noteErrors, shortValidationErrors, toErrorsBody } from './errors.ts'
+import { maskError, maskErrors, notedRefusals, noteErrors, shownValidationErrors, toErrorsBody } from './errors.ts'
 import { limitPlugins } from './limits.ts'
 import { createDocumentCache, readGraphqlRequest } from './validated-documents.ts'
 
@@ -54,7 +54,7 @@ export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenti
     context: ({ req }) => createContext(gateway, req.caller),
     plugins: [
       unreadableParameters,
-      shortValidationErrors,
+      shownValidationErrors,
       ...limitPlugins(),
       documents.rememberValidated,
       notedRefusals,

@@ -2,6 +2,7 @@ import SchemaBuilder from '@pothos/core'
 import ComplexityPlugin from '@pothos/plugin-complexity'
 import RelayPlugin from '@pothos/plugin-relay'
 import type { Instant } from '../domain/instant.ts'
+import { operationCost, recordComplexity } from './complexity.ts'
 import type { Context } from './context.ts'
 import { decodeGlobalId, encodeGlobalId } from './global-id.ts'
 import { findNode, findNodes } from './node.ts'
@@ -27,9 +28,6 @@ export interface SchemaTypes {
     totalCount: () => Promise<number>
   }
 }
-
-/** What a record by its global id costs, as much as a page: it may need a statement, and an error of its own. */
-const recordCost = 10
 
 /** The one builder: each noun's file adds its type and its fields to it. */
 export const builder = new SchemaBuilder<SchemaTypes>({
@@ -64,7 +62,7 @@ export const builder = new SchemaBuilder<SchemaTypes>({
       nullable: true,
       args: { id: { description: 'A global id, as an `id` field gave it.' } },
       policy: { operations: oneOperation },
-      complexity: { field: recordCost, multiplier: 1 },
+      complexity: recordComplexity,
       resolve: (_root, { id }, context) => findNode(context, id),
     },
     nodesQueryOptions: {
@@ -72,7 +70,7 @@ export const builder = new SchemaBuilder<SchemaTypes>({
       nullable: { list: true, items: true },
       args: { ids: { description: 'Global ids, as `id` fields gave them; at most 100.' } },
       policy: { operations: args => (Array.isArray(args.ids) ? args.ids.length : 1) },
-      complexity: ({ ids }) => ({ field: recordCost * ids.length, multiplier: ids.length }),
+      complexity: ({ ids }) => ({ field: operationCost * ids.length, multiplier: ids.length }),
       resolve: (_root, { ids }, context) => findNodes(context, ids),
     },
     encodeGlobalID: encodeGlobalId,

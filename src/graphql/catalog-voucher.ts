@@ -5,7 +5,8 @@ import type { Variant as VariantRow } from '../domain/variant.ts'
 import { lowest } from '../domain/variant.ts'
 import { builder } from './builder.ts'
 import { childField } from './children.ts'
-import { pageComplexity, readConnection, updatedSinceDescription } from './connection.ts'
+import { pageComplexity, recordComplexity } from './complexity.ts'
+import { readConnection, updatedSinceDescription } from './connection.ts'
 import { encodeGlobalId, readRecordId, recordKey } from './global-id.ts'
 import { permissionsFor } from './node.ts'
 import { oneOperation } from './policy.ts'
@@ -135,6 +136,7 @@ builder.objectFields(Tenant, t => ({
     nullable: true,
     description: "One of the tenant's products. Needs `view_vouchers`.",
     policy: { operations: oneOperation, permissions: permissionsFor.CatalogVoucher },
+    complexity: recordComplexity,
     args: { id: t.arg.id({ required: true, description: 'Its numeric or its global id.' }) },
     resolve: ({ id: tenantId }, args, { loaders }) => {
       const id = readRecordId('CatalogVoucher', tenantId, args.id)

@@ -1,6 +1,6 @@
 import type { ListIdentity } from '../domain/cursor.ts'
 import { beforeAll, type Instant } from '../domain/instant.ts'
-import { defaultPageSize, type Page, type PageArguments, type Range, readRange } from '../domain/page.ts'
+import { type Page, type PageArguments, type Range, readRange } from '../domain/page.ts'
 import { builder } from './builder.ts'
 import type { Context } from './context.ts'
 import type { Reading } from './loaders.ts'
@@ -111,12 +111,6 @@ builder.globalConnectionFields(t => ({
     resolve: connection => connection.totalCount(),
   }),
 }))
-
-/** A page costs as many times its fields as it has records. */
-export const pageComplexity = ({ first, last }: Pick<PageArguments, 'first' | 'last'>) => ({
-  field: 10,
-  multiplier: Math.max(1, first ?? last ?? defaultPageSize),
-})
 
 export const updatedSinceDescription =
   'Only records updated at or after this instant. A record without an update time is never among them.'

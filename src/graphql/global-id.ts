@@ -12,8 +12,12 @@ export const isNodeType = (word: string): word is NodeType => nodeTypes.some(typ
 export const encodeGlobalId = (type: string, key: string | number | bigint) =>
   Buffer.from(`${type}:${key}`).toString('base64url')
 
+/** No global id is longer, in characters. A field below a list decodes the same argument for each record of the list. */
+const longestGlobalId = 100
+
 /** @returns the type and the key; both empty when the text is no global id of a record that can be fetched */
 export function decodeGlobalId(text: string): { typename: string; id: string } {
+  if (text.length > longestGlobalId) return { typename: '', id: '' }
   const [typename = '', id = '', ...more] = Buffer.from(text, 'base64url').toString().split(':')
   return isNodeType(typename) && more.length === 0 ? { typename, id } : { typename: '', id: '' }
 }

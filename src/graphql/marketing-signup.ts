@@ -1,7 +1,8 @@
 import { orNotFound } from '../domain/errors.ts'
 import { marketingSignupList, type MarketingSignup as Row } from '../domain/signup.ts'
 import { builder } from './builder.ts'
-import { pageComplexity, readConnection, updatedSinceDescription } from './connection.ts'
+import { pageComplexity, recordComplexity } from './complexity.ts'
+import { readConnection, updatedSinceDescription } from './connection.ts'
 import { readRecordId, recordKey } from './global-id.ts'
 import { permissionsFor } from './node.ts'
 import { oneOperation } from './policy.ts'
@@ -61,6 +62,7 @@ builder.objectFields(Tenant, t => ({
     nullable: true,
     description: "One of the tenant's customers whose consent holds now. Needs `export_customer_information`.",
     policy: { operations: oneOperation, permissions: permissionsFor.MarketingSignup },
+    complexity: recordComplexity,
     args: { id: t.arg.id({ required: true, description: 'Its numeric or its global id.' }) },
     resolve: ({ id: tenantId }, args, { loaders }) => {
       const id = readRecordId('MarketingSignup', tenantId, args.id)

@@ -1,7 +1,8 @@
 import { orNotFound } from '../domain/errors.ts'
 import { purchasedVoucherList, type PurchasedVoucher as Row } from '../domain/voucher.ts'
 import { builder } from './builder.ts'
-import { pageComplexity, readConnection, updatedSinceDescription } from './connection.ts'
+import { pageComplexity, recordComplexity } from './complexity.ts'
+import { readConnection, updatedSinceDescription } from './connection.ts'
 import { readRecordId, recordKey } from './global-id.ts'
 import { permissionsFor } from './node.ts'
 import { oneOperation } from './policy.ts'
@@ -94,6 +95,7 @@ builder.objectFields(Tenant, t => ({
     nullable: true,
     description: "One of the tenant's purchased vouchers. Needs `view_vouchers` and `view_orders`.",
     policy: { operations: oneOperation, permissions: permissionsFor.PurchasedVoucher },
+    complexity: recordComplexity,
     args: { id: t.arg.id({ required: true, description: 'Its numeric or its global id.' }) },
     resolve: ({ id: tenantId }, args, { loaders }) => {
       const id = readRecordId('PurchasedVoucher', tenantId, args.id)

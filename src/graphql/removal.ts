@@ -6,7 +6,8 @@ import {
   removalResources,
 } from '../domain/removal.ts'
 import { builder } from './builder.ts'
-import { pageComplexity, readConnection, updatedSinceDescription } from './connection.ts'
+import { pageComplexity } from './complexity.ts'
+import { readConnection, updatedSinceDescription } from './connection.ts'
 import type { Context } from './context.ts'
 import type { NodeType } from './global-id.ts'
 import { permissionsFor } from './node.ts'

@@ -6,6 +6,7 @@ import {
   resolveVoucher,
 } from '../domain/resolution.ts'
 import { builder } from './builder.ts'
+import { recordComplexity } from './complexity.ts'
 import { readTenantId } from './global-id.ts'
 import { oneOperation } from './policy.ts'
 
@@ -105,7 +106,7 @@ builder.mutationField('resolveVoucher', t =>
         readTenantId(String(typeof input === 'object' && input !== null ? Reflect.get(input, 'tenantId') : '')),
       permissions: ['redeem_vouchers'],
     },
-    complexity: { field: 10, multiplier: 1 },
+    complexity: recordComplexity,
     args: {
       input: t.arg({ type: ResolveVoucherInput, required: true, description: 'Which voucher, and where.' }),
     },
