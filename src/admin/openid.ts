@@ -148,7 +148,7 @@ export function registerOpenIdPages(
 
 /** Reads the provider's metadata (OpenID Connect Discovery). */
 interface Discovery {
-  /** @returns the metadata that was read first, or now: enough to send somebody to the provider */
+  /** @returns the metadata of the first fetch: enough to send a browser to the provider */
   cached(): Promise<client.Configuration>
   /** @returns the metadata as they are now; the keys that sign ID tokens are read with them, so a rotated key holds */
   fetch(): Promise<client.Configuration>

@@ -37,7 +37,7 @@ export function closeUnfinishedRequests(app: FastifyInstance): void {
 export function closeLingering(socket: Socket): void {
   socket.end()
   // What is still received is not parsed: that would cost far more, and might find another request. Not at once, because
-  // Node first has to resume a socket that it stopped while nobody read the body.
+  // Node first has to resume a socket that it stopped while the body was not read.
   socket.resume()
   setImmediate(() => socket.removeAllListeners('data').on('data', () => {}))
   const timer = setTimeout(() => socket.destroy(), lingerTime).unref()
