@@ -13,6 +13,8 @@ interface Kind<Row> {
   stamp?: string
   /** What else a row of the table must be. */
   only?: string
+  /** The same, where it has parameters. */
+  filter?: (sql: Sql) => Fragment
   /**
    * What a column must be one of. An index leads to each value with a range of its own: a list is made of the starts of
    * these, so that rows of other values are not passed along.
@@ -51,9 +53,12 @@ export interface Holding<Row> {
  * What is always the same in the statements. Made once: to make a piece costs more than to send it, and it does not
  * matter of which pool it is.
  */
-function piecesOf<Row>({ name, table, row, stamp = 'updated_at', only, among }: Kind<Row>, sql: Sql) {
+function piecesOf<Row>({ name, table, row, stamp = 'updated_at', only, filter, among }: Kind<Row>, sql: Sql) {
   const named = (what: string) => sql.unsafe(`/* ${name}.${what} */`)
-  const and = (condition: string | undefined) => sql.unsafe(condition ? `and ${condition}` : '')
+  const and = (condition: string | undefined) => {
+    const plain = sql.unsafe(condition ? `and ${condition}` : '')
+    return filter ? sql`${plain} and ${filter(sql)}` : plain
+  }
   const values = among && `'{${among.values.join()}}'::text[]`
   return {
     list: named('list'),

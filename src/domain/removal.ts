@@ -1,7 +1,10 @@
+import type { Fragment, Sql } from '../db/connect.ts'
 import { packed } from '../db/packed.ts'
 import type { ListIdentity } from './cursor.ts'
 import { type Holding, holding } from './holding.ts'
 import type { Instant } from './instant.ts'
+import { grantedBy } from './tenant.ts'
+import type { Token } from './token.ts'
 
 /** What a record was. */
 export const removalResources = ['tenant', 'catalog_voucher', 'purchased_voucher', 'marketing_signup'] as const
@@ -14,7 +17,7 @@ export interface Removal {
   tenantId: number
   resource: RemovalResource
   recordId: number
-  reason: 'deleted' | 'consent_withdrawn'
+  reason: 'deleted' | 'moved' | 'consent_withdrawn'
   /** When it was removed; ordered and stamped as the stamps of records are. */
   updatedAt: Instant
 }
@@ -30,20 +33,39 @@ const removalRow = packed<Removal>({
   updatedAt: ['updated_at', 'instant'],
 })
 
-const holdings = new Map<string, Holding<Removal>>()
+/**
+ * What left the lists of these resources. A record that is in its list now is left out, whatever happened before: the
+ * removals never contradict the lists, and a copy can apply both in the order in which they were answered.
+ *
+ * @param token whose list of tenants a tenant must be absent from
+ */
+export const removalsOf = (resources: readonly RemovalResource[], token: Token): Holding<Removal> =>
+  holding<Removal>({
+    name: 'removal',
+    table: 'gateway.removal',
+    row: removalRow,
+    among: { column: 'resource', values: resources },
+    filter: sql => isAbsent(sql, token),
+  })
 
-/** What left the lists of these resources: the same holding for the same choice of them. */
-export function removalsOf(resources: readonly RemovalResource[]): Holding<Removal> {
-  const values = removalResources.filter(resource => resources.includes(resource))
-  const choice = values.join()
-  const known =
-    holdings.get(choice) ??
-    holding<Removal>({
-      name: 'removal',
-      table: 'gateway.removal',
-      row: removalRow,
-      among: { column: 'resource', values },
-    })
-  holdings.set(choice, known)
-  return known
+/** Whether the record of a row of `gateway.removal` is in no list that the removal concerns. */
+function isAbsent(sql: Sql, token: Token): Fragment {
+  const { named, withDescendants } = grantedBy(token)
+  return sql`
+    case resource
+      when 'catalog_voucher' then not exists (
+        select from product where product.tenant_id = removal.tenant_id and product.id = record_id)
+      when 'purchased_voucher' then not exists (
+        select from purchased_voucher voucher where voucher.tenant_id = removal.tenant_id and voucher.id = record_id)
+      when 'marketing_signup' then not exists (
+        select from customer where customer.tenant_id = removal.tenant_id and customer.id = record_id and marketing_opted)
+      else not exists (
+        with recursive above as (
+          select id, parent_id from tenant where id = record_id
+          union
+          select tenant.id, tenant.parent_id from above join tenant on tenant.id = above.parent_id
+        )
+        select from above where id = any(${withDescendants}::text::bigint[])
+                             or (id = record_id and id = any(${named}::text::bigint[])))
+    end`
 }

@@ -27,8 +27,11 @@ const tenantRow = packed<Tenant>({
   updatedAt: ['updated_at', 'instant'],
 })
 
-/** The tenants a token is authorised for (R21): those it names, and those with all below them. */
-function grantedBy(token: Token) {
+/**
+ * @returns the tenants that a token is authorised for (R21), as texts of arrays: all that it names, and those of them
+ *   that it names with all below them
+ */
+export function grantedBy(token: Token) {
   const named = token.tenants.map(grant => grant.tenantId)
   const withDescendants = token.tenants.filter(grant => grant.withDescendants).map(grant => grant.tenantId)
   return { named: arrayText(named), withDescendants: arrayText(withDescendants) }

@@ -8,7 +8,7 @@ import type { Horizon } from '../domain/horizon.ts'
 import type { Instant } from '../domain/instant.ts'
 import { type Page, type Range, upTo } from '../domain/page.ts'
 import { type Product, products } from '../domain/product.ts'
-import { type Removal, type RemovalResource, removalsOf } from '../domain/removal.ts'
+import { type Removal, type RemovalResource, removalResources, removalsOf } from '../domain/removal.ts'
 import type { MarketingSignup } from '../domain/signup.ts'
 import { findTenants, listTenants, type Tenant } from '../domain/tenant.ts'
 import { listVariantsOf, type Variant } from '../domain/variant.ts'
@@ -84,7 +84,7 @@ export class Loaders {
   #products?: HoldingLoaders<Product>
   #vouchers?: HoldingLoaders<PurchasedVoucher>
   #signups?: HoldingLoaders<MarketingSignup>
-  #removals?: Map<Holding<Removal>, HoldingLoaders<Removal>>
+  #removals?: Map<string, HoldingLoaders<Removal>>
 
   constructor(reader: Reader) {
     this.#reader = reader
@@ -138,10 +138,12 @@ export class Loaders {
 
   /** Of these resources: each choice of them is a statement of its own. */
   removals(resources: readonly RemovalResource[]) {
-    const holding = removalsOf(resources)
+    const choice = removalResources.filter(resource => resources.includes(resource))
     this.#removals ??= new Map()
-    const loaders = this.#removals.get(holding) ?? new HoldingLoaders(this.#reader, holding)
-    this.#removals.set(holding, loaders)
+    const known = this.#removals.get(choice.join())
+    if (known) return known
+    const loaders = new HoldingLoaders(this.#reader, removalsOf(choice, this.#reader.caller.token))
+    this.#removals.set(choice.join(), loaders)
     return loaders
   }
 }

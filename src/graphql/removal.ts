@@ -17,7 +17,10 @@ import { Tenant } from './tenant.ts'
 const RemovalResource = builder.enumType('RemovalResource', {
   description: 'What a removed record was.',
   values: {
-    TENANT: { value: 'tenant', description: 'A tenant below this one.' },
+    TENANT: {
+      value: 'tenant',
+      description: 'A tenant that was below this one, and is not in the list of tenants.',
+    },
     CATALOG_VOUCHER: { value: 'catalog_voucher', description: 'A product. Needs `view_vouchers`.' },
     PURCHASED_VOUCHER: {
       value: 'purchased_voucher',
@@ -33,13 +36,19 @@ const RemovalResource = builder.enumType('RemovalResource', {
 const RemovalReason = builder.enumType('RemovalReason', {
   description: 'Why a record is gone.',
   values: {
-    DELETED: { value: 'deleted', description: 'It was deleted, or went over to another tenant.' },
+    DELETED: { value: 'deleted', description: 'It was deleted; of a tenant, also: a tenant above it was.' },
+    MOVED: {
+      value: 'moved',
+      description:
+        'It belongs to another tenant now, or has another id; of a tenant, it or one above it stands elsewhere.',
+    },
     CONSENT_WITHDRAWN: { value: 'consent_withdrawn', description: 'The customer no longer consents to marketing.' },
   } as const,
 })
 
 const Removal = builder.objectRef<Row>('Removal').implement({
-  description: 'A record that left a list of the tenant, so that a copy can follow. A record may come back later.',
+  description:
+    'A record that left a list of the tenant, so that a copy can follow. It is reported only while it is absent from that list.',
   fields: t => ({
     resource: t.expose('resource', { type: RemovalResource, description: 'What it was.' }),
     recordId: t.expose('recordId', { type: 'BigInt', description: 'Its numeric id, as in v1.' }),
@@ -72,7 +81,7 @@ builder.objectField(Tenant, 'removals', t =>
       type: Removal,
       nullable: true,
       description:
-        "What left the tenant's lists, by `removedAt`: records that were deleted, and customers who no longer consent.",
+        "What left the tenant's lists, by `removedAt`: records that were deleted or moved, and customers who no longer consent.",
       policy: { operations: oneOperation },
       complexity: pageComplexity,
       args: {

@@ -69,7 +69,7 @@ test('a customer who withdraws consent is told once, and may come back', async (
 test('a record that goes over to another tenant has left this one', async () => {
   const voucher = await build.voucher(tenantId)
   const move = () => platform`update purchased_voucher set tenant_id = ${childId} where id = ${voucher}`
-  expect(await gone(move)).toEqual([['PURCHASED_VOUCHER', voucher, 'DELETED']])
+  expect(await gone(move)).toEqual([['PURCHASED_VOUCHER', voucher, 'MOVED']])
 })
 
 test('a truncation is told too', async () => {
