@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createApp } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
@@ -140,4 +140,167 @@ test('those of several resources come in one order, once each', async () => {
   const told = [...first.nodes, ...second.nodes].map(({ resource, recordId }) => [resource, recordId])
   expect(told).toEqual(gone)
   expect([first.nodes.length, first.totalCount, second.nextCursor]).toEqual([5, 8, null])
+})
+
+describe('a record that is in its list is not reported, whatever happened before', () => {
+  test('a customer who withdraws consent and gives it again', async () => {
+    const customer = await build.customer(tenantId)
+    const consent = (opted: boolean) => platform`update customer set marketing_opted = ${opted} where id = ${customer}`
+    const { serverTime } = await removals()
+    await consent(false)
+    expect((await removals({ since: serverTime })).totalCount).toBe(1)
+    await consent(true)
+    expect(await removals({ since: serverTime })).toMatchObject({ nodes: [], totalCount: 0 })
+    await consent(false)
+    const { nodes } = await removals({ since: serverTime })
+    expect(new Set(nodes.map((node: { recordId: number }) => node.recordId))).toEqual(new Set([customer]))
+  })
+
+  test('a product and a voucher that move to another tenant and come back', async () => {
+    const both = await build.token([tenantId, childId])
+    const product = await build.product(tenantId)
+    const voucher = await build.voucher(tenantId)
+    const moveTo = async (tenant: number) => {
+      await platform`update product set tenant_id = ${tenant} where id = ${product}`
+      await platform`update purchased_voucher set tenant_id = ${tenant} where id = ${voucher}`
+    }
+    const { serverTime } = await removals()
+    await moveTo(childId)
+    await moveTo(tenantId)
+    expect((await removals({ since: serverTime })).nodes).toEqual([])
+    const there = await removals({ since: serverTime, tenant: String(childId) }, both.secret)
+    expect(there.nodes).toMatchObject([
+      { resource: 'CATALOG_VOUCHER', recordId: product, tenantId: childId, reason: 'MOVED' },
+      { resource: 'PURCHASED_VOUCHER', recordId: voucher, tenantId: childId, reason: 'MOVED' },
+    ])
+  })
+
+  test('a voucher that is deleted and inserted again under its id', async () => {
+    const voucher = await build.voucher(tenantId)
+    const again = async () => {
+      await platform`delete from purchased_voucher where id = ${voucher}`
+      await build.voucher(tenantId, { id: voucher })
+    }
+    expect(await gone(again)).toEqual([])
+  })
+})
+
+test('a record that goes on under another id has left under the former', async () => {
+  const [product, voucher, customer] = [
+    await build.product(tenantId),
+    await build.voucher(tenantId),
+    await build.customer(tenantId),
+  ]
+  const renumber = async () => {
+    await platform`update product set id = id + 1000000 where id = ${product}`
+    await platform`update purchased_voucher set id = id + 1000000 where id = ${voucher}`
+    await platform`update customer set id = id + 1000000 where id = ${customer}`
+  }
+  expect(await gone(renumber)).toEqual([
+    ['CATALOG_VOUCHER', product, 'MOVED'],
+    ['PURCHASED_VOUCHER', voucher, 'MOVED'],
+    ['MARKETING_SIGNUP', customer, 'MOVED'],
+  ])
+  const tenant = await build.tenant({ parent_id: tenantId })
+  expect(await gone(() => platform`update tenant set id = id + 1000000 where id = ${tenant}`)).toEqual([
+    ['TENANT', tenant, 'MOVED'],
+  ])
+})
+
+describe('tenants', () => {
+  /** A tenant with two below it, one below the other; and tokens for all of the tree, and for the lower part. */
+  async function createTree() {
+    const top = await build.tenant()
+    const middle = await build.tenant({ parent_id: top })
+    const parent = await build.tenant({ parent_id: middle })
+    const child = await build.tenant({ parent_id: parent })
+    const ofTop = await build.token([{ tenantId: top, withDescendants: true }])
+    const ofMiddle = await build.token([{ tenantId: middle, withDescendants: true }])
+    /** What the removals of a tenant report to a token while this is done: ids and reasons, in order of the ids. */
+    const reported = async (tenant: number, token: { secret: string }, work: () => Promise<unknown>) => {
+      const { serverTime } = await removals({ tenant: String(tenant) }, token.secret)
+      await work()
+      const { nodes } = await removals({ tenant: String(tenant), since: serverTime }, token.secret)
+      const found = nodes.map(({ recordId, reason }: { recordId: number; reason: string }) => [recordId, reason])
+      return found.sort(([a]: [number], [b]: [number]) => a - b)
+    }
+    return { top, middle, parent, child, ofTop, ofMiddle, reported }
+  }
+
+  const deletions = {
+    'the parent first': (parent: number, child: number) =>
+      platform`with gone as (delete from tenant where id = ${parent}) delete from tenant where id = ${child}`,
+    'the child first': (parent: number, child: number) =>
+      platform`with gone as (delete from tenant where id = ${child}) delete from tenant where id = ${parent}`,
+    'in one transaction': (parent: number, child: number) =>
+      platform.begin(async transaction => {
+        await transaction`delete from tenant where id = ${child}`
+        await transaction`delete from tenant where id = ${parent}`
+      }),
+    'in two transactions': async (parent: number, child: number) => {
+      await platform`delete from tenant where id = ${child}`
+      await platform`delete from tenant where id = ${parent}`
+    },
+  }
+
+  test.each(Object.entries(deletions))('parent and child deleted, %s', async (_, remove) => {
+    const { top, middle, parent, child, ofTop, reported } = await createTree()
+    const ids = new Set<number>()
+    for (const [id, reason] of await reported(middle, ofTop, () => remove(parent, child))) {
+      expect(reason).toBe('DELETED')
+      ids.add(id)
+    }
+    expect(ids).toEqual(new Set([parent, child]))
+    const above = await removals({ tenant: String(top) }, ofTop.secret)
+    expect(above.nodes.map((node: { recordId: number }) => node.recordId)).toEqual(
+      expect.arrayContaining([parent, child]),
+    )
+  })
+
+  test('a part of the tree that leaves the scope of a token is reported whole, to that token alone', async () => {
+    const { top, middle, parent, child, ofTop, ofMiddle, reported } = await createTree()
+    const move = () => platform`update tenant set parent_id = ${top} where id = ${parent}`
+    expect(await reported(middle, ofMiddle, move)).toEqual([
+      [parent, 'MOVED'],
+      [child, 'MOVED'],
+    ])
+    expect((await removals({ tenant: String(middle) }, ofTop.secret)).nodes).toEqual([])
+    expect(
+      await reported(middle, ofMiddle, async () => {
+        await platform`update tenant set parent_id = ${middle} where id = ${parent}`
+      }),
+    ).toEqual([])
+    expect((await removals({ tenant: String(middle) }, ofMiddle.secret)).nodes, 'it came back').toEqual([])
+  })
+
+  test('a tenant that a token names stays in its list wherever it goes', async () => {
+    const { middle, parent, child } = await createTree()
+    const named = await build.token([middle, child])
+    await platform`update tenant set parent_id = null where id = ${parent}`
+    const { nodes } = await removals({ tenant: String(middle) }, named.secret)
+    expect(nodes.map((node: { recordId: number }) => node.recordId)).toEqual([parent])
+  })
+
+  test('those that left below a tenant that left too', async () => {
+    const { top, middle, parent, child, ofTop, reported } = await createTree()
+    const leave = async () => {
+      await platform`update tenant set parent_id = null where id = ${child}`
+      await platform`update tenant set parent_id = null where id = ${parent}`
+      await platform`delete from tenant where id = ${middle}`
+    }
+    expect(await reported(top, ofTop, leave)).toEqual([
+      [middle, 'DELETED'],
+      [parent, 'MOVED'],
+      [child, 'MOVED'],
+    ])
+  })
+
+  test('the only tenant of a token, once deleted, is not found', async () => {
+    const only = await build.tenant()
+    const { secret } = await build.token([only])
+    await platform`delete from tenant where id = ${only}`
+    const { errors } = await removals({ tenant: String(only) }, secret)
+    expect(errors[0].extensions.code).toBe('NOT_FOUND')
+    expect((await client.rest(secret, '/tenants')).body.data).toEqual([])
+  })
 })

@@ -1,0 +1,52 @@
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import type { Transaction } from './changes.ts'
+import { createStep } from './step.ts'
+
+const { ground, sql, pass, inStep, end, mark, insert, change, pages } = await createStep()
+const [product = 0] = ground.products
+const [variant = 0] = ground.variants
+const [category = 0] = ground.categories
+const [customer = 0] = ground.customers
+const [leaf = 0] = ground.tenants
+afterAll(end)
+beforeEach(pass)
+
+describe.each(['repeatable read', 'serializable'])('a %s transaction', isolation => {
+  const within = (work: (transaction: Transaction) => Promise<unknown>) =>
+    sql.begin(`isolation level ${isolation}`, async transaction => {
+      await transaction`select from tenant limit 1`
+      await work(transaction)
+    })
+
+  test.each<[string, (on: Transaction) => Promise<unknown>]>([
+    ['a change of a category', on => on`update category set title = ${mark()} where id = ${category}`],
+    ['a move of a tenant', on => on`update tenant set parent_id = null where id = ${leaf}`],
+    ['a truncation of purchased_voucher', on => on`truncate purchased_voucher`],
+    ['a truncation of customer', on => on`truncate customer`],
+    ['a truncation of variant', on => on`truncate variant`],
+    ['a truncation of product_category', on => on`truncate product_category`],
+    ['a truncation of product', on => on`truncate product cascade`],
+  ])('is refused %s, with a message that names READ COMMITTED', async (_, work) => {
+    await expect(within(work)).rejects.toMatchObject({
+      code: '25001',
+      message: expect.stringMatching(new RegExp(`READ COMMITTED: the snapshot of a ${isolation}`, 'i')),
+    })
+  })
+
+  test('may make all other changes, and none is lost', async () => {
+    await within(async on => {
+      await insert(on)
+      await change(on)
+      await on`update product set title = ${mark()} where id = ${product}`
+      await on`update variant set title = ${mark()} where id = ${variant}`
+      await on`update category set title = title where id = ${category}`
+      await on`insert into product_category values (${product}, ${category}) on conflict do nothing`
+      await on`update customer set surname = ${mark()} where id = ${customer}`
+      await on`update tenant set name = ${mark()} where id = ${leaf}`
+      await on`insert into tenant (name, parent_id) values (${mark()}, ${leaf})`
+      await on`delete from purchased_voucher where id = (select max(id) from purchased_voucher)`
+      await pages()
+    })
+    await inStep()
+  })
+})

@@ -1,0 +1,135 @@
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { open } from './ground.ts'
+import { createStep } from './step.ts'
+
+const { database, ground, sql, pass, inStep, serverTime, end, mark, pages } = await createStep()
+const { address } = database
+afterAll(end)
+beforeEach(pass)
+
+/** Inserts a tenant. */
+async function plant(parent: number | null): Promise<number> {
+  const [row] = await sql<
+    { id: string }[]
+  >`insert into tenant (name, parent_id) values (${mark()}, ${parent}) returning id`
+  return Number(row?.id)
+}
+
+/** Until a number of sessions of this database wait for a lock. */
+async function untilWaiting(count: number): Promise<void> {
+  for (const deadline = Date.now() + 10_000; Date.now() < deadline; ) {
+    const [row] = await sql<{ waiting: number }[]>`
+      select count(*)::int as waiting from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`
+    if ((row?.waiting ?? 0) >= count) return
+  }
+  throw new Error('no session waits for a lock')
+}
+
+test('a tenant is made by a role that may only insert', async () => {
+  const role = 'stress_tenants'
+  await sql.unsafe(`
+    do $$ begin create role ${role} login; exception when duplicate_object then null; end $$;
+    grant usage on schema public to ${role};
+    grant insert on tenant to ${role};`)
+  const maker = open({ ...address, user: role })
+  await expect(maker`select from tenant`).rejects.toThrow('permission denied')
+  await maker`insert into tenant (name, parent_id) values (${mark()}, ${ground.root})`
+  await maker.end()
+  await inStep('tenants')
+})
+
+describe('a tenant is changed and another is made below it, and neither waits', () => {
+  test.each(['the change first', 'the other first'])('%s', async order => {
+    const parent = await plant(ground.root)
+    const first = open(address, { connection: { lock_timeout: 1000 } })
+    const second = open(address, { connection: { lock_timeout: 1000 } })
+    const make = (on: typeof sql) => on`insert into tenant (name, parent_id) values (${mark()}, ${parent})`
+    const rename = (on: typeof sql) => on`update tenant set name = ${mark()} where id = ${parent}`
+    const steps = [() => rename(first), () => make(second)]
+    await first`begin`
+    await second`begin`
+    for (const step of order === 'the change first' ? steps : steps.toReversed()) await step()
+    // As transactions that go on would: this was the deadlock.
+    for (const step of steps) await step()
+    await second`commit`
+    await first`commit`
+    await Promise.all([first.end(), second.end()])
+    await inStep('tenants')
+  })
+})
+
+test('three transactions: one moves a tenant below another, one makes one below it, one moves that above', async () => {
+  const [outside, moved, former] = [await plant(null), await plant(null), await plant(null)]
+  await sql`update tenant set parent_id = ${former} where id = ${moved}`
+  const [maker, mover, lifter] = [open(address), open(address), open(address)]
+  // The maker sees `moved` below `former` and waits for the one who moves it; that one has not committed.
+  await mover`begin`
+  await mover`update tenant set parent_id = ${outside} where id = ${moved}`
+  const making = maker.begin(async transaction => {
+    await transaction`insert into tenant (name, parent_id) values (${mark()}, ${moved})`
+    await pages()
+  })
+  await untilWaiting(1)
+  await mover`commit`
+  const lifting = lifter`update tenant set parent_id = ${ground.root} where id = ${outside}`.execute()
+  await Promise.race([Promise.all([making, lifting]), pages()])
+  await Promise.all([making, lifting])
+  await Promise.all([maker.end(), mover.end(), lifter.end()])
+  await sql`update tenant set parent_id = ${ground.root} where id = ${former}`
+  await inStep('tenants')
+})
+
+test('a tenant that is made below one while that one comes into scope, in one transaction with others above', async () => {
+  const outside = await plant(null)
+  const middle = await plant(outside)
+  const [maker, lifter] = [open(address), open(address)]
+  await maker`begin`
+  await maker`insert into tenant (name, parent_id) values (${mark()}, ${middle})`
+  const lifting = lifter`update tenant set parent_id = ${ground.root} where id = ${outside}`.execute()
+  await untilWaiting(1)
+  await pages()
+  await maker`commit`
+  await lifting
+  await Promise.all([maker.end(), lifter.end()])
+  await inStep('tenants')
+})
+
+describe('a tenant cannot lie below itself', () => {
+  test('by an update', async () => {
+    const above = await plant(ground.root)
+    const below = await plant(await plant(above))
+    await expect(sql`update tenant set parent_id = ${below} where id = ${above}`).rejects.toThrow('below itself')
+  })
+
+  test('by one statement that inserts both', async () => {
+    await expect(sql`insert into tenant (id, name, parent_id) values (901, 'a', 902), (902, 'b', 901)`).rejects.toThrow(
+      'below itself',
+    )
+  })
+
+  test('by two moves at once', async () => {
+    const [one, other] = [await plant(ground.root), await plant(ground.root)]
+    const [first, second] = [open(address), open(address)]
+    const move = (on: typeof sql, id: number, parent: number) =>
+      on`update tenant set parent_id = ${parent} where id = ${id}`.execute()
+    await first`begin`
+    await second`begin`
+    await first`select from tenant where id = ${one} for update`
+    await second`select from tenant where id = ${other} for update`
+    const outcomes = await Promise.allSettled([move(first, one, other), move(second, other, one)])
+    expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+    await Promise.all([first`commit`.catch(() => {}), second`commit`.catch(() => {})])
+    await Promise.all([first.end(), second.end()])
+  })
+})
+
+test('many tenants are made in one statement after single ones', async () => {
+  for (let made = 0; made < 7; made++) await plant(ground.root)
+  await sql`analyze tenant`
+  for (let made = 0; made < 7; made++) await plant(ground.root)
+  const since = await serverTime()
+  await sql`insert into tenant (name, parent_id) select 'many ' || n, ${ground.root}::bigint from generate_series(1, 300) n`
+  expect((await serverTime()) > since).toBe(true)
+  await inStep('tenants')
+})
