@@ -59,7 +59,7 @@ describe('a tenant is changed and another is made below it, and neither waits', 
   })
 })
 
-test('three transactions: one moves a tenant below another, one makes one below it, one moves that above', async () => {
+test('one transaction moves a tenant, one makes a tenant below it, and one moves the tenant above', async () => {
   const [outside, moved, former] = [await plant(null), await plant(null), await plant(null)]
   await sql`update tenant set parent_id = ${former} where id = ${moved}`
   const [maker, mover, lifter] = [open(address), open(address), open(address)]
@@ -72,8 +72,11 @@ test('three transactions: one moves a tenant below another, one makes one below 
   })
   await untilWaiting(1)
   await mover`commit`
-  const lifting = lifter`update tenant set parent_id = ${ground.root} where id = ${outside}`.execute()
-  await Promise.race([Promise.all([making, lifting]), pages()])
+  const lifting = lifter.begin(async transaction => {
+    await transaction`update tenant set parent_id = ${ground.root} where id = ${outside}`
+    await making
+    await pages()
+  })
   await Promise.all([making, lifting])
   await Promise.all([maker.end(), mover.end(), lifter.end()])
   await sql`update tenant set parent_id = ${ground.root} where id = ${former}`
@@ -92,6 +95,21 @@ test('a tenant that is made below one while that one comes into scope, in one tr
   await maker`commit`
   await lifting
   await Promise.all([maker.end(), lifter.end()])
+  await inStep('tenants')
+})
+
+test('a tenant is made below one that was moved since the snapshot was taken: that is a conflict', async () => {
+  const former = await plant(ground.root)
+  const latter = await plant(ground.root)
+  const moved = await plant(former)
+  const maker = open(address)
+  const making = maker.begin('isolation level repeatable read', async transaction => {
+    await transaction`select from tenant limit 1`
+    await sql`update tenant set parent_id = ${latter} where id = ${moved}`
+    await transaction`insert into tenant (name, parent_id) values (${mark()}, ${moved})`
+  })
+  await expect(making).rejects.toMatchObject({ code: '40001' })
+  await maker.end()
   await inStep('tenants')
 })
 
