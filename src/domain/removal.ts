@@ -48,24 +48,27 @@ export const removalsOf = (resources: readonly RemovalResource[], token: Token):
     filter: sql => isAbsent(sql, token),
   })
 
-/** Whether the record of a row of `gateway.removal` is in no list that the removal concerns. */
+/**
+ * Whether the record of a row of `gateway.removal` is in no list that the removal concerns. `is null` and not `not exists`:
+ * for that, the planner may read whole tables into a hash.
+ */
 function isAbsent(sql: Sql, token: Token): Fragment {
   const { named, withDescendants } = grantedBy(token)
   return sql`
     case resource
-      when 'catalog_voucher' then not exists (
-        select from product where product.tenant_id = removal.tenant_id and product.id = record_id)
-      when 'purchased_voucher' then not exists (
-        select from purchased_voucher voucher where voucher.tenant_id = removal.tenant_id and voucher.id = record_id)
-      when 'marketing_signup' then not exists (
-        select from customer where customer.tenant_id = removal.tenant_id and customer.id = record_id and marketing_opted)
-      else not exists (
+      when 'catalog_voucher' then (
+        select id from product where product.tenant_id = removal.tenant_id and product.id = record_id)
+      when 'purchased_voucher' then (
+        select id from purchased_voucher voucher where voucher.tenant_id = removal.tenant_id and voucher.id = record_id)
+      when 'marketing_signup' then (
+        select id from customer where customer.tenant_id = removal.tenant_id and customer.id = record_id and marketing_opted)
+      else (
         with recursive above as (
           select id, parent_id from tenant where id = record_id
           union
           select tenant.id, tenant.parent_id from above join tenant on tenant.id = above.parent_id
         )
-        select from above where id = any(${withDescendants}::text::bigint[])
-                             or (id = record_id and id = any(${named}::text::bigint[])))
-    end`
+        select id from above where id = any(${withDescendants}::text::bigint[])
+                                or (id = record_id and id = any(${named}::text::bigint[])) limit 1)
+    end is null`
 }

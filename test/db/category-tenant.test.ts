@@ -1,3 +1,4 @@
+import Postgrator from 'postgrator'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { connect } from '../../src/db/connect.ts'
 import { createApp } from '../support/app.ts'
@@ -274,26 +275,19 @@ describe('an applier of logical replication', () => {
 describe('a database that holds such links already', () => {
   it('is not migrated: the message names them and says how to remove them', async () => {
     const old = await createDatabase()
+    await old.platform.unsafe('drop schema public, gateway cascade; create schema public')
+    const before = new Postgrator({
+      driver: 'pg',
+      migrationPattern: 'sql/*.sql',
+      schemaTable: 'gateway.migration',
+      execQuery: async query => ({ rows: await old.platform.unsafe(query).simple() }),
+    })
+    await before.migrate('10')
     const builder = createBuilders(old)
     const [left, right] = [await builder.tenant(), await builder.tenant()]
     const products = [await builder.product(left), await builder.product(left)]
-    const category = await builder.category(right)
+    const category = await builder.category(right, products)
     const kept = await builder.category(left, products)
-    await old.platform.unsafe(`
-      set session_replication_role = replica;
-      insert into product_category values (${products[0]}, ${category}), (${products[1]}, ${category});
-      set session_replication_role = origin;
-      drop trigger a_check_links_on_insert on product_category;
-      drop trigger a_check_links_on_update on product_category;
-      drop trigger check_links_of_moved on product;
-      drop trigger check_links_of_moved on category;
-      drop function gateway.check_links, gateway.check_links_of_moved, gateway.refuse_foreign_category;
-      delete from gateway.migration where version = 11`)
-    // As 0008 left it.
-    await old.platform.unsafe(`
-      create function gateway.share_categories() returns trigger language plpgsql as 'begin return null; end';
-      create trigger a_share_categories_on_insert after insert on product_category execute function gateway.share_categories();
-      create trigger a_share_categories_on_update after update on product_category execute function gateway.share_categories()`)
     const environment = { DATABASE_URL: old.url }
     const failed = await run(['migrate'], environment)
     expect(failed.code).toBe(1)
@@ -308,6 +302,7 @@ describe('a database that holds such links already', () => {
       products.map(id => ({ product_id: id, category_id: kept })),
     )
     const migrated = await run(['migrate'], environment)
-    expect([migrated.code, migrated.stdout]).toEqual([0, 'applied 0011.do.category-tenant.sql\n'])
+    expect(migrated.stdout).toContain('applied 0011.do.category-tenant.sql\n')
+    expect(migrated.code).toBe(0)
   })
 })

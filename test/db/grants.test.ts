@@ -9,6 +9,7 @@ const expected: Record<string, string> = {
   'gateway.audit_entry': 'select insert(action,actor,address,administrator_id,detail,tenant_id,token_id)',
   'gateway.invitation': 'select insert delete',
   'gateway.migration': 'select',
+  'gateway.planned_stamp': 'select delete',
   'gateway.redemption_token': 'select insert delete',
   'gateway.removal': 'select',
   'gateway.session': 'select insert update delete',

@@ -24,7 +24,8 @@ export const large: Record<string, string> = {
     select ${owner}, 'R' || n, 'Q' || n, ${stamp} ${numbers}`,
   customer: `(tenant_id, marketing_opted, updated_at) select ${owner}, n % 3 > 0, ${stamp} ${numbers}`,
   'gateway.removal': `(resource, tenant_id, record_id, reason, updated_at)
-    select case when n % 1000 = 0 then 'marketing_signup' else 'purchased_voucher' end, ${owner}, n, 'deleted', ${stamp}
+    select case when n % 1000 = 0 then 'marketing_signup' else 'purchased_voucher' end, ${owner}, ${many} + n, 'deleted',
+           ${stamp}
     ${numbers}`,
   'gateway.token': `(name, token_hash, hint) select 'Token ' || n, sha256(n::text::bytea), 'hint' ${numbers}`,
   'gateway.token_tenant': `(token_id, tenant_id) select n, 1 + n % ${many} ${numbers}`,
@@ -50,6 +51,7 @@ export const small: Record<string, string> = {
   'gateway.invitation': 'links of the last day, for people',
   'gateway.setting': 'the secrets of the service',
   'gateway.migration': 'the files of sql/',
+  'gateway.planned_stamp': 'bulk loads of the last hours',
 }
 
 /** Fills the large tables, two at a time. What keys and triggers would do to their rows has been done here. */
