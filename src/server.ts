@@ -5,6 +5,7 @@ import { registerAdmin } from './admin/door.tsx'
 import { registerChores } from './chores.ts'
 import type { Config } from './config.ts'
 import type { Pool } from './db/connect.ts'
+import { createTriggerWatch } from './db/triggers.ts'
 import { createClockWatch } from './domain/clock.ts'
 import { createCursorSeal } from './domain/cursor.ts'
 import { createHorizon } from './domain/horizon.ts'
@@ -68,6 +69,10 @@ export async function buildServer(config: Config, pool: Pool, log?: LogDestinati
     rate: { limit: config.rateLimitPerMinute, counter: createMemoryRateCounter() },
     redemptionTokenTtl: config.redemptionTokenTtl,
   }
+  const triggers = createTriggerWatch(pool, reasons => {
+    if (reasons.length === 0) app.log.info('the triggers of the database are as they must be again')
+    else app.log.error({ reasons }, 'changes may be missed: mend the triggers, then let integrations do a full pass')
+  })
   const authenticate = createAuthenticate(tokens, gateway.rate)
 
   // By default Node drops header lines after some 1,000, without an error. The size of all headers is bounded by itself.
@@ -83,9 +88,9 @@ export async function buildServer(config: Config, pool: Pool, log?: LogDestinati
   app.setErrorHandler((error, request, reply) => sendRefusal(request, reply, toGatewayError(error), toMessageBody))
   app.register(async scope => refuseUnknownPaths(scope))
 
-  registerChores(app, pool, { tokens, clock: gateway.clock, usage })
+  registerChores(app, pool, { tokens, clock: gateway.clock, usage, triggers })
   registerUsage(app, usage)
-  registerHealth(app, pool)
+  registerHealth(app, pool, triggers)
   app.register(async doors => {
     if (config.compression) compressAnswers(doors)
     registerRest(doors, gateway, authenticate)

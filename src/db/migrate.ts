@@ -33,12 +33,23 @@ export async function migrate(sql: Pool): Promise<string[]> {
 /** The versions in `sql/`, as they were when they were first asked for: a running service does not change. */
 let knownVersions: Promise<number[]> | undefined
 
+async function readVersions(sql: Sql): Promise<{ current: number; known: number[] }> {
+  const migrations = migrator(sql)
+  const current = await migrations.getDatabaseVersion()
+  knownVersions ??= migrations.getMigrations().then(found => found.map(migration => migration.version))
+  return { current, known: await knownVersions }
+}
+
 /**
  * @returns how many migrations of `sql/` the database lacks; 0 when it is up to date (or newer than this code)
  */
 export async function countMissingMigrations(sql: Sql): Promise<number> {
-  const known = migrator(sql)
-  const current = await known.getDatabaseVersion()
-  knownVersions ??= known.getMigrations().then(migrations => migrations.map(migration => migration.version))
-  return (await knownVersions).filter(version => version > current).length
+  const { current, known } = await readVersions(sql)
+  return known.filter(version => version > current).length
+}
+
+/** @returns whether the database has a migration that `sql/` lacks, as while instances of a newer version are started */
+export async function isNewerThanCode(sql: Sql): Promise<boolean> {
+  const { current, known } = await readVersions(sql)
+  return current > Math.max(...known)
 }

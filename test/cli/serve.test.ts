@@ -89,7 +89,7 @@ describe('on a database of one’s own', { timeout: 120_000 }, () => {
     expect(service.printed()).not.toContain('Token')
     const ready = await fetch(new URL('/readyz', service.restAddress))
     expect(ready.status).toBe(200)
-    expect(await ready.json()).toEqual({ status: 'ok', checks: { database: 'ok', migrations: 'ok' } })
+    expect(await ready.json()).toEqual({ status: 'ok', checks: { database: 'ok', migrations: 'ok', triggers: 'ok' } })
     expect(await service.stop('SIGTERM')).toBe(0)
     await admin`drop database empty_one with (force)`
     await admin.end()

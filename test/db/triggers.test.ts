@@ -1,0 +1,258 @@
+import { afterEach, expect, test, vi } from 'vitest'
+import { ownTriggers } from '../../src/db/triggers.ts'
+import { until } from '../rest/support.ts'
+import { createApp } from '../support/app.ts'
+import { createDatabase } from '../support/database.ts'
+import { collectLog } from '../support/log.ts'
+
+const database = await createDatabase()
+const { platform } = database
+const healthy = { status: 'ok', checks: { database: 'ok', migrations: 'ok', triggers: 'ok' } }
+const failing = { status: 'failing', checks: { database: 'ok', migrations: 'ok', triggers: 'failing' } }
+const broken = 'changes may be missed: mend the triggers, then let integrations do a full pass'
+const mended = 'the triggers of the database are as they must be again'
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+async function createReadiness() {
+  const { log, lines } = collectLog()
+  const client = await createApp(database, { LOG_LEVEL: 'info' }, log)
+  return {
+    ready: async () => {
+      const { status, body } = await client.ask({ url: '/readyz' })
+      return { status, body }
+    },
+    logged: () => lines().flatMap(line => (line.msg === broken || line.msg === mended ? [line] : [])),
+    close: () => client.app.close(),
+  }
+}
+
+const touch = (events: string, name = 'zz_touch', table = 'purchased_voucher') => `
+  create function touch() returns trigger language plpgsql as $x$ begin new.updated_at := now(); return new; end $x$;
+  create trigger ${name} before ${events} on ${table} for each row execute function touch()`
+const untouch = 'drop function touch() cascade'
+const fires = (name: string, table: string, after: string) =>
+  `Trigger ${name} of table ${table} fires after ${after}, so it can overwrite updated_at, and what it changes is not ` +
+  `stamped. Rename it so that it sorts before ${after}: alter trigger ${name} on ${table} rename to …;`
+const enableAlways = (table: string, names: string[]) =>
+  names.map(name => `alter table ${table} enable always trigger ${name}`).join(';')
+const recreate = 'Create it again with the statement of the newest migration in sql/ that names it.'
+
+const faults: { what: string; apply: string; undo: string; reasons: string[] }[] = [
+  {
+    what: 'a disabled trigger',
+    apply: 'alter table product disable trigger z_stamp_update',
+    undo: 'alter table product enable always trigger z_stamp_update',
+    reasons: [
+      'Trigger z_stamp_update of table public.product is disabled. ' +
+        'Run: alter table public.product enable always trigger z_stamp_update;',
+    ],
+  },
+  {
+    what: 'all triggers of a table disabled',
+    apply: 'alter table gateway.removal disable trigger user',
+    undo: enableAlways('gateway.removal', Object.keys(ownTriggers['gateway.removal'] ?? {})),
+    reasons: Object.keys(ownTriggers['gateway.removal'] ?? {}).map(
+      name =>
+        `Trigger ${name} of table gateway.removal is disabled. ` +
+        `Run: alter table gateway.removal enable always trigger ${name};`,
+    ),
+  },
+  {
+    what: 'a trigger that appliers no longer set off',
+    apply: 'alter table customer enable trigger note_consent_withdrawn',
+    undo: 'alter table customer enable always trigger note_consent_withdrawn',
+    reasons: [
+      'Trigger note_consent_withdrawn of table public.customer fires for ordinary sessions and not for replication ' +
+        'appliers. Run: alter table public.customer enable always trigger note_consent_withdrawn;',
+    ],
+  },
+  {
+    what: 'a trigger that ordinary sessions no longer set off',
+    apply: 'alter table product enable replica trigger check_links_of_moved',
+    undo: 'alter table product enable trigger check_links_of_moved',
+    reasons: [
+      'Trigger check_links_of_moved of table public.product fires for replication appliers and not for ordinary ' +
+        'sessions. Run: alter table public.product enable trigger check_links_of_moved;',
+    ],
+  },
+  {
+    what: 'a dropped trigger',
+    apply: 'drop trigger note_truncated on tenant',
+    undo: `create trigger note_truncated before truncate on tenant
+             for each statement execute function gateway.note_truncated();
+           alter table tenant enable always trigger note_truncated`,
+    reasons: [`Trigger note_truncated of table public.tenant is missing. ${recreate}`],
+  },
+  {
+    what: 'a trigger of the platform under one of our names',
+    apply: `create function touch() returns trigger language plpgsql as $x$ begin return null; end $x$;
+            drop trigger note_truncated on tenant;
+            create trigger note_truncated before truncate on tenant for each statement execute function touch();
+            alter table tenant enable always trigger note_truncated`,
+    undo: `${untouch};
+           create trigger note_truncated before truncate on tenant
+             for each statement execute function gateway.note_truncated();
+           alter table tenant enable always trigger note_truncated`,
+    reasons: [
+      `Trigger note_truncated of table public.tenant calls touch(), which is not of schema gateway. ${recreate}`,
+    ],
+  },
+  {
+    what: 'a trigger of the platform after ours',
+    apply: touch('update'),
+    undo: untouch,
+    reasons: [fires('zz_touch', 'public.purchased_voucher', 'z_stamp_update')],
+  },
+  {
+    what: 'one between ours, of both events, in the order of bytes and with a name to be quoted',
+    apply: touch('insert or update', '"z_stamp_ünd"', 'customer'),
+    undo: untouch,
+    reasons: [fires('"z_stamp_ünd"', 'public.customer', 'z_stamp_insert')],
+  },
+  {
+    what: 'a table below one of ours',
+    apply: 'create table voucher_archive () inherits (purchased_voucher)',
+    undo: 'drop table voucher_archive',
+    reasons: [
+      'Table voucher_archive inherits from purchased_voucher: rows of voucher_archive are listed, but the triggers of ' +
+        'purchased_voucher are not set off by statements that name voucher_archive. ' +
+        'Run: alter table voucher_archive no inherit purchased_voucher;',
+    ],
+  },
+  {
+    what: 'one of our tables as a partition',
+    apply: `create table every_link (like product_category) partition by range (product_id);
+            alter table every_link attach partition product_category for values from (1) to (9007199254740991)`,
+    undo: 'alter table every_link detach partition product_category; drop table every_link',
+    reasons: [
+      'Table product_category is a partition of every_link: a statement that names every_link sets off no statement ' +
+        'triggers of product_category. Run: alter table every_link detach partition product_category;',
+    ],
+  },
+]
+
+test('the list of our triggers is what the migrations make', async () => {
+  const rows = await platform<{ table: string; name: string; enabled: string }[]>`
+    select nspname || '.' || relname as table, tgname as name, tgenabled as enabled
+    from pg_trigger join pg_class on pg_class.oid = tgrelid join pg_namespace on pg_namespace.oid = relnamespace
+    where not tgisinternal`
+  const made = rows.map(({ table, name, enabled }) => `${table} ${name} ${enabled}`)
+  const letters = { always: 'A', origin: 'O', replica: 'R' }
+  const listed = Object.entries(ownTriggers).flatMap(([table, triggers]) =>
+    Object.entries(triggers).map(([name, firing]) => `${table} ${name} ${letters[firing]}`),
+  )
+  expect(listed.sort()).toEqual(made.sort())
+})
+
+test.each(faults)('/readyz and the log report $what, once, and that it is mended', async ({ apply, undo, reasons }) => {
+  const { ready, logged, close } = await createReadiness()
+  expect(await ready()).toEqual({ status: 200, body: healthy })
+  await platform.unsafe(apply).simple()
+  try {
+    for (let time = 0; time < 3; time++) expect(await ready()).toEqual({ status: 503, body: { ...failing, reasons } })
+    expect(logged()).toMatchObject([{ level: 50, msg: broken, reasons }])
+  } finally {
+    await platform.unsafe(undo).simple()
+  }
+  for (let time = 0; time < 3; time++) expect(await ready()).toEqual({ status: 200, body: healthy })
+  expect(logged()).toMatchObject([{ msg: broken }, { level: 30, msg: mended }])
+  await close()
+})
+
+test('what is reported does undo stamps', async () => {
+  const [owner] = await platform<{ id: number }[]>`insert into tenant (name) values ('Owner') returning id`
+  await platform
+    .unsafe(`${touch('update', 'zz_touch', 'customer')};
+    create table person (id bigint not null); alter table customer inherit person;
+    create table former_customer () inherits (customer)`)
+    .simple()
+  await platform`insert into customer (tenant_id, marketing_opted) values (${owner!.id}, true), (${owner!.id}, true)`
+  const overwritten = await platform.begin(async sql => {
+    await sql`update customer set surname = 'changed'`
+    return sql`select count(*)::integer from customer where updated_at = now()`
+  })
+  expect(overwritten).toEqual([{ count: 2 }])
+  await platform`delete from person`
+  expect(await platform`select from gateway.removal where tenant_id = ${owner!.id}`).toHaveLength(0)
+  await platform`
+    insert into former_customer (id, tenant_id, marketing_opted, updated_at) values (1, ${owner!.id}, true, '2020-01-01')`
+  expect(await platform`select updated_at from customer`).toEqual([{ updated_at: '2020-01-01T00:00:00.000000Z' }])
+  await platform.unsafe(
+    `${untouch}; drop table former_customer; alter table customer no inherit person; drop table person`,
+  )
+})
+
+test('a second fault is logged with the first', async () => {
+  const { ready, logged, close } = await createReadiness()
+  const [first, second] = faults
+  await platform.unsafe(first!.apply)
+  await ready()
+  await platform.unsafe(second!.apply)
+  await ready()
+  await platform.unsafe(`${first!.undo}; ${second!.undo}`).simple()
+  expect(logged()).toMatchObject([
+    { reasons: first!.reasons },
+    { reasons: expect.arrayContaining([...first!.reasons, ...second!.reasons]) },
+  ])
+  await close()
+})
+
+test.each([
+  ['before ours', touch('insert or update', 'a_touch')],
+  ['between ours, of the later event alone', touch('update', 'z_stamp_t')],
+  ['disabled', `${touch('insert or update')}; alter table purchased_voucher disable trigger zz_touch`],
+  ['after the row', touch('update').replace('before', 'after')],
+  ['of a statement', touch('update').replace('each row', 'each statement')],
+  ['before a deletion', touch('delete')],
+  ['of a table without stamps', touch('update', 'zz_touch', 'category')],
+])('a trigger of the platform is no fault %s', async (_, apply) => {
+  const { ready, close } = await createReadiness()
+  await platform.unsafe(apply).simple()
+  try {
+    expect(await ready()).toEqual({ status: 200, body: healthy })
+  } finally {
+    await platform.unsafe(untouch)
+  }
+  await close()
+})
+
+test('the triggers are checked at start and each minute', async () => {
+  const [fault] = faults
+  await platform.unsafe(fault!.apply)
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  const { logged, close } = await createReadiness()
+  await until('the fault is logged', async () => logged().length === 1)
+  await platform.unsafe(fault!.undo)
+  vi.advanceTimersByTime(60_000)
+  await until('the mend is logged', async () => logged().length === 2)
+  await platform.unsafe(fault!.apply)
+  vi.advanceTimersByTime(60_000)
+  await until('the fault is logged again', async () => logged().length === 3)
+  await platform.unsafe(fault!.undo)
+  expect(logged().map(({ msg }) => msg)).toEqual([broken, mended, broken])
+  await close()
+})
+
+test('a database that lacks a migration is not ready, without reasons', async () => {
+  const { ready, close } = await createReadiness()
+  const newest = await platform`
+    delete from gateway.migration where version = (select max(version) from gateway.migration) returning *`
+  expect(await ready()).toEqual({
+    status: 503,
+    body: { status: 'failing', checks: { database: 'ok', migrations: 'failing', triggers: 'failing' } },
+  })
+  await platform`insert into gateway.migration ${platform(newest)}`
+  expect(await ready()).toEqual({ status: 200, body: healthy })
+  await close()
+})
+
+test('a newer database is not compared with this list', async () => {
+  const { ready, close } = await createReadiness()
+  await platform`drop trigger note_truncated on tenant`
+  await platform`insert into gateway.migration (version, name) values (9999, 'of a newer version')`
+  expect(await ready()).toEqual({ status: 200, body: healthy })
+  await close()
+})
