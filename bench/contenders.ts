@@ -1,7 +1,9 @@
-import { readFileSync } from 'node:fs'
-import { basename } from 'node:path'
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
 import { connect, type Pool } from '../src/db/connect.ts'
-import type { EmbeddedPostgres } from '../src/db/embedded.ts'
+import { type EmbeddedPostgres, startEmbedded } from '../src/db/embedded.ts'
 import { migrate } from '../src/db/migrate.ts'
 
 /** How many vouchers, of how many tenants, a contender's tables hold before a round. */
@@ -63,10 +65,37 @@ from generate_series(1, ${population.vouchers}) n;`
 export class Arena {
   readonly #server: EmbeddedPostgres
   readonly #admin: Pool
+  readonly #durable: boolean
 
-  constructor(server: EmbeddedPostgres) {
+  private constructor(server: EmbeddedPostgres, durable: boolean) {
     this.#server = server
     this.#admin = this.open(server.database)
+    this.#durable = durable
+  }
+
+  /**
+   * Runs a benchmark on a server of its own, which ends with it.
+   *
+   * @param options.durable whether commits wait for the disk
+   */
+  static async run(options: { durable: boolean }, work: (arena: Arena) => Promise<unknown>): Promise<void> {
+    const dataDir = mkdtempSync(join(tmpdir(), 'gateway-bench-'))
+    // The server may run as another user, who has to pass through.
+    chmodSync(dataDir, 0o711)
+    const server = await startEmbedded({
+      dataDir,
+      durable: options.durable,
+      // Neither vacuum nor a checkpoint shall fall on one contender and not on another.
+      settings: { max_connections: '150', shared_buffers: '512MB', autovacuum: 'off', max_wal_size: '8GB' },
+    })
+    try {
+      const arena = new Arena(server, options.durable)
+      await work(arena)
+      await arena.#admin.end()
+    } finally {
+      await server.stop()
+      rmSync(dataDir, { recursive: true, force: true })
+    }
   }
 
   /** Opens a database of the server: one connection, so that it may begin and commit by statements. */
@@ -75,11 +104,16 @@ export class Arena {
     return connect({ host, port, user, database }, { max: 1, statementTimeoutMs: 0 })
   }
 
-  /** Makes the contenders' templates: migrated and filled once, then copied and changed. */
-  async prepare(contenders: Contender[]): Promise<void> {
+  /**
+   * Makes the contenders' templates: migrated and filled once, then copied and changed.
+   *
+   * @param options.empty whether the tables stay as the migrations leave them
+   */
+  async prepare(contenders: Contender[], options = { empty: false }): Promise<void> {
     await this.#admin.unsafe('create database base')
     await this.#within('base', async sql => {
       await migrate(sql)
+      if (options.empty) return
       await sql.unsafe(populate).simple()
       await sql`vacuum (full, analyze)`
     })
@@ -102,14 +136,23 @@ export class Arena {
     return copies
   }
 
-  /** @returns the server's version */
-  async version(): Promise<string> {
-    const [row] = await this.#admin<{ server_version: string }[]>`show server_version`
-    return row?.server_version ?? 'unknown'
+  /** @returns whether the migrations make a function, such as `gateway.horizon()` */
+  async hasFunction(signature: string): Promise<boolean> {
+    let found = false
+    await this.#within('base', async sql => {
+      const [row] = await sql<{ found: boolean }[]>`select to_regprocedure(${signature}) is not null as found`
+      found = row?.found === true
+    })
+    return found
   }
 
-  close(): Promise<void> {
-    return this.#admin.end()
+  /** @returns when, on what and from which commit figures were measured, as a sentence */
+  async describe(): Promise<string> {
+    const [row] = await this.#admin<{ server_version: string }[]>`show server_version`
+    const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim()
+    return `${new Date().toISOString().slice(0, 10)}, ${availableParallelism()} cores, Node ${process.version}, \
+PostgreSQL ${row?.server_version ?? 'unknown'}, commit ${commit}, \
+${this.#durable ? 'durable commits' : 'commits do not wait for the disk'}.`
   }
 
   async #within(database: string, work: (sql: Pool) => Promise<unknown>): Promise<void> {

@@ -65,3 +65,66 @@ export async function lagOfHorizon(
   await Promise.all([long(), look(), measure(options.short, others, { seconds: options.seconds + 1 })])
   return { p50: median(lags), p99: quantile(lags, 0.99), max: Math.max(...lags) }
 }
+
+/** What readers notice of one transaction of many rows, in milliseconds. */
+export interface BulkLag {
+  /** How far the horizon was behind the clock, from the transaction's start until its rows were below the horizon. */
+  p50: number
+  max: number
+  /** How long its statements took, and its commit. */
+  writing: number
+  committing: number
+  /** From the end of its commit until its rows were below the horizon. */
+  seenAfter: number
+}
+
+/**
+ * Looks at the horizon while another session inserts vouchers of one tenant in one transaction.
+ *
+ * @param reader one connection, to a database without tenants
+ * @param writer another one
+ * @param options.rows how many vouchers
+ * @param options.holds whether the transaction begins with `gateway.hold()`
+ */
+export async function lagBesideBulk(
+  reader: Pool,
+  writer: Pool,
+  options: { rows: number; holds: boolean },
+): Promise<BulkLag> {
+  await writer`insert into tenant (id, name) values (1, 'Shop')`
+  const looks: { at: number; lag: number; horizon: string }[] = []
+  let isOver = false
+  const look = async () => {
+    while (!isOver) {
+      const [row] = await reader<{ lag: number; horizon: string }[]>`
+        select extract(epoch from clock_timestamp() - horizon) * 1000 as lag, horizon from gateway.horizon() horizon`
+      looks.push({ at: performance.now(), ...row! })
+      await sleep(2)
+    }
+  }
+  const looking = look()
+  const begun = performance.now()
+  await writer`begin`
+  if (options.holds) await writer`select gateway.hold()`
+  await writer`
+    insert into purchased_voucher
+      (tenant_id, reference, initial_balance, current_balance, currency, product_title, product_slug, date_valid_end)
+    select 1, 'BULK-' || n, 50, 50, 'GBP', 'A gift', 'a-gift', '2030-01-01' from generate_series(1, ${options.rows}::int) n`
+  const written = performance.now()
+  await writer`commit`
+  const committed = performance.now()
+  const [stamp] = await writer<{ newest: string }[]>`select max(updated_at) as newest from purchased_voucher`
+  const isSeen = ({ horizon }: { horizon: string }) => horizon > stamp!.newest
+  while (!looks.some(isSeen)) await sleep(2)
+  isOver = true
+  await looking
+  const seen = looks.find(isSeen)!.at
+  const lags = looks.filter(({ at }) => at >= begun && at <= seen).map(({ lag }) => lag)
+  return {
+    p50: median(lags),
+    max: Math.max(...lags),
+    writing: written - begun,
+    committing: committed - written,
+    seenAfter: Math.max(0, seen - committed),
+  }
+}

@@ -7,10 +7,17 @@ import { population } from './contenders.ts'
 export const writers = 4
 
 /** What is measured: transactions a second of several writers, or the seconds that one transaction takes. */
-export type Workload = { name: string } & (
+export type Workload = {
+  name: string
+  /** Whether it takes its write marker first: only where the migrations make `holding`. */
+  holds?: true
+} & (
   | { kind: 'throughput'; transaction: (sql: Sql, writer: number, turn: number) => Promise<unknown> }
   | { kind: 'time'; transaction: (sql: Pool) => Promise<unknown> }
 )
+
+/** The function that takes the write marker at the start of a transaction. */
+export const holding = 'gateway.hold(interval)'
 
 const bulk = 20_000
 
@@ -28,10 +35,52 @@ const insertMany = (sql: Sql, named: string, count: number) => sql`
   select 1 + n % ${population.tenants}::int, ${named} || '-' || n, 50, 50, 'GBP', 'A gift', 'a-gift', '2030-01-01'
   from generate_series(1, ${count}::int) n`
 
-const copied = Array.from(
-  { length: bulk },
-  (_, turn) => `${tenantOf(turn)}\tCOPY-${turn}\t50\t50\tGBP\tA gift\ta-gift\t2030-01-01\n`,
-).join('')
+const copyText = (named: string) =>
+  Array.from(
+    { length: bulk },
+    (_, turn) => `${tenantOf(turn)}\t${named}-${turn}\t50\t50\tGBP\tA gift\ta-gift\t2030-01-01\n`,
+  ).join('')
+
+/** What one transaction of many rows does. Each runs twice on a copy, and references are unique. */
+const loads: { name: string; prepare: (named: string) => (sql: Sql) => Promise<unknown> }[] = [
+  { name: 'insert … select of 20,000 rows', prepare: named => sql => insertMany(sql, `BULK-${named}`, bulk) },
+  {
+    name: 'copy of 20,000 rows',
+    prepare: named => {
+      const text = copyText(`COPY-${named}`)
+      return async sql => {
+        const target = await sql`
+          copy purchased_voucher
+            (tenant_id, reference, initial_balance, current_balance, currency, product_title, product_slug,
+             date_valid_end)
+          from stdin`.writable()
+        await pipeline(Readable.from([text]), target)
+      }
+    },
+  },
+  {
+    name: 'update of 20,000 rows',
+    prepare: () => sql =>
+      sql`update purchased_voucher set current_balance = current_balance + 1 where id <= ${population.vouchers}`,
+  },
+]
+
+const loading = loads.flatMap(({ name, prepare }): Workload[] => {
+  const held = prepare('held')
+  return [
+    { name, kind: 'time', transaction: prepare('plain') },
+    {
+      name: `${name}, after \`gateway.hold()\``,
+      kind: 'time',
+      holds: true,
+      transaction: pool =>
+        pool.begin(async sql => {
+          await sql`select gateway.hold()`
+          await held(sql)
+        }),
+    },
+  ]
+})
 
 /** All that is measured. Each writer updates vouchers of its own, so that they never wait for a row. */
 export const workloads: Workload[] = [
@@ -62,24 +111,7 @@ export const workloads: Workload[] = [
       await sql`commit`
     },
   },
-  { name: 'insert … select of 20,000 rows', kind: 'time', transaction: sql => insertMany(sql, 'BULK', bulk) },
-  {
-    name: 'copy of 20,000 rows',
-    kind: 'time',
-    transaction: async sql => {
-      const target = await sql`
-        copy purchased_voucher
-          (tenant_id, reference, initial_balance, current_balance, currency, product_title, product_slug, date_valid_end)
-        from stdin`.writable()
-      await pipeline(Readable.from([copied]), target)
-    },
-  },
-  {
-    name: 'update of 20,000 rows',
-    kind: 'time',
-    transaction: sql =>
-      sql`update purchased_voucher set current_balance = current_balance + 1 where id <= ${population.vouchers}`,
-  },
+  ...loading,
 ]
 
 // Prepares the statements and compiles the triggers' functions, so that neither is measured.

@@ -2,17 +2,12 @@
  * What it costs writers that no record is lost in a sync: `npm run bench:writers`. All contenders are measured in one
  * run on one server, in turns, and compared with what the measure of them did in the same round.
  */
-import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Pool } from '../src/db/connect.ts'
-import { startEmbedded } from '../src/db/embedded.ts'
 import { Arena, type Contender, naive, stamped, twin, unstamped, variantOf } from './contenders.ts'
 import { lagOfHorizon, timeHorizon } from './horizon.ts'
 import { describeRatios, median, record, table } from './summary.ts'
-import { measure, type Workload, workloads, writers } from './workloads.ts'
+import { holding, measure, type Workload, workloads, writers } from './workloads.ts'
 
 const { values: options } = parseArgs({
   options: {
@@ -32,12 +27,18 @@ const { values: options } = parseArgs({
 const rounds = Number(options.rounds)
 const seconds = Number(options.seconds)
 const contenders: Contender[] = [unstamped, twin, naive, stamped, ...options.variant.map(variantOf)]
-const chosen = workloads.filter(({ name }) => name.includes(options.only))
 
 /** What each workload came to: a list of rounds for each contender. */
 type Outcome = Map<Workload, number[][]>
 
+/** @returns the workloads that were asked for and that this version of the triggers offers */
+async function choose(arena: Arena): Promise<Workload[]> {
+  const canHold = await arena.hasFunction(holding)
+  return workloads.filter(({ name, holds }) => name.includes(options.only) && (!holds || canHold))
+}
+
 async function compete(arena: Arena): Promise<Outcome> {
+  const chosen = await choose(arena)
   const outcome: Outcome = new Map(chosen.map(workload => [workload, contenders.map((): number[] => [])]))
   for (let round = 0; round < rounds; round++) {
     const copies = await arena.freshCopies(contenders, writers)
@@ -88,22 +89,9 @@ How far the horizon is behind the clock while one transaction is held open for 5
 ${table(['contender', 'rows that the long one changed', 'p50', 'p99', 'max'], lags)}`
 }
 
-const dataDir = mkdtempSync(join(tmpdir(), 'gateway-bench-'))
-// The server may run as another user, who has to pass through.
-chmodSync(dataDir, 0o711)
-const server = await startEmbedded({
-  dataDir,
-  durable: !options['not-durable'],
-  // Neither vacuum nor a checkpoint shall fall on one contender and not on another.
-  settings: { max_connections: '150', shared_buffers: '512MB', autovacuum: 'off', max_wal_size: '8GB' },
-})
-try {
-  const arena = new Arena(server)
+await Arena.run({ durable: !options['not-durable'] }, async arena => {
   await arena.prepare(contenders)
-  const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim()
-  const text = `${new Date().toISOString().slice(0, 10)}, ${availableParallelism()} cores, Node ${process.version}, \
-PostgreSQL ${await arena.version()}, commit ${commit}, \
-${options['not-durable'] ? 'commits do not wait for the disk' : 'durable commits'}.
+  const text = `${await arena.describe()}
 
 ${writers} writers, ${rounds} rounds in turns. The first contender has no triggers: its figures are medians of \
 transactions a second, or of milliseconds. The others have ratios to it, of the same round: median (least–most). Of \
@@ -114,8 +102,4 @@ ${describe(await compete(arena))}
 ${options['no-horizon'] ? '' : await describeHorizon(arena)}`
   console.log(text)
   if (options.record) record(options['not-durable'] ? 'Writers, not durable' : 'Writers', text)
-  await arena.close()
-} finally {
-  await server.stop()
-  rmSync(dataDir, { recursive: true, force: true })
-}
+})

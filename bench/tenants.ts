@@ -1,0 +1,27 @@
+import type { Fragment, Pool } from '../src/db/connect.ts'
+
+/** How tenants lie below the first: the parent of tenant `n + 1`, out of 1 to n. */
+export const shapes: { name: string; parent: (sql: Pool) => Fragment }[] = [
+  { name: 'all below one', parent: sql => sql`1` },
+  {
+    name: 'a tree, each below one of the 5,000 before it',
+    // A hash instead of random(): all contenders get the same tree.
+    parent: sql => sql`n - (hashint4(n)::bigint + 2147483648) % least(n, 5000)`,
+  },
+]
+
+/**
+ * Inserts tenants by one statement of a session that has inserted one before: so the plans of triggers and foreign keys
+ * were made while the table was small.
+ *
+ * @param sql one connection, to a database without tenants
+ * @returns seconds
+ */
+export async function timeTenants(sql: Pool, shape: (typeof shapes)[number], count: number): Promise<number> {
+  await sql`insert into tenant (id, name) values (1, 'Top')`
+  const start = performance.now()
+  await sql`
+    insert into tenant (id, parent_id, name)
+    select n + 1, ${shape.parent(sql)}, 'Tenant ' || n from generate_series(1, ${count}::int) n`
+  return (performance.now() - start) / 1000
+}
