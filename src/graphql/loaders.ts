@@ -3,6 +3,7 @@ import type { Sql } from '../db/connect.ts'
 import type { Caller } from '../domain/caller.ts'
 import { type Category, listCategoriesOf } from '../domain/category.ts'
 import { exportOf } from '../domain/export.ts'
+import { readSyncState, type SyncState } from '../domain/full-pass.ts'
 import type { CountWanted, Holding, PageWanted, RecordWanted } from '../domain/holding.ts'
 import type { Horizon } from '../domain/horizon.ts'
 import type { Instant } from '../domain/instant.ts'
@@ -85,6 +86,7 @@ export class Loaders {
   #vouchers?: HoldingLoaders<PurchasedVoucher>
   #signups?: HoldingLoaders<MarketingSignup>
   #removals?: Map<string, HoldingLoaders<Removal>>
+  #syncState?: DataLoader<object, SyncState>
 
   constructor(reader: Reader) {
     this.#reader = reader
@@ -145,5 +147,17 @@ export class Loaders {
     const loaders = new HoldingLoaders(this.#reader, removalsOf(choice, this.#reader.caller.token))
     this.#removals.set(choice.join(), loaders)
     return loaders
+  }
+
+  /** Read once for all pages that arrive in the same turn, and never kept: it must be read after each of them. */
+  syncState(page: object): Promise<SyncState> {
+    this.#syncState ??= new DataLoader(
+      async pages => {
+        const state = await readSyncState(this.#reader.sql)
+        return pages.map(() => state)
+      },
+      { cache: false },
+    )
+    return this.#syncState.load(page)
   }
 }

@@ -1,3 +1,4 @@
+import { requireCompleteRemovals, type SyncState } from '../domain/full-pass.ts'
 import type { Permission } from '../domain/permission.ts'
 import {
   type RemovalResource as Resource,
@@ -91,16 +92,38 @@ builder.objectField(Tenant, 'removals', t =>
           description: 'Only these; all that the token is permitted to read, when left out.',
         }),
       },
-      resolve: (tenant, args, context) => {
+      resolve: async (tenant, args, context) => {
         const wanted = permittedResources(context, args.resources)
         const removals = context.loaders.removals(wanted)
-        return readConnection(context, removalList(tenant.id), args, {
-          page: range => removals.pages.load({ tenantId: tenant.id, range }),
+        let syncState: SyncState | undefined
+        const connection = await readConnection(context, removalList(tenant.id), args, {
+          page: async range => {
+            const reading = await removals.pages.load({ tenantId: tenant.id, range })
+            syncState = await context.loaders.syncState(reading)
+            if (range.updatedSince !== null) requireCompleteRemovals(range.updatedSince, syncState)
+            return reading
+          },
           count: updatedSince => removals.counts.load({ tenantId: tenant.id, updatedSince }),
         })
+        return Object.assign(connection, syncState)
       },
     },
-    { name: 'RemovalConnection' },
+    {
+      name: 'RemovalConnection',
+      fields: t => ({
+        epoch: t.expose('epoch', {
+          type: 'BigInt',
+          description:
+            'Grows when all copies must be rebuilt. Keep the one that a full pass began with; do a full pass when it has grown.',
+        }),
+        removalsCompleteSince: t.expose('removalsCompleteSince', {
+          type: 'DateTime',
+          nullable: true,
+          description:
+            'From this instant on, no removal is missing; an `updatedSince` before it is refused. Null when none was ever purged.',
+        }),
+      }),
+    },
     { name: 'RemovalEdge' },
   ),
 )

@@ -14,6 +14,7 @@ const expected: Record<string, string> = {
   'gateway.removal': 'select',
   'gateway.session': 'select insert update delete',
   'gateway.setting': 'select insert update',
+  'gateway.sync_state': 'select',
   'gateway.token': 'select insert update',
   'gateway.token_export': 'select insert update delete',
   'gateway.token_refusal': 'select insert update delete',
@@ -44,6 +45,16 @@ test('the service may do with each table what it needs, and no more', async () =
     where relkind in ('r', 'p', 'v', 'm', 'f') and nspname in ('gateway', 'public')
       and not exists (select from pg_depend where objid = pg_class.oid and deptype = 'e')`
   expect(Object.fromEntries(rows.map(({ table, rights }) => [table, rights]))).toEqual(expected)
+})
+
+test('what decides whether copies hold is changed by functions that only the service and the owner may call', async () => {
+  const rows = await platform<{ name: string; service: boolean; public: boolean }[]>`
+    select proname as name, has_function_privilege('voucher_gateway', pg_proc.oid, 'execute') as service,
+           exists (select from aclexplode(coalesce(proacl, acldefault('f', proowner))) where grantee = 0) as public
+    from pg_proc where pronamespace = 'gateway'::regnamespace
+      and proname in ('demand_full_pass', 'newest_stamp_ahead', 'note_clock', 'notice_server')`
+  expect(rows).toHaveLength(4)
+  for (const row of rows) expect(row).toEqual({ name: row.name, service: true, public: false })
 })
 
 test('the service owns nothing, and makes nothing', async () => {

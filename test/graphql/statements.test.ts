@@ -67,6 +67,13 @@ it.each([
   expect(await statementsOf(`${field} { totalCount }`)).toEqual([`${noun}.count`, `${noun}.list`])
 })
 
+it('reads once for the removals of many tenants whether they are complete', async () => {
+  const list = 'removals(first: 1, updatedSince: "2026-01-01T00:00:00Z") { epoch removalsCompleteSince }'
+  const names = async (text: string) => namesOf(await capture(database.pool, () => client.graphql(secret, text)))
+  expect(await names(`{ tenants { nodes { ${list} } } }`)).toEqual(['removal.list', 'sync_state.read', 'tenant.list'])
+  expect(await statementsOf(`a: ${list} b: ${list} c: ${list}`)).toEqual(['removal.list_of_tenants', 'sync_state.read'])
+})
+
 it('counts tenants only when asked', async () => {
   const names = async (selection: string) =>
     namesOf(await capture(database.pool, () => client.graphql(secret, `{ tenants { ${selection} } }`)))

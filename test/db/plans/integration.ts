@@ -110,7 +110,7 @@ export const integration: Journey[] = [
     runs: ['signup.find', 'export.note'],
     go: rest('/tenants/1/customers/marketing-signups/50000'),
   },
-  { what: 'removals', runs: ['removal.list'], go: ofTenant('removals { nodes { recordId } }') },
+  { what: 'removals', runs: ['removal.list', 'sync_state.read'], go: ofTenant('removals { nodes { recordId } }') },
   {
     what: 'removals of few among many',
     runs: ['removal.list'],

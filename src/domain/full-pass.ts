@@ -1,0 +1,67 @@
+/** When copies cannot be brought up to date any more and have to be rebuilt (`sql/0015`). */
+import type { Sql } from '../db/connect.ts'
+import { badInput } from './errors.ts'
+import type { Instant } from './instant.ts'
+
+/** What tells a client whether its copy can be brought up to date. */
+export interface SyncState {
+  /** Grows each time that all copies must be rebuilt. */
+  epoch: number
+  /** From this instant on, the removals are complete; null: all removals that there ever were are kept. */
+  removalsCompleteSince: Instant | null
+}
+
+/** Reads the state. To judge a page by it, read it after the page: see `requireCompleteRemovals`. */
+export async function readSyncState(sql: Sql): Promise<SyncState> {
+  const [state] = await sql<SyncState[]>`
+    select /* sync_state.read */ epoch,
+           nullif(removals_complete_since, '-infinity') as "removalsCompleteSince"
+    from gateway.sync_state`
+  if (!state) throw new Error('The row of gateway.sync_state is missing.')
+  return state
+}
+
+/**
+ * Refuses a page of removals that resumes from before the removals are complete.
+ *
+ * @param state read after the page's statement. A purge that commits between the two may have left the page complete,
+ *   and costs a needless full pass. A state that was read first would not show a purge that took removals from the page.
+ * @throws `BAD_USER_INPUT` with a fault of `updatedSince`
+ */
+export function requireCompleteRemovals(updatedSince: Instant, { removalsCompleteSince }: SyncState): void {
+  if (removalsCompleteSince === null || updatedSince >= removalsCompleteSince) return
+  throw badInput({
+    updatedSince: [
+      `The removals are complete since ${removalsCompleteSince} only, so a full pass is needed: ` +
+        'read all lists again without updatedSince, and drop the records that they no longer hold.',
+    ],
+  })
+}
+
+/**
+ * Demands that all copies be rebuilt. Has no effect when an earlier demand covers the instant.
+ *
+ * @param completeSince from when on a client may resume, in microseconds since 1970
+ */
+export async function demandFullPass(sql: Sql, completeSince: number): Promise<void> {
+  await sql`
+    select /* full_pass.demand */
+           gateway.demand_full_pass(gateway.from_microseconds(${completeSince}::text::bigint))`
+}
+
+/**
+ * Compares the database server with the one that the service has seen before, and demands a full pass when it is another
+ * one. Of several instances, one reports it.
+ *
+ * @returns the identity of the former server when it was replaced; else null
+ */
+export async function noticeServer(sql: Sql): Promise<string | null> {
+  const [row] = await sql<{ former: string | null }[]>`
+    select /* full_pass.notice_server */ gateway.notice_server() as former`
+  return row?.former ?? null
+}
+
+/** Notes where the clock of the database is, so that a step back across a restart is noticed. */
+export async function noteClock(sql: Sql): Promise<void> {
+  await sql`select /* clock.note */ gateway.note_clock()`
+}
