@@ -5,10 +5,6 @@
 -- gives stamps that lie behind what clients resume from, and a purge takes removals away. Each of them moves
 -- removals_complete_since, and a client that resumes from before it is refused. All but the purge move the epoch, too.
 
--- Stamps of bulk commits that deliberately lie ahead of the clock.
-create table if not exists gateway.planned_stamp (stamp timestamptz primary key);
-grant select on gateway.planned_stamp to voucher_gateway;
-
 create table gateway.sync_state (
   only_row                boolean primary key default true check (only_row),
   epoch                   bigint not null default extract(epoch from clock_timestamp())::bigint,

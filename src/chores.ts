@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Pool } from './db/connect.ts'
 import type { TriggerWatch } from './db/triggers.ts'
 import type { ClockWatch } from './domain/clock.ts'
+import { noteClock, noticeServer } from './domain/full-pass.ts'
 import { forgetRedemptionTokens } from './domain/resolution.ts'
 import { forgetSessions } from './domain/session.ts'
 import type { TokenDirectory } from './domain/token-directory.ts'
@@ -12,8 +13,10 @@ const second = 1000
 /**
  * What the service does beside answering, for as long as it runs. A chore that fails is noted, and done again in
  * its turn.
+ *
+ * @returns once it is known whether copies can still be brought up to date: no list may be answered before
  */
-export function registerChores(
+export async function registerChores(
   app: FastifyInstance,
   pool: Pool,
   {
@@ -22,7 +25,7 @@ export function registerChores(
     usage,
     triggers,
   }: { tokens: TokenDirectory; clock: ClockWatch; usage: UsageCounter; triggers: TriggerWatch },
-): void {
+): Promise<void> {
   const timers: NodeJS.Timeout[] = []
   const every = (interval: number, what: string, work: () => Promise<unknown>) => {
     const run = () => work().catch(error => app.log.warn({ err: error }, `failed: ${what}`))
@@ -30,7 +33,23 @@ export function registerChores(
     return run
   }
 
-  every(second, 'look at the clock of the database', clock.look)
+  let stampsCompared = false
+  const checks = [
+    every(second / 4, 'look at the clock of the database', clock.look),
+    every(60 * second, 'compare the newest stamps with the clock of the database', async () => {
+      if (stampsCompared) return
+      await clock.compareStamps()
+      stampsCompared = true
+    }),
+    every(60 * second, 'compare the database server with the former one', async () => {
+      const former = await noticeServer(pool)
+      if (former === null) return
+      app.log.error(
+        { former },
+        'the database was restored, copied or failed over: changes that clients have seen may be lost, so a full pass was demanded of them',
+      )
+    }),
+  ]
   void every(60 * second, 'check the triggers of the database', triggers.look)()
   void every(3600 * second, 'forget old redemption tokens', () => forgetRedemptionTokens(pool))()
   void every(3600 * second, 'forget old sessions', () => forgetSessions(pool))()
@@ -38,10 +57,12 @@ export function registerChores(
   const saves = [
     every(5 * second, 'save when tokens were last used', tokens.saveUse),
     every(2 * second, 'save what tokens were used for', usage.save),
+    every(60 * second, 'note where the clock of the database is', () => noteClock(pool)),
   ]
 
   app.addHook('onClose', async () => {
     for (const timer of timers) clearInterval(timer)
     await Promise.all(saves.map(save => save()))
   })
+  await Promise.all(checks.map(check => check()))
 }

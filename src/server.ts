@@ -62,7 +62,10 @@ export async function buildServer(config: Config, pool: Pool, log?: LogDestinati
     sql: pool,
     cursors: createCursorSeal(config.cursorKey ?? (await keepSecret(pool, 'cursor_key', randomBytes(32)))),
     clock: createClockWatch(pool, milliseconds =>
-      app.log.error({ milliseconds }, 'the clock of the database was set back: let integrations do a full pass'),
+      app.log.error(
+        { milliseconds },
+        'the clock of the database was set back: lists answer 503 until it is where it was, and a full pass is demanded of clients',
+      ),
     ),
     horizon: createHorizon(pool),
     scope: createTenantScope(pool),
@@ -88,7 +91,7 @@ export async function buildServer(config: Config, pool: Pool, log?: LogDestinati
   app.setErrorHandler((error, request, reply) => sendRefusal(request, reply, toGatewayError(error), toMessageBody))
   app.register(async scope => refuseUnknownPaths(scope))
 
-  registerChores(app, pool, { tokens, clock: gateway.clock, usage, triggers })
+  await registerChores(app, pool, { tokens, clock: gateway.clock, usage, triggers })
   registerUsage(app, usage)
   registerHealth(app, pool, triggers)
   app.register(async doors => {

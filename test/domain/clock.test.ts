@@ -1,10 +1,46 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createClockWatch } from '../../src/domain/clock.ts'
 import { createDatabase } from '../support/database.ts'
 
-const { pool } = await createDatabase()
+const { pool, platform } = await createDatabase()
 
-test('pages are refused from when the clock steps back until it is where it was', async () => {
+/** From when on the removals are complete, in milliseconds; null when no full pass was demanded. */
+async function completeSince(): Promise<number | null> {
+  const [state] = await platform<{ since: number | null }[]>`
+    select extract(epoch from nullif(removals_complete_since, '-infinity')) * 1000 as since from gateway.sync_state`
+  return state?.since ?? null
+}
+
+test('a clock that goes on, or ahead, is steady', async () => {
+  const steps: number[] = []
+  const watch = createClockWatch(pool, step => steps.push(step))
+  for (let looks = 0; looks < 20; looks++) await watch.look()
+  await watch.compareStamps()
+  expect(steps).toEqual([])
+  expect(() => watch.requireSteady()).not.toThrow()
+})
+
+test.each([
+  ['slower', 1.09],
+  ['faster', 0.91],
+])('a clock that NTP slews is steady: %s', async (_, rate) => {
+  const steps: number[] = []
+  const watch = createClockWatch(
+    pool,
+    step => steps.push(step),
+    () => performance.now() * rate,
+  )
+  for (let looks = 0; looks < 4; looks++) {
+    await watch.look()
+    await pause(200)
+  }
+  expect(steps).toEqual([])
+  expect(() => watch.requireSteady()).not.toThrow()
+  expect(await completeSince()).toBeNull()
+})
+
+test('pages are refused, and a full pass is demanded, from when the clock steps back until it is where it was', async () => {
   const steps: number[] = []
   let ours = 0
   const watch = createClockWatch(
@@ -15,12 +51,14 @@ test('pages are refused from when the clock steps back until it is where it was'
   await watch.look()
   expect(() => watch.requireSteady()).not.toThrow()
 
-  // To us a minute has passed; the database's clock has gone on by less.
+  // For the service a minute has passed; the database's clock has gone on by less.
   ours += 60_000
+  const before = Date.now()
   await watch.look()
   expect(steps).toHaveLength(1)
   expect(steps[0]).toBeGreaterThan(50_000)
   expect(() => watch.requireSteady()).toThrow('clock')
+  expect(await completeSince()).toBeGreaterThan(before + 50_000)
 
   ours += 0.001
   await watch.look()
@@ -28,10 +66,19 @@ test('pages are refused from when the clock steps back until it is where it was'
   expect(() => watch.requireSteady()).toThrow('clock')
 })
 
-test('a clock that goes on, or ahead, is steady', async () => {
-  const steps: number[] = []
-  const watch = createClockWatch(pool, step => steps.push(step))
-  for (let looks = 0; looks < 20; looks++) await watch.look()
-  expect(steps).toEqual([])
-  expect(() => watch.requireSteady()).not.toThrow()
+test('a demand that fails is made at the next look', async () => {
+  let ours = 0
+  const watch = createClockWatch(
+    pool,
+    () => {},
+    () => ours,
+  )
+  await watch.look()
+  ours += 3_600_000
+  const before = Date.now()
+  await platform`alter function gateway.demand_full_pass rename to renamed`
+  await expect(watch.look()).rejects.toMatchObject({ code: '42883' })
+  await platform`alter function gateway.renamed rename to demand_full_pass`
+  await watch.look()
+  expect(await completeSince()).toBeGreaterThan(before + 3_500_000)
 })

@@ -25,7 +25,14 @@ export async function capture(pool: Pool, work: () => Promise<unknown>): Promise
 }
 
 /** What the service does beside answering. */
-const chores = ['clock.look', 'token.save_use', 'usage.save', 'usage.save_refusals']
+const chores = [
+  'clock.look',
+  'clock.note',
+  'full_pass.notice_server',
+  'token.save_use',
+  'usage.save',
+  'usage.save_refusals',
+]
 
 /** What is kept for half a second, for all who ask: whose token it is, and where tenants lie. */
 const kept = ['token.find', 'tenant.paths']

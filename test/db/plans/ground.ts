@@ -53,7 +53,6 @@ export const small: Record<string, string> = {
   'gateway.invitation': 'links of the last day, for people',
   'gateway.setting': 'the secrets of the service',
   'gateway.migration': 'the files of sql/',
-  'gateway.planned_stamp': 'bulk loads of the last hours',
 }
 
 /** Fills the large tables, two at a time. What keys and triggers would do to their rows has been done here. */

@@ -3,6 +3,7 @@ import { letDriverCompile } from '../../../src/db/compilable.ts'
 import { readRights } from '../../../src/db/rights.ts'
 import { isDemo, isEmpty } from '../../../src/demo/load.ts'
 import { createClockWatch } from '../../../src/domain/clock.ts'
+import { demandFullPass, noteClock, noticeServer } from '../../../src/domain/full-pass.ts'
 import { forgetRedemptionTokens } from '../../../src/domain/resolution.ts'
 import { forgetSessions } from '../../../src/domain/session.ts'
 import { keepSecret } from '../../../src/domain/setting.ts'
@@ -32,6 +33,19 @@ export const service: Journey[] = [
   },
   { what: 'whether the demo data are there', runs: ['demo.is_demo'], go: ({ pool }) => isDemo(pool) },
   { what: 'the clock', runs: ['clock.look'], go: ({ pool }) => createClockWatch(pool, () => {}).look() },
+  {
+    what: 'the newest stamps and the clock',
+    runs: ['clock.compare_stamps'],
+    go: ({ pool }) => createClockWatch(pool, () => {}).compareStamps(),
+    excused: 'Once, at start: one probe of an index per tenant and list.',
+  },
+  { what: 'where the clock is', runs: ['clock.note'], go: ({ pool }) => noteClock(pool) },
+  {
+    what: 'whether the server is the former one',
+    runs: ['full_pass.notice_server'],
+    go: ({ pool }) => noticeServer(pool),
+  },
+  { what: 'a demand for a full pass', runs: ['full_pass.demand'], go: ({ pool }) => demandFullPass(pool, 1) },
   {
     what: 'when tokens were last used',
     runs: ['token.save_use'],

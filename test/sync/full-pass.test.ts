@@ -1,0 +1,483 @@
+import { execFileSync } from 'node:child_process'
+import { chmodSync, cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect, inject, onTestFinished, test } from 'vitest'
+import postgres from '#postgres'
+import { readConfig } from '../../src/config.ts'
+import { connect, type DatabaseAddress, type Pool, serviceRole } from '../../src/db/connect.ts'
+import { startEmbedded } from '../../src/db/embedded.ts'
+import { clusterOf, serverAccount } from '../../src/db/embedded-place.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { permissionNames } from '../../src/domain/permission.ts'
+import { createToken } from '../../src/domain/token-lifecycle.ts'
+import { buildServer } from '../../src/server.ts'
+import { type Client, createApp, createClient } from '../support/app.ts'
+import { createBuilders, tester } from '../support/builders.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { collectLog } from '../support/log.ts'
+import { createDataDirectory } from '../support/process.ts'
+
+const query = `query ($tenant: ID!, $since: DateTime, $after: String, $first: Int) {
+  tenant(id: $tenant) {
+    removals(updatedSince: $since, after: $after, first: $first) {
+      nodes { recordId removedAt }
+      nextCursor serverTime epoch removalsCompleteSince
+    }
+  }
+}`
+
+interface Removals {
+  nodes: { recordId: number; removedAt: string }[]
+  nextCursor: string | null
+  serverTime: string
+  epoch: number
+  removalsCompleteSince: string | null
+  /** The fault of `updatedSince`, when the page was refused. */
+  fault: string | undefined
+  code: string | undefined
+}
+
+async function removals(client: Client, secret: string, variables: Record<string, unknown>): Promise<Removals> {
+  const { body } = await client.graphql(secret, query, variables)
+  const { code, errors } = body.errors?.[0].extensions ?? {}
+  return { ...body.data?.tenant?.removals, code, fault: errors?.updatedSince?.join(' ') }
+}
+
+/** A tenant, a client of its removals, and vouchers to delete. */
+async function createGround() {
+  const database = await createDatabase()
+  const client = await createApp(database)
+  const build = createBuilders(database)
+  const tenant = await build.tenant()
+  const { secret } = await build.token([tenant])
+  const { platform, pool, loader } = database
+  // Not with the file's end: there are many tests, and the server has few connections.
+  onTestFinished(async () => {
+    await client.app.close()
+    await Promise.all([pool, platform, loader].map(sql => sql.end({ timeout: 1 })))
+  })
+  const ask = (variables: Record<string, unknown> = {}) =>
+    removals(client, secret, { tenant: String(tenant), ...variables })
+  return {
+    ...database,
+    client,
+    build,
+    tenant,
+    secret,
+    ask,
+    /** Deletes so many vouchers, one after the other. @returns when each was removed */
+    remove: async (count: number): Promise<string[]> => {
+      const { serverTime } = await ask()
+      for (let made = 0; made < count; made++) {
+        await platform`delete from purchased_voucher where id = ${await build.voucher(tenant)}`
+      }
+      return (await ask({ since: serverTime })).nodes.map(({ removedAt }) => removedAt)
+    },
+    purge: (removedAt: string) =>
+      platform`delete from gateway.removal where updated_at <= ${removedAt}::text::timestamptz`,
+  }
+}
+
+/** What `gateway.sync_state` holds. */
+async function stateOf(platform: Pool) {
+  const [state] = await platform<{ epoch: number; since: string; reached: string; identity: string | null }[]>`
+    select epoch, removals_complete_since::text as since, clock_reached::text as reached, server_identity as identity
+    from gateway.sync_state`
+  if (!state) throw new Error('gateway.sync_state holds no row')
+  return state
+}
+
+/** The service over a database, as one of several instances. Closed with the test at the latest. */
+async function startInstance(pool: Pool) {
+  const { log, lines } = collectLog()
+  const config = readConfig({ LOG_LEVEL: 'warn', RATE_LIMIT_PER_MINUTE: '100000' })
+  const app = await buildServer(config, pool, log)
+  onTestFinished(() => app.close())
+  return { app, client: createClient(app), lines }
+}
+
+test('nothing is refused as long as nothing was purged', async () => {
+  const { ask } = await createGround()
+  const page = await ask({ since: '2020-01-01T00:00:00Z' })
+  expect(page.code).toBeUndefined()
+  expect(page.removalsCompleteSince).toBeNull()
+  expect(page.epoch).toBeGreaterThan(0)
+})
+
+test('a client that resumes from before a purge is refused, others are not', async () => {
+  const { ask, remove, purge } = await createGround()
+  const before = await ask()
+  const [, second = '', third = ''] = await remove(3)
+  await purge(second)
+
+  for (const since of [before.serverTime, second]) {
+    const refused = await ask({ since })
+    expect(refused.code).toBe('BAD_USER_INPUT')
+    expect(refused.fault).toContain('a full pass is needed')
+  }
+  const all = await ask()
+  expect(all.nodes.map(({ removedAt }) => removedAt)).toEqual([third])
+  expect(all.removalsCompleteSince).not.toBeNull()
+  expect(all.removalsCompleteSince?.slice(0, 20)).toBe(second.slice(0, 20))
+  expect(all.epoch).toBe(before.epoch)
+  const resumed = await ask({ since: all.removalsCompleteSince })
+  expect(resumed.nodes.map(({ removedAt }) => removedAt)).toEqual([third])
+})
+
+test('so is one that goes on with a cursor which resumed from before a purge', async () => {
+  const { ask, remove, purge } = await createGround()
+  const { serverTime } = await ask()
+  const [first = ''] = await remove(3)
+  const page = await ask({ since: serverTime, first: 1 })
+  expect((await ask({ after: page.nextCursor })).nodes).toHaveLength(2)
+  await purge(first)
+  expect((await ask({ after: page.nextCursor })).fault).toContain('a full pass is needed')
+})
+
+test('a purge that commits while a page waits for it is not missed', async () => {
+  const { ask, remove, platform } = await createGround()
+  const { serverTime } = await ask()
+  await remove(1)
+  let asked: Promise<Removals> | undefined
+  await platform.begin(async purger => {
+    await purger`lock table gateway.removal in access exclusive mode`
+    asked = ask({ since: serverTime })
+    await untilWaiting(platform)
+    await purger`delete from gateway.removal`
+  })
+  expect((await asked)?.fault).toContain('a full pass is needed')
+})
+
+/** Waits until so many sessions of the database wait for a lock. */
+async function untilWaiting(platform: Pool, sessions = 1): Promise<void> {
+  for (const deadline = Date.now() + 10_000; Date.now() < deadline; await pause(5)) {
+    const waiting = await platform`
+      select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    if (waiting.length >= sessions) return
+  }
+  throw new Error(`no ${sessions} sessions wait`)
+}
+
+test('purges at the same time count with the later instant, and a purge of nothing does not count', async () => {
+  const { remove, platform, ask, purge } = await createGround()
+  const { epoch } = await ask()
+  const [first = '', second = '', third = ''] = await remove(3)
+  let purged: Promise<unknown> | undefined
+  await platform.begin(async purger => {
+    await purger`delete from gateway.removal where updated_at = ${second}::text::timestamptz`
+    purged = purge(first).execute()
+    await untilWaiting(platform)
+  })
+  await purged
+  expect((await ask({ since: second })).fault).toContain('a full pass is needed')
+  const state = await stateOf(platform)
+  await purge('2020-01-01T00:00:00Z')
+  expect(await stateOf(platform)).toMatchObject({ since: state.since, epoch })
+  expect((await ask({ since: third })).nodes).toHaveLength(1)
+})
+
+test.each([
+  ['a truncation', 'truncate gateway.removal'],
+  ['an applier', 'set local session_replication_role = replica; delete from gateway.removal'],
+  [
+    'a role that may do nothing else',
+    `create role test_purger; grant usage on schema gateway to test_purger;
+     grant select, delete on gateway.removal to test_purger; set local role test_purger; delete from gateway.removal;
+     reset role; drop owned by test_purger; drop role test_purger`,
+  ],
+])('%s purges like others', async (_, statements) => {
+  const { ask, remove, platform } = await createGround()
+  const { serverTime } = await ask()
+  await remove(2)
+  await platform.begin(purger => purger.unsafe(statements).simple())
+  expect((await ask({ since: serverTime })).fault).toContain('a full pass is needed')
+  expect((await ask({ since: (await ask()).serverTime })).code).toBeUndefined()
+})
+
+test('a truncation under a snapshot that is older than the removals purges them, too', async () => {
+  const { ask, remove, platform } = await createGround()
+  const { serverTime } = await ask()
+  await platform.begin('isolation level repeatable read', async purger => {
+    await purger`select from tenant`
+    await remove(1)
+    await purger`truncate gateway.removal`
+  })
+  expect((await ask({ since: serverTime })).fault).toContain('a full pass is needed')
+})
+
+test('an operator can demand a full pass; demands for the same instant count once', async () => {
+  const { ask, platform } = await createGround()
+  const before = await ask()
+  const [demanded] = await platform<{ epoch: number }[]>`select gateway.demand_full_pass() as epoch`
+  expect(demanded?.epoch).toBeGreaterThan(before.epoch)
+  expect((await ask({ since: before.serverTime })).fault).toContain('a full pass is needed')
+  const after = await ask()
+  expect(after.epoch).toBe(demanded?.epoch)
+  expect((await ask({ since: after.serverTime })).code).toBeUndefined()
+
+  const covered = platform`select gateway.demand_full_pass(${before.serverTime}::text::timestamptz) as epoch`
+  expect(await covered).toEqual([demanded])
+  const again = await Promise.all(
+    [1, 2].map(() => platform<{ epoch: number }[]>`select gateway.demand_full_pass('2100-01-01Z') as epoch`),
+  )
+  expect(again.flat().map(({ epoch }) => epoch)).toEqual([(demanded?.epoch ?? 0) + 1, (demanded?.epoch ?? 0) + 1])
+})
+
+test('a page that does not know of a demand lies before it', async () => {
+  const { ask, platform } = await createGround()
+  let unaware: Removals | undefined
+  await platform.begin(async operator => {
+    await operator`select gateway.demand_full_pass()`
+    unaware = await ask()
+  })
+  expect((await ask({ since: unaware?.serverTime })).fault).toContain('a full pass is needed')
+})
+
+test('a demand that waits for a purge holds back no list', async () => {
+  const { ask, remove, platform } = await createGround()
+  await remove(1)
+  let demanded: Promise<unknown> | undefined
+  await platform.begin(async purger => {
+    await purger`delete from gateway.removal`
+    demanded = platform`select gateway.demand_full_pass()`.execute()
+    await untilWaiting(platform)
+    const [waiting] = await platform<{ now: string }[]>`select clock_timestamp() as now`
+    const { serverTime } = await ask()
+    expect(serverTime >= (waiting?.now ?? '')).toBe(true)
+  })
+  await demanded
+})
+
+test('another writer cannot demand one', async () => {
+  const { platform } = await createGround()
+  await expect(
+    platform.begin(async writer => {
+      await writer`create role test_writer`
+      await writer`set local role test_writer`
+      await writer`select gateway.demand_full_pass()`
+    }),
+  ).rejects.toMatchObject({ code: '42501' })
+})
+
+/** Copies a database, as a restore from a dump does: under another oid. @returns pools, one each for two instances */
+async function copyDatabase({ address }: TestDatabase) {
+  const database = `${address.database}_copy`
+  const admin = postgres({ ...address, database: 'postgres', max: 1, onnotice: () => {} })
+  await admin`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${address.database}`
+  await admin.unsafe(`create database ${database} template ${address.database} strategy file_copy`)
+  const pools = openPools({ ...address, database })
+  const others = openPools({ ...address, database })
+  onTestFinished(async () => {
+    await Promise.all([pools.end(), others.end()])
+    await admin.unsafe(`drop database ${database} with (force)`)
+    await admin.end()
+  })
+  return { ...pools, otherPool: others.pool }
+}
+
+function openPools(address: DatabaseAddress) {
+  const pool = connect(address, { max: 4, statementTimeoutMs: 10_000, role: serviceRole })
+  const platform = connect(address, { max: 2, statementTimeoutMs: 10_000 })
+  const end = () => Promise.all([pool.end({ timeout: 1 }), platform.end({ timeout: 1 })])
+  return { pool, platform, end }
+}
+
+test('a copied database demands a full pass, once for all instances', async () => {
+  const { tenant, secret, client, ask, ...database } = await createGround()
+  const before = await ask()
+  expect((await stateOf(database.platform)).identity).not.toBeNull()
+  await client.app.close()
+  const copy = await copyDatabase(database)
+  let starting: ReturnType<typeof startInstance>[] = []
+  await copy.platform.begin(async sql => {
+    await sql`select from gateway.sync_state for update`
+    starting = [startInstance(copy.pool), startInstance(copy.otherPool)]
+    await untilWaiting(copy.platform, 2)
+  })
+  const instances = await Promise.all(starting)
+
+  const logged = instances.flatMap(({ lines }) => lines()).filter(({ msg }) => msg.includes('failed over'))
+  expect(logged).toHaveLength(1)
+  const { epoch } = await stateOf(copy.platform)
+  expect(epoch).toBeGreaterThan(before.epoch)
+  for (const instance of [...instances, await startInstance(copy.pool)]) {
+    const resumed = await removals(instance.client, secret, { tenant: String(tenant), since: before.serverTime })
+    expect(resumed.fault).toContain('a full pass is needed')
+    expect(await removals(instance.client, secret, { tenant: String(tenant) })).toMatchObject({ epoch })
+  }
+  expect(await stateOf(database.platform)).toMatchObject({ epoch: before.epoch, since: '-infinity' })
+})
+
+test('a promoted standby that lacks changes demands a full pass', { timeout: 60_000 }, async () => {
+  const settings = { dataDir: createDataDirectory(), durable: false }
+  const before = await startEmbedded(settings)
+  const owner = connect(before, { max: 1, statementTimeoutMs: 10_000 })
+  await migrate(owner)
+  const [made] = await owner<{ id: number }[]>`insert into tenant (name) values ('first') returning id`
+  const tenant = String(made?.id)
+  const first = openPools(before)
+  const token = { name: 'Sync', contact: null, rateLimit: null, expiresAt: null, permissions: [...permissionNames] }
+  const tenants = [{ tenantId: Number(tenant), withDescendants: false }]
+  const { secret } = await createToken(first.pool, tester, { ...token, tenants })
+  const serving = await startInstance(first.pool)
+  const { epoch } = await removals(serving.client, secret, { tenant })
+  await serving.app.close()
+  await Promise.all([first.end(), owner.end()])
+  await before.stop()
+
+  // The standby has what the primary had here. A restart of the primary is no failover, and what it then writes is lost.
+  const standbyDir = createDataDirectory()
+  const cluster = clusterOf(standbyDir)
+  cpSync(clusterOf(settings.dataDir), cluster, { recursive: true })
+  const account = serverAccount(clusterOf(settings.dataDir))
+  writeFileSync(join(cluster, 'standby.signal'), '')
+  execFileSync('chown', ['-R', `${account.uid}:${account.gid}`, cluster])
+  chmodSync(cluster, 0o700)
+  const primary = await startEmbedded(settings)
+  const second = openPools(primary)
+  const ahead = await startInstance(second.pool)
+  const latest = await removals(ahead.client, secret, { tenant })
+  expect(latest.epoch).toBe(epoch)
+  expect(ahead.lines()).toEqual([])
+  await ahead.app.close()
+  await second.end()
+  await primary.stop()
+
+  const promoted = await startEmbedded({ ...settings, dataDir: standbyDir })
+  const third = openPools(promoted)
+  await third.platform`select pg_promote()`
+  const instance = await startInstance(third.pool)
+  expect(instance.lines().map(({ msg }) => msg)).toEqual([expect.stringContaining('failed over')])
+  const resumed = await removals(instance.client, secret, { tenant, since: latest.serverTime })
+  expect(resumed.fault).toContain('a full pass is needed')
+  expect((await removals(instance.client, secret, { tenant })).epoch).toBeGreaterThan(epoch)
+  await instance.app.close()
+  await third.end()
+  await promoted.stop()
+})
+
+const inAnHour = new Date(Date.now() + 3_600_000).toISOString().replace('Z', '000Z')
+
+/** Gives a stamp to the rows of a table, as a clock did that was ahead. */
+const stamp = (platform: Pool, table: string, at: string) =>
+  platform.begin(async sql => {
+    await sql.unsafe(`alter table ${table} disable trigger user`)
+    await sql.unsafe(`update ${table} set updated_at = '${at}'`)
+  })
+
+test.each([
+  'tenant',
+  'product',
+  'purchased_voucher',
+  'customer',
+  'gateway.removal',
+])('a clock behind the newest stamp of %s is noticed at start', async table => {
+  const { client, build, tenant, secret, remove, platform, pool, ask } = await createGround()
+  const { epoch, serverTime } = await ask()
+  await build.product(tenant)
+  await build.voucher(tenant)
+  await build.customer(tenant)
+  await remove(1)
+  await client.app.close()
+  await stamp(platform, table, inAnHour)
+
+  const instance = await startInstance(pool)
+  expect(instance.lines()).toEqual([expect.objectContaining({ msg: expect.stringContaining('was set back') })])
+  const list = await instance.client.rest(secret, `/tenants/${tenant}/sales/purchased-vouchers`)
+  expect(list.status).toBe(503)
+  expect(Number(list.headers['retry-after'])).toBeGreaterThan(3000)
+  expect((await removals(instance.client, secret, { tenant: String(tenant), since: serverTime })).code).toBe(
+    'UNAVAILABLE',
+  )
+  const state = await stateOf(platform)
+  expect(state.epoch).toBeGreaterThan(epoch)
+  const [due] = await platform`
+    select removals_complete_since between ${inAnHour}::text::timestamptz + interval '1 microsecond'
+                                       and ${inAnHour}::text::timestamptz + interval '3 microseconds' as exact
+    from gateway.sync_state`
+  expect(due?.exact).toBe(true)
+  await startInstance(pool)
+  expect(await stateOf(platform)).toMatchObject({ epoch: state.epoch })
+})
+
+test('lists are answered again when the clock is where it was', async () => {
+  const { client, build, tenant, secret, platform, pool } = await createGround()
+  await build.voucher(tenant)
+  await client.app.close()
+  const soon = new Date(Date.now() + 2_000).toISOString()
+  await stamp(platform, 'purchased_voucher', soon)
+  const instance = await startInstance(pool)
+  const ask = () => instance.client.rest(secret, `/tenants/${tenant}/sales/purchased-vouchers`)
+  expect((await ask()).status).toBe(503)
+  await instance.app.ready()
+  let answer = await ask()
+  for (const deadline = Date.now() + 20_000; answer.status === 503 && Date.now() < deadline; await pause(50)) {
+    answer = await ask()
+  }
+  expect(answer.status).toBe(200)
+  expect(answer.body.data).toHaveLength(1)
+  expect(answer.body.server_time > soon).toBe(true)
+})
+
+test('stamps that are planned ahead are no step of the clock', async () => {
+  const { client, build, tenant, secret, platform, pool } = await createGround()
+  await build.voucher(tenant)
+  await client.app.close()
+  await stamp(platform, 'purchased_voucher', inAnHour)
+  await platform`insert into gateway.planned_stamp values (${inAnHour}::text::timestamptz)`
+  const instance = await startInstance(pool)
+  expect(instance.lines()).toEqual([])
+  expect((await instance.client.rest(secret, `/tenants/${tenant}/sales/purchased-vouchers`)).status).toBe(200)
+})
+
+test('a service that stops notes where the clock was, which the next one compares', async () => {
+  const { client, tenant, secret, platform, pool, ask } = await createGround()
+  const { serverTime } = await ask()
+  await client.app.close()
+  const [noted] = await platform`
+    select clock_reached >= ${serverTime}::text::timestamptz as later from gateway.sync_state`
+  expect(noted?.later).toBe(true)
+
+  // As the clock would have noted that was an hour ahead.
+  await platform`update gateway.sync_state set clock_reached = ${inAnHour}::text::timestamptz`
+  const instance = await startInstance(pool)
+  expect(instance.lines()).toEqual([expect.objectContaining({ msg: expect.stringContaining('was set back') })])
+  expect((await instance.client.rest(secret, `/tenants/${tenant}/sales/purchased-vouchers`)).status).toBe(503)
+})
+
+test('removals purged before the migration are not taken for complete', async () => {
+  const { host, port, user } = inject('server')
+  const address = { host, port, user, database: 'purged_before' }
+  const admin = postgres({ ...address, database: 'postgres', max: 1, onnotice: () => {} })
+  await admin`create database purged_before`
+  const owner = connect(address, { max: 1, statementTimeoutMs: 10_000 })
+  onTestFinished(async () => {
+    await owner.end()
+    await admin`drop database purged_before with (force)`
+    await admin.end()
+  })
+  await migrate(owner)
+  const migration = readFileSync('sql/0015.do.full-pass.sql', 'utf8')
+  const insert = /insert into gateway\.sync_state[\s\S]*?;\n/.exec(migration)?.[0] ?? ''
+  const migrateAnew = async () => {
+    await owner`delete from gateway.sync_state`
+    await owner.unsafe(insert)
+    return (await stateOf(owner)).since
+  }
+  expect(await migrateAnew()).toBe('-infinity')
+  const [made] = await owner<{ id: number }[]>`insert into tenant (name) values ('first') returning id`
+  const remove = async () => {
+    const [voucher] = await owner<{ id: number }[]>`
+      insert into purchased_voucher (tenant_id, reference) values (${made?.id ?? 0}, 'r') returning id`
+    await owner`delete from purchased_voucher where id = ${voucher?.id ?? 0}`
+  }
+  await remove()
+  await remove()
+  expect(await migrateAnew()).toBe('-infinity')
+  await owner`delete from gateway.removal where id = 1`
+  const [kept] = await owner<{ at: string }[]>`select updated_at::text as at from gateway.removal`
+  expect(await migrateAnew()).toBe(kept?.at)
+  await owner`delete from gateway.removal`
+  expect((await migrateAnew()) > (kept?.at ?? '')).toBe(true)
+})
