@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Pool } from './db/connect.ts'
 import type { TriggerWatch } from './db/triggers.ts'
-import type { ClockWatch } from './domain/clock.ts'
+import { type ClockWatch, deletePassedStamps } from './domain/clock.ts'
 import { noteClock, noticeServer } from './domain/full-pass.ts'
 import { forgetRedemptionTokens } from './domain/resolution.ts'
 import { forgetSessions } from './domain/session.ts'
@@ -54,6 +54,7 @@ export async function registerChores(
   void every(3600 * second, 'forget old redemption tokens', () => forgetRedemptionTokens(pool))()
   void every(3600 * second, 'forget old sessions', () => forgetSessions(pool))()
   void every(3600 * second, 'forget what tokens were used for', () => forgetUsage(pool))()
+  void every(3600 * second, 'delete planned stamps that have passed', () => deletePassedStamps(pool))()
   const saves = [
     every(5 * second, 'save when tokens were last used', tokens.saveUse),
     every(2 * second, 'save what tokens were used for', usage.save),

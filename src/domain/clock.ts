@@ -104,3 +104,9 @@ export function createClockWatch(
     },
   }
 }
+
+/** Deletes the planned stamps (`sql/0012`) that have passed: they explain no stamp that lies ahead any more. */
+export async function deletePassedStamps(sql: Sql): Promise<void> {
+  await sql`
+    delete /* planned_stamp.delete_passed */ from gateway.planned_stamp where stamp < clock_timestamp() - interval '1 day'`
+}

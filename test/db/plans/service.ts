@@ -2,7 +2,7 @@ import { requirePrimary } from '../../../src/cli/database.ts'
 import { letDriverCompile } from '../../../src/db/compilable.ts'
 import { readRights } from '../../../src/db/rights.ts'
 import { isDemo, isEmpty } from '../../../src/demo/load.ts'
-import { createClockWatch } from '../../../src/domain/clock.ts'
+import { createClockWatch, deletePassedStamps } from '../../../src/domain/clock.ts'
 import { demandFullPass, noteClock, noticeServer } from '../../../src/domain/full-pass.ts'
 import { forgetRedemptionTokens } from '../../../src/domain/resolution.ts'
 import { forgetSessions } from '../../../src/domain/session.ts'
@@ -46,6 +46,11 @@ export const service: Journey[] = [
     go: ({ pool }) => noticeServer(pool),
   },
   { what: 'a demand for a full pass', runs: ['full_pass.demand'], go: ({ pool }) => demandFullPass(pool, 1) },
+  {
+    what: 'deleting planned stamps that have passed',
+    runs: ['planned_stamp.delete_passed'],
+    go: ({ pool }) => deletePassedStamps(pool),
+  },
   {
     what: 'when tokens were last used',
     runs: ['token.save_use'],
