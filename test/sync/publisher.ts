@@ -1,0 +1,203 @@
+/** A PostgreSQL server of its own that publishes the platform's tables, and subscriptions of other servers to it. */
+import { randomBytes } from 'node:crypto'
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type postgres from '#postgres'
+import { startEmbedded } from '../../src/db/embedded.ts'
+import { type Address, open } from './ground.ts'
+
+/** The platform's tables, in an order in which foreign keys allow inserts. */
+export const platformTables = [
+  'tenant',
+  'category',
+  'product',
+  'product_category',
+  'variant',
+  'purchased_voucher',
+  'customer',
+] as const
+export type PlatformTable = (typeof platformTables)[number]
+
+/** How a subscription replicates. */
+export interface SubscriptionOptions {
+  /** Default: all of the platform's tables. */
+  tables?: readonly PlatformTable[]
+  /** Whether `updated_at` is published; default true. */
+  stamps?: boolean
+  /** Whether the rows that are there already are copied; default true. */
+  copyData?: boolean
+  /** Whether large transactions are sent before they commit; `parallel` means `on` below PostgreSQL 16. Default off. */
+  streaming?: 'off' | 'on' | 'parallel'
+  /** Whether `prepare transaction` is replicated as such; default false: all of it is sent at `commit prepared`. */
+  twoPhase?: boolean
+}
+
+/** A running publisher. */
+export interface Publisher {
+  /** Its database, with the platform's tables (`sql/0001`) and no triggers: stamps are what a writer gives. */
+  address: Address
+  /**
+   * Creates a publication and a subscription to it; resolves when the tables are copied and changes are applied.
+   * PostgreSQL 15 restarts its workers on the way, each after `wal_retrieve_retry_interval` (5 s by default).
+   *
+   * @param subscriber a migrated database of another server; its user, a superuser, owns the subscription
+   * @returns the subscription's name
+   */
+  subscribe(subscriber: Address, options?: SubscriptionOptions): Promise<string>
+  /**
+   * Drops a subscription, and its publication.
+   *
+   * @param name what `subscribe` returned
+   */
+  unsubscribe(name: string): Promise<void>
+  /**
+   * Waits until each subscription has applied what was committed, or prepared under `twoPhase`, before the call.
+   *
+   * @param timeout in milliseconds; default 30 000
+   * @throws Error when that takes longer than the timeout, with what the subscriber says of its workers
+   */
+  caughtUp(timeout?: number): Promise<void>
+  /** Drops the subscriptions, ends the server and removes its data. */
+  stop(): Promise<void>
+}
+
+const schema = new URL('../../sql/0001.do.platform.sql', import.meta.url)
+
+/**
+ * Starts a publisher. It streams transactions from 64 kB on to subscriptions that allow streaming.
+ *
+ * @param settings further server settings
+ */
+export async function startPublisher(settings: Record<string, string> = {}): Promise<Publisher> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gateway-publisher-'))
+  // The server may run as another user, who has to pass through.
+  chmodSync(dataDir, 0o711)
+  const server = await startEmbedded({
+    dataDir,
+    durable: false,
+    settings: {
+      wal_level: 'logical',
+      max_prepared_transactions: '50',
+      logical_decoding_work_mem: '64kB',
+      max_wal_senders: '20',
+      max_replication_slots: '20',
+      // Only flushed changes are sent, and without this they are flushed now and then.
+      synchronous_commit: 'on',
+      ...settings,
+    },
+  })
+  const { host, port, user, database } = server
+  const address = { host, port, user, database }
+  const sql = open(address)
+  await sql.unsafe(readFileSync(schema, 'utf8'))
+  const subscriptions = new Map<string, postgres.Sql>()
+
+  /** Polls until the condition holds. */
+  async function until(holds: () => Promise<boolean>, deadline: number, name: string): Promise<void> {
+    while (!(await holds())) {
+      if (Date.now() > deadline) throw new Error(`${name} has not caught up: ${await describe(name)}`)
+      await pause(5)
+    }
+  }
+
+  /** What the subscriber and the publisher report of a subscription, for an error message. */
+  async function describe(name: string): Promise<string> {
+    const subscriber = subscriptions.get(name)
+    const state = await subscriber?.unsafe(
+      `select subenabled as enabled, subtwophasestate as two_phase, apply_error_count, sync_error_count,
+         (select json_agg(json_build_object('table', srrelid::regclass, 'state', srsubstate))
+          from pg_subscription_rel where srsubid = oid and srsubstate <> 'r') as tables,
+         (select json_agg(json_build_object('type', backend_type, 'event', wait_event, 'blocked_by', pg_blocking_pids(pid)))
+          from pg_stat_activity where backend_type like 'logical replication%' and datname = current_database()) as workers
+       from pg_subscription join pg_stat_subscription_stats on subid = oid where pg_subscription.subname = $1`,
+      [name],
+    )
+    const sent = await sql`select state, sent_lsn, replay_lsn from pg_stat_replication where application_name = ${name}`
+    return JSON.stringify({ subscription: state, sender: sent })
+  }
+
+  /** Whether all tables are copied, and prepared transactions are sent as such where that is wanted. */
+  async function isReady(name: string): Promise<boolean> {
+    const subscription = subscriptions.get(name)
+    if (!subscription) throw new Error(`There is no subscription ${name}.`)
+    const [row] = await subscription<{ ready: boolean }[]>`
+      select subtwophasestate <> 'p'
+        and not exists (select from pg_subscription_rel where srsubid = pg_subscription.oid and srsubstate <> 'r') as ready
+      from pg_subscription where subname = ${name}`
+    return row?.ready ?? false
+  }
+
+  /** Waits until a subscription has applied all up to a position of the publisher's log. */
+  async function applied(name: string, position: string, deadline: number): Promise<void> {
+    await until(() => isReady(name), deadline, name)
+    await until(
+      async () => {
+        const [row] = await sql<{ applied: boolean }[]>`
+          select replay_lsn >= ${position}::text::pg_lsn as applied from pg_stat_replication
+          where application_name = ${name} and state = 'streaming'`
+        return row?.applied ?? false
+      },
+      deadline,
+      name,
+    )
+  }
+
+  async function caughtUp(timeout = 30_000): Promise<void> {
+    const deadline = Date.now() + timeout
+    const [row] = await sql<{ position: string }[]>`select pg_current_wal_flush_lsn()::text as position`
+    await Promise.all([...subscriptions.keys()].map(name => applied(name, row?.position ?? '', deadline)))
+  }
+
+  async function unsubscribe(name: string): Promise<void> {
+    const subscription = subscriptions.get(name)
+    if (!subscription) return
+    subscriptions.delete(name)
+    await subscription.unsafe(`drop subscription ${name}`)
+    await subscription.end()
+    await sql.unsafe(`drop publication ${name}`)
+  }
+
+  return {
+    address,
+
+    async subscribe(subscriber, options = {}) {
+      const { tables = platformTables, stamps = true, copyData = true, twoPhase = false } = options
+      const name = `s_${randomBytes(4).toString('hex')}`
+      const published = await Promise.all(
+        tables.map(async table => {
+          const columns = await sql<{ name: string }[]>`
+            select attname as name from pg_attribute
+            where attrelid = ${table}::text::regclass and attnum > 0 and not attisdropped order by attnum`
+          const names = columns.map(column => column.name).filter(column => stamps || column !== 'updated_at')
+          return `${table} (${names.join(', ')})`
+        }),
+      )
+      await sql.unsafe(`create publication ${name} for table ${published.join(', ')}`)
+      const subscriberSql = open(subscriber)
+      const [version] = await subscriberSql<{ number: number }[]>`
+        select current_setting('server_version_num')::int as number`
+      const { streaming = 'off' } = options
+      const known = streaming === 'parallel' && (version?.number ?? 0) < 160_000 ? 'on' : streaming
+      subscriptions.set(name, subscriberSql)
+      await subscriberSql.unsafe(
+        `create subscription ${name}
+           connection 'host=${host} port=${port} user=${user} dbname=${database}' publication ${name}
+           with (copy_data = ${copyData}, streaming = ${known}, two_phase = ${twoPhase})`,
+      )
+      await caughtUp()
+      return name
+    },
+
+    unsubscribe,
+    caughtUp,
+
+    async stop() {
+      for (const name of [...subscriptions.keys()]) await unsubscribe(name)
+      await sql.end()
+      await server.stop()
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}
