@@ -10,6 +10,7 @@ const expected: Record<string, string> = {
   'gateway.invitation': 'select insert delete',
   'gateway.migration': 'select',
   'gateway.planned_stamp': 'select delete',
+  'gateway.pending_move': '',
   'gateway.redemption_token': 'select insert delete',
   'gateway.removal': 'select',
   'gateway.session': 'select insert update delete',

@@ -23,7 +23,15 @@ export default async function setUp(project: TestProject) {
   const { host, port, user, database, stop } = await startEmbedded({
     dataDir,
     durable: false,
-    settings: { max_connections: '300', max_prepared_transactions: '50', 'pg_stat_statements.track': 'all' },
+    settings: {
+      max_connections: '300',
+      max_prepared_transactions: '50',
+      // Subscriptions of several test files at a time; a worker that finds no place is started again after the interval.
+      max_logical_replication_workers: '20',
+      max_worker_processes: '30',
+      wal_retrieve_retry_interval: '100ms',
+      'pg_stat_statements.track': 'all',
+    },
   })
   const templateDatabase = 'gateway_template'
   const admin = connect({ host, port, user, database }, { max: 1, statementTimeoutMs: 60_000 })

@@ -74,8 +74,16 @@ export async function createStep() {
     sql,
     pass,
 
-    /** Resumes once more, and then all copies (or those of one list) are as the tables. */
+    /**
+     * Waits until the service has moved the products that an applier changed, resumes once more, and then all copies (or
+     * those of one list) are as the tables.
+     */
     inStep: async (only?: string) => {
+      for (let pending = true; pending; ) {
+        const [row] = await sql<{ pending: boolean }[]>`select exists (select from gateway.pending_move) as pending`
+        pending = row?.pending ?? false
+        if (pending) await pause(20)
+      }
       await pass()
       for (const { name, list, owner, client } of clients) {
         if (only && list.name !== only) continue

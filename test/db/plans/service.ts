@@ -4,6 +4,7 @@ import { readRights } from '../../../src/db/rights.ts'
 import { isDemo, isEmpty } from '../../../src/demo/load.ts'
 import { createClockWatch, deletePassedStamps } from '../../../src/domain/clock.ts'
 import { demandFullPass, noteClock, noticeServer } from '../../../src/domain/full-pass.ts'
+import { createProductMover } from '../../../src/domain/pending-move.ts'
 import { forgetRedemptionTokens } from '../../../src/domain/resolution.ts'
 import { forgetSessions } from '../../../src/domain/session.ts'
 import { keepSecret } from '../../../src/domain/setting.ts'
@@ -50,6 +51,11 @@ export const service: Journey[] = [
     what: 'deleting planned stamps that have passed',
     runs: ['planned_stamp.delete_passed'],
     go: ({ pool }) => deletePassedStamps(pool),
+  },
+  {
+    what: 'moving the products that a subscription changed',
+    runs: ['product.move_pending'],
+    go: ({ pool }) => createProductMover(pool).move(),
   },
   {
     what: 'when tokens were last used',

@@ -1,0 +1,410 @@
+/** What a subscription (`create subscription`) brings from another server. */
+import { randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type postgres from '#postgres'
+import { open } from './ground.ts'
+import { type PlatformTable, platformTables, type SubscriptionOptions, startPublisher } from './publisher.ts'
+import { createStep } from './step.ts'
+
+const { database, ground, tenant, sql, inStep, end, mark, pages } = await createStep()
+const { address } = database
+const [, other = 0] = ground.owners
+const publisher = await startPublisher()
+const platform = open(publisher.address, { max: 3 })
+afterAll(end)
+afterAll(async () => {
+  await platform.end()
+  await publisher.stop()
+})
+
+const [server] = await sql<{ version: number }[]>`select current_setting('server_version_num')::int as version`
+const knowsParallel = (server?.version ?? 0) >= 160_000
+
+/** Tenants have a subscription of their own: both sides hold the same from the start. */
+const tables = platformTables.filter(table => table !== 'tenant')
+
+/** Ids of rows that both sides hold, by table. What a test changes, no other test looks at. */
+interface Rows {
+  kept: number
+  moved: number
+  deleted: number
+  /** Variants of the kept product. */
+  variant: number
+  sibling: number
+  straying: number
+  ending: number
+  /** Categories, the first and the last of them linked to the kept product. */
+  filed: number
+  free: number
+  ended: number
+  /** Vouchers and customers; the last customer has not opted in. */
+  first: number
+  second: number
+  third: number
+}
+
+let ids = 1_000_000
+
+/** Makes rows at the publisher. */
+async function make(owner = tenant): Promise<Rows> {
+  ids += 10
+  const id = (n: number) => ids + n
+  const [kept, moved, deleted] = [id(1), id(2), id(3)]
+  await platform.begin(async on => {
+    for (const n of [1, 2, 3]) {
+      await on`insert into category (id, tenant_id, slug, title) values (${id(n)}, ${owner}, 'c', ${mark()})`
+      await on`insert into product (id, tenant_id, slug, title, currency) values (${id(n)}, ${owner}, 'p', 'p', 'GBP')`
+      await on`
+        insert into purchased_voucher (id, tenant_id, reference, updated_at)
+        values (${id(n)}, ${owner}, ${mark()}, '2001-02-03')`
+      await on`
+        insert into customer (id, tenant_id, surname, marketing_opted) values (${id(n)}, ${owner}, ${mark()}, ${n < 3})`
+    }
+    for (const [n, product] of [kept, kept, kept, kept, deleted].entries()) {
+      await on`
+        insert into variant (id, product_id, slug, title, currency) values (${id(n)}, ${product}, 'v', ${mark()}, 'GBP')`
+    }
+    await on`insert into product_category values (${kept}, ${id(1)}), (${kept}, ${id(3)}), (${deleted}, ${id(1)})`
+  })
+  return {
+    ...{ kept, moved, deleted },
+    ...{ variant: id(0), sibling: id(1), straying: id(2), ending: id(3) },
+    ...{ filed: id(1), free: id(2), ended: id(3) },
+    ...{ first: id(1), second: id(2), third: id(3) },
+  }
+}
+
+type Change = (on: postgres.ISql, rows: Rows) => Promise<unknown>
+
+/** What each changes at the publisher; in one transaction, they can follow each other in this order. */
+const changes: Record<string, Change> = {
+  'a variant changes': (on, { variant }) => on`update variant set title = ${mark()} where id = ${variant}`,
+  'a variant moves to another product': (on, { straying, moved }) =>
+    on`update variant set product_id = ${moved} where id = ${straying}`,
+  'a variant is deleted': (on, { ending }) => on`delete from variant where id = ${ending}`,
+  'a variant is made': (on, { moved }) =>
+    on`insert into variant (id, product_id, slug, title, currency) values (${moved + 5}, ${moved}, 'v', 'v', 'GBP')`,
+  'a category is linked': (on, { moved, free }) => on`insert into product_category values (${moved}, ${free})`,
+  'a link moves to another product': (on, { moved, deleted, free }) =>
+    on`update product_category set product_id = ${deleted} where product_id = ${moved} and category_id = ${free}`,
+  'a link moves to another category': (on, { deleted, free, ended }) =>
+    on`update product_category set category_id = ${ended} where product_id = ${deleted} and category_id = ${free}`,
+  'a link is deleted': (on, { deleted, filed }) =>
+    on`delete from product_category where product_id = ${deleted} and category_id = ${filed}`,
+  'a category changes': (on, { filed }) => on`update category set title = ${mark()} where id = ${filed}`,
+  'a category is deleted, and its links': (on, { ended }) => on`delete from category where id = ${ended}`,
+  'a voucher changes, with a stamp of long ago': (on, { first }) =>
+    on`update purchased_voucher set product_title = ${mark()}, updated_at = '2001-02-04' where id = ${first}`,
+  'a voucher is deleted': (on, { second }) => on`delete from purchased_voucher where id = ${second}`,
+  'a product is deleted, with its variants': (on, { deleted }) => on`delete from product where id = ${deleted}`,
+  'a customer is deleted': (on, { first }) => on`delete from customer where id = ${first}`,
+  'a customer withdraws consent': (on, { second }) =>
+    on`update customer set marketing_opted = false, surname = ${mark()} where id = ${second}`,
+  'a customer without consent is deleted': (on, { third }) => on`delete from customer where id = ${third}`,
+}
+
+/** What all of the changes remove, as `removalsOf` reads it. */
+const removedBy = ({ second, deleted, first }: Rows) => [
+  { resource: 'catalog_voucher', tenant_id: tenant, record_id: deleted, reason: 'deleted' },
+  { resource: 'marketing_signup', tenant_id: tenant, record_id: first, reason: 'deleted' },
+  { resource: 'marketing_signup', tenant_id: tenant, record_id: second, reason: 'consent_withdrawn' },
+  { resource: 'purchased_voucher', tenant_id: tenant, record_id: second, reason: 'deleted' },
+]
+
+/** @returns the removals of the rows that `make` has made at a time */
+const removalsOf = async ({ first }: Rows) => [
+  ...(await sql`
+    select resource, tenant_id::int, record_id::int, reason from gateway.removal
+    where record_id between ${first} and ${first + 8} order by resource, record_id`),
+]
+
+async function changeAll(on: postgres.ISql, rows: Rows): Promise<void> {
+  for (const change of Object.values(changes)) await change(on, rows)
+}
+
+/** Waits for the apply; then the copies are as the tables. */
+async function applied(): Promise<void> {
+  await publisher.caughtUp()
+  await inStep()
+}
+
+/** Subscribes for the tests of a block. */
+function subscribed(options: SubscriptionOptions = {}): void {
+  let name = ''
+  beforeAll(async () => {
+    name = await publisher.subscribe(address, { tables, copyData: false, ...options })
+  })
+  afterAll(() => publisher.unsubscribe(name))
+}
+
+/** Polls until the condition holds. */
+async function until(what: string, holds: () => Promise<boolean | undefined>): Promise<void> {
+  for (const deadline = Date.now() + 20_000; !(await holds()); ) {
+    if (Date.now() > deadline) throw new Error(`in vain: ${what}`)
+  }
+}
+
+const stampOf = async (product: number) => {
+  const [row] = await sql<{ stamp: string }[]>`select updated_at::text as stamp from product where id = ${product}`
+  return row?.stamp
+}
+
+const countPending = async () => {
+  const [row] = await sql<{ count: number }[]>`select count(*)::int as count from gateway.pending_move`
+  return row?.count
+}
+
+beforeAll(async () => {
+  for (const id of [ground.root, ...ground.owners]) await platform`insert into tenant (id, name) values (${id}, 'same')`
+  await publisher.subscribe(address, { tables: ['tenant'], copyData: false })
+})
+
+describe('the first copy, table by table, in an order against that of the foreign keys', () => {
+  beforeAll(() => make())
+
+  test.each<PlatformTable>([
+    'product',
+    'product_category',
+    'variant',
+    'category',
+    'purchased_voucher',
+    'customer',
+  ])('%s', async table => {
+    const count = async () => (await sql<{ n: number }[]>`select count(*)::int as n from ${sql(table)}`)[0]?.n ?? 0
+    const before = await count()
+    await publisher.unsubscribe(await publisher.subscribe(address, { tables: [table] }))
+    expect(await count()).toBeGreaterThan(before)
+    await inStep()
+  })
+})
+
+describe('a transaction of the publisher', () => {
+  subscribed()
+  let rows: Rows
+  beforeAll(async () => {
+    rows = await make()
+    await applied()
+  })
+
+  test.each(Object.entries(changes))('%s', async (_what, change) => {
+    await change(platform, rows)
+    await applied()
+  })
+
+  test('and what was removed is reported once', async () => {
+    expect(await removalsOf(rows)).toEqual(removedBy(rows))
+  })
+
+  test('in which a tenant is deleted that is below another', async () => {
+    const [made] = await platform<{ id: number }[]>`
+      insert into tenant (id, name, parent_id) values (${ids}, ${mark()}, ${tenant}) returning id::int`
+    await applied()
+    await platform`delete from tenant where id = ${made?.id ?? 0}`
+    await applied()
+    expect(
+      await sql`select resource, reason from gateway.removal where record_id = ${ids} and tenant_id = ${tenant}`,
+    ).toEqual([{ resource: 'tenant', reason: 'deleted' }])
+  })
+
+  test('of which parts are rolled back', async () => {
+    const again = await make()
+    await applied()
+    await platform.begin(async on => {
+      const undone = on.savepoint(async inner => {
+        await changeAll(inner, again)
+        throw new Error('undone')
+      })
+      await expect(undone).rejects.toThrow('undone')
+      await changes['a variant changes']?.(on, again)
+    })
+    await applied()
+    expect(await removalsOf(again)).toEqual([])
+  })
+})
+
+describe('without the stamps of the publisher', () => {
+  subscribed({ stamps: false })
+
+  test('all changes in one transaction', async () => {
+    const rows = await make()
+    await applied()
+    await platform.begin(on => changeAll(on, rows))
+    await applied()
+    expect(await removalsOf(rows)).toEqual(removedBy(rows))
+  })
+})
+
+describe.each(['on', 'parallel'] as const)('with streaming = %s', streaming => {
+  subscribed({ streaming })
+
+  test('a large transaction, beside a small one that commits first and changes the same product', async () => {
+    const rows = await make()
+    await applied()
+    const streamed = async () => {
+      const [row] = await platform<
+        { count: number }[]
+      >`select sum(stream_count)::int as count from pg_stat_replication_slots`
+      return row?.count ?? 0
+    }
+    const before = await streamed()
+    await platform.begin(async on => {
+      await changeAll(on, rows)
+      await on`
+        insert into purchased_voucher (id, tenant_id, reference, product_title)
+        select ${ids * 1000}::bigint + n, ${other}, 'large-' || ${streaming} || n, repeat('large', 60)
+        from generate_series(1, 500) n`
+      // Only flushed changes are sent, and a commit flushes.
+      await platform`select pg_logical_emit_message(true, 'flush', '')`
+      await until('changes are sent before the commit', async () => (await streamed()) > before)
+      if (streaming === 'parallel' && knowsParallel) {
+        await until('they are applied before the commit', async () => {
+          const [row] = await sql<{ applies: boolean }[]>`
+            select exists (select from pg_stat_activity where backend_type = 'logical replication parallel worker'
+                           and datname = current_database() and xact_start is not null) as applies`
+          return row?.applies
+        })
+      }
+      await pages()
+      await platform`update variant set title = ${mark()} where id = ${rows.sibling}`
+      await applied()
+    })
+    await applied()
+    expect(await removalsOf(rows)).toEqual(removedBy(rows))
+  })
+})
+
+describe('with two_phase', () => {
+  subscribed({ twoPhase: true })
+
+  test('a prepared transaction, beside one that commits first and changes the same products', async () => {
+    const rows = await make()
+    await applied()
+    await platform.begin(async on => {
+      await changeAll(on, rows)
+      await on.prepare('subscribed')
+    })
+    await publisher.caughtUp()
+    const [row] = await sql<{ prepared: boolean }[]>`
+      select exists (select from pg_prepared_xacts where database = current_database()) as prepared`
+    expect(row?.prepared).toBe(true)
+    await pages()
+    await platform`update variant set title = ${mark()} where id = ${rows.sibling}`
+    await platform`update product set title = ${mark()} where id in (${rows.kept}, ${rows.moved})`
+    await publisher.caughtUp()
+    await pages()
+    await platform`commit prepared 'subscribed'`
+    await applied()
+    expect(await removalsOf(rows)).toEqual(removedBy(rows))
+  })
+})
+
+describe('without the links', () => {
+  subscribed({ tables: tables.filter(table => table !== 'product_category') })
+
+  test('a category is deleted, and its links stay', async () => {
+    const rows = await make()
+    await applied()
+    await sql`insert into product_category values (${rows.kept}, ${rows.filed})`
+    await inStep()
+    await platform`delete from category where id = ${rows.filed}`
+    await applied()
+  })
+})
+
+describe('beside a session that', () => {
+  subscribed()
+  let rows: Rows
+  beforeAll(async () => {
+    rows = await make()
+    await applied()
+  })
+
+  test('changes a category of the subscriber, a link to it is applied', async () => {
+    await sql.begin(async on => {
+      await on`update category set title = ${mark()} where id = ${rows.free}`
+      await changes['a category is linked']?.(platform, rows)
+      await publisher.caughtUp()
+      await pages()
+    })
+    await inStep()
+  })
+
+  test('locks a product, many variants of it are applied, and recorded once', async () => {
+    await sql.begin(async on => {
+      await on`select from product where id = ${rows.kept} for update`
+      await platform`
+        insert into variant (id, product_id, slug, title, currency)
+        select ${ids * 1000}::bigint + n, ${rows.kept}, 'v', 'many', 'GBP' from generate_series(1, 1000) n`
+      await publisher.caughtUp()
+      await pages()
+      expect(await countPending()).toBe(1)
+    })
+    await inStep()
+    await platform`delete from variant where title = 'many'`
+    await applied()
+  })
+})
+
+describe('of a role that keeps the stamps', () => {
+  const role = `keeper_${randomBytes(4).toString('hex')}`
+  let name = ''
+  beforeAll(async () => {
+    await sql.unsafe(`create role ${role} superuser login; alter role ${role} set gateway.keep_updated_at = 'on'`)
+    name = await publisher.subscribe({ ...address, user: role }, { tables, copyData: false })
+  })
+  afterAll(async () => {
+    await publisher.unsubscribe(name)
+    await sql.unsafe(`drop role ${role}`)
+  })
+
+  test('rows keep the stamps of the publisher, products are not moved, and removals are reported', async () => {
+    // Of a tenant whose lists no client follows: it would miss the stamps of the past.
+    const rows = await make(other)
+    await publisher.caughtUp()
+    const before = await stampOf(rows.kept)
+    await changes['a variant changes']?.(platform, rows)
+    await changes['a voucher changes, with a stamp of long ago']?.(platform, rows)
+    await changes['a voucher is deleted']?.(platform, rows)
+    await publisher.caughtUp()
+    expect([await stampOf(rows.kept), await countPending()]).toEqual([before, 0])
+    const [voucher] = await sql`select updated_at::date::text as stamp from purchased_voucher where id = ${rows.first}`
+    expect(voucher).toEqual({ stamp: '2001-02-04' })
+    expect(await removalsOf(rows)).toHaveLength(1)
+  })
+})
+
+test.each(['origin', 'replica'])('a session with session_replication_role = %s reports a removal once', async role => {
+  const rows = await sql<{ id: number }[]>`
+    insert into purchased_voucher (tenant_id, reference) values (${tenant}, ${mark()}) returning id::int`
+  const id = rows[0]?.id ?? 0
+  await sql.begin(async on => {
+    await on`select set_config('session_replication_role', ${role}, true)`
+    await on`delete from purchased_voucher where id = ${id}`
+  })
+  const removals = await sql`
+    select reason from gateway.removal where resource = 'purchased_voucher' and record_id = ${id}`
+  expect(removals).toEqual([{ reason: 'deleted' }])
+})
+
+describe('a truncation', () => {
+  subscribed()
+
+  test.each(['variant', 'product_category', 'product', 'purchased_voucher', 'customer'] as const)('%s', async table => {
+    const count = async (from: string, where: string) =>
+      (await sql.unsafe<{ n: number }[]>(`select count(*)::int as n from ${from} where ${where}`))[0]?.n ?? 0
+    await make()
+    await applied()
+    const resources: Partial<Record<PlatformTable, string>> = {
+      product: 'catalog_voucher',
+      purchased_voucher: 'purchased_voucher',
+      customer: 'marketing_signup',
+    }
+    const resource = resources[table]
+    const listed = resource ? await count(table, table === 'customer' ? 'marketing_opted' : 'true') : 0
+    const removed = await count('gateway.removal', `resource = '${resource}'`)
+    await platform`truncate ${platform(table)} cascade`
+    await applied()
+    expect(await count(table, 'true')).toBe(0)
+    expect((await count('gateway.removal', `resource = '${resource}'`)) - removed).toBe(listed)
+  })
+})
