@@ -24,7 +24,7 @@ export interface Ground {
 }
 
 /** A role that may sell vouchers and nothing else. */
-export const insertOnlyRole = 'torture_till'
+export const insertOnlyRole = 'stress_seller'
 
 /** Opens a plain connection, with nothing of the service's in it. */
 export const open = (address: Address, options: postgres.Options<Record<string, never>> = {}) =>
@@ -33,7 +33,7 @@ export const open = (address: Address, options: postgres.Options<Record<string, 
     max: 1,
     onnotice: () => {},
     ...options,
-    connection: { application_name: 'torture', TimeZone: 'UTC', ...options.connection },
+    connection: { application_name: 'stress', TimeZone: 'UTC', ...options.connection },
   })
 
 /**

@@ -1,13 +1,13 @@
 import type { Lag } from './lag.ts'
-import type { Outcome, TortureOptions, TortureReport } from './run.ts'
+import type { Outcome, StressOptions, StressReport } from './run.ts'
 
 const sum = (outcomes: Outcome[]) => outcomes.reduce((total, { lost }) => total + lost, 0)
 
 /** @returns how many records the service's clients lack or have as they no longer are */
-export const lostByClients = ({ clients }: TortureReport): number => sum(clients)
+export const lostByClients = ({ clients }: StressReport): number => sum(clients)
 
 /** @returns the same of the control, which must not be none */
-export const lostByControl = ({ control }: TortureReport): number => sum(control)
+export const lostByControl = ({ control }: StressReport): number => sum(control)
 
 /** Received again though the copy had it just so, in per cent of what was new. */
 const repeats = ({ received, repeated }: Outcome) => ((100 * repeated) / Math.max(1, received - repeated)).toFixed(1)
@@ -15,7 +15,7 @@ const repeats = ({ received, repeated }: Outcome) => ((100 * repeated) / Math.ma
 const milliseconds = ({ p50, max, count }: Lag) => `p50 ${p50.toFixed(1)} ms, max ${max.toFixed(1)} ms (${count} looks)`
 
 /** Says what came of it, as a table for people. */
-export function formatReport(report: TortureReport, options: TortureOptions): string {
+export function formatReport(report: StressReport, options: StressOptions): string {
   const { counts, clients, control, lag, lagBesideLong } = report
   const head = ['list', 'door', 'resumes from', 'records', 'LOST', 'received', 'again %', 'passes']
   const rows = [...clients, ...control].map(outcome => [

@@ -19,7 +19,7 @@ import { createRandom } from './random.ts'
 import { createWriterCounts, sell, type WriterCounts, write } from './writers.ts'
 
 /** How hard, and for how long. Times are in seconds. */
-export interface TortureOptions {
+export interface StressOptions {
   seconds: number
   writers: number
   longest: number
@@ -46,7 +46,7 @@ export interface Outcome {
 }
 
 /** What came of it all. */
-export interface TortureReport {
+export interface StressReport {
   counts: WriterCounts
   clients: Outcome[]
   control: Outcome[]
@@ -63,18 +63,18 @@ interface Party {
 }
 
 /**
- * Tortures a migrated database that is the suite's own, and needs `max_prepared_transactions`.
+ * Runs the stress test on a migrated database that is the suite's own, and needs `max_prepared_transactions`.
  *
  * @param app the service over it, with a rate that is wide enough
  */
-export async function torture(address: Address, app: FastifyInstance, options: TortureOptions): Promise<TortureReport> {
+export async function stress(address: Address, app: FastifyInstance, options: StressOptions): Promise<StressReport> {
   const ground = await prepareGround(address)
   const pool = connect(address, { max: 1, statementTimeoutMs: 60_000 })
   const { secret } = await createToken(
     pool,
     { name: 'test', address: null },
     {
-      name: 'torture',
+      name: 'stress',
       contact: null,
       rateLimit: null,
       permissions: [...permissionNames],

@@ -118,7 +118,7 @@ export async function write(options: WriterOptions): Promise<void> {
   const sql = open(address, { connection: { lock_timeout: 700 }, backoff: () => 0.05 })
   const transact = async () => {
     const length = drawLength(options)
-    const name = random.chance(0.04) ? `torture_${process.pid}_${++prepared}` : null
+    const name = random.chance(0.04) ? `stress_${process.pid}_${++prepared}` : null
     const rows = await sql.begin(async transaction => {
       if (random.chance(0.05)) {
         counts.replica += 1

@@ -1,4 +1,4 @@
-/** The long form of the sync suite, as a command: `npm run torture -- --seconds 60`. */
+/** The stress test of the sync as a command: `npm run stress -- --seconds 60`. */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { startEmbedded } from '../../src/db/embedded.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { buildServer } from '../../src/server.ts'
 import { formatReport, lostByClients, lostByControl } from './report.ts'
-import { type TortureOptions, torture } from './run.ts'
+import { type StressOptions, stress } from './run.ts'
 
 const number = (text: string) => {
   const value = Number(text)
@@ -17,7 +17,7 @@ const number = (text: string) => {
   return value
 }
 
-const options = new Command('torture')
+const options = new Command('stress')
   .description('Writes in every way that writers do, and checks that clients which resume miss nothing.')
   .option('--seconds <seconds>', 'for how long', number, 60)
   .option('--writers <count>', 'how many write at once', number, 12)
@@ -26,9 +26,9 @@ const options = new Command('torture')
   .option('--bulk-rows <count>', 'how many rows a bulk load brings', number, 2000)
   .option('--hold <seconds>', 'for how long one writer holds a transaction open while the lag is watched', number, 5)
   .parse()
-  .opts<TortureOptions>()
+  .opts<StressOptions>()
 
-const dataDir = mkdtempSync(join(tmpdir(), 'gateway-torture-'))
+const dataDir = mkdtempSync(join(tmpdir(), 'gateway-stress-'))
 // The server may run as another user, who has to pass through.
 chmodSync(dataDir, 0o711)
 const { stop, ...address } = await startEmbedded({
@@ -40,7 +40,7 @@ const pool = connect(address, { max: 10, statementTimeoutMs: 10_000 })
 try {
   await migrate(pool)
   const app = await buildServer(readConfig({ LOG_LEVEL: 'warn', RATE_LIMIT_PER_MINUTE: '1000000' }), pool)
-  const report = await torture(address, app, options)
+  const report = await stress(address, app, options)
   await app.close()
   console.log(formatReport(report, options))
   // A check that cannot fail proves nothing: the control has to lose.
