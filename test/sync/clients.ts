@@ -2,17 +2,58 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type postgres from '#postgres'
 import type { Address } from './ground.ts'
 import { open } from './ground.ts'
-import { type Ask, instant, type Kept, keep, type SyncPage } from './lists.ts'
+import { type Ask, instant, type Kept, keep } from './lists.ts'
 import type { Random } from './random.ts'
 
 /** From where a client goes on: the ways that the promise names. */
 export const resumptions = ['first page', 'last page', 'newest record'] as const
 export type Resumption = (typeof resumptions)[number]
 
+/** What a client has done. */
+export interface ClientCounts {
+  passes: number
+  received: number
+  /** Received though the copy had them already, just so. */
+  repeated: number
+}
+
+/** The `server_time` of a pass's pages. */
+export interface PassTimes {
+  first: string
+  last: string
+}
+
+/**
+ * One pass: from a bound to the list's end.
+ *
+ * @param since the bound; null for all that there is
+ * @param accept called with each record, in the list's order
+ * @throws RequestError when the service refuses a page
+ */
+export async function readPass(ask: Ask, since: string | null, accept: (record: Kept) => void): Promise<PassTimes> {
+  let cursor: string | null = null
+  const times = { first: '', last: '' }
+  do {
+    const page = await ask(since, cursor)
+    times.first ||= page.serverTime
+    times.last = page.serverTime
+    cursor = page.cursor
+    page.records.forEach(accept)
+  } while (cursor !== null)
+  return times
+}
+
+/** Puts a record into a copy, and counts it. */
+export function upsert(copy: Map<string, Kept>, record: Kept, counts: ClientCounts): void {
+  counts.received += 1
+  if (copy.get(record.key)?.image === record.image) counts.repeated += 1
+  copy.set(record.key, record)
+}
+
 /** A client that keeps a copy of a list in step, and never asks for all of it again. */
 export interface SyncClient {
   copy: Map<string, Kept>
-  counts: { passes: number; received: number; repeated: number }
+  counts: ClientCounts
   /** One pass: from where the last one left off to the list's end. */
   pass(): Promise<void>
 }
@@ -24,36 +65,34 @@ export function createSyncClient(ask: Ask, resumption: Resumption): SyncClient {
   let since: string | null = null
 
   async function pass() {
-    let [first, last, newest, cursor] = ['', '', since, null] as [string, string, string | null, string | null]
-    do {
-      const page: SyncPage = await ask(since, cursor)
-      first ||= page.serverTime
-      last = page.serverTime
-      cursor = page.cursor
-      for (const record of page.records) {
-        counts.received += 1
-        if (copy.get(record.key)?.image === record.image) counts.repeated += 1
-        copy.set(record.key, record)
-        if (newest === null || record.updatedAt > newest) newest = record.updatedAt
-      }
-    } while (cursor !== null)
+    let newest = since
+    const { first, last } = await readPass(ask, since, record => {
+      upsert(copy, record, counts)
+      if (newest === null || record.updatedAt > newest) newest = record.updatedAt
+    })
     since = { 'first page': first, 'last page': last, 'newest record': newest }[resumption]
     counts.passes += 1
   }
   return { copy, counts, pass }
 }
 
-/** Passes again and again, with a client's pauses between, until it is told to stop. */
-export async function follow(client: SyncClient, random: Random, stop: AbortSignal): Promise<void> {
+/** Passes again and again, with a client's pauses between, until it is to stop. */
+export async function follow(pass: () => Promise<void>, random: Random, stop: AbortSignal): Promise<void> {
   while (!stop.aborted) {
-    await client.pass()
+    await pass()
     await pause(50 + random.below(350))
   }
 }
 
-/** @returns the records that the copy lacks, or has as they no longer are; what was deleted is no matter here */
+/** @returns the records that the copy lacks, or has as they no longer are */
 export function lostFrom(copy: ReadonlyMap<string, Kept>, truth: readonly Kept[]): Kept[] {
   return truth.filter(({ key, image }) => copy.get(key)?.image !== image)
+}
+
+/** @returns the records of the copy that are gone */
+export function surplusOf(copy: ReadonlyMap<string, Kept>, truth: readonly Kept[]): Kept[] {
+  const keys = new Set(truth.map(({ key }) => key))
+  return [...copy.values()].filter(({ key }) => !keys.has(key))
 }
 
 /** The control: vouchers as a service lists them that stamps with `now()`, and says `now()` for its server time. */

@@ -1,21 +1,35 @@
 import postgres from '#postgres'
+import { arrayText } from '../../src/db/connect.ts'
 
 /** Where the database is, for connections of the suite's own. */
 export interface Address {
   host: string
   port: number
   user: string
+  password?: string
   database: string
 }
 
 /** What the writers write on: ids that exist, or existed. Each writer adds those it made. */
 export interface Ground {
-  /** Authorises for all tenants: it is above them. */
+  /** Above all tenants but those that have moved elsewhere. */
   root: number
-  /** The tenants that own records; none of them is deleted. */
+  /** A tenant below the root, with some of the others below it: a token is granted it with those. */
+  branch: number
+  /** A tenant that is not below the root. */
+  elsewhere: number
+  /** The tenants that own records; none of them is deleted or moved. */
   owners: number[]
-  /** Tenants that own nothing. */
+  /** Tenants that own records, move, and come and go. */
+  shops: number[]
+  /** Tenants that own nothing, move, and come and go. */
   tenants: number[]
+  /** Pairs of a tenant and one below it, to be deleted together. */
+  families: [parent: number, child: number][]
+  /** There are no more tenants than this: a client asks for the lists of each in every round. */
+  mostTenants: number
+  /** Whether the database refuses a tenant below itself: a publisher's does not, so no tenant moves below such as move. */
+  loopsRefused: boolean
   products: number[]
   variants: number[]
   categories: number[]
@@ -36,9 +50,11 @@ export const open = (address: Address, options: postgres.Options<Record<string, 
     connection: { application_name: 'stress', TimeZone: 'UTC', ...options.connection },
   })
 
+const ids = (rows: postgres.RowList<postgres.Row[]>) => rows.map(row => Number(row.id))
+
 /**
- * Prepares a migrated database: the first rows, the insert-only role, and what the control reads, a stamp as it is
- * usually taken.
+ * Prepares a migrated database: the first rows, the insert-only role, a deferred trigger of the platform's own, and what
+ * the control reads, a stamp as it is usually taken.
  *
  * The control's column is of the vouchers' own table, so that it differs from the service's in nothing but the stamp.
  */
@@ -52,21 +68,65 @@ export async function prepareGround(address: Address, size = 100): Promise<Groun
     create trigger a_naive_stamp before insert or update on purchased_voucher
       for each row execute function naive_stamp();
     alter table purchased_voucher enable always trigger a_naive_stamp;
+    -- At commit, a voucher that names an order changes the voucher of that id.
+    create function platform_echo() returns trigger language plpgsql as $$ begin
+      update purchased_voucher set product_title = 'deferred-' || split_part(new.product_title, '-', 2)
+      where id = new.order_id;
+      return null;
+    end $$;
+    create constraint trigger platform_echo after update on purchased_voucher deferrable initially deferred
+      for each row when (new.order_id is distinct from old.order_id) execute function platform_echo();
     do $$ begin
       create role ${insertOnlyRole} login;
     exception when duplicate_object or unique_violation then null;
     end $$;
     grant usage on schema public to ${insertOnlyRole};
     grant insert on purchased_voucher to ${insertOnlyRole};`)
-  const ids = (rows: postgres.RowList<postgres.Row[]>) => rows.map(row => Number(row.id))
   const [root = 0] = ids(await sql`insert into tenant (name) values ('root') returning id`)
-  const tenants = async (name: string, count: number) =>
+  const ground = await fillGround(sql, root, { size, mostTenants: 60, loopsRefused: true })
+  await sql.end()
+  return ground
+}
+
+/**
+ * Prepares a publisher's database, which has the platform's tables and nothing else, for rows below a tenant of the
+ * subscriber's. Its ids are of a range of its own.
+ *
+ * @param subscribe called when the publisher holds that tenant, which the subscriber has, and nothing else
+ */
+export async function preparePublishedGround(
+  address: Address,
+  root: number,
+  size: number,
+  subscribe: () => Promise<unknown>,
+): Promise<Ground> {
+  const sql = open(address)
+  for (const table of ['tenant', 'category', 'product', 'variant', 'purchased_voucher', 'customer']) {
+    await sql`alter table ${sql(table)} alter id restart with 1000000000`
+  }
+  await sql`insert into tenant (id, name) values (${root}, 'root')`
+  await subscribe()
+  const ground = await fillGround(sql, root, { size, mostTenants: 20, loopsRefused: false })
+  await sql.end()
+  return ground
+}
+
+/** The first rows below a tenant. */
+async function fillGround(
+  sql: postgres.Sql,
+  root: number,
+  { size, ...rules }: { size: number } & Pick<Ground, 'mostTenants' | 'loopsRefused'>,
+): Promise<Ground> {
+  const [elsewhere = 0] = ids(await sql`insert into tenant (name) values ('elsewhere') returning id`)
+  const tenants = async (name: string, count: number, parent = root) =>
     ids(
       await sql`
-      insert into tenant (name, parent_id) select ${name} || n, ${root}::bigint from generate_series(1, ${count}::int) n
+      insert into tenant (name, parent_id) select ${name} || n, ${parent}::bigint from generate_series(1, ${count}::int) n
       returning id`,
     )
   const owners = await tenants('owner ', 2)
+  const [branch = 0] = await tenants('branch ', 1)
+  const shops = await tenants('shop ', 4, branch)
   const perOwner = async (statement: (owner: number) => postgres.PendingQuery<postgres.Row[]>) =>
     (await Promise.all(owners.map(async owner => ids(await statement(owner))))).flat()
   const products = await perOwner(
@@ -84,10 +144,19 @@ export async function prepareGround(address: Address, size = 100): Promise<Groun
     insert into product_category (product_id, category_id)
     select product.id, category.id from product join category using (tenant_id)
     where (product.id + category.id) % 20 = 0`
-  const ground: Ground = {
+  await sql`
+    insert into purchased_voucher (tenant_id, reference, product_title)
+    select shop, 'first-' || shop || '-' || n, 'first'
+    from unnest(${arrayText(shops)}::text::bigint[]) shop, generate_series(1, 5) n`
+  return {
+    ...rules,
     root,
+    branch,
+    elsewhere,
     owners,
-    tenants: await tenants('tenant ', 20),
+    shops,
+    families: [],
+    tenants: await tenants('tenant ', Math.floor(rules.mostTenants / 3)),
     products,
     variants: ids(
       await sql`
@@ -106,6 +175,4 @@ export async function prepareGround(address: Address, size = 100): Promise<Groun
         select ${owner}::bigint, 'first', n % 4 > 0 from generate_series(1, ${size}::int) n returning id`,
     ),
   }
-  await sql.end()
-  return ground
 }

@@ -1,5 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { createMark } from './changes.ts'
 import { type Address, type Ground, open } from './ground.ts'
+import type { Ask, SyncPage } from './lists.ts'
 
 /** By how much `server_time` is behind the clock, in milliseconds. */
 export interface Lag {
@@ -14,7 +16,7 @@ function summarise(lags: number[]): Lag {
 }
 
 /**
- * Watches how far the horizon, which is the `server_time`, is behind the clock, until it is told to stop. Both are
+ * Watches how far the horizon, which is the `server_time`, is behind the clock, until it is to stop. Both are
  * read in one statement, the clock after the horizon: what a machine under load takes in between counts as lag.
  */
 export async function watchLag(address: Address, stop: AbortSignal): Promise<Lag> {
@@ -30,18 +32,20 @@ export async function watchLag(address: Address, stop: AbortSignal): Promise<Lag
   return summarise(lags)
 }
 
+/** A writer of short transactions on vouchers of some tenants, until it is to stop. */
+async function writeBeside(address: Address, ground: Ground, writer: number, stop: AbortSignal): Promise<void> {
+  const sql = open(address)
+  for (let time = 0; !stop.aborted; time += 1) {
+    const id = ground.vouchers[(writer * 97 + time) % ground.vouchers.length] ?? 0
+    await sql`update purchased_voucher set product_title = ${createMark('ordinary')} where id = ${id}`
+    await pause(5)
+  }
+  await sql.end()
+}
+
 /** The lag while one writer holds a transaction open, and others write short ones beside it. */
 export async function lagBesideLongWriter(address: Address, ground: Ground, seconds: number): Promise<Lag> {
   const done = new AbortController()
-  const beside = async (writer: number) => {
-    const sql = open(address)
-    for (let time = 0; !done.signal.aborted; time += 1) {
-      const id = ground.vouchers[(writer * 97 + time) % ground.vouchers.length] ?? 0
-      await sql`update purchased_voucher set product_title = ${`beside ${writer} ${time}`} where id = ${id}`
-      await pause(5)
-    }
-    await sql.end()
-  }
   const hold = async () => {
     const sql = open(address)
     await sql.begin(async transaction => {
@@ -55,6 +59,74 @@ export async function lagBesideLongWriter(address: Address, ground: Ground, seco
     await pause(100)
     done.abort()
   }
-  const [lag] = await Promise.all([watchLag(address, done.signal), hold(), beside(0), beside(1), beside(2)])
+  const beside = [0, 1, 2].map(writer => writeBeside(address, ground, writer, done.signal))
+  const [lag] = await Promise.all([watchLag(address, done.signal), hold(), ...beside])
   return lag
+}
+
+/** How far a bulk load puts off other lists, and its own rows. Times are in milliseconds. */
+export interface BulkLag {
+  rows: number
+  /** Of the horizon, from before the load until its rows were listed. */
+  horizon: Lag
+  /** Of the `server_time` of pages of another tenant, when they arrive. */
+  pages: Lag
+  /** How long the load took to write its rows, and to commit. */
+  writing: number
+  committing: number
+  /** How long after the commit its rows were listed. */
+  listing: number
+}
+
+/** A bulk load: whose, how many rows, and how a page of its tenant and of another one is asked for. */
+export interface BulkLoad {
+  tenant: number
+  rows: number
+  bulk: Ask
+  other: Ask
+}
+
+/** The lag while one transaction writes many vouchers of one tenant, and ten others write short ones beside it. */
+export async function lagBesideBulk(address: Address, ground: Ground, load: BulkLoad): Promise<BulkLag> {
+  const done = new AbortController()
+  const times = { start: 0, written: 0, committed: 0, listed: 0 }
+  const bringIn = async () => {
+    const sql = open(address)
+    // The others have begun.
+    await pause(500)
+    times.start = performance.now()
+    await sql.begin(async transaction => {
+      await transaction`
+        insert into purchased_voucher (tenant_id, reference, product_title)
+        select ${load.tenant}::bigint, 'bulk-' || n, 'bulk' from generate_series(1, ${load.rows}::int) n`
+      times.written = performance.now()
+    })
+    times.committed = performance.now()
+    await sql.end()
+    while ((await load.bulk(null, null)).records.length === 0) await pause(2)
+    times.listed = performance.now()
+    await pause(100)
+    done.abort()
+  }
+  const readPages = async () => {
+    const lags: number[] = []
+    let since: string | null = null
+    while (!done.signal.aborted) {
+      const { serverTime }: SyncPage = await load.other(since, null)
+      lags.push(Date.now() - Date.parse(serverTime))
+      since = serverTime
+      await pause(10)
+    }
+    return summarise(lags)
+  }
+  const beside = Array.from({ length: 10 }, (_, writer) => writeBeside(address, ground, writer, done.signal))
+  const [horizon, pages] = await Promise.all([watchLag(address, done.signal), readPages(), bringIn(), ...beside])
+  return {
+    rows: load.rows,
+    horizon,
+    pages,
+    writing: times.written - times.start,
+    committing: times.committed - times.written,
+    listing: times.listed - times.committed,
+  }
 }

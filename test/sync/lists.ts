@@ -5,6 +5,11 @@ import type postgres from '#postgres'
 export interface Kept {
   /** What tells it apart in its list. */
   key: string
+  id: number
+  /** Of a removal: the resource of the record that is gone. */
+  resource: string | null
+  /** The text that its last writer wrote. */
+  mark: string
   updatedAt: string
   image: string
 }
@@ -54,15 +59,18 @@ export function keep(body: Body): Kept {
   const { name, title, product_title, current_balance, surname, reason, category_refs, variant_summaries } = body
   const plain = [name, title, product_title, current_balance, surname, reason].map(field => field ?? null)
   const image = JSON.stringify([body.updated_at, ...plain, titles(category_refs), titles(variant_summaries)])
-  const id = body.id ?? body.tenant_id
-  // A record may leave more than once, and each time is told.
+  const id = body.id ?? body.tenant_id ?? 0
+  // A record may leave more than once, and each time has an entry.
   const key = body.resource ? `${body.resource} ${id} ${body.updated_at}` : String(id)
-  return { key, updatedAt: body.updated_at, image }
+  const mark = product_title ?? title ?? name ?? surname ?? ''
+  return { key, id, resource: body.resource ?? null, mark, updatedAt: body.updated_at, image }
 }
 
 /** One of the service's lists. */
 export interface List {
   name: string
+  /** What a removal calls its records; null of the list of removals. */
+  resource: string | null
   /** Below v1's base path; null where v1 has no such list. */
   path: null | ((tenant: number) => string)
   field: string
@@ -70,8 +78,13 @@ export interface List {
   selection: string
   /** Whether each tenant has its own. */
   ofTenant: boolean
-  /** What the table holds, of which the list should tell. */
-  truth: (sql: postgres.Sql, tenant: number) => Promise<Kept[]>
+  /**
+   * What the tables hold that the list should have.
+   *
+   * @param tenant whose list; of the list of tenants, the granted one, which is above all that are listed
+   * @param root the tenant that the token is granted with all below it
+   */
+  truth: (sql: postgres.Sql, tenant: number, root: number) => Promise<Kept[]>
 }
 
 /** An instant as the service writes it. */
@@ -80,24 +93,45 @@ export const instant = (column: string) => `to_char(${column} at time zone 'UTC'
 const read = async (sql: postgres.Sql, query: string, parameters: number[] = []) =>
   (await sql.unsafe<{ body: Body }[]>(query, parameters)).map(({ body }) => keep(body))
 
+/** The ids of these tenants and of all below them. */
+const treeBelow = (top: string) => `(
+  with recursive tree as (
+    ${top} union select tenant.id from tenant join tree as above (id) on tenant.parent_id = above.id
+  ) select * from tree)`
+
+const readTenants = (sql: postgres.Sql, condition: string, parameters: number[]) =>
+  read(
+    sql,
+    `select json_build_object('id', id, 'name', name, 'updated_at', ${instant('updated_at')}) body
+     from tenant where ${condition}`,
+    parameters,
+  )
+
+/** @returns the tenants that a token is authorised for, by its grants as they are now */
+export const readScope = (sql: postgres.Sql, token: number): Promise<Kept[]> =>
+  readTenants(
+    sql,
+    `id in (select tenant_id from gateway.token_tenant where token_id = $1)
+     or id in ${treeBelow('select tenant_id from gateway.token_tenant where token_id = $1 and with_descendants')}`,
+    [token],
+  )
+
 const titledRows = (from: string) => `(select json_agg(json_build_object('id', part.id, 'title', part.title)) ${from})`
 
 /** The four lists of v1, and what left them, which GraphQL alone tells. */
 export const lists: List[] = [
   {
     name: 'tenants',
+    resource: 'TENANT',
     path: () => '/tenants',
     field: 'tenants',
     selection: 'id: databaseId name updated_at: updatedAt',
     ofTenant: false,
-    truth: sql =>
-      read(
-        sql,
-        `select json_build_object('id', id, 'name', name, 'updated_at', ${instant('updated_at')}) body from tenant`,
-      ),
+    truth: (sql, tenant) => readTenants(sql, `id in ${treeBelow('select $1::bigint')}`, [tenant]),
   },
   {
     name: 'products',
+    resource: 'CATALOG_VOUCHER',
     path: tenant => `/tenants/${tenant}/catalog/vouchers`,
     field: 'catalogVouchers',
     selection: `id: databaseId title updated_at: updatedAt
@@ -110,7 +144,7 @@ export const lists: List[] = [
            'variant_summaries', coalesce(${titledRows('from variant part where product_id = product.id')}, '[]'),
            'category_refs', coalesce(${titledRows(
              `from category part join product_category link on category_id = part.id
-              where link.product_id = product.id`,
+              where link.product_id = product.id and part.tenant_id = product.tenant_id`,
            )}, '[]')) body
          from product where tenant_id = $1`,
         [tenant],
@@ -118,6 +152,7 @@ export const lists: List[] = [
   },
   {
     name: 'vouchers',
+    resource: 'PURCHASED_VOUCHER',
     path: tenant => `/tenants/${tenant}/sales/purchased-vouchers`,
     field: 'purchasedVouchers',
     selection: 'id: databaseId product_title: productTitle current_balance: currentBalance updated_at: updatedAt',
@@ -133,6 +168,7 @@ export const lists: List[] = [
   },
   {
     name: 'signups',
+    resource: 'MARKETING_SIGNUP',
     path: tenant => `/tenants/${tenant}/customers/marketing-signups`,
     field: 'marketingSignups',
     selection: 'id: databaseId surname updated_at: updatedAt',
@@ -147,17 +183,27 @@ export const lists: List[] = [
   },
   {
     name: 'removals',
+    resource: null,
     path: null,
     field: 'removals',
     selection: 'id: recordId resource reason updated_at: removedAt',
     ofTenant: true,
-    truth: (sql, tenant) =>
+    // A record that left several times while a client did not look has to be reported once.
+    truth: (sql, tenant, root) =>
       read(
         sql,
-        `select json_build_object('id', record_id, 'resource', upper(resource), 'reason', upper(reason),
-           'updated_at', ${instant('updated_at')}) body
-         from gateway.removal where tenant_id = $1`,
-        [tenant],
+        `select distinct on (resource, record_id) json_build_object(
+           'id', record_id, 'resource', upper(resource), 'reason', upper(reason), 'updated_at', ${instant('updated_at')}) body
+         from gateway.removal where tenant_id = $1 and case resource
+           when 'catalog_voucher' then
+             not exists (select from product where tenant_id = $1 and product.id = record_id)
+           when 'purchased_voucher' then
+             not exists (select from purchased_voucher where tenant_id = $1 and purchased_voucher.id = record_id)
+           when 'marketing_signup' then
+             not exists (select from customer where tenant_id = $1 and customer.id = record_id and marketing_opted)
+           else record_id not in ${treeBelow('select $2::bigint')} end
+         order by resource, record_id, removal.updated_at desc, id desc`,
+        [tenant, root],
       ),
   },
 ]
@@ -168,6 +214,19 @@ const toPage = ({ data, next_cursor, server_time }: PageBody): SyncPage => ({
   serverTime: server_time,
 })
 
+/** A request that the service refused. */
+export class RequestError extends Error {
+  /** @param code as GraphQL has it, also for REST */
+  constructor(
+    readonly code: string,
+    message: string,
+  ) {
+    super(message)
+  }
+}
+
+const codeOfStatus: Record<number, string> = { 403: 'FORBIDDEN', 404: 'NOT_FOUND' }
+
 /** The service's doors: how a list is asked for through each. */
 export const doors = {
   REST: (app: FastifyInstance, secret: string, list: List, tenant: number): Ask => {
@@ -176,7 +235,9 @@ export const doors = {
       const query = new URLSearchParams({ ...(since && { updated_since: since }), ...(cursor && { cursor }) })
       const url = `/api/external/v1${list.path?.(tenant)}?${query}`
       const { statusCode, body } = await app.inject({ method: 'GET', url, headers })
-      if (statusCode !== 200) throw new Error(`${url}: ${statusCode} ${body}`)
+      if (statusCode !== 200) {
+        throw new RequestError(codeOfStatus[statusCode] ?? String(statusCode), `${url}: ${statusCode} ${body}`)
+      }
       const page: PageBody = JSON.parse(body)
       return toPage(page)
     }
@@ -199,9 +260,14 @@ export const doors = {
       const variables = { since, after, ...(list.ofTenant && { tenant: String(tenant) }) }
       const payload = JSON.stringify({ query, variables })
       const { body } = await app.inject({ method: 'POST', url: '/graphql', headers, payload })
-      const answer: { data?: { list?: PageBody; owner?: { list: PageBody } }; errors?: unknown } = JSON.parse(body)
+      const answer: {
+        data?: { list?: PageBody; owner?: { list: PageBody } }
+        errors?: { extensions?: { code?: string } }[]
+      } = JSON.parse(body)
       const page = answer.data?.owner?.list ?? answer.data?.list
-      if (!page || answer.errors) throw new Error(`${list.name}: ${body}`)
+      if (!page || answer.errors) {
+        throw new RequestError(answer.errors?.[0]?.extensions?.code ?? '', `${list.name}: ${body}`)
+      }
       return toPage(page)
     }
   },

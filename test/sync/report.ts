@@ -1,51 +1,81 @@
+import { kindOf, kinds } from './changes.ts'
 import type { Lag } from './lag.ts'
-import type { Outcome, StressOptions, StressReport } from './run.ts'
+import type { Outcome } from './outcome.ts'
+import type { StressOptions, StressReport } from './run.ts'
 
-const sum = (outcomes: Outcome[]) => outcomes.reduce((total, { lost }) => total + lost, 0)
+const missing = (outcomes: Outcome[]) => outcomes.reduce((total, outcome) => total + outcome.missing.length, 0)
+const tooMuch = (outcomes: Outcome[]) => outcomes.reduce((total, outcome) => total + (outcome.tooMuch ?? 0), 0)
 
-/** @returns how many records the service's clients lack or have as they no longer are */
-export const lostByClients = ({ clients }: StressReport): number => sum(clients)
+/** @returns how many records the service's clients lack, have as they no longer are, or have though they are gone */
+export const wrongInClients = ({ clients }: StressReport): number => missing(clients) + tooMuch(clients)
 
-/** @returns the same of the control, which must not be none */
-export const lostByControl = ({ control }: StressReport): number => sum(control)
+/** @returns the same of each control; a check that cannot fail proves nothing, so none of these may be 0 */
+export const wrongInControls = ({ control, removalsControl }: StressReport) => ({
+  stamps: missing(control),
+  removals: missing(removalsControl) + tooMuch(removalsControl),
+})
+
+/** @returns how many vouchers the control of the stamps lacks, by the kind of writer that wrote them last */
+export function lostByKind({ control }: StressReport) {
+  const marks = control.flatMap(outcome => outcome.missing.map(({ mark }) => kindOf(mark)))
+  return kinds.map(kind => ({ kind, lost: marks.filter(mark => mark === kind).length }))
+}
 
 /** Received again though the copy had it just so, in per cent of what was new. */
-const repeats = ({ received, repeated }: Outcome) => ((100 * repeated) / Math.max(1, received - repeated)).toFixed(1)
+const repeats = ({ counts: { received, repeated } }: Outcome) =>
+  ((100 * repeated) / Math.max(1, received - repeated)).toFixed(1)
 
-const milliseconds = ({ p50, max, count }: Lag) => `p50 ${p50.toFixed(1)} ms, max ${max.toFixed(1)} ms (${count} looks)`
+const lagText = ({ p50, max, count }: Lag) => `p50 ${p50.toFixed(1)} ms, max ${max.toFixed(1)} ms (${count} looks)`
+
+function bulkText({ lagBesideBulk: bulk }: StressReport): string[] {
+  if (!bulk) return []
+  const milliseconds = (time: number) => `${time.toFixed(0)} ms`
+  return [
+    `lag beside a transaction of ${bulk.rows} rows of another tenant: ${lagText(bulk.horizon)}`,
+    `  server_time of pages as they arrive: ${lagText(bulk.pages)}`,
+    `  it wrote for ${milliseconds(bulk.writing)}, its commit took ${milliseconds(bulk.committing)}, and its rows ` +
+      `were listed ${milliseconds(bulk.listing)} after that`,
+  ]
+}
 
 /** Says what came of it, as a table for people. */
 export function formatReport(report: StressReport, options: StressOptions): string {
-  const { counts, clients, control, lag, lagBesideLong } = report
-  const head = ['list', 'door', 'resumes from', 'records', 'LOST', 'received', 'again %', 'passes']
-  const rows = [...clients, ...control].map(outcome => [
+  const { counts, clients, control, removalsControl, lag, lagBesideLong } = report
+  const head = ['client', 'list', 'records', 'MISSING', 'TOO MUCH', 'received', 'again %', 'passes']
+  const rows = [...clients, ...control, ...removalsControl].map(outcome => [
+    outcome.client,
     outcome.list,
-    outcome.door,
-    outcome.resumption,
     String(outcome.records),
-    String(outcome.lost),
-    String(outcome.received),
+    String(outcome.missing.length),
+    outcome.tooMuch === null ? '-' : String(outcome.tooMuch),
+    String(outcome.counts.received),
     repeats(outcome),
-    String(outcome.passes),
+    String(outcome.counts.passes),
   ])
   const widths = head.map((_, column) => Math.max(...[head, ...rows].map(row => row[column]?.length ?? 0)))
   const line = (row: string[]) =>
     row
-      .map((cell, column) => (column < 3 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)))
+      .map((cell, column) => (column < 2 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)))
       .join('  ')
   const did = Object.entries(counts).map(([name, count]) => `${name} ${count}`)
+  const controls = wrongInControls(report)
   return [
-    `${options.seconds} s, ${options.writers} writers, transactions up to ${options.longest} s, seed ${options.seed}`,
+    `${options.seconds} s, ${options.writers} writers, ${options.clients} clients, ` +
+      `transactions up to ${options.longest} s, seed ${options.seed}`,
     did.join(', '),
     '',
     line(head),
     ...rows.map(line),
     '',
-    `lag among all writers, of whom those hold it who prepare, or set constraints immediate: ${milliseconds(lag)}`,
-    ...(lagBesideLong ? [`lag beside a transaction of ${options.hold} s: ${milliseconds(lagBesideLong)}`] : []),
-    `lost by the clients: ${lostByClients(report)}; by the control: ${lostByControl(report)}`,
-    ...clients.flatMap(({ list, door, resumption, examples }) =>
-      examples.map(example => `  ${list} ${door} ${resumption}: ${example}`),
-    ),
+    `lag among all writers, of whom those hold it who prepare, or set constraints immediate: ${lagText(lag)}`,
+    ...(lagBesideLong ? [`lag beside a transaction of ${options.hold} s: ${lagText(lagBesideLong)}`] : []),
+    ...bulkText(report),
+    `clients: ${missing(clients)} missing, ${tooMuch(clients)} too much`,
+    `control of the stamps: ${controls.stamps} missing, by the kind of writer: ` +
+      lostByKind(report)
+        .map(({ kind, lost }) => `${kind} ${lost}`)
+        .join(', '),
+    `control of the removals: ${missing(removalsControl)} missing, ${tooMuch(removalsControl)} too much`,
+    ...clients.flatMap(({ client, list, examples }) => examples.map(example => `  ${client}, ${list}: ${example}`)),
   ].join('\n')
 }

@@ -1,120 +1,208 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
+import type postgres from '#postgres'
 import { connect } from '../../src/db/connect.ts'
 import { permissionNames } from '../../src/domain/permission.ts'
-import { createToken } from '../../src/domain/token-lifecycle.ts'
+import type { TenantGrant } from '../../src/domain/token.ts'
+import { createToken, type NewToken } from '../../src/domain/token-lifecycle.ts'
+import { createNaiveAsk, createSyncClient, follow, type Resumption, resumptions } from './clients.ts'
+import { type Address, type Ground, open, prepareGround, preparePublishedGround } from './ground.ts'
+import { type BulkLag, type Lag, lagBesideBulk, lagBesideLongWriter, watchLag } from './lag.ts'
+import { doors, type List, lists } from './lists.ts'
 import {
-  createNaiveAsk,
-  createSyncClient,
-  follow,
-  lostFrom,
-  type Resumption,
-  resumptions,
-  type SyncClient,
-} from './clients.ts'
-import { type Address, open, prepareGround } from './ground.ts'
-import { type Lag, lagBesideLongWriter, watchLag } from './lag.ts'
-import { doors, type Kept, type List, lists } from './lists.ts'
+  createTruths,
+  type FollowedList,
+  type Outcome,
+  outcomesOfLists,
+  outcomesOfNaiveRecipe,
+  outcomesOfRecipe,
+  type Truths,
+  voucherList,
+} from './outcome.ts'
+import type { Publisher } from './publisher.ts'
 import { createRandom } from './random.ts'
-import { createWriterCounts, sell, type WriterCounts, write } from './writers.ts'
+import { createNaiveRecipeClient, createRecipeClient, type RecipeResumption } from './recipe.ts'
+import { createWriterCounts, sell, type WriterCounts, type WriterOptions, write } from './writers.ts'
 
 /** How hard, and for how long. Times are in seconds. */
 export interface StressOptions {
   seconds: number
   writers: number
+  /** How many of `clientKinds`, from the first. */
+  clients: number
   longest: number
   seed: number
   bulkRows: number
   /** For how long a writer holds its transaction open while the lag is watched; 0 for no such watch. */
   hold: number
-}
-
-/** What a client ended with. */
-export interface Outcome {
-  list: string
-  door: string
-  resumption: Resumption
-  /** How many records the tables hold for it. */
-  records: number
-  lost: number
-  passes: number
-  received: number
-  /** Received though the copy had them already, just so. */
-  repeated: number
-  /** Some of the lost, for the search. */
-  examples: string[]
+  /** How many rows one transaction writes while the lag is watched; 0 for no such watch. */
+  bulkBeside: number
 }
 
 /** What came of it all. */
 export interface StressReport {
   counts: WriterCounts
   clients: Outcome[]
+  /** Of the control that stamps with `now()`. */
   control: Outcome[]
+  /** Of the control that applies removals as they were filed. */
+  removalsControl: Outcome[]
   lag: Lag
   lagBesideLong: Lag | null
+  lagBesideBulk: BulkLag | null
 }
 
-interface Party {
-  list: List
-  door: string
-  resumption: Resumption
-  tenant: number
-  client: SyncClient
+type Transport = keyof typeof doors
+
+/** A client that resumes in one way, over one transport. */
+type ClientKind =
+  /** Keeps a whole copy by the recipe, of what its token is granted. */
+  | { recipe: 'root' | 'branch' | 'single tenants'; transport: Transport; resumption: RecipeResumption }
+  /** Follows all lists of some tenants, each by itself, and sees nothing leave. */
+  | { recipe?: undefined; transport: Transport; resumption: Resumption }
+
+/** The clients, those first that a run with few of them is to have. */
+export const clientKinds: ClientKind[] = [
+  { recipe: 'root', transport: 'REST', resumption: 'first page' },
+  { recipe: 'branch', transport: 'GraphQL', resumption: 'last page' },
+  { recipe: 'single tenants', transport: 'GraphQL', resumption: 'first page' },
+  { transport: 'REST', resumption: 'newest record' },
+  { transport: 'GraphQL', resumption: 'first page' },
+  { transport: 'REST', resumption: 'last page' },
+  { recipe: 'root', transport: 'GraphQL', resumption: 'last page' },
+  { transport: 'GraphQL', resumption: 'newest record' },
+  { transport: 'REST', resumption: 'first page' },
+  { transport: 'GraphQL', resumption: 'last page' },
+]
+
+/** A client under way. */
+interface Client {
+  /** What it does again and again; each of these by itself. */
+  passes: (() => Promise<void>)[]
+  outcomes(truths: Truths): Promise<Outcome[]>
+}
+
+/** What clients are made with. */
+interface Setting {
+  address: Address
+  app: FastifyInstance
+  ground: Ground
+  /** The tenants whose lists are followed by themselves. */
+  listed: number[]
+  createToken(grants: TenantGrant[]): Promise<NewToken>
+}
+
+/** How a list is asked for over a transport; v1 has no removals. */
+const askThrough = (app: FastifyInstance, transport: Transport, secret: string) => (list: List, tenant: number) =>
+  doors[list.path ? transport : 'GraphQL'](app, secret, list, tenant)
+
+async function createClient(kind: ClientKind, { app, ground, listed, createToken }: Setting): Promise<Client> {
+  const { transport, resumption } = kind
+  const withDescendants = (tenantId: number) => [{ tenantId, withDescendants: true }]
+  if (!kind.recipe) {
+    const { secret } = await createToken(withDescendants(ground.root))
+    const ask = askThrough(app, transport, secret)
+    const followed: FollowedList[] = lists
+      .filter(({ path }) => path || transport === 'GraphQL')
+      .flatMap(list =>
+        (list.ofTenant ? listed : [ground.root]).map(tenant => {
+          return { list, tenant, client: createSyncClient(ask(list, tenant), resumption) }
+        }),
+      )
+    return {
+      passes: followed.map(({ client }) => client.pass),
+      outcomes: truths => outcomesOfLists(`lists, ${transport}, ${resumption}`, followed, truths),
+    }
+  }
+  const single = [...listed, ground.branch, ...ground.shops.slice(0, 2), ...ground.tenants.slice(0, 5)]
+  const grants = {
+    root: withDescendants(ground.root),
+    branch: withDescendants(ground.branch),
+    'single tenants': single.map(tenantId => ({ tenantId, withDescendants: false })),
+  }[kind.recipe]
+  const token = await createToken(grants)
+  const client = createRecipeClient(askThrough(app, transport, token.secret), kind.resumption)
+  const name = `recipe, ${transport}, ${resumption}, ${kind.recipe}`
+  return { passes: [client.round], outcomes: truths => outcomesOfRecipe(name, client, token.id, truths) }
+}
+
+/** The clients that must fail, each with a connection of its own. */
+async function createControls({ address, app, ground, listed, createToken }: Setting) {
+  const connections: postgres.Sql[] = []
+  const followed = listed.flatMap(tenant =>
+    resumptions.map(resumption => {
+      const { ask, sql } = createNaiveAsk(address, tenant)
+      connections.push(sql)
+      return { list: voucherList, tenant, client: createSyncClient(ask, resumption) }
+    }),
+  )
+  const { secret } = await createToken([{ tenantId: ground.root, withDescendants: true }])
+  const sql = open(address)
+  connections.push(sql)
+  const removals = createNaiveRecipeClient(sql, askThrough(app, 'REST', secret), listed)
+  return {
+    stamps: {
+      passes: followed.map(({ client }) => client.pass),
+      outcomes: (truths: Truths) => outcomesOfLists('naive stamps', followed, truths),
+    },
+    removals: {
+      passes: [removals.round],
+      outcomes: (truths: Truths) => outcomesOfNaiveRecipe(removals, listed, truths),
+    },
+    end: () => Promise.all(connections.map(connection => connection.end())),
+  }
 }
 
 /**
  * Runs the stress test on a migrated database that is the suite's own, and needs `max_prepared_transactions`.
  *
  * @param app the service over it, with a rate that is wide enough
+ * @param publisher an empty one, to which the database is subscribed; it is left to the caller to stop
  */
-export async function stress(address: Address, app: FastifyInstance, options: StressOptions): Promise<StressReport> {
+export async function stress(
+  address: Address,
+  app: FastifyInstance,
+  publisher: Publisher,
+  options: StressOptions,
+): Promise<StressReport> {
+  const { seed, longest, bulkRows } = options
   const ground = await prepareGround(address)
+  const subscribe = () => publisher.subscribe(address, { copyData: false, streaming: 'parallel', twoPhase: true })
+  const published = await preparePublishedGround(publisher.address, ground.root, 20, subscribe)
+  const listed = [...ground.owners, published.owners[0] ?? 0]
   const pool = connect(address, { max: 1, statementTimeoutMs: 60_000 })
-  const { secret } = await createToken(
-    pool,
-    { name: 'test', address: null },
-    {
-      name: 'stress',
-      contact: null,
-      rateLimit: null,
-      permissions: [...permissionNames],
-      tenants: [{ tenantId: ground.root, withDescendants: true }],
-      expiresAt: null,
-    },
-  )
-  await pool.end()
+  await publisher.caughtUp()
 
-  const parties: Party[] = []
-  const naive = ground.owners.flatMap(tenant => resumptions.map(resumption => ({ tenant, resumption })))
-  const controls = naive.map(({ tenant, resumption }) => {
-    const { ask, sql } = createNaiveAsk(address, tenant)
-    const list = lists.find(({ name }) => name === 'vouchers')!
-    return { sql, party: { list, door: 'naive', resumption, tenant, client: createSyncClient(ask, resumption) } }
-  })
-  for (const list of lists) {
-    for (const [door, knock] of Object.entries(doors)) {
-      if (door === 'REST' && !list.path) continue
-      for (const resumption of resumptions) {
-        for (const tenant of list.ofTenant ? ground.owners : [ground.root]) {
-          const client = createSyncClient(knock(app, secret, list, tenant), resumption)
-          parties.push({ list, door, resumption, tenant, client })
-        }
-      }
-    }
+  const setting: Setting = {
+    address,
+    app,
+    ground,
+    listed,
+    createToken: tenants =>
+      createToken(
+        pool,
+        { name: 'test', address: null },
+        { name: 'stress', contact: null, rateLimit: null, permissions: [...permissionNames], tenants, expiresAt: null },
+      ),
   }
-  const all = [...parties, ...controls.map(({ party }) => party)]
+  const clients = await Promise.all(clientKinds.slice(0, options.clients).map(kind => createClient(kind, setting)))
+  const controls = await createControls(setting)
+  const passes = [...clients, controls.stamps, controls.removals].flatMap(client => client.passes)
 
   const writersStop = new AbortController()
   const clientsStop = new AbortController()
   const counts = createWriterCounts()
+  // A fifth of the writers write at the publisher.
+  const atPublisher = Math.max(1, Math.round(options.writers / 5))
   const writing = Array.from({ length: options.writers }, (_, number) => {
-    const random = createRandom(options.seed * 1000 + number)
-    const { longest, bulkRows } = options
-    const writer = { address, ground, random, longest, bulkRows, counts, stop: writersStop.signal }
-    return number === 0 ? sell(writer) : write(writer)
+    const random = createRandom(seed * 1000 + number)
+    const writer: WriterOptions = { address, ground, random, longest, bulkRows, counts, stop: writersStop.signal }
+    if (number === 0) return sell(writer)
+    if (number > atPublisher) return write(writer)
+    return write({ ...writer, address: publisher.address, ground: published, kind: 'replicated' })
   })
-  const following = all.map(({ client }, number) =>
-    follow(client, createRandom(options.seed * 1000 + 500 + number), clientsStop.signal),
+  const following = passes.map((pass, number) =>
+    follow(pass, createRandom(seed * 1000 + 500 + number), clientsStop.signal),
   )
   const watching = watchLag(address, writersStop.signal)
   const failed = Promise.all([...writing, ...following])
@@ -123,52 +211,64 @@ export async function stress(address: Address, app: FastifyInstance, options: St
   await Promise.all(writing)
   const lag = await watching
   const lagBesideLong = options.hold > 0 ? await lagBesideLongWriter(address, ground, options.hold) : null
+  const besideBulk = options.bulkBeside > 0 ? await watchBulk(setting, options.bulkBeside) : null
   clientsStop.abort()
   await failed
 
   const sql = open(address)
-  // Of writers that were ended between the two halves of it.
-  for (const { gid } of await sql<
-    { gid: string }[]
-  >`select gid from pg_prepared_xacts where database = ${address.database}`) {
-    await sql.unsafe(`commit prepared '${gid}'`)
+  const publisherSql = open(publisher.address)
+  for (const server of [publisherSql, sql]) await commitPrepared(server)
+  await publisher.caughtUp()
+  await untilAllIsListed(sql)
+  // The second time, nothing changes any more while a client asks: a scope that was out of date is no longer.
+  for (let time = 0; time < 2; time += 1) {
+    await Promise.all(passes.map(pass => pass()))
+    await pause(1000)
   }
-  for (const { client } of all) await client.pass()
-  const truths = new Map<string, Kept[]>()
-  for (const { list, tenant } of all) {
-    const name = `${list.name} ${tenant}`
-    if (!truths.has(name)) truths.set(name, await list.truth(sql, tenant))
-  }
-  await Promise.all([sql.end(), ...controls.map(control => control.sql.end())])
-  const outcomes = (of: Party[]) => sumUp(of, ({ list, tenant }) => truths.get(`${list.name} ${tenant}`) ?? [])
-  return {
+  const truths = createTruths(sql, ground.root)
+  const report = {
     counts,
-    clients: outcomes(parties),
-    control: outcomes(controls.map(({ party }) => party)),
+    clients: (await Promise.all(clients.map(client => client.outcomes(truths)))).flat(),
+    control: await controls.stamps.outcomes(truths),
+    removalsControl: await controls.removals.outcomes(truths),
     lag,
     lagBesideLong,
+    lagBesideBulk: besideBulk,
+  }
+  await Promise.all([sql.end(), publisherSql.end(), pool.end(), controls.end()])
+  return report
+}
+
+/** Commits what writers prepared that were ended between the two halves of it. */
+async function commitPrepared(sql: postgres.Sql): Promise<void> {
+  const left = await sql<{ gid: string }[]>`
+    select gid from pg_prepared_xacts where database = current_database() and gid like 'stress%'`
+  for (const { gid } of left) await sql.unsafe(`commit prepared '${gid}'`)
+}
+
+/** Until the horizon has passed all stamps: those of a bulk load can lie ahead. */
+async function untilAllIsListed(sql: postgres.Sql): Promise<void> {
+  for (;;) {
+    const [row] = await sql<{ listed: boolean }[]>`
+      select gateway.horizon() > greatest((select max(updated_at) from tenant), (select max(updated_at) from product),
+        (select max(updated_at) from purchased_voucher), (select max(updated_at) from customer),
+        (select max(updated_at) from gateway.removal)) as listed`
+    if (row?.listed) return
+    await pause(20)
   }
 }
 
-/** The clients of one list, door and resumption are one, whatever their tenants. */
-function sumUp(parties: Party[], truthOf: (party: Party) => Kept[]): Outcome[] {
-  const found = new Map<string, Outcome>()
-  for (const party of parties) {
-    const { list, door, resumption, client } = party
-    const name = `${list.name} ${door} ${resumption}`
-    const none = { records: 0, lost: 0, passes: 0, received: 0, repeated: 0, examples: [] }
-    const outcome = found.get(name) ?? { list: list.name, door, resumption, ...none }
-    const truth = truthOf(party)
-    const lost = lostFrom(client.copy, truth)
-    outcome.records += truth.length
-    outcome.lost += lost.length
-    outcome.passes += client.counts.passes
-    outcome.received += client.counts.received
-    outcome.repeated += client.counts.repeated
-    for (const record of lost.slice(0, 3 - outcome.examples.length)) {
-      outcome.examples.push(`${record.key}: ${record.image}, held ${client.copy.get(record.key)?.image ?? 'nothing'}`)
-    }
-    found.set(name, outcome)
-  }
-  return [...found.values()]
+/** A bulk load for a tenant that no client reads, and how soon a client that does would have its rows. */
+async function watchBulk({ address, app, ground, createToken }: Setting, rows: number): Promise<BulkLag> {
+  const sql = open(address)
+  const [made] = await sql`insert into tenant (name) values ('bulk') returning id`
+  const tenant = Number(made?.id)
+  await sql.end()
+  const token = await createToken([
+    { tenantId: tenant, withDescendants: false },
+    { tenantId: ground.root, withDescendants: true },
+  ])
+  const ask = askThrough(app, 'REST', token.secret)
+  const pages = { bulk: ask(voucherList, tenant), other: ask(voucherList, ground.owners[0] ?? 0) }
+  return lagBesideBulk(address, ground, { tenant, rows, ...pages })
 }

@@ -87,14 +87,14 @@ export async function createStep() {
       await pass()
       for (const { name, list, owner, client } of clients) {
         if (only && list.name !== only) continue
-        expect(lostFrom(client.copy, await list.truth(sql, owner)), name).toEqual([])
+        expect(lostFrom(client.copy, await list.truth(sql, owner, ground.root)), name).toEqual([])
       }
     },
 
     /** How many vouchers the control has lost so far. */
     lostByControl: async () => {
       const vouchers = lists.find(({ name }) => name === 'vouchers')
-      return lostFrom(control.copy, (await vouchers?.truth(sql, tenant)) ?? []).length
+      return lostFrom(control.copy, (await vouchers?.truth(sql, tenant, ground.root)) ?? []).length
     },
 
     /** The `server_time` of a page now. */

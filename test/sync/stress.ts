@@ -1,4 +1,5 @@
 /** The stress test of the sync as a command: `npm run stress -- --seconds 60`. */
+import { randomBytes } from 'node:crypto'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,8 +9,10 @@ import { connect } from '../../src/db/connect.ts'
 import { startEmbedded } from '../../src/db/embedded.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { buildServer } from '../../src/server.ts'
-import { formatReport, lostByClients, lostByControl } from './report.ts'
-import { type StressOptions, stress } from './run.ts'
+import { type Address, open } from './ground.ts'
+import { startPublisher } from './publisher.ts'
+import { formatReport, lostByKind, wrongInClients, wrongInControls } from './report.ts'
+import { clientKinds, type StressOptions, stress } from './run.ts'
 
 const number = (text: string) => {
   const value = Number(text)
@@ -17,36 +20,79 @@ const number = (text: string) => {
   return value
 }
 
-const options = new Command('stress')
-  .description('Writes in every way that writers do, and checks that clients which resume miss nothing.')
+const serverAddress = (text: string): Address => {
+  if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) {
+    throw new InvalidArgumentError('This must be a URL, for example postgres://postgres@localhost:5432/?host=/tmp.')
+  }
+  const { hostname, port, username, password, searchParams } = new URL(text)
+  return {
+    // As libpq has it, `?host=` names the directory of a Unix socket.
+    host: searchParams.get('host') ?? hostname,
+    port: Number(port || 5432),
+    user: decodeURIComponent(username) || 'postgres',
+    ...(password && { password: decodeURIComponent(password) }),
+    database: 'postgres',
+  }
+}
+
+const { server, ...options } = new Command('stress')
+  .description(
+    'Writes in every way that writers do, and checks that clients which resume have exactly what the service holds. ' +
+      'Exits with 1 when a client lacks a record or has one too much, and when a control does not: a kind of writer ' +
+      'of which the control loses nothing proves nothing.',
+  )
   .option('--seconds <seconds>', 'for how long', number, 60)
-  .option('--writers <count>', 'how many write at once', number, 12)
+  .option('--writers <count>', 'how many write at once, a fifth of them at a publisher', number, 10)
+  .option('--clients <count>', `how many clients; ${clientKinds.length} at most`, number, 7)
   .option('--longest <seconds>', 'how long a transaction may take', number, 6)
   .option('--seed <number>', 'decides what is written', number, Date.now() % 1_000_000)
   .option('--bulk-rows <count>', 'how many rows a bulk load brings', number, 2000)
   .option('--hold <seconds>', 'for how long one writer holds a transaction open while the lag is watched', number, 5)
+  .option('--bulk-beside <count>', 'how many rows one transaction writes while the lag is watched', number, 0)
+  .option(
+    '--server <url>',
+    'a running server, of which a superuser is named, instead of one of its own: it needs max_prepared_transactions',
+    serverAddress,
+  )
   .parse()
-  .opts<StressOptions>()
+  .opts<StressOptions & { server?: Address }>()
 
-const dataDir = mkdtempSync(join(tmpdir(), 'gateway-stress-'))
-// The server may run as another user, who has to pass through.
-chmodSync(dataDir, 0o711)
-const { stop, ...address } = await startEmbedded({
-  dataDir,
-  durable: false,
-  settings: { max_connections: '200', max_prepared_transactions: '50' },
-})
+/** Prepares a database of the run's own. */
+async function prepareServer(): Promise<{ address: Address; stop: () => Promise<unknown> }> {
+  if (server) {
+    const database = `stress_${randomBytes(6).toString('hex')}`
+    const admin = open(server)
+    await admin.unsafe(`create database ${database}`)
+    const stop = async () => {
+      await admin.unsafe(`drop database ${database} with (force)`)
+      await admin.end()
+    }
+    return { address: { ...server, database }, stop }
+  }
+  const dataDir = mkdtempSync(join(tmpdir(), 'gateway-stress-'))
+  // The server may run as another user, who has to pass through.
+  chmodSync(dataDir, 0o711)
+  const { stop, ...address } = await startEmbedded({
+    dataDir,
+    durable: false,
+    settings: { max_connections: '200', max_prepared_transactions: '50' },
+  })
+  return { address, stop: () => stop().then(() => rmSync(dataDir, { recursive: true, force: true })) }
+}
+
+const { address, stop } = await prepareServer()
+const publisher = await startPublisher()
 const pool = connect(address, { max: 10, statementTimeoutMs: 10_000 })
 try {
   await migrate(pool)
   const app = await buildServer(readConfig({ LOG_LEVEL: 'warn', RATE_LIMIT_PER_MINUTE: '1000000' }), pool)
-  const report = await stress(address, app, options)
+  const report = await stress(address, app, publisher, options)
   await app.close()
   console.log(formatReport(report, options))
-  // A check that cannot fail proves nothing: the control has to lose.
-  if (lostByClients(report) > 0 || lostByControl(report) === 0) process.exitCode = 1
+  const controls = [...Object.values(wrongInControls(report)), ...lostByKind(report).map(({ lost }) => lost)]
+  if (wrongInClients(report) > 0 || controls.includes(0)) process.exitCode = 1
 } finally {
   await pool.end({ timeout: 1 })
+  await publisher.stop()
   await stop()
-  rmSync(dataDir, { recursive: true, force: true })
 }

@@ -1,0 +1,154 @@
+/** Clients that keep a whole copy by the recipe of docs/syncing.md: lists and removals, for all tenants of a token. */
+import type postgres from '#postgres'
+import { arrayText } from '../../src/db/connect.ts'
+import { type ClientCounts, type PassTimes, readPass, upsert } from './clients.ts'
+import { type Ask, instant, type Kept, type List, lists, RequestError } from './lists.ts'
+
+/** From where a pass goes on. */
+export type RecipeResumption = 'first page' | 'last page'
+
+/** A list of a tenant, as a copy holds it. */
+export interface CopiedList {
+  list: List
+  records: Map<string, Kept>
+  /** The bound of the next pass; null before the first one. */
+  since: string | null
+}
+
+/** A tenant, as a copy holds it. */
+export interface CopiedTenant {
+  record: Kept
+  lists: CopiedList[]
+  /** The bound of the next pass over its removals. */
+  removalsSince: string
+}
+
+/** A client that follows the recipe, and compares no stamps. */
+export interface RecipeClient {
+  /** By id, as text. */
+  copy: Map<string, CopiedTenant>
+  counts: ClientCounts
+  /** One round: removals, then the list of tenants, then the lists of each tenant. */
+  round(): Promise<void>
+}
+
+const find = (name: string) => lists.find(list => list.name === name)!
+const [tenantList, removalList] = [find('tenants'), find('removals')]
+/** The lists that each tenant has, without its removals. */
+export const recordLists = lists.filter(({ ofTenant, resource }) => ofTenant && resource !== null)
+
+/**
+ * Makes a client of all that a token may see.
+ *
+ * @param askFor how a list of a tenant is asked for; the tenant is of no matter to the list of tenants
+ */
+export function createRecipeClient(
+  askFor: (list: List, tenant: number) => Ask,
+  resumption: RecipeResumption,
+): RecipeClient {
+  const copy = new Map<string, CopiedTenant>()
+  const counts = { passes: 0, received: 0, repeated: 0 }
+  let tenantsSince: string | null = null
+  const bound = ({ first, last }: PassTimes) => (resumption === 'first page' ? first : last)
+
+  function remove(tenant: CopiedTenant, { resource, id }: Kept): void {
+    if (resource === tenantList.resource) copy.delete(String(id))
+    else tenant.lists.find(({ list }) => list.resource === resource)?.records.delete(String(id))
+  }
+
+  /** Drops a tenant that is deleted, or that the token is no longer authorised for, with all of its records. */
+  async function unlessGone(key: string, read: () => Promise<void>): Promise<void> {
+    try {
+      await read()
+    } catch (error) {
+      if (!(error instanceof RequestError) || !['NOT_FOUND', 'FORBIDDEN'].includes(error.code)) throw error
+      copy.delete(key)
+    }
+  }
+
+  /** The tenants that are in the copy when their turn comes: an entry of another tenant may have dropped them. */
+  async function eachTenant(visit: (tenant: CopiedTenant) => Promise<void>): Promise<void> {
+    for (const [key, tenant] of [...copy]) {
+      if (copy.get(key) === tenant) await unlessGone(key, () => visit(tenant))
+    }
+  }
+
+  async function round() {
+    await eachTenant(async tenant => {
+      const ask = askFor(removalList, tenant.record.id)
+      const times = await readPass(ask, tenant.removalsSince, entry => remove(tenant, entry))
+      tenant.removalsSince = bound(times)
+    })
+
+    const met: CopiedTenant[] = []
+    const times = await readPass(askFor(tenantList, 0), tenantsSince, record => {
+      counts.received += 1
+      const known = copy.get(record.key)
+      if (known?.record.image === record.image) counts.repeated += 1
+      if (known) {
+        known.record = record
+      } else {
+        const empty = recordLists.map(list => ({ list, records: new Map<string, Kept>(), since: null }))
+        const tenant = { record, lists: empty, removalsSince: '' }
+        copy.set(record.key, tenant)
+        met.push(tenant)
+      }
+    })
+    tenantsSince = bound(times)
+    for (const tenant of met) tenant.removalsSince = times.first
+
+    await eachTenant(async tenant => {
+      for (const copied of tenant.lists) {
+        const ask = askFor(copied.list, tenant.record.id)
+        copied.since = bound(await readPass(ask, copied.since, record => upsert(copied.records, record, counts)))
+      }
+    })
+    counts.passes += 1
+  }
+  return { copy, counts, round }
+}
+
+/** The control of the removals: it applies all that left, by its stamps, to records that it keeps by their id alone. */
+export interface NaiveRecipeClient {
+  /** The records of each list, by the list's name. */
+  copy: Map<string, Map<string, Kept>>
+  counts: ClientCounts
+  round(): Promise<void>
+}
+
+/** Makes the control of some tenants' lists. It reads the lists as others do, and the removals from their table. */
+export function createNaiveRecipeClient(
+  sql: postgres.Sql,
+  askFor: (list: List, tenant: number) => Ask,
+  tenants: readonly number[],
+): NaiveRecipeClient {
+  const copy = new Map(recordLists.map(({ name }) => [name, new Map<string, Kept>()]))
+  const counts = { passes: 0, received: 0, repeated: 0 }
+  const bounds = new Map<string, string>()
+  let removalsSince = '-infinity'
+
+  async function round() {
+    const [horizon] = await sql.unsafe<{ at: string }[]>(
+      `select ${instant('horizon')} at from gateway.horizon() as horizon`,
+    )
+    const entries = await sql<{ resource: string; id: string }[]>`
+      select upper(resource) resource, record_id::text id from gateway.removal
+      where tenant_id = any(${arrayText(tenants)}::text::bigint[]) and updated_at >= ${removalsSince}::text::timestamptz
+        and updated_at < ${horizon!.at}::text::timestamptz
+      order by updated_at, id`
+    removalsSince = horizon!.at
+    for (const { resource, id } of entries) {
+      const list = recordLists.find(list => list.resource === resource)
+      if (list) copy.get(list.name)?.delete(id)
+    }
+    for (const tenant of tenants) {
+      for (const list of recordLists) {
+        const key = `${list.name} ${tenant}`
+        const accept = (record: Kept) => upsert(copy.get(list.name)!, record, counts)
+        bounds.set(key, (await readPass(askFor(list, tenant), bounds.get(key) ?? null, accept)).first)
+      }
+    }
+    counts.passes += 1
+  }
+  return { copy, counts, round }
+}
