@@ -83,7 +83,7 @@ export async function prepareGround(address: Address, size = 100): Promise<Groun
     grant usage on schema public to ${insertOnlyRole};
     grant insert on purchased_voucher to ${insertOnlyRole};`)
   const [root = 0] = ids(await sql`insert into tenant (name) values ('root') returning id`)
-  const ground = await fillGround(sql, root, { size, mostTenants: 60, loopsRefused: true })
+  const ground = await fillGround(sql, root, { size, mostTenants: 30, loopsRefused: true })
   await sql.end()
   return ground
 }
@@ -106,7 +106,7 @@ export async function preparePublishedGround(
   }
   await sql`insert into tenant (id, name) values (${root}, 'root')`
   await subscribe()
-  const ground = await fillGround(sql, root, { size, mostTenants: 20, loopsRefused: false })
+  const ground = await fillGround(sql, root, { size, mostTenants: 12, loopsRefused: false })
   await sql.end()
   return ground
 }

@@ -188,7 +188,8 @@ export const lists: List[] = [
     field: 'removals',
     selection: 'id: recordId resource reason updated_at: removedAt',
     ofTenant: true,
-    // A record that left several times while a client did not look has to be reported once.
+    // A record that left several times while a client did not look has to be reported once. A tenant may have left one
+    // tenant for another that the token is authorised for too, and left that later: the last one reports it.
     truth: (sql, tenant, root) =>
       read(
         sql,
@@ -201,7 +202,9 @@ export const lists: List[] = [
              not exists (select from purchased_voucher where tenant_id = $1 and purchased_voucher.id = record_id)
            when 'marketing_signup' then
              not exists (select from customer where tenant_id = $1 and customer.id = record_id and marketing_opted)
-           else record_id not in ${treeBelow('select $2::bigint')} end
+           else record_id not in ${treeBelow('select $2::bigint')} and not exists (
+             select from gateway.removal later where later.resource = 'tenant' and later.record_id = removal.record_id
+               and later.updated_at > removal.updated_at) end
          order by resource, record_id, removal.updated_at desc, id desc`,
         [tenant, root],
       ),

@@ -14,7 +14,8 @@ export interface Outcome {
   missing: Kept[]
   /** How many records of the copy are gone; null for a client that does not read removals. */
   tooMuch: number | null
-  counts: ClientCounts
+  /** Null where another row of the report has those of the client. */
+  counts: ClientCounts | null
   /** Some of the differences, for the search. */
   examples: string[]
 }
@@ -57,7 +58,7 @@ const emptyOutcome = (client: string, list: string, removals: boolean): Outcome 
   records: 0,
   missing: [],
   tooMuch: removals ? 0 : null,
-  counts: { passes: 0, received: 0, repeated: 0 },
+  counts: null,
   examples: [],
 })
 
@@ -70,14 +71,17 @@ export interface FollowedList {
 
 /** @returns for each list what its clients have, whatever their tenants */
 export async function outcomesOfLists(name: string, followed: FollowedList[], truths: Truths): Promise<Outcome[]> {
-  const outcomes = new Map<string, Outcome>()
-  for (const { list, tenant, client } of followed) {
-    const outcome = outcomes.get(list.name) ?? emptyOutcome(name, list.name, false)
-    compare(outcome, `tenant ${tenant}`, client.copy, await truths.list(list, tenant))
-    for (const count of ['passes', 'received', 'repeated'] as const) outcome.counts[count] += client.counts[count]
-    outcomes.set(list.name, outcome)
+  const outcomes: Outcome[] = []
+  for (const list of new Set(followed.map(({ list }) => list))) {
+    const counts = { passes: 0, received: 0, repeated: 0 }
+    const outcome: Outcome = { ...emptyOutcome(name, list.name, false), counts }
+    for (const { tenant, client } of followed.filter(other => other.list === list)) {
+      compare(outcome, `tenant ${tenant}`, client.copy, await truths.list(list, tenant))
+      for (const count of ['passes', 'received', 'repeated'] as const) counts[count] += client.counts[count]
+    }
+    outcomes.push(outcome)
   }
-  return [...outcomes.values()]
+  return outcomes
 }
 
 /** @returns what a client of the recipe has of the tenants of its token, and of all of their lists */
@@ -87,7 +91,7 @@ export async function outcomesOfRecipe(
   token: number,
   truths: Truths,
 ): Promise<Outcome[]> {
-  const tenants = { ...emptyOutcome(name, 'tenants', true), counts }
+  const tenants: Outcome = { ...emptyOutcome(name, 'tenants', true), counts }
   const scope = await truths.scope(token)
   compare(tenants, 'tenant', new Map([...copy].map(([key, { record }]) => [key, record])), scope)
   const outcomes = [tenants]
@@ -112,7 +116,8 @@ export async function outcomesOfNaiveRecipe(
   const outcomes: Outcome[] = []
   for (const list of recordLists) {
     const truth = (await Promise.all(tenants.map(tenant => truths.list(list, tenant)))).flat()
-    const outcome = { ...emptyOutcome('naive removals', list.name, true), counts }
+    const outcome = emptyOutcome('naive removals', list.name, true)
+    if (outcomes.length === 0) outcome.counts = counts
     compare(outcome, 'id', copy.get(list.name) ?? new Map(), truth)
     outcomes.push(outcome)
   }

@@ -1,4 +1,5 @@
 import { kindOf, kinds } from './changes.ts'
+import type { ClientCounts } from './clients.ts'
 import type { Lag } from './lag.ts'
 import type { Outcome } from './outcome.ts'
 import type { StressOptions, StressReport } from './run.ts'
@@ -22,7 +23,7 @@ export function lostByKind({ control }: StressReport) {
 }
 
 /** Received again though the copy had it just so, in per cent of what was new. */
-const repeats = ({ counts: { received, repeated } }: Outcome) =>
+const repeats = ({ received, repeated }: ClientCounts) =>
   ((100 * repeated) / Math.max(1, received - repeated)).toFixed(1)
 
 const lagText = ({ p50, max, count }: Lag) => `p50 ${p50.toFixed(1)} ms, max ${max.toFixed(1)} ms (${count} looks)`
@@ -48,15 +49,14 @@ export function formatReport(report: StressReport, options: StressOptions): stri
     String(outcome.records),
     String(outcome.missing.length),
     outcome.tooMuch === null ? '-' : String(outcome.tooMuch),
-    String(outcome.counts.received),
-    repeats(outcome),
-    String(outcome.counts.passes),
+    ...(outcome.counts ? [`${outcome.counts.received}`, repeats(outcome.counts), `${outcome.counts.passes}`] : []),
   ])
   const widths = head.map((_, column) => Math.max(...[head, ...rows].map(row => row[column]?.length ?? 0)))
   const line = (row: string[]) =>
     row
       .map((cell, column) => (column < 2 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)))
       .join('  ')
+      .trimEnd()
   const did = Object.entries(counts).map(([name, count]) => `${name} ${count}`)
   const controls = wrongInControls(report)
   return [
