@@ -12,6 +12,8 @@ export interface LoadingCache<Key, Value> {
    * @returns null when there is no such thing; fails as the look-up does
    */
   find(key: Key): Promise<Value | null>
+  /** The same, by a look-up that begins after the call. */
+  findAnew(key: Key): Promise<Value | null>
 }
 
 /**
@@ -42,5 +44,6 @@ export function createLoadingCache<Key extends string | number, Value extends ob
     known: key => known.get(key),
     // The loader would make who joins a look-up wait for its next batch as well.
     find: key => underWay.get(key) ?? loader.load(key),
+    findAnew: key => loader.clear(key).load(key),
   }
 }

@@ -14,18 +14,26 @@ export interface TenantScope {
   /** @returns whether one of the token's grants reaches the tenant at the start of this path */
   covers(token: Token, path: TenantPath): boolean
   /**
-   * @throws `NOT_FOUND` when there is no such tenant, `FORBIDDEN` when the token is not authorised for it (R19); at once
-   *   when the tenant is known
+   * Refuses by what the tables hold after the call: a client that reads in the list of tenants that one has come into
+   * its scope, and is then refused, would drop it and not meet it again (docs/syncing.md).
+   *
+   * @returns at once when a known path covers the tenant
+   * @throws `NOT_FOUND` when there is no such tenant, `FORBIDDEN` when the token is not authorised for it (R19)
    */
   require(token: Token, tenantId: number): void | Promise<void>
 }
 
-/** How long a path may be out of date, in milliseconds: a grant follows the tree within this time. */
+/** How long a path may be out of date, in milliseconds: a tenant that leaves a grant is refused within this time. */
 const pathLifetime = 500
 
 /** @returns a scope that every request may share */
 export function createTenantScope(sql: Sql): TenantScope {
   const paths = createLoadingCache<number, TenantPath>(ids => findPaths(sql, ids), pathLifetime)
+  async function requireAnew(token: Token, tenantId: number): Promise<void> {
+    const path = await paths.findAnew(tenantId)
+    if (!path) throw notFound('tenant')
+    if (!scope.covers(token, path)) throw lacksTenant()
+  }
   const scope: TenantScope = {
     findPath: tenantId => paths.known(tenantId) ?? paths.find(tenantId),
     covers(token, path) {
@@ -34,8 +42,7 @@ export function createTenantScope(sql: Sql): TenantScope {
     },
     require: (token, tenantId) =>
       whenThere(scope.findPath(tenantId), path => {
-        if (!path) throw notFound('tenant')
-        if (!scope.covers(token, path)) throw lacksTenant()
+        if (!path || !scope.covers(token, path)) return requireAnew(token, tenantId)
       }),
   }
   return scope

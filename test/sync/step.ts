@@ -69,6 +69,9 @@ export async function createStep() {
     },
 
     database,
+    app,
+    /** Of a token that is granted the root with all below it. */
+    secret,
     ground,
     tenant,
     sql,
