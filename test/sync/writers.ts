@@ -126,7 +126,7 @@ async function terminate(address: Address, transaction: Transaction): Promise<ne
 
 /** How often a transaction is of a kind, by weight; all others are ordinary. */
 const kindsOfTransactions: [share: number, kind: Kind][] = [
-  [0.12, 'immediate'],
+  [0.1, 'immediate'],
   [0.15, 'snapshot'],
   [0.18, 'moved'],
 ]
@@ -139,7 +139,7 @@ function drawPlan(options: WriterOptions): Plan {
   let at = random.next()
   for (const [share, kind] of kindsOfTransactions) {
     // Stamps that are final early hold the horizon: short, or it would stand most of the time.
-    if (at < share) return { kind, checked, length: kind === 'immediate' ? Math.min(length, 300) : length }
+    if (at < share) return { kind, checked, length: kind === 'immediate' ? Math.min(length, 150) : length }
     at -= share
   }
   return { kind: 'ordinary', checked, length }
