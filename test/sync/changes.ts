@@ -347,7 +347,7 @@ type Weighted = [weight: number, change: Change, checked?: 'checked']
 
 /** How records leave lists, and come back. */
 export const moves: Weighted[] = [
-  [14, moveVouchers],
+  [20, moveVouchers],
   [4, moveProduct],
   [4, moveCustomers],
   [4, moveTenant],
@@ -407,7 +407,7 @@ export const changes: Weighted[] = [
   ],
   [3, insertTenant],
   [1, deleteTenant, 'checked'],
-  [3, updateVoucherWithEcho],
+  [6, updateVoucherWithEcho],
 ]
 
 /** What loaders do. */
