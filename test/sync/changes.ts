@@ -77,6 +77,12 @@ const updateVouchers =
     ).count
   }
 
+/** An update that changes no row. */
+export const changeNothing = simple(
+  hand => hand.sql`
+    update purchased_voucher set reference = reference where id in ${hand.sql(some(hand, hand.ground.vouchers, 2))}`,
+)
+
 const updateVoucherOften: Change = async hand => {
   const id = one(hand, hand.ground.vouchers)
   let count = 0
@@ -101,13 +107,14 @@ const ownStampInserted: Change = async hand =>
       values (${owner(hand)}, ${hand.mark}, ${hand.mark}, '2001-02-03') returning id`,
   )
 
-/** Names an order, at which the platform's trigger changes another voucher at commit. */
-const updateVoucherWithEcho = simple(hand => {
-  const { sql, ground, mark } = hand
-  return sql`
-    update purchased_voucher set product_title = ${mark}, order_id = ${one(hand, ground.vouchers)}
-    where id = ${one(hand, ground.vouchers)}`
-})
+/** Leaves a change to the platform's deferred trigger, perhaps after one that changes nothing. */
+const changeByJob: Change = async hand => {
+  const { sql, ground, random } = hand
+  if (ground.isPublisher) return 0
+  if (random.chance(0.5)) await changeNothing(hand)
+  await sql`insert into platform_job values (${one(hand, ground.vouchers)}, ${createMark('deferred')})`
+  return 1
+}
 
 const insertInVain: Change = async hand =>
   (
@@ -204,8 +211,9 @@ const customers = (hand: Hand) => hand.sql(some(hand, hand.ground.customers, 3))
 
 /** Somewhere in the tree, in the grants of a token and out of them. */
 const place = (hand: Hand) => {
-  const { root, branch, elsewhere, owners, shops, tenants, loopsRefused } = hand.ground
-  const moving = loopsRefused && hand.random.chance(0.2)
+  const { root, branch, elsewhere, owners, shops, tenants, isPublisher } = hand.ground
+  // A publisher does not refuse a tenant below itself.
+  const moving = !isPublisher && hand.random.chance(0.2)
   return one(hand, moving ? [...shops, ...tenants] : [root, branch, elsewhere, ...owners])
 }
 
@@ -407,7 +415,7 @@ export const changes: Weighted[] = [
   ],
   [3, insertTenant],
   [1, deleteTenant, 'checked'],
-  [6, updateVoucherWithEcho],
+  [6, changeByJob],
 ]
 
 /** What loaders do. */

@@ -28,8 +28,8 @@ export interface Ground {
   families: [parent: number, child: number][]
   /** There are no more tenants than this: a client asks for the lists of each in every round. */
   mostTenants: number
-  /** Whether the database refuses a tenant below itself: a publisher's does not, so no tenant moves below such as move. */
-  loopsRefused: boolean
+  /** Whether the database is a publisher's: it has the platform's tables and nothing else. */
+  isPublisher: boolean
   products: number[]
   variants: number[]
   categories: number[]
@@ -53,8 +53,8 @@ export const open = (address: Address, options: postgres.Options<Record<string, 
 const ids = (rows: postgres.RowList<postgres.Row[]>) => rows.map(row => Number(row.id))
 
 /**
- * Prepares a migrated database: the first rows, the insert-only role, a deferred trigger of the platform's own, and what
- * the control reads, a stamp as it is usually taken.
+ * Prepares a migrated database: the first rows, the insert-only role, a table of the platform's own with a deferred
+ * trigger, and what the control reads, a stamp as it is usually taken.
  *
  * The control's column is of the vouchers' own table, so that it differs from the service's in nothing but the stamp.
  */
@@ -68,14 +68,15 @@ export async function prepareGround(address: Address, size = 100): Promise<Groun
     create trigger a_naive_stamp before insert or update on purchased_voucher
       for each row execute function naive_stamp();
     alter table purchased_voucher enable always trigger a_naive_stamp;
-    -- At commit, a voucher that names an order changes the voucher of that id.
-    create function platform_echo() returns trigger language plpgsql as $$ begin
-      update purchased_voucher set product_title = 'deferred-' || split_part(new.product_title, '-', 2)
-      where id = new.order_id;
+    -- A table of the platform's own, whose jobs change vouchers at commit. Some take their time.
+    create table platform_job (voucher_id bigint not null, title text not null);
+    create function do_platform_job() returns trigger language plpgsql as $$ begin
+      update purchased_voucher set product_title = new.title where id = new.voucher_id;
+      perform pg_sleep(0.03) where random() < 0.3;
       return null;
     end $$;
-    create constraint trigger platform_echo after update on purchased_voucher deferrable initially deferred
-      for each row when (new.order_id is distinct from old.order_id) execute function platform_echo();
+    create constraint trigger do_platform_job after insert on platform_job deferrable initially deferred
+      for each row execute function do_platform_job();
     do $$ begin
       create role ${insertOnlyRole} login;
     exception when duplicate_object or unique_violation then null;
@@ -83,7 +84,7 @@ export async function prepareGround(address: Address, size = 100): Promise<Groun
     grant usage on schema public to ${insertOnlyRole};
     grant insert on purchased_voucher to ${insertOnlyRole};`)
   const [root = 0] = ids(await sql`insert into tenant (name) values ('root') returning id`)
-  const ground = await fillGround(sql, root, { size, mostTenants: 30, loopsRefused: true })
+  const ground = await fillGround(sql, root, { size, mostTenants: 30, isPublisher: false })
   await sql.end()
   return ground
 }
@@ -106,7 +107,7 @@ export async function preparePublishedGround(
   }
   await sql`insert into tenant (id, name) values (${root}, 'root')`
   await subscribe()
-  const ground = await fillGround(sql, root, { size, mostTenants: 12, loopsRefused: false })
+  const ground = await fillGround(sql, root, { size, mostTenants: 12, isPublisher: true })
   await sql.end()
   return ground
 }
@@ -115,7 +116,7 @@ export async function preparePublishedGround(
 async function fillGround(
   sql: postgres.Sql,
   root: number,
-  { size, ...rules }: { size: number } & Pick<Ground, 'mostTenants' | 'loopsRefused'>,
+  { size, ...rules }: { size: number } & Pick<Ground, 'mostTenants' | 'isPublisher'>,
 ): Promise<Ground> {
   const [elsewhere = 0] = ids(await sql`insert into tenant (name) values ('elsewhere') returning id`)
   const tenants = async (name: string, count: number, parent = root) =>

@@ -248,14 +248,14 @@ async function commitPrepared(sql: postgres.Sql): Promise<void> {
 
 /** Until the horizon has passed all stamps: those of a bulk load can lie ahead. */
 async function untilAllIsListed(sql: postgres.Sql): Promise<void> {
-  for (;;) {
+  for (const deadline = Date.now() + 60_000; Date.now() < deadline; await pause(20)) {
     const [row] = await sql<{ listed: boolean }[]>`
       select gateway.horizon() > greatest((select max(updated_at) from tenant), (select max(updated_at) from product),
         (select max(updated_at) from purchased_voucher), (select max(updated_at) from customer),
         (select max(updated_at) from gateway.removal)) as listed`
     if (row?.listed) return
-    await pause(20)
   }
+  throw new Error('The writers are done, and not all that they wrote can be listed.')
 }
 
 /** A bulk load for a tenant that no client reads, and how soon a client that does would have its rows. */
