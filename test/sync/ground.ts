@@ -65,9 +65,13 @@ export async function prepareGround(address: Address, size = 100): Promise<Groun
     create index purchased_voucher_naive on purchased_voucher (tenant_id, naive_stamp, id);
     create function naive_stamp() returns trigger language plpgsql as
       $$ begin new.naive_stamp := now(); return new; end $$;
-    create trigger a_naive_stamp before insert or update on purchased_voucher
+    create trigger a_naive_stamp_insert before insert on purchased_voucher
       for each row execute function naive_stamp();
-    alter table purchased_voucher enable always trigger a_naive_stamp;
+    -- An update that changes nothing has to stay one.
+    create trigger a_naive_stamp_update before update on purchased_voucher
+      for each row when (old.* is distinct from new.*) execute function naive_stamp();
+    alter table purchased_voucher enable always trigger a_naive_stamp_insert;
+    alter table purchased_voucher enable always trigger a_naive_stamp_update;
     -- A table of the platform's own, whose jobs change vouchers at commit. Some take their time.
     create table platform_job (voucher_id bigint not null, title text not null);
     create function do_platform_job() returns trigger language plpgsql as $$ begin
