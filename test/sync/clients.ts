@@ -107,7 +107,7 @@ export function createNaiveAsk(address: Address, tenant: number): { ask: Ask; sq
            'updated_at', ${instant('updated_at')}) end body
        from (values (1)) one left join (
          select * from purchased_voucher
-         where tenant_id = $1 and naive_stamp >= $2::text::timestamptz
+         where tenant_id = $1 and product_title is distinct from 'bulk' and naive_stamp >= $2::text::timestamptz
            and (naive_stamp, id) > ($3::text::timestamptz, $4::bigint)
          order by naive_stamp, id limit ${size}
        ) page on true order by naive_stamp, id`,
