@@ -206,6 +206,8 @@ export async function stress(
   )
   const watching = watchLag(address, writersStop.signal)
   const failed = Promise.all([...writing, ...following])
+  // Otherwise the others would go on, and with them the process.
+  failed.catch(() => [writersStop, clientsStop].map(stop => stop.abort()))
   await Promise.race([pause(options.seconds * 1000), failed])
   writersStop.abort()
   await Promise.all(writing)
