@@ -206,15 +206,21 @@ export async function stress(
   )
   const watching = watchLag(address, writersStop.signal)
   const failed = Promise.all([...writing, ...following])
-  // Otherwise the others would go on, and with them the process.
-  failed.catch(() => [writersStop, clientsStop].map(stop => stop.abort()))
-  await Promise.race([pause(options.seconds * 1000), failed])
-  writersStop.abort()
-  await Promise.all(writing)
-  const lag = await watching
-  const lagBesideLong = options.hold > 0 ? await lagBesideLongWriter(address, ground, options.hold) : null
-  const besideBulk = options.bulkBeside > 0 ? await watchBulk(setting, options.bulkBeside) : null
-  clientsStop.abort()
+  const run = async () => {
+    await Promise.race([pause(options.seconds * 1000), failed])
+    writersStop.abort()
+    await Promise.all(writing)
+    return {
+      lag: await watching,
+      lagBesideLong: options.hold > 0 ? await lagBesideLongWriter(address, ground, options.hold) : null,
+      lagBesideBulk: options.bulkBeside > 0 ? await watchBulk(setting, options.bulkBeside) : null,
+    }
+  }
+  // Also when one of them fails: the others would go on, and with them the process.
+  const lags = await run().finally(() => {
+    for (const stop of [writersStop, clientsStop]) stop.abort()
+    return Promise.allSettled([...writing, ...following, watching])
+  })
   await failed
 
   const sql = open(address)
@@ -233,9 +239,7 @@ export async function stress(
     clients: (await Promise.all(clients.map(client => client.outcomes(truths)))).flat(),
     control: await controls.stamps.outcomes(truths),
     removalsControl: await controls.removals.outcomes(truths),
-    lag,
-    lagBesideLong,
-    lagBesideBulk: besideBulk,
+    ...lags,
   }
   await Promise.all([sql.end(), publisherSql.end(), pool.end(), controls.end()])
   return report
