@@ -114,7 +114,7 @@ async function makeChanges(sql: Transaction, options: WriterOptions, plan: Plan)
     } else {
       rows += await make(draw(), sql)
     }
-    if (random.chance(0.03)) await sql`set constraints all immediate`
+    if (random.chance(0.015)) await sql`set constraints all immediate`
     if (length > 0) await pause(length / steps)
   }
   return rows
@@ -153,7 +153,7 @@ function drawPlan(options: WriterOptions): Plan {
   let at = random.next()
   for (const [share, kind] of kindsOfTransactions) {
     // Stamps that are final early hold the horizon: short, or it would stand most of the time.
-    const short = random.chance(0.5) ? 0 : 20 + random.below(100)
+    const short = random.chance(0.5) ? 0 : 20 + random.below(60)
     if (at < share) return { kind, checked, length: kind === 'immediate' ? short : length }
     at -= share
   }
@@ -218,7 +218,7 @@ export async function write(options: WriterOptions): Promise<void> {
       return count
     })
     if (name) {
-      await pause(plan.length / 2)
+      await pause(Math.min(1000, plan.length / 2))
       const kept = random.chance(0.8)
       await sql.unsafe(`${kept ? 'commit' : 'rollback'} prepared '${name}'`)
       counts.prepared += 1
