@@ -99,9 +99,10 @@ as $$
 $$;
 comment on function gateway.tenants_below is 'All tenants below one, without itself';
 
--- One who moves a tenant stamps all below it. So it must see all of them: one who puts a tenant below others locks each
--- of those, from the lowest up, `for key share`, and one who moves a tenant locks it `for update`. Other changes of a
--- tenant conflict with neither. A lock is taken before the parent is read, so the path cannot change any more.
+-- A transaction that moves a tenant stamps all below it, and has to see all of them. So one that puts a tenant below
+-- others locks each of those, from the lowest up, `for key share`, and one that moves a tenant locks it `for update`.
+-- Other changes of a tenant conflict with neither. A lock is taken before the parent is read, so the path cannot change
+-- any more. Appliers take no such locks (sql/0014).
 create function gateway.lock_tenants_above() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off
 as $$
@@ -138,9 +139,6 @@ end $$;
 
 create trigger a_lock_moved before update on public.tenant
   for each row when (old.parent_id is distinct from new.parent_id) execute function gateway.lock_moved_tenant();
-alter table public.tenant enable always trigger a_lock_above_on_insert;
-alter table public.tenant enable always trigger a_lock_above_on_update;
-alter table public.tenant enable always trigger a_lock_moved;
 
 -- Stamps all tenants below one: those who are authorised for the new place have not seen them.
 create function gateway.stamp_tenants_below(highest bigint) returns void
@@ -173,7 +171,6 @@ drop trigger note_moved on public.tenant;
 create trigger note_moved after update on public.tenant
   for each row when ((old.parent_id, old.id) is distinct from (new.parent_id, new.id))
   execute function gateway.note_tenant_moved();
-alter table public.tenant enable always trigger note_moved;
 
 -- Before it is deleted, while those above it and below it are still there: one statement may delete all of them, and an
 -- applier may leave those below it.
@@ -192,16 +189,3 @@ drop trigger note_removed on public.tenant;
 create trigger note_removed before delete on public.tenant
   for each row execute function gateway.note_tenant_removed();
 alter table public.tenant enable always trigger note_removed;
-
--- Nothing checks in an applier that the tenant above is there first. Those below it come into scope with it.
-create function gateway.stamp_below_applied_tenant() returns trigger
-language plpgsql security definer set search_path = pg_catalog, pg_temp
-as $$
-begin
-  perform gateway.stamp_tenants_below(new.id);
-  return null;
-end $$;
-
-create trigger stamp_below after insert on public.tenant
-  for each row execute function gateway.stamp_below_applied_tenant();
-alter table public.tenant enable replica trigger stamp_below;

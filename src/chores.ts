@@ -3,7 +3,7 @@ import type { Pool } from './db/connect.ts'
 import type { TriggerWatch } from './db/triggers.ts'
 import { type ClockWatch, deletePassedStamps } from './domain/clock.ts'
 import { noteClock, noticeServer } from './domain/full-pass.ts'
-import { createProductMover } from './domain/pending-move.ts'
+import { createPendingMover } from './domain/pending-move.ts'
 import { forgetRedemptionTokens } from './domain/resolution.ts'
 import { forgetSessions } from './domain/session.ts'
 import type { TokenDirectory } from './domain/token-directory.ts'
@@ -52,7 +52,7 @@ export async function registerChores(
     }),
   ]
   void every(60 * second, 'check the triggers of the database', triggers.look)()
-  every(second / 4, 'move the products that a subscription changed', createProductMover(pool).move)
+  every(second / 4, 'move what a subscription changed', createPendingMover(pool).move)
   void every(3600 * second, 'forget old redemption tokens', () => forgetRedemptionTokens(pool))()
   void every(3600 * second, 'forget old sessions', () => forgetSessions(pool))()
   void every(3600 * second, 'forget what tokens were used for', () => forgetUsage(pool))()

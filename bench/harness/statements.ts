@@ -58,7 +58,7 @@ export async function captureStatements(
 }
 
 /** What the service sends now and then whatever it is asked. */
-const chores = ['clock.look', 'clock.note', 'full_pass.notice_server', 'product.move_pending']
+const chores = ['clock.look', 'clock.note', 'full_pass.notice_server', 'pending_move.run']
 
 /** @returns each statement that only reads, with all its parameters */
 export function collect(sent: Awaited<ReturnType<typeof capture>>): Repeated[] {

@@ -1,16 +1,19 @@
 import type { Sql } from '../db/connect.ts'
 
-/** Moves `updated_at` of the products whose variants, links or categories a subscription has changed (`sql/0014`). */
-export interface ProductMover {
+/**
+ * Moves `updated_at` of the records that show what a subscription has changed, as far as its own transactions could not
+ * do it (`sql/0014`).
+ */
+export interface PendingMover {
   /**
-   * Stamps all products that are pending and not locked, in transactions of up to a thousand. A call that comes while
+   * Stamps all records that are pending and not locked, in transactions of up to a thousand. A call that comes while
    * another is under way does nothing, since the next call is due soon. Several instances may call it at a time.
    */
   move(): Promise<void>
 }
 
 /** @param sql what the function is called through */
-export function createProductMover(sql: Sql): ProductMover {
+export function createPendingMover(sql: Sql): PendingMover {
   let running = false
   return {
     async move() {
@@ -28,6 +31,6 @@ export function createProductMover(sql: Sql): ProductMover {
 /** @returns the id after which the next part begins; null at the end */
 async function movePart(sql: Sql, after: number): Promise<number | null> {
   const [row] = await sql<{ next: number | null }[]>`
-    select /* product.move_pending */ gateway.move_pending_products(${after}) as next`
+    select /* pending_move.run */ gateway.move_pending(${after}) as next`
   return row?.next ?? null
 }

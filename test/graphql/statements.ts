@@ -29,7 +29,7 @@ const chores = [
   'clock.look',
   'clock.note',
   'full_pass.notice_server',
-  'product.move_pending',
+  'pending_move.run',
   'token.save_use',
   'usage.save',
   'usage.save_refusals',

@@ -4,7 +4,7 @@ import { readRights } from '../../../src/db/rights.ts'
 import { isDemo, isEmpty } from '../../../src/demo/load.ts'
 import { createClockWatch, deletePassedStamps } from '../../../src/domain/clock.ts'
 import { demandFullPass, noteClock, noticeServer } from '../../../src/domain/full-pass.ts'
-import { createProductMover } from '../../../src/domain/pending-move.ts'
+import { createPendingMover } from '../../../src/domain/pending-move.ts'
 import { forgetRedemptionTokens } from '../../../src/domain/resolution.ts'
 import { forgetSessions } from '../../../src/domain/session.ts'
 import { keepSecret } from '../../../src/domain/setting.ts'
@@ -53,9 +53,9 @@ export const service: Journey[] = [
     go: ({ pool }) => deletePassedStamps(pool),
   },
   {
-    what: 'moving the products that a subscription changed',
-    runs: ['product.move_pending'],
-    go: ({ pool }) => createProductMover(pool).move(),
+    what: 'moving what a subscription changed',
+    runs: ['pending_move.run'],
+    go: ({ pool }) => createPendingMover(pool).move(),
   },
   {
     what: 'when tokens were last used',
