@@ -383,7 +383,8 @@ test.each([
   await stamp(platform, table, inAnHour)
 
   const instance = await startInstance(pool)
-  expect(instance.lines()).toEqual([expect.objectContaining({ msg: expect.stringContaining('was set back') })])
+  // Another line is about the triggers, which the test has disabled.
+  expect(instance.lines().filter(({ msg }) => String(msg).includes('was set back'))).toHaveLength(1)
   const list = await instance.client.rest(secret, `/tenants/${tenant}/sales/purchased-vouchers`)
   expect(list.status).toBe(503)
   expect(Number(list.headers['retry-after'])).toBeGreaterThan(3000)
