@@ -96,13 +96,13 @@ begin
   return null;
 end $$;
 
--- A tenant that is made below another is moved when one above it is being moved by a local transaction, which cannot see
--- it, and when it comes after those below it.
+-- A tenant that is made below another: a local transaction that moves one above it cannot see it yet. Or it comes after
+-- those below it.
 create function gateway.record_tenant_made() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if not gateway.lock_path(new.parent_id) or exists (select from public.tenant where parent_id = new.id) then
+  if new.parent_id is not null or exists (select from public.tenant where parent_id = new.id) then
     insert into gateway.pending_move (tenant_id) values (new.id) on conflict do nothing;
   end if;
   return null;
@@ -119,25 +119,6 @@ begin
   cross join (select old.id union select gateway.tenants_below(old.id) union select gateway.tenants_below(new.id)) departed;
   insert into gateway.pending_move (tenant_id) values (new.id) on conflict do nothing;
   return null;
-end $$;
-
--- Locks a tenant and all above it against local transactions that move one of them, without waiting. Returns false when
--- one of them is being moved: those that are locked by then stay locked.
-create function gateway.lock_path(lowest bigint) returns boolean
-language plpgsql set enable_seqscan = off
-as $$
-declare
-  above bigint := lowest;
-  path bigint[] := '{}';
-begin
-  while above is not null and above <> all(path) loop
-    path := path || above;
-    select parent_id into above from public.tenant where id = above for key share skip locked;
-    if not found and exists (select from public.tenant where id = path[cardinality(path)]) then
-      return false;
-    end if;
-  end loop;
-  return true;
 end $$;
 
 create trigger record_made after insert on public.tenant
@@ -224,6 +205,25 @@ declare
   free constant bigint[] := array(select id from public.category where id = any(linked) order by id for share skip locked);
 begin
   return array(select id from public.category where id = any(linked) and id <> all(free));
+end $$;
+
+-- Locks a tenant and all above it against local transactions that move one of them, without waiting. Returns false when
+-- one of them is being moved: those that are locked by then stay locked.
+create function gateway.lock_path(lowest bigint) returns boolean
+language plpgsql set enable_seqscan = off
+as $$
+declare
+  above bigint := lowest;
+  path bigint[] := '{}';
+begin
+  while above is not null and above <> all(path) loop
+    path := path || above;
+    select parent_id into above from public.tenant where id = above for key share skip locked;
+    if not found and exists (select from public.tenant where id = path[cardinality(path)]) then
+      return false;
+    end if;
+  end loop;
+  return true;
 end $$;
 
 -- Stamps those of the tenants, and of all below them, that are not locked. Returns whether that was all of them.

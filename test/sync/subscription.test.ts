@@ -154,9 +154,11 @@ const countPending = async () => {
   return row?.count
 }
 
+let ofTenants = ''
+
 beforeAll(async () => {
   for (const id of [ground.root, ...ground.owners]) await platform`insert into tenant (id, name) values (${id}, 'same')`
-  await publisher.subscribe(address, { tables: ['tenant'], copyData: false })
+  ofTenants = await publisher.subscribe(address, { tables: ['tenant'], copyData: false })
 })
 
 describe('the first copy, table by table, in an order against that of the foreign keys', () => {
@@ -386,6 +388,48 @@ test.each(['origin', 'replica'])('a session with session_replication_role = %s r
   expect(removals).toEqual([{ reason: 'deleted' }])
 })
 
+describe('a transaction of an applier moves what is free at its commit, without the service', () => {
+  /** Which of these have a new stamp when the transaction's constraints are immediate. */
+  async function movedBy(change: (on: postgres.ISql) => Promise<unknown>, table: string, id: number): Promise<boolean> {
+    const stamp = (on: postgres.ISql) => on.unsafe(`select updated_at::text from ${table} where id = ${id}`)
+    return sql.begin(async on => {
+      await on`set local session_replication_role = replica`
+      const [before] = await stamp(on)
+      await change(on)
+      await on`set constraints all immediate`
+      const [after] = await stamp(on)
+      return before?.updated_at !== after?.updated_at
+    })
+  }
+  const [product = 0] = ground.products
+  const [variant = 0] = ground.variants
+
+  test('the product of a variant', async () => {
+    expect(
+      await movedBy(on => on`update variant set title = ${mark()} where id = ${variant}`, 'product', product),
+    ).toBe(true)
+    await inStep('products')
+  })
+
+  test('the products of a category', async () => {
+    const [link] = await sql<{ product: number; category: number }[]>`
+      select product_id::int as product, category_id::int as category from product_category limit 1`
+    const change = (on: postgres.ISql) => on`update category set title = ${mark()} where id = ${link?.category ?? 0}`
+    expect(await movedBy(change, 'product', link?.product ?? 0)).toBe(true)
+    await inStep('products')
+  })
+
+  test('those below a tenant', async () => {
+    const [above, below] = await sql<{ id: number }[]>`
+      insert into tenant (id, name, parent_id) values (7000001, 'above', ${ground.root}), (7000002, 'below', 7000001)
+      returning id::int`
+    const change = (on: postgres.ISql) =>
+      on`update tenant set parent_id = ${ground.owners[0] ?? 0} where id = ${above?.id ?? 0}`
+    expect(await movedBy(change, 'tenant', below?.id ?? 0)).toBe(true)
+    await inStep('tenants')
+  })
+})
+
 describe('a truncation', () => {
   subscribed()
 
@@ -406,5 +450,71 @@ describe('a truncation', () => {
     await applied()
     expect(await count(table, 'true')).toBe(0)
     expect((await count('gateway.removal', `resource = '${resource}'`)) - removed).toBe(listed)
+  })
+
+  test('of what its transaction wrote before', async () => {
+    const rows = await make()
+    await applied()
+    await platform.begin(async on => {
+      await changeAll(on, rows)
+      await on`truncate purchased_voucher`
+    })
+    await applied()
+    expect(await sql`select from purchased_voucher`).toHaveLength(0)
+  })
+})
+
+describe('tenants with two_phase', () => {
+  let id = 8_000_000
+  let name = ''
+
+  beforeAll(async () => {
+    await publisher.unsubscribe(ofTenants)
+    name = await publisher.subscribe(address, { tables: ['tenant'], copyData: false, twoPhase: true })
+  })
+  afterAll(() => publisher.unsubscribe(name))
+
+  /** Inserts a tenant at the publisher. */
+  async function plant(on: postgres.ISql, parent: number | null): Promise<number> {
+    id += 1
+    await on`insert into tenant (id, name, parent_id) values (${id}, ${mark()}, ${parent})`
+    return id
+  }
+  const move = (on: postgres.ISql, tenant: number, parent: number) =>
+    on`update tenant set parent_id = ${parent} where id = ${tenant}`
+
+  type Step = (on: postgres.ISql, top: number, below: number) => Promise<unknown>
+
+  test.each<[string, Step, Step]>([
+    [
+      'one is made below another, which moves meanwhile',
+      (on, top) => plant(on, top),
+      (on, top) => move(on, top, ground.root),
+    ],
+    [
+      'one is moved, and another made below it meanwhile',
+      (on, top) => move(on, top, ground.root),
+      (on, top) => plant(on, top),
+    ],
+    [
+      'one is moved, and another below it changed meanwhile',
+      (on, top) => move(on, top, ground.root),
+      (on, _top, below) => on`update tenant set name = ${mark()} where id = ${below}`,
+    ],
+  ])('%s', async (_, prepared, meanwhile) => {
+    const top = await plant(platform, null)
+    const below = await plant(platform, top)
+    await publisher.caughtUp()
+    await platform.begin(async on => {
+      await prepared(on, top, below)
+      await on.prepare('subscribed')
+    })
+    await publisher.caughtUp()
+    await pages()
+    await meanwhile(platform, top, below)
+    await publisher.caughtUp()
+    await pages()
+    await platform`commit prepared 'subscribed'`
+    await applied()
   })
 })
