@@ -28,8 +28,15 @@ export async function registerChores(
   }: { tokens: TokenDirectory; clock: ClockWatch; usage: UsageCounter; triggers: TriggerWatch },
 ): Promise<void> {
   const timers: NodeJS.Timeout[] = []
+  const running = new Set<Promise<unknown>>()
   const every = (interval: number, what: string, work: () => Promise<unknown>) => {
-    const run = () => work().catch(error => app.log.warn({ err: error }, `failed: ${what}`))
+    const run = () => {
+      const done = work()
+        .catch(error => app.log.warn({ err: error }, `failed: ${what}`))
+        .finally(() => running.delete(done))
+      running.add(done)
+      return done
+    }
     timers.push(setInterval(run, interval).unref())
     return run
   }
@@ -65,6 +72,8 @@ export async function registerChores(
 
   app.addHook('onClose', async () => {
     for (const timer of timers) clearInterval(timer)
+    // The pool is ended next.
+    await Promise.all(running)
     await Promise.all(saves.map(save => save()))
   })
   await Promise.all(checks.map(check => check()))
