@@ -28,13 +28,14 @@ export async function registerChores(
   }: { tokens: TokenDirectory; clock: ClockWatch; usage: UsageCounter; triggers: TriggerWatch },
 ): Promise<void> {
   const timers: NodeJS.Timeout[] = []
-  const running = new Set<Promise<unknown>>()
+  const closing = new AbortController()
+  const underWay = new Set<Promise<unknown>>()
   const every = (interval: number, what: string, work: () => Promise<unknown>) => {
     const run = () => {
       const done = work()
         .catch(error => app.log.warn({ err: error }, `failed: ${what}`))
-        .finally(() => running.delete(done))
-      running.add(done)
+        .finally(() => underWay.delete(done))
+      underWay.add(done)
       return done
     }
     timers.push(setInterval(run, interval).unref())
@@ -59,7 +60,7 @@ export async function registerChores(
     }),
   ]
   void every(60 * second, 'check the triggers of the database', triggers.look)()
-  every(second / 4, 'move what a subscription changed', createPendingMover(pool).move)
+  every(second / 4, 'move what a subscription changed', createPendingMover(pool, closing.signal).move)
   void every(3600 * second, 'forget old redemption tokens', () => forgetRedemptionTokens(pool))()
   void every(3600 * second, 'forget old sessions', () => forgetSessions(pool))()
   void every(3600 * second, 'forget what tokens were used for', () => forgetUsage(pool))()
@@ -72,9 +73,9 @@ export async function registerChores(
 
   app.addHook('onClose', async () => {
     for (const timer of timers) clearInterval(timer)
-    // The pool is ended next.
-    await Promise.all(running)
-    await Promise.all(saves.map(save => save()))
+    closing.abort()
+    // Those under way, too: the pool is closed after this.
+    await Promise.all([...underWay, ...saves.map(save => save())])
   })
   await Promise.all(checks.map(check => check()))
 }

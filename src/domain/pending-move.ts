@@ -12,15 +12,18 @@ export interface PendingMover {
   move(): Promise<void>
 }
 
-/** @param sql what the function is called through */
-export function createPendingMover(sql: Sql): PendingMover {
+/**
+ * @param sql what the function is called through
+ * @param closing no transaction is begun after it is aborted
+ */
+export function createPendingMover(sql: Sql, closing: AbortSignal): PendingMover {
   let running = false
   return {
     async move() {
       if (running) return
       running = true
       try {
-        for (let next: number | null = 0; next !== null; ) next = await movePart(sql, next)
+        for (let next: number | null = 0; next !== null && !closing.aborted; ) next = await movePart(sql, next)
       } finally {
         running = false
       }

@@ -55,7 +55,7 @@ export const service: Journey[] = [
   {
     what: 'moving what a subscription changed',
     runs: ['pending_move.run'],
-    go: ({ pool }) => createPendingMover(pool).move(),
+    go: ({ pool }) => createPendingMover(pool, new AbortController().signal).move(),
   },
   {
     what: 'when tokens were last used',
