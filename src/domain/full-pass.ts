@@ -3,7 +3,7 @@ import type { Sql } from '../db/connect.ts'
 import { badInput } from './errors.ts'
 import type { Instant } from './instant.ts'
 
-/** What tells a client whether its copy can be brought up to date. */
+/** Shows a client whether its copy can be brought up to date. */
 export interface SyncState {
   /** Grows each time that all copies must be rebuilt. */
   epoch: number

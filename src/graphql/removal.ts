@@ -59,7 +59,7 @@ const Removal = builder.objectRef<Row>('Removal').implement({
   }),
 })
 
-/** The type of what is gone: being told of it needs what the record itself needs. */
+/** The type of a removed record: its removals need the permissions that the record itself needs. */
 const typeOf = {
   tenant: 'Tenant',
   catalog_voucher: 'CatalogVoucher',

@@ -9,7 +9,7 @@ const database = await createDatabase()
 const { platform } = database
 const healthy = { status: 'ok', checks: { database: 'ok', migrations: 'ok', triggers: 'ok' } }
 const failing = { status: 'failing', checks: { database: 'ok', migrations: 'ok', triggers: 'failing' } }
-const broken = 'changes may be missed: mend the triggers, then let integrations do a full pass'
+const broken = 'changes may be missed: mend the triggers, then run: select gateway.demand_full_pass();'
 const mended = 'the triggers of the database are as they must be again'
 
 afterEach(() => {
