@@ -132,7 +132,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
   if not expected between interval '0' and interval '1 hour' then
-    raise exception 'a load can be expected to take 0 to 60 minutes, not %', expected
+    raise exception 'expected must be an interval of 0 to 60 minutes, for example ''2 minutes'', and not ''%''', expected
       using errcode = 'invalid_parameter_value';
   end if;
   perform gateway.take_final_stamp((extract(epoch from expected) * 1000000)::bigint);

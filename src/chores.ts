@@ -15,7 +15,8 @@ const second = 1000
  * What the service does beside answering, for as long as it runs. A chore that fails is noted, and done again in
  * its turn.
  *
- * @returns once it is known whether copies can still be brought up to date: no list may be answered before
+ * @returns after the first check whether copies can still be brought up to date. A check that fails is logged and
+ *   repeated; lists are answered meanwhile.
  */
 export async function registerChores(
   app: FastifyInstance,
@@ -65,10 +66,11 @@ export async function registerChores(
   void every(3600 * second, 'forget old sessions', () => forgetSessions(pool))()
   void every(3600 * second, 'forget what tokens were used for', () => forgetUsage(pool))()
   void every(3600 * second, 'delete planned stamps that have passed', () => deletePassedStamps(pool))()
+  const noteClockNow = every(60 * second, 'note where the clock of the database is', () => noteClock(pool))
   const saves = [
     every(5 * second, 'save when tokens were last used', tokens.saveUse),
     every(2 * second, 'save what tokens were used for', usage.save),
-    every(60 * second, 'note where the clock of the database is', () => noteClock(pool)),
+    noteClockNow,
   ]
 
   app.addHook('onClose', async () => {
@@ -78,4 +80,5 @@ export async function registerChores(
     await Promise.all([...underWay, ...saves.map(save => save())])
   })
   await Promise.all(checks.map(check => check()))
+  await noteClockNow()
 }

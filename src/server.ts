@@ -74,7 +74,11 @@ export async function buildServer(config: Config, pool: Pool, log?: LogDestinati
   }
   const triggers = createTriggerWatch(pool, reasons => {
     if (reasons.length === 0) app.log.info('the triggers of the database are as they must be again')
-    else app.log.error({ reasons }, 'changes may be missed: mend the triggers, then run: select gateway.demand_full_pass();')
+    else
+      app.log.error(
+        { reasons },
+        'changes may be missed: mend the triggers, then run: select gateway.demand_full_pass();',
+      )
   })
   const authenticate = createAuthenticate(tokens, gateway.rate)
 

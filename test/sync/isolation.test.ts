@@ -22,6 +22,7 @@ describe.each(['repeatable read', 'serializable'])('a %s transaction', isolation
     ['a change of a category', on => on`update category set title = ${mark()} where id = ${category}`],
     ['a move of a tenant', on => on`update tenant set parent_id = null where id = ${leaf}`],
     ['a truncation of purchased_voucher', on => on`truncate purchased_voucher`],
+    ['a truncation of tenant', on => on`truncate tenant cascade`],
     ['a truncation of customer', on => on`truncate customer`],
     ['a truncation of variant', on => on`truncate variant`],
     ['a truncation of product_category', on => on`truncate product_category`],

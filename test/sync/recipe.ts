@@ -56,29 +56,30 @@ export function createRecipeClient(
     else tenant.lists.find(({ list }) => list.resource === resource)?.records.delete(String(id))
   }
 
-  /** Drops a tenant that is deleted, or that the token is no longer authorised for, with all of its records. */
-  async function unlessGone(key: string, read: () => Promise<void>): Promise<void> {
-    try {
-      await read()
-    } catch (error) {
-      if (!(error instanceof RequestError) || !['NOT_FOUND', 'FORBIDDEN'].includes(error.code)) throw error
-      copy.delete(key)
-    }
-  }
-
-  /** The tenants that are in the copy when their turn comes: an entry of another tenant may have dropped them. */
-  async function eachTenant(visit: (tenant: CopiedTenant) => Promise<void>): Promise<void> {
+  /**
+   * The tenants that are in the copy when their turn comes: an entry of another tenant may have dropped them.
+   *
+   * @param gone what becomes of a tenant that is deleted, or that the token is no longer authorised for
+   */
+  async function eachTenant(visit: (tenant: CopiedTenant) => Promise<void>, gone: (key: string) => void) {
     for (const [key, tenant] of [...copy]) {
-      if (copy.get(key) === tenant) await unlessGone(key, () => visit(tenant))
+      if (copy.get(key) !== tenant) continue
+      await visit(tenant).catch(error => {
+        if (!(error instanceof RequestError) || !['NOT_FOUND', 'FORBIDDEN'].includes(error.code)) throw error
+        gone(key)
+      })
     }
   }
 
   async function round() {
-    await eachTenant(async tenant => {
-      const ask = askFor(removalList, tenant.record.id)
-      const times = await readPass(ask, tenant.removalsSince, entry => remove(tenant, entry))
-      tenant.removalsSince = bound(times)
-    })
+    await eachTenant(
+      async tenant => {
+        const ask = askFor(removalList, tenant.record.id)
+        const times = await readPass(ask, tenant.removalsSince, entry => remove(tenant, entry))
+        tenant.removalsSince = bound(times)
+      },
+      key => copy.delete(key),
+    )
 
     const met: CopiedTenant[] = []
     const times = await readPass(askFor(tenantList, 0), tenantsSince, record => {
@@ -97,12 +98,16 @@ export function createRecipeClient(
     tenantsSince = bound(times)
     for (const tenant of met) tenant.removalsSince = times.first
 
-    await eachTenant(async tenant => {
-      for (const copied of tenant.lists) {
-        const ask = askFor(copied.list, tenant.record.id)
-        copied.since = bound(await readPass(ask, copied.since, record => upsert(copied.records, record, counts)))
-      }
-    })
+    await eachTenant(
+      async tenant => {
+        for (const copied of tenant.lists) {
+          const ask = askFor(copied.list, tenant.record.id)
+          copied.since = bound(await readPass(ask, copied.since, record => upsert(copied.records, record, counts)))
+        }
+        // The removals of the next round decide.
+      },
+      () => {},
+    )
     counts.passes += 1
   }
   return { copy, counts, round }
