@@ -226,19 +226,25 @@ begin
   return true;
 end $$;
 
--- Stamps those of the tenants, and of all below them, that are not locked. Returns whether that was all of them.
-create function gateway.move_tenants(highest bigint[]) returns boolean
-language plpgsql
+-- Stamps a tenant and all below it, when none of them is locked and none above it is being moved; otherwise none of them,
+-- so that none is stamped twice. Returns whether it did.
+create function gateway.move_tenant(highest bigint) returns boolean
+language plpgsql set enable_seqscan = off
 as $$
 declare
-  concerned constant bigint[] := array(
-    select unnest(highest) union select gateway.tenants_below(id) from unnest(highest) as id);
-  free constant bigint[] := array(
-    select id from public.tenant where id = any(concerned) order by id for no key update skip locked);
+  concerned constant bigint[] := array(select highest union select gateway.tenants_below(highest));
+  free bigint[];
 begin
+  if not gateway.lock_path(highest) then
+    return false;
+  end if;
+  free := array(select id from public.tenant where id = any(concerned) order by id for no key update skip locked);
+  if cardinality(free) < (select count(*) from public.tenant where id = any(concerned)) then
+    return false;
+  end if;
   update public.tenant set updated_at = clock_timestamp()
   where id = any(free) and updated_at is distinct from gateway.stamp();
-  return not exists (select from public.tenant where id = any(concerned) and id <> all(free));
+  return true;
 end $$;
 
 -- At commit: moves what this transaction has recorded and what is not locked, as long as that is little. A product that is
@@ -273,7 +279,8 @@ begin
   where id = any(moved) and coalesce(updated_at, '-infinity') <> gateway.stamp();
   delete from gateway.pending_move
   where id = any(own) and product_id = any(moved) and (category_id is null or category_id <> all(locked));
-  perform gateway.move_tenants(array(select tenant_id from gateway.pending_move where id = any(own) and tenant_id is not null));
+  -- The service does it again: those below that other transactions have made meanwhile cannot be seen yet.
+  perform gateway.move_tenant(tenant_id) from gateway.pending_move where id = any(own) and tenant_id is not null;
   return null;
 end $$;
 
@@ -299,7 +306,6 @@ declare
   locked bigint[];
   due bigint[];
   moved bigint[];
-  highest bigint[];
 begin
   if batch = '{}' then
     return null;
@@ -324,15 +330,16 @@ begin
   moved := array(select id from public.product
                  where id = any(array(select product_id from gateway.pending_move where id = any(due)))
                  order by id for no key update skip locked);
-  highest := array(select tenant_id from gateway.pending_move
-                   where id = any(batch) and tenant_id is not null and gateway.lock_path(tenant_id));
-  if moved <> '{}' or highest <> '{}' then
+  if moved <> '{}' or exists (select from gateway.pending_move where id = any(batch) and tenant_id is not null) then
     -- Some milliseconds, which the horizon can wait: otherwise each record would be written twice.
     perform gateway.hold();
     update public.product set updated_at = clock_timestamp() where id = any(moved);
-    if gateway.move_tenants(highest) then
-      delete from gateway.pending_move where id = any(batch) and tenant_id = any(highest);
-    end if;
+    -- In the order of their ids, as the locks of those below are taken.
+    delete from gateway.pending_move
+    where id = any(array(
+      select id from (select id, tenant_id from gateway.pending_move
+                      where id = any(batch) and tenant_id is not null order by tenant_id) pending
+      where gateway.move_tenant(tenant_id)));
   end if;
   delete from gateway.pending_move
   where id = any(due)

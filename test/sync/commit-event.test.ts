@@ -108,6 +108,22 @@ describe('a bulk load', () => {
     expect(stamps).toEqual([{ planned: true, rows: 6000 }])
   })
 
+  test('may keep its stamps after it has changed a tenant', async () => {
+    const [, unfollowed = 0] = ground.owners
+    const reference = mark()
+    await sql.begin(async transaction => {
+      await transaction`update tenant set name = ${mark()} where id = ${tenant}`
+      await transaction`set local gateway.keep_updated_at = 'on'`
+      await transaction`
+        insert into purchased_voucher (tenant_id, reference, updated_at)
+        select ${unfollowed}::bigint, ${reference} || '-' || n, '2001-02-03' from generate_series(1, 6000) n`
+    })
+    const [planned] = await sql<{ stamp: string }[]>`
+      select to_char(max(stamp) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as stamp from gateway.planned_stamp`
+    while ((await serverTime()) <= (planned?.stamp ?? ''));
+    await inStep('tenants')
+  })
+
   test('that holds the horizon writes its rows once', async () => {
     await sql.begin(async transaction => {
       await transaction`select gateway.hold()`

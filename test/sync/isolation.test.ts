@@ -34,6 +34,14 @@ describe.each(['repeatable read', 'serializable'])('a %s transaction', isolation
     })
   })
 
+  test('may change a category and keep all stamps: that concerns no product', async () => {
+    await within(async on => {
+      await on`set local gateway.keep_updated_at = 'on'`
+      await on`update category set title = title || '.' where id = ${category}`
+      await on`update category set title = rtrim(title, '.') where id = ${category}`
+    })
+  })
+
   test('may make all other changes, and none is lost', async () => {
     await within(async on => {
       await insert(on)

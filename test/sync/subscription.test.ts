@@ -430,6 +430,30 @@ describe('a transaction of an applier moves what is free at its commit, without 
   })
 })
 
+test('those below a tenant that an applier moves wait for one that is locked, and are stamped once', async () => {
+  const [above = 0, locked = 0, free = 0] = [7_000_011, 7_000_012, 7_000_013]
+  await sql`
+    insert into tenant (id, name, parent_id)
+    values (${above}, 'above', ${ground.root}), (${locked}, 'locked', ${above}), (${free}, 'free', ${above})`
+  const stamp = async () => (await sql`select updated_at::text from tenant where id = ${free}`)[0]?.updated_at
+  const before = await stamp()
+  const holder = open(address)
+  await holder.begin(async on => {
+    await on`select from tenant where id = ${locked} for update`
+    await sql.begin(async transaction => {
+      await transaction`set local session_replication_role = replica`
+      await transaction`update tenant set parent_id = ${ground.owners[0] ?? 0} where id = ${above}`
+    })
+    for (let pass = 0; pass < 3; pass++) await sql`select gateway.move_pending(0)`
+    expect(await stamp()).toBe(before)
+    expect(await countPending()).toBe(1)
+  })
+  await holder.end()
+  await inStep('tenants')
+  expect(await stamp()).not.toBe(before)
+  expect(await countPending()).toBe(0)
+})
+
 describe('a truncation', () => {
   subscribed()
 
