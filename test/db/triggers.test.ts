@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { ownTriggers } from '../../src/db/triggers.ts'
+import { ownTriggers } from '../../src/db/own-triggers.ts'
 import { until } from '../rest/support.ts'
 import { createApp } from '../support/app.ts'
 import { createDatabase } from '../support/database.ts'

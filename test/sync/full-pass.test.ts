@@ -309,6 +309,19 @@ test('a copied database demands a full pass, once for all instances', async () =
   expect(await stateOf(database.platform)).toMatchObject({ epoch: before.epoch, since: '-infinity' })
 })
 
+test('a database that comes from another cluster demands a full pass', async () => {
+  const { tenant, secret, client, ask, pool, platform } = await createGround()
+  const { epoch, serverTime } = await ask()
+  await client.app.close()
+  // As a dump brings it: the identifier is that of the cluster where the service has looked before.
+  await platform`update gateway.sync_state set server_identity = regexp_replace(server_identity, '^[0-9]+', '1')`
+  const instance = await startInstance(pool)
+  expect(instance.lines().filter(({ msg }) => msg.includes('failed over'))).toHaveLength(1)
+  const resumed = await removals(instance.client, secret, { tenant: String(tenant), since: serverTime })
+  expect(resumed.fault).toContain('a full pass is needed')
+  expect((await stateOf(platform)).epoch).toBeGreaterThan(epoch)
+})
+
 test('a promoted standby that lacks changes demands a full pass', { timeout: 60_000 }, async () => {
   const settings = { dataDir: createDataDirectory(), durable: false }
   const before = await startEmbedded(settings)
