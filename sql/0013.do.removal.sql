@@ -118,8 +118,11 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp set enab
 as $$
 declare
   above bigint := new.parent_id;
+  path bigint[] := '{}';
 begin
-  while above is not null loop
+  -- An applier is not refused a loop; one that does not concern this tenant ends the walk.
+  while above is not null and above <> all(path) loop
+    path := path || above;
     if above = new.id then
       raise exception 'tenant % cannot lie below itself', new.id using errcode = 'check_violation';
     end if;

@@ -15,7 +15,7 @@ const second = 1000
  * What the service does beside answering, for as long as it runs. A chore that fails is noted, and done again in
  * its turn.
  *
- * @returns after the first check whether copies can still be brought up to date. A check that fails is logged and
+ * @returns after the first checks of the triggers, of the clock and of the server. One that fails is logged and
  *   repeated; lists are answered meanwhile.
  */
 export async function registerChores(
@@ -45,6 +45,7 @@ export async function registerChores(
 
   let stampsCompared = false
   const checks = [
+    every(60 * second, 'check the triggers of the database', triggers.look),
     every(second / 4, 'look at the clock of the database', clock.look),
     every(60 * second, 'compare the newest stamps with the clock of the database', async () => {
       if (stampsCompared) return
@@ -60,7 +61,6 @@ export async function registerChores(
       )
     }),
   ]
-  void every(60 * second, 'check the triggers of the database', triggers.look)()
   every(second / 4, 'move what a subscription changed', createPendingMover(pool, closing.signal).move)
   void every(3600 * second, 'forget old redemption tokens', () => forgetRedemptionTokens(pool))()
   void every(3600 * second, 'forget old sessions', () => forgetSessions(pool))()

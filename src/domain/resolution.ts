@@ -185,7 +185,7 @@ async function findWithinScope(sql: Sql, caller: Token, at: number, name: Vouche
       select true, id, parent_id from tenant where id = coalesce((select tenant_id from named), ${at})
       union all
       select false, id, parent_id from tenant where id = ${at}
-      union all
+      union
       select of_owner, tenant.id, tenant.parent_id from above join tenant on tenant.id = above.parent_id
     ), scope as (
       select bool_or(id = case when of_owner then ${at} else (select tenant_id from named) end)

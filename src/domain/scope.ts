@@ -59,6 +59,7 @@ function grantsOf(token: Token): ReadonlyMap<number, boolean> {
   return made
 }
 
+// The tree that an applier writes can have a loop for some time: the path then ends where it begins again.
 async function findPaths(sql: Sql, ids: readonly number[]): Promise<(TenantPath | null)[]> {
   const rows = await sql<{ id: number; path: number[] }[]>`
     with /* tenant.paths */ recursive above as (
@@ -66,8 +67,8 @@ async function findPaths(sql: Sql, ids: readonly number[]): Promise<(TenantPath 
       union all
       select above.id, tenant.id, tenant.parent_id, above.steps + 1
       from tenant join above on tenant.id = above.parent_id
-    )
-    select id, json_agg(ancestor_id order by steps) as path from above group by id`
+    ) cycle ancestor_id set repeated using visited
+    select id, json_agg(ancestor_id order by steps) as path from above where not repeated group by id`
   const found = new Map(rows.map(row => [row.id, row.path]))
   return ids.map(id => found.get(id) ?? null)
 }

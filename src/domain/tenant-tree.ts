@@ -38,9 +38,9 @@ const places = (sql: Sql) => sql`
     union all
     select above_chosen.id, tenant.parent_id, above_chosen.steps + 1, tenant.name
     from above_chosen join tenant on tenant.id = above_chosen.parent_id
-  ), placed as (
+  ) cycle id, parent_id set repeated using visited, placed as (
     select id, coalesce(json_agg(name order by steps desc) filter (where steps > 0), '[]') as above
-    from above_chosen group by id
+    from above_chosen where not repeated group by id
   )`
 
 /** @returns the tenants of these ids that there are, by name */

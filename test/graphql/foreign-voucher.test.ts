@@ -3,7 +3,7 @@ import { createTeller, type Step } from '../db/plans/plan.ts'
 import { type Answer, type Client, createApp } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
-import { capture, type Statement } from './statements.ts'
+import { capture, ofJobs, type Statement } from './statements.ts'
 
 const database = await createDatabase()
 const build = createBuilders(database)
@@ -66,7 +66,7 @@ const transports: Record<string, (client: Client, secret: string, name: object) 
 /** The statements of a request and the values they were sent with, without those of cached token and path tenant. */
 const comparable = (statements: Statement[], owner: number) =>
   statements
-    .filter(({ name }) => !/^(token\.|clock\.|usage\.)/.test(name))
+    .filter(({ name }) => !name.startsWith('token.') && !ofJobs.includes(name))
     .filter(({ name, parameters }) => name !== 'tenant.paths' || parameters.join() !== `{${at}}`)
     .map(({ text, parameters }) => ({
       text,

@@ -24,13 +24,17 @@ export async function capture(pool: Pool, work: () => Promise<unknown>): Promise
   return statements
 }
 
-/** What the service does beside answering. */
-const chores = [
+/** What the service does beside answering (`src/chores.ts`). */
+export const ofJobs: readonly string[] = [
   'clock.look',
   'clock.note',
   'full_pass.notice_server',
   'pending_move.run',
+  'planned_stamp.delete_passed',
+  'redemption_token.forget',
+  'session.forget',
   'token.save_use',
+  'usage.forget',
   'usage.save',
   'usage.save_refusals',
 ]
@@ -45,7 +49,7 @@ const shared = ['horizon.read']
 export const namesOf = (statements: Statement[]) =>
   statements
     .map(statement => statement.name)
-    .filter(name => ![...chores, ...kept, ...shared].includes(name))
+    .filter(name => ![...ofJobs, ...kept, ...shared].includes(name))
     .sort()
 
 /**
@@ -65,7 +69,7 @@ export async function countCalls(
     where toplevel and dbid = (select oid from pg_database where datname = current_database())
       and query !~ 'pg_stat_statements'
     group by 1`
-  return Object.fromEntries(rows.filter(({ name }) => !chores.includes(name)).map(({ name, calls }) => [name, calls]))
+  return Object.fromEntries(rows.filter(({ name }) => !ofJobs.includes(name)).map(({ name, calls }) => [name, calls]))
 }
 
 /** The same without what may have been kept from earlier. */

@@ -1,8 +1,10 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { placeTenants } from '../../src/domain/tenant-tree.ts'
+import { createClient } from '../support/app.ts'
 import { open } from './ground.ts'
 import { createStep } from './step.ts'
 
-const { database, ground, sql, pass, inStep, end, mark, pages } = await createStep()
+const { app, secret, database, ground, sql, pass, inStep, end, mark, pages } = await createStep()
 const { address } = database
 afterAll(end)
 beforeEach(pass)
@@ -140,6 +142,26 @@ describe('a tenant cannot lie below itself', () => {
     await Promise.all([first`commit`.catch(() => {}), second`commit`.catch(() => {})])
     await Promise.all([first.end(), second.end()])
   })
+})
+
+test('a loop that appliers have made is no tree of any token, and holds up nothing', async () => {
+  const [one, other] = [await plant(ground.root), await plant(ground.root)]
+  await sql.begin(async transaction => {
+    await transaction`set local session_replication_role = replica`
+    await transaction`update tenant set parent_id = ${other} where id = ${one}`
+    await transaction`update tenant set parent_id = ${one} where id = ${other}`
+  })
+  await sql`select gateway.move_pending(0)`
+  const below = await plant(one)
+  const client = createClient(app)
+  for (const id of [one, other, below]) {
+    expect((await client.rest(secret, `/tenants/${id}/catalog/vouchers`)).status).toBe(403)
+    expect((await client.resolve(secret, id, { voucher_reference: 'none' })).status).toBe(403)
+  }
+  expect(await placeTenants(database.pool, [below])).toHaveLength(1)
+  await pass()
+  await sql`update tenant set parent_id = ${ground.root} where id = ${one}`
+  await inStep('tenants')
 })
 
 test('a tree of tenants is made in one statement, each without reading the others', async () => {
