@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 // graphql has two builds, and Vite would take the one that Node does not: two copies of it cannot work together.
@@ -12,8 +13,8 @@ export default defineConfig({
   test: {
     globalSetup: 'test/support/global-setup.ts',
     pool: 'forks',
-    // Tests wait for the database as much as they work: by default one core would be left to nobody.
-    maxWorkers: '100%',
+    // Tests wait for the database and for time-outs as much as they work: one more than two cores have.
+    maxWorkers: Math.max(3, availableParallelism()),
     projects: [
       {
         resolve,

@@ -6,6 +6,7 @@ const { database, run } = await createManyTenants()
 
 interface Plan {
   'Node Type': string
+  'Relation Name'?: string
   'Index Name'?: string
   'Index Cond'?: string
   'Scan Direction'?: string
@@ -28,12 +29,17 @@ describe.each([
     return statements.find(statement => statement.name === name)!
   }
 
+  // The record of a removal is looked up by its key, or by those of the tenants above it.
+  const isOfRecord = (step: Plan) => noun === 'removal' && !step['Index Cond']?.includes('wanted.')
+
   it.each([
     ['first: 1', 'Forward'],
     ['last: 1', 'Backward'],
   ])('are with %s one range of the index each', async (args, direction) => {
     const plan = await planOf(await statementFor(args, `${noun}.list_of_tenants`))
-    const scans = plan.filter(step => step['Node Type'].includes('Scan') && step['Node Type'] !== 'Function Scan')
+    const scans = plan.filter(
+      step => step['Node Type'].includes('Scan') && step['Node Type'] !== 'Function Scan' && !isOfRecord(step),
+    )
     expect(scans).toMatchObject([{ 'Index Name': index, 'Scan Direction': direction }])
     expect(scans[0]!['Index Cond']).toMatch(/tenant_id = wanted\.tenant_id.*ROW\(.*\) > ROW\(.*ROW\(.*\) < ROW\(/)
     // Only the few that each kind of removal begins with are put in order.
@@ -43,10 +49,12 @@ describe.each([
 
   it('are counted along the index', async () => {
     const plan = await planOf(await statementFor('first: 1', `${noun}.count`))
-    const scans = plan.filter(step => step['Index Name'])
+    const scans = plan.filter(step => step['Index Name'] && !isOfRecord(step))
     // Who asks for removals of all kinds may have them counted by either of their indexes.
     expect(scans).toMatchObject([{ 'Index Name': noun === 'removal' ? expect.stringMatching(/^removal_/) : index }])
     expect(scans[0]!['Index Cond']).toContain('tenant_id = wanted.tenant_id')
-    expect(plan.map(step => step['Node Type'])).not.toContain('Seq Scan')
+    const passing = plan.filter(step => step['Node Type'] === 'Seq Scan')
+    // The tables of the records are small here.
+    expect(passing.filter(step => noun !== 'removal' || step['Relation Name'] === 'removal')).toEqual([])
   })
 })
