@@ -33,6 +33,8 @@ export async function createManyTenants() {
   await loader`insert into gateway.removal (tenant_id, resource, record_id, reason, updated_at)
     select tenant_id, case when record % 2 = 0 then 'purchased_voucher' else 'marketing_signup' end, record, 'deleted', ${stamp} ${owned}`
   await loader`vacuum analyze tenant, product, purchased_voucher, customer, gateway.removal`
+  // The removals bear the stamp of a bulk load: they are listed when it has come.
+  await loader`select pg_sleep(extract(epoch from max(stamp) - clock_timestamp())) from gateway.planned_stamp`
 
   // Granted the one with all below it, and each of the others by itself.
   const { secret } = await build.token([{ tenantId: root, withDescendants: true }])
