@@ -14,7 +14,7 @@ import { parseArgs } from 'node:util'
 import { connect } from '../src/db/connect.ts'
 import { startEmbedded } from '../src/db/embedded.ts'
 import { migrate } from '../src/db/migrate.ts'
-import { loadDemo, showcase } from '../src/demo/load.ts'
+import { demoTenant, loadDemo } from '../src/demo/load.ts'
 import { permissionNames } from '../src/domain/permission.ts'
 import { createToken } from '../src/domain/token-lifecycle.ts'
 import { median, quantile, record, table } from './summary.ts'
@@ -157,7 +157,7 @@ try {
   const sql = connect({ host, port, user, database }, { max: 2, statementTimeoutMs: 60_000 })
   await migrate(sql)
   await loadDemo(sql, { scale: 1 })
-  const { tenantId } = showcase
+  const { tenantId } = demoTenant
   const { secret } = await createToken(
     sql,
     { name: 'bench', address: null },

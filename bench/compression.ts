@@ -12,7 +12,7 @@ import { readConfig } from '../src/config.ts'
 import { connect, type Pool } from '../src/db/connect.ts'
 import { startEmbedded } from '../src/db/embedded.ts'
 import { migrate } from '../src/db/migrate.ts'
-import { loadDemo, showcase } from '../src/demo/load.ts'
+import { demoTenant, loadDemo } from '../src/demo/load.ts'
 import { permissionNames } from '../src/domain/permission.ts'
 import { createToken } from '../src/domain/token-lifecycle.ts'
 import { codings, compressibleFrom } from '../src/http/compression.ts'
@@ -67,7 +67,7 @@ function used(): number {
 async function startServices(sql: Pool) {
   await migrate(sql)
   await loadDemo(sql, { scale: 1 })
-  const { tenantId } = showcase
+  const { tenantId } = demoTenant
   const { secret } = await createToken(
     sql,
     { name: 'bench', address: null },

@@ -136,7 +136,7 @@ export class Arena {
     return copies
   }
 
-  /** @returns whether the migrations make a function, such as `gateway.horizon()` */
+  /** @returns whether the migrations make a function, such as `gateway.watermark()` */
   async hasFunction(signature: string): Promise<boolean> {
     let found = false
     await this.#within('base', async sql => {

@@ -144,9 +144,9 @@ for (const { name, status, milliseconds, bytes, livez } of measured.slice(0, Num
   console.log(`${figures.map(figure => String(figure).padStart(14)).join('')}  ${name}`)
 }
 const over = measured.filter(isOver)
-const faults = measured.filter(({ status }) => status >= 500)
-for (const { name, status } of faults) console.log(`answered with ${status}: ${name}`)
+const failures = measured.filter(({ status }) => status >= 500)
+for (const { name, status } of failures) console.log(`answered with ${status}: ${name}`)
 console.log(
   `${measured.length} requests; ${over.length} cost more than ${bar.request} ms of CPU time, or kept /livez waiting for ${bar.livez} ms.`,
 )
-if (over.length + faults.length > 0) process.exitCode = 1
+if (over.length + failures.length > 0) process.exitCode = 1

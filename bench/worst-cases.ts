@@ -1,14 +1,14 @@
 /**
  * Where the triggers cost writers and readers most: `npm run bench:worst-cases`. Many tenants in one statement, writers
- * who meet at the same rows, and the horizon beside one transaction of many rows. Each measurement has a fresh database.
+ * who meet at the same rows, and the watermark beside one transaction of many rows. Each measurement has a fresh database.
  */
 import { parseArgs } from 'node:util'
 import type { Pool } from '../src/db/connect.ts'
 import { editProducts, putTenantsBelow, type Tally } from './conflicts.ts'
 import { Arena, type Contender, stamped, unstamped, variantOf } from './contenders.ts'
-import { lagBesideBulk } from './horizon.ts'
 import { record, table } from './summary.ts'
 import { shapes, timeTenants } from './tenants.ts'
+import { lagBesideBulk } from './watermark.ts'
 import { holding } from './workloads.ts'
 
 const { values: options } = parseArgs({
@@ -98,15 +98,15 @@ async function describeLag(arena: Arena): Promise<string> {
   const canHold = await arena.hasFunction(holding)
   for (const holds of canHold ? [false, true] : [false]) {
     await onEach(arena, 2, async ([reader, writer], contender) => {
-      // Without triggers there is no write marker, so the horizon is the clock.
+      // Without triggers there is no write marker, so the watermark is the clock.
       if (contender === unstamped) return
       const lag = await lagBesideBulk(reader!, writer!, { rows: Number(options.vouchers), holds })
       const figures = [lag.p50, lag.max, lag.writing, lag.committing, lag.seenAfter]
       rows.push([contender.name, holds ? 'yes' : 'no', ...figures.map(figure => `${figure.toFixed(1)} ms`)])
     })
   }
-  return `How far the horizon is behind the clock beside one transaction that inserts ${options.vouchers} vouchers of one
-tenant, from its start until they are below the horizon:
+  return `How far the watermark is behind the clock beside one transaction that inserts ${options.vouchers} vouchers of one
+tenant, from its start until they are below the watermark:
 
 ${table(['contender', '`gateway.hold()` first', 'p50', 'max', 'statements took', 'commit took', 'seen after the commit'], rows)}`
 }

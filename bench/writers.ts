@@ -5,8 +5,8 @@
 import { parseArgs } from 'node:util'
 import type { Pool } from '../src/db/connect.ts'
 import { Arena, type Contender, naive, stamped, twin, unstamped, variantOf } from './contenders.ts'
-import { lagOfHorizon, timeHorizon } from './horizon.ts'
 import { describeRatios, median, record, table } from './summary.ts'
+import { lagOfWatermark, timeWatermark } from './watermark.ts'
 import { holding, measure, type Workload, workloads, writers } from './workloads.ts'
 
 const { values: options } = parseArgs({
@@ -19,7 +19,7 @@ const { values: options } = parseArgs({
     variant: { type: 'string', multiple: true, default: [] },
     /** Only the workloads whose names contain it. */
     only: { type: 'string', default: '' },
-    'no-horizon': { type: 'boolean', default: false },
+    'no-watermark': { type: 'boolean', default: false },
     /** Writes the results into RESULTS.md. */
     record: { type: 'boolean', default: false },
   },
@@ -62,7 +62,7 @@ function describe(outcome: Outcome): string {
   return table(['transaction', ...contenders.map(({ name }) => name)], rows)
 }
 
-async function describeHorizon(arena: Arena): Promise<string> {
+async function describeWatermark(arena: Arena): Promise<string> {
   const rows: string[][] = []
   const lags: string[][] = []
   for (const [index, contender] of contenders.entries()) {
@@ -71,20 +71,20 @@ async function describeHorizon(arena: Arena): Promise<string> {
     const connections = Array.from({ length: 101 }, () => arena.open(`copy_${index}`))
     const [reader, holder, ...others] = connections as [Pool, Pool, ...Pool[]]
     for (const open of [0, 20, 100]) {
-      const { horizon, nothing } = await timeHorizon(reader, connections.slice(1, 1 + open))
-      rows.push([contender.name, String(open), `${horizon.toFixed(2)} ms`, `${nothing.toFixed(2)} ms`])
+      const { watermark, nothing } = await timeWatermark(reader, connections.slice(1, 1 + open))
+      rows.push([contender.name, String(open), `${watermark.toFixed(2)} ms`, `${nothing.toFixed(2)} ms`])
     }
     for (const changed of [1, 1000]) {
       const lagging: [Pool, Pool, ...Pool[]] = [reader, holder, ...others.slice(0, writers)]
-      const lag = await lagOfHorizon(lagging, { short: workloads[0]!, rows: changed, seconds: 5 })
+      const lag = await lagOfWatermark(lagging, { short: workloads[0]!, rows: changed, seconds: 5 })
       const figures = [lag.p50, lag.p99, lag.max].map(figure => `${figure.toFixed(1)} ms`)
       lags.push([contender.name, String(changed), ...figures])
     }
     for (const connection of connections) await connection.end()
   }
-  return `${table(['contender', 'open writers', '`select gateway.horizon()`', '`select 1`'], rows)}
+  return `${table(['contender', 'open writers', '`select gateway.watermark()`', '`select 1`'], rows)}
 
-How far the horizon is behind the clock while one transaction is held open for 5 s and ${writers} short writers run:
+How far the watermark is behind the clock while one transaction is held open for 5 s and ${writers} short writers run:
 
 ${table(['contender', 'rows that the long one changed', 'p50', 'p99', 'max'], lags)}`
 }
@@ -99,7 +99,7 @@ transactions a second, more is better; of 20,000 rows the ratio is of times, and
 
 ${describe(await compete(arena))}
 
-${options['no-horizon'] ? '' : await describeHorizon(arena)}`
+${options['no-watermark'] ? '' : await describeWatermark(arena)}`
   console.log(text)
   if (options.record) record(options['not-durable'] ? 'Writers, not durable' : 'Writers', text)
 })

@@ -5,9 +5,9 @@
 -- it takes its stamp, and it burns until the commit can be seen: a shared advisory lock, of which the key is the
 -- time. Postgres puts it out at the end of the transaction, whatever end that is. Readers look at the beacons first
 -- (pg_locks), and then list, under a snapshot taken after that look, only rows stamped before the oldest of them:
--- that is the horizon, and the server_time. Nobody takes a beacon for himself alone, so nobody waits.
+-- that is the watermark, and the server_time. Nobody takes a beacon for himself alone, so nobody waits.
 --
--- A beacon that burns for seconds would hold the horizon back for seconds. So there are two:
+-- A beacon that burns for seconds would hold the watermark back for seconds. So there are two:
 --   writing     lit at a transaction's first change, before its rows are stamped. Readers heed it while it is young.
 --   committing  lit at commit, and always heeded. When the writing beacon is still young, it has that one's time,
 --               and the stamps stand. Otherwise it has a time of its own, and the rows are stamped anew after it.
@@ -237,7 +237,7 @@ end $$;
 
 -- Until when a page may list: nothing that is not yet seen will bear an earlier stamp. To be asked before the
 -- snapshot of the page is taken, so by a function that then asks for the page.
-create function gateway.horizon() returns timestamptz
+create function gateway.watermark() returns timestamptz
 language plpgsql volatile
 as $$
 declare

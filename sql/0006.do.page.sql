@@ -1,22 +1,22 @@
--- A page of each list: the horizon first, and then, under a snapshot of its own, one range of the list's index.
--- A function, because the statements of one have a snapshot each, and a single statement has but one. The horizon is
--- left in the setting gateway.horizon, in microseconds: there even when the page is empty.
+-- A page of each list: the watermark first, and then, under a snapshot of its own, one range of the list's index.
+-- A function, because the statements of one have a snapshot each, and a single statement has but one. The watermark is
+-- left in the setting gateway.watermark, in microseconds: there even when the page is empty.
 -- The range lies strictly between two positions (R15); backward, it is read from its end.
 
-create function gateway.note_horizon() returns timestamptz
+create function gateway.note_watermark() returns timestamptz
 language plpgsql volatile
 as $$
 declare
-  found constant timestamptz := gateway.horizon();
+  found constant timestamptz := gateway.watermark();
 begin
-  perform set_config('gateway.horizon', ((extract(epoch from found) * 1000000)::bigint)::text, true);
+  perform set_config('gateway.watermark', ((extract(epoch from found) * 1000000)::bigint)::text, true);
   return found;
 end $$;
 
--- The horizon that this statement's page was read at.
-create function gateway.noted_horizon() returns timestamptz
+-- The watermark that this statement's page was read at.
+create function gateway.noted_watermark() returns timestamptz
 language sql volatile
-return gateway.from_microseconds(current_setting('gateway.horizon')::bigint);
+return gateway.from_microseconds(current_setting('gateway.watermark')::bigint);
 
 -- The tenants that are granted, one by one or below others, are looked up in a hash as the list is passed along: the
 -- or keeps the planner from joining and sorting them instead.
@@ -27,7 +27,7 @@ create function gateway.tenant_page(
 language plpgsql volatile
 as $$
 declare
-  horizon constant timestamptz := gateway.note_horizon();
+  watermark constant timestamptz := gateway.note_watermark();
   granted constant bigint[] := array(
     with recursive below as (
       select id from public.tenant where id = any(with_descendants)
@@ -36,8 +36,8 @@ declare
     )
     select id from below union select unnest(named));
 begin
-  if (horizon, 0) < (upper_at, upper_id) then
-    upper_at := horizon;
+  if (watermark, 0) < (upper_at, upper_id) then
+    upper_at := watermark;
     upper_id := 0;
   end if;
   if backward then
@@ -62,10 +62,10 @@ create function gateway.product_page(
 language plpgsql volatile
 as $$
 declare
-  horizon constant timestamptz := gateway.note_horizon();
+  watermark constant timestamptz := gateway.note_watermark();
 begin
-  if (horizon, 0) < (upper_at, upper_id) then
-    upper_at := horizon;
+  if (watermark, 0) < (upper_at, upper_id) then
+    upper_at := watermark;
     upper_id := 0;
   end if;
   if backward then
@@ -90,10 +90,10 @@ create function gateway.purchased_voucher_page(
 language plpgsql volatile
 as $$
 declare
-  horizon constant timestamptz := gateway.note_horizon();
+  watermark constant timestamptz := gateway.note_watermark();
 begin
-  if (horizon, 0) < (upper_at, upper_id) then
-    upper_at := horizon;
+  if (watermark, 0) < (upper_at, upper_id) then
+    upper_at := watermark;
     upper_id := 0;
   end if;
   if backward then
@@ -118,10 +118,10 @@ create function gateway.marketing_signup_page(
 language plpgsql volatile
 as $$
 declare
-  horizon constant timestamptz := gateway.note_horizon();
+  watermark constant timestamptz := gateway.note_watermark();
 begin
-  if (horizon, 0) < (upper_at, upper_id) then
-    upper_at := horizon;
+  if (watermark, 0) < (upper_at, upper_id) then
+    upper_at := watermark;
     upper_id := 0;
   end if;
   if backward then
@@ -146,10 +146,10 @@ create function gateway.removal_page(
 language plpgsql volatile
 as $$
 declare
-  horizon constant timestamptz := gateway.note_horizon();
+  watermark constant timestamptz := gateway.note_watermark();
 begin
-  if (horizon, 0) < (upper_at, upper_id) then
-    upper_at := horizon;
+  if (watermark, 0) < (upper_at, upper_id) then
+    upper_at := watermark;
     upper_id := 0;
   end if;
   if backward then

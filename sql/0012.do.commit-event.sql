@@ -8,7 +8,7 @@
 -- otherwise the event could run before the first stamp is taken, and what is stamped later would have no beacon.
 
 -- A bulk load is stamped anew at commit, which takes seconds. Its stamp then lies ahead by about that time: until the
--- clock is there, the horizon passes on, and the load's rows are not listed yet. These are the stamps that were ahead
+-- clock is there, the watermark passes on, and the load's rows are not listed yet. These are the stamps that were ahead
 -- when they were given: no sign that the clock stepped back.
 create table gateway.planned_stamp (
   stamp timestamptz not null
@@ -43,7 +43,7 @@ begin
 end $$;
 
 -- For how long to plan to stamp so many rows anew, in microseconds; 0 for less than 5,000. Measured: it takes 0.6 to 1.4
--- times as long as it took to write them. 2.5 times is planned, because the horizon waits for what takes longer, and at
+-- times as long as it took to write them. 2.5 times is planned, because the watermark waits for what takes longer, and at
 -- most 100 µs a row, for a transaction that was idle meanwhile.
 create function gateway.restamping_time(rows bigint, lit bigint) returns bigint
 language sql volatile
@@ -143,7 +143,7 @@ begin
 end $$;
 
 -- For a bulk load, as the first statement of its transaction: the rows get their final stamp as they are written, and
--- are written once. The horizon stays where it is until the transaction ends, for all lists; with `expected`, how long
+-- are written once. The watermark stays where it is until the transaction ends, for all lists; with `expected`, how long
 -- the load is expected to take, it stays only when the load takes longer, and the rows are not listed before that time
 -- is over. Returns the stamp.
 create function gateway.hold(expected interval default interval '0') returns timestamptz

@@ -331,7 +331,7 @@ begin
                  where id = any(array(select product_id from gateway.pending_move where id = any(due)))
                  order by id for no key update skip locked);
   if moved <> '{}' or exists (select from gateway.pending_move where id = any(batch) and tenant_id is not null) then
-    -- Some milliseconds, which the horizon can wait: otherwise each record would be written twice.
+    -- Some milliseconds, which the watermark can wait: otherwise each record would be written twice.
     perform gateway.hold();
     update public.product set updated_at = clock_timestamp() where id = any(moved);
     -- In the order of their ids, as the locks of those below are taken.

@@ -7,7 +7,7 @@ export type Config = z.infer<typeof Environment>
 /** Whether the host of a URL is this machine. */
 export const isLoopback = (hostname: string) => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
 
-/** The environment is not as it should be; the message lists all its faults by name. */
+/** The environment is not as it should be; the message lists all its errors by name. */
 class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
@@ -120,8 +120,8 @@ const Environment = z
     OIDC_GROUPS_CLAIM: z.string().default('groups'),
   })
   .superRefine(
-    (environment, faults) => {
-      const say = (path: string, message: string) => faults.addIssue({ code: 'custom', path: [path], message })
+    (environment, problems) => {
+      const say = (path: string, message: string) => problems.addIssue({ code: 'custom', path: [path], message })
       const isSet = (name: keyof typeof environment) => [environment[name] ?? []].flat().length > 0
       if (!isSet('OIDC_ISSUER')) {
         for (const name of ['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'OIDC_DOMAINS', 'OIDC_GROUPS'] as const) {
@@ -136,7 +136,7 @@ const Environment = z
         say('OIDC_DOMAINS', 'or OIDC_GROUPS must say who may enter, when OIDC_ISSUER is set')
       }
     },
-    // Also beside other faults: all are told at once.
+    // Also beside other errors: all are told at once.
     { when: () => true },
   )
   .transform(environment => ({
@@ -185,6 +185,6 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
   const read = Environment.safeParse(set)
   if (read.success) return read.data
-  const faults = read.error.issues.map(issue => `  ${issue.path.join('.')} ${issue.message}`)
-  throw new ConfigError(`The configuration is not valid:\n${faults.join('\n')}`)
+  const problems = read.error.issues.map(issue => `  ${issue.path.join('.')} ${issue.message}`)
+  throw new ConfigError(`The configuration is not valid:\n${problems.join('\n')}`)
 }

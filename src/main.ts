@@ -48,7 +48,7 @@ function inheritSettings(parent: Command): void {
 
 /** What a person is told of a command that failed. */
 function told(error: unknown): string {
-  if (error instanceof GatewayError && error.faults) return Object.values(error.faults).flat().join(' ')
+  if (error instanceof GatewayError && error.fieldErrors) return Object.values(error.fieldErrors).flat().join(' ')
   if (!(error instanceof Error)) return String(error)
   if (error instanceof postgres.PostgresError && error.hint) return `${error.message}\n${error.hint}`
   return error.message || ('code' in error ? String(error.code) : error.name)

@@ -2,18 +2,18 @@ import { randomBytes } from 'node:crypto'
 import { maxHeaderSize } from 'node:http'
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import { registerAdmin } from './admin/door.tsx'
-import { registerChores } from './chores.ts'
+import { registerBackgroundJobs } from './background-jobs.ts'
 import type { Config } from './config.ts'
 import type { Pool } from './db/connect.ts'
 import { createTriggerWatch } from './db/triggers.ts'
 import { createClockWatch } from './domain/clock.ts'
-import { createCursorSeal } from './domain/cursor.ts'
-import { createHorizon } from './domain/horizon.ts'
+import { createCursorCipher } from './domain/cursor.ts'
 import { createMemoryRateCounter } from './domain/rate.ts'
 import { createTenantScope } from './domain/scope.ts'
-import { keepSecret } from './domain/setting.ts'
+import { getOrCreateSecret } from './domain/setting.ts'
 import { createTokenDirectory } from './domain/token-directory.ts'
 import { createUsageCounter } from './domain/usage.ts'
+import { createWatermark } from './domain/watermark.ts'
 import type { Gateway } from './graphql/context.ts'
 import { registerGraphiql } from './graphql-http/graphiql.tsx'
 import { registerGraphql } from './graphql-http/route.ts'
@@ -22,7 +22,7 @@ import { answerBrokenRequest } from './http/broken-request.ts'
 import { createAuthenticate } from './http/caller.ts'
 import { compressAnswers } from './http/compression.ts'
 import { keepDeadline } from './http/deadline.ts'
-import { sendRefusal, toGatewayError, toMessageBody } from './http/errors.ts'
+import { sendError, toGatewayError, toMessageBody } from './http/errors.ts'
 import { registerHealth } from './http/health.ts'
 import { closeUnfinishedRequests } from './http/lingering-close.ts'
 import { requestId } from './http/request-id.ts'
@@ -60,14 +60,14 @@ export async function buildServer(config: Config, pool: Pool, log?: LogDestinati
   const usage = createUsageCounter(pool)
   const gateway: Gateway = {
     sql: pool,
-    cursors: createCursorSeal(config.cursorKey ?? (await keepSecret(pool, 'cursor_key', randomBytes(32)))),
+    cursors: createCursorCipher(config.cursorKey ?? (await getOrCreateSecret(pool, 'cursor_key', randomBytes(32)))),
     clock: createClockWatch(pool, milliseconds =>
       app.log.error(
         { milliseconds },
         'the clock of the database was set back: lists answer 503 until it is where it was, and a full pass is demanded of clients',
       ),
     ),
-    horizon: createHorizon(pool),
+    watermark: createWatermark(pool),
     scope: createTenantScope(pool),
     rate: { limit: config.rateLimitPerMinute, counter: createMemoryRateCounter() },
     redemptionTokenTtl: config.redemptionTokenTtl,
@@ -92,10 +92,10 @@ export async function buildServer(config: Config, pool: Pool, log?: LogDestinati
   })
   keepDeadline(app, deadline)
   closeUnfinishedRequests(app)
-  app.setErrorHandler((error, request, reply) => sendRefusal(request, reply, toGatewayError(error), toMessageBody))
+  app.setErrorHandler((error, request, reply) => sendError(request, reply, toGatewayError(error), toMessageBody))
   app.register(async scope => refuseUnknownPaths(scope))
 
-  await registerChores(app, pool, { tokens, clock: gateway.clock, usage, triggers })
+  await registerBackgroundJobs(app, pool, { tokens, clock: gateway.clock, usage, triggers })
   registerUsage(app, usage)
   registerHealth(app, pool, triggers)
   app.register(async doors => {

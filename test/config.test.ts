@@ -7,14 +7,14 @@ function faultsOf(environment: NodeJS.ProcessEnv): string[] {
     readConfig(environment)
     return []
   } catch (error) {
-    const [head, ...faults] = (error instanceof Error ? error.message : '').split('\n')
+    const [head, ...problems] = (error instanceof Error ? error.message : '').split('\n')
     expect(head).toBe('The configuration is not valid:')
-    return faults.map(fault => fault.trim())
+    return problems.map(fault => fault.trim())
   }
 }
 
-test('all faults are told at once, by name', () => {
-  const faults = faultsOf({
+test('all errors are told at once, by name', () => {
+  const problems = faultsOf({
     PORT: '65536',
     DATABASE_URL: 'mysql://x',
     DATABASE_POOL: 'many',
@@ -27,7 +27,7 @@ test('all faults are told at once, by name', () => {
     PUBLIC_URL: 'http://gateway.example.com',
     OIDC_CLIENT_ID: 'gateway',
   })
-  expect(faults).toEqual([
+  expect(problems).toEqual([
     'PORT must lie between 0 and 65535',
     'DATABASE_URL must be a postgres:// URL, for example postgres://user:password@host:5432/database',
     'DATABASE_POOL must be a whole number',
@@ -83,8 +83,8 @@ describe('PUBLIC_URL', () => {
     ['https://gateway.example.com/#', [bare]],
     ['https://ann:secret@gateway.example.com', [nobody]],
     ['https://ann@gateway.example.com/x', [nobody, bare]],
-  ])('%s is none', (given, faults) => {
-    expect(faultsOf({ PUBLIC_URL: given })).toEqual(faults)
+  ])('%s is none', (given, problems) => {
+    expect(faultsOf({ PUBLIC_URL: given })).toEqual(problems)
   })
 })
 

@@ -1,7 +1,7 @@
 /**
  * What mercurius and plain graphql-yoga serve: the part of the service's schema that the benchmark asks for, with the
  * same names, so that the same documents do. Like L1 it leaves out the rate, permissions, the tree of tenants and the
- * horizon.
+ * watermark.
  */
 import { type Place, readStart, writeCursor } from './cursor.ts'
 import type { Pool } from './database.ts'

@@ -1,6 +1,6 @@
 /**
  * L0: Postgres builds the JSON, Node passes its text on. What can be had when Node does next to nothing. It
- * leaves out the rate, the tree of tenants, permissions and the horizon.
+ * leaves out the rate, the tree of tenants, permissions and the watermark.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { connect } from './database.ts'

@@ -1,6 +1,6 @@
 /**
  * L1: written by hand, as a good engineer would: rows of typed cells, mapped to objects, and JSON.stringify. It leaves
- * out the rate, the tree of tenants, permissions and the horizon (a list of its may lose records that are being
+ * out the rate, the tree of tenants, permissions and the watermark (a list of its may lose records that are being
  * written).
  */
 import { createHash, randomBytes } from 'node:crypto'

@@ -1,4 +1,4 @@
-import { type CursorSeal, createCursorSeal, type ListIdentity } from '../../src/domain/cursor.ts'
+import { type CursorCipher, createCursorCipher, type ListIdentity } from '../../src/domain/cursor.ts'
 import { catalogVoucherList } from '../../src/domain/product.ts'
 import { purchasedVoucherList } from '../../src/domain/voucher.ts'
 import {
@@ -37,15 +37,15 @@ export interface Door {
 export type CursorWriter = (operation: Operation, sample: Sample) => string | null
 
 /** The service's cursors are sealed; whoever has the key can point anywhere. */
-export function sealedCursors(key: Buffer): CursorWriter {
-  const seal: CursorSeal = createCursorSeal(key)
+export function encryptedCursors(key: Buffer): CursorWriter {
+  const cipher: CursorCipher = createCursorCipher(key)
   const lists: Partial<Record<Operation, (tenant: number) => ListIdentity>> = {
     vouchers: purchasedVoucherList,
     products: catalogVoucherList,
   }
   return (operation, { tenant, after }) => {
     const list = lists[operation]
-    return after && list ? seal.seal(list(tenant), { ...after, updatedSince: null }) : null
+    return after && list ? cipher.encrypt(list(tenant), { ...after, updatedSince: null }) : null
   }
 }
 

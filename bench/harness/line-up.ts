@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Call } from './calls.ts'
 import type { SeededDatabase } from './database.ts'
-import { type Door, graphqlDoor, plainCursors, restDoor, sealedCursors } from './doors.ts'
+import { type Door, encryptedCursors, graphqlDoor, plainCursors, restDoor } from './doors.ts'
 import { bench, node24, root } from './packages.ts'
 import { postgraphileDoor } from './postgraphile-door.ts'
 import { type Running, startProcess } from './process.ts'
@@ -27,7 +27,7 @@ export interface Contender extends Running {
   door: Door
 }
 
-/** Those that have all of v1. L0, L1 and the GraphQL servers know neither rate, scope, permissions nor horizon. */
+/** Those that have all of v1. L0, L1 and the GraphQL servers know neither rate, scope, permissions nor watermark. */
 const services: Name[] = ['rest', 'rest again', 'graphql', 'L0', 'L1']
 
 /** @returns whether a contender has what a call asks for */
@@ -39,7 +39,7 @@ const environment = { PATH: process.env.PATH, HOME: process.env.HOME, NODE_ENV: 
 const cursorKey = createHash('sha256').update('benchmark').digest()
 
 /** How this service is asked for v1. */
-export const serviceDoor = (secret: string): Door => restDoor(secret, sealedCursors(cursorKey))
+export const serviceDoor = (secret: string): Door => restDoor(secret, encryptedCursors(cursorKey))
 
 /** How this service is set up. */
 export const serviceEnvironment = ({ url }: Pick<SeededDatabase, 'url'>) => ({
@@ -85,7 +85,7 @@ export async function startContender(name: Name, database: SeededDatabase): Prom
   const starts: Record<Name, [Door, (() => Promise<Running>) | null]> = {
     rest: [rest, service],
     'rest again': [rest, service],
-    graphql: [graphqlDoor(secret, sealedCursors(cursorKey)), service],
+    graphql: [graphqlDoor(secret, encryptedCursors(cursorKey)), service],
     L0: [handWritten, () => other('dist/contenders/l0.js')],
     L1: [handWritten, () => other('dist/contenders/l1.js')],
     mercurius: [graphql, () => other('contenders/mercurius.mjs')],

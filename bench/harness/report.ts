@@ -55,7 +55,7 @@ export function describeResults(results: Results, options: { rounds: number; sec
 Processor time a request, of the Node process and of all of PostgreSQL, as the operating system counts it; \
 ${connections} connections, pools of 10, in turns, each ${options.seconds} s a round; rounds: ${options.rounds}. Figures are medians of the \
 rounds. Ratios are paired, of the same round: median (quartiles); less is better. L0, L1, mercurius, yoga and \
-postgraphile know neither rate, permissions, the tree of tenants nor the horizon that keeps a sync lossless: they do \
+postgraphile know neither rate, permissions, the tree of tenants nor the watermark that keeps a sync lossless: they do \
 less.
 
 ${[...results].map(([call, ofCall]) => describeCall(call, ofCall)).join('\n\n')}

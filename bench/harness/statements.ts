@@ -58,14 +58,14 @@ export async function captureStatements(
 }
 
 /** What the service sends now and then whatever it is asked. */
-const chores = ['clock.look', 'clock.note', 'full_pass.notice_server', 'pending_move.run']
+const backgroundJobs = ['clock.look', 'clock.note', 'full_pass.notice_server', 'pending_move.run']
 
 /** @returns each statement that only reads, with all its parameters */
 export function collect(sent: Awaited<ReturnType<typeof capture>>): Repeated[] {
   const found = new Map<string, Repeated>()
   for (const { name, text, parameters } of sent) {
     const reads = /^\s*(select|with)\b/.test(text) && !/\b(insert into|update|delete from)\s/.test(text)
-    if (!reads || chores.includes(name)) continue
+    if (!reads || backgroundJobs.includes(name)) continue
     const known = found.get(text) ?? { name, text, parameters: [] }
     known.parameters.push(parameters)
     found.set(text, known)

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { getAdministrator } from '../domain/administrator.ts'
 import { authenticate, changePassword } from '../domain/administrator-password.ts'
-import type { Faults } from '../domain/errors.ts'
+import type { FieldErrors } from '../domain/errors.ts'
 import { passwordFaults } from '../domain/password.ts'
 import { listSessions, type SessionRecord, signOutEverywhere } from '../domain/session.ts'
 import { adminPath } from '../http/paths.ts'
@@ -21,15 +21,19 @@ const accountPath = `${adminPath}/account`
 
 /** One's own account: the password, and the sessions that are open. */
 export function registerAccountPages(scope: FastifyInstance, { sql, config }: AdminParts, attempts: Attempts): void {
-  async function sendAccount(request: FastifyRequest, reply: FastifyReply, faults: Faults = {}): Promise<FastifyReply> {
+  async function sendAccount(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    fieldErrors: FieldErrors = {},
+  ): Promise<FastifyReply> {
     const { id } = visitor(request)
     const [{ hasPassword }, sessions] = await Promise.all([
       getAdministrator(sql, id),
       listSessions(sql, id, request.session.sessionId),
     ])
     const view = viewOf(request, reply)
-    const page = <Account view={view} hasPassword={hasPassword} sessions={sessions} faults={faults} />
-    return sendPage(reply, page, Object.keys(faults).length > 0 ? 422 : 200)
+    const page = <Account view={view} hasPassword={hasPassword} sessions={sessions} fieldErrors={fieldErrors} />
+    return sendPage(reply, page, Object.keys(fieldErrors).length > 0 ? 422 : 200)
   }
 
   scope.get('/account', (request, reply) => sendAccount(request, reply))
@@ -39,9 +43,9 @@ export function registerAccountPages(scope: FastifyInstance, { sql, config }: Ad
     const form = formOf(request)
     const current = form.get('current') ?? ''
     const password = form.get('password') ?? ''
-    const faults = passwordFaults(administrator.email, password, form.get('again') ?? '')
-    if (current === '') faults.current = ['Give the password that you have now.']
-    if (Object.keys(faults).length > 0) return sendAccount(request, reply, faults)
+    const fieldErrors = passwordFaults(administrator.email, password, form.get('again') ?? '')
+    if (current === '') fieldErrors.current = ['Give the password that you have now.']
+    if (Object.keys(fieldErrors).length > 0) return sendAccount(request, reply, fieldErrors)
 
     const actor = actorOf(request)
     const changed = await attempts.confirm(administrator.id, actor, async () => {
@@ -67,13 +71,13 @@ interface AccountProps {
   view: View
   hasPassword: boolean
   sessions: SessionRecord[]
-  faults: Faults
+  fieldErrors: FieldErrors
 }
 
-function Account({ view, hasPassword, sessions, faults }: AccountProps) {
+function Account({ view, hasPassword, sessions, fieldErrors }: AccountProps) {
   return (
     <Page title="Your account" view={view} place="account" narrow>
-      <FaultSummary faults={faults} />
+      <FaultSummary fieldErrors={fieldErrors} />
       <h2>Open sessions</h2>
       <p class="hint">A session ends after an hour without use, and 12 hours after the sign-in.</p>
       <Scroll label="Open sessions">
@@ -120,11 +124,11 @@ function Account({ view, hasPassword, sessions, faults }: AccountProps) {
             name="current"
             label="The password that you have now"
             type="password"
-            faults={faults}
+            fieldErrors={fieldErrors}
             required
             autocomplete="current-password"
           />
-          <PasswordFields faults={faults} />
+          <PasswordFields fieldErrors={fieldErrors} />
           <button type="submit">Change the password</button>
         </form>
       ) : (

@@ -7,7 +7,7 @@ import {
   readEmail,
   removeAdministrator,
 } from '../domain/administrator.ts'
-import { badInput, type Faults } from '../domain/errors.ts'
+import { badInput, type FieldErrors } from '../domain/errors.ts'
 import { parseIdentifier } from '../domain/identifier.ts'
 import { invite, listInvitations, type OpenInvitation, withdrawInvitation } from '../domain/invitation.ts'
 import { adminPath, setupPath } from '../http/paths.ts'
@@ -46,7 +46,11 @@ export function registerAdministratorPages(scope: FastifyInstance, { sql }: Admi
     if (email === null || known) {
       const fault = known ? 'This is an administrator already.' : 'Give an e-mail, such as ann@example.com.'
       const view = viewOf(request, reply)
-      return sendPage(reply, <Administrators view={view} {...lists} email={given} faults={{ email: [fault] }} />, 422)
+      return sendPage(
+        reply,
+        <Administrators view={view} {...lists} email={given} fieldErrors={{ email: [fault] }} />,
+        422,
+      )
     }
     const secret = await invite(sql, actorOf(request), email, visitor(request))
     const link = `${originOf(request)}${setupPath}/${secret}`
@@ -87,13 +91,13 @@ interface AdministratorsProps {
   administrators: AdministratorRecord[]
   invitations: OpenInvitation[]
   email?: string
-  faults?: Faults
+  fieldErrors?: FieldErrors
 }
 
-function Administrators({ view, administrators, invitations, email = '', faults = {} }: AdministratorsProps) {
+function Administrators({ view, administrators, invitations, email = '', fieldErrors = {} }: AdministratorsProps) {
   return (
     <Page title="Administrators" view={view} place="administrators">
-      <FaultSummary faults={faults} />
+      <FaultSummary fieldErrors={fieldErrors} />
       <Scroll label="Administrators">
         <table class="cards" aria-label="Administrators">
           <thead>
@@ -170,7 +174,7 @@ function Administrators({ view, administrators, invitations, email = '', faults 
           type="email"
           hint="You get a link to hand over. With it they choose a password, once, within 24 hours."
           value={email}
-          faults={faults}
+          fieldErrors={fieldErrors}
           required
           maxlength={254}
           autocomplete="off"

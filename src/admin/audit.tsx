@@ -9,7 +9,7 @@ import {
   isAuditAction,
   listAudit,
 } from '../domain/audit.ts'
-import { badInput, type Faults } from '../domain/errors.ts'
+import { badInput, type FieldErrors } from '../domain/errors.ts'
 import { parseIdentifier } from '../domain/identifier.ts'
 import { parseInstant } from '../domain/instant.ts'
 import { findTenants } from '../domain/tenant.ts'
@@ -31,22 +31,22 @@ const pageSize = 50
 export function registerAuditPages(scope: FastifyInstance, { sql }: AdminParts): void {
   scope.get('/audit', async (request, reply) => {
     const query = queryOf(request)
-    const { filter, faults } = readFilter(query)
-    const faulty = Object.keys(faults).length > 0
+    const { filter, fieldErrors } = readFilter(query)
+    const faulty = Object.keys(fieldErrors).length > 0
     const listing = faulty
       ? nothing
       : await listPage(filter, parseIdentifier(textOf(query, 'before')), parseIdentifier(textOf(query, 'after')))
     const view = viewOf(request, reply)
     return sendPage(
       reply,
-      <AuditPage view={view} query={query} faults={faults} listing={listing} />,
+      <AuditPage view={view} query={query} fieldErrors={fieldErrors} listing={listing} />,
       faulty ? 422 : 200,
     )
   })
 
   scope.get('/audit.csv', { exposeHeadRoute: false }, async (request, reply) => {
-    const { filter, faults } = readFilter(queryOf(request))
-    if (Object.keys(faults).length > 0) throw badInput(faults)
+    const { filter, fieldErrors } = readFilter(queryOf(request))
+    if (Object.keys(fieldErrors).length > 0) throw badInput(fieldErrors)
     const entries = Readable.from(await exportAudit(sql, actorOf(request), filter))
     const csv = stringify({ header: true, columns, escape_formulas: true })
     // What fails, and a client that hangs up, ends both.
@@ -87,29 +87,30 @@ const nothing: Listing = { entries: [], newer: null, older: null, tenants: new M
 
 const filterNames = ['actor', 'action', 'token', 'tenant', 'from', 'to'] as const
 
-function readFilter(query: URLSearchParams): { filter: AuditFilter; faults: Faults } {
+function readFilter(query: URLSearchParams): { filter: AuditFilter; fieldErrors: FieldErrors } {
   const filter: AuditFilter = {}
-  const faults: Faults = {}
+  const fieldErrors: FieldErrors = {}
   const actor = textOf(query, 'actor')
   if (actor) filter.actor = actor
   const action = textOf(query, 'action')
   if (isAuditAction(action)) filter.action = action
-  else if (action) faults.action = ['There is no such act.']
+  else if (action) fieldErrors.action = ['There is no such act.']
   for (const [name, part] of [['token', 'tokenId'] as const, ['tenant', 'tenantId'] as const]) {
     const text = textOf(query, name)
     if (!text) continue
     filter[part] = parseIdentifier(text)
-    if (filter[part] === 0) faults[name] = [`Give the id of a ${name}, a whole number.`]
+    if (filter[part] === 0) fieldErrors[name] = [`Give the id of a ${name}, a whole number.`]
   }
   for (const name of ['from', 'to'] as const) {
     const day = textOf(query, name)
     if (!day) continue
     filter[name] = day
-    if (!isDay(day)) faults[name] = ['Give a day as in 2026-11-21.']
+    if (!isDay(day)) fieldErrors[name] = ['Give a day as in 2026-11-21.']
   }
   const { from, to } = filter
-  if (from && to && !faults.from && !faults.to && from > to) faults.to = ['Give a day that is not before the first.']
-  return { filter, faults }
+  if (from && to && !fieldErrors.from && !fieldErrors.to && from > to)
+    fieldErrors.to = ['Give a day that is not before the first.']
+  return { filter, fieldErrors }
 }
 
 const isDay = (text: string) =>
@@ -129,14 +130,14 @@ function linkTo(place: string, query: URLSearchParams, range: Record<string, num
 interface AuditPageProps {
   view: View
   query: URLSearchParams
-  faults: Faults
+  fieldErrors: FieldErrors
   listing: Listing
 }
 
-function AuditPage({ view, query, faults, listing }: AuditPageProps) {
+function AuditPage({ view, query, fieldErrors, listing }: AuditPageProps) {
   const { entries, newer, older, tenants } = listing
   const filtered = filterNames.some(name => textOf(query, name) !== '')
-  const faulty = Object.keys(faults).length > 0
+  const faulty = Object.keys(fieldErrors).length > 0
   const takeOut = !faulty && (
     <a class="button plain" href={linkTo(`${path}.csv`, query)} download>
       Download as CSV
@@ -145,8 +146,8 @@ function AuditPage({ view, query, faults, listing }: AuditPageProps) {
   return (
     <Page title="Audit" view={view} place="audit" actions={takeOut}>
       <p class="soft">Every administrative act and every export of personal data. Nothing in it can be changed.</p>
-      <FaultSummary faults={faults} />
-      <Filters query={query} faults={faults} filtered={filtered} />
+      <FaultSummary fieldErrors={fieldErrors} />
+      <Filters query={query} fieldErrors={fieldErrors} filtered={filtered} />
       {entries.length > 0 ? (
         <Entries entries={entries} tenants={tenants} />
       ) : (
@@ -170,8 +171,16 @@ const actionOptions = [
   ...Object.entries(auditActions).map(([value, label]) => ({ value, label })),
 ]
 
-function Filters({ query, faults, filtered }: { query: URLSearchParams; faults: Faults; filtered: boolean }) {
-  const common = (name: (typeof filterNames)[number]) => ({ name, value: textOf(query, name), faults })
+function Filters({
+  query,
+  fieldErrors,
+  filtered,
+}: {
+  query: URLSearchParams
+  fieldErrors: FieldErrors
+  filtered: boolean
+}) {
+  const common = (name: (typeof filterNames)[number]) => ({ name, value: textOf(query, name), fieldErrors })
   return (
     <form class="filters" method="get" action={path} aria-label="Filter the audit">
       <Field {...common('actor')} label="Who" type="search" />

@@ -1,5 +1,5 @@
 import { type ComponentChildren, h } from 'preact'
-import type { Faults } from '../domain/errors.ts'
+import type { FieldErrors } from '../domain/errors.ts'
 
 interface FieldProps {
   name: string
@@ -8,7 +8,7 @@ interface FieldProps {
   value?: string
   /** What helps to fill it in. */
   hint?: string
-  faults?: Faults
+  fieldErrors?: FieldErrors
   required?: boolean
   maxlength?: number
   /** What a browser may fill in by itself: `username`, `current-password`, `new-password`, `off`. */
@@ -19,8 +19,8 @@ interface FieldProps {
 const input: string = 'input'
 
 /** A text field with its label, its hint, and what is wrong with it beside it. */
-export function Field({ name, label, hint, faults = {}, ...attributes }: FieldProps) {
-  const wrong = faults[name]
+export function Field({ name, label, hint, fieldErrors = {}, ...attributes }: FieldProps) {
+  const wrong = fieldErrors[name]
   return (
     <div class="field">
       <label for={name}>{label}</label>
@@ -29,7 +29,7 @@ export function Field({ name, label, hint, faults = {}, ...attributes }: FieldPr
           {hint}
         </p>
       )}
-      <Fault name={name} faults={faults} />
+      <Fault name={name} fieldErrors={fieldErrors} />
       {h(input, {
         ...attributes,
         id: name,
@@ -45,14 +45,14 @@ interface ChoiceProps {
   name: string
   label: string
   hint?: string
-  faults?: Faults
+  fieldErrors?: FieldErrors
   options: { value: string; label: string }[]
   value?: string
 }
 
 /** One of a few values. */
-export function Choice({ name, label, hint, faults = {}, options, value }: ChoiceProps) {
-  const wrong = faults[name]
+export function Choice({ name, label, hint, fieldErrors = {}, options, value }: ChoiceProps) {
+  const wrong = fieldErrors[name]
   return (
     <div class="field">
       <label for={name}>{label}</label>
@@ -61,7 +61,7 @@ export function Choice({ name, label, hint, faults = {}, options, value }: Choic
           {hint}
         </p>
       )}
-      <Fault name={name} faults={faults} />
+      <Fault name={name} fieldErrors={fieldErrors} />
       <select
         id={name}
         name={name}
@@ -79,8 +79,8 @@ export function Choice({ name, label, hint, faults = {}, options, value }: Choic
 }
 
 /** What is wrong with one field. */
-export function Fault({ name, faults }: { name: string; faults: Faults }) {
-  const wrong = faults[name]
+export function Fault({ name, fieldErrors }: { name: string; fieldErrors: FieldErrors }) {
+  const wrong = fieldErrors[name]
   if (!wrong) return null
   return (
     <p class="fault" id={`${name}-fault`}>
@@ -93,11 +93,11 @@ const describedBy = (name: string, hint: string | undefined, wrong: string[] | u
   [hint && `${name}-hint`, wrong && `${name}-fault`].filter(Boolean).join(' ') || undefined
 
 /** What is wrong with a form as a whole, above it, with a way to each field. */
-export function FaultSummary({ faults }: { faults: Faults }) {
-  const entries = Object.entries(faults)
+export function FaultSummary({ fieldErrors }: { fieldErrors: FieldErrors }) {
+  const entries = Object.entries(fieldErrors)
   if (entries.length === 0) return null
   return (
-    <div class="faults" role="alert">
+    <div class="field-errors" role="alert">
       <p>{entries.length === 1 ? 'One thing is to be mended:' : 'Some things are to be mended:'}</p>
       <ul>
         {entries.map(([name, sentences]) => (

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config.ts'
 import { hasNoAdministrator, readEmail } from '../domain/administrator.ts'
 import { authenticate } from '../domain/administrator-password.ts'
-import type { Faults } from '../domain/errors.ts'
+import type { FieldErrors } from '../domain/errors.ts'
 import { signOut } from '../domain/session.ts'
 import { addressOf } from '../http/caller.ts'
 import { adminPath } from '../http/paths.ts'
@@ -91,7 +91,7 @@ export function registerLoginPages(scope: FastifyInstance, { sql, config }: Admi
     const next = nextOf(form.get('next'))
     const given = form.get('email') ?? ''
     const password = form.get('password') ?? ''
-    const sendFaults = async (faults: Faults) => {
+    const sendFaults = async (fieldErrors: FieldErrors) => {
       const noAdministrator = await hasNoAdministrator(sql)
       const view = viewOf(request, reply)
       const page = (
@@ -101,7 +101,7 @@ export function registerLoginPages(scope: FastifyInstance, { sql, config }: Admi
           openId={openId}
           noAdministrator={noAdministrator}
           email={given}
-          faults={faults}
+          fieldErrors={fieldErrors}
         />
       )
       return sendPage(reply, page, 422)
@@ -147,10 +147,10 @@ interface LoginProps {
   noAdministrator: boolean
   reason?: (typeof reasons)[Reason] | undefined
   email?: string
-  faults?: Faults
+  fieldErrors?: FieldErrors
 }
 
-function Login({ view, next, openId, noAdministrator, reason, email = '', faults = {} }: LoginProps) {
+function Login({ view, next, openId, noAdministrator, reason, email = '', fieldErrors = {} }: LoginProps) {
   return (
     <Page title="Sign in" view={view} narrow>
       {reason && (
@@ -159,7 +159,7 @@ function Login({ view, next, openId, noAdministrator, reason, email = '', faults
         </p>
       )}
       {noAdministrator && <NoAdministratorYet openId={openId} />}
-      <FaultSummary faults={faults} />
+      <FaultSummary fieldErrors={fieldErrors} />
       <form method="post" action={loginPath} class="card">
         <CsrfToken view={view} />
         <input type="hidden" name="next" value={next} />
@@ -168,7 +168,7 @@ function Login({ view, next, openId, noAdministrator, reason, email = '', faults
           label="E-mail"
           type="email"
           value={email}
-          faults={faults}
+          fieldErrors={fieldErrors}
           required
           autocomplete="username"
         />
@@ -176,7 +176,7 @@ function Login({ view, next, openId, noAdministrator, reason, email = '', faults
           name="password"
           label="Password"
           type="password"
-          faults={faults}
+          fieldErrors={fieldErrors}
           required
           autocomplete="current-password"
         />

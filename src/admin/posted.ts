@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { type Faults, GatewayError } from '../domain/errors.ts'
+import { type FieldErrors, GatewayError } from '../domain/errors.ts'
 
 /**
  * A text of a form or a query string, blanks round it cut. Postgres keeps no NUL in a text: it goes too.
@@ -18,7 +18,7 @@ export const queryOf = (request: FastifyRequest): URLSearchParams =>
  *
  * @throws what is no fault of the form
  */
-export function faultsOf(error: unknown): Faults {
-  if (error instanceof GatewayError && error.faults) return error.faults
+export function faultsOf(error: unknown): FieldErrors {
+  if (error instanceof GatewayError && error.fieldErrors) return error.fieldErrors
   throw error
 }

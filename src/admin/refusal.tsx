@@ -30,14 +30,14 @@ function refusalOf(error: unknown): GatewayError {
   return code.startsWith('FST_CSRF_') ? notOurs() : toGatewayError(error)
 }
 
-/** Answers with a page that says what is wrong. The service's own faults are told to the log alone. */
+/** Answers with a page that says what is wrong. The service's own errors are told to the log alone. */
 export function sendRefusalPage(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const refusal = refusalOf(error)
   if (refusal.code === 'INTERNAL') request.log.error({ err: refusal.cause }, 'request failed')
   // Without a cause it is a limit of our own, and a flood of requests should not become one of the log.
   if (refusal.code === 'UNAVAILABLE' && refusal.cause) request.log.warn({ err: refusal.cause }, 'cannot answer')
   if (refusal.retryAfter !== undefined) reply.header('Retry-After', refusal.retryAfter)
-  const sentences = refusal.faults ? Object.values(refusal.faults).flat() : [refusal.message]
+  const sentences = refusal.fieldErrors ? Object.values(refusal.fieldErrors).flat() : [refusal.message]
   // Who is not signed in finds no form here, and needs no token for it.
   const view = signedIn(request) ? viewOf(request, reply) : { administrator: null, csrfToken: '', notice: null }
   const page = (

@@ -6,7 +6,7 @@ import type { Config } from '../config.ts'
 import type { Pool } from '../db/connect.ts'
 import type { Administrator } from '../domain/administrator.ts'
 import { dropSession, findSession, type NewSession, type Proven, saveSession, startSession } from '../domain/session.ts'
-import { keepSecret } from '../domain/setting.ts'
+import { getOrCreateSecret } from '../domain/setting.ts'
 import { addressOf } from '../http/caller.ts'
 import { cookieKind } from './cookies.ts'
 import { csrfBinding, formOf, signedIn } from './visit.ts'
@@ -25,7 +25,7 @@ export const sessionCookie = (config: Config) => cookieKind(config, 'session', '
  * Gives each visit its session, which is a row only for who is signed in, and each form that is posted its CSRF check.
  */
 export async function registerSession(scope: FastifyInstance, sql: Pool, config: Config): Promise<void> {
-  const key = await keepSecret(sql, 'session_key', randomBytes(32))
+  const key = await getOrCreateSecret(sql, 'session_key', randomBytes(32))
   const keyFor = (purpose: string) => Buffer.from(hkdfSync('sha256', key, '', purpose, 32)).toString('hex')
   const { name, options } = sessionCookie(config)
   scope.decorateRequest('renewedSessionId', null)

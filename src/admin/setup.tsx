@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { readEmail } from '../domain/administrator.ts'
-import type { Faults } from '../domain/errors.ts'
+import type { FieldErrors } from '../domain/errors.ts'
 import { accept, acceptFirst, findInvitation, type Invitation } from '../domain/invitation.ts'
 import { passwordFaults, passwordHint } from '../domain/password.ts'
 import { addressOf } from '../http/caller.ts'
@@ -33,13 +33,15 @@ export function registerSetupPages(scope: FastifyInstance, { sql }: AdminParts):
     const given = form.get('email') ?? ''
     const email = invitation.email ?? readEmail(given)
     const password = form.get('password') ?? ''
-    const faults: Faults = {
+    const fieldErrors: FieldErrors = {
       ...(email === null ? { email: ['Give an e-mail, such as ann@example.com.'] } : {}),
       ...passwordFaults(email ?? '', password, form.get('again') ?? ''),
     }
-    if (email === null || Object.keys(faults).length > 0) {
+    if (email === null || Object.keys(fieldErrors).length > 0) {
       const view = viewOf(request, reply)
-      const page = <Setup view={view} action={request.url} invitation={invitation} email={given} faults={faults} />
+      const page = (
+        <Setup view={view} action={request.url} invitation={invitation} email={given} fieldErrors={fieldErrors} />
+      )
       return sendPage(reply, page, 422)
     }
     const use = invitation.email === null ? acceptFirst : accept
@@ -55,10 +57,10 @@ interface SetupProps {
   action: string
   invitation: Invitation
   email?: string
-  faults?: Faults
+  fieldErrors?: FieldErrors
 }
 
-function Setup({ view, action, invitation, email = '', faults = {} }: SetupProps) {
+function Setup({ view, action, invitation, email = '', fieldErrors = {} }: SetupProps) {
   const first = invitation.email === null
   return (
     <Page title={first ? 'Set up the first administrator' : 'Choose your password'} view={view} narrow>
@@ -67,7 +69,7 @@ function Setup({ view, action, invitation, email = '', faults = {} }: SetupProps
           ? 'Nobody administers this service yet. Whoever does so creates tokens, and sees what they are used for.'
           : 'This link works once. It sets the password, ends all open sessions of the account, and signs you in.'}
       </p>
-      <FaultSummary faults={faults} />
+      <FaultSummary fieldErrors={fieldErrors} />
       <form method="post" action={action} class="card">
         <CsrfToken view={view} />
         {first ? (
@@ -76,7 +78,7 @@ function Setup({ view, action, invitation, email = '', faults = {} }: SetupProps
             label="E-mail"
             type="email"
             value={email}
-            faults={faults}
+            fieldErrors={fieldErrors}
             required
             maxlength={254}
             autocomplete="username"
@@ -89,7 +91,7 @@ function Setup({ view, action, invitation, email = '', faults = {} }: SetupProps
             <HiddenEmail email={invitation.email ?? ''} />
           </>
         )}
-        <PasswordFields faults={faults} />
+        <PasswordFields fieldErrors={fieldErrors} />
         <button type="submit">{first ? 'Create the administrator' : 'Set the password'}</button>
       </form>
     </Page>
@@ -102,7 +104,7 @@ export const HiddenEmail = ({ email }: { email: string }) => (
 )
 
 /** A new password, twice. */
-export function PasswordFields({ faults }: { faults: Faults }) {
+export function PasswordFields({ fieldErrors }: { fieldErrors: FieldErrors }) {
   return (
     <>
       <Field
@@ -110,7 +112,7 @@ export function PasswordFields({ faults }: { faults: Faults }) {
         label="New password"
         type="password"
         hint={passwordHint}
-        faults={faults}
+        fieldErrors={fieldErrors}
         required
         autocomplete="new-password"
       />
@@ -118,7 +120,7 @@ export function PasswordFields({ faults }: { faults: Faults }) {
         name="again"
         label="The same password again"
         type="password"
-        faults={faults}
+        fieldErrors={fieldErrors}
         required
         autocomplete="new-password"
       />

@@ -1,5 +1,5 @@
 import type { Sql } from '../db/connect.ts'
-import type { Faults } from '../domain/errors.ts'
+import type { FieldErrors } from '../domain/errors.ts'
 import {
   listTreeLevels,
   type PlacedTenant,
@@ -61,11 +61,11 @@ interface PickerProps {
   picker: Picker
   /** Where the form is posted. */
   path: string
-  faults: Faults
+  fieldErrors: FieldErrors
 }
 
 /** Chooses tenants within a form, without a script: its buttons post the form, which comes back as it was. */
-export function TenantPicker({ picker, path, faults }: PickerProps) {
+export function TenantPicker({ picker, path, fieldErrors }: PickerProps) {
   const { state, chosen, matches } = picker
   return (
     <div id="tenants">
@@ -73,7 +73,7 @@ export function TenantPicker({ picker, path, faults }: PickerProps) {
         legend="Tenants"
         hint="Whose data the token may see. “With all below it” takes in tenants that are added there later."
       >
-        <Fault name="tenants" faults={faults} />
+        <Fault name="tenants" fieldErrors={fieldErrors} />
         <input type="hidden" name="opened" value={state.opened.join(',')} />
         <input type="hidden" name="searched" value={state.searched} />
         <Chosen chosen={chosen} />

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Faults } from '../domain/errors.ts'
+import type { FieldErrors } from '../domain/errors.ts'
 import { createToken } from '../domain/token-lifecycle.ts'
 import { adminPath } from '../http/paths.ts'
 import type { AdminParts } from './door.tsx'
@@ -52,8 +52,8 @@ export async function create(parts: AdminParts, request: FastifyRequest, reply: 
   if (!save) return sendForm(parts, request, reply, filled)
   const wish = wishOf(filled.entry, state.grants)
   const expiry = readExpiry(filled.expiry)
-  const faults = { ...checkWish(wish), ...expiry.faults }
-  if (Object.keys(faults).length > 0) return sendForm(parts, request, reply, filled, faults)
+  const fieldErrors = { ...checkWish(wish), ...expiry.fieldErrors }
+  if (Object.keys(fieldErrors).length > 0) return sendForm(parts, request, reply, filled, fieldErrors)
   try {
     const wanted = { ...wish, expiresAt: expiry.at }
     const made = await createToken(parts.sql, actorOf(request), wanted, filled.formId)
@@ -66,8 +66,8 @@ export async function create(parts: AdminParts, request: FastifyRequest, reply: 
 const day = 86_400_000
 const expiries = ['30', '90', '180', '365']
 
-function readExpiry({ expiry, expiresAt }: ExpiryEntry): { at: Date | null; faults: Faults } {
-  const wrong = (sentence: string) => ({ at: null, faults: { expiresAt: [sentence] } })
+function readExpiry({ expiry, expiresAt }: ExpiryEntry): { at: Date | null; fieldErrors: FieldErrors } {
+  const wrong = (sentence: string) => ({ at: null, fieldErrors: { expiresAt: [sentence] } })
   if (expiry === 'date') {
     const at = new Date(`${expiresAt}T23:59:59Z`)
     if (
@@ -77,12 +77,12 @@ function readExpiry({ expiry, expiresAt }: ExpiryEntry): { at: Date | null; faul
     ) {
       return wrong('Give a date.')
     }
-    return at.getTime() > Date.now() ? { at, faults: {} } : wrong('Give a date that is still to come.')
+    return at.getTime() > Date.now() ? { at, fieldErrors: {} } : wrong('Give a date that is still to come.')
   }
   if (expiresAt !== '') return wrong('Choose “on a date” above, or leave the date empty.')
-  if (expiry === 'never') return { at: null, faults: {} }
-  if (expiries.includes(expiry)) return { at: new Date(Date.now() + Number(expiry) * day), faults: {} }
-  return { at: null, faults: { expiry: ['Choose when the token ends.'] } }
+  if (expiry === 'never') return { at: null, fieldErrors: {} }
+  if (expiries.includes(expiry)) return { at: new Date(Date.now() + Number(expiry) * day), fieldErrors: {} }
+  return { at: null, fieldErrors: { expiry: ['Choose when the token ends.'] } }
 }
 
 async function sendForm(
@@ -90,7 +90,7 @@ async function sendForm(
   request: FastifyRequest,
   reply: FastifyReply,
   { formId, entry, expiry, picker }: CreateForm,
-  faults: Faults = {},
+  fieldErrors: FieldErrors = {},
 ) {
   const loaded = await loadPicker(sql, picker)
   const view = viewOf(request, reply)
@@ -102,26 +102,26 @@ async function sendForm(
         path={path}
         entry={entry}
         picker={loaded}
-        faults={faults}
+        fieldErrors={fieldErrors}
         defaultRate={config.rateLimitPerMinute}
         verb="Create the token"
         leave={`${adminPath}/tokens`}
       >
         <OneTime id={formId} />
-        <Expiry expiry={expiry} faults={faults} />
+        <Expiry expiry={expiry} fieldErrors={fieldErrors} />
       </TokenForm>
     </Page>,
-    Object.keys(faults).length > 0 ? 422 : 200,
+    Object.keys(fieldErrors).length > 0 ? 422 : 200,
   )
 }
 
-function Expiry({ expiry, faults }: { expiry: ExpiryEntry; faults: Faults }) {
+function Expiry({ expiry, fieldErrors }: { expiry: ExpiryEntry; fieldErrors: FieldErrors }) {
   return (
     <Group legend="End" hint="A token that ends limits what a lost secret can do. It can be rotated before.">
       <Choice
         name="expiry"
         label="The token ends"
-        faults={faults}
+        fieldErrors={fieldErrors}
         value={expiry.expiry}
         options={[
           ...expiries.map(days => ({ value: days, label: `in ${days} days` })),
@@ -135,7 +135,7 @@ function Expiry({ expiry, faults }: { expiry: ExpiryEntry; faults: Faults }) {
         type="date"
         hint="For “on a date” alone. The token holds until the end of that day, UTC."
         value={expiry.expiresAt}
-        faults={faults}
+        fieldErrors={fieldErrors}
       />
     </Group>
   )

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Faults } from '../domain/errors.ts'
+import type { FieldErrors } from '../domain/errors.ts'
 import { parseIdentifier } from '../domain/identifier.ts'
 import { type TokenRecord, tokenStatus } from '../domain/token.ts'
 import { editToken } from '../domain/token-lifecycle.ts'
@@ -41,8 +41,8 @@ export async function edit(parts: AdminParts, request: TokenRequest, reply: Fast
   }
   if (!save) return sendForm(parts, request, reply, token, filled)
   const wish = wishOf(filled.entry, state.grants)
-  const faults = checkWish(wish)
-  if (Object.keys(faults).length > 0) return sendForm(parts, request, reply, token, filled, faults)
+  const fieldErrors = checkWish(wish)
+  if (Object.keys(fieldErrors).length > 0) return sendForm(parts, request, reply, token, filled, fieldErrors)
   try {
     await editToken(parts.sql, actorOf(request), token.id, filled.revision, wish)
   } catch (error) {
@@ -58,7 +58,7 @@ async function sendForm(
   reply: FastifyReply,
   token: TokenRecord,
   { entry, picker, revision }: EditForm,
-  { revision: changedSince, ...faults }: Faults = {},
+  { revision: changedSince, ...fieldErrors }: FieldErrors = {},
 ) {
   const loaded = await loadPicker(sql, picker)
   const view = viewOf(request, reply)
@@ -67,7 +67,7 @@ async function sendForm(
     reply,
     <Page title={`Edit ${token.name}`} view={view} place="tokens" narrow>
       {changedSince && (
-        <div class="faults" role="alert">
+        <div class="field-errors" role="alert">
           <p>
             {changedSince.join(' ')} <a href={path}>Load it anew</a>, which drops what you have entered here.
           </p>
@@ -78,7 +78,7 @@ async function sendForm(
         path={path}
         entry={entry}
         picker={loaded}
-        faults={faults}
+        fieldErrors={fieldErrors}
         defaultRate={config.rateLimitPerMinute}
         verb="Save the token"
         leave={tokenPath(token.id)}
@@ -86,6 +86,6 @@ async function sendForm(
         <input type="hidden" name="revision" value={revision} />
       </TokenForm>
     </Page>,
-    changedSince || Object.keys(faults).length > 0 ? 422 : 200,
+    changedSince || Object.keys(fieldErrors).length > 0 ? 422 : 200,
   )
 }

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import type { Faults } from '../domain/errors.ts'
+import type { FieldErrors } from '../domain/errors.ts'
 import { type Permission, permissionNames, permissions } from '../domain/permission.ts'
 import type { TenantGrant, TokenRecord } from '../domain/token.ts'
 import { checkToken, type TokenWish } from '../domain/token-wish.ts'
@@ -48,7 +48,7 @@ export const wishOf = ({ name, contact, rateLimit, permissions }: TokenEntry, te
 })
 
 /** @returns all that is wrong with a wish; a token for no tenant is none that a person wants */
-export const checkWish = (wish: TokenWish): Faults => ({
+export const checkWish = (wish: TokenWish): FieldErrors => ({
   ...checkToken(wish),
   ...(wish.tenants.length === 0 && { tenants: ['Choose at least one tenant.'] }),
 })
@@ -59,7 +59,7 @@ interface TokenFormProps {
   path: string
   entry: TokenEntry
   picker: Picker
-  faults: Faults
+  fieldErrors: FieldErrors
   /** Operations a minute of a token without a rate of its own. */
   defaultRate: number
   /** What the button says that saves. */
@@ -71,7 +71,17 @@ interface TokenFormProps {
 }
 
 /** The form in which a token is created, or edited. */
-export function TokenForm({ view, path, entry, picker, faults, defaultRate, verb, leave, children }: TokenFormProps) {
+export function TokenForm({
+  view,
+  path,
+  entry,
+  picker,
+  fieldErrors,
+  defaultRate,
+  verb,
+  leave,
+  children,
+}: TokenFormProps) {
   return (
     // The service says what is wrong: a browser that did would keep the picker's buttons from working.
     <form method="post" action={path} noValidate>
@@ -80,14 +90,14 @@ export function TokenForm({ view, path, entry, picker, faults, defaultRate, verb
         {verb}
       </button>
       <CsrfToken view={view} />
-      <FaultSummary faults={faults} />
+      <FaultSummary fieldErrors={fieldErrors} />
       <Group legend="About">
         <Field
           name="name"
           label="Name"
           hint="What you will know it by: the partner, and what it is for."
           value={entry.name}
-          faults={faults}
+          fieldErrors={fieldErrors}
           required
           maxlength={200}
           autocomplete="off"
@@ -97,7 +107,7 @@ export function TokenForm({ view, path, entry, picker, faults, defaultRate, verb
           label="Contact"
           hint="Who answers for it at the partner, such as an e-mail address. May be left empty."
           value={entry.contact}
-          faults={faults}
+          fieldErrors={fieldErrors}
           maxlength={200}
           autocomplete="off"
         />
@@ -106,13 +116,13 @@ export function TokenForm({ view, path, entry, picker, faults, defaultRate, verb
           label="Rate"
           hint={`Operations a minute. Left empty: ${count(defaultRate)}, the default.`}
           value={entry.rateLimit}
-          faults={faults}
+          fieldErrors={fieldErrors}
           maxlength={15}
           autocomplete="off"
         />
       </Group>
       <Permissions chosen={entry.permissions} />
-      <TenantPicker picker={picker} path={path} faults={faults} />
+      <TenantPicker picker={picker} path={path} fieldErrors={fieldErrors} />
       {children}
       <div class="actions">
         <button type="submit" name="do" value="save">

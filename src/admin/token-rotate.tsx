@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { badInput, type Faults } from '../domain/errors.ts'
+import { badInput, type FieldErrors } from '../domain/errors.ts'
 import { type TokenRecord, tokenStatus } from '../domain/token.ts'
 import { rotateToken } from '../domain/token-rotation.ts'
 import type { AdminParts } from './door.tsx'
@@ -62,12 +62,13 @@ function expiriesFor({ expiresAt }: TokenRecord) {
   ]
 }
 
-/** @throws `BAD_USER_INPUT` with the faults of `overlap` and `expiresAt` */
+/** @throws `BAD_USER_INPUT` with the errors of `overlap` and `expiresAt` */
 function readRotation(token: TokenRecord, { overlap, expiry }: RotateForm) {
-  const faults: Faults = {}
-  if (!overlaps.some(({ value }) => value === overlap)) faults.overlap = ['Choose how long both hold.']
-  if (!expiriesFor(token).some(({ value }) => value === expiry)) faults.expiresAt = ['Choose when the new one ends.']
-  if (Object.keys(faults).length > 0) throw badInput(faults)
+  const fieldErrors: FieldErrors = {}
+  if (!overlaps.some(({ value }) => value === overlap)) fieldErrors.overlap = ['Choose how long both hold.']
+  if (!expiriesFor(token).some(({ value }) => value === expiry))
+    fieldErrors.expiresAt = ['Choose when the new one ends.']
+  if (Object.keys(fieldErrors).length > 0) throw badInput(fieldErrors)
   const expiresAt = new Date(Date.now() + Number(expiry) * day * 1000)
   return {
     overlap: Number(overlap),
@@ -80,11 +81,11 @@ function sendForm(
   reply: FastifyReply,
   token: TokenRecord,
   { formId, overlap, expiry }: RotateForm,
-  { token: refused, ...faults }: Faults = {},
+  { token: refused, ...fieldErrors }: FieldErrors = {},
 ) {
   const view = viewOf(request, reply)
   const title = `Rotate ${token.name}`
-  const status = refused || Object.keys(faults).length > 0 ? 422 : 200
+  const status = refused || Object.keys(fieldErrors).length > 0 ? 422 : 200
   if (token.rotatedTo !== null) {
     return sendPage(
       reply,
@@ -103,11 +104,11 @@ function sendForm(
     reply,
     <Page title={title} view={view} place="tokens" narrow>
       {refused && (
-        <p class="faults" role="alert">
+        <p class="field-errors" role="alert">
           {refused.join(' ')}
         </p>
       )}
-      <FaultSummary faults={faults} />
+      <FaultSummary fieldErrors={fieldErrors} />
       <div class="card">
         <p>
           A new token takes the place of <code>{token.hint}</code>. It has the same name, contact, tenants, permissions
@@ -123,13 +124,13 @@ function sendForm(
       <form method="post" action={tokenPath(token.id, 'rotate')}>
         <CsrfToken view={view} />
         <OneTime id={formId} />
-        <Choice name="overlap" label="Both hold for" options={overlaps} value={overlap} faults={faults} />
+        <Choice name="overlap" label="Both hold for" options={overlaps} value={overlap} fieldErrors={fieldErrors} />
         <Choice
           name="expiresAt"
           label="The new token ends"
           options={expiriesFor(token)}
           value={expiry}
-          faults={faults}
+          fieldErrors={fieldErrors}
         />
         <div class="actions">
           <button type="submit">Rotate the token</button>

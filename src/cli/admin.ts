@@ -27,8 +27,8 @@ function readAddress(given: string): string {
 /** @returns the first line of the standard input */
 async function readPassword(email: string): Promise<string> {
   const [password = ''] = (await text(process.stdin)).split(/\r?\n/, 1)
-  const faults = passwordFaults(email, password, password)
-  if (Object.keys(faults).length > 0) throw badInput(faults)
+  const fieldErrors = passwordFaults(email, password, password)
+  if (Object.keys(fieldErrors).length > 0) throw badInput(fieldErrors)
   return password
 }
 

@@ -25,11 +25,11 @@ export function loadEnvFile(): void {
     throw new Error(`${resolve(file)} cannot be read: ${reason}. Make it a readable file, or remove it.`)
   }
   const plain = text.replace(quotedValue, value => `=${value.replaceAll(/[^\n]/g, '')}`)
-  const faults = plain.split(/\r?\n/).flatMap((each, index) => (line.test(each) ? [] : [index + 1]))
-  if (faults.length > 0) {
+  const problems = plain.split(/\r?\n/).flatMap((each, index) => (line.test(each) ? [] : [index + 1]))
+  if (problems.length > 0) {
     // Not the line itself: it may hold a secret.
     throw new Error(
-      `${resolve(file)}, line ${faults.join(', ')}: expected NAME=value, for example PORT=8080, or a comment after #.`,
+      `${resolve(file)}, line ${problems.join(', ')}: expected NAME=value, for example PORT=8080, or a comment after #.`,
     )
   }
   process.loadEnvFile(file)

@@ -5,7 +5,7 @@ import { type Config, readConfig } from '../config.ts'
 import { letDriverCompile } from '../db/compilable.ts'
 import type { Pool } from '../db/connect.ts'
 import { migrate } from '../db/migrate.ts'
-import { isDemo, isEmpty, loadDemo, showcase } from '../demo/load.ts'
+import { demoTenant, isDemo, isEmpty, loadDemo } from '../demo/load.ts'
 import { hasNoAdministrator } from '../domain/administrator.ts'
 import { inviteFirst } from '../domain/invitation.ts'
 import { permissionNames } from '../domain/permission.ts'
@@ -95,7 +95,7 @@ async function keepDemoSecret(config: Config, pool: Pool): Promise<string> {
     contact: null,
     rateLimit: null,
     permissions: [...permissionNames],
-    tenants: [{ tenantId: showcase.tenantId, withDescendants: true }],
+    tenants: [{ tenantId: demoTenant.tenantId, withDescendants: true }],
     expiresAt: null,
   })
   writeFileSync(demoSecretFile(config), `${secret}\n`, { mode: 0o600 })

@@ -71,7 +71,7 @@ export function connect(
       TimeZone: 'UTC',
       DateStyle: 'ISO, YMD',
       statement_timeout: options.statementTimeoutMs,
-      // A page reads the horizon, and then its rows under a snapshot that is taken after that.
+      // A page reads the watermark, and then its rows under a snapshot that is taken after that.
       default_transaction_isolation: 'read committed',
       ...(options.role === undefined ? {} : { role: options.role }),
     },

@@ -24,18 +24,18 @@ export interface TriggerWatch {
 
 /**
  * @param sql what the catalogue is read through; any role may
- * @param onChange called with the faults when they are others than at the look before; none were before the first
+ * @param onChange called with the errors when they are others than at the look before; none were before the first
  */
-export function createTriggerWatch(sql: Sql, onChange: (faults: string[]) => void): TriggerWatch {
+export function createTriggerWatch(sql: Sql, onChange: (fieldErrors: string[]) => void): TriggerWatch {
   let known: string[] = []
   let running: Promise<string[]> | null = null
   let next: Promise<string[]> | null = null
 
   async function read(): Promise<string[]> {
-    const faults = await findFaults(sql)
-    if (faults.join('\n') !== known.join('\n')) onChange(faults)
-    known = faults
-    return faults
+    const fieldErrors = await findFaults(sql)
+    if (fieldErrors.join('\n') !== known.join('\n')) onChange(fieldErrors)
+    known = fieldErrors
+    return fieldErrors
   }
 
   function begin(): Promise<string[]> {

@@ -20,7 +20,7 @@ export interface DemoCounts {
  * Two records worth showing, the same at any scale: a group with plenty of everything, six houses below it, and a
  * voucher of its own that is redeemable.
  */
-export const showcase = { tenantId: 1, voucherReference: referenceOf(0) }
+export const demoTenant = { tenantId: 1, voucherReference: referenceOf(0) }
 
 const vouchersAtScaleOne = 4_000
 const customersAtScaleOne = 800
@@ -32,7 +32,7 @@ export async function isDemo(sql: Sql): Promise<boolean> {
   const [row] = await sql<{ demo: boolean }[]>`
     select /* demo.is_demo */ exists (
       select from purchased_voucher
-      where tenant_id = ${showcase.tenantId} and lower(reference) = lower(${showcase.voucherReference})) as demo`
+      where tenant_id = ${demoTenant.tenantId} and lower(reference) = lower(${demoTenant.voucherReference})) as demo`
   return row?.demo ?? false
 }
 

@@ -61,7 +61,7 @@ export async function getAdministrator(sql: Sql, id: number): Promise<Administra
 /**
  * Removes an administrator: his sessions end, and void are the links that were made for him and those that he made.
  *
- * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the faults of `administrator` when he is the last
+ * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the errors of `administrator` when he is the last
  */
 export async function removeAdministrator(sql: Sql, actor: Actor, email: string): Promise<void> {
   // All are locked, in one order: of two who remove each other at once, one stays.

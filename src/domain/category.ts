@@ -1,5 +1,5 @@
 import { arrayText, type Sql } from '../db/connect.ts'
-import { packed } from '../db/packed.ts'
+import { rowCodec } from '../db/row-codec.ts'
 import { groupByProduct, type OfProduct } from './product.ts'
 
 /** What a product is filed under. */
@@ -10,7 +10,7 @@ export interface Category {
   sortOrder: number
 }
 
-const categoryRow = packed<Category & OfProduct>({
+const categoryRow = rowCodec<Category & OfProduct>({
   productId: ['link.product_id', 'integer'],
   id: ['category.id', 'integer'],
   slug: ['slug', 'text'],

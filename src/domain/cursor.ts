@@ -19,11 +19,11 @@ export interface ListIdentity {
   tenantId?: number
 }
 
-/** Seals positions into cursors and opens them again (R10). */
-export interface CursorSeal {
-  seal(list: ListIdentity, cursor: Cursor): string
+/** Encrypts positions into cursors and decrypts them again (R10). */
+export interface CursorCipher {
+  encrypt(list: ListIdentity, cursor: Cursor): string
   /** @returns null when the text is no cursor of this list: altered, or taken from another list or tenant */
-  open(list: ListIdentity, text: string): Cursor | null
+  decrypt(list: ListIdentity, text: string): Cursor | null
 }
 
 const algorithm = 'aes-256-gcm'
@@ -34,7 +34,7 @@ const tagLength = 16
 /** No cursor is longer, in characters. A field below a list opens the same argument for each record of the list. */
 const longestCursor = 1_000
 
-/** Random bytes for many nonces: each time they are asked for costs more than the sealing. */
+/** Random bytes for many nonces: each time they are asked for costs more than the encryption. */
 const random = Buffer.alloc(256 * nonceLength)
 let used = random.length
 
@@ -48,22 +48,22 @@ function createNonce(): Buffer {
 }
 
 /**
- * Cursors are AES-256-GCM: version (1 byte), nonce (12), sealed text, tag (16), in base64url. The list they belong
- * to is authenticated data, so a cursor of another list or tenant opens no more than one that was altered.
+ * Cursors are AES-256-GCM: version (1 byte), nonce (12), encrypted text, tag (16), in base64url. The list they belong
+ * to is authenticated data, so a cursor of another list or tenant decrypts no more than one that was altered.
  *
  * @param key 32 bytes, the same in every instance
  */
-export function createCursorSeal(key: Buffer): CursorSeal {
+export function createCursorCipher(key: Buffer): CursorCipher {
   const boundTo = ({ name, tenantId = 0 }: ListIdentity) => Buffer.from(`${version}:${name}:${tenantId}`)
   return {
-    seal(list, cursor) {
+    encrypt(list, cursor) {
       const nonce = createNonce()
       const cipher = createCipheriv(algorithm, key, nonce).setAAD(boundTo(list))
       const text = `${cursor.updatedAt}|${cursor.id}|${cursor.updatedSince ?? ''}`
-      const sealed = [cipher.update(text, 'latin1'), cipher.final()]
-      return Buffer.concat([Buffer.of(version), nonce, ...sealed, cipher.getAuthTag()]).toString('base64url')
+      const encrypted = [cipher.update(text, 'latin1'), cipher.final()]
+      return Buffer.concat([Buffer.of(version), nonce, ...encrypted, cipher.getAuthTag()]).toString('base64url')
     },
-    open(list, text) {
+    decrypt(list, text) {
       if (text.length > longestCursor) return null
       const bytes = Buffer.from(text, 'base64url')
       // Decoding is lenient (other alphabets, left-over bits), so only the one canonical spelling is a cursor.
@@ -74,8 +74,11 @@ export function createCursorSeal(key: Buffer): CursorSeal {
         .setAAD(boundTo(list))
         .setAuthTag(bytes.subarray(-tagLength))
       try {
-        const opened = Buffer.concat([decipher.update(bytes.subarray(1 + nonceLength, -tagLength)), decipher.final()])
-        const [updatedAt = '', id = '', updatedSince = ''] = opened.toString('latin1').split('|')
+        const decrypted = Buffer.concat([
+          decipher.update(bytes.subarray(1 + nonceLength, -tagLength)),
+          decipher.final(),
+        ])
+        const [updatedAt = '', id = '', updatedSince = ''] = decrypted.toString('latin1').split('|')
         return { updatedAt, id: Number(id), updatedSince: updatedSince || null }
       } catch {
         return null

@@ -12,25 +12,25 @@ export type ErrorCode =
   | 'INTERNAL'
 
 /** What is wrong with each field of an input: sentences for a person, by field name. */
-export type Faults = Record<string, string[]>
+export type FieldErrors = Record<string, string[]>
 
 /** A refusal, with a sentence for the person who reads it (R18). */
 export class GatewayError extends Error {
   override readonly name = 'GatewayError'
   readonly code: ErrorCode
-  /** With `BAD_USER_INPUT`: the faults of each field. */
-  readonly faults?: Faults
+  /** With `BAD_USER_INPUT`: the errors of each field. */
+  readonly fieldErrors?: FieldErrors
   /** With `RATE_LIMITED` and `UNAVAILABLE`: seconds until it is worth trying again. */
   readonly retryAfter?: number
 
   constructor(
     code: ErrorCode,
     message: string,
-    details: { faults?: Faults; retryAfter?: number; cause?: unknown } = {},
+    details: { fieldErrors?: FieldErrors; retryAfter?: number; cause?: unknown } = {},
   ) {
     super(message, { cause: details.cause })
     this.code = code
-    if (details.faults) this.faults = details.faults
+    if (details.fieldErrors) this.fieldErrors = details.fieldErrors
     if (details.retryAfter !== undefined) this.retryAfter = details.retryAfter
   }
 }
@@ -60,5 +60,6 @@ export const orNotFound =
 export const rateLimited = (retryAfter: number) =>
   new GatewayError('RATE_LIMITED', 'The rate limit is exceeded. Try again after the window resets.', { retryAfter })
 
-/** @param faults at least one field with at least one sentence */
-export const badInput = (faults: Faults) => new GatewayError('BAD_USER_INPUT', 'The request is not valid.', { faults })
+/** @param errors at least one field with at least one sentence */
+export const badInput = (fieldErrors: FieldErrors) =>
+  new GatewayError('BAD_USER_INPUT', 'The request is not valid.', { fieldErrors })

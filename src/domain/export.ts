@@ -1,27 +1,27 @@
 import { arrayText, type Sql } from '../db/connect.ts'
 import type { AuditAction } from './audit.ts'
 import type { Caller } from './caller.ts'
-import type { Holding } from './holding.ts'
 import { type MarketingSignup, signups } from './signup.ts'
+import type { TenantTable } from './tenant-table.ts'
 
 /**
  * Marketing signups for a caller (contract, operations 6 and 7): as they are read, it is put down that they were
  * given out. What kept an entry from being written is thrown: without one, nothing is given out.
  */
-export const exportOf = (caller: Caller): Holding<MarketingSignup> => ({
+export const exportOf = (caller: Caller): TenantTable<MarketingSignup> => ({
   ...signups,
 
   async pages(sql, wanted) {
     const pages = await signups.pages(sql, wanted)
     const given = wanted.map(({ tenantId }, index) => ({ tenantId, records: pages[index]?.rows.length ?? 0 }))
-    await noteExports(sql, caller, 'list', given)
+    await recordExports(sql, caller, 'list', given)
     return pages
   },
 
   async records(sql, wanted) {
     const found = await signups.records(sql, wanted)
     const given = wanted.map(({ tenantId }, index) => ({ tenantId, records: found[index] ? 1 : 0 }))
-    await noteExports(sql, caller, 'record', given)
+    await recordExports(sql, caller, 'record', given)
     return found
   },
 })
@@ -36,7 +36,7 @@ interface Export {
  * Puts each down in the audit, and adds it to what the token was given of the tenant on the day. Tenants come in one
  * order, so that those who note the same wait for each other, and none for all.
  */
-async function noteExports(
+async function recordExports(
   sql: Sql,
   { token, address, requestId }: Caller,
   operation: 'list' | 'record',

@@ -62,6 +62,6 @@ export async function noticeServer(sql: Sql): Promise<string | null> {
 }
 
 /** Notes where the clock of the database is, so that a step back across a restart is noticed. */
-export async function noteClock(sql: Sql): Promise<void> {
+export async function recordClock(sql: Sql): Promise<void> {
   await sql`select /* clock.note */ gateway.note_clock()`
 }

@@ -4,16 +4,16 @@ import { LRUCache } from 'lru-cache'
 /** Finds what is asked for, many at once, and knows it for a while: a busy integration asks the same at every page. */
 export interface LoadingCache<Key, Value> {
   /** @returns undefined when it has to be looked up */
-  known(key: Key): Value | undefined
+  peek(key: Key): Value | undefined
   /**
    * Looks it up, with others who look for the same at that time. What is there is known from then on. A null and a failure
    * are not: what is made or mended now is there at the next request.
    *
    * @returns null when there is no such thing; fails as the look-up does
    */
-  find(key: Key): Promise<Value | null>
+  load(key: Key): Promise<Value | null>
   /** The same, by a look-up that begins after the call. */
-  findAnew(key: Key): Promise<Value | null>
+  reload(key: Key): Promise<Value | null>
 }
 
 /**
@@ -41,9 +41,9 @@ export function createLoadingCache<Key extends string | number, Value extends ob
     { cacheMap: underWay },
   )
   return {
-    known: key => known.get(key),
+    peek: key => known.get(key),
     // The loader would make who joins a look-up wait for its next batch as well.
-    find: key => underWay.get(key) ?? loader.load(key),
-    findAnew: key => loader.clear(key).load(key),
+    load: key => underWay.get(key) ?? loader.load(key),
+    reload: key => loader.clear(key).load(key),
   }
 }

@@ -1,6 +1,6 @@
 import type { Fragment, Sql } from '../db/connect.ts'
-import type { CursorSeal, ListIdentity, Position } from './cursor.ts'
-import { badInput, type Faults } from './errors.ts'
+import type { CursorCipher, ListIdentity, Position } from './cursor.ts'
+import { badInput, type FieldErrors } from './errors.ts'
 import { afterAll, beforeAll, type Instant, parseInstant } from './instant.ts'
 
 /** How much of a list is wanted, as the caller said it. */
@@ -35,27 +35,33 @@ export const defaultPageSize = 50
 const maxPageSize = 100
 
 /**
- * Understands what is wanted of a list (R4, R6, R10, R15). All faults are told at once.
+ * Understands what is wanted of a list (R4, R6, R10, R15). All errors are told at once.
  *
- * @param known faults that the door found before it came here
- * @throws `BAD_USER_INPUT` with the faults of `first`, `last`, `after`, `before`, `updatedSince`
+ * @param known errors that the door found before it came here
+ * @throws `BAD_USER_INPUT` with the errors of `first`, `last`, `after`, `before`, `updatedSince`
  */
-export function readRange(seal: CursorSeal, list: ListIdentity, wanted: PageArguments, known: Faults = {}): Range {
-  const faults: Faults = { ...known }
+export function readRange(
+  cipher: CursorCipher,
+  list: ListIdentity,
+  wanted: PageArguments,
+  known: FieldErrors = {},
+): Range {
+  const fieldErrors: FieldErrors = { ...known }
   const size = (name: 'first' | 'last') => {
     const count = wanted[name] ?? null
-    if (count !== null && (count < 0 || count > maxPageSize)) faults[name] = [`Ask for 0 to ${maxPageSize} records.`]
+    if (count !== null && (count < 0 || count > maxPageSize))
+      fieldErrors[name] = [`Ask for 0 to ${maxPageSize} records.`]
     return count
   }
   const first = size('first')
   const last = size('last')
-  if (first !== null && last !== null) faults.last = ['Ask for the first or the last records, not for both.']
+  if (first !== null && last !== null) fieldErrors.last = ['Ask for the first or the last records, not for both.']
 
   const open = (name: 'after' | 'before') => {
     const text = wanted[name]
     if (!text) return null
-    const cursor = seal.open(list, text)
-    if (!cursor) faults[name] = ['This is no cursor of this list. Pass one on exactly as this list returned it.']
+    const cursor = cipher.decrypt(list, text)
+    if (!cursor) fieldErrors[name] = ['This is no cursor of this list. Pass one on exactly as this list returned it.']
     return cursor
   }
   const after = open('after')
@@ -63,9 +69,9 @@ export function readRange(seal: CursorSeal, list: ListIdentity, wanted: PageArgu
 
   const asked = wanted.updatedSince ? parseInstant(wanted.updatedSince) : null
   if (wanted.updatedSince && !asked) {
-    faults.updatedSince = ['Give an ISO-8601 date and time, such as 2026-01-31T09:30:00Z.']
+    fieldErrors.updatedSince = ['Give an ISO-8601 date and time, such as 2026-01-31T09:30:00Z.']
   }
-  if (Object.keys(faults).length > 0) throw badInput(faults)
+  if (Object.keys(fieldErrors).length > 0) throw badInput(fieldErrors)
 
   const updatedSince = latest(asked, after?.updatedSince, before?.updatedSince)
   const since: Position = { updatedAt: updatedSince ?? beforeAll, id: 0 }
@@ -86,9 +92,9 @@ const comesAfter = (a: Position, b: Position) =>
 const latest = (...instants: (Instant | null | undefined)[]) =>
   instants.reduce<Instant | null>((found, instant) => (instant && (!found || instant > found) ? instant : found), null)
 
-/** The range as far as the horizon: what is stamped from there on may not all be seen yet. */
-export const upTo = (horizon: Instant, range: Range): Range => {
-  const end: Position = { updatedAt: horizon, id: 0 }
+/** The range as far as the watermark: what is stamped from there on may not all be seen yet. */
+export const upTo = (watermark: Instant, range: Range): Range => {
+  const end: Position = { updatedAt: watermark, id: 0 }
   return comesAfter(range.upper, end) ? { ...range, upper: end } : range
 }
 

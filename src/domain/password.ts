@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import * as named from 'scrypt-kdf'
-import type { Faults } from './errors.ts'
-import { createGate } from './gate.ts'
+import type { FieldErrors } from './errors.ts'
+import { createSemaphore } from './semaphore.ts'
 
 // The library's types say that its functions are exported by name; they belong to its default export.
 const { default: scrypt } = named as unknown as { default: typeof named }
@@ -16,7 +16,7 @@ const maxLength = 200
 export const passwordHint = `At least ${minLength} characters. A few words that only you would put together do well.`
 
 /** @returns what is wrong with a new password, by the fields `password` and `again` */
-export function passwordFaults(email: string, password: string, again: string): Faults {
+export function passwordFaults(email: string, password: string, again: string): FieldErrors {
   const length = [...password].length
   if (length < minLength) return { password: [`Give a password of at least ${minLength} characters.`] }
   if (length > maxLength) return { password: [`Give a password of at most ${maxLength} characters.`] }
@@ -37,7 +37,7 @@ const normal = (password: string) => password.normalize('NFKC')
  * Each look at a password holds one of libuv's four threads for a good tenth of a second: however many come, others
  * get theirs.
  */
-const gate = createGate({ working: 2, waiting: 20, retryAfter: 5 })
+const semaphore = createSemaphore({ working: 2, waiting: 20, retryAfter: 5 })
 
 const hash = async (password: string) => Buffer.from(await scrypt.kdf(normal(password), cost)).toString('base64')
 
@@ -45,7 +45,7 @@ const hash = async (password: string) => Buffer.from(await scrypt.kdf(normal(pas
  * @returns an scrypt key with its salt and setting, in base64
  * @throws `UNAVAILABLE` when too many passwords are looked at just now
  */
-export const hashPassword = (password: string): Promise<string> => gate.pass(() => hash(password))
+export const hashPassword = (password: string): Promise<string> => semaphore.run(() => hash(password))
 
 /** The hash of no password: to look at it takes as long as to look at a real one. */
 let decoy: Promise<string> | undefined
@@ -60,5 +60,5 @@ export async function verifyPassword(kept: string | null, password: string): Pro
   const instead = await decoy
   const key = Buffer.from(kept ?? instead, 'base64')
   const compared = password.length > maxCompared ? '' : normal(password)
-  return (await gate.pass(() => scrypt.verify(key, compared))) && kept !== null
+  return (await semaphore.run(() => scrypt.verify(key, compared))) && kept !== null
 }

@@ -1,7 +1,7 @@
-import { packed } from '../db/packed.ts'
+import { rowCodec } from '../db/row-codec.ts'
 import type { ListIdentity } from './cursor.ts'
-import { holding } from './holding.ts'
 import type { Instant } from './instant.ts'
+import { tenantTable } from './tenant-table.ts'
 
 /** A catalog voucher: a product that is sold as a voucher. */
 export interface Product {
@@ -28,7 +28,7 @@ export interface Product {
 
 export const catalogVoucherList = (tenantId: number): ListIdentity => ({ name: 'catalogVouchers', tenantId })
 
-const productRow = packed<Product>({
+const productRow = rowCodec<Product>({
   id: ['id', 'integer'],
   tenantId: ['tenant_id', 'integer'],
   slug: ['slug', 'text'],
@@ -51,7 +51,7 @@ const productRow = packed<Product>({
 })
 
 /** Products (contract, operations 2 and 3). A null stamp comes first (R15). */
-export const products = holding<Product>({
+export const products = tenantTable<Product>({
   name: 'product',
   table: 'product',
   row: productRow,

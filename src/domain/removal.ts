@@ -1,9 +1,9 @@
 import type { Fragment, Sql } from '../db/connect.ts'
-import { packed } from '../db/packed.ts'
+import { rowCodec } from '../db/row-codec.ts'
 import type { ListIdentity } from './cursor.ts'
-import { type Holding, holding } from './holding.ts'
 import type { Instant } from './instant.ts'
 import { grantedBy } from './tenant.ts'
+import { type TenantTable, tenantTable } from './tenant-table.ts'
 import type { Token } from './token.ts'
 
 /** What a record was. */
@@ -24,7 +24,7 @@ export interface Removal {
 
 export const removalList = (tenantId: number): ListIdentity => ({ name: 'removals', tenantId })
 
-const removalRow = packed<Removal>({
+const removalRow = rowCodec<Removal>({
   id: ['id', 'integer'],
   tenantId: ['tenant_id', 'integer'],
   resource: ['resource', 'text'],
@@ -39,8 +39,8 @@ const removalRow = packed<Removal>({
  *
  * @param token whose list of tenants a tenant must be absent from
  */
-export const removalsOf = (resources: readonly RemovalResource[], token: Token): Holding<Removal> =>
-  holding<Removal>({
+export const removalsOf = (resources: readonly RemovalResource[], token: Token): TenantTable<Removal> =>
+  tenantTable<Removal>({
     name: 'removal',
     table: 'gateway.removal',
     row: removalRow,

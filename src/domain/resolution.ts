@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Sql } from '../db/connect.ts'
-import { badInput, type Faults, notFound } from './errors.ts'
+import { badInput, type FieldErrors, notFound } from './errors.ts'
 import { hashSecret } from './secret.ts'
 import type { Token } from './token.ts'
 
@@ -62,28 +62,28 @@ const longest = { qrToken: 2048, voucherReference: 255 }
 /**
  * Understands which voucher is meant (R9, R27).
  *
- * @param known faults that the door found before it came here
- * @throws `BAD_USER_INPUT` with the faults of `qrToken` and `voucherReference`
+ * @param known errors that the door found before it came here
+ * @throws `BAD_USER_INPUT` with the errors of `qrToken` and `voucherReference`
  */
 export function readVoucherName(
   given: { qrToken?: string | null | undefined; voucherReference?: string | null | undefined },
-  known: Faults = {},
+  known: FieldErrors = {},
 ): VoucherName {
-  const faults: Faults = { ...known }
+  const fieldErrors: FieldErrors = { ...known }
   const read = (field: keyof typeof longest) => {
     const text = given[field] ?? ''
-    if ([...text].length > longest[field]) faults[field] = [`Give at most ${longest[field]} characters.`]
+    if ([...text].length > longest[field]) fieldErrors[field] = [`Give at most ${longest[field]} characters.`]
     return text.trim() === '' ? null : text
   }
   const qrToken = read('qrToken')
   const voucherReference = read('voucherReference')
-  if (Object.keys(faults).length === 0 && (qrToken === null) === (voucherReference === null)) {
+  if (Object.keys(fieldErrors).length === 0 && (qrToken === null) === (voucherReference === null)) {
     const fault =
       qrToken === null ? 'Give a QR token or URL, or a voucher reference.' : 'Give one of the two, not both.'
-    faults.qrToken = [fault]
-    faults.voucherReference = [fault]
+    fieldErrors.qrToken = [fault]
+    fieldErrors.voucherReference = [fault]
   }
-  if (Object.keys(faults).length > 0) throw badInput(faults)
+  if (Object.keys(fieldErrors).length > 0) throw badInput(fieldErrors)
   return qrToken === null ? { reference: (voucherReference ?? '').trim() } : { qrToken: qrTokenIn(qrToken) }
 }
 
@@ -224,7 +224,7 @@ async function issueRedemptionToken(
 }
 
 /** Forgets redemption tokens a day after they expired. */
-export async function forgetRedemptionTokens(sql: Sql): Promise<void> {
+export async function deleteExpiredRedemptionTokens(sql: Sql): Promise<void> {
   await sql`
     delete /* redemption_token.forget */ from gateway.redemption_token where expires_at < now() - interval '1 day'`
 }

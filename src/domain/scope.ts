@@ -1,8 +1,8 @@
 import { arrayText, type Sql } from '../db/connect.ts'
 import { lacksTenant, notFound } from './errors.ts'
 import { createLoadingCache } from './loading-cache.ts'
+import { mapMaybePromise } from './maybe-promise.ts'
 import type { Token } from './token.ts'
-import { whenThere } from './when-there.ts'
 
 /** A tenant's place in the tree: its own id, then those of the tenants above it, root last. */
 type TenantPath = readonly number[]
@@ -30,18 +30,18 @@ const pathLifetime = 500
 export function createTenantScope(sql: Sql): TenantScope {
   const paths = createLoadingCache<number, TenantPath>(ids => findPaths(sql, ids), pathLifetime)
   async function requireAnew(token: Token, tenantId: number): Promise<void> {
-    const path = await paths.findAnew(tenantId)
+    const path = await paths.reload(tenantId)
     if (!path) throw notFound('tenant')
     if (!scope.covers(token, path)) throw lacksTenant()
   }
   const scope: TenantScope = {
-    findPath: tenantId => paths.known(tenantId) ?? paths.find(tenantId),
+    findPath: tenantId => paths.peek(tenantId) ?? paths.load(tenantId),
     covers(token, path) {
       const grants = grantsOf(token)
       return path.some((id, steps) => (steps === 0 ? grants.has(id) : grants.get(id) === true))
     },
     require: (token, tenantId) =>
-      whenThere(scope.findPath(tenantId), path => {
+      mapMaybePromise(scope.findPath(tenantId), path => {
         if (!path || !scope.covers(token, path)) return requireAnew(token, tenantId)
       }),
   }

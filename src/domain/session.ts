@@ -164,7 +164,7 @@ export async function listSessions(sql: Sql, administratorId: number, currentId:
 }
 
 /** Deletes sessions and one-time links that no longer hold. */
-export async function forgetSessions(sql: Sql): Promise<void> {
+export async function deleteExpiredSessions(sql: Sql): Promise<void> {
   await sql`
     with /* session.forget */ sessions as (
       delete from gateway.session where not (${holds(sql)})

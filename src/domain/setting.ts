@@ -6,7 +6,7 @@ import type { Sql } from '../db/connect.ts'
  * @param name what the secret is for
  * @param proposal the secret to keep when there is none
  */
-export async function keepSecret(sql: Sql, name: string, proposal: Buffer): Promise<Buffer> {
+export async function getOrCreateSecret(sql: Sql, name: string, proposal: Buffer): Promise<Buffer> {
   const [kept] = await sql<{ value: Buffer }[]>`
     insert /* setting.keep */ into gateway.setting (name, value) values (${name}, ${proposal})
     on conflict (name) do update set value = setting.value

@@ -1,7 +1,7 @@
-import { packed } from '../db/packed.ts'
+import { rowCodec } from '../db/row-codec.ts'
 import type { ListIdentity } from './cursor.ts'
-import { holding } from './holding.ts'
 import type { Instant } from './instant.ts'
+import { tenantTable } from './tenant-table.ts'
 
 /** A customer whose consent to marketing holds now (R23). Personal data. */
 export interface MarketingSignup {
@@ -29,7 +29,7 @@ export interface MarketingSignup {
 
 export const marketingSignupList = (tenantId: number): ListIdentity => ({ name: 'marketingSignups', tenantId })
 
-const signupRow = packed<MarketingSignup>({
+const signupRow = rowCodec<MarketingSignup>({
   id: ['id', 'integer'],
   tenantId: ['tenant_id', 'integer'],
   email: ['email', 'text'],
@@ -56,7 +56,7 @@ const signupRow = packed<MarketingSignup>({
  * Marketing signups (contract, operations 6 and 7): the customers whose consent holds now (R23). Whoever gives them out
  * puts it down: see `exportOf`.
  */
-export const signups = holding<MarketingSignup>({
+export const signups = tenantTable<MarketingSignup>({
   name: 'signup',
   table: 'customer',
   row: signupRow,

@@ -1,5 +1,5 @@
 import { arrayText, type Sql } from '../db/connect.ts'
-import { packed } from '../db/packed.ts'
+import { rowCodec } from '../db/row-codec.ts'
 import type { ListIdentity } from './cursor.ts'
 import type { Instant } from './instant.ts'
 import { type Page, type Range, toPage, within } from './page.ts'
@@ -17,7 +17,7 @@ export interface Tenant {
 
 export const tenantList: ListIdentity = { name: 'tenants' }
 
-const tenantRow = packed<Tenant>({
+const tenantRow = rowCodec<Tenant>({
   id: ['tenant.id', 'integer'],
   parentId: ['parent_id', 'integer'],
   name: ['name', 'text'],

@@ -1,21 +1,21 @@
 import { arrayText, type Sql } from '../db/connect.ts'
-import { createBatch } from './batch.ts'
 import { createLoadingCache } from './loading-cache.ts'
 import { hashSecret } from './secret.ts'
 import { type Token, type TokenRecord, tokenColumns, tokenStatus } from './token.ts'
 import { isSecret } from './token-secret.ts'
+import { createWriteBuffer } from './write-buffer.ts'
 
 /** What is behind a secret: a token that holds, one that no longer does, or nothing. */
-export type Finding =
+export type TokenLookup =
   | { status: 'active'; token: Token }
   | { status: 'expired' | 'revoked'; token: Token }
   | { status: 'unknown' }
 
 /** Finds the tokens behind secrets, and keeps note of their use. */
 export interface TokenDirectory {
-  find(secret: string): Finding | Promise<Finding>
+  find(secret: string): TokenLookup | Promise<TokenLookup>
   /** Notes that a token was used just now; costs no statement. */
-  noteUse(token: Token, address: string): void
+  recordUse(token: Token, address: string): void
   /**
    * Writes down when and from where tokens were last used; called now and then, and before the service stops. What
    * cannot be written is kept for the next time.
@@ -29,20 +29,20 @@ const tokenLifetime = 500
 /** @returns a directory that every request may share */
 export function createTokenDirectory(sql: Sql): TokenDirectory {
   const tokens = createLoadingCache<string, Kept>(secrets => findTokens(sql, secrets), tokenLifetime)
-  const uses = createBatch<TokenUse>(
+  const uses = createWriteBuffer<TokenUse>(
     (before, after) => (before.at > after.at ? before : after),
     rows => saveUses(sql, rows),
   )
   return {
     find(secret) {
-      const kept = tokens.known(secret)
+      const kept = tokens.peek(secret)
       if (kept) return toFinding(kept)
-      return isSecret(secret) ? tokens.find(secret).then(toFinding) : toFinding(null)
+      return isSecret(secret) ? tokens.load(secret).then(toFinding) : toFinding(null)
     },
-    noteUse(token, address) {
+    recordUse(token, address) {
       uses.add(String(token.id), { id: token.id, at: Date.now(), address })
     },
-    saveUse: uses.save,
+    saveUse: uses.flush,
   }
 }
 
@@ -70,7 +70,7 @@ const saveUses = (sql: Sql, uses: readonly TokenUse[]) => sql`
 
 type Kept = Token & Pick<TokenRecord, 'revokedAt'>
 
-const toFinding = (kept: Kept | null): Finding =>
+const toFinding = (kept: Kept | null): TokenLookup =>
   kept ? { status: tokenStatus(kept), token: kept } : { status: 'unknown' }
 
 async function findTokens(sql: Sql, secrets: readonly string[]): Promise<(Kept | null)[]> {

@@ -1,6 +1,6 @@
 import { arrayText, type Sql } from '../db/connect.ts'
 import { type Actor, auditEntry } from './audit.ts'
-import { badInput, type Faults, notFound } from './errors.ts'
+import { badInput, type FieldErrors, notFound } from './errors.ts'
 import { hashSecret } from './secret.ts'
 import { getToken, type TenantGrant, tokenStatus } from './token.ts'
 import { createSecret, hintOf } from './token-secret.ts'
@@ -8,8 +8,8 @@ import { checkToken, type TokenWish, tidy } from './token-wish.ts'
 
 type WishWithEnd = TokenWish & { expiresAt: Date | null }
 
-const refuse = (faults: Faults) => {
-  if (Object.keys(faults).length > 0) throw badInput(faults)
+const refuse = (fieldErrors: FieldErrors) => {
+  if (Object.keys(fieldErrors).length > 0) throw badInput(fieldErrors)
 }
 
 const unknownTenants = (ids: string | null | undefined) => badInput({ tenants: [`No such tenant: ${ids}.`] })
@@ -49,7 +49,7 @@ export async function findMade(sql: Sql, formId: string | undefined): Promise<Ma
  *
  * @param wanted `expiresAt` null for a token without an end
  * @param formId the form that wants it, and that makes one token however often it is posted, at whichever instance
- * @throws `BAD_USER_INPUT` with the faults of `name`, `contact`, `rateLimit`, `tenants`, `expiresAt`
+ * @throws `BAD_USER_INPUT` with the errors of `name`, `contact`, `rateLimit`, `tenants`, `expiresAt`
  */
 export function createToken(sql: Sql, actor: Actor, wanted: WishWithEnd): Promise<NewToken>
 export function createToken(sql: Sql, actor: Actor, wanted: WishWithEnd, formId: string): Promise<NewToken | MadeBefore>
@@ -91,7 +91,7 @@ export async function createToken(
  * Changes what a token is called, permitted and authorised for; every instance heeds it within a second.
  *
  * @param revision the revision of the token that the administrator has seen
- * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the faults of `name`, `contact`, `rateLimit`, `tenants`, or of `revision`
+ * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the errors of `name`, `contact`, `rateLimit`, `tenants`, or of `revision`
  *   when the token was changed since, or no longer holds
  */
 export async function editToken(

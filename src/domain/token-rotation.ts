@@ -20,7 +20,7 @@ interface Rotation {
  * @param expiresAt when the new one ends; `inherit`: when the old one would have
  * @param formId as for `createToken`
  * @returns the successor
- * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the faults of `expiresAt`, or of `token` when it no longer holds, has a
+ * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the errors of `expiresAt`, or of `token` when it no longer holds, has a
  *   successor already, or is just being changed by someone else
  */
 export function rotateToken(sql: Sql, actor: Actor, id: number, rotation: Rotation): Promise<NewToken>

@@ -1,4 +1,4 @@
-import type { Faults } from './errors.ts'
+import type { FieldErrors } from './errors.ts'
 import { permissionNames } from './permission.ts'
 import type { TenantGrant, TokenRecord } from './token.ts'
 
@@ -9,15 +9,15 @@ const maxText = 200
 const maxRateLimit = 1_000_000
 
 /** @returns what is wrong with the `name`, `contact` and `rateLimit` that an administrator wants; empty: nothing */
-export function checkToken(wanted: TokenWish): Faults {
-  const faults: Faults = {}
+export function checkToken(wanted: TokenWish): FieldErrors {
+  const fieldErrors: FieldErrors = {}
   const { name, contact, rateLimit } = tidy(wanted)
-  if (name === '' || name.length > maxText) faults.name = [`Give the token a name of 1 to ${maxText} characters.`]
-  if (contact !== null && contact.length > maxText) faults.contact = [`Give at most ${maxText} characters.`]
+  if (name === '' || name.length > maxText) fieldErrors.name = [`Give the token a name of 1 to ${maxText} characters.`]
+  if (contact !== null && contact.length > maxText) fieldErrors.contact = [`Give at most ${maxText} characters.`]
   if (rateLimit !== null && !(Number.isInteger(rateLimit) && rateLimit >= 1 && rateLimit <= maxRateLimit)) {
-    faults.rateLimit = [`Give a whole number from 1 to ${maxRateLimit.toLocaleString('en')}.`]
+    fieldErrors.rateLimit = [`Give a whole number from 1 to ${maxRateLimit.toLocaleString('en')}.`]
   }
-  return faults
+  return fieldErrors
 }
 
 /** @returns the same wish, with blanks cut, and each tenant and permission named once. */

@@ -1,6 +1,6 @@
 import { arrayText, type Sql } from '../db/connect.ts'
-import { createBatch } from './batch.ts'
 import type { Instant } from './instant.ts'
+import { createWriteBuffer } from './write-buffer.ts'
 
 /** Why a request, or a part of one, was refused. Few of a kind: neither part holds what a caller sent. */
 export interface Refusal {
@@ -9,9 +9,17 @@ export interface Refusal {
   reason: string
 }
 
-/** @returns what is counted of a refusal: of faults the fields' names alone, for what is said of them may quote */
-export function toRefusal({ code, message, faults }: { code: string; message: string; faults?: object }): Refusal {
-  return { code, reason: faults ? `${message} Fields: ${Object.keys(faults).sort().join(', ')}.` : message }
+/** @returns what is counted of a refusal: of errors the fields' names alone, for what is said of them may quote */
+export function toRefusal({
+  code,
+  message,
+  fieldErrors,
+}: {
+  code: string
+  message: string
+  fieldErrors?: object
+}): Refusal {
+  return { code, reason: fieldErrors ? `${message} Fields: ${Object.keys(fieldErrors).sort().join(', ')}.` : message }
 }
 
 /** Counts what tokens are used for: in memory, and now and then saved. */
@@ -52,14 +60,14 @@ type RefusedUse = Omit<Use, 'status'> & Refusal & { lastAt: number }
  * Only reasons could be many, and have a bound.
  */
 export function createUsageCounter(sql: Sql): UsageCounter {
-  const uses = createBatch<Use>(
+  const uses = createWriteBuffer<Use>(
     (before, after) => {
       before.requests += after.requests
       return before
     },
     rows => saveUses(sql, rows),
   )
-  const refused = createBatch<RefusedUse>(
+  const refused = createWriteBuffer<RefusedUse>(
     (before, after) => ({
       ...before,
       requests: before.requests + after.requests,
@@ -83,7 +91,7 @@ export function createUsageCounter(sql: Sql): UsageCounter {
       for (const refusal of refusals) countRefusal(tokenId, day, operation, refusal, now)
     },
     async save() {
-      const outcomes = await Promise.allSettled([uses.save(), refused.save()])
+      const outcomes = await Promise.allSettled([uses.flush(), refused.flush()])
       for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
     },
   }
@@ -122,7 +130,7 @@ const saveRefusals = (sql: Sql, rows: readonly RefusedUse[]) => sql`
   set requests = token_refusal.requests + excluded.requests, last_at = greatest(token_refusal.last_at, excluded.last_at)`
 
 /** Forgets what was counted more than 90 days ago. */
-export async function forgetUsage(sql: Sql): Promise<void> {
+export async function deleteExpiredUsage(sql: Sql): Promise<void> {
   const isOld = sql`day < ${today(sql)} - ${daysKept}::integer`
   await sql`
     with /* usage.forget */ refusals as (

@@ -1,5 +1,5 @@
 import { arrayText, type Sql } from '../db/connect.ts'
-import { packed } from '../db/packed.ts'
+import { rowCodec } from '../db/row-codec.ts'
 import type { Instant } from './instant.ts'
 import { groupByProduct, type OfProduct } from './product.ts'
 
@@ -16,7 +16,7 @@ export interface Variant {
   updatedAt: Instant | null
 }
 
-const variantRow = packed<Variant & OfProduct>({
+const variantRow = rowCodec<Variant & OfProduct>({
   productId: ['product_id', 'integer'],
   id: ['id', 'integer'],
   slug: ['slug', 'text'],

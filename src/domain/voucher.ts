@@ -1,7 +1,7 @@
-import { packed } from '../db/packed.ts'
+import { rowCodec } from '../db/row-codec.ts'
 import type { ListIdentity } from './cursor.ts'
-import { holding } from './holding.ts'
 import type { Instant } from './instant.ts'
+import { tenantTable } from './tenant-table.ts'
 
 /** A voucher that was bought, with its balance. Dates without a time are `YYYY-MM-DD`. */
 export interface PurchasedVoucher {
@@ -36,7 +36,7 @@ export interface PurchasedVoucher {
 
 export const purchasedVoucherList = (tenantId: number): ListIdentity => ({ name: 'purchasedVouchers', tenantId })
 
-const voucherRow = packed<PurchasedVoucher>({
+const voucherRow = rowCodec<PurchasedVoucher>({
   id: ['id', 'integer'],
   tenantId: ['tenant_id', 'integer'],
   reference: ['reference', 'text'],
@@ -67,7 +67,7 @@ const voucherRow = packed<PurchasedVoucher>({
 })
 
 /** Purchased vouchers (contract, operations 4 and 5). */
-export const vouchers = holding<PurchasedVoucher>({
+export const vouchers = tenantTable<PurchasedVoucher>({
   name: 'voucher',
   table: 'purchased_voucher',
   row: voucherRow,

@@ -4,10 +4,10 @@ import type { Plugin } from 'graphql-yoga'
 import type { GatewayError } from '../domain/errors.ts'
 import { type Refusal, toRefusal } from '../domain/usage.ts'
 import { statusOf, toGatewayError } from '../http/errors.ts'
-import { noteRefusal } from '../http/usage.ts'
+import { recordError } from '../http/usage.ts'
 
 /** What a GraphQL error says to programs, beside its message. */
-const toExtensions = ({ code, faults }: GatewayError) => (faults ? { code, errors: faults } : { code })
+const toExtensions = ({ code, fieldErrors }: GatewayError) => (fieldErrors ? { code, errors: fieldErrors } : { code })
 
 /** A refusal of a whole request, in GraphQL's form. */
 export const toErrorsBody = (error: GatewayError) => ({
@@ -37,7 +37,7 @@ export function maskError(error: unknown): GraphQLError {
   return shown
 }
 
-/** What the service's own faults came from, by the error that is shown: for the log alone. */
+/** What the service's own errors came from, by the error that is shown: for the log alone. */
 const causes = new WeakMap<GraphQLError, unknown>()
 
 /** What graphql-js reports when it has compared 500,000 pairs of fields that may be merged. */
@@ -60,15 +60,15 @@ export const shownValidationErrors: Plugin = {
 /** Notes what was refused, of the whole request or of fields in it: no status tells of fields. */
 export const notedRefusals: Plugin<object, { req: FastifyRequest }> = {
   onResultProcess({ result, serverContext }) {
-    if (!Array.isArray(result) && 'errors' in result) noteErrors(serverContext.req, result.errors)
+    if (!Array.isArray(result) && 'errors' in result) recordErrors(serverContext.req, result.errors)
   },
 }
 
 /** Notes what was refused by the errors of a result, as they are shown, and logs each fault of the service once. */
-export function noteErrors(request: FastifyRequest, errors: readonly GraphQLError[] = []): void {
+export function recordErrors(request: FastifyRequest, errors: readonly GraphQLError[] = []): void {
   const logged = new Set<unknown>()
   for (const error of errors) {
-    noteRefusal(request, refusalIn(error))
+    recordError(request, refusalIn(error))
     const cause = causes.get(error)
     if (!causes.has(error) || logged.has(cause)) continue
     logged.add(cause)
@@ -83,8 +83,9 @@ export const maskErrors = ({ data = null, errors }: ExecutionResult): ExecutionR
 
 /** What is counted of an error as it is shown. GraphQL's own sentences quote the caller: of those, the code is kept. */
 function refusalIn({ message, extensions }: GraphQLError): Refusal {
-  const { code = 'BAD_USER_INPUT', errors: faults } = extensions
-  if (typeof faults === 'object' && faults !== null) return toRefusal({ code: String(code), message, faults })
+  const { code = 'BAD_USER_INPUT', errors: fieldErrors } = extensions
+  if (typeof fieldErrors === 'object' && fieldErrors !== null)
+    return toRefusal({ code: String(code), message, fieldErrors })
   const isOurs = code !== 'BAD_USER_INPUT' && Object.hasOwn(statusOf, String(code))
   return toRefusal({ code: String(code), message: isOurs ? message : 'The GraphQL request is not valid.' })
 }

@@ -6,9 +6,9 @@ import { badInput, GatewayError } from '../domain/errors.ts'
 import { createContext, type Gateway } from '../graphql/context.ts'
 import { schema } from '../graphql/schema.ts'
 import { type Authenticate, writeRate } from '../http/caller.ts'
-import { sendRefusal, toGatewayError } from '../http/errors.ts'
+import { sendError, toGatewayError } from '../http/errors.ts'
 import { graphqlPath } from '../http/paths.ts'
-import { maskError, maskErrors, notedRefusals, noteErrors, shownValidationErrors, toErrorsBody } from './errors.ts'
+import { maskError, maskErrors, notedRefusals, recordErrors, shownValidationErrors, toErrorsBody } from './errors.ts'
 import { limitPlugins } from './limits.ts'
 import { createDocumentCache, readGraphqlRequest } from './validated-documents.ts'
 
@@ -73,7 +73,7 @@ export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenti
     scope.addContentTypeParser('application/json', { parseAs: 'string', bodyLimit }, (_request, body, done) =>
       done(null, body),
     )
-    scope.setErrorHandler((error, request, reply) => sendRefusal(request, reply, toGatewayError(error), toErrorsBody))
+    scope.setErrorHandler((error, request, reply) => sendError(request, reply, toGatewayError(error), toErrorsBody))
     scope.addHook('onRequest', authenticate)
     const refuseMethod = async (_request: FastifyRequest, reply: FastifyReply) => {
       reply.header('Allow', methods.join(', '))
@@ -98,7 +98,7 @@ export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenti
         const execution = request && documents.execute(request, () => createContext(gateway, req.caller))
         if (execution) {
           const result = maskErrors(await execution)
-          noteErrors(req, result.errors)
+          recordErrors(req, result.errors)
           await writeSpentRate(req, reply)
           return reply.type(`${accept}; charset=utf-8`).send(JSON.stringify(result))
         }

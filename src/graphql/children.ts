@@ -8,7 +8,7 @@ type ReadChildren<Parent, Child> = (parents: readonly Parent[]) => Promise<Child
  * What lies below records: gathered from all fields that ask for one at the time, or read for a whole list at once.
  * Each is read once a request; what was read in one way is not known in the other.
  */
-export class Children<Parent extends { id: number }, Child> {
+export class BatchChildren<Parent extends { id: number }, Child> {
   readonly #read: ReadChildren<Parent, Child>
   readonly #one: DataLoader<Parent, Child[], number>
   readonly #lists = new WeakMap<readonly Parent[], Promise<Child[][]>>()
@@ -36,19 +36,20 @@ export class Children<Parent extends { id: number }, Child> {
  * @param of which children
  */
 export const childField = <Parent extends { id: number }, Child, Value>(
-  of: (context: Context) => Children<Parent, Child>,
+  of: (context: Context) => BatchChildren<Parent, Child>,
   derive: (children: Child[]) => Value,
 ) => ({
   resolve: async (parent: Parent, _args: object, context: Context) => derive(await of(context).of(parent)),
   extensions: {
-    ofMany: async (parents: readonly Parent[], context: Context) => (await of(context).ofAll(parents)).map(derive),
+    resolveBatch: async (parents: readonly Parent[], context: Context) =>
+      (await of(context).ofAll(parents)).map(derive),
   },
 })
 
 declare module 'graphql' {
   interface GraphQLFieldExtensions<_TSource, _TContext, _TArgs> {
     /** Reads the field for many parents at once: for each what its resolver would say. */
-    ofMany?(parents: readonly unknown[], context: Context): Promise<readonly unknown[]>
+    resolveBatch?(parents: readonly unknown[], context: Context): Promise<readonly unknown[]>
     /** Whether a plugin is put before the field's own resolver. */
     pothosResolveWrapped?: boolean
   }

@@ -15,16 +15,16 @@ interface Source<Row> {
 
 /** Reads a page of a list as a Relay connection (R10, R15). */
 export async function readConnection<Row extends Listed>(
-  { clock, cursors, faults }: Context,
+  { clock, cursors, fieldErrors }: Context,
   list: ListIdentity,
   args: PageArguments,
   source: Source<Row>,
 ) {
-  const range = readRange(cursors, list, args, faults)
+  const range = readRange(cursors, list, args, fieldErrors)
   clock.requireSteady()
   const { page, serverTime } = await source.page(range)
   const cursorOf = (row: Row) =>
-    cursors.seal(list, { id: row.id, updatedAt: row.updatedAt ?? beforeAll, updatedSince: range.updatedSince })
+    cursors.encrypt(list, { id: row.id, updatedAt: row.updatedAt ?? beforeAll, updatedSince: range.updatedSince })
   return new Connection(page, serverTime, cursorOf, () => source.count(range.updatedSince))
 }
 

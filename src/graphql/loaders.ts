@@ -4,19 +4,19 @@ import type { Caller } from '../domain/caller.ts'
 import { type Category, listCategoriesOf } from '../domain/category.ts'
 import { exportOf } from '../domain/export.ts'
 import { readSyncState, type SyncState } from '../domain/full-pass.ts'
-import type { CountWanted, Holding, PageWanted, RecordWanted } from '../domain/holding.ts'
-import type { Horizon } from '../domain/horizon.ts'
 import type { Instant } from '../domain/instant.ts'
 import { type Page, type Range, upTo } from '../domain/page.ts'
 import { type Product, products } from '../domain/product.ts'
 import { type Removal, type RemovalResource, removalResources, removalsOf } from '../domain/removal.ts'
 import type { MarketingSignup } from '../domain/signup.ts'
 import { findTenants, listTenants, type Tenant } from '../domain/tenant.ts'
+import type { CountWanted, PageWanted, RecordWanted, TenantTable } from '../domain/tenant-table.ts'
 import { listVariantsOf, type Variant } from '../domain/variant.ts'
 import { type PurchasedVoucher, vouchers } from '../domain/voucher.ts'
-import { Children } from './children.ts'
+import type { Watermark } from '../domain/watermark.ts'
+import { BatchChildren } from './children.ts'
 
-/** A page, and the horizon up to which it was read. */
+/** A page, and the watermark up to which it was read. */
 export interface Reading<Row> {
   page: Page<Row>
   serverTime: Instant
@@ -25,18 +25,18 @@ export interface Reading<Row> {
 /** What loaders read through, and for whom. */
 interface Reader {
   sql: Sql
-  horizon: Horizon
+  watermark: Watermark
   caller: Caller
 }
 
-/** Pages, read in statements of their own, which begin after the horizon is known. */
+/** Pages, read in statements of their own, which begin after the watermark is known. */
 const loadPages = <Wanted extends { range: Range }, Row>(
-  { horizon }: Reader,
+  { watermark }: Reader,
   read: (wanted: readonly Wanted[]) => Promise<Page<Row>[]>,
 ) =>
   new DataLoader<Wanted, Reading<Row>>(
     async wanted => {
-      const serverTime = await horizon.read()
+      const serverTime = await watermark.read()
       const pages = await read(wanted.map(one => ({ ...one, range: upTo(serverTime, one.range) })))
       return pages.map(page => ({ page, serverTime }))
     },
@@ -44,30 +44,30 @@ const loadPages = <Wanted extends { range: Range }, Row>(
   )
 
 /** What tenants hold of a kind. Nothing is kept: what is asked for twice is read twice, and counted as often. */
-class HoldingLoaders<Row> {
+class TenantTableLoaders<Row> {
   readonly #reader: Reader
-  readonly #holding: Holding<Row>
+  readonly #table: TenantTable<Row>
   #pages?: DataLoader<PageWanted, Reading<Row>>
   #counts?: DataLoader<CountWanted, number>
   #records?: DataLoader<RecordWanted, Row | null>
 
-  constructor(reader: Reader, holding: Holding<Row>) {
+  constructor(reader: Reader, table: TenantTable<Row>) {
     this.#reader = reader
-    this.#holding = holding
+    this.#table = table
   }
 
   get pages() {
-    this.#pages ??= loadPages(this.#reader, wanted => this.#holding.pages(this.#reader.sql, wanted))
+    this.#pages ??= loadPages(this.#reader, wanted => this.#table.pages(this.#reader.sql, wanted))
     return this.#pages
   }
 
   get counts() {
-    this.#counts ??= new DataLoader(wanted => this.#holding.counts(this.#reader.sql, wanted), { cache: false })
+    this.#counts ??= new DataLoader(wanted => this.#table.counts(this.#reader.sql, wanted), { cache: false })
     return this.#counts
   }
 
   get records() {
-    this.#records ??= new DataLoader(wanted => this.#holding.records(this.#reader.sql, wanted), { cache: false })
+    this.#records ??= new DataLoader(wanted => this.#table.records(this.#reader.sql, wanted), { cache: false })
     return this.#records
   }
 }
@@ -80,12 +80,12 @@ export class Loaders {
   readonly #reader: Reader
   #tenantPages?: DataLoader<{ range: Range }, Reading<Tenant>>
   #tenant?: DataLoader<number, Tenant | null>
-  #categories?: Children<Product, Category>
-  #variants?: Children<Product, Variant>
-  #products?: HoldingLoaders<Product>
-  #vouchers?: HoldingLoaders<PurchasedVoucher>
-  #signups?: HoldingLoaders<MarketingSignup>
-  #removals?: Map<string, HoldingLoaders<Removal>>
+  #categories?: BatchChildren<Product, Category>
+  #variants?: BatchChildren<Product, Variant>
+  #products?: TenantTableLoaders<Product>
+  #vouchers?: TenantTableLoaders<PurchasedVoucher>
+  #signups?: TenantTableLoaders<MarketingSignup>
+  #removals?: Map<string, TenantTableLoaders<Removal>>
   #syncState?: DataLoader<object, SyncState>
 
   constructor(reader: Reader) {
@@ -108,13 +108,13 @@ export class Loaders {
 
   /** Of products. */
   get categories() {
-    this.#categories ??= new Children(parents => listCategoriesOf(this.#reader.sql, parents))
+    this.#categories ??= new BatchChildren(parents => listCategoriesOf(this.#reader.sql, parents))
     return this.#categories
   }
 
   /** Of products. */
   get variants() {
-    this.#variants ??= new Children(parents =>
+    this.#variants ??= new BatchChildren(parents =>
       listVariantsOf(
         this.#reader.sql,
         parents.map(({ id }) => id),
@@ -124,17 +124,17 @@ export class Loaders {
   }
 
   get products() {
-    this.#products ??= new HoldingLoaders(this.#reader, products)
+    this.#products ??= new TenantTableLoaders(this.#reader, products)
     return this.#products
   }
 
   get vouchers() {
-    this.#vouchers ??= new HoldingLoaders(this.#reader, vouchers)
+    this.#vouchers ??= new TenantTableLoaders(this.#reader, vouchers)
     return this.#vouchers
   }
 
   get signups() {
-    this.#signups ??= new HoldingLoaders(this.#reader, exportOf(this.#reader.caller))
+    this.#signups ??= new TenantTableLoaders(this.#reader, exportOf(this.#reader.caller))
     return this.#signups
   }
 
@@ -144,7 +144,7 @@ export class Loaders {
     this.#removals ??= new Map()
     const known = this.#removals.get(choice.join())
     if (known) return known
-    const loaders = new HoldingLoaders(this.#reader, removalsOf(choice, this.#reader.caller.token))
+    const loaders = new TenantTableLoaders(this.#reader, removalsOf(choice, this.#reader.caller.token))
     this.#removals.set(choice.join(), loaders)
     return loaders
   }

@@ -1,8 +1,8 @@
 import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core'
 import type { GraphQLFieldResolver } from 'graphql'
 import { lacksPermission } from '../domain/errors.ts'
+import { mapMaybePromise } from '../domain/maybe-promise.ts'
 import type { Permission } from '../domain/permission.ts'
-import { whenThere } from '../domain/when-there.ts'
 import type { Context } from './context.ts'
 import { spendOperations } from './rate.ts'
 
@@ -69,7 +69,7 @@ class PolicyPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
       }
       const requireTenant = () => tenant && context.scope.require(context.caller.token, tenant(args))
       const spending = spendOperations(context, info, operations?.(args) ?? 0)
-      return whenThere(spending ? spending.then(requireTenant) : requireTenant(), resolve)
+      return mapMaybePromise(spending ? spending.then(requireTenant) : requireTenant(), resolve)
     }
     return guarded as GraphQLFieldResolver<unknown, Types['Context'], object>
   }

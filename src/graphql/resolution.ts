@@ -110,8 +110,8 @@ builder.mutationField('resolveVoucher', t =>
     args: {
       input: t.arg({ type: ResolveVoucherInput, required: true, description: 'Which voucher, and where.' }),
     },
-    resolve: (_, { input }, { sql, caller, faults, redemptionTokenTtl }) => {
-      const name = readVoucherName(input, faults)
+    resolve: (_, { input }, { sql, caller, fieldErrors, redemptionTokenTtl }) => {
+      const name = readVoucherName(input, fieldErrors)
       return resolveVoucher(sql, caller.token, readTenantId(input.tenantId), name, redemptionTokenTtl)
     },
   }),

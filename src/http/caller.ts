@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../domain/caller.ts'
 import { rateLimited, unauthenticated } from '../domain/errors.ts'
 import type { RateBudget, RateWindow } from '../domain/rate.ts'
-import type { Finding, TokenDirectory } from '../domain/token-directory.ts'
+import type { TokenDirectory, TokenLookup } from '../domain/token-directory.ts'
 
 /** A hook of the doors: makes the caller of a request known, and counts the request. A refusal may be thrown at once. */
 export type Authenticate = (request: FastifyRequest, reply: FastifyReply) => Promise<void>
@@ -15,12 +15,12 @@ export type Authenticate = (request: FastifyRequest, reply: FastifyReply) => Pro
  * @returns a function that throws `UNAUTHENTICATED` or `RATE_LIMITED`, and writes the rate's headers (R29)
  */
 export function createAuthenticate(tokens: TokenDirectory, defaultRate: RateBudget): Authenticate {
-  async function admit(request: FastifyRequest, reply: FastifyReply, found: Finding): Promise<void> {
+  async function admit(request: FastifyRequest, reply: FastifyReply, found: TokenLookup): Promise<void> {
     request.bearer = found
     if (found.status !== 'active') throw unauthenticated()
     const { token } = found
     const address = addressOf(request)
-    tokens.noteUse(token, address)
+    tokens.recordUse(token, address)
     const rateKey = `${token.id} ${address}`
     const { counter } = defaultRate
     const rate = token.rateLimit === null ? defaultRate : { limit: token.rateLimit, counter }
@@ -66,6 +66,6 @@ declare module 'fastify' {
     /** Who asks; there once the request is authenticated. */
     caller: Caller
     /** What was found behind the secret, when one was sent and could be looked up. */
-    bearer?: Finding
+    bearer?: TokenLookup
   }
 }

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isOutage } from '../db/outage.ts'
 import { type ErrorCode, GatewayError } from '../domain/errors.ts'
 import { toRefusal } from '../domain/usage.ts'
-import { noteRefusal } from './usage.ts'
+import { recordError } from './usage.ts'
 
 /** The status of each refusal, at every door. */
 export const statusOf: Record<ErrorCode, number> = {
@@ -38,7 +38,7 @@ export function toGatewayError(error: unknown): GatewayError {
     }
     if (Number(error.statusCode) < 500) {
       return new GatewayError('BAD_USER_INPUT', 'The request is not valid.', {
-        faults: { body: ['The request body cannot be read.'] },
+        fieldErrors: { body: ['The request body cannot be read.'] },
       })
     }
   }
@@ -51,13 +51,13 @@ export function toGatewayError(error: unknown): GatewayError {
  *
  * @param toBody the refusal in the door's own form
  */
-export function sendRefusal(
+export function sendError(
   request: FastifyRequest,
   reply: FastifyReply,
   error: GatewayError,
   toBody: (error: GatewayError) => object,
 ): FastifyReply {
-  noteRefusal(request, toRefusal(error))
+  recordError(request, toRefusal(error))
   if (error.code === 'INTERNAL') request.log.error({ err: error.cause }, 'request failed')
   if (error.code === 'UNAVAILABLE') request.log.warn({ err: error.cause }, 'cannot answer')
   // RFC 9110 §11.6.1: a 401 names the scheme that it wants.
@@ -69,5 +69,6 @@ export function sendRefusal(
     .send(JSON.stringify(toBody(error)))
 }
 
-/** A refusal as the contract writes it: a message, and the faults of each field (contract, Error bodies). */
-export const toMessageBody = ({ message, faults }: GatewayError) => (faults ? { message, errors: faults } : { message })
+/** A refusal as the contract writes it: a message, and the errors of each field (contract, Error bodies). */
+export const toMessageBody = ({ message, fieldErrors }: GatewayError) =>
+  fieldErrors ? { message, errors: fieldErrors } : { message }

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
-import { badInput, type Faults } from '../domain/errors.ts'
+import { badInput, type FieldErrors } from '../domain/errors.ts'
 
 const json = 'application/json'
 
@@ -8,18 +8,18 @@ const json = 'application/json'
  * Checks the headers of a v1 request (R2, R3).
  *
  * @param hasBody whether the operation takes a body
- * @throws `BAD_USER_INPUT` with the faults of `accept` and `content-type`
+ * @throws `BAD_USER_INPUT` with the errors of `accept` and `content-type`
  */
 export function requireJsonHeaders(request: FastifyRequest, hasBody: boolean): void {
-  const faults: Faults = {}
+  const fieldErrors: FieldErrors = {}
   const { accept = '', 'content-type': contentType = '' } = request.headers
   if (accept !== json && !namesMediaType(accept, json)) {
-    faults.accept = [`The header Accept must name ${json}.`]
+    fieldErrors.accept = [`The header Accept must name ${json}.`]
   }
   if (hasBody && contentType.split(';', 1)[0]?.trim().toLowerCase() !== json) {
-    faults['content-type'] = [`The header Content-Type must be ${json}.`]
+    fieldErrors['content-type'] = [`The header Content-Type must be ${json}.`]
   }
-  if (Object.keys(faults).length > 0) throw badInput(faults)
+  if (Object.keys(fieldErrors).length > 0) throw badInput(fieldErrors)
 }
 
 /** @returns whether `Accept` names the media type, with q above 0 (R2); ranges with `*` do not name it */

@@ -27,7 +27,7 @@ export function registerUsage(app: FastifyInstance, usage: UsageCounter): void {
 }
 
 /** Notes that the request, or a part of it, is refused; the same refusal again adds nothing. */
-export function noteRefusal(request: FastifyRequest, { code, reason }: Refusal): void {
+export function recordError(request: FastifyRequest, { code, reason }: Refusal): void {
   request.refusals ??= []
   if (request.refusals.some(known => known.code === code && known.reason === reason)) return
   request.refusals.push({ code, reason })

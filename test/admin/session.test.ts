@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { createAdministrator } from '../../src/domain/administrator-password.ts'
 import { invite } from '../../src/domain/invitation.ts'
-import { forgetSessions } from '../../src/domain/session.ts'
+import { deleteExpiredSessions } from '../../src/domain/session.ts'
 import { createApp } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
@@ -74,7 +74,7 @@ describe('a session', () => {
       await pool`update gateway.session set ${change} where id_hash = ${hashOf(browser.jar.get('vgw-session'))}`
       expect((await browser.get('/admin/account')).status).toBe(303)
       const before = await rows()
-      await forgetSessions(pool)
+      await deleteExpiredSessions(pool)
       expect(await rows()).toBe(before - 1)
     }
   })
@@ -514,7 +514,7 @@ describe('what is refused', () => {
     expect(await browser.get('/admin/')).toMatchObject({ status: 303, location: '/admin/tokens' })
   })
 
-  test('has no details of the service’s own faults', async () => {
+  test('has no details of the service’s own errors', async () => {
     const browser = await signIn(client, database)
     await database.loader`alter table gateway.session rename to session_away`
     try {

@@ -44,11 +44,11 @@ test('the pictures of the README', async () => {
 
 /** What is wrong with any of the pages that are looked at is told at the end of the test, all of it. */
 async function tour(steps: (see: (page: Page, name: string) => Promise<void>) => Promise<void>): Promise<void> {
-  const faults: string[] = []
+  const fieldErrors: string[] = []
   await steps(async (page, name) => {
-    faults.push(...(await look(page, name)))
+    fieldErrors.push(...(await look(page, name)))
   })
-  expect(faults).toEqual([])
+  expect(fieldErrors).toEqual([])
 }
 
 test('the way in', () =>
@@ -68,7 +68,7 @@ test('the way in', () =>
     await see(page, 'setup')
     await choose('root@example.com', 'too short')
     await page.getByRole('alert').waitFor()
-    await see(page, 'setup-faults')
+    await see(page, 'setup-field-errors')
     await choose(root.email, root.password)
     await page.waitForURL(`${origin}/admin/tokens`)
     await see(page, 'tokens-none')
@@ -145,7 +145,7 @@ test('the list, and the making of a token', () =>
     await page.getByLabel('Date').fill('2020-01-01')
     await page.getByRole('button', { name: 'Create the token' }).last().click()
     await page.getByRole('alert').waitFor()
-    await see(page, 'create-faults')
+    await see(page, 'create-field-errors')
     await page.getByLabel('Name').fill('Tills, Harbour')
     await page.getByLabel('Date').fill('')
     await page.getByRole('button', { name: 'Open Hollis Hotels' }).click()
@@ -223,7 +223,7 @@ test('the audit, the administrators, the account', () =>
     await page.goto(`${origin}/admin/audit?actor=nobody+at+all`)
     await see(page, 'audit-no-match')
     await page.goto(`${origin}/admin/audit?token=x&from=2026-02-30`)
-    await see(page, 'audit-faults')
+    await see(page, 'audit-field-errors')
 
     await createAdministrator(database.pool, tester, 'ben@hollis.example', root.password)
     await page.goto(`${origin}/admin/administrators`)

@@ -173,13 +173,13 @@ test('HTML in names is shown as it was typed, and nothing of it runs', async () 
   await page.addInitScript(
     `addEventListener('DOMContentLoaded', () => { for (const form of document.forms) form.noValidate = true })`,
   )
-  const faults: string[] = []
+  const fieldErrors: string[] = []
   page.on('dialog', dialog => {
-    faults.push(`a dialog: ${dialog.message()}`)
+    fieldErrors.push(`a dialog: ${dialog.message()}`)
     void dialog.dismiss()
   })
-  page.on('pageerror', error => faults.push(error.message))
-  page.on('console', message => faults.push(message.text()))
+  page.on('pageerror', error => fieldErrors.push(error.message))
+  page.on('console', message => fieldErrors.push(message.text()))
 
   /** What stands there is text, and its only script is the one that copies. */
   async function shows(...texts: string[]): Promise<void> {
@@ -219,7 +219,7 @@ test('HTML in names is shown as it was typed, and nothing of it runs', async () 
   await shows()
   await page.goto(`${origin}/admin/administrators`)
   await shows(email)
-  expect(faults.filter(fault => !fault.includes('status of 422'))).toEqual([])
+  expect(fieldErrors.filter(fault => !fault.includes('status of 422'))).toEqual([])
 })
 
 test('without scripts a token is created, rotated and revoked', async () => {

@@ -24,15 +24,15 @@ async function open(width = 1280) {
   const context = await browser.newContext({ viewport: { width, height: 900 } })
   const page = await context.newPage()
   const requested: string[] = []
-  const faults: string[] = []
+  const fieldErrors: string[] = []
   page.on('request', request => requested.push(request.url()))
-  page.on('pageerror', error => faults.push(error.message))
+  page.on('pageerror', error => fieldErrors.push(error.message))
   page.on('console', message => {
     // The browser itself reports refused requests, which some tests provoke.
-    if (message.type() === 'error' && !/status of 40[01]/.test(message.text())) faults.push(message.text())
+    if (message.type() === 'error' && !/status of 40[01]/.test(message.text())) fieldErrors.push(message.text())
   })
   await load(page, () => page.goto(`${origin}/graphiql`))
-  return { page, requested, faults }
+  return { page, requested, fieldErrors }
 }
 
 async function load(page: Page, go: () => Promise<unknown>): Promise<void> {
@@ -103,7 +103,7 @@ const keptForGood = async (page: Page) =>
   ])
 
 test('a token typed once holds for all tabs, also new ones, and survives a reload', async () => {
-  const { page, requested, faults } = await open()
+  const { page, requested, fieldErrors } = await open()
   await page.screenshot({ path: `${screenshots}/graphiql-start.png` })
   await useToken(page)
   await run(page, 'The Old Mill')
@@ -131,11 +131,11 @@ test('a token typed once holds for all tabs, also new ones, and survives a reloa
   const outside = requested.filter(url => !url.startsWith(`${origin}/`) && !url.startsWith('data:'))
   expect(outside).toEqual([])
   expect(requested.join()).not.toContain(secret)
-  expect(faults).toEqual([])
+  expect(fieldErrors).toEqual([])
 })
 
 test('the schema explorer shows the types, before and after a token is typed, and completion knows them', async () => {
-  const { page, faults } = await open()
+  const { page, fieldErrors } = await open()
   await page.getByRole('button', { name: /documentation explorer/i }).click()
   await explorer(page).getByRole('link', { name: 'PurchasedVoucher', exact: true }).click()
   await explorer(page).getByText('A voucher that was bought, with its balance.').waitFor()
@@ -149,7 +149,7 @@ test('the schema explorer shows the types, before and after a token is typed, an
   await typeInto(page, 'Operation Editor', '{ vie')
   await page.keyboard.press('Control+Space')
   await page.locator('.suggest-widget').getByText('viewer').first().waitFor()
-  expect(faults).toEqual([])
+  expect(fieldErrors).toEqual([])
 })
 
 test('without a token, or with a wrong one, the page says what to do', async () => {

@@ -14,15 +14,15 @@ test.each([
   const { app } = await createApp(database, { RATE_LIMIT_PER_MINUTE: '120', ...environment })
   const origin = await app.listen({ host: '127.0.0.1', port: 0 })
   const page = await browser.newPage()
-  const faults: string[] = []
-  page.on('pageerror', error => faults.push(error.message))
+  const fieldErrors: string[] = []
+  page.on('pageerror', error => fieldErrors.push(error.message))
   page.on('console', message => {
-    if (message.type() === 'error') faults.push(message.text())
+    if (message.type() === 'error') fieldErrors.push(message.text())
   })
   await page.goto(origin)
   await page.getByRole('heading', { name: 'Voucher Gateway', level: 1 }).waitFor()
-  faults.push(...(await look(page, name)))
-  expect(faults).toEqual([])
+  fieldErrors.push(...(await look(page, name)))
+  expect(fieldErrors).toEqual([])
 })
 
 test('its links lead to GraphiQL, to the sign-in and to the documentation', async () => {

@@ -21,7 +21,7 @@ const views = [
  */
 export async function look(page: Page, name: string): Promise<string[]> {
   mkdirSync(screenshots, { recursive: true })
-  const faults: string[] = []
+  const problems: string[] = []
   // Not as a script of the page, which its Content-Security-Policy would refuse.
   await page.evaluate(axe.source)
   for (const { width, colorScheme, checked } of views) {
@@ -31,11 +31,11 @@ export async function look(page: Page, name: string): Promise<string[]> {
     const excess = await page.evaluate<number>(
       'document.documentElement.scrollWidth - document.documentElement.clientWidth',
     )
-    if (excess > 0) faults.push(`${place}: ${excess} px wider than the screen`)
-    if (checked) faults.push(...(await violations(page)).map(violation => `${place}: ${violation}`))
+    if (excess > 0) problems.push(`${place}: ${excess} px wider than the screen`)
+    if (checked) problems.push(...(await violations(page)).map(violation => `${place}: ${violation}`))
     await page.screenshot({ path: `${screenshots}/${name}-${width}-${colorScheme}.png`, fullPage: true })
   }
-  return faults
+  return problems
 }
 
 async function violations(page: Page): Promise<string[]> {

@@ -96,7 +96,7 @@ describe('on a database of one’s own', { timeout: 120_000 }, () => {
   })
 })
 
-test('tells all faults of the configuration at once', async () => {
+test('tells all errors of the configuration at once', async () => {
   const refused = await run(['serve'], { PORT: 'abc', RATE_LIMIT_PER_MINUTE: '0', TRUST_PROXY: '1.2.3.4/99' })
   expect(refused.code).toBe(1)
   for (const name of ['PORT', 'RATE_LIMIT_PER_MINUTE', 'TRUST_PROXY']) expect(refused.stderr).toContain(name)

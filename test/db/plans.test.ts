@@ -4,16 +4,16 @@ import { createApp } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { administration } from './plans/administration.ts'
-import { faultsOf } from './plans/faults.ts'
 import { large, layGround, small } from './plans/ground.ts'
 import { integration } from './plans/integration.ts'
 import type { Parts } from './plans/journey.ts'
 import { createTeller, namesIn, type Teller } from './plans/plan.ts'
+import { faultsOf } from './plans/problems.ts'
 import { service } from './plans/service.ts'
 
 const journeys = [...integration, ...administration, ...service]
 
-/** The statements that are made for whatever tenants hold (src/domain/holding.ts). */
+/** The statements that are made for whatever tenants hold (src/domain/tenant-table.ts). */
 const ofHolding = ['list', 'list_of_tenants', 'count', 'find', 'find_many']
 
 /** Statements that are never run on large tables, and why. */
@@ -60,9 +60,9 @@ describe.each([
     expect(plans.map(({ name }) => name)).toEqual(expect.arrayContaining(runs))
     // What has no name is part of a function, or looks after a foreign key.
     const looked = plans.filter(({ name }) => name === null || runs.includes(name))
-    const faults = (leave: boolean) => looked.flatMap(plan => faultsOf(plan, leave))
-    if (!excused) expect(faults(walks !== undefined)).toEqual([])
-    if (excused || walks) expect(faults(false), 'needs no excuse').not.toEqual([])
+    const problems = (leave: boolean) => looked.flatMap(plan => faultsOf(plan, leave))
+    if (!excused) expect(problems(walks !== undefined)).toEqual([])
+    if (excused || walks) expect(problems(false), 'needs no excuse').not.toEqual([])
   })
 })
 

@@ -40,7 +40,7 @@ const enableAlways = (table: string, names: string[]) =>
   names.map(name => `alter table ${table} enable always trigger ${name}`).join(';')
 const recreate = 'Create it again with the statement of the newest migration in sql/ that names it.'
 
-const faults: { what: string; apply: string; undo: string; reasons: string[] }[] = [
+const problems: { what: string; apply: string; undo: string; reasons: string[] }[] = [
   {
     what: 'a disabled trigger',
     apply: 'alter table product disable trigger z_stamp_update',
@@ -147,7 +147,11 @@ test('the list of our triggers is what the migrations make', async () => {
   expect(listed.sort()).toEqual(made.sort())
 })
 
-test.each(faults)('/readyz and the log report $what, once, and that it is mended', async ({ apply, undo, reasons }) => {
+test.each(problems)('/readyz and the log report $what, once, and that it is mended', async ({
+  apply,
+  undo,
+  reasons,
+}) => {
   const { ready, logged, close } = await createReadiness()
   expect(await ready()).toEqual({ status: 200, body: healthy })
   await platform.unsafe(apply).simple()
@@ -187,7 +191,7 @@ test('what is reported does undo stamps', async () => {
 
 test('a second fault is logged with the first', async () => {
   const { ready, logged, close } = await createReadiness()
-  const [first, second] = faults
+  const [first, second] = problems
   await platform.unsafe(first!.apply)
   await ready()
   await platform.unsafe(second!.apply)
@@ -220,7 +224,7 @@ test.each([
 })
 
 test('the triggers are checked at start and each minute', async () => {
-  const [fault] = faults
+  const [fault] = problems
   await platform.unsafe(fault!.apply)
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   const { logged, close } = await createReadiness()

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Pool } from '../../src/db/connect.ts'
 import { qrTokenOf, referenceOf } from '../../src/demo/code.ts'
-import { isEmpty, loadDemo, showcase } from '../../src/demo/load.ts'
+import { demoTenant, isEmpty, loadDemo } from '../../src/demo/load.ts'
 import { Draw } from '../../src/demo/random.ts'
 import { type ReasonCode, type ResolvedVoucher, reasonAgainst } from '../../src/domain/resolution.ts'
 import { createDatabase } from '../support/database.ts'
@@ -102,7 +102,7 @@ it('has products of every kind', async () => {
     without_image: "image_url is null and image_urls = '{}'",
     with_images: 'cardinality(image_urls) > 2 and image_url = image_urls[1]',
     without_stamp: 'updated_at is null',
-    without_stamp_at_showcase: `updated_at is null and tenant_id = ${showcase.tenantId}`,
+    without_stamp_at_showcase: `updated_at is null and tenant_id = ${demoTenant.tenantId}`,
     without_category: 'not exists (select from product_category where product_id = product.id)',
     in_two_categories: '(select count(*) from product_category where product_id = product.id) = 2',
     without_validity: 'validity_type is null and validity_months is null',
@@ -138,7 +138,7 @@ it('has vouchers in every state', async () => {
     sparse: 'currency is null and order_id is null and redemption_status is null and qr_token is null',
     full: 'num_nulls(qr_token, recipient_name, customer_name, parent_product_id, date_valid_end, date_scheduled) = 0',
     far: 'least(id, order_id, order_item_id) > 4294967296',
-    far_at_showcase: `id > 4294967296 and tenant_id = ${showcase.tenantId}`,
+    far_at_showcase: `id > 4294967296 and tenant_id = ${demoTenant.tenantId}`,
     pounds: "currency = 'GBP'",
     euros: "currency = 'EUR'",
     yen: "currency = 'JPY'",
@@ -172,15 +172,15 @@ it('has vouchers for every answer of a resolution, among them the one to show', 
            current_balance as "currentBalance", (now() at time zone time_zone)::date as today
     from purchased_voucher join tenant on tenant.id = tenant_id`
   const count = new Map<ReasonCode | null, number>()
-  for (const voucher of vouchers.filter(({ tenantId }) => tenantId === showcase.tenantId)) {
+  for (const voucher of vouchers.filter(({ tenantId }) => tenantId === demoTenant.tenantId)) {
     const reason = reasonAgainst(voucher, voucher.today)
     count.set(reason, (count.get(reason) ?? 0) + 1)
   }
   expect([...count.keys()].sort()).toEqual(['expired', 'no_balance', 'not_yet_valid', 'redeemed', 'void', null].sort())
   expect(Math.min(...count.values())).toBeGreaterThan(20)
 
-  const shown = vouchers.find(({ reference }) => reference === showcase.voucherReference)!
-  expect(shown.tenantId).toBe(showcase.tenantId)
+  const shown = vouchers.find(({ reference }) => reference === demoTenant.voucherReference)!
+  expect(shown.tenantId).toBe(demoTenant.tenantId)
   expect(reasonAgainst(shown, shown.today)).toBeNull()
 })
 
@@ -193,7 +193,7 @@ it('has customers of every kind', async () => {
     without_email: 'email is null',
     imported: "consent_source = 'import'",
     far: 'id > 4294967296',
-    far_at_showcase: `id > 4294967296 and marketing_opted and tenant_id = ${showcase.tenantId}`,
+    far_at_showcase: `id > 4294967296 and marketing_opted and tenant_id = ${demoTenant.tenantId}`,
   })
   await expectNone('customer', {
     reachable: "email !~ '^[a-z.0-9-]+@example[.](com|org|net)$'",
@@ -212,7 +212,7 @@ it.each([
   'customer',
 ])('has imports in %s, a stamp for more rows than two pages hold', async table => {
   const [largest] = await pool<{ count: number; ids: number }[]>`
-    select count(*) from ${pool(table)} where tenant_id = ${showcase.tenantId}
+    select count(*) from ${pool(table)} where tenant_id = ${demoTenant.tenantId}
     group by updated_at order by count(*) desc limit 1`
   expect(largest?.count).toBe(120)
 })

@@ -40,62 +40,62 @@ async function untilTooOld(): Promise<void> {
 }
 
 test('who comes while something is looked up shares the look-up, and whoever comes later knows it', async () => {
-  const first = cache.find(1)
+  const first = cache.load(1)
   const { keys, finds } = await lookUp(0)
-  const second = cache.find(1)
-  expect(cache.known(1)).toBeUndefined()
+  const second = cache.load(1)
+  expect(cache.peek(1)).toBeUndefined()
   finds([{ name: 'one' }])
   expect(await Promise.all([first, second])).toEqual([{ name: 'one' }, { name: 'one' }])
-  expect(cache.known(1)).toEqual({ name: 'one' })
+  expect(cache.peek(1)).toEqual({ name: 'one' })
   expect([keys, lookUps.length]).toEqual([[1], 1])
 })
 
 test('what is joined does not wait for what others look up', async () => {
-  const first = cache.find(1)
+  const first = cache.load(1)
   const { finds } = await lookUp(0)
-  void cache.find(2)
-  const joined = cache.find(1)
+  void cache.load(2)
+  const joined = cache.load(1)
   await lookUp(1)
   finds([{ name: 'one' }])
   expect(await Promise.all([first, joined])).toEqual([{ name: 'one' }, { name: 'one' }])
 })
 
 test('what is not there is looked up anew each time', async () => {
-  const first = cache.find(1)
+  const first = cache.load(1)
   ;(await lookUp(0)).finds([null])
   expect(await first).toBeNull()
-  expect(cache.known(1)).toBeUndefined()
-  const second = cache.find(1)
+  expect(cache.peek(1)).toBeUndefined()
+  const second = cache.load(1)
   ;(await lookUp(1)).finds([{ name: 'made since' }])
   expect(await second).toEqual({ name: 'made since' })
 })
 
 test('a failure is told to all who share it, and the next who comes looks anew', async () => {
-  const both = [cache.find(1), cache.find(1)]
+  const both = [cache.load(1), cache.load(1)]
   ;(await lookUp(0)).fails(new Error('lost'))
   expect(await Promise.allSettled(both)).toMatchObject([
     { reason: { message: 'lost' } },
     { reason: { message: 'lost' } },
   ])
-  const next = cache.find(1)
+  const next = cache.load(1)
   ;(await lookUp(1)).finds([{ name: 'one' }])
   expect(await next).toEqual({ name: 'one' })
 })
 
 test('nobody joins a look-up that is older than what may be known', async () => {
-  void cache.find(1)
+  void cache.load(1)
   await lookUp(0)
   await untilTooOld()
-  const next = cache.find(1)
+  const next = cache.load(1)
   ;(await lookUp(1)).finds([{ name: 'newer' }])
   expect(await next).toEqual({ name: 'newer' })
 })
 
 test('what was found later than it may be known is told to who asked, and not known', async () => {
-  const first = cache.find(1)
+  const first = cache.load(1)
   const { finds } = await lookUp(0)
   await untilTooOld()
   finds([{ name: 'one' }])
   expect(await first).toEqual({ name: 'one' })
-  expect(cache.known(1)).toBeUndefined()
+  expect(cache.peek(1)).toBeUndefined()
 })

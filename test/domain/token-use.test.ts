@@ -24,8 +24,8 @@ test('instances that saw the same tokens in another order save their use at once
     select 'idle', sha256(number::text::bytea), 'vgw_' from generate_series(1, 20000) number`
   await platform`analyze gateway.token`
   for (let round = 0; round < 20; round += 1) {
-    for (const token of tokens) one.noteUse(token, '192.0.2.1')
-    for (const token of tokens.toReversed()) two.noteUse(token, '192.0.2.2')
+    for (const token of tokens) one.recordUse(token, '192.0.2.1')
+    for (const token of tokens.toReversed()) two.recordUse(token, '192.0.2.2')
     const saves = await Promise.allSettled([one.saveUse(), two.saveUse()])
     expect(saves.filter(({ status }) => status === 'rejected')).toEqual([])
   }
@@ -34,12 +34,12 @@ test('instances that saw the same tokens in another order save their use at once
 test('what could not be saved is saved the next time, and does not overwrite what came since', async () => {
   const directory = createTokenDirectory(pool)
   const [idle, busy] = [await made(directory), await made(directory)]
-  directory.noteUse(idle, '192.0.2.1')
-  directory.noteUse(busy, '192.0.2.2')
+  directory.recordUse(idle, '192.0.2.1')
+  directory.recordUse(busy, '192.0.2.2')
   await platform`revoke update on gateway.token from voucher_gateway`
   try {
     const failing = directory.saveUse()
-    directory.noteUse(busy, '192.0.2.3')
+    directory.recordUse(busy, '192.0.2.3')
     await expect(failing).rejects.toMatchObject({ code: '42501' })
   } finally {
     await platform`grant update on gateway.token to voucher_gateway`
@@ -52,9 +52,9 @@ test('what could not be saved is saved the next time, and does not overwrite wha
 test('of two instances the one that saw a token last is believed, whichever saves first', async () => {
   const [early, late] = [createTokenDirectory(pool), createTokenDirectory(pool)]
   const token = await made(early)
-  early.noteUse(token, '192.0.2.1')
+  early.recordUse(token, '192.0.2.1')
   await new Promise(resolve => setTimeout(resolve, 5))
-  late.noteUse(token, '192.0.2.2')
+  late.recordUse(token, '192.0.2.2')
   await late.saveUse()
   await early.saveUse()
   expect((await getToken(pool, token.id)).lastUsedAddress).toBe('192.0.2.2')

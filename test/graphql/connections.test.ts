@@ -164,7 +164,7 @@ describe('updatedSince', () => {
   })
 })
 
-describe('faults', () => {
+describe('errors', () => {
   it('tells all of them at once', async () => {
     const wrong = { first: -1, last: 101, after: 'x', before: 'y', updatedSince: '2026-01-01' }
     const { status, body } = await ask(wrong)

@@ -187,8 +187,8 @@ const shown = ({ message, path, locations }: GraphQLError | { message: string; p
 /** graphql-js' own answer: data, and errors in no order. */
 async function answerOfGraphql(query: string, variables: Record<string, unknown>) {
   const document = parse(query)
-  const faults = validate(schema, document, undefined, { maxErrors: 10, hideSuggestions: true })
-  if (faults.length > 0) return { errors: faults.map(startOf).sort() }
+  const fieldErrors = validate(schema, document, undefined, { maxErrors: 10, hideSuggestions: true })
+  if (fieldErrors.length > 0) return { errors: fieldErrors.map(startOf).sort() }
   const contextValue = contextOf({ tokenId, tenants: [tenantId], permissions })
   const variableValues = variables
   const { data, errors = [] } = await execute({

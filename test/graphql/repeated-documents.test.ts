@@ -41,7 +41,7 @@ const asked: Record<
     variables: at,
     as: vouchersOnly,
   },
-  'several faults': {
+  'several field errors': {
     query: `query ($tenant: ID!) { tenant(id: $tenant) {
       a: purchasedVouchers(first: 1000, after: "x") { totalCount } b: catalogVouchers(updatedSince: "x") { totalCount } } }`,
     variables: at,

@@ -97,7 +97,7 @@ it('is counted the same by the database', async () => {
   )
   expect(unlessKept(calls)).toEqual({
     'category.of_products': 1,
-    'horizon.read': 1,
+    'watermark.read': 1,
     'product.list': 1,
     'variant.of_products': 1,
   })

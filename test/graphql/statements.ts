@@ -24,7 +24,7 @@ export async function capture(pool: Pool, work: () => Promise<unknown>): Promise
   return statements
 }
 
-/** What the service does beside answering (`src/chores.ts`). */
+/** What the service does beside answering (`src/background-jobs.ts`). */
 export const ofJobs: readonly string[] = [
   'clock.look',
   'clock.note',
@@ -43,7 +43,7 @@ export const ofJobs: readonly string[] = [
 const kept = ['token.find', 'tenant.paths']
 
 /** What many who ask at a time share: how far their pages may go. */
-const shared = ['horizon.read']
+const shared = ['watermark.read']
 
 /** The names of the statements that are a query's own. */
 export const namesOf = (statements: Statement[]) =>

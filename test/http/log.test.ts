@@ -48,7 +48,7 @@ interface Fault {
 }
 
 /** What goes wrong while a voucher is resolved. */
-const faults: Fault[] = [
+const fieldErrors: Fault[] = [
   {
     what: 'a check constraint that fails',
     apply: `alter table ${issuing} add column filler text;
@@ -161,7 +161,7 @@ describe.each(['trace', 'error'])('at the level %s', level => {
   afterAll(() => pool.end({ timeout: 1 }))
 
   describe.each(Object.entries(requests))('%s', (_request, send) => {
-    it.each(faults)('$what is written without what was in the row or the request', async fault => {
+    it.each(fieldErrors)('$what is written without what was in the row or the request', async fault => {
       const id = `request-${++made}`
       await platform.unsafe(fault.apply)
       try {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Permission } from '../../src/domain/permission.ts'
-import { Children, childField } from '../../src/graphql/children.ts'
+import { BatchChildren, childField } from '../../src/graphql/children.ts'
 import { Tenant } from '../../src/graphql/tenant.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
@@ -12,7 +12,7 @@ const { builder } = await import('../../src/graphql/builder.ts')
 const policy = { permissions: ['redeem_vouchers' as const] }
 /** For which tenants children were read, each time. */
 const reads: (readonly number[])[] = []
-const children = new Children<{ id: number }, string>(async parents => {
+const children = new BatchChildren<{ id: number }, string>(async parents => {
   const ids = parents.map(({ id }) => id)
   reads.push(ids)
   return ids.map(id => [`child of ${id}`])

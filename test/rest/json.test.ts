@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { readComposites } from '../../src/db/composite.ts'
-import type { Kind } from '../../src/db/packed.ts'
+import { readRecordText } from '../../src/db/record-text.ts'
+import type { Kind } from '../../src/db/row-codec.ts'
 import { toPhrase } from '../../src/rest/v1/cell.ts'
 import { giveBack, JsonWriter } from '../../src/rest/v1/json.ts'
 
@@ -40,7 +40,7 @@ test('what is taken back is gone, wherever the memory ends', () => {
 
 test('a row is whole, wherever the memory ends', () => {
   const text = '\x01\x02"'
-  const all = readComposites(Buffer.from(`(t,,"${text}"",2.50)`), 4)
+  const all = readRecordText(Buffer.from(`(t,,"${text}"",2.50)`), 4)
   const member = (key: string, kind: Kind, index: number) => ({
     opening: toPhrase(`{"${key}":`),
     following: toPhrase(`,"${key}":`),

@@ -123,7 +123,7 @@ describe.each(lists)('updated_since of $name', ({ path }) => {
     }
   })
 
-  test('a parameter given twice is a fault of that parameter; all faults are told at once', async () => {
+  test('a parameter given twice is a fault of that parameter; all errors are told at once', async () => {
     const good = 'updated_since=2026-01-01T00:00:00Z'
     expect(faultyFields(await ask(`${good}&${good}`))).toEqual(['updated_since'])
     expect(faultyFields(await ask('updated_since=&updated_since='))).toEqual(['updated_since'])

@@ -7,12 +7,12 @@ const { client, place, build } = world
 
 /** The statements that each operation needs, once each, when the token and the tenant are known. */
 const needed: Record<string, string[]> = {
-  'list tenants': ['horizon.read', 'tenant.list'],
-  'list catalog vouchers': ['category.of_products', 'horizon.read', 'product.list', 'variant.of_products'],
+  'list tenants': ['watermark.read', 'tenant.list'],
+  'list catalog vouchers': ['category.of_products', 'watermark.read', 'product.list', 'variant.of_products'],
   'get catalog voucher': ['category.of_products', 'product.find', 'variant.of_products'],
-  'list purchased vouchers': ['horizon.read', 'voucher.list'],
+  'list purchased vouchers': ['watermark.read', 'voucher.list'],
   'get purchased voucher': ['voucher.find'],
-  'list marketing signups': ['export.note', 'horizon.read', 'signup.list'],
+  'list marketing signups': ['export.note', 'watermark.read', 'signup.list'],
   'get marketing signup': ['export.note', 'signup.find'],
   'resolve voucher': ['redemption_token.issue', 'resolution.find'],
 }
@@ -24,18 +24,18 @@ it.each(operations)('$name takes the statements that it needs', async operation 
   expect(unlessKept(calls)).toEqual(Object.fromEntries((needed[operation.name] ?? []).map(name => [name, 1])))
 })
 
-it('looks up the token and the tenant once, and the horizon twice, for many who ask at a time', async () => {
+it('looks up the token and the tenant once, and the watermark twice, for many who ask at a time', async () => {
   const tenantId = await build.tenant()
   const { secret } = await build.token([tenantId])
   const path = `/tenants/${tenantId}/sales/purchased-vouchers`
   const calls = await countCalls(world, () => Promise.all([1, 2, 3, 4, 5].map(() => client.rest(secret, path))))
-  // Who comes while the horizon is being looked at may have come too late for it: all of those share the next look.
-  expect(calls).toEqual({ 'token.find': 1, 'tenant.paths': 1, 'horizon.read': 2, 'voucher.list': 5 })
+  // Who comes while the watermark is being looked at may have come too late for it: all of those share the next look.
+  expect(calls).toEqual({ 'token.find': 1, 'tenant.paths': 1, 'watermark.read': 2, 'voucher.list': 5 })
 })
 
 it('asks nothing more when there is nothing new', async () => {
   const { tenantId, secret } = world
   const path = `/tenants/${tenantId}/catalog/vouchers?updated_since=2999-01-01T00:00:00Z`
   const calls = await countCalls(world, () => client.rest(secret, path))
-  expect(unlessKept(calls)).toEqual({ 'horizon.read': 1, 'product.list': 1 })
+  expect(unlessKept(calls)).toEqual({ 'watermark.read': 1, 'product.list': 1 })
 })

@@ -141,7 +141,7 @@ export async function until(what: string, holds: () => Promise<boolean>, withinM
   }
 }
 
-/** The faults of a 422, by field; null for anything else. */
+/** The errors of a 422, by field; null for anything else. */
 export const faultyFields = ({ status, body }: Answer): string[] | null =>
   status === 422 ? Object.keys(body.errors).sort() : null
 
@@ -157,9 +157,9 @@ export function flawOf({ status, headers, text, body }: Answer, wanted: number):
   if (/select|insert|postgres|relation|column|stack|\.ts|\.js|FST_|syntax|node_modules|undefined/i.test(text))
     return `hint ${text}`
   if (wanted !== 422) return null
-  const faults = Object.values<unknown>(body.errors)
-  const sentences = faults.every(
+  const fieldErrors = Object.values<unknown>(body.errors)
+  const sentences = fieldErrors.every(
     fault => Array.isArray(fault) && fault.length > 0 && fault.every(line => /^[A-Z].+\.$/.test(String(line))),
   )
-  return faults.length > 0 && sentences ? null : `errors ${text}`
+  return fieldErrors.length > 0 && sentences ? null : `errors ${text}`
 }

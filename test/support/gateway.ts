@@ -1,10 +1,10 @@
 import type { Pool } from '../../src/db/connect.ts'
 import { createClockWatch } from '../../src/domain/clock.ts'
-import { createCursorSeal } from '../../src/domain/cursor.ts'
-import { createHorizon } from '../../src/domain/horizon.ts'
+import { createCursorCipher } from '../../src/domain/cursor.ts'
 import type { Permission } from '../../src/domain/permission.ts'
 import { createMemoryRateCounter } from '../../src/domain/rate.ts'
 import { createTenantScope } from '../../src/domain/scope.ts'
+import { createWatermark } from '../../src/domain/watermark.ts'
 import { type Context, createContext, type Gateway } from '../../src/graphql/context.ts'
 
 /** Who asks: with which token, for which tenants, permitted what. */
@@ -18,9 +18,9 @@ export interface Asker {
 export function createContexts(pool: Pool): (asker: Asker) => Context {
   const gateway: Gateway = {
     sql: pool,
-    cursors: createCursorSeal(Buffer.alloc(32, 7)),
+    cursors: createCursorCipher(Buffer.alloc(32, 7)),
     clock: createClockWatch(pool, () => {}),
-    horizon: createHorizon(pool),
+    watermark: createWatermark(pool),
     scope: createTenantScope(pool),
     rate: { limit: 1_000_000, counter: createMemoryRateCounter() },
     redemptionTokenTtl: 900,
@@ -47,7 +47,7 @@ export async function outcomeOf(run: () => Buffer | Promise<Buffer | object>) {
     const body = await run()
     return { body: Buffer.isBuffer(body) ? body.toString() : JSON.stringify(body) }
   } catch (error) {
-    const { name, message, code, faults } = error as Error & { code?: string; faults?: object }
-    return { thrown: { name, message, code, faults } }
+    const { name, message, code, fieldErrors } = error as Error & { code?: string; fieldErrors?: object }
+    return { thrown: { name, message, code, fieldErrors } }
   }
 }

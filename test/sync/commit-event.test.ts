@@ -124,7 +124,7 @@ describe('a bulk load', () => {
     await inStep('tenants')
   })
 
-  test('that holds the horizon writes its rows once', async () => {
+  test('that holds the watermark writes its rows once', async () => {
     await sql.begin(async transaction => {
       await transaction`select gateway.hold()`
       const held = await serverTime()
@@ -138,7 +138,7 @@ describe('a bulk load', () => {
     await inStep('vouchers')
   })
 
-  test('that holds the horizon after it has written stamps those rows anew', async () => {
+  test('that holds the watermark after it has written stamps those rows anew', async () => {
     await sql.begin(async transaction => {
       await load(transaction, 3)
       await pages()

@@ -8,7 +8,7 @@ afterAll(end)
 beforeEach(pass)
 
 describe('a prepared transaction', () => {
-  test('holds the horizon, and is told once it is committed', async () => {
+  test('holds the watermark, and is told once it is committed', async () => {
     const seen = await serverTime()
     await sql.begin(async transaction => {
       await insert(transaction)
@@ -24,7 +24,7 @@ describe('a prepared transaction', () => {
     await inStep()
   })
 
-  test('frees the horizon when it is rolled back', async () => {
+  test('frees the watermark when it is rolled back', async () => {
     await sql.begin(async transaction => {
       await insert(transaction)
       await transaction.prepare('edge')
@@ -38,7 +38,7 @@ describe('a prepared transaction', () => {
   })
 })
 
-test('a writer that is terminated leaves nothing that holds the horizon', async () => {
+test('a writer that is terminated leaves nothing that holds the watermark', async () => {
   const writer = open(address)
   const ended = writer.begin(async transaction => {
     await change(transaction)
@@ -82,7 +82,7 @@ describe('nobody waits', () => {
     const reader = open(address)
     const writer = open(address, { connection: { lock_timeout: 1000 } })
     await reader.begin(async transaction => {
-      await transaction`select gateway.horizon()`
+      await transaction`select gateway.watermark()`
       await transaction`select from purchased_voucher where tenant_id = ${tenant} order by updated_at, id limit 100`
       await writer`update purchased_voucher set product_title = ${mark()}`
       await writer`insert into purchased_voucher (tenant_id, reference) values (${tenant}, ${mark()})`

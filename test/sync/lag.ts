@@ -16,15 +16,15 @@ function summarise(lags: number[]): Lag {
 }
 
 /**
- * Watches how far the horizon, which is the `server_time`, is behind the clock, until it is to stop. Both are
- * read in one statement, the clock after the horizon: what a machine under load takes in between counts as lag.
+ * Watches how far the watermark, which is the `server_time`, is behind the clock, until it is to stop. Both are
+ * read in one statement, the clock after the watermark: what a machine under load takes in between counts as lag.
  */
 export async function watchLag(address: Address, stop: AbortSignal): Promise<Lag> {
   const sql = open(address)
   const lags: number[] = []
   while (!stop.aborted) {
     const [row] = await sql<{ lag: number }[]>`
-      select extract(epoch from clock_timestamp() - horizon)::float8 * 1000 as lag from gateway.horizon() as horizon`
+      select extract(epoch from clock_timestamp() - watermark)::float8 * 1000 as lag from gateway.watermark() as watermark`
     if (row) lags.push(row.lag)
     await pause(10)
   }
@@ -67,8 +67,8 @@ export async function lagBesideLongWriter(address: Address, ground: Ground, seco
 /** How far a bulk load puts off other lists, and its own rows. Times are in milliseconds. */
 export interface BulkLag {
   rows: number
-  /** Of the horizon, from before the load until its rows were listed. */
-  horizon: Lag
+  /** Of the watermark, from before the load until its rows were listed. */
+  watermark: Lag
   /** Of the `server_time` of pages of another tenant, when they arrive. */
   pages: Lag
   /** How long the load took to write its rows, and to commit. */
@@ -120,10 +120,10 @@ export async function lagBesideBulk(address: Address, ground: Ground, load: Bulk
     return summarise(lags)
   }
   const beside = Array.from({ length: 10 }, (_, writer) => writeBeside(address, ground, writer, done.signal))
-  const [horizon, pages] = await Promise.all([watchLag(address, done.signal), readPages(), bringIn(), ...beside])
+  const [watermark, pages] = await Promise.all([watchLag(address, done.signal), readPages(), bringIn(), ...beside])
   return {
     rows: load.rows,
-    horizon,
+    watermark,
     pages,
     writing: times.written - times.start,
     committing: times.committed - times.written,

@@ -133,15 +133,15 @@ export function createNaiveRecipeClient(
   let removalsSince = '-infinity'
 
   async function round() {
-    const [horizon] = await sql.unsafe<{ at: string }[]>(
-      `select ${instant('horizon')} at from gateway.horizon() as horizon`,
+    const [watermark] = await sql.unsafe<{ at: string }[]>(
+      `select ${instant('watermark')} at from gateway.watermark() as watermark`,
     )
     const entries = await sql<{ resource: string; id: string }[]>`
       select upper(resource) resource, record_id::text id from gateway.removal
       where tenant_id = any(${arrayText(tenants)}::text::bigint[]) and updated_at >= ${removalsSince}::text::timestamptz
-        and updated_at < ${horizon!.at}::text::timestamptz
+        and updated_at < ${watermark!.at}::text::timestamptz
       order by updated_at, id`
-    removalsSince = horizon!.at
+    removalsSince = watermark!.at
     for (const { resource, id } of entries) {
       const list = recordLists.find(list => list.resource === resource)
       if (list) copy.get(list.name)?.delete(id)

@@ -32,7 +32,7 @@ function bulkText({ lagBesideBulk: bulk }: StressReport): string[] {
   if (!bulk) return []
   const milliseconds = (time: number) => `${time.toFixed(0)} ms`
   return [
-    `lag beside a transaction of ${bulk.rows} rows of another tenant: ${lagText(bulk.horizon)}`,
+    `lag beside a transaction of ${bulk.rows} rows of another tenant: ${lagText(bulk.watermark)}`,
     `  server_time of pages as they arrive: ${lagText(bulk.pages)}`,
     `  it wrote for ${milliseconds(bulk.writing)}, its commit took ${milliseconds(bulk.committing)}, and its rows ` +
       `were listed ${milliseconds(bulk.listing)} after that`,

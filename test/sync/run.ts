@@ -253,7 +253,7 @@ async function commitPrepared(sql: postgres.Sql): Promise<void> {
 }
 
 /**
- * Until the service has moved the products that the subscription changed, and the horizon has passed all stamps: those
+ * Until the service has moved the products that the subscription changed, and the watermark has passed all stamps: those
  * of a bulk load can lie ahead.
  *
  * @throws Error when that takes more than a minute
@@ -261,7 +261,7 @@ async function commitPrepared(sql: postgres.Sql): Promise<void> {
 async function untilAllIsListed(sql: postgres.Sql): Promise<void> {
   for (const deadline = Date.now() + 60_000; Date.now() < deadline; await pause(20)) {
     const [row] = await sql<{ listed: boolean }[]>`
-      select gateway.horizon() > greatest((select max(updated_at) from tenant), (select max(updated_at) from product),
+      select gateway.watermark() > greatest((select max(updated_at) from tenant), (select max(updated_at) from product),
         (select max(updated_at) from purchased_voucher), (select max(updated_at) from customer),
         (select max(updated_at) from gateway.removal))
         and not exists (select from gateway.pending_move) as listed`

@@ -152,7 +152,7 @@ function drawPlan(options: WriterOptions): Plan {
   const checked = !random.chance(0.05)
   let at = random.next()
   for (const [share, kind] of kindsOfTransactions) {
-    // Stamps that are final early hold the horizon: short, or it would stand most of the time.
+    // Stamps that are final early hold the watermark: short, or it would stand most of the time.
     const short = random.chance(0.5) ? 0 : 20 + random.below(60)
     if (at < share) return { kind, checked, length: kind === 'immediate' ? short : length }
     at -= share

@@ -1,5 +1,5 @@
-import { backslash, quotationMark } from '../../db/composite.ts'
-import type { Kind } from '../../db/packed.ts'
+import { backslash, quotationMark } from '../../db/record-text.ts'
+import type { Kind } from '../../db/row-codec.ts'
 
 /** Where is written: the same memory as bytes, and as words. */
 export interface Target {

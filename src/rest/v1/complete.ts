@@ -10,8 +10,8 @@ import {
   isListType,
   isNonNullType,
 } from 'graphql'
-import { type Layout, PackedRow } from '../../db/packed.ts'
-import { allWhenThere, whenThere } from '../../domain/when-there.ts'
+import { type Layout, LazyRow } from '../../db/row-codec.ts'
+import { allMaybePromise, mapMaybePromise } from '../../domain/maybe-promise.ts'
 import type { Context } from '../../graphql/context.ts'
 import {
   closingBrace,
@@ -58,7 +58,7 @@ export function completeList(complete: Complete, type: GraphQLList<GraphQLOutput
     const items: unknown[] = []
     const firsts = lists.map(list => (Array.isArray(list) ? items.push(...list) - list.length : null))
     // Of no records there is nothing to be read.
-    return whenThere(items.length > 0 ? complete(items, request) : nothing, write => (json, at) => {
+    return mapMaybePromise(items.length > 0 ? complete(items, request) : nothing, write => (json, at) => {
       const [first, list] = [firsts[at], lists[at]]
       if (first === undefined || first === null || !Array.isArray(list)) return json.null()
       json.byte(openingBracket)
@@ -78,7 +78,7 @@ export function completeNullable(complete: Complete): Complete {
     const there = values.filter(value => !isNothing(value))
     let next = 0
     const places = values.map(value => (isNothing(value) ? null : next++))
-    return whenThere(complete(there, request), write => (json, at) => {
+    return mapMaybePromise(complete(there, request), write => (json, at) => {
       const place = places[at] ?? null
       return place === null ? json.null() : write(json, place)
     })
@@ -122,8 +122,8 @@ export function completeObjects(all: readonly Selected[]): Complete {
   return (parents, request) => {
     const fields = choose(request)
     if (fields.every(({ leaf }) => leaf !== null)) return writeObject(fields, parents, [], inRowsOf)
-    return whenThere(
-      allWhenThere(fields, ({ leaf, complete }) => (leaf ? null : complete(parents, request))),
+    return mapMaybePromise(
+      allMaybePromise(fields, ({ leaf, complete }) => (leaf ? null : complete(parents, request))),
       writes => writeObject(fields, parents, writes, inRowsOf),
     )
   }
@@ -140,7 +140,7 @@ function writeObject(
   let inRows: InRows = { cells: [], members: null }
   return (json, at) => {
     const parent = parents[at]
-    const row = parent instanceof PackedRow ? parent : null
+    const row = parent instanceof LazyRow ? parent : null
     if (row && row.layout !== layout) {
       layout = row.layout
       inRows = inRowsOf(layout, fields)

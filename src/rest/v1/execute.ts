@@ -10,7 +10,7 @@
  * is not waited for. A field without a resolver is a property, never a method; properties and the items of lists are no
  * promises, lists are arrays, types are taken at their word (`isTypeOf`), and `info.path` has no indexes. What a scalar
  * writes of a packed cell is the cell as JSON, so it must be one whose `serialize` leaves the values of rows as they are:
- * no enums, no `ID`. A field that is exposed or read for many parents at once (`ofMany`) has no more to it than that: it
+ * no enums, no `ID`. A field that is exposed or read for many parents at once (`resolveBatch`) has no more to it than that: it
  * goes by its resolver where a plugin, such as the policy, is put before.
  */
 import {
@@ -29,7 +29,7 @@ import {
   parse,
   type SelectionSetNode,
 } from 'graphql'
-import { allWhenThere, whenThere } from '../../domain/when-there.ts'
+import { allMaybePromise, mapMaybePromise } from '../../domain/maybe-promise.ts'
 import type { Context } from '../../graphql/context.ts'
 import { schema } from '../../graphql/schema.ts'
 import { prepareVariables } from '../../graphql/variables.ts'
@@ -79,7 +79,7 @@ export function prepare<Variables>(text: TypedText<Variables>): Operation {
   return (context, inputs) => {
     const variables = readVariables(inputs)
     if (!variables) throw new Error('The variables are not those of the document.')
-    return whenThere(complete([undefined], { context, variables }), write => {
+    return mapMaybePromise(complete([undefined], { context, variables }), write => {
       const json = new JsonWriter()
       write(json, 0)
       return json.take()
@@ -106,7 +106,7 @@ class Preparation {
     const field = fieldOf(type, node)
     const inner = this.body(objectTypeOf(field.type), node.selectionSet)
     const values = this.#values(type, node, field)
-    return (parents, request) => whenThere(values(parents, request), found => inner(found, request))
+    return (parents, request) => mapMaybePromise(values(parents, request), found => inner(found, request))
   }
 
   /** Objects of a type, with what is selected of them. None of them is null. */
@@ -143,7 +143,7 @@ class Preparation {
         : null,
       condition: directives.condition,
       leaf: property !== null && isLeaf(inner) ? { property, type: inner } : null,
-      complete: (parents, request) => whenThere(values(parents, request), found => complete(found, request)),
+      complete: (parents, request) => mapMaybePromise(values(parents, request), found => complete(found, request)),
     }
   }
 
@@ -156,9 +156,9 @@ class Preparation {
     const property = propertyOf(field)
     if (property !== null) return parents => parents.map(parent => read(parent, property))
     const { resolve = defaultFieldResolver, name } = field
-    const { ofMany, pothosResolveWrapped } = field.extensions
-    if (ofMany && !pothosResolveWrapped && field.args.length === 0)
-      return (parents, { context }) => ofMany(parents, context)
+    const { resolveBatch, pothosResolveWrapped } = field.extensions
+    if (resolveBatch && !pothosResolveWrapped && field.args.length === 0)
+      return (parents, { context }) => resolveBatch(parents, context)
     const readArguments = prepareArguments(field, node)
     const path = { prev: undefined, key: keyOf(node), typename: type.name }
     const [fieldNodes, operation, fragments] = [[node], this.#operation, this.#fragments]
@@ -176,7 +176,7 @@ class Preparation {
         variableValues: variables,
       }
       const args = readArguments(variables)
-      return allWhenThere(parents, parent => resolve(parent, args, context, info))
+      return allMaybePromise(parents, parent => resolve(parent, args, context, info))
     }
   }
 

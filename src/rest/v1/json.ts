@@ -1,6 +1,6 @@
 import { GraphQLError } from 'graphql'
-import type { Composites } from '../../db/composite.ts'
-import type { Kind } from '../../db/packed.ts'
+import type { RecordText } from '../../db/record-text.ts'
+import type { Kind } from '../../db/row-codec.ts'
 import { literals, overrun, type Phrase, put, roomFor, type Target, writeCell } from './cell.ts'
 
 export const [comma, openingBracket, closingBracket, openingBrace, closingBrace] = [
@@ -147,7 +147,7 @@ export class JsonWriter {
    *
    * @returns whether there is one: a null is written as such
    */
-  cell({ bytes, cells }: Composites, at: number, kind: Kind): boolean {
+  cell({ bytes, cells }: RecordText, at: number, kind: Kind): boolean {
     const start = cells[at]!
     if (start === -1) return this.null()
     const end = cells[at + 1]!
@@ -162,7 +162,7 @@ export class JsonWriter {
    * @param first where the row's cells begin
    * @throws `nullFault` of a member without a value
    */
-  row({ bytes: from, cells }: Composites, first: number, members: readonly Member[]): void {
+  row({ bytes: from, cells }: RecordText, first: number, members: readonly Member[]): void {
     let target = this.#target
     let to = this.#at
     let empty = true

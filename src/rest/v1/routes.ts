@@ -1,12 +1,12 @@
 import { METHODS } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { getOperationAST, parse } from 'graphql'
-import { type Faults, GatewayError } from '../../domain/errors.ts'
+import { type FieldErrors, GatewayError } from '../../domain/errors.ts'
+import { mapMaybePromise } from '../../domain/maybe-promise.ts'
 import type { Permission } from '../../domain/permission.ts'
-import { whenThere } from '../../domain/when-there.ts'
 import { createContext, type Gateway } from '../../graphql/context.ts'
 import type { Authenticate } from '../../http/caller.ts'
-import { sendRefusal, toGatewayError, toMessageBody } from '../../http/errors.ts'
+import { sendError, toGatewayError, toMessageBody } from '../../http/errors.ts'
 import { requireJsonHeaders } from '../../http/headers.ts'
 import { restPath } from '../../http/paths.ts'
 import { refuseUnknownPaths } from '../../http/unknown-path.ts'
@@ -80,7 +80,7 @@ export const operations: readonly RestOperation[] = [
 /** The longest body that is read, in bytes (R9). */
 const bodyLimit = 64 * 1024
 
-/** The v1 names of the arguments in which the schema finds faults. */
+/** The v1 names of the arguments in which the schema finds errors. */
 const v1Names: Record<string, string> = {
   after: 'cursor',
   updatedSince: 'updated_since',
@@ -99,7 +99,7 @@ export function registerRest(app: FastifyInstance, gateway: Gateway, authenticat
       scope.addContentTypeParser('*', { parseAs: 'string', bodyLimit }, (_request, body, done) => done(null, body))
       scope.addHook('onRequest', authenticate)
       scope.setErrorHandler((error, request, reply) =>
-        sendRefusal(request, reply, withV1Names(toGatewayError(error)), toMessageBody),
+        sendError(request, reply, withV1Names(toGatewayError(error)), toMessageBody),
       )
       refuseUnknownPaths(scope)
       for (const method of METHODS) {
@@ -116,8 +116,8 @@ export function registerRest(app: FastifyInstance, gateway: Gateway, authenticat
             done()
           },
           handler: (request, reply) => {
-            const { variables, faults } = read(request)
-            return whenThere(run(createContext(gateway, request.caller, faults), variables), body => {
+            const { variables, fieldErrors } = read(request)
+            return mapMaybePromise(run(createContext(gateway, request.caller, fieldErrors), variables), body => {
               // By then it has been handed to the operating system.
               reply.raw.once('finish', () => giveBack(body))
               return reply.type('application/json; charset=utf-8').send(body)
@@ -181,16 +181,16 @@ function operation<const Path extends string, Variables extends Record<PathNames
     returns,
     run: prepare(document),
     read: request => {
-      const { variables, faults } = read(request)
-      return { variables: Object.assign(readPath(request), variables), faults }
+      const { variables, fieldErrors } = read(request)
+      return { variables: Object.assign(readPath(request), variables), fieldErrors }
     },
   }
 }
 
-/** The same refusal, with its faults under the names that v1 gives the fields. */
+/** The same refusal, with its errors under the names that v1 gives the fields. */
 function withV1Names(refusal: GatewayError): GatewayError {
-  if (!refusal.faults) return refusal
-  const faults: Faults = {}
-  for (const [name, sentences] of Object.entries(refusal.faults)) faults[v1Names[name] ?? name] = sentences
-  return new GatewayError(refusal.code, refusal.message, { faults })
+  if (!refusal.fieldErrors) return refusal
+  const fieldErrors: FieldErrors = {}
+  for (const [name, sentences] of Object.entries(refusal.fieldErrors)) fieldErrors[v1Names[name] ?? name] = sentences
+  return new GatewayError(refusal.code, refusal.message, { fieldErrors })
 }

@@ -42,7 +42,7 @@ export const integration: Journey[] = [
   },
   {
     what: 'the list of tenants',
-    runs: ['horizon.read', 'tenant.list'],
+    runs: ['watermark.read', 'tenant.list'],
     go: rest('/tenants'),
     walks: amongGranted,
   },

@@ -3,13 +3,13 @@ import { letDriverCompile } from '../../../src/db/compilable.ts'
 import { readRights } from '../../../src/db/rights.ts'
 import { isDemo, isEmpty } from '../../../src/demo/load.ts'
 import { createClockWatch, deletePassedStamps } from '../../../src/domain/clock.ts'
-import { demandFullPass, noteClock, noticeServer } from '../../../src/domain/full-pass.ts'
+import { demandFullPass, noticeServer, recordClock } from '../../../src/domain/full-pass.ts'
 import { createPendingMover } from '../../../src/domain/pending-move.ts'
-import { forgetRedemptionTokens } from '../../../src/domain/resolution.ts'
-import { forgetSessions } from '../../../src/domain/session.ts'
-import { keepSecret } from '../../../src/domain/setting.ts'
+import { deleteExpiredRedemptionTokens } from '../../../src/domain/resolution.ts'
+import { deleteExpiredSessions } from '../../../src/domain/session.ts'
+import { getOrCreateSecret } from '../../../src/domain/setting.ts'
 import { createTokenDirectory } from '../../../src/domain/token-directory.ts'
-import { createUsageCounter, forgetUsage } from '../../../src/domain/usage.ts'
+import { createUsageCounter, deleteExpiredUsage } from '../../../src/domain/usage.ts'
 import type { Journey } from './journey.ts'
 
 /** What the service does by itself: as it starts, and beside answering. */
@@ -17,7 +17,7 @@ export const service: Journey[] = [
   {
     what: 'a secret of the service',
     runs: ['setting.keep'],
-    go: ({ pool }) => keepSecret(pool, 'any', Buffer.alloc(1)),
+    go: ({ pool }) => getOrCreateSecret(pool, 'any', Buffer.alloc(1)),
   },
   {
     what: 'whether the database is the primary',
@@ -40,7 +40,7 @@ export const service: Journey[] = [
     go: ({ pool }) => createClockWatch(pool, () => {}).compareStamps(),
     excused: 'Once, at start: one probe of an index per tenant and list.',
   },
-  { what: 'where the clock is', runs: ['clock.note'], go: ({ pool }) => noteClock(pool) },
+  { what: 'where the clock is', runs: ['clock.note'], go: ({ pool }) => recordClock(pool) },
   {
     what: 'whether the server is the former one',
     runs: ['full_pass.notice_server'],
@@ -64,7 +64,7 @@ export const service: Journey[] = [
       const directory = createTokenDirectory(pool)
       const found = await directory.find((await build.token([1])).secret)
       if (found.status === 'unknown') throw new Error('the token is not found')
-      for (let id = 1; id <= 30; id++) directory.noteUse({ ...found.token, id }, '192.0.2.1')
+      for (let id = 1; id <= 30; id++) directory.recordUse({ ...found.token, id }, '192.0.2.1')
       await directory.saveUse()
     },
   },
@@ -80,14 +80,14 @@ export const service: Journey[] = [
   {
     what: 'forgetting redemption tokens',
     runs: ['redemption_token.forget'],
-    go: ({ pool }) => forgetRedemptionTokens(pool),
+    go: ({ pool }) => deleteExpiredRedemptionTokens(pool),
   },
   {
     what: 'forgetting sessions',
     runs: ['session.forget'],
-    go: ({ pool }) => forgetSessions(pool),
+    go: ({ pool }) => deleteExpiredSessions(pool),
     excused:
       'Each hour. Whether one holds is a matter of its account, too, and there are few: those of people, of 12 hours.',
   },
-  { what: 'forgetting use', runs: ['usage.forget'], go: ({ pool }) => forgetUsage(pool) },
+  { what: 'forgetting use', runs: ['usage.forget'], go: ({ pool }) => deleteExpiredUsage(pool) },
 ]

@@ -1,22 +1,22 @@
 /** What is gathered in memory, and now and then written. */
-export interface Batch<Row> {
+export interface WriteBuffer<Row> {
   /** How many rows are gathered. */
   readonly size: number
   has(key: string): boolean
   /** Gathers a row; costs no statement. */
   add(key: string, row: Row): void
   /** Writes what was gathered. What cannot be written is kept for the next time. */
-  save(): Promise<void>
+  flush(): Promise<void>
 }
 
 /**
  * @param merge makes one row of what was gathered before and after under the same key
  * @param write writes all rows, or fails and writes none
  */
-export function createBatch<Row>(
+export function createWriteBuffer<Row>(
   merge: (before: Row, after: Row) => Row,
   write: (rows: readonly Row[]) => Promise<unknown>,
-): Batch<Row> {
+): WriteBuffer<Row> {
   let rows = new Map<string, Row>()
   let saving = Promise.resolve()
 
@@ -45,7 +45,7 @@ export function createBatch<Row>(
     },
     has: key => rows.has(key),
     add,
-    save() {
+    flush() {
       // One after the other: the last save finds what an earlier one could not write.
       saving = saving.catch(() => {}).then(saveAll)
       return saving

@@ -1,5 +1,5 @@
 import { arrayText, type Fragment, type Sql } from '../db/connect.ts'
-import type { Packed } from '../db/packed.ts'
+import type { RowCodec } from '../db/row-codec.ts'
 import { beforeAll, type Instant } from './instant.ts'
 import { type Page, type Range, toPage, within } from './page.ts'
 
@@ -8,7 +8,7 @@ interface Kind<Row> {
   /** What its statements are called after. */
   name: string
   table: string
-  row: Packed<Row>
+  row: RowCodec<Row>
   /** What a list is ordered by before `id`, as its index has it; `updated_at` when left out. */
   stamp?: string
   /** What else a row of the table must be. */
@@ -41,7 +41,7 @@ export interface RecordWanted {
 }
 
 /** Reads records of a kind: for many tenants as for one, in one statement. Answers come in the order of what is wanted. */
-export interface Holding<Row> {
+export interface TenantTable<Row> {
   pages(sql: Sql, wanted: readonly PageWanted[]): Promise<Page<Row>[]>
   /** @returns how many records the whole lists hold */
   counts(sql: Sql, wanted: readonly CountWanted[]): Promise<number[]>
@@ -89,7 +89,7 @@ interface Ends {
  * One page and one record, which are what REST asks all day, have statements of their own: those for many cost
  * PostgreSQL some 200 µs more.
  */
-export function holding<Row>(kind: Kind<Row>): Holding<Row> {
+export function tenantTable<Row>(kind: Kind<Row>): TenantTable<Row> {
   let made: Pieces | undefined
   function pieces(sql: Sql): Pieces {
     made ??= piecesOf(kind, sql)

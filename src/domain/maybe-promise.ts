@@ -4,13 +4,13 @@
  */
 
 /** Goes on with the value as soon as it is there; when that is now, it fails at once as `go` does. */
-export const whenThere = <Value, Next>(
+export const mapMaybePromise = <Value, Next>(
   value: Value | Promise<Value>,
   go: (value: Value) => Next | Promise<Next>,
 ): Next | Promise<Next> => (value instanceof Promise ? value.then(go) : go(value))
 
 /** Asks for each item. When asking for one throws, that is what the whole fails with, as soon as nothing is under way. */
-export function allWhenThere<Item, Value>(
+export function allMaybePromise<Item, Value>(
   items: readonly Item[],
   ask: (item: Item) => Value | Promise<Value>,
 ): readonly Value[] | Promise<readonly Value[]> {

@@ -9,7 +9,7 @@
 const fewCuts = 6
 
 /** The bytes of composite values, and where their cells are in them. */
-export class Composites {
+export class RecordText {
   readonly bytes: Buffer
   /** Start and end of each cell, both -1 for a null. */
   readonly cells: Int32Array
@@ -48,7 +48,7 @@ const room: Int32Array = new Int32Array(8192)
  * @param count how many cells each of the values has
  * @throws when the bytes are no such values
  */
-export function readComposites(bytes: Buffer, count: number): Composites {
+export function readRecordText(bytes: Buffer, count: number): RecordText {
   const { length } = bytes
   let found = room
   let at = 0
@@ -80,7 +80,7 @@ export function readComposites(bytes: Buffer, count: number): Composites {
     }
   }
   if (at > length) throw new Error('A composite value does not end.')
-  return new Composites(bytes, found.slice(0, written))
+  return new RecordText(bytes, found.slice(0, written))
 }
 
 function grown(small: Int32Array): Int32Array {
@@ -90,7 +90,7 @@ function grown(small: Int32Array): Int32Array {
 }
 
 /** @returns the number in a cell that lies between these places: what `Number` makes of its text */
-export function numberOf(all: Composites, start: number, end: number): number {
+export function numberOf(all: RecordText, start: number, end: number): number {
   // Two whole numbers that are exact make one quotient that is rounded once.
   if (end - start > 15) return Number(all.cut(start, end))
   const { bytes } = all
@@ -114,7 +114,7 @@ export function numberOf(all: Composites, start: number, end: number): number {
 const special = /["\\\x80-\xff]/
 
 /** @returns the text of a cell that lies between these places */
-export function textOf(all: Composites, start: number, end: number): string {
+export function textOf(all: RecordText, start: number, end: number): string {
   const plain = all.cut(start, end)
   if (!special.test(plain)) return plain
   return all.bytes.toString('utf8', start, end).replace(/""|\\\\/g, pair => pair.charAt(0))

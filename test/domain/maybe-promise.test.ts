@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
-import { allWhenThere, whenThere } from '../../src/domain/when-there.ts'
+import { allMaybePromise, mapMaybePromise } from '../../src/domain/maybe-promise.ts'
 
 test('what is there is not waited for', () => {
-  expect(whenThere(1, value => value + 1)).toBe(2)
-  expect(allWhenThere([1, 2], value => value + 1)).toEqual([2, 3])
+  expect(mapMaybePromise(1, value => value + 1)).toBe(2)
+  expect(allMaybePromise([1, 2], value => value + 1)).toEqual([2, 3])
 })
 
 test.each([[[1]], [[1, 2]]])('what is not there is waited for: %j', async items => {
-  const all = allWhenThere(items, item => (item === 1 ? Promise.resolve(item) : item))
+  const all = allMaybePromise(items, item => (item === 1 ? Promise.resolve(item) : item))
   expect(all).toBeInstanceOf(Promise)
   expect(await all).toEqual(items)
 })
@@ -21,5 +21,5 @@ test.each([
     if (item === 2) throw new Error('thrown')
     return other
   }
-  await expect(allWhenThere([1, 2], ask)).rejects.toThrow('thrown')
+  await expect(allMaybePromise([1, 2], ask)).rejects.toThrow('thrown')
 })

@@ -7,10 +7,10 @@ import { measure, type Workload } from './workloads.ts'
 const calls = 300
 
 /**
- * @returns the median time of the horizon's look-up while all the others have a transaction open, and that of the
+ * @returns the median time of the watermark's look-up while all the others have a transaction open, and that of the
  *   emptiest statement beside it, in milliseconds
  */
-export async function timeHorizon(reader: Pool, writing: Pool[]): Promise<{ horizon: number; nothing: number }> {
+export async function timeWatermark(reader: Pool, writing: Pool[]): Promise<{ watermark: number; nothing: number }> {
   for (const [writer, sql] of writing.entries()) {
     await sql`begin`
     await sql`update purchased_voucher set void = not void where id = ${writer + 1}`
@@ -20,23 +20,23 @@ export async function timeHorizon(reader: Pool, writing: Pool[]): Promise<{ hori
     await statement()
     return performance.now() - start
   }
-  const times = { horizon: [] as number[], nothing: [] as number[] }
+  const times = { watermark: [] as number[], nothing: [] as number[] }
   for (let call = 0; call < calls; call++) {
     times.nothing.push(await timed(() => reader`select 1`))
-    times.horizon.push(await timed(() => reader`select gateway.horizon()`))
+    times.watermark.push(await timed(() => reader`select gateway.watermark()`))
   }
   for (const sql of writing) await sql`rollback`
-  return { horizon: median(times.horizon), nothing: median(times.nothing) }
+  return { watermark: median(times.watermark), nothing: median(times.nothing) }
 }
 
 /**
- * How far the horizon is behind the clock, in milliseconds, while short writers run and one transaction is held open.
+ * How far the watermark is behind the clock, in milliseconds, while short writers run and one transaction is held open.
  *
  * @param options.short what the short writers do
  * @param options.rows how many rows the long one changes before it waits
  * @param options.seconds how long it is held open
  */
-export async function lagOfHorizon(
+export async function lagOfWatermark(
   [reader, holder, ...others]: [Pool, Pool, ...Pool[]],
   options: { short: Workload; rows: number; seconds: number },
 ): Promise<{ p50: number; p99: number; max: number }> {
@@ -57,7 +57,7 @@ export async function lagOfHorizon(
   const look = async () => {
     while (!isOver) {
       const [row] = await reader<{ lag: number }[]>`
-        select extract(epoch from clock_timestamp() - horizon) * 1000 as lag from gateway.horizon() horizon`
+        select extract(epoch from clock_timestamp() - watermark) * 1000 as lag from gateway.watermark() watermark`
       lags.push(row!.lag)
       await sleep(2)
     }
@@ -68,18 +68,18 @@ export async function lagOfHorizon(
 
 /** What readers notice of one transaction of many rows, in milliseconds. */
 export interface BulkLag {
-  /** How far the horizon was behind the clock, from the transaction's start until its rows were below the horizon. */
+  /** How far the watermark was behind the clock, from the transaction's start until its rows were below the watermark. */
   p50: number
   max: number
   /** How long its statements took, and its commit. */
   writing: number
   committing: number
-  /** From the end of its commit until its rows were below the horizon. */
+  /** From the end of its commit until its rows were below the watermark. */
   seenAfter: number
 }
 
 /**
- * Looks at the horizon while another session inserts vouchers of one tenant in one transaction.
+ * Looks at the watermark while another session inserts vouchers of one tenant in one transaction.
  *
  * @param reader one connection, to a database without tenants
  * @param writer another one
@@ -92,12 +92,12 @@ export async function lagBesideBulk(
   options: { rows: number; holds: boolean },
 ): Promise<BulkLag> {
   await writer`insert into tenant (id, name) values (1, 'Shop')`
-  const looks: { at: number; lag: number; horizon: string }[] = []
+  const looks: { at: number; lag: number; watermark: string }[] = []
   let isOver = false
   const look = async () => {
     while (!isOver) {
-      const [row] = await reader<{ lag: number; horizon: string }[]>`
-        select extract(epoch from clock_timestamp() - horizon) * 1000 as lag, horizon from gateway.horizon() horizon`
+      const [row] = await reader<{ lag: number; watermark: string }[]>`
+        select extract(epoch from clock_timestamp() - watermark) * 1000 as lag, watermark from gateway.watermark() watermark`
       looks.push({ at: performance.now(), ...row! })
       await sleep(2)
     }
@@ -114,7 +114,7 @@ export async function lagBesideBulk(
   await writer`commit`
   const committed = performance.now()
   const [stamp] = await writer<{ newest: string }[]>`select max(updated_at) as newest from purchased_voucher`
-  const isSeen = ({ horizon }: { horizon: string }) => horizon > stamp!.newest
+  const isSeen = ({ watermark }: { watermark: string }) => watermark > stamp!.newest
   while (!looks.some(isSeen)) await sleep(2)
   isOver = true
   await looking

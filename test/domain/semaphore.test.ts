@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { createGate } from '../../src/domain/gate.ts'
+import { createSemaphore } from '../../src/domain/semaphore.ts'
 
 test('lets so many work and so many wait, and sends the others away; a failure gives its place on too', async () => {
-  const gate = createGate({ working: 2, waiting: 3, retryAfter: 5 })
+  const semaphore = createSemaphore({ working: 2, waiting: 3, retryAfter: 5 })
   const ends: ((fails: boolean) => void)[] = []
   const begin = () =>
-    gate.pass(
+    semaphore.run(
       () =>
         new Promise<string>((resolve, reject) =>
           ends.push(fails => (fails ? reject(new Error('no')) : resolve('yes'))),

@@ -2,23 +2,23 @@ import type { FastifyInstance } from 'fastify'
 import type { Pool } from './db/connect.ts'
 import type { TriggerWatch } from './db/triggers.ts'
 import { type ClockWatch, deletePassedStamps } from './domain/clock.ts'
-import { noteClock, noticeServer } from './domain/full-pass.ts'
+import { noticeServer, recordClock } from './domain/full-pass.ts'
 import { createPendingMover } from './domain/pending-move.ts'
-import { forgetRedemptionTokens } from './domain/resolution.ts'
-import { forgetSessions } from './domain/session.ts'
+import { deleteExpiredRedemptionTokens } from './domain/resolution.ts'
+import { deleteExpiredSessions } from './domain/session.ts'
 import type { TokenDirectory } from './domain/token-directory.ts'
-import { forgetUsage, type UsageCounter } from './domain/usage.ts'
+import { deleteExpiredUsage, type UsageCounter } from './domain/usage.ts'
 
 const second = 1000
 
 /**
- * What the service does beside answering, for as long as it runs. A chore that fails is noted, and done again in
+ * What the service does beside answering, for as long as it runs. A background job that fails is noted, and done again in
  * its turn.
  *
  * @returns after the first checks of the triggers, of the clock and of the server. One that fails is logged and
  *   repeated; lists are answered meanwhile.
  */
-export async function registerChores(
+export async function registerBackgroundJobs(
   app: FastifyInstance,
   pool: Pool,
   {
@@ -62,11 +62,11 @@ export async function registerChores(
     }),
   ]
   every(second / 4, 'move what a subscription changed', createPendingMover(pool, closing.signal).move)
-  void every(3600 * second, 'forget old redemption tokens', () => forgetRedemptionTokens(pool))()
-  void every(3600 * second, 'forget old sessions', () => forgetSessions(pool))()
-  void every(3600 * second, 'forget what tokens were used for', () => forgetUsage(pool))()
+  void every(3600 * second, 'forget old redemption tokens', () => deleteExpiredRedemptionTokens(pool))()
+  void every(3600 * second, 'forget old sessions', () => deleteExpiredSessions(pool))()
+  void every(3600 * second, 'forget what tokens were used for', () => deleteExpiredUsage(pool))()
   void every(3600 * second, 'delete planned stamps that have passed', () => deletePassedStamps(pool))()
-  const noteClockNow = every(60 * second, 'note where the clock of the database is', () => noteClock(pool))
+  const noteClockNow = every(60 * second, 'note where the clock of the database is', () => recordClock(pool))
   const saves = [
     every(5 * second, 'save when tokens were last used', tokens.saveUse),
     every(2 * second, 'save what tokens were used for', usage.save),

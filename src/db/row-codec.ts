@@ -1,5 +1,5 @@
-import { type Composites, numberOf, readComposites, textOf } from './composite.ts'
 import { type Fragment, instantFromPostgres, type Sql } from './connect.ts'
+import { numberOf, type RecordText, readRecordText, textOf } from './record-text.ts'
 
 /**
  * Rows that come as bytes. What a page of rows costs a driver is mostly its cells; so Postgres writes each row as one
@@ -22,12 +22,12 @@ type KindOf<Value> = [Value] extends [boolean | null]
 type Columns<Row> = { [Name in keyof Row]: readonly [expression: string, kind: KindOf<Row[Name]>] }
 
 /** A row of cells; its properties are on the prototype of its class. */
-export abstract class PackedRow {
-  readonly all: Composites
+export abstract class LazyRow {
+  readonly all: RecordText
   /** Where in `all.cells` those of this row begin. */
   readonly first: number
 
-  constructor(all: Composites, first: number) {
+  constructor(all: RecordText, first: number) {
     this.all = all
     this.first = first
   }
@@ -45,7 +45,7 @@ export type Layout = ReadonlyMap<string, { offset: number; kind: Kind }>
  * `select string_agg(row, '') from (select ${kind.select(sql)} as row from … order by …) page` asks for many. They come
  * in the order of the inner query, because the outer does nothing else with them (PostgreSQL, 9.21).
  */
-export interface Packed<Row> {
+export interface RowCodec<Row> {
   /** The row as one text, to be selected. Many may be joined to one, with nothing in between. */
   select(sql: Sql): Fragment
   /** @param bytes of the texts of any number of rows, one after the other; nothing: of none */
@@ -55,7 +55,7 @@ export interface Packed<Row> {
 /** What Postgres writes for true. */
 const letterT = 0x74
 
-function cellValue(all: Composites, at: number, kind: Kind): unknown {
+function cellValue(all: RecordText, at: number, kind: Kind): unknown {
   const { bytes, cells } = all
   const start = cells[at] ?? -1
   if (start === -1) return null
@@ -77,10 +77,10 @@ function cellValue(all: Composites, at: number, kind: Kind): unknown {
 }
 
 /** @param columns every property of the row */
-export function packed<Row extends object>(columns: Columns<Row>): Packed<Row> {
+export function rowCodec<Row extends object>(columns: Columns<Row>): RowCodec<Row> {
   const entries = Object.entries<readonly [string, Kind]>(columns)
   const layout: Layout = new Map(entries.map(([name, [, kind]], index) => [name, { offset: 2 * index, kind }]))
-  class Class extends PackedRow {
+  class Class extends LazyRow {
     override get layout() {
       return layout
     }
@@ -88,7 +88,7 @@ export function packed<Row extends object>(columns: Columns<Row>): Packed<Row> {
   for (const [name, { offset, kind }] of layout) {
     Object.defineProperty(Class.prototype, name, {
       enumerable: true,
-      get(this: PackedRow) {
+      get(this: LazyRow) {
         return cellValue(this.all, this.first + offset, kind)
       },
     })
@@ -98,7 +98,7 @@ export function packed<Row extends object>(columns: Columns<Row>): Packed<Row> {
     select: sql => sql.unsafe(composite),
     read(bytes) {
       if (!bytes) return []
-      const all = readComposites(bytes, entries.length)
+      const all = readRecordText(bytes, entries.length)
       const rows: Row[] = []
       for (let first = 0; first < all.cells.length; first += 2 * entries.length) {
         // The class has just been given exactly the properties of the row: what the types cannot follow.

@@ -1,25 +1,25 @@
 import { GatewayError } from './errors.ts'
 
 /** Lets a few through at a time. */
-export interface Gate {
+export interface Semaphore {
   /**
    * Does the work when its turn comes.
    *
    * @throws `UNAVAILABLE`, at once, when too many wait already
    */
-  pass<Result>(work: () => Promise<Result>): Promise<Result>
+  run<Result>(work: () => Promise<Result>): Promise<Result>
 }
 
 /**
  * @param limits how many may be at work, how many may wait, and the seconds after which who is sent away should come
  *   again
  */
-export function createGate(limits: { working: number; waiting: number; retryAfter: number }): Gate {
+export function createSemaphore(limits: { working: number; waiting: number; retryAfter: number }): Semaphore {
   const waiting: (() => void)[] = []
   let working = 0
 
   return {
-    async pass(work) {
+    async run(work) {
       if (working < limits.working) working++
       else {
         if (waiting.length >= limits.waiting) throw tooManyAtOnce(limits.retryAfter)

@@ -19,7 +19,7 @@ const rowsOf = (step: Step) =>
  * @returns what is wrong with a plan: it reads a large table, or much of one, or sorts much
  */
 export function faultsOf({ name, text, root }: Plan, walks: boolean): string[] {
-  const faults = stepsOf(root).flatMap(step => {
+  const problems = stepsOf(root).flatMap(step => {
     const { 'Node Type': type, 'Relation Name': table, 'Index Name': index, 'Index Cond': condition } = step
     const rows = rowsOf(step)
     if (type === 'Seq Scan') return table && largeNames.includes(table) ? [`reads all of ${table}`] : []
@@ -28,6 +28,6 @@ export function faultsOf({ name, text, root }: Plan, walks: boolean): string[] {
     return [`passes along ${rows} rows of ${index}`]
   })
   const blocks = root['Shared Hit Blocks'] + root['Shared Read Blocks']
-  if (blocks > mostBlocks && !walks) faults.push(`touches ${blocks} blocks`)
-  return faults.map(fault => `${name ?? text} ${fault}`)
+  if (blocks > mostBlocks && !walks) problems.push(`touches ${blocks} blocks`)
+  return problems.map(fault => `${name ?? text} ${fault}`)
 }
