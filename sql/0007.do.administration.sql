@@ -7,12 +7,12 @@ alter table gateway.token
   add last_used_address text,
   add rotated_from      bigint unique references gateway.token,
   add revision          integer not null default 1,
-  add form_id           text unique;
+  add idempotency_key           text unique;
 comment on column gateway.token.contact is 'Who answers for it at the partner';
 comment on column gateway.token.rate_limit is 'Operations a minute; null: what the service allows by default';
 comment on column gateway.token.rotated_from is 'The token whose place this one took';
 comment on column gateway.token.revision is 'Moves with each edit, so that of two at a time one is refused';
-comment on column gateway.token.form_id is 'The form that made it: posted again, it makes no other';
+comment on column gateway.token.idempotency_key is 'The form that made it: posted again, it makes no other';
 
 create table gateway.administrator (
   id            bigint generated always as identity primary key,
@@ -73,7 +73,7 @@ comment on column gateway.audit_entry.actor is 'An administrator''s e-mail, a to
 comment on column gateway.audit_entry.administrator_id is 'The administrator whom the act concerns, not the one who acted';
 
 -- Requests a day. Each token has few operations and statuses, so a day is a handful of rows.
-create table gateway.token_usage (
+create table gateway.request_count (
   token_id  bigint not null references gateway.token on delete cascade,
   day       date not null,
   operation text not null,
@@ -81,9 +81,9 @@ create table gateway.token_usage (
   requests  bigint not null,
   primary key (token_id, day, operation, status)
 );
-create index token_usage_day on gateway.token_usage (day);
+create index request_count_day on gateway.request_count (day);
 
-create table gateway.token_refusal (
+create table gateway.request_error (
   token_id  bigint not null references gateway.token on delete cascade,
   day       date not null,
   operation text not null,
@@ -93,7 +93,7 @@ create table gateway.token_refusal (
   last_at   timestamptz not null,
   primary key (token_id, day, operation, code, reason)
 );
-create index token_refusal_day on gateway.token_refusal (day);
+create index request_error_day on gateway.request_error (day);
 
 -- Personal data given out a day: what the audit says of it, summed up for the token's page.
 create table gateway.token_export (
@@ -142,7 +142,7 @@ grant select on public.tenant, public.category, public.product, public.product_c
 grant select on all tables in schema gateway to voucher_gateway;
 grant insert, update on gateway.setting, gateway.token, gateway.administrator to voucher_gateway;
 grant insert, delete on gateway.redemption_token, gateway.invitation to voucher_gateway;
-grant insert, update, delete on gateway.token_tenant, gateway.session, gateway.token_usage, gateway.token_refusal,
+grant insert, update, delete on gateway.token_tenant, gateway.session, gateway.request_count, gateway.request_error,
                                 gateway.token_export to voucher_gateway;
 -- Neither the number of an entry nor its time is the service's to say.
 grant insert (actor, address, action, token_id, administrator_id, tenant_id, detail) on gateway.audit_entry

@@ -40,7 +40,7 @@ export interface MadeBefore {
 export async function findMade(sql: Sql, formId: string | undefined): Promise<MadeBefore | null> {
   if (formId === undefined) return null
   const [token] = await sql<{ id: number }[]>`
-    select /* token.find_made */ id from gateway.token where form_id = ${formId}`
+    select /* token.find_made */ id from gateway.token where idempotency_key = ${formId}`
   return token ? { id: token.id, secret: null } : null
 }
 
@@ -67,12 +67,12 @@ export async function createToken(
   const detail = JSON.stringify({ ...wish, expiresAt })
   const [created] = await sql<{ id: number | null; unknown: string | null }[]>`
     with /* token.create */ ${wantedGrants(sql, wish.tenants)}, created as (
-      insert into gateway.token (name, contact, token_hash, hint, permissions, rate_limit, created_by, expires_at, form_id)
+      insert into gateway.token (name, contact, token_hash, hint, permissions, rate_limit, created_by, expires_at, idempotency_key)
       select ${wish.name}, ${wish.contact}::text, ${hashSecret(secret)}, ${hintOf(secret)},
              ${arrayText(wish.permissions)}::text::text[], ${wish.rateLimit}::integer, ${actor.name},
              ${expiresAt}::text::timestamptz, ${formId ?? null}::text
       where not exists (select from unknown)
-      on conflict (form_id) do nothing
+      on conflict (idempotency_key) do nothing
       returning id
     ), granted as (
       insert into gateway.token_tenant (token_id, tenant_id, with_descendants)

@@ -68,7 +68,7 @@ export async function rotateToken(
       returning token.expires_at
     ), created as (
       insert into gateway.token (
-        name, contact, token_hash, hint, permissions, rate_limit, created_by, expires_at, rotated_from, form_id)
+        name, contact, token_hash, hint, permissions, rate_limit, created_by, expires_at, rotated_from, idempotency_key)
       select name, contact, ${hashSecret(secret)}, ${hintOf(secret)}, permissions, rate_limit, ${actor.name}, ${newEnd},
              before.id, ${formId ?? null}::text
       from before

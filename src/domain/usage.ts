@@ -108,16 +108,16 @@ const columnsOf = (sql: Sql, rows: readonly Pick<Use, 'tokenId' | 'day' | 'opera
 
 // Tokens that are gone drop out. Rows are locked in one order, so that instances wait for each other, and none for all.
 const saveUses = (sql: Sql, rows: readonly Use[]) => sql`
-  insert /* usage.save */ into gateway.token_usage (token_id, day, operation, status, requests)
+  insert /* usage.save */ into gateway.request_count (token_id, day, operation, status, requests)
   select token_id, day, operation, status, requests
   from unnest(${columnsOf(sql, rows)}, ${arrayText(rows.map(({ status }) => status))}::text::integer[])
        as counted(token_id, day, operation, requests, status)
   where exists (select from gateway.token where id = token_id)
   order by token_id, day, operation, status
-  on conflict (token_id, day, operation, status) do update set requests = token_usage.requests + excluded.requests`
+  on conflict (token_id, day, operation, status) do update set requests = request_count.requests + excluded.requests`
 
 const saveRefusals = (sql: Sql, rows: readonly RefusedUse[]) => sql`
-  insert /* usage.save_refusals */ into gateway.token_refusal (token_id, day, operation, code, reason, requests, last_at)
+  insert /* usage.save_refusals */ into gateway.request_error (token_id, day, operation, code, reason, requests, last_at)
   select token_id, day, operation, code, reason, requests, last_at
   from unnest(${columnsOf(sql, rows)},
               ${arrayText(rows.map(({ code }) => code))}::text::text[],
@@ -127,18 +127,18 @@ const saveRefusals = (sql: Sql, rows: readonly RefusedUse[]) => sql`
   where exists (select from gateway.token where id = token_id)
   order by token_id, day, operation, code, reason
   on conflict (token_id, day, operation, code, reason) do update
-  set requests = token_refusal.requests + excluded.requests, last_at = greatest(token_refusal.last_at, excluded.last_at)`
+  set requests = request_error.requests + excluded.requests, last_at = greatest(request_error.last_at, excluded.last_at)`
 
 /** Forgets what was counted more than 90 days ago. */
 export async function deleteExpiredUsage(sql: Sql): Promise<void> {
   const isOld = sql`day < ${today(sql)} - ${daysKept}::integer`
   await sql`
     with /* usage.forget */ refusals as (
-      delete from gateway.token_refusal where ${isOld}
+      delete from gateway.request_error where ${isOld}
     ), exports as (
       delete from gateway.token_export where ${isOld}
     )
-    delete from gateway.token_usage where ${isOld}`
+    delete from gateway.request_count where ${isOld}`
 }
 
 const today = (sql: Sql) => sql`(now() at time zone 'UTC')::date`
@@ -162,7 +162,7 @@ export interface UsageOfDay {
 export async function listUsage(sql: Sql, tokenId: number, days: number): Promise<UsageOfDay[]> {
   return sql<UsageOfDay[]>`
     select /* usage.list */ day, operation, status, requests
-    from gateway.token_usage where token_id = ${tokenId} and ${within(sql, days)}
+    from gateway.request_count where token_id = ${tokenId} and ${within(sql, days)}
     order by day desc, operation, status`
 }
 
@@ -180,7 +180,7 @@ export interface RefusalCount extends Refusal {
 export async function listRefusals(sql: Sql, tokenId: number, days: number): Promise<RefusalCount[]> {
   return sql<RefusalCount[]>`
     select /* usage.list_refusals */ operation, code, reason, sum(requests)::bigint as requests, max(last_at) as "lastAt"
-    from gateway.token_refusal where token_id = ${tokenId} and ${within(sql, days)}
+    from gateway.request_error where token_id = ${tokenId} and ${within(sql, days)}
     group by operation, code, reason order by max(last_at) desc, operation, code, reason limit 100`
 }
 

@@ -18,7 +18,7 @@ const spoken = (day: string) =>
 
 async function use(tokenId: number, day: string, operation: string, status: number, requests: number) {
   await platform`
-    insert into gateway.token_usage (token_id, day, operation, status, requests)
+    insert into gateway.request_count (token_id, day, operation, status, requests)
     values (${tokenId}, ${day}::text::date, ${operation}, ${status}, ${requests})`
 }
 
@@ -111,7 +111,7 @@ test('says what will be here while a token has not been used', async () => {
 test('shows what was refused and why, the latest first', async () => {
   const { id } = await build.token([])
   const refuse = (operation: string, reason: string, requests: number, lastAt: string, day = dayAgo(0)) => platform`
-    insert into gateway.token_refusal (token_id, day, operation, code, reason, requests, last_at)
+    insert into gateway.request_error (token_id, day, operation, code, reason, requests, last_at)
     values (${id}, ${day}::text::date, ${operation}, 'FORBIDDEN', ${reason}, ${requests}, ${lastAt}::text::timestamptz)`
   await refuse('ListMarketingSignups', 'This token lacks <b>it</b>.', 1000, `${dayAgo(0)}T01:02:03Z`)
   await refuse('ListMarketingSignups', 'This token lacks <b>it</b>.', 204, `${dayAgo(3)}T01:02:03Z`, dayAgo(3))
@@ -149,7 +149,7 @@ test('stays quick for a token that did everything every day', async () => {
   const operations = 'ListTenants,ListCatalogVouchers,GetCatalogVoucher,ListPurchasedVouchers,GetPurchasedVoucher,'
   const others = 'ListMarketingSignups,GetMarketingSignup,ResolveVoucher,GraphQL'
   await platform`
-    insert into gateway.token_usage (token_id, day, operation, status, requests)
+    insert into gateway.request_count (token_id, day, operation, status, requests)
     select ${id}, (now() at time zone 'UTC')::date - day, operation, status, 1000
     from generate_series(0, 89) day, unnest(string_to_array(${operations + others}, ',')) operation,
          unnest('{200,400,401,403,404,408,413,422,429,503}'::integer[]) status`

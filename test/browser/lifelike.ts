@@ -211,6 +211,6 @@ async function fillUse(platform: TestDatabase['platform'], id: number, dayBefore
       .filter(use => use.operation === refusal.operation && use.status === status)
       .map(({ day, requests }) => ({ ...refusal, token_id: id, day, requests, last_at: `${day}T00:41:00Z` })),
   )
-  await platform`insert into gateway.token_usage ${platform(uses)}`
-  await platform`insert into gateway.token_refusal ${platform(refusals)}`
+  await platform`insert into gateway.request_count ${platform(uses)}`
+  await platform`insert into gateway.request_error ${platform(refusals)}`
 }

@@ -249,10 +249,10 @@ describe.each(['trace', 'error'])('at the level %s', level => {
 it('background jobs that fail write the statement, and nothing of the row', async () => {
   const { log, text, lines } = collectLog()
   const client = await createApp(database, { LOG_LEVEL: 'warn' }, log)
-  await platform.unsafe(onInsert('gateway.token_usage', raising).apply)
+  await platform.unsafe(onInsert('gateway.request_count', raising).apply)
   await client.rest(secret, '/tenants')
   await client.app.close()
-  await platform.unsafe(onInsert('gateway.token_usage', raising).undo)
+  await platform.unsafe(onInsert('gateway.request_count', raising).undo)
   const jobs = lines().filter(({ msg }) => msg.startsWith('failed: '))
   expect(jobs.map(({ err }) => err)).toMatchObject([{ code: 'P0042', statement: 'usage.save' }])
   expect(leaks(text())).toEqual([])

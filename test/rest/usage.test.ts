@@ -193,12 +193,12 @@ describe('the counter', () => {
     const { id } = await build.token([])
     const counter = createUsageCounter(pool)
     counter.count(id, 'ListTenants', 404, [refusal('No such tenant.')])
-    await platform`alter table gateway.token_usage rename to away`
+    await platform`alter table gateway.request_count rename to away`
     await expect(counter.save()).rejects.toThrow()
     counter.count(id, 'ListTenants', 404, [refusal('No such tenant.')])
     counter.count(id, 'ListTenants', 200, [])
     await expect(counter.save()).rejects.toThrow()
-    await platform`alter table gateway.away rename to token_usage`
+    await platform`alter table gateway.away rename to request_count`
     await counter.save()
     await counter.save()
     expect(await usageOf(id)).toEqual({ 'ListTenants 404': 2, 'ListTenants 200': 1 })
@@ -211,7 +211,7 @@ describe('the counter', () => {
     counter.count(id, 'ListTenants', 200, [])
     const [first, last] = await platform
       .begin(async sql => {
-        await sql`alter table gateway.token_usage rename to away`
+        await sql`alter table gateway.request_count rename to away`
         const saves = [counter.save(), counter.save()].map(save =>
           save.then(
             () => 'saved',
@@ -231,7 +231,7 @@ describe('the counter', () => {
         const [{ pid } = { pid: 0 }] = await platform<{ pid: number }[]>`
         select pid from pg_stat_activity where wait_event_type = 'Lock' and query ~ 'usage.save' and datname = current_database()`
         await platform`select pg_cancel_backend(${pid})`
-        await sql`alter table gateway.away rename to token_usage`
+        await sql`alter table gateway.away rename to request_count`
         return saves
       })
       .then(saves => Promise.all(saves))
@@ -274,7 +274,7 @@ describe('the counter', () => {
     const [row] = await platform<{ rows: number; other: number; first: number }[]>`
       select count(*) as rows, sum(requests) filter (where reason = 'other')::bigint as other,
              sum(requests) filter (where reason = 'No. 0')::bigint as first
-      from gateway.token_refusal where token_id = ${id}`
+      from gateway.request_error where token_id = ${id}`
     expect(row).toEqual({ rows: 10_001, other: 50, first: 2 })
     expect(await usageOf(id)).toEqual({ 'ListTenants 404': 10_051 })
     expect(await listRefusals(pool, id, 1)).toHaveLength(100)
@@ -282,9 +282,9 @@ describe('the counter', () => {
 
   test('forgets what is older than 90 days', async () => {
     const { id } = await build.token([])
-    await platform`insert into gateway.token_usage
+    await platform`insert into gateway.request_count
       select ${id}, (now() at time zone 'UTC')::date - age, 'ListTenants', 404, 1 from unnest(array[0, 1, 90, 91]) age`
-    await platform`insert into gateway.token_refusal
+    await platform`insert into gateway.request_error
       select ${id}, (now() at time zone 'UTC')::date - age, 'ListTenants', 'NOT_FOUND', 'No.', 1, now()
       from unnest(array[0, 1, 90, 91]) age`
     await platform`insert into gateway.token_export

@@ -37,8 +37,8 @@ export const large: Record<string, string> = {
            case when n % 500 = 0 then 'token.edit' when n % 200 = 1 then 'administrator.sign_in' else 'customer.export' end,
            n % 1000, n % 49, n % 1000
     ${numbers}`,
-  'gateway.token_usage': `(token_id, day, operation, status, requests) select ${useOfDay}, 'o', 200, 1 ${numbers}`,
-  'gateway.token_refusal': `(token_id, day, operation, code, reason, requests, last_at)
+  'gateway.request_count': `(token_id, day, operation, status, requests) select ${useOfDay}, 'o', 200, 1 ${numbers}`,
+  'gateway.request_error': `(token_id, day, operation, code, reason, requests, last_at)
     select ${useOfDay}, 'o', 'c', 'r', 1, now() ${numbers}`,
   'gateway.token_export': `(token_id, day, tenant_id, records, last_at) select ${useOfDay}, 1, 1, now() ${numbers}`,
   'gateway.session': `(id_hash, administrator_id, generation, data, expires_at)
