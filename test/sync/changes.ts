@@ -1,5 +1,5 @@
 import type postgres from '#postgres'
-import type { Ground } from './ground.ts'
+import type { Ground } from './seed.ts'
 import type { Random } from './random.ts'
 
 /** The kinds of writers. What they write begins with the kind, so that what the control loses is counted for each. */

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type postgres from '#postgres'
-import type { Address } from './ground.ts'
-import { open } from './ground.ts'
+import type { Address } from './seed.ts'
+import { open } from './seed.ts'
 import { type Ask, instant, type Kept, keep } from './lists.ts'
 import type { Random } from './random.ts'
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Transaction } from './changes.ts'
-import { open } from './ground.ts'
-import { createStep } from './step.ts'
+import { open } from './seed.ts'
+import { createStep } from './in-sync.ts'
 
 const { database, ground, tenant, sql, pass, inStep, serverTime, end, mark, change, pages } = await createStep()
 const { address } = database

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Transaction } from './changes.ts'
-import { createStep } from './step.ts'
+import { createStep } from './in-sync.ts'
 
 const { ground, sql, pass, inStep, end, mark, insert, change, pages } = await createStep()
 const [product = 0] = ground.products

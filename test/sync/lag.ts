@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { createMark } from './changes.ts'
-import { type Address, type Ground, open } from './ground.ts'
+import { type Address, type Ground, open } from './seed.ts'
 import type { Ask, SyncPage } from './lists.ts'
 
 /** By how much `server_time` is behind the clock, in milliseconds. */

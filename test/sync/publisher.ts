@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type postgres from '#postgres'
 import { startEmbedded } from '../../src/db/embedded.ts'
-import { type Address, open } from './ground.ts'
+import { type Address, open } from './seed.ts'
 
 /** The platform's tables, in an order in which foreign keys allow inserts. */
 export const platformTables = [

@@ -6,7 +6,7 @@ import { permissionNames } from '../../src/domain/permission.ts'
 import type { TenantGrant } from '../../src/domain/token.ts'
 import { createToken, type NewToken } from '../../src/domain/token-lifecycle.ts'
 import { createNaiveAsk, createSyncClient, follow, type Resumption, resumptions } from './clients.ts'
-import { type Address, type Ground, open, prepareGround, preparePublishedGround } from './ground.ts'
+import { type Address, type Ground, open, prepareGround, preparePublishedGround } from './seed.ts'
 import { type BulkLag, type Lag, lagBesideBulk, lagBesideLongWriter, watchLag } from './lag.ts'
 import { doors, type List, lists } from './lists.ts'
 import {

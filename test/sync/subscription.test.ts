@@ -2,9 +2,9 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type postgres from '#postgres'
-import { open } from './ground.ts'
+import { open } from './seed.ts'
 import { type PlatformTable, platformTables, type SubscriptionOptions, startPublisher } from './publisher.ts'
-import { createStep } from './step.ts'
+import { createStep } from './in-sync.ts'
 
 const { database, ground, tenant, sql, inStep, end, mark, pages } = await createStep()
 const { address } = database

@@ -1,8 +1,8 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { placeTenants } from '../../src/domain/tenant-tree.ts'
 import { createClient } from '../support/app.ts'
-import { open } from './ground.ts'
-import { createStep } from './step.ts'
+import { open } from './seed.ts'
+import { createStep } from './in-sync.ts'
 
 const { app, secret, database, ground, sql, pass, inStep, end, mark, pages } = await createStep()
 const { address } = database

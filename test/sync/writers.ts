@@ -12,7 +12,7 @@ import {
   moves,
   type Transaction,
 } from './changes.ts'
-import { type Address, type Ground, insertOnlyRole, open } from './ground.ts'
+import { type Address, type Ground, insertOnlyRole, open } from './seed.ts'
 import type { Random } from './random.ts'
 
 /** What became of the writers' transactions. */

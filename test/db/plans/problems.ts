@@ -1,4 +1,4 @@
-import { large } from './ground.ts'
+import { large } from './seed.ts'
 import type { Plan, Step } from './plan.ts'
 
 /** How many rows a step may pass along or sort; a batch of the audit as CSV has so many. */

@@ -6,7 +6,7 @@ import { createToken } from '../../src/domain/token-lifecycle.ts'
 import { createApp } from '../support/app.ts'
 import { createDatabase } from '../support/database.ts'
 import { createNaiveAsk, createSyncClient, lostFrom, resumptions } from './clients.ts'
-import { open, prepareGround } from './ground.ts'
+import { open, prepareGround } from './seed.ts'
 import { doors, lists } from './lists.ts'
 
 /** A small database, and clients of all lists, through all doors, that resume in all ways: to be kept in step. */
