@@ -84,7 +84,7 @@ export interface BulkLag {
  * @param reader one connection, to a database without tenants
  * @param writer another one
  * @param options.rows how many vouchers
- * @param options.holds whether the transaction begins with `gateway.hold()`
+ * @param options.holds whether the transaction begins with `gateway.announce_bulk_write()`
  */
 export async function lagBesideBulk(
   reader: Pool,
@@ -105,7 +105,7 @@ export async function lagBesideBulk(
   const looking = look()
   const begun = performance.now()
   await writer`begin`
-  if (options.holds) await writer`select gateway.hold()`
+  if (options.holds) await writer`select gateway.announce_bulk_write()`
   await writer`
     insert into purchased_voucher
       (tenant_id, reference, initial_balance, current_balance, currency, product_title, product_slug, date_valid_end)

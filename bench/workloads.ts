@@ -17,7 +17,7 @@ export type Workload = {
 )
 
 /** The function that takes the write marker at the start of a transaction. */
-export const holding = 'gateway.hold(interval)'
+export const holding = 'gateway.announce_bulk_write(interval)'
 
 const bulk = 20_000
 
@@ -69,12 +69,12 @@ const plainLoads = loads.map(({ name, prepare }): Workload => ({ name, kind: 'ti
 const heldLoads = loads.map(({ name, prepare }): Workload => {
   const load = prepare('held')
   return {
-    name: `${name}, after \`gateway.hold()\``,
+    name: `${name}, after \`gateway.announce_bulk_write()\``,
     kind: 'time',
     holds: true,
     transaction: pool =>
       pool.begin(async sql => {
-        await sql`select gateway.hold()`
+        await sql`select gateway.announce_bulk_write()`
         await load(sql)
       }),
   }

@@ -108,7 +108,7 @@ async function describeLag(arena: Arena): Promise<string> {
   return `How far the watermark is behind the clock beside one transaction that inserts ${options.vouchers} vouchers of one
 tenant, from its start until they are below the watermark:
 
-${table(['contender', '`gateway.hold()` first', 'p50', 'max', 'statements took', 'commit took', 'seen after the commit'], rows)}`
+${table(['contender', '`gateway.announce_bulk_write()` first', 'p50', 'max', 'statements took', 'commit took', 'seen after the commit'], rows)}`
 }
 
 const parts = { tenants: describeTenants, parent: describeParent, category: describeCategory, lag: describeLag }

@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify'
 import type { Pool } from './db/connect.ts'
 import type { TriggerWatch } from './db/triggers.ts'
 import { type ClockWatch, deletePassedStamps } from './domain/clock.ts'
-import { noticeServer, recordClock } from './domain/full-pass.ts'
-import { createPendingMover } from './domain/stamp-queue.ts'
+import { detectServerChange, recordClock } from './domain/full-pass.ts'
+import { createStampQueue } from './domain/stamp-queue.ts'
 import { deleteExpiredRedemptionTokens } from './domain/resolution.ts'
 import { deleteExpiredSessions } from './domain/session.ts'
 import type { TokenDirectory } from './domain/token-directory.ts'
@@ -53,7 +53,7 @@ export async function registerBackgroundJobs(
       stampsCompared = true
     }),
     every(60 * second, 'compare the database server with the former one', async () => {
-      const former = await noticeServer(pool)
+      const former = await detectServerChange(pool)
       if (former === null) return
       app.log.error(
         { former },
@@ -61,7 +61,7 @@ export async function registerBackgroundJobs(
       )
     }),
   ]
-  every(second / 4, 'move what a subscription changed', createPendingMover(pool, closing.signal).move)
+  every(second / 4, 'move what a subscription changed', createStampQueue(pool, closing.signal).move)
   void every(3600 * second, 'forget old redemption tokens', () => deleteExpiredRedemptionTokens(pool))()
   void every(3600 * second, 'forget old sessions', () => deleteExpiredSessions(pool))()
   void every(3600 * second, 'forget what tokens were used for', () => deleteExpiredUsage(pool))()

@@ -77,7 +77,7 @@ export async function buildServer(config: Config, pool: Pool, log?: LogDestinati
     else
       app.log.error(
         { reasons },
-        'changes may be missed: mend the triggers, then run: select gateway.demand_full_pass();',
+        'changes may be missed: mend the triggers, then run: select gateway.require_full_pass();',
       )
   })
   const authenticate = createAuthenticate(tokens, gateway.rate)

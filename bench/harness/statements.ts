@@ -58,7 +58,7 @@ export async function captureStatements(
 }
 
 /** What the service sends now and then whatever it is asked. */
-const backgroundJobs = ['clock.look', 'clock.note', 'full_pass.notice_server', 'pending_move.run']
+const backgroundJobs = ['clock.look', 'clock.record', 'full_pass.detect_server_change', 'stamp_queue.process']
 
 /** @returns each statement that only reads, with all its parameters */
 export function collect(sent: Awaited<ReturnType<typeof capture>>): Repeated[] {

@@ -2,11 +2,11 @@ import type { Config } from '../config.ts'
 import { connect, type DatabaseAddress, type Pool, serviceRole } from '../db/connect.ts'
 import { requireCorrectedDriver } from '../db/driver.ts'
 import { attachEmbedded, startEmbedded } from '../db/embedded.ts'
-import { countMissingMigrations } from '../db/migrate.ts'
+import { countMissingMigrations, UnreleasedDatabaseError } from '../db/migrate.ts'
 import { readRights } from '../db/rights.ts'
 import { GatewayError } from '../domain/errors.ts'
 import { shellCommand } from './shell-command.ts'
-import { unusableDatabase, unusableDataDirectory } from './unusable.ts'
+import { unreleasedDatabase, unusableDatabase, unusableDataDirectory } from './unusable.ts'
 
 /** The most time that the server gives a statement, in milliseconds. */
 export const statementTimeoutMs = 10_000
@@ -30,7 +30,7 @@ export interface Database {
  * @param options.attach whether to use the embedded server of a running service when there is one
  * @throws Error when the driver is not the corrected one; when the database cannot be used, naming the variable to change
  */
-export async function openDatabase(config: Config, options: { attach: boolean }): Promise<Database> {
+async function openDatabase(config: Config, options: { attach: boolean }): Promise<Database> {
   requireCorrectedDriver()
   const settings = { max: config.databasePool, statementTimeoutMs }
   const open = (address: DatabaseAddress) => {
@@ -77,31 +77,31 @@ async function openEmbedded(dataDir: string, options: { attach: boolean }) {
  *   naming the statement that gives it
  */
 export async function requireMigrated({ owner, pool }: Database): Promise<void> {
-  const { login, sees, serves } = await readRights(owner)
-  // Who sees nothing would take the database for an empty one.
-  if (!sees && !serves) {
+  const { login, readsMigrations, setsServiceRole } = await readRights(owner)
+  // A login that cannot read the migrations would take the database for an empty one.
+  if (!readsMigrations && !setsServiceRole) {
     throw new GatewayError(
       'UNAVAILABLE',
-      `The login ${login} may not look into the schema gateway. ${wayIn(login, serves)}`,
+      `The login ${login} may not look into the schema gateway. ${wayIn(login, setsServiceRole)}`,
     )
   }
-  const missing = await countMissingMigrations(sees ? owner : pool)
+  const missing = await countMissingMigrations(readsMigrations ? owner : pool)
   if (missing > 0) {
     throw new GatewayError(
       'UNAVAILABLE',
       `The database lacks ${missing} migration${missing === 1 ? '' : 's'}. Apply them first: ${shellCommand('migrate')}`,
     )
   }
-  if (!serves) {
+  if (!setsServiceRole) {
     throw new GatewayError(
       'UNAVAILABLE',
-      `The login ${login} may not work as the role ${serviceRole}. ${wayIn(login, serves)}`,
+      `The login ${login} may not work as the role ${serviceRole}. ${wayIn(login, setsServiceRole)}`,
     )
   }
 }
 
-const wayIn = (login: string, serves: boolean | null) =>
-  serves === null
+const wayIn = (login: string, setsServiceRole: boolean | null) =>
+  setsServiceRole === null
     ? `There is no role ${serviceRole} yet either: let the owner of the schema apply the migrations.`
     : `Let an administrator of the database run: grant ${serviceRole} to ${login};`
 
@@ -112,14 +112,30 @@ export async function requirePrimary(pool: Pool): Promise<void> {
   throw new GatewayError('UNAVAILABLE', 'The database is a standby. Name its primary in DATABASE_URL.')
 }
 
-/** Runs a command's work on the database, and closes it whatever comes of that. */
-export async function withDatabase<Result>(
+/**
+ * Runs a command's work on the database, and closes the database afterwards. Uses the embedded server of a running service
+ * when there is one.
+ *
+ * @throws what opening the database and the work throw; for a database of an unreleased version an error that names the
+ *   remedy
+ */
+export const withDatabase = <Result>(config: Config, work: (database: Database) => Promise<Result>) =>
+  runOnDatabase(config, { attach: true }, work)
+
+/** The same for the service itself, which never uses the embedded server of another one. */
+export const withOwnDatabase = <Result>(config: Config, work: (database: Database) => Promise<Result>) =>
+  runOnDatabase(config, { attach: false }, work)
+
+async function runOnDatabase<Result>(
   config: Config,
+  options: { attach: boolean },
   work: (database: Database) => Promise<Result>,
 ): Promise<Result> {
-  const database = await openDatabase(config, { attach: true })
+  const database = await openDatabase(config, options)
   try {
     return await work(database)
+  } catch (error) {
+    throw error instanceof UnreleasedDatabaseError ? unreleasedDatabase(config, error) : error
   } finally {
     await database.close()
   }

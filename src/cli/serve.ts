@@ -13,7 +13,7 @@ import { createTokenDirectory } from '../domain/token-directory.ts'
 import { createToken } from '../domain/token-lifecycle.ts'
 import { adminPath, graphiqlPath, graphqlPath, restPath, setupPath } from '../http/paths.ts'
 import { commandLine } from './actor.ts'
-import { type Database, openDatabase, requireMigrated, requirePrimary } from './database.ts'
+import { type Database, requireMigrated, requirePrimary, withOwnDatabase } from './database.ts'
 import { listen } from './listen.ts'
 import { originOf } from './origin.ts'
 import { recordServiceOrigin, removeServiceOrigin } from './service-origin.ts'
@@ -28,8 +28,7 @@ export const serveCommand = new Command('serve').description('Run the service.')
   const stopped = new Promise<void>(resolve => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve())
   })
-  const database = await openDatabase(config, { attach: false })
-  try {
+  await withOwnDatabase(config, async database => {
     if (database.embedded) removeServiceOrigin(config.dataDir)
     const demoSecret = database.embedded ? await prepareEmbedded(config, database) : null
     await requireMigrated(database)
@@ -57,9 +56,7 @@ export const serveCommand = new Command('serve').description('Run the service.')
     await app.close()
     clearInterval(idling)
     if (database.embedded) removeServiceOrigin(config.dataDir)
-  } finally {
-    await database.close()
-  }
+  })
 })
 
 /**

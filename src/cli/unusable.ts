@@ -1,4 +1,6 @@
-/** Errors for a database that cannot be used: they name the variable to change. */
+/** Errors for a database that cannot be used: they name the variable to change, or the directory to delete. */
+import type { Config } from '../config.ts'
+import { shellCommand } from './shell-command.ts'
 
 const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : '')
 
@@ -26,6 +28,25 @@ export function unusableDatabase(databaseUrl: string, error: unknown): Error {
   return new Error(
     `The database that DATABASE_URL names (${named}) cannot be used: ${reasonOf(error)}. ` +
       `${remedyFor(codeOf(error))}, for example postgres://user:password@host:5432/database.`,
+    { cause: error },
+  )
+}
+
+/**
+ * @param error from the comparison of its migrations with those in `sql/`
+ * @returns an error that names the data directory to delete, or that asks for another database
+ */
+export function unreleasedDatabase({ databaseUrl, dataDir }: Config, error: Error): Error {
+  const [place, remedy] =
+    databaseUrl === undefined
+      ? [`in the data directory ${dataDir}`, 'Delete that directory, with all data in it, and run this command again']
+      : [
+          'that DATABASE_URL names',
+          `Create an empty one, name it in DATABASE_URL, and run: ${shellCommand('migrate')}. It is filled by the ` +
+            `platform, or with demo data by: ${shellCommand('demo')}`,
+        ]
+  return new Error(
+    `The database ${place} was made by an unreleased version of this service and cannot be upgraded. ${remedy}.`,
     { cause: error },
   )
 }

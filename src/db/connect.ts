@@ -18,7 +18,7 @@ export type Fragment = postgres.Fragment
 /** Where the database is: a URL, or the Unix socket of an embedded server. */
 export type DatabaseAddress = string | { host: string; port: number; user: string; database: string }
 
-/** The role under which the service works (sql/0007): it cannot rewrite the audit. */
+/** The role under which the service works (`sql/0002`): it cannot change the audit. */
 export const serviceRole = 'voucher_gateway'
 
 const oid = { bigint: 20, numeric: 1700, timestamptz: 1184, date: 1082 }

@@ -4,52 +4,78 @@ import type { Pool, Sql } from './connect.ts'
 
 const migrationPattern = fileURLToPath(new URL('../../sql/*.sql', import.meta.url))
 
-/** Any number will do, as long as every instance that migrates takes the same one. */
+/** The key of the advisory lock of a migration: any number, the same for all instances. */
 const migrationLock = 7_302_155_601
 
-const migrator = (sql: Sql) =>
+/** The migrations of a database differ from the files in `sql/`, as those of unreleased versions of the service do. */
+export class UnreleasedDatabaseError extends Error {
+  /** @param version the first migration that differs */
+  constructor(version: number) {
+    super(`The database cannot be upgraded: migration ${version} is not the one in sql/.`)
+  }
+}
+
+const createPostgrator = (sql: Sql) =>
   new Postgrator({
     driver: 'pg',
     migrationPattern,
     schemaTable: 'gateway.migration',
+    // Compared below, for all commands and for versions that are newer, too.
+    validateChecksums: false,
     execQuery: async query => ({ rows: await sql.unsafe(query).simple() }),
   })
 
 /**
- * Applies the migrations of `sql/` that the database lacks, all or none of them, one migrator at a time.
+ * Applies the migrations of `sql/` that the database lacks, all or none of them, one process at a time.
  *
- * @returns the file names of those applied now, oldest first
- * @throws when a statement fails, or an applied file has been changed since; the database is then as it was
+ * @returns the file names of the applied migrations, oldest first
+ * @throws `UnreleasedDatabaseError`; an error of the database when a statement fails. The database is then unchanged.
  */
 export async function migrate(sql: Pool): Promise<string[]> {
   return sql.begin(async transaction => {
     await transaction`select /* migration.lock */ pg_advisory_xact_lock(${migrationLock})`
-    await transaction`select /* migration.patience */ set_config('statement_timeout', '0', true)`
-    const applied = await migrator(transaction).migrate()
+    await transaction`select /* migration.timeout */ set_config('statement_timeout', '0', true)`
+    await readVersions(transaction)
+    const applied = await createPostgrator(transaction).migrate()
     return applied.map(migration => migration.filename.replace(/^.*[\\/]/, ''))
   })
 }
 
-/** The versions in `sql/`, as they were when they were first asked for: a running service does not change. */
-let knownVersions: Promise<number[]> | undefined
+/** The checksums of the files in `sql/` by version. Read once: the files of a running service do not change. */
+let ownChecksums: Promise<Map<number, string>> | undefined
 
-async function readVersions(sql: Sql): Promise<{ current: number; known: number[] }> {
-  const migrations = migrator(sql)
-  const current = await migrations.getDatabaseVersion()
-  knownVersions ??= migrations.getMigrations().then(found => found.map(migration => migration.version))
-  return { current, known: await knownVersions }
+async function readVersions(sql: Sql): Promise<{ applied: number[]; own: number[] }> {
+  ownChecksums ??= createPostgrator(sql)
+    .getMigrations()
+    .then(migrations => new Map(migrations.map(({ version, md5 }) => [version, md5])))
+  const own = await ownChecksums
+  const applied = await readApplied(sql)
+  const different = applied.find(({ version, md5 }) => own.has(version) && own.get(version) !== md5)
+  if (different) throw new UnreleasedDatabaseError(different.version)
+  return { applied: applied.map(({ version }) => version), own: [...own.keys()] }
+}
+
+async function readApplied(sql: Sql): Promise<{ version: number; md5: string | null }[]> {
+  const [table] = await sql<{ exists: boolean }[]>`
+    select /* migration.table_exists */ to_regclass('gateway.migration') is not null as exists`
+  if (!table?.exists) return []
+  return sql`select /* migration.read */ version, md5 from gateway.migration where version > 0 order by version`
 }
 
 /**
- * @returns how many migrations of `sql/` the database lacks; 0 when it is up to date (or newer than this code)
+ * @returns how many migrations of `sql/` the database lacks; 0 when it is up to date, or newer than this code
+ * @throws `UnreleasedDatabaseError`
  */
 export async function countMissingMigrations(sql: Sql): Promise<number> {
-  const { current, known } = await readVersions(sql)
-  return known.filter(version => version > current).length
+  const { applied, own } = await readVersions(sql)
+  return own.filter(version => !applied.includes(version)).length
 }
 
-/** @returns whether the database has a migration that `sql/` lacks, as while instances of a newer version are started */
+/**
+ * @returns whether the database has a migration that `sql/` lacks, as while instances of a newer version are started
+ * @throws `UnreleasedDatabaseError`
+ */
 export async function isNewerThanCode(sql: Sql): Promise<boolean> {
-  const { current, known } = await readVersions(sql)
-  return current > Math.max(...known)
+  const { applied, own } = await readVersions(sql)
+  return applied.some(version => !own.includes(version))
 }

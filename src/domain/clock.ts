@@ -1,7 +1,7 @@
 /** Watches the clock of the database: clients that resume could miss what is stamped after it stepped back. */
 import type { Sql } from '../db/connect.ts'
 import { GatewayError } from './errors.ts'
-import { demandFullPass } from './full-pass.ts'
+import { requireFullPass } from './full-pass.ts'
 
 export interface ClockWatch {
   /**
@@ -52,7 +52,7 @@ export function createClockWatch(
   async function demand(): Promise<void> {
     if (owed === null) return
     const demanded = owed
-    await demandFullPass(sql, Math.ceil(demanded * 1000) + 1)
+    await requireFullPass(sql, Math.ceil(demanded * 1000) + 1)
     if (owed === demanded) owed = null
   }
 

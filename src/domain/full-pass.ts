@@ -43,10 +43,10 @@ export function requireCompleteRemovals(updatedSince: Instant, { removalsComplet
  *
  * @param completeSince from when on a client may resume, in microseconds since 1970
  */
-export async function demandFullPass(sql: Sql, completeSince: number): Promise<void> {
+export async function requireFullPass(sql: Sql, completeSince: number): Promise<void> {
   await sql`
-    select /* full_pass.demand */
-           gateway.demand_full_pass(gateway.from_microseconds(${completeSince}::text::bigint))`
+    select /* full_pass.require */
+           gateway.require_full_pass(gateway.from_microseconds(${completeSince}::text::bigint))`
 }
 
 /**
@@ -55,13 +55,13 @@ export async function demandFullPass(sql: Sql, completeSince: number): Promise<v
  *
  * @returns the identity of the former server when it was replaced; else null
  */
-export async function noticeServer(sql: Sql): Promise<string | null> {
+export async function detectServerChange(sql: Sql): Promise<string | null> {
   const [row] = await sql<{ former: string | null }[]>`
-    select /* full_pass.notice_server */ gateway.notice_server() as former`
+    select /* full_pass.detect_server_change */ gateway.detect_server_change() as former`
   return row?.former ?? null
 }
 
 /** Notes where the clock of the database is, so that a step back across a restart is noticed. */
 export async function recordClock(sql: Sql): Promise<void> {
-  await sql`select /* clock.note */ gateway.note_clock()`
+  await sql`select /* clock.record */ gateway.record_clock()`
 }

@@ -71,12 +71,12 @@ test('who migrates where another has made the role is told what to run, and may 
   const refused = await run(['migrate'], environment)
   expect(refused.code).toBe(1)
   expect(refused.stderr).toBe(
-    `${login} may not work as the role voucher_gateway, which someone else has made.\n` +
+    `${login} may not set the role voucher_gateway, which another login has created.\n` +
       `Let an administrator of the database run: grant voucher_gateway to ${login};\n`,
   )
   await owner.unsafe(`grant voucher_gateway to ${login}`)
   const migrated = await run(['migrate'], environment)
   expect(migrated.stderr).toBe('')
-  expect(migrated.stdout).toContain('applied 0007')
+  expect(migrated.stdout).toContain('applied 0002')
   expect((await run(['token', 'list', '--json'], environment)).stdout).toBe('[]\n')
 })

@@ -10,7 +10,7 @@ const expected: Record<string, string> = {
   'gateway.invitation': 'select insert delete',
   'gateway.migration': 'select',
   'gateway.planned_stamp': 'select delete',
-  'gateway.pending_move': '',
+  'gateway.stamp_queue': '',
   'gateway.redemption_token': 'select insert delete',
   'gateway.removal': 'select',
   'gateway.session': 'select insert update delete',
@@ -53,7 +53,7 @@ test('what decides whether copies hold is changed by functions that only the ser
     select proname as name, has_function_privilege('voucher_gateway', pg_proc.oid, 'execute') as service,
            exists (select from aclexplode(coalesce(proacl, acldefault('f', proowner))) where grantee = 0) as public
     from pg_proc where pronamespace = 'gateway'::regnamespace
-      and proname in ('demand_full_pass', 'newest_stamp_ahead', 'note_clock', 'notice_server')`
+      and proname in ('require_full_pass', 'newest_stamp_ahead', 'record_clock', 'detect_server_change')`
   expect(rows).toHaveLength(4)
   for (const row of rows) expect(row).toEqual({ name: row.name, service: true, public: false })
 })

@@ -9,7 +9,7 @@ const database = await createDatabase()
 const { platform } = database
 const healthy = { status: 'ok', checks: { database: 'ok', migrations: 'ok', triggers: 'ok' } }
 const failing = { status: 'failing', checks: { database: 'ok', migrations: 'ok', triggers: 'failing' } }
-const broken = 'changes may be missed: mend the triggers, then run: select gateway.demand_full_pass();'
+const broken = 'changes may be missed: mend the triggers, then run: select gateway.require_full_pass();'
 const mended = 'the triggers of the database are as they must be again'
 
 afterEach(() => {
@@ -62,11 +62,11 @@ const problems: { what: string; apply: string; undo: string; reasons: string[] }
   },
   {
     what: 'a trigger that appliers no longer set off',
-    apply: 'alter table customer enable trigger note_consent_withdrawn',
-    undo: 'alter table customer enable always trigger note_consent_withdrawn',
+    apply: 'alter table customer enable trigger record_consent_withdrawn',
+    undo: 'alter table customer enable always trigger record_consent_withdrawn',
     reasons: [
-      'Trigger note_consent_withdrawn of table public.customer fires for ordinary sessions and not for replication ' +
-        'appliers. Run: alter table public.customer enable always trigger note_consent_withdrawn;',
+      'Trigger record_consent_withdrawn of table public.customer fires for ordinary sessions and not for replication ' +
+        'appliers. Run: alter table public.customer enable always trigger record_consent_withdrawn;',
     ],
   },
   {
@@ -80,24 +80,24 @@ const problems: { what: string; apply: string; undo: string; reasons: string[] }
   },
   {
     what: 'a dropped trigger',
-    apply: 'drop trigger note_truncated on tenant',
-    undo: `create trigger note_truncated before truncate on tenant
-             for each statement execute function gateway.note_truncated();
-           alter table tenant enable always trigger note_truncated`,
-    reasons: [`Trigger note_truncated of table public.tenant is missing. ${recreate}`],
+    apply: 'drop trigger record_truncated on tenant',
+    undo: `create trigger record_truncated before truncate on tenant
+             for each statement execute function gateway.record_truncated();
+           alter table tenant enable always trigger record_truncated`,
+    reasons: [`Trigger record_truncated of table public.tenant is missing. ${recreate}`],
   },
   {
     what: 'a trigger of the platform under one of our names',
     apply: `create function touch() returns trigger language plpgsql as $x$ begin return null; end $x$;
-            drop trigger note_truncated on tenant;
-            create trigger note_truncated before truncate on tenant for each statement execute function touch();
-            alter table tenant enable always trigger note_truncated`,
+            drop trigger record_truncated on tenant;
+            create trigger record_truncated before truncate on tenant for each statement execute function touch();
+            alter table tenant enable always trigger record_truncated`,
     undo: `${untouch};
-           create trigger note_truncated before truncate on tenant
-             for each statement execute function gateway.note_truncated();
-           alter table tenant enable always trigger note_truncated`,
+           create trigger record_truncated before truncate on tenant
+             for each statement execute function gateway.record_truncated();
+           alter table tenant enable always trigger record_truncated`,
     reasons: [
-      `Trigger note_truncated of table public.tenant calls touch(), which is not of schema gateway. ${recreate}`,
+      `Trigger record_truncated of table public.tenant calls touch(), which is not of schema gateway. ${recreate}`,
     ],
   },
   {
@@ -255,7 +255,7 @@ test('a database that lacks a migration is not ready, without reasons', async ()
 
 test('a newer database is not compared with this list', async () => {
   const { ready, close } = await createReadiness()
-  await platform`drop trigger note_truncated on tenant`
+  await platform`drop trigger record_truncated on tenant`
   await platform`insert into gateway.migration (version, name) values (9999, 'of a newer version')`
   expect(await ready()).toEqual({ status: 200, body: healthy })
   await close()

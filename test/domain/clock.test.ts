@@ -76,9 +76,9 @@ test('a demand that fails is made at the next look', async () => {
   await watch.look()
   ours += 3_600_000
   const before = Date.now()
-  await platform`alter function gateway.demand_full_pass rename to renamed`
+  await platform`alter function gateway.require_full_pass rename to renamed`
   await expect(watch.look()).rejects.toMatchObject({ code: '42883' })
-  await platform`alter function gateway.renamed rename to demand_full_pass`
+  await platform`alter function gateway.renamed rename to require_full_pass`
   await watch.look()
   expect(await completeSince()).toBeGreaterThan(before + 3_500_000)
 })

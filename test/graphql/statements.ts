@@ -27,9 +27,9 @@ export async function capture(pool: Pool, work: () => Promise<unknown>): Promise
 /** What the service does beside answering (`src/background-jobs.ts`). */
 export const ofJobs: readonly string[] = [
   'clock.look',
-  'clock.note',
-  'full_pass.notice_server',
-  'pending_move.run',
+  'clock.record',
+  'full_pass.detect_server_change',
+  'stamp_queue.process',
   'planned_stamp.delete_passed',
   'redemption_token.forget',
   'session.forget',

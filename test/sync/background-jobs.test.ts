@@ -8,12 +8,12 @@ import { collectLog } from '../support/log.ts'
 const { address, platform } = await createDatabase()
 
 test('a service that closes begins no part of the pending moves any more', async () => {
-  await platform`insert into gateway.pending_move (product_id) select n from generate_series(1, 100000) as n`
+  await platform`insert into gateway.stamp_queue (product_id) select n from generate_series(1, 100000) as n`
   const { log, lines } = collectLog()
   const pool = connect(address, { max: 4, statementTimeoutMs: 10_000, role: serviceRole })
   const app = await buildServer(readConfig({ LOG_LEVEL: 'warn' }), pool, log)
   const left = async () =>
-    (await platform<{ count: number }[]>`select count(*)::integer as count from gateway.pending_move`)[0]?.count
+    (await platform<{ count: number }[]>`select count(*)::integer as count from gateway.stamp_queue`)[0]?.count
   await expect.poll(left, { timeout: 10_000 }).toBeLessThan(100_000)
   await app.close()
   await pool.end({ timeout: 5 })

@@ -1,6 +1,6 @@
 import type postgres from '#postgres'
-import type { Ground } from './seed.ts'
 import type { Random } from './random.ts'
+import type { Ground } from './seed.ts'
 
 /** The kinds of writers. What they write begins with the kind, so that what the control loses is counted for each. */
 export const kinds = ['ordinary', 'immediate', 'deferred', 'snapshot', 'moved', 'replicated'] as const

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type postgres from '#postgres'
-import type { Address } from './seed.ts'
-import { open } from './seed.ts'
 import { type Ask, instant, type Kept, keep } from './lists.ts'
 import type { Random } from './random.ts'
+import type { Address } from './seed.ts'
+import { open } from './seed.ts'
 
 /** From where a client goes on: the ways that the promise names. */
 export const resumptions = ['first page', 'last page', 'newest record'] as const

@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Transaction } from './changes.ts'
-import { open } from './seed.ts'
 import { createStep } from './in-sync.ts'
+import { open } from './seed.ts'
 
 const { database, ground, tenant, sql, pass, inStep, serverTime, end, mark, change, pages } = await createStep()
 const { address } = database
@@ -126,7 +126,7 @@ describe('a bulk load', () => {
 
   test('that holds the watermark writes its rows once', async () => {
     await sql.begin(async transaction => {
-      await transaction`select gateway.hold()`
+      await transaction`select gateway.announce_bulk_write()`
       const held = await serverTime()
       const former = await updates(transaction)
       await load(transaction, 100)
@@ -142,7 +142,7 @@ describe('a bulk load', () => {
     await sql.begin(async transaction => {
       await load(transaction, 3)
       await pages()
-      await transaction`select gateway.hold()`
+      await transaction`select gateway.announce_bulk_write()`
       await load(transaction, 3)
       await pages()
     })
@@ -152,7 +152,7 @@ describe('a bulk load', () => {
   test('that says how long it takes holds nothing back meanwhile', async () => {
     await sql.begin(async transaction => {
       const [row] = await transaction<{ stamp: string }[]>`
-        select to_char(gateway.hold('1 second') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as stamp`
+        select to_char(gateway.announce_bulk_write('1 second') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as stamp`
       const before = await serverTime()
       await load(transaction, 3)
       await pages()
@@ -165,7 +165,7 @@ describe('a bulk load', () => {
   })
 
   test('cannot say that it takes longer than an hour', async () => {
-    await expect(sql`select gateway.hold('2 hours')`).rejects.toThrow('an interval of 0 to 60 minutes')
+    await expect(sql`select gateway.announce_bulk_write('2 hours')`).rejects.toThrow('an interval of 0 to 60 minutes')
   })
 })
 

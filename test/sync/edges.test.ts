@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Transaction } from './changes.ts'
-import { insertOnlyRole, open } from './seed.ts'
 import { createStep } from './in-sync.ts'
+import { insertOnlyRole, open } from './seed.ts'
 
 const { database, ground, tenant, sql, pass, inStep, lostByControl, serverTime, end, mark, insert, change, pages } =
   await createStep()

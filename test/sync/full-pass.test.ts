@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { expect, inject, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import postgres from '#postgres'
 import { readConfig } from '../../src/config.ts'
 import { connect, type DatabaseAddress, type Pool, serviceRole } from '../../src/db/connect.ts'
@@ -209,17 +209,17 @@ test('a truncation under a snapshot that is older than the removals purges them,
 test('an operator can demand a full pass; demands for the same instant count once', async () => {
   const { ask, platform } = await createGround()
   const before = await ask()
-  const [demanded] = await platform<{ epoch: number }[]>`select gateway.demand_full_pass() as epoch`
+  const [demanded] = await platform<{ epoch: number }[]>`select gateway.require_full_pass() as epoch`
   expect(demanded?.epoch).toBeGreaterThan(before.epoch)
   expect((await ask({ since: before.serverTime })).fault).toContain('a full pass is needed')
   const after = await ask()
   expect(after.epoch).toBe(demanded?.epoch)
   expect((await ask({ since: after.serverTime })).code).toBeUndefined()
 
-  const covered = platform`select gateway.demand_full_pass(${before.serverTime}::text::timestamptz) as epoch`
+  const covered = platform`select gateway.require_full_pass(${before.serverTime}::text::timestamptz) as epoch`
   expect(await covered).toEqual([demanded])
   const again = await Promise.all(
-    [1, 2].map(() => platform<{ epoch: number }[]>`select gateway.demand_full_pass('2100-01-01Z') as epoch`),
+    [1, 2].map(() => platform<{ epoch: number }[]>`select gateway.require_full_pass('2100-01-01Z') as epoch`),
   )
   expect(again.flat().map(({ epoch }) => epoch)).toEqual([(demanded?.epoch ?? 0) + 1, (demanded?.epoch ?? 0) + 1])
 })
@@ -228,7 +228,7 @@ test('a page that does not know of a demand lies before it', async () => {
   const { ask, platform } = await createGround()
   let unaware: Removals | undefined
   await platform.begin(async operator => {
-    await operator`select gateway.demand_full_pass()`
+    await operator`select gateway.require_full_pass()`
     unaware = await ask()
   })
   expect((await ask({ since: unaware?.serverTime })).fault).toContain('a full pass is needed')
@@ -240,7 +240,7 @@ test('a demand that waits for a purge holds back no list', async () => {
   let demanded: Promise<unknown> | undefined
   await platform.begin(async purger => {
     await purger`delete from gateway.removal`
-    demanded = platform`select gateway.demand_full_pass()`.execute()
+    demanded = platform`select gateway.require_full_pass()`.execute()
     await untilWaiting(platform)
     const [waiting] = await platform<{ now: string }[]>`select clock_timestamp() as now`
     const { serverTime } = await ask()
@@ -255,7 +255,7 @@ test('another writer cannot demand one', async () => {
     platform.begin(async writer => {
       await writer`create role test_writer`
       await writer`set local role test_writer`
-      await writer`select gateway.demand_full_pass()`
+      await writer`select gateway.require_full_pass()`
     }),
   ).rejects.toMatchObject({ code: '42501' })
 })
@@ -461,40 +461,4 @@ test('a service that stops notes where the clock was, which the next one compare
   const instance = await startInstance(pool)
   expect(instance.lines()).toEqual([expect.objectContaining({ msg: expect.stringContaining('was set back') })])
   expect((await instance.client.rest(secret, `/tenants/${tenant}/sales/purchased-vouchers`)).status).toBe(503)
-})
-
-test('removals purged before the migration are not taken for complete', async () => {
-  const { host, port, user } = inject('server')
-  const address = { host, port, user, database: 'purged_before' }
-  const admin = postgres({ ...address, database: 'postgres', max: 1, onnotice: () => {} })
-  await admin`create database purged_before`
-  const owner = connect(address, { max: 1, statementTimeoutMs: 10_000 })
-  onTestFinished(async () => {
-    await owner.end()
-    await admin`drop database purged_before with (force)`
-    await admin.end()
-  })
-  await migrate(owner)
-  const migration = readFileSync('sql/0015.do.full-pass.sql', 'utf8')
-  const insert = /insert into gateway\.sync_state[\s\S]*?;\n/.exec(migration)?.[0] ?? ''
-  const migrateAnew = async () => {
-    await owner`delete from gateway.sync_state`
-    await owner.unsafe(insert)
-    return (await stateOf(owner)).since
-  }
-  expect(await migrateAnew()).toBe('-infinity')
-  const [made] = await owner<{ id: number }[]>`insert into tenant (name) values ('first') returning id`
-  const remove = async () => {
-    const [voucher] = await owner<{ id: number }[]>`
-      insert into purchased_voucher (tenant_id, reference) values (${made?.id ?? 0}, 'r') returning id`
-    await owner`delete from purchased_voucher where id = ${voucher?.id ?? 0}`
-  }
-  await remove()
-  await remove()
-  expect(await migrateAnew()).toBe('-infinity')
-  await owner`delete from gateway.removal where id = 1`
-  const [kept] = await owner<{ at: string }[]>`select updated_at::text as at from gateway.removal`
-  expect(await migrateAnew()).toBe(kept?.at)
-  await owner`delete from gateway.removal`
-  expect((await migrateAnew()) > (kept?.at ?? '')).toBe(true)
 })

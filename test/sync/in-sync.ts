@@ -6,8 +6,8 @@ import { createToken } from '../../src/domain/token-lifecycle.ts'
 import { createApp } from '../support/app.ts'
 import { createDatabase } from '../support/database.ts'
 import { createNaiveAsk, createSyncClient, lostFrom, resumptions } from './clients.ts'
-import { open, prepareGround } from './seed.ts'
 import { doors, lists } from './lists.ts'
+import { open, prepareGround } from './seed.ts'
 
 /** A small database, and clients of all lists, through all doors, that resume in all ways: to be kept in step. */
 export async function createStep() {
@@ -83,7 +83,7 @@ export async function createStep() {
      */
     inStep: async (only?: string) => {
       for (let pending = true; pending; ) {
-        const [row] = await sql<{ pending: boolean }[]>`select exists (select from gateway.pending_move) as pending`
+        const [row] = await sql<{ pending: boolean }[]>`select exists (select from gateway.stamp_queue) as pending`
         pending = row?.pending ?? false
         if (pending) await pause(20)
       }

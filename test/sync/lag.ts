@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { createMark } from './changes.ts'
-import { type Address, type Ground, open } from './seed.ts'
 import type { Ask, SyncPage } from './lists.ts'
+import { type Address, type Ground, open } from './seed.ts'
 
 /** By how much `server_time` is behind the clock, in milliseconds. */
 export interface Lag {

@@ -6,7 +6,6 @@ import { permissionNames } from '../../src/domain/permission.ts'
 import type { TenantGrant } from '../../src/domain/token.ts'
 import { createToken, type NewToken } from '../../src/domain/token-lifecycle.ts'
 import { createNaiveAsk, createSyncClient, follow, type Resumption, resumptions } from './clients.ts'
-import { type Address, type Ground, open, prepareGround, preparePublishedGround } from './seed.ts'
 import { type BulkLag, type Lag, lagBesideBulk, lagBesideLongWriter, watchLag } from './lag.ts'
 import { doors, type List, lists } from './lists.ts'
 import {
@@ -22,6 +21,7 @@ import {
 import type { Publisher } from './publisher.ts'
 import { createRandom } from './random.ts'
 import { createNaiveRecipeClient, createRecipeClient, type RecipeResumption } from './recipe.ts'
+import { type Address, type Ground, open, prepareGround, preparePublishedGround } from './seed.ts'
 import { createWriterCounts, sell, type WriterCounts, type WriterOptions, write } from './writers.ts'
 
 /** How hard, and for how long. Times are in seconds. */
@@ -264,7 +264,7 @@ async function untilAllIsListed(sql: postgres.Sql): Promise<void> {
       select gateway.watermark() > greatest((select max(updated_at) from tenant), (select max(updated_at) from product),
         (select max(updated_at) from purchased_voucher), (select max(updated_at) from customer),
         (select max(updated_at) from gateway.removal))
-        and not exists (select from gateway.pending_move) as listed`
+        and not exists (select from gateway.stamp_queue) as listed`
     if (row?.listed) return
   }
   throw new Error('The writers are done, and not all that they wrote can be listed.')

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest'
-import { doors, lists } from './lists.ts'
 import { createStep } from './in-sync.ts'
+import { doors, lists } from './lists.ts'
 
 const { app, secret, ground, sql, end } = await createStep()
 afterAll(end)

@@ -9,10 +9,10 @@ import { connect } from '../../src/db/connect.ts'
 import { startEmbedded } from '../../src/db/embedded.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { buildServer } from '../../src/server.ts'
-import { type Address, open } from './seed.ts'
 import { startPublisher } from './publisher.ts'
 import { formatReport, lostByKind, wrongInClients, wrongInControls } from './report.ts'
 import { clientKinds, type StressOptions, stress } from './run.ts'
+import { type Address, open } from './seed.ts'
 
 const number = (text: string) => {
   const value = Number(text)

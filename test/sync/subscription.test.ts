@@ -2,9 +2,9 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type postgres from '#postgres'
-import { open } from './seed.ts'
-import { type PlatformTable, platformTables, type SubscriptionOptions, startPublisher } from './publisher.ts'
 import { createStep } from './in-sync.ts'
+import { type PlatformTable, platformTables, type SubscriptionOptions, startPublisher } from './publisher.ts'
+import { open } from './seed.ts'
 
 const { database, ground, tenant, sql, inStep, end, mark, pages } = await createStep()
 const { address } = database
@@ -150,7 +150,7 @@ const stampOf = async (product: number) => {
 }
 
 const countPending = async () => {
-  const [row] = await sql<{ count: number }[]>`select count(*)::int as count from gateway.pending_move`
+  const [row] = await sql<{ count: number }[]>`select count(*)::int as count from gateway.stamp_queue`
   return row?.count
 }
 
@@ -444,7 +444,7 @@ test('those below a tenant that an applier moves wait for one that is locked, an
       await transaction`set local session_replication_role = replica`
       await transaction`update tenant set parent_id = ${ground.owners[0] ?? 0} where id = ${above}`
     })
-    for (let pass = 0; pass < 3; pass++) await sql`select gateway.move_pending(0)`
+    for (let pass = 0; pass < 3; pass++) await sql`select gateway.process_stamp_queue(0)`
     expect(await stamp()).toBe(before)
     expect(await countPending()).toBe(1)
   })

@@ -1,8 +1,8 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { placeTenants } from '../../src/domain/tenant-tree.ts'
 import { createClient } from '../support/app.ts'
-import { open } from './seed.ts'
 import { createStep } from './in-sync.ts'
+import { open } from './seed.ts'
 
 const { app, secret, database, ground, sql, pass, inStep, end, mark, pages } = await createStep()
 const { address } = database
@@ -151,7 +151,7 @@ test('a loop that appliers have made is no tree of any token, and holds up nothi
     await transaction`update tenant set parent_id = ${other} where id = ${one}`
     await transaction`update tenant set parent_id = ${one} where id = ${other}`
   })
-  await sql`select gateway.move_pending(0)`
+  await sql`select gateway.process_stamp_queue(0)`
   const below = await plant(one)
   const client = createClient(app)
   for (const id of [one, other, below]) {

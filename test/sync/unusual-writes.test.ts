@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, test } from 'vitest'
-import { open } from './seed.ts'
 import { createStep } from './in-sync.ts'
+import { open } from './seed.ts'
 
 const { database, ground, tenant, sql, pass, inStep, end, mark, pages } = await createStep()
 const { address } = database

@@ -12,8 +12,8 @@ import {
   moves,
   type Transaction,
 } from './changes.ts'
-import { type Address, type Ground, insertOnlyRole, open } from './seed.ts'
 import type { Random } from './random.ts'
+import { type Address, type Ground, insertOnlyRole, open } from './seed.ts'
 
 /** What became of the writers' transactions. */
 const noCounts = {

@@ -1,5 +1,5 @@
-import { large } from './seed.ts'
 import type { Plan, Step } from './plan.ts'
+import { large } from './seed.ts'
 
 /** How many rows a step may pass along or sort; a batch of the audit as CSV has so many. */
 const mostRows = 1_000
@@ -18,7 +18,7 @@ const rowsOf = (step: Step) =>
  * @param walks whether many rows may be passed along, if a condition on an index finds them
  * @returns what is wrong with a plan: it reads a large table, or much of one, or sorts much
  */
-export function faultsOf({ name, text, root }: Plan, walks: boolean): string[] {
+export function problemsOf({ name, text, root }: Plan, walks: boolean): string[] {
   const problems = stepsOf(root).flatMap(step => {
     const { 'Node Type': type, 'Relation Name': table, 'Index Name': index, 'Index Cond': condition } = step
     const rows = rowsOf(step)

@@ -53,11 +53,11 @@ export const small: Record<string, string> = {
   'gateway.invitation': 'links of the last day, for people',
   'gateway.setting': 'the secrets of the service',
   'gateway.migration': 'the files of sql/',
-  'gateway.pending_move': 'what a subscription changed in the last quarter of a second',
+  'gateway.stamp_queue': 'what a subscription changed in the last quarter of a second',
 }
 
 /** Fills the large tables, two at a time. What keys and triggers would do to their rows has been done here. */
-export async function layGround({ platform }: TestDatabase): Promise<void> {
+export async function seedTables({ platform }: TestDatabase): Promise<void> {
   const waiting = Object.entries(large)
   const fillAll = async () => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {

@@ -3,11 +3,11 @@ import { letDriverCompile } from '../../../src/db/compilable.ts'
 import { readRights } from '../../../src/db/rights.ts'
 import { isDemo, isEmpty } from '../../../src/demo/load.ts'
 import { createClockWatch, deletePassedStamps } from '../../../src/domain/clock.ts'
-import { demandFullPass, noticeServer, recordClock } from '../../../src/domain/full-pass.ts'
-import { createPendingMover } from '../../../src/domain/stamp-queue.ts'
+import { detectServerChange, recordClock, requireFullPass } from '../../../src/domain/full-pass.ts'
 import { deleteExpiredRedemptionTokens } from '../../../src/domain/resolution.ts'
 import { deleteExpiredSessions } from '../../../src/domain/session.ts'
 import { getOrCreateSecret } from '../../../src/domain/setting.ts'
+import { createStampQueue } from '../../../src/domain/stamp-queue.ts'
 import { createTokenDirectory } from '../../../src/domain/token-directory.ts'
 import { createUsageCounter, deleteExpiredUsage } from '../../../src/domain/usage.ts'
 import type { Journey } from './journey.ts'
@@ -40,13 +40,13 @@ export const service: Journey[] = [
     go: ({ pool }) => createClockWatch(pool, () => {}).compareStamps(),
     excused: 'Once, at start: one probe of an index per tenant and list.',
   },
-  { what: 'where the clock is', runs: ['clock.note'], go: ({ pool }) => recordClock(pool) },
+  { what: 'where the clock is', runs: ['clock.record'], go: ({ pool }) => recordClock(pool) },
   {
     what: 'whether the server is the former one',
-    runs: ['full_pass.notice_server'],
-    go: ({ pool }) => noticeServer(pool),
+    runs: ['full_pass.detect_server_change'],
+    go: ({ pool }) => detectServerChange(pool),
   },
-  { what: 'a demand for a full pass', runs: ['full_pass.demand'], go: ({ pool }) => demandFullPass(pool, 1) },
+  { what: 'a demand for a full pass', runs: ['full_pass.require'], go: ({ pool }) => requireFullPass(pool, 1) },
   {
     what: 'deleting planned stamps that have passed',
     runs: ['planned_stamp.delete_passed'],
@@ -54,8 +54,8 @@ export const service: Journey[] = [
   },
   {
     what: 'moving what a subscription changed',
-    runs: ['pending_move.run'],
-    go: ({ pool }) => createPendingMover(pool, new AbortController().signal).move(),
+    runs: ['stamp_queue.process'],
+    go: ({ pool }) => createStampQueue(pool, new AbortController().signal).move(),
   },
   {
     what: 'when tokens were last used',

@@ -1,0 +1,372 @@
+-- Stamps: triggers set updated_at of every row that is inserted or changed (R22), whatever the writer gives.
+--
+-- All rows of a transaction get the same stamp, which the transaction takes with its first change, after its writing
+-- marker (0003). A deferred trigger, the commit event, runs once for a transaction, at its commit or at
+-- `set constraints all immediate`. There the stamp becomes final: either as it is, or the rows get a new one.
+--
+-- The state of a transaction is in settings of its own, which a rollback to a savepoint undoes together with the markers:
+--   gateway.stamp          the stamp, in microseconds
+--   gateway.marked_at      the time of the write marker, in microseconds
+--   gateway.touched_lists  the lists of the stamped rows, as ' product:12  tenant:* '
+--   gateway.commit_event   wanted: a stamp was taken, and the next row that is written to a list queues the event
+--                          queued: the event will run
+--                          done: the stamp is final, and all rows that are written from now on get the same one
+-- A row that takes no stamp (an update that changes nothing, a row with a kept stamp) does not find `wanted` and queues no
+-- event. Otherwise the event could run before the stamp is taken, and later rows would have no committing marker.
+--
+-- `set local gateway.keep_updated_at = 'on'` is for loaders: rows keep the stamps that the loader gives.
+
+-- Returns whether the transaction keeps the stamps that it gives.
+create function gateway.keeps_updated_at() returns boolean
+language sql stable parallel safe
+return coalesce(current_setting('gateway.keep_updated_at', true), '') = 'on';
+
+-- Returns the stamp of this transaction. The first call takes it: the writing marker first, then the clock.
+create function gateway.transaction_stamp() returns timestamptz
+language plpgsql
+as $$
+declare
+  stamp text := current_setting('gateway.stamp', true);
+  marked_at bigint;
+  done text;
+begin
+  if stamp <> '' then
+    return gateway.from_microseconds(stamp::bigint);
+  end if;
+  marked_at := gateway.clock_microseconds();
+  done := pg_advisory_xact_lock_shared(gateway.write_marker_key(gateway.writing_marker(), marked_at));
+  stamp := gateway.clock_microseconds()::text;
+  done := set_config('gateway.marked_at', marked_at::text, true) || set_config('gateway.stamp', stamp, true)
+    || set_config('gateway.commit_event', 'wanted', true);
+  return gateway.from_microseconds(stamp::bigint);
+end $$;
+
+-- Raises an error when a loader gives a stamp in the future: a page would not list the row before that time.
+create function gateway.reject_future_stamp(stamp timestamptz) returns void
+language plpgsql
+as $$
+begin
+  if stamp > clock_timestamp() then
+    raise exception 'updated_at cannot lie in the future: %', stamp using errcode = 'check_violation';
+  end if;
+end $$;
+
+-- Records that this transaction has stamped a row of a list, so that the commit event finds the row. After some hundred
+-- tenants it records the lists of all tenants.
+--
+-- list_table: the table without its schema. tenant: the id of the tenant whose list it is; '*' for all tenants.
+create function gateway.record_touched_list(list_table text, tenant text) returns void
+language plpgsql
+as $$
+declare
+  touched constant text := coalesce(current_setting('gateway.touched_lists', true), '');
+  list text := ' ' || list_table || ':' || tenant || ' ';
+begin
+  if strpos(touched, list) = 0 and strpos(touched, ' ' || list_table || ':* ') = 0 then
+    if length(touched) > 4000 then
+      list := ' ' || list_table || ':* ';
+    end if;
+    perform set_config('gateway.touched_lists', touched || list, true);
+  end if;
+end $$;
+
+-- Stamps a row of a list that each tenant has. Each row of a bulk load calls it, so it contains the bodies of
+-- gateway.keeps_updated_at, gateway.transaction_stamp and gateway.record_touched_list instead of calling them.
+create function gateway.stamp_row() returns trigger
+language plpgsql
+as $$
+declare
+  stamp constant text := current_setting('gateway.stamp', true);
+  touched constant text := coalesce(current_setting('gateway.touched_lists', true), '');
+  done text;
+begin
+  if coalesce(current_setting('gateway.keep_updated_at', true), '') = 'on' then
+    if new.updated_at > clock_timestamp() then
+      perform gateway.reject_future_stamp(new.updated_at);
+    end if;
+    return new;
+  end if;
+  if stamp <> '' then
+    new.updated_at := gateway.from_microseconds(stamp::bigint);
+  else
+    new.updated_at := gateway.transaction_stamp();
+  end if;
+  if strpos(touched, ' ' || tg_table_name || ':' || new.tenant_id || ' ') = 0
+    and strpos(touched, ' ' || tg_table_name || ':* ') = 0 then
+    done := set_config('gateway.touched_lists', touched || ' ' || tg_table_name || ':'
+      || case when length(touched) > 4000 then '*' else new.tenant_id::text end || ' ', true);
+  end if;
+  return new;
+end $$;
+
+-- Stamps a tenant: the tenants are one list.
+create function gateway.stamp_tenant() returns trigger
+language plpgsql
+as $$
+begin
+  if gateway.keeps_updated_at() then
+    perform gateway.reject_future_stamp(new.updated_at);
+  else
+    new.updated_at := gateway.transaction_stamp();
+    perform gateway.record_touched_list('tenant', '*');
+  end if;
+  return new;
+end $$;
+
+-- Stamps a variant. It is in no list; the product that shows it is stamped by gateway.stamp_products (0006).
+create function gateway.stamp_variant() returns trigger
+language plpgsql
+as $$
+begin
+  if gateway.keeps_updated_at() then
+    perform gateway.reject_future_stamp(new.updated_at);
+  else
+    new.updated_at := gateway.transaction_stamp();
+  end if;
+  return new;
+end $$;
+
+-- Returns whether a row has the stamp of this transaction already, as when it is stamped again. A stamp that lies ahead of
+-- the clock is then not one that a loader gives.
+--
+-- list: the list of the row, as in gateway.touched_lists, with its spaces.
+create function gateway.has_transaction_stamp(updated_at timestamptz, list text) returns boolean
+language sql stable
+return updated_at = gateway.from_microseconds(nullif(current_setting('gateway.stamp', true), '')::bigint)
+  and strpos(current_setting('gateway.touched_lists', true), list) > 0;
+
+-- The stamps that lay ahead of the clock when they were given: they do not show that the clock stepped back. A bulk load
+-- is stamped again at its commit, which takes seconds. Its stamp then lies ahead by about that time: until then the
+-- watermark moves on, and the rows of the load are not listed.
+create table gateway.planned_stamp (
+  stamp timestamptz not null
+);
+grant select, delete on gateway.planned_stamp to voucher_gateway;
+
+-- Returns the tenants that may have a list of a table; deleted tenants still have removals.
+create function gateway.list_owners(list_table text) returns setof bigint
+language plpgsql
+as $$
+begin
+  return query
+    select id from public.tenant
+    union select removal.tenant_id from gateway.removal where list_table = 'removal';
+end $$;
+
+-- Returns how many rows of a list have the stamp of this transaction.
+--
+-- list: as in gateway.touched_lists, without spaces.
+create function gateway.count_stamped(list text, stamp timestamptz) returns bigint
+language plpgsql
+as $$
+declare
+  list_table constant text := split_part(list, ':', 1);
+  owner constant text := split_part(list, ':', 2);
+begin
+  if list_table = 'tenant' then
+    return (select count(*) from public.tenant where updated_at = stamp);
+  elsif owner = '*' then
+    return (select coalesce(sum(gateway.count_stamped(list_table || ':' || id, stamp)), 0)
+            from gateway.list_owners(list_table) as id);
+  end if;
+  return case list_table
+    when 'product' then (
+      select count(*) from public.product
+      where tenant_id = owner::bigint and coalesce(updated_at, '-infinity') = stamp)
+    when 'purchased_voucher' then (
+      select count(*) from public.purchased_voucher where tenant_id = owner::bigint and updated_at = stamp)
+    when 'customer' then (
+      select count(*) from public.customer where tenant_id = owner::bigint and updated_at = stamp and marketing_opted)
+    else (select count(*) from gateway.removal where tenant_id = owner::bigint and updated_at = stamp)
+  end;
+end $$;
+
+-- Gives the rows of a list that have the former stamp of this transaction a new one. Locks these rows, which the
+-- transaction has written, and so locked, already. Customers without consent are in no list and keep their stamp.
+--
+-- list: as in gateway.touched_lists, without spaces.
+create function gateway.restamp_list(list text, former timestamptz, stamp timestamptz) returns void
+language plpgsql
+as $$
+declare
+  list_table constant text := split_part(list, ':', 1);
+  owner constant text := split_part(list, ':', 2);
+begin
+  if list_table = 'tenant' then
+    update public.tenant set updated_at = stamp where updated_at = former;
+    return;
+  elsif owner = '*' then
+    perform gateway.restamp_list(list_table || ':' || id, former, stamp) from gateway.list_owners(list_table) as id;
+    return;
+  end if;
+  case list_table
+    when 'product' then
+      update public.product set updated_at = stamp
+      where tenant_id = owner::bigint and coalesce(updated_at, '-infinity') = former;
+    when 'purchased_voucher' then
+      update public.purchased_voucher set updated_at = stamp where tenant_id = owner::bigint and updated_at = former;
+    when 'customer' then
+      update public.customer set updated_at = stamp
+      where tenant_id = owner::bigint and updated_at = former and marketing_opted;
+    when 'removal' then
+      update gateway.removal set updated_at = stamp where tenant_id = owner::bigint and updated_at = former;
+  end case;
+end $$;
+
+-- Returns how long to plan for stamping so many rows again, in microseconds; 0 for less than 5,000 rows. Measured: it takes
+-- 0.6 to 1.4 times as long as writing them took. The plan is 2.5 times, because the watermark waits for what takes
+-- longer, and at most 100 µs a row, because the transaction may have been idle.
+--
+-- marked_at: when the transaction began to write.
+create function gateway.restamping_time(rows bigint, marked_at bigint) returns bigint
+language sql volatile
+return case when rows < 5000 then 0
+            else least((gateway.clock_microseconds() - marked_at) * 2.5, rows * 100) end::bigint;
+
+-- Gives this transaction a final stamp under a committing marker, and gives it to the rows that are written so far.
+--
+-- ahead: by how many microseconds the stamp lies ahead of the clock; null for as long as the stamping takes.
+create function gateway.take_final_stamp(ahead bigint) returns void
+language plpgsql
+as $$
+declare
+  former constant timestamptz := gateway.from_microseconds(nullif(current_setting('gateway.stamp', true), '')::bigint);
+  touched text[] := '{}';
+  marked_at bigint;
+  stamp bigint;
+  list text;
+begin
+  if former is not null then
+    touched := array_remove(regexp_split_to_array(coalesce(current_setting('gateway.touched_lists', true), ''), ' +'), '');
+    ahead := coalesce(ahead, gateway.restamping_time(
+      (select coalesce(sum(gateway.count_stamped(name, former)), 0) from unnest(touched) as name)::bigint,
+      current_setting('gateway.marked_at')::bigint));
+  end if;
+  marked_at := gateway.clock_microseconds() + coalesce(ahead, 0);
+  perform pg_advisory_xact_lock_shared(gateway.write_marker_key(gateway.committing_marker(), marked_at));
+  stamp := greatest(marked_at, gateway.clock_microseconds());
+  -- The settings change first: the updates below set off the stamping triggers like all others.
+  perform set_config('gateway.marked_at', marked_at::text, true), set_config('gateway.stamp', stamp::text, true),
+          set_config('gateway.commit_event', 'done', true);
+  if ahead > 0 then
+    insert into gateway.planned_stamp (stamp) values (gateway.from_microseconds(stamp));
+  end if;
+  foreach list in array touched loop
+    perform gateway.restamp_list(list, former, gateway.from_microseconds(stamp));
+  end loop;
+end $$;
+
+-- The commit event. While the writing marker counts, the stamp becomes final as it is, under a committing marker of the
+-- same time. The second look at the clock is for a transaction that was suspended between the first look and the marker.
+create function gateway.finalize_stamps() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  marked_at constant bigint := current_setting('gateway.marked_at')::bigint;
+  lifetime constant bigint := extract(epoch from gateway.writing_marker_lifetime()) * 1000000;
+begin
+  if current_setting('gateway.commit_event') = 'done' then
+    return null;
+  end if;
+  if gateway.clock_microseconds() - marked_at < lifetime then
+    perform pg_advisory_xact_lock_shared(gateway.write_marker_key(gateway.committing_marker(), marked_at));
+    if gateway.clock_microseconds() - marked_at < lifetime then
+      perform set_config('gateway.commit_event', 'done', true);
+      return null;
+    end if;
+  end if;
+  perform gateway.take_final_stamp(null);
+  return null;
+end $$;
+
+-- For a bulk load, as the first statement of its transaction: makes the stamp final at once, so that the rows are written
+-- once. The watermark then stays until the transaction ends, for all lists.
+--
+-- expected: how long the load will take, at most an hour. Its stamp lies ahead by that time: the rows are not listed
+-- before, and the watermark stays only when the load takes longer.
+-- Returns the stamp.
+create function gateway.announce_bulk_write(expected interval default interval '0') returns timestamptz
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if not expected between interval '0' and interval '1 hour' then
+    raise exception 'expected must be an interval of 0 to 60 minutes, for example ''2 minutes'', and not ''%''', expected
+      using errcode = 'invalid_parameter_value';
+  end if;
+  perform gateway.take_final_stamp((extract(epoch from expected) * 1000000)::bigint);
+  return gateway.transaction_stamp();
+end $$;
+
+-- Raises an error outside READ COMMITTED. REPEATABLE READ and SERIALIZABLE see the database as it was when the transaction
+-- began. A change that concerns other records (the products in a category, the tenants below one, all rows of a table that
+-- is truncated) would miss those that were committed since.
+--
+-- Takes what the statement is, for the message.
+create function gateway.require_read_committed() returns trigger
+language plpgsql
+as $$
+begin
+  if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
+    raise exception '% of table % needs READ COMMITTED: the snapshot of a % transaction lacks records that it concerns',
+      tg_argv[0], tg_table_name, upper(current_setting('transaction_isolation'))
+      using errcode = 'active_sql_transaction',
+            hint = 'Repeat it in a transaction that begins with: begin isolation level read committed.';
+  end if;
+  return null;
+end $$;
+
+-- Triggers of one event run in the order of their names: rows are stamped last. `always` means that replication appliers
+-- set them off, too.
+
+create trigger z_stamp_insert before insert on public.tenant for each row execute function gateway.stamp_tenant();
+create trigger z_stamp_insert before insert on public.product for each row execute function gateway.stamp_row();
+create trigger z_stamp_insert before insert on public.variant for each row execute function gateway.stamp_variant();
+create trigger z_stamp_insert before insert on public.purchased_voucher for each row execute function gateway.stamp_row();
+create trigger z_stamp_insert before insert on public.customer for each row execute function gateway.stamp_row();
+
+create trigger z_stamp_update before update on public.tenant for each row
+  when (gateway.has_transaction_stamp(new.updated_at, ' tenant:* ') is not true and old.* is distinct from new.*)
+  execute function gateway.stamp_tenant();
+create trigger z_stamp_update before update on public.product for each row
+  when (gateway.has_transaction_stamp(new.updated_at, ' product:' || new.tenant_id || ' ') is not true
+        and old.* is distinct from new.*)
+  execute function gateway.stamp_row();
+create trigger z_stamp_update before update on public.variant for each row
+  when (old.* is distinct from new.*) execute function gateway.stamp_variant();
+create trigger z_stamp_update before update on public.purchased_voucher for each row
+  when (gateway.has_transaction_stamp(new.updated_at, ' purchased_voucher:' || new.tenant_id || ' ') is not true
+        and old.* is distinct from new.*)
+  execute function gateway.stamp_row();
+create trigger z_stamp_update before update on public.customer for each row
+  when (gateway.has_transaction_stamp(new.updated_at, ' customer:' || new.tenant_id || ' ') is not true
+        and old.* is distinct from new.*)
+  execute function gateway.stamp_row();
+
+-- The condition queues the event once for a transaction.
+create constraint trigger z_finalize_stamps after insert or update on public.tenant deferrable initially deferred
+  for each row when (case when current_setting('gateway.commit_event', true) = 'wanted'
+                          then set_config('gateway.commit_event', 'queued', true) = 'queued' else false end)
+  execute function gateway.finalize_stamps();
+create constraint trigger z_finalize_stamps after insert or update on public.product deferrable initially deferred
+  for each row when (case when current_setting('gateway.commit_event', true) = 'wanted'
+                          then set_config('gateway.commit_event', 'queued', true) = 'queued' else false end)
+  execute function gateway.finalize_stamps();
+create constraint trigger z_finalize_stamps after insert or update on public.purchased_voucher deferrable initially deferred
+  for each row when (case when current_setting('gateway.commit_event', true) = 'wanted'
+                          then set_config('gateway.commit_event', 'queued', true) = 'queued' else false end)
+  execute function gateway.finalize_stamps();
+create constraint trigger z_finalize_stamps after insert or update on public.customer deferrable initially deferred
+  for each row when (case when current_setting('gateway.commit_event', true) = 'wanted'
+                          then set_config('gateway.commit_event', 'queued', true) = 'queued' else false end)
+  execute function gateway.finalize_stamps();
+
+alter table public.tenant
+  enable always trigger z_stamp_insert, enable always trigger z_stamp_update, enable always trigger z_finalize_stamps;
+alter table public.product
+  enable always trigger z_stamp_insert, enable always trigger z_stamp_update, enable always trigger z_finalize_stamps;
+alter table public.variant
+  enable always trigger z_stamp_insert, enable always trigger z_stamp_update;
+alter table public.purchased_voucher
+  enable always trigger z_stamp_insert, enable always trigger z_stamp_update, enable always trigger z_finalize_stamps;
+alter table public.customer
+  enable always trigger z_stamp_insert, enable always trigger z_stamp_update, enable always trigger z_finalize_stamps;

@@ -1,0 +1,168 @@
+-- When a copy cannot be brought up to date any more, and its client has to read all lists again: a full pass
+-- (docs/syncing.md).
+--
+-- The lists and gateway.removal hold what changed since the instant from which a client resumes. Some events break this: a
+-- restore or a failover loses changes that clients have seen, a clock that steps back gives stamps that lie behind the
+-- clients, and a purge deletes removals. Each of them moves removals_complete_since, and a client that resumes from before
+-- that instant gets an error. All but the purge move the epoch, too.
+
+create table gateway.sync_state (
+  only_row                boolean primary key default true check (only_row),
+  epoch                   bigint not null default extract(epoch from clock_timestamp())::bigint,
+  copies_valid_since      timestamptz not null default '-infinity',
+  removals_complete_since timestamptz not null default '-infinity',
+  clock_reached           timestamptz not null default '-infinity',
+  server_identity         text
+);
+comment on table gateway.sync_state is 'Exactly one row: decides whether a copy can be brought up to date';
+comment on column gateway.sync_state.epoch is 'Grows each time that all copies have to be rebuilt; the second of that event in Unix time, so that a restored database does not repeat a number that clients have seen';
+comment on column gateway.sync_state.copies_valid_since is 'Copies that were last brought up to date before this instant have to be rebuilt';
+comment on column gateway.sync_state.removals_complete_since is 'From this instant on, gateway.removal holds all removals that a copy needs';
+comment on column gateway.sync_state.clock_reached is 'Where the clock of the database was when the service last recorded it: each minute and when it stops';
+comment on column gateway.sync_state.server_identity is 'Identifier of the cluster, timeline and oid of the database: these change with a restore or a failover. Null: the service has not recorded them yet';
+insert into gateway.sync_state default values;
+grant select on gateway.sync_state to voucher_gateway;
+
+-- Requires a full pass of all clients. An operator calls it after what no check can detect, for example a restore from a
+-- snapshot of the disk: select gateway.require_full_pass();
+--
+-- complete_since: from when on a client may resume; null for now. An instant that an earlier call covers changes nothing,
+-- so several instances of the service that detect one event count once.
+-- Returns the epoch.
+--
+-- Locks the row of gateway.sync_state, and then takes a committing marker (0003): a page whose server_time lies after the
+-- instant has to show the new epoch, and until the commit each server_time lies before it.
+create function gateway.require_full_pass(complete_since timestamptz default null) returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  -- The row first: a purge may hold it for long, and a marker that waits for it would hold the watermark.
+  perform from gateway.sync_state for update;
+  perform pg_advisory_xact_lock_shared(
+    gateway.write_marker_key(gateway.committing_marker(), gateway.clock_microseconds()));
+  complete_since := coalesce(complete_since, clock_timestamp());
+  update gateway.sync_state
+  set epoch = greatest(sync_state.epoch + 1, extract(epoch from clock_timestamp())::bigint),
+      copies_valid_since = complete_since,
+      removals_complete_since = greatest(removals_complete_since, complete_since)
+  where copies_valid_since < complete_since;
+  return (select epoch from gateway.sync_state);
+end $$;
+
+-- Compares the server with the one that is recorded, and requires a full pass when it is another one.
+--
+-- The identifier of the cluster differs in a new cluster, the timeline after a promotion or a recovery to a point in time,
+-- and the oid in a database that was copied, or restored from a dump.
+-- Returns the identity of the former server when it was replaced, else null. The first call only records the server.
+create function gateway.detect_server_change() returns text
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  present constant text := format('%s/%s/%s',
+    (select system_identifier from pg_control_system()),
+    left(pg_walfile_name(pg_current_wal_insert_lsn()), 8),
+    (select oid from pg_database where datname = current_database()));
+  former text;
+begin
+  if exists (select from gateway.sync_state where server_identity = present) then
+    return null;
+  end if;
+  -- Of several instances at a time, the first one counts: the others wait for the lock and then read the new identity.
+  select server_identity into former from gateway.sync_state for update;
+  if former = present then
+    return null;
+  end if;
+  update gateway.sync_state set server_identity = present;
+  if former is not null then
+    -- In any case after the latest full pass, because this is another event.
+    perform gateway.require_full_pass(greatest(clock_timestamp(), copies_valid_since + interval '1 microsecond'))
+    from gateway.sync_state;
+  end if;
+  return former;
+end $$;
+
+-- Records where the clock is, so that a step back across a restart is detected, too. Does not wait for a purge of
+-- removals, which may lock the row for long: the next call records it.
+create function gateway.record_clock() returns void
+language sql security definer set search_path = pg_catalog, pg_temp
+begin atomic
+  update gateway.sync_state set clock_reached = clock_timestamp()
+  where only_row in (select only_row from gateway.sync_state where clock_reached < clock_timestamp()
+                     for update skip locked);
+end;
+
+-- Returns the newest stamp of a list that lies ahead of the clock, or the recorded clock when that lies ahead. Null: the
+-- clock has not stepped back. Planned stamps do not count.
+--
+-- One probe of an index for each tenant and list: 50,000 tenants take 1 s. A record of a deleted tenant is in no list; of
+-- the removals of such a tenant, its own one has the same stamp.
+create function gateway.newest_stamp_ahead() returns timestamptz
+language sql set search_path = pg_catalog, pg_temp
+as $$
+  -- Read after the snapshot is taken: each stamp that the snapshot shows is older.
+  with clock as materialized (select clock_timestamp() as now)
+  select max(stamp)
+  from clock, lateral (
+    select clock_reached as stamp from gateway.sync_state where clock_reached > clock.now
+    union all
+    select updated_at from public.tenant
+    where updated_at > clock.now and not exists (select from gateway.planned_stamp where stamp = updated_at)
+    union all
+    select newest.stamp from public.tenant, lateral (
+      (select coalesce(updated_at, '-infinity') as stamp from public.product
+       where tenant_id = tenant.id and coalesce(updated_at, '-infinity') > clock.now
+         and not exists (select from gateway.planned_stamp where stamp = updated_at)
+       order by coalesce(updated_at, '-infinity') desc limit 1)
+      union all
+      (select updated_at from public.purchased_voucher
+       where tenant_id = tenant.id and updated_at > clock.now
+         and not exists (select from gateway.planned_stamp where stamp = updated_at)
+       order by updated_at desc limit 1)
+      union all
+      (select updated_at from public.customer
+       where tenant_id = tenant.id and marketing_opted and updated_at > clock.now
+         and not exists (select from gateway.planned_stamp where stamp = updated_at)
+       order by updated_at desc limit 1)
+      union all
+      (select updated_at from gateway.removal
+       where tenant_id = tenant.id and updated_at > clock.now
+         and not exists (select from gateway.planned_stamp where stamp = updated_at)
+       order by updated_at desc limit 1)
+    ) newest
+  ) ahead
+$$;
+
+-- Every login may use the schema, so these functions are taken from public: they are for the service and the owner.
+revoke execute on function gateway.require_full_pass, gateway.detect_server_change, gateway.record_clock,
+  gateway.newest_stamp_ahead from public;
+grant execute on function gateway.require_full_pass, gateway.detect_server_change, gateway.record_clock,
+  gateway.newest_stamp_ahead to voucher_gateway;
+
+-- Moves removals_complete_since behind the newest removal that a purge deletes: `updatedSince` is inclusive, so a client
+-- that resumes from exactly that stamp would miss the removal. Locks the row of gateway.sync_state until the purge ends.
+create function gateway.record_purge() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  complete_since timestamptz;
+begin
+  if tg_op = 'DELETE' then
+    select max(updated_at) + interval '1 microsecond' into complete_since from purged;
+  else
+    select max(updated_at) + interval '1 microsecond' into complete_since from gateway.removal;
+    if current_setting('transaction_isolation') <> 'read committed' then
+      -- An older snapshot does not show all rows that are truncated.
+      complete_since := greatest(complete_since, clock_timestamp());
+    end if;
+  end if;
+  update gateway.sync_state set removals_complete_since = complete_since
+  where removals_complete_since < complete_since;
+  return null;
+end $$;
+
+create trigger record_purge_on_delete after delete on gateway.removal
+  referencing old table as purged for each statement execute function gateway.record_purge();
+create trigger record_purge_on_truncate before truncate on gateway.removal
+  for each statement execute function gateway.record_purge();
+alter table gateway.removal
+  enable always trigger record_purge_on_delete, enable always trigger record_purge_on_truncate;
