@@ -3,11 +3,11 @@ import type { Pool } from './db/connect.ts'
 import type { TriggerWatch } from './db/triggers.ts'
 import { type ClockWatch, deletePassedStamps } from './domain/clock.ts'
 import { detectServerChange, recordClock } from './domain/full-pass.ts'
-import { createStampQueue } from './domain/stamp-queue.ts'
+import { deleteExpiredUsage, type UsageCounter } from './domain/request-count.ts'
 import { deleteExpiredRedemptionTokens } from './domain/resolution.ts'
 import { deleteExpiredSessions } from './domain/session.ts'
+import { createStampQueue } from './domain/stamp-queue.ts'
 import type { TokenDirectory } from './domain/token-directory.ts'
-import { deleteExpiredUsage, type UsageCounter } from './domain/usage.ts'
 
 const second = 1000
 

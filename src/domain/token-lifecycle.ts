@@ -3,8 +3,8 @@ import { type Actor, auditEntry } from './audit.ts'
 import { badInput, type FieldErrors, notFound } from './errors.ts'
 import { hashSecret } from './secret.ts'
 import { getToken, type TenantGrant, tokenStatus } from './token.ts'
+import { checkToken, type TokenWish, tidy } from './token-input.ts'
 import { createSecret, hintOf } from './token-secret.ts'
-import { checkToken, type TokenWish, tidy } from './token-wish.ts'
 
 type WishWithEnd = TokenWish & { expiresAt: Date | null }
 

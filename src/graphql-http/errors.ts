@@ -2,9 +2,9 @@ import type { FastifyRequest } from 'fastify'
 import { type ExecutionResult, GraphQLError, type GraphQLErrorExtensions } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 import type { GatewayError } from '../domain/errors.ts'
-import { type Refusal, toRefusal } from '../domain/usage.ts'
+import { type Refusal, toRefusal } from '../domain/request-count.ts'
 import { statusOf, toGatewayError } from '../http/errors.ts'
-import { recordError } from '../http/usage.ts'
+import { recordError } from '../http/request-count.ts'
 
 /** What a GraphQL error says to programs, beside its message. */
 const toExtensions = ({ code, fieldErrors }: GatewayError) => (fieldErrors ? { code, errors: fieldErrors } : { code })

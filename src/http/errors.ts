@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isOutage } from '../db/outage.ts'
 import { type ErrorCode, GatewayError } from '../domain/errors.ts'
-import { toRefusal } from '../domain/usage.ts'
-import { recordError } from './usage.ts'
+import { toRefusal } from '../domain/request-count.ts'
+import { recordError } from './request-count.ts'
 
 /** The status of each refusal, at every door. */
 export const statusOf: Record<ErrorCode, number> = {

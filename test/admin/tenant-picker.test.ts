@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readPicker } from '../../src/admin/picker-state.ts'
+import { readPicker } from '../../src/admin/tenant-picker/state.ts'
 import { getToken, listTokens } from '../../src/domain/token.ts'
 import { createApp } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { Page } from 'playwright-core'
 import { afterAll, describe, expect, test } from 'vitest'
-import { sessionCookie } from '../../src/admin/session.ts'
+import { sessionCookie } from '../../src/admin/auth/session.ts'
 import { readConfig } from '../../src/config.ts'
 import { createAdministrator } from '../../src/domain/administrator-password.ts'
 import { getToken, tokenStatus } from '../../src/domain/token.ts'

@@ -4,12 +4,12 @@ import { readRights } from '../../../src/db/rights.ts'
 import { isDemo, isEmpty } from '../../../src/demo/load.ts'
 import { createClockWatch, deletePassedStamps } from '../../../src/domain/clock.ts'
 import { detectServerChange, recordClock, requireFullPass } from '../../../src/domain/full-pass.ts'
+import { createUsageCounter, deleteExpiredUsage } from '../../../src/domain/request-count.ts'
 import { deleteExpiredRedemptionTokens } from '../../../src/domain/resolution.ts'
 import { deleteExpiredSessions } from '../../../src/domain/session.ts'
 import { getOrCreateSecret } from '../../../src/domain/setting.ts'
 import { createStampQueue } from '../../../src/domain/stamp-queue.ts'
 import { createTokenDirectory } from '../../../src/domain/token-directory.ts'
-import { createUsageCounter, deleteExpiredUsage } from '../../../src/domain/usage.ts'
 import type { Journey } from './journey.ts'
 
 /** What the service does by itself: as it starts, and beside answering. */

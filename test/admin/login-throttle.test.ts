@@ -1,0 +1,69 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { createAttempts } from '../../src/admin/auth/login-throttle.ts'
+import { createDatabase } from '../support/database.ts'
+
+const { pool, platform } = await createDatabase()
+
+beforeEach(() => platform`truncate gateway.audit_entry`)
+
+let names = 0
+/** Tries a wrong password for an account that nobody else tries; whether it was heard. */
+async function isHeard(attempts: ReturnType<typeof createAttempts>, address: string): Promise<boolean> {
+  const actor = { name: `guess${++names}@example.com`, address }
+  return attempts
+    .signIn(actor, async () => null)
+    .then(
+      () => true,
+      () => false,
+    )
+}
+
+describe('an address', () => {
+  test.each([
+    ['2001:db8:1:2::1', '2001:db8:1:2:ffff:ffff:ffff:ffff', '2001:db8:1:3::1'],
+    ['2001:db8:0:0:1::1', '2001:0DB8::2', '2001:db8:0:1::1'],
+    ['::1', '::ffff', '0:0:0:1::1'],
+    ['fe80::1%eth0', 'fe80::2', 'fe80:0:0:1::1'],
+    ['1:2:3:4:5:6:7:8', '1:2:3:4::', '1:2:3:5:5:6:7:8'],
+  ])('of IPv6 is its /64: %s is %s, and not %s', async (one, neighbour, other) => {
+    const attempts = createAttempts(pool)
+    for (let attempt = 0; attempt < 20; attempt++) expect(await isHeard(attempts, one)).toBe(true)
+    expect(await isHeard(attempts, neighbour)).toBe(false)
+    expect(await isHeard(attempts, other)).toBe(true)
+  })
+
+  test('of IPv4 is itself', async () => {
+    const attempts = createAttempts(pool)
+    for (let attempt = 0; attempt < 20; attempt++) expect(await isHeard(attempts, '192.0.2.1')).toBe(true)
+    expect(await isHeard(attempts, '192.0.2.1')).toBe(false)
+    expect(await isHeard(attempts, '192.0.2.2')).toBe(true)
+  })
+})
+
+test('refused attempts are put down a hundred times in a window, and then that there are more', async () => {
+  const attempts = createAttempts(pool)
+  for (let attempt = 0; attempt < 110; attempt++) await isHeard(attempts, `192.0.2.${attempt}`)
+  await attempts.noteRefused({ name: 'x@example.com', address: null }, 'openid: stranger')
+  const entries = await pool<{ actor: string; reason: string }[]>`
+    select actor, detail ->> 'reason' as reason from gateway.audit_entry order by id`
+  expect(entries).toHaveLength(101)
+  expect(entries.slice(0, 100).every(({ reason }) => reason === 'wrong password')).toBe(true)
+  expect(entries[100]).toEqual({
+    actor: 'service',
+    reason: 'too many to put down: more are left out for up to 15 minutes',
+  })
+})
+
+test('what was not looked at is taken back', async () => {
+  const attempts = createAttempts(pool)
+  const actor = { name: 'ann@example.com', address: '192.0.2.9' }
+  const busy = async () => {
+    throw new Error('busy')
+  }
+  for (let attempt = 0; attempt < 30; attempt++) {
+    await expect(attempts.signIn(actor, busy)).rejects.toThrow('busy')
+    await expect(attempts.confirm(1, actor, busy)).rejects.toThrow('busy')
+  }
+  expect(await attempts.signIn(actor, async () => 'in')).toBe('in')
+  expect(await attempts.confirm(1, actor, async () => 'in')).toBe('in')
+})

@@ -1,0 +1,198 @@
+import type { GraphQLError } from 'graphql'
+import { expect, it } from 'vitest'
+import { listExports, listRefusals, listUsage } from '../../src/domain/request-count.ts'
+import { revokeToken } from '../../src/domain/token-lifecycle.ts'
+import { type Client, createApp } from '../support/app.ts'
+import { createBuilders, tester } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+
+const database = await createDatabase()
+const { pool, platform } = database
+const build = createBuilders(database)
+const [tenantId, other] = [await build.tenant(), await build.tenant()]
+const customers = [await build.customer(tenantId), await build.customer(tenantId), await build.customer(tenantId)]
+const [foreign, opposed] = [await build.customer(other), await build.customer(tenantId, { marketing_opted: false })]
+
+/** What a service does that is closed afterwards: then all is saved. */
+async function served<Result>(work: (client: Client) => Promise<Result>): Promise<Result> {
+  const client = await createApp(database)
+  const result = await work(client)
+  await client.app.close()
+  return result
+}
+
+const statusesOf = async (tokenId: number) =>
+  (await listUsage(pool, tokenId, 1)).map(({ operation, status, requests }) => [operation, status, requests])
+
+async function refusalsOf(tokenId: number): Promise<Record<string, number>> {
+  const rows = await listRefusals(pool, tokenId, 1)
+  expect(rows.every(({ operation }) => operation === 'GraphQL')).toBe(true)
+  return Object.fromEntries(rows.map(({ code, reason, requests }) => [`${code} ${reason}`, requests]))
+}
+
+/** How many records each entry of the audit says were given out. */
+const exportsOf = async (tokenId: number) => {
+  const rows = await platform<{ records: number; tenantId: number }[]>`
+    select (detail ->> 'records')::bigint as records, tenant_id as "tenantId" from gateway.audit_entry
+    where token_id = ${tokenId} and action = 'customer.export' order by id`
+  expect(rows.every(row => row.tenantId === tenantId)).toBe(true)
+  return rows.map(({ records }) => records)
+}
+
+const tenant = (selection: string) => `{ tenant(id: ${tenantId}) { ${selection} } }`
+const globalId = (tenant: number, id: number) => Buffer.from(`MarketingSignup:${tenant}.${id}`).toString('base64url')
+
+it('counts requests by their status, whatever they ask', async () => {
+  const { id, secret } = await build.token([tenantId])
+  await served(async client => {
+    await client.graphql(secret, '{ viewer { name } }')
+    await client.graphql(secret, '{ a: tenants { totalCount } b: tenants { totalCount } }')
+    await client.graphql(secret, '{ nothing }')
+    await client.ask({ method: 'PUT', url: '/graphql', headers: { authorization: `Bearer ${secret}` } })
+  })
+  expect(await statusesOf(id)).toEqual([
+    ['GraphQL', 200, 2],
+    ['GraphQL', 400, 1],
+    ['GraphQL', 405, 1],
+  ])
+})
+
+it('counts what is refused within an answer, each refusal once for a request', async () => {
+  const { id, secret } = await build.token([tenantId], { permissions: ['view_vouchers'] })
+  await served(async client => {
+    const { status } = await client.graphql(
+      secret,
+      tenant(`name catalogVouchers(first: -1, after: "SENT") { totalCount }
+        a: catalogVoucher(id: 987654) { id } b: catalogVoucher(id: 987655) { id }
+        purchasedVouchers { totalCount } marketingSignups { totalCount }`),
+    )
+    expect(status).toBe(200)
+    await client.graphql(secret, tenant('catalogVoucher(id: 987654) { id }'))
+    await client.graphql(secret, `{ tenant(id: ${other}) { name } }`)
+  })
+  expect(await statusesOf(id)).toEqual([['GraphQL', 200, 3]])
+  expect(await refusalsOf(id)).toEqual({
+    'BAD_USER_INPUT The request is not valid. Fields: after, first.': 1,
+    'NOT_FOUND No such catalog voucher.': 2,
+    'FORBIDDEN This token lacks the permission view_orders.': 1,
+    'FORBIDDEN This token lacks the permission export_customer_information.': 1,
+    'FORBIDDEN This token is not authorised for this tenant.': 1,
+  })
+})
+
+it('keeps nothing of what was sent', async () => {
+  const { id, secret } = await build.token([tenantId])
+  await served(async client => {
+    const aliases = Array.from({ length: 40 }, (_, n) => `SENT${n}: viewer { name }`).join(' ')
+    for (const query of [
+      '{ SENT }',
+      '{ SENT',
+      '{ viewer(SENT: "SENT") { name } }',
+      `{ ${aliases} }`,
+      '{ viewer { name } } SENT',
+    ]) {
+      expect((await client.graphql(secret, query)).body.errors).not.toEqual([])
+    }
+    await client.graphql(secret, 'query ($n: Int) { tenants(first: $n) { totalCount } }', { n: 'SENT' })
+    const headers = { authorization: `Bearer ${secret}` }
+    for (const type of ['application/json', 'text/SENT']) {
+      const payload = '{"SENT'
+      await client.ask({ method: 'POST', url: '/graphql', headers: { ...headers, 'content-type': type }, payload })
+    }
+    await client.ask({ method: 'GET', url: '/graphql?query={viewer{name}}&variables={SENT', headers })
+    await client.ask({
+      method: 'GET',
+      url: '/graphql?query={viewer{name}}',
+      headers: { ...headers, accept: 'SENT/SENT' },
+    })
+  })
+  const reasons = (await listRefusals(pool, id, 1)).map(({ code, reason }) => `${code} ${reason}`)
+  expect(reasons.join('\n')).not.toMatch(/SENT/)
+  expect(new Set((await listRefusals(pool, id, 1)).map(({ reason }) => reason))).toEqual(
+    new Set([
+      'The GraphQL request is not valid.',
+      'The request is not valid. Fields: accept.',
+      'The request is not valid. Fields: body.',
+    ]),
+  )
+  const usage = await listUsage(pool, id, 1)
+  expect(usage.reduce((sum, { requests }) => sum + requests, 0)).toBe(10)
+})
+
+it('counts what the rate refuses, of requests and within them', async () => {
+  const { id, secret } = await build.token([tenantId], { rateLimit: 2 })
+  await served(async client => {
+    await client.graphql(secret, '{ a: tenants { totalCount } b: tenants { totalCount } c: tenants { totalCount } }')
+    await client.graphql(secret, '{ viewer { name } }')
+  })
+  expect(await statusesOf(id)).toEqual([
+    ['GraphQL', 200, 1],
+    ['GraphQL', 429, 1],
+  ])
+  expect(await refusalsOf(id)).toEqual({
+    'RATE_LIMITED The rate limit is exceeded. Try again after the window resets.': 2,
+  })
+})
+
+it('counts a revoked secret for its token', async () => {
+  const { id, secret } = await build.token([tenantId])
+  await revokeToken(pool, tester, id)
+  await served(async client => expect((await client.graphql(secret, '{ viewer { name } }')).status).toBe(401))
+  expect(await statusesOf(id)).toEqual([['GraphQL', 401, 1]])
+  expect(await refusalsOf(id)).toEqual({ 'UNAUTHENTICATED The token is revoked.': 1 })
+})
+
+const nodes = `nodes(ids: [${[
+  ...customers.map(id => globalId(tenantId, id)),
+  globalId(other, foreign),
+  globalId(tenantId, opposed),
+]
+  .map(id => `"${id}"`)
+  .join(', ')}])`
+
+it.each<[string, string, number[]]>([
+  ['a list', tenant('marketingSignups { nodes { email } }'), [3]],
+  ['a page', tenant('marketingSignups(first: 2) { edges { node { id } } }'), [2]],
+  [
+    'two lists',
+    tenant('a: marketingSignups(first: 1) { nodes { id } } b: marketingSignups(last: 2) { nodes { id } }'),
+    [1, 2],
+  ],
+  ['a record', tenant(`marketingSignup(id: ${customers[0]}) { email }`), [1]],
+  ['a node', `{ node(id: "${globalId(tenantId, customers[0]!)}") { ... on MarketingSignup { email } } }`, [1]],
+  ['nodes, beside some that are refused', `{ ${nodes} { ... on MarketingSignup { email } } }`, [1, 1, 1]],
+  ['an empty page', tenant('marketingSignups(first: 0) { nodes { email } }'), []],
+  ['a list that is refused', tenant('marketingSignups(first: -1) { nodes { email } }'), []],
+  ['a record that is absent', tenant(`marketingSignup(id: ${opposed}) { email }`), []],
+  ['removals', tenant('removals { nodes { recordId } }'), []],
+])('puts down that personal data are given out: %s', async (_, query, entries) => {
+  const { id, secret } = await build.token([tenantId])
+  const client = await createApp(database)
+  await client.graphql(secret, query)
+  expect((await exportsOf(id)).sort()).toEqual(entries)
+  const [day] = await listExports(pool, id, 1)
+  expect(day?.records ?? 0).toBe(entries.reduce((sum, records) => sum + records, 0))
+})
+
+it('gives out no personal data without an entry', async () => {
+  const { secret } = await build.token([tenantId])
+  const client = await createApp(database)
+  await platform`revoke insert on gateway.audit_entry from voucher_gateway`
+  try {
+    for (const [query, data] of [
+      [
+        tenant('name marketingSignups { nodes { email } }'),
+        { tenant: { name: expect.any(String), marketingSignups: null } },
+      ],
+      [tenant(`marketingSignup(id: ${customers[0]}) { email }`), { tenant: { marketingSignup: null } }],
+      [`{ node(id: "${globalId(tenantId, customers[0]!)}") { id } }`, { node: null }],
+      [`{ ${nodes} { id } }`, { nodes: [null, null, null, null, null] }],
+    ] as const) {
+      const { body } = await client.graphql(secret, query)
+      expect(body.data).toEqual(data)
+      expect(body.errors.map((error: GraphQLError) => error.extensions.code)).toContain('INTERNAL')
+    }
+  } finally {
+    await platform`grant insert on gateway.audit_entry to voucher_gateway`
+  }
+})

@@ -1,0 +1,423 @@
+import { connect } from 'node:net'
+import { describe, expect, test } from 'vitest'
+import { createUsageCounter, listExports, listRefusals, listUsage } from '../../src/domain/request-count.ts'
+import { revokeToken } from '../../src/domain/token-lifecycle.ts'
+import { type Client, createApp, v1 } from '../support/app.ts'
+import { tester } from '../support/builders.ts'
+import { bearer, createWorld, operations, perform, until } from './support.ts'
+
+const world = await createWorld()
+const { build, pool, platform, loader, place, tenantId } = world
+const today = new Date().toISOString().slice(0, 10)
+
+/** What a service does that is closed afterwards: then all is saved. */
+async function served<Result>(work: (client: Client) => Promise<Result>, environment: NodeJS.ProcessEnv = {}) {
+  const client = await createApp(world, environment)
+  const result = await work(client)
+  await client.app.close()
+  return result
+}
+
+/** How often each operation was answered with each status. */
+async function usageOf(tokenId: number): Promise<Record<string, number>> {
+  const rows = await listUsage(pool, tokenId, 1)
+  expect(rows.every(({ day }) => day === today)).toBe(true)
+  return Object.fromEntries(rows.map(({ operation, status, requests }) => [`${operation} ${status}`, requests]))
+}
+
+async function refusalsOf(tokenId: number): Promise<Record<string, number>> {
+  const rows = await listRefusals(pool, tokenId, 1)
+  return Object.fromEntries(
+    rows.map(({ operation, code, reason, requests }) => [`${operation} ${code} ${reason}`, requests]),
+  )
+}
+
+const invalid = (fields: string) => `BAD_USER_INPUT The request is not valid. Fields: ${fields}.`
+
+describe('requests', () => {
+  test('are counted by operation and status', async () => {
+    const { id, secret } = await build.token([tenantId])
+    await served(async client => {
+      for (const operation of operations) await perform(client, operation, place, bearer(secret))
+      await client.rest(secret, '/tenants')
+      await client.rest(secret, '/tenants?cursor=x')
+    })
+    expect(await usageOf(id)).toEqual({
+      'ListTenants 200': 2,
+      'ListTenants 422': 1,
+      'ListCatalogVouchers 200': 1,
+      'GetCatalogVoucher 200': 1,
+      'ListPurchasedVouchers 200': 1,
+      'GetPurchasedVoucher 200': 1,
+      'ListMarketingSignups 200': 1,
+      'GetMarketingSignup 200': 1,
+      'ResolveVoucher 200': 1,
+    })
+  })
+
+  test('are saved while the service runs', async () => {
+    const { id, secret } = await build.token([tenantId])
+    const client = await createApp(world)
+    await client.rest(secret, '/tenants')
+    await until('the first is saved', async () => (await usageOf(id))['ListTenants 200'] === 1, 5_000)
+    await client.rest(secret, '/tenants')
+    await until('the second is added', async () => (await usageOf(id))['ListTenants 200'] === 2, 5_000)
+  })
+
+  test('of clients that hang up are counted', async () => {
+    const { id, secret } = await build.token([tenantId])
+    await served(async client => {
+      const { port } = new URL(await client.app.listen({ host: '127.0.0.1', port: 0 }))
+      const socket = connect(Number(port), '127.0.0.1')
+      await platform.begin(async sql => {
+        await sql`lock table product`
+        const path = `${v1}/tenants/${tenantId}/catalog/vouchers`
+        socket.write(
+          `GET ${path} HTTP/1.1\r\nHost: x\r\nAccept: application/json\r\nAuthorization: Bearer ${secret}\r\n\r\n`,
+        )
+        const waits = async () => {
+          const [row] = await platform<{ waits: boolean }[]>`select exists (
+            select from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())
+          ) as waits`
+          return row?.waits === true
+        }
+        await until('the request is under way', waits, 5_000)
+        socket.destroy()
+        await until('the service knows', async () => (await connections(client)) === 0, 5_000)
+      })
+      await until('it is counted', async () => (await usageOf(id))['ListCatalogVouchers 200'] === 1, 5_000)
+    })
+  })
+
+  test('without a token of ours are nobody’s', async () => {
+    const { id, secret } = await build.token([tenantId])
+    await served(async client => {
+      await client.rest(`${secret}x`, '/tenants')
+      await client.ask({ url: `${v1}/tenants` })
+      await client.ask({ url: '/livez', headers: bearer(secret) })
+      await client.ask({ url: '/nowhere', headers: bearer(secret) })
+    })
+    expect(await usageOf(id)).toEqual({})
+  })
+})
+
+const connections = (client: Client) =>
+  new Promise<number>((resolve, reject) =>
+    client.app.server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
+  )
+
+describe('refusals', () => {
+  test('are counted with a reason that holds nothing of what was sent', async () => {
+    const { id, secret } = await build.token([tenantId], { permissions: ['view_vouchers'] })
+    const foreign = await build.tenant()
+    await served(async client => {
+      const ask = (path: string, options = {}) => client.rest(secret, path, options)
+      await ask('/tenants?cursor=SENT&updated_since=SENT')
+      await ask('/tenants?updated_since=OTHER&cursor=OTHER')
+      await ask('/tenants', { headers: { accept: 'SENT/SENT' } })
+      await ask(`/tenants/${foreign}/catalog/vouchers`)
+      await ask('/tenants/SENT/catalog/vouchers')
+      await ask(`/tenants/${tenantId}/catalog/vouchers/987654`)
+      await ask(`/tenants/${tenantId}/catalog/vouchers?include=SENT`)
+      await ask(`/tenants/${tenantId}/sales/purchased-vouchers`)
+      await ask('/SENT')
+      await ask('/tenants', { method: 'DELETE' })
+      await client.resolve(secret, tenantId, {})
+    })
+    expect(await refusalsOf(id)).toEqual({
+      [`ListTenants ${invalid('cursor, updated_since')}`]: 2,
+      [`ListTenants ${invalid('accept')}`]: 1,
+      'ListCatalogVouchers FORBIDDEN This token is not authorised for this tenant.': 1,
+      'ListCatalogVouchers NOT_FOUND No such tenant.': 1,
+      'GetCatalogVoucher NOT_FOUND No such catalog voucher.': 1,
+      [`ListCatalogVouchers ${invalid('include')}`]: 1,
+      'ListPurchasedVouchers FORBIDDEN This token lacks the permission view_orders.': 1,
+      'unknown NOT_FOUND No such path.': 1,
+      'unknown METHOD_NOT_ALLOWED Only GET is allowed here.': 1,
+      'ResolveVoucher FORBIDDEN This token lacks the permission redeem_vouchers.': 1,
+    })
+    const { 'unknown 404': path, 'unknown 405': method, 'ListTenants 422': query } = await usageOf(id)
+    expect([path, method, query]).toEqual([1, 1, 3])
+    const [latest] = await listRefusals(pool, id, 1)
+    expect(latest?.operation).toBe('ResolveVoucher')
+    expect(Math.abs(Date.parse(latest?.lastAt ?? '') - Date.now())).toBeLessThan(60_000)
+  })
+
+  test('name the fields of a body as v1 does', async () => {
+    const { id, secret } = await build.token([tenantId])
+    await served(async client => {
+      await client.resolve(secret, tenantId, {})
+      await client.resolve(secret, tenantId, '{')
+    })
+    expect(await refusalsOf(id)).toEqual({
+      [`ResolveVoucher ${invalid('qr_token, voucher_reference')}`]: 1,
+      [`ResolveVoucher ${invalid('body')}`]: 1,
+    })
+  })
+
+  test('for the rate are counted', async () => {
+    const { id, secret } = await build.token([tenantId], { rateLimit: 2 })
+    await served(async client => {
+      for (let asked = 0; asked < 5; asked++) await client.rest(secret, '/tenants')
+    })
+    expect(await usageOf(id)).toEqual({ 'ListTenants 200': 2, 'ListTenants 429': 3 })
+    expect(await refusalsOf(id)).toEqual({
+      'ListTenants RATE_LIMITED The rate limit is exceeded. Try again after the window resets.': 3,
+    })
+  })
+
+  test('of tokens that no longer hold are counted for them, and say no more to the caller', async () => {
+    const [revoked, expired] = [await build.token([tenantId]), await build.token([tenantId])]
+    await revokeToken(pool, tester, revoked.id)
+    await platform`update gateway.token set created_at = now() - interval '2 days', expires_at = now() - interval '1 day'
+                   where id = ${expired.id}`
+    await served(async client => {
+      const strange = await client.rest('nonsense', '/tenants')
+      for (const { secret } of [revoked, revoked, expired]) {
+        const answer = await client.rest(secret, '/tenants')
+        expect([answer.status, answer.text]).toEqual([401, strange.text])
+        expect(Object.keys(answer.headers).sort()).toEqual(Object.keys(strange.headers).sort())
+      }
+    })
+    expect(await usageOf(revoked.id)).toEqual({ 'ListTenants 401': 2 })
+    expect(await refusalsOf(revoked.id)).toEqual({ 'ListTenants UNAUTHENTICATED The token is revoked.': 2 })
+    expect(await usageOf(expired.id)).toEqual({ 'ListTenants 401': 1 })
+    expect(await refusalsOf(expired.id)).toEqual({ 'ListTenants UNAUTHENTICATED The token has expired.': 1 })
+  })
+})
+
+describe('the counter', () => {
+  const refusal = (reason: string) => ({ code: 'NOT_FOUND', reason })
+
+  test('loses nothing and doubles nothing when a save fails', async () => {
+    const { id } = await build.token([])
+    const counter = createUsageCounter(pool)
+    counter.count(id, 'ListTenants', 404, [refusal('No such tenant.')])
+    await platform`alter table gateway.request_count rename to away`
+    await expect(counter.save()).rejects.toThrow()
+    counter.count(id, 'ListTenants', 404, [refusal('No such tenant.')])
+    counter.count(id, 'ListTenants', 200, [])
+    await expect(counter.save()).rejects.toThrow()
+    await platform`alter table gateway.away rename to request_count`
+    await counter.save()
+    await counter.save()
+    expect(await usageOf(id)).toEqual({ 'ListTenants 404': 2, 'ListTenants 200': 1 })
+    expect(await refusalsOf(id)).toEqual({ 'ListTenants NOT_FOUND No such tenant.': 2 })
+  })
+
+  test('saves last what an earlier save, still under way, could not write', async () => {
+    const { id } = await build.token([])
+    const counter = createUsageCounter(pool)
+    counter.count(id, 'ListTenants', 200, [])
+    const [first, last] = await platform
+      .begin(async sql => {
+        await sql`alter table gateway.request_count rename to away`
+        const saves = [counter.save(), counter.save()].map(save =>
+          save.then(
+            () => 'saved',
+            () => 'failed',
+          ),
+        )
+        await until(
+          'the first waits for the table',
+          async () => {
+            const [row] = await platform<{ waits: boolean }[]>`select exists (
+          select from pg_stat_activity where wait_event_type = 'Lock' and query ~ 'usage.save' and datname = current_database()
+        ) as waits`
+            return row?.waits === true
+          },
+          5_000,
+        )
+        const [{ pid } = { pid: 0 }] = await platform<{ pid: number }[]>`
+        select pid from pg_stat_activity where wait_event_type = 'Lock' and query ~ 'usage.save' and datname = current_database()`
+        await platform`select pg_cancel_backend(${pid})`
+        await sql`alter table gateway.away rename to request_count`
+        return saves
+      })
+      .then(saves => Promise.all(saves))
+    expect([first, last]).toEqual(['failed', 'saved'])
+    expect(await usageOf(id)).toEqual({ 'ListTenants 200': 1 })
+  })
+
+  test('adds to what others have counted, whatever the order', async () => {
+    const tokens = await Promise.all(Array.from({ length: 100 }, () => build.token([])))
+    const counters = Array.from({ length: 8 }, () => createUsageCounter(pool))
+    for (let round = 0; round < 5; round++) {
+      counters.forEach((counter, index) => {
+        const order = index % 2 ? tokens : tokens.toReversed()
+        for (const { id } of order) counter.count(id, 'ListTenants', 404, [refusal('No such tenant.')])
+      })
+      await Promise.all(counters.map(counter => counter.save()))
+    }
+    for (const { id } of [tokens[0]!, tokens[99]!]) {
+      expect(await usageOf(id)).toEqual({ 'ListTenants 404': 40 })
+      expect(await refusalsOf(id)).toEqual({ 'ListTenants NOT_FOUND No such tenant.': 40 })
+    }
+  })
+
+  test('saves the rest when a token is gone', async () => {
+    const [gone, there] = [await build.token([]), await build.token([])]
+    await platform`delete from gateway.token where id = ${gone.id}`
+    const counter = createUsageCounter(pool)
+    for (const { id } of [gone, there]) counter.count(id, 'ListTenants', 404, [refusal('No such tenant.')])
+    await counter.save()
+    expect(await usageOf(there.id)).toEqual({ 'ListTenants 404': 1 })
+    expect(await usageOf(gone.id)).toEqual({})
+  })
+
+  test('keeps a bounded number of reasons, and counts those beyond all the same', async () => {
+    const { id } = await build.token([])
+    const counter = createUsageCounter(pool)
+    for (let reason = 0; reason < 10_050; reason++) counter.count(id, 'ListTenants', 404, [refusal(`No. ${reason}`)])
+    counter.count(id, 'ListTenants', 404, [refusal('No. 0')])
+    await counter.save()
+    const [row] = await platform<{ rows: number; other: number; first: number }[]>`
+      select count(*) as rows, sum(requests) filter (where reason = 'other')::bigint as other,
+             sum(requests) filter (where reason = 'No. 0')::bigint as first
+      from gateway.request_error where token_id = ${id}`
+    expect(row).toEqual({ rows: 10_001, other: 50, first: 2 })
+    expect(await usageOf(id)).toEqual({ 'ListTenants 404': 10_051 })
+    expect(await listRefusals(pool, id, 1)).toHaveLength(100)
+  })
+
+  test('forgets what is older than 90 days', async () => {
+    const { id } = await build.token([])
+    await platform`insert into gateway.request_count
+      select ${id}, (now() at time zone 'UTC')::date - age, 'ListTenants', 404, 1 from unnest(array[0, 1, 90, 91]) age`
+    await platform`insert into gateway.request_error
+      select ${id}, (now() at time zone 'UTC')::date - age, 'ListTenants', 'NOT_FOUND', 'No.', 1, now()
+      from unnest(array[0, 1, 90, 91]) age`
+    await platform`insert into gateway.token_export
+      select ${id}, (now() at time zone 'UTC')::date - age, ${tenantId}, 1, now() from unnest(array[0, 1, 90, 91]) age`
+    const requests = async (days: number) => {
+      const [usage, refusals] = [await listUsage(pool, id, days), await listRefusals(pool, id, days)]
+      const exported = await listExports(pool, id, days)
+      return [usage.length, refusals.reduce((sum, row) => sum + row.requests, 0), exported.length]
+    }
+    expect(await Promise.all([1, 2, 91, 92].map(requests))).toEqual([
+      [1, 1, 1],
+      [2, 2, 2],
+      [3, 3, 3],
+      [4, 4, 4],
+    ])
+    const client = await createApp(world)
+    await until('the oldest is gone', async () => (await requests(1000)).join() === '3,3,3', 5_000)
+    await client.app.close()
+  })
+})
+
+describe('personal data', () => {
+  const exportsOf = (tokenId: number) => platform<
+    { tenantId: number; actor: string; address: string; detail: object }[]
+  >`
+    select tenant_id as "tenantId", actor, address, detail from gateway.audit_entry
+    where token_id = ${tokenId} and action = 'customer.export' order by id`
+  const signups = `/tenants/${tenantId}/customers/marketing-signups`
+
+  test('is given out with an entry in the audit', async () => {
+    const { id, secret } = await build.token([tenantId], { name: 'Sync' })
+    await build.customer(tenantId)
+    await served(async client => {
+      const ask = (path: string) =>
+        client.rest(secret, path, { remoteAddress: '192.0.2.7', headers: { 'x-request-id': 'request-1' } })
+      const { body } = await ask(signups)
+      expect(body.data).toHaveLength(2)
+      expect(await exportsOf(id)).toHaveLength(1)
+      expect((await ask(`${signups}/${place.customer}`)).status).toBe(200)
+    })
+    const entry = { tenantId, actor: `token ${id} (Sync)`, address: '192.0.2.7' }
+    expect(await exportsOf(id)).toEqual([
+      { ...entry, detail: { operation: 'list', records: 2, requestId: 'request-1' } },
+      { ...entry, detail: { operation: 'record', records: 1, requestId: 'request-1' } },
+    ])
+    const [day, ...more] = await listExports(pool, id, 1)
+    expect(day).toEqual({ day: today, tenantId, tenantName: 'World', records: 3, lastAt: expect.any(String) })
+    expect(more).toEqual([])
+  })
+
+  test('that is not given out has none', async () => {
+    const empty = await build.tenant()
+    const { id, secret } = await build.token([tenantId, empty])
+    const opposed = await build.customer(tenantId, { marketing_opted: false })
+    await served(async client => {
+      expect((await client.rest(secret, `/tenants/${empty}/customers/marketing-signups`)).body.data).toEqual([])
+      expect((await client.rest(secret, `${signups}?updated_since=2999-01-01T00:00:00Z`)).body.data).toEqual([])
+      expect((await client.rest(secret, `${signups}?cursor=x`)).status).toBe(422)
+      expect((await client.rest(secret, `${signups}/${opposed}`)).status).toBe(404)
+      expect((await client.rest(secret, `/tenants/${tenantId}/sales/purchased-vouchers`)).status).toBe(200)
+    })
+    expect(await exportsOf(id)).toEqual([])
+    expect(await listExports(pool, id, 1)).toEqual([])
+  })
+
+  test('is not given out when the entry cannot be written', async () => {
+    const { secret } = await build.token([tenantId])
+    await platform`revoke insert on gateway.audit_entry from voucher_gateway`
+    try {
+      await served(async client => {
+        for (const path of [signups, `${signups}/${place.customer}`]) {
+          const { status, body } = await client.rest(secret, path)
+          expect(status).toBe(500)
+          expect(Object.keys(body)).toEqual(['message'])
+        }
+        expect((await client.rest(secret, '/tenants')).status).toBe(200)
+      })
+    } finally {
+      await platform`grant insert on gateway.audit_entry to voucher_gateway`
+    }
+  })
+
+  test('is told by day and tenant, the newest first', async () => {
+    const { id } = await build.token([])
+    const gone = 987_654_321
+    await loader`insert into gateway.token_export (token_id, day, tenant_id, records, last_at)
+      select ${id}, (now() at time zone 'UTC')::date - age, tenant, records, now() - make_interval(days => age)
+      from (values (0, ${tenantId}::bigint, 5), (1, ${gone}, 5), (40, ${tenantId}, 7)) row(age, tenant, records)`
+    const rows = await listExports(pool, id, 30)
+    expect(rows.map(({ tenantId, tenantName, records }) => [tenantId, tenantName, records])).toEqual([
+      [tenantId, 'World', 5],
+      [gone, null, 5],
+    ])
+    expect(await listExports(pool, id, 90)).toHaveLength(3)
+  })
+
+  test('is added up by day and tenant, however many instances give it out at once', async () => {
+    const owner = await build.tenant()
+    const other = await build.tenant()
+    await build.customer(owner)
+    await build.customer(owner)
+    await build.customer(other)
+    const { id, secret } = await build.token([owner, other])
+    const [one, two] = [await createApp(world), await createApp(world)]
+    const paths = [owner, other].map(tenant => `/tenants/${tenant}/customers/marketing-signups`)
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        [one, two].flatMap(client => {
+          const ordered = index % 2 === 0 ? paths : paths.toReversed()
+          return ordered.map(path => client.rest(secret, path))
+        }),
+      ).flat(),
+    )
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+    expect(await exportsOf(id)).toHaveLength(80)
+    const rows = await listExports(pool, id, 1)
+    expect(Object.fromEntries(rows.map(({ tenantId, records }) => [tenantId, records]))).toEqual({
+      [owner]: 80,
+      [other]: 40,
+    })
+    const [last] = await platform<{ at: string }[]>`
+      select max(at) as at from gateway.audit_entry where token_id = ${id} and action = 'customer.export'`
+    expect(rows[0]?.lastAt).toBe(last?.at)
+    await Promise.all([one.app.close(), two.app.close()])
+  })
+
+  test('has an audit that the service can add to, and no more', async () => {
+    for (const rewrite of [
+      pool`update gateway.audit_entry set actor = 'nobody'`,
+      pool`delete from gateway.audit_entry`,
+      pool`truncate gateway.audit_entry`,
+    ]) {
+      await expect(rewrite).rejects.toThrow(/permission denied/)
+    }
+  })
+})
