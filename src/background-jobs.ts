@@ -3,7 +3,7 @@ import type { Pool } from './db/connect.ts'
 import type { TriggerWatch } from './db/triggers.ts'
 import { type ClockWatch, deletePassedStamps } from './domain/clock.ts'
 import { detectServerChange, recordClock } from './domain/full-pass.ts'
-import { deleteExpiredUsage, type UsageCounter } from './domain/request-count.ts'
+import { deleteExpiredRequestCounts, type RequestCounter } from './domain/request-count.ts'
 import { deleteExpiredRedemptionTokens } from './domain/resolution.ts'
 import { deleteExpiredSessions } from './domain/session.ts'
 import { createStampQueue } from './domain/stamp-queue.ts'
@@ -26,7 +26,7 @@ export async function registerBackgroundJobs(
     clock,
     usage,
     triggers,
-  }: { tokens: TokenDirectory; clock: ClockWatch; usage: UsageCounter; triggers: TriggerWatch },
+  }: { tokens: TokenDirectory; clock: ClockWatch; usage: RequestCounter; triggers: TriggerWatch },
 ): Promise<void> {
   const timers: NodeJS.Timeout[] = []
   const closing = new AbortController()
@@ -64,7 +64,7 @@ export async function registerBackgroundJobs(
   every(second / 4, 'move what a subscription changed', createStampQueue(pool, closing.signal).move)
   void every(3600 * second, 'forget old redemption tokens', () => deleteExpiredRedemptionTokens(pool))()
   void every(3600 * second, 'forget old sessions', () => deleteExpiredSessions(pool))()
-  void every(3600 * second, 'forget what tokens were used for', () => deleteExpiredUsage(pool))()
+  void every(3600 * second, 'forget what tokens were used for', () => deleteExpiredRequestCounts(pool))()
   void every(3600 * second, 'delete planned stamps that have passed', () => deletePassedStamps(pool))()
   const noteClockNow = every(60 * second, 'note where the clock of the database is', () => recordClock(pool))
   const saves = [

@@ -9,7 +9,7 @@ import { createTriggerWatch } from './db/triggers.ts'
 import { createClockWatch } from './domain/clock.ts'
 import { createCursorCipher } from './domain/cursor.ts'
 import { createMemoryRateCounter } from './domain/rate.ts'
-import { createUsageCounter } from './domain/request-count.ts'
+import { createRequestCounter } from './domain/request-count.ts'
 import { createTenantScope } from './domain/scope.ts'
 import { getOrCreateSecret } from './domain/setting.ts'
 import { createTokenDirectory } from './domain/token-directory.ts'
@@ -25,7 +25,7 @@ import { keepDeadline } from './http/deadline.ts'
 import { sendError, toGatewayError, toMessageBody } from './http/errors.ts'
 import { registerHealth } from './http/health.ts'
 import { closeUnfinishedRequests } from './http/lingering-close.ts'
-import { registerUsage } from './http/request-count.ts'
+import { registerRequestCounts } from './http/request-count.ts'
 import { requestId } from './http/request-id.ts'
 import { routableTarget } from './http/target.ts'
 import { refuseUnknownPaths } from './http/unknown-path.ts'
@@ -57,7 +57,7 @@ export async function buildServer(config: Config, pool: Pool, log?: LogDestinati
     return503OnClosing: false,
   })
   const tokens = createTokenDirectory(pool)
-  const usage = createUsageCounter(pool)
+  const usage = createRequestCounter(pool)
   const gateway: Gateway = {
     sql: pool,
     cursors: createCursorCipher(config.cursorKey ?? (await getOrCreateSecret(pool, 'cursor_key', randomBytes(32)))),
@@ -96,7 +96,7 @@ export async function buildServer(config: Config, pool: Pool, log?: LogDestinati
   app.register(async scope => refuseUnknownPaths(scope))
 
   await registerBackgroundJobs(app, pool, { tokens, clock: gateway.clock, usage, triggers })
-  registerUsage(app, usage)
+  registerRequestCounts(app, usage)
   registerHealth(app, pool, triggers)
   app.register(async doors => {
     if (config.compression) compressAnswers(doors)

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Administrator } from '../domain/administrator.ts'
 import type { Actor } from '../domain/audit.ts'
-import { addressOf } from '../http/caller.ts'
+import { clientAddress } from '../http/caller.ts'
 import type { View } from './components/layout.tsx'
 
 declare module 'fastify' {
@@ -42,7 +42,7 @@ export function visitor(request: FastifyRequest): Administrator {
 /** Who acts: whoever is signed in. Only for pages behind the sign-in. */
 export const actorOf = (request: FastifyRequest): Actor => ({
   name: visitor(request).email,
-  address: addressOf(request),
+  address: clientAddress(request),
 })
 
 /** The form that was posted. */

@@ -10,7 +10,7 @@ import { registerAdministratorPages } from './administrators/routes.tsx'
 import { registerAuditPages } from './audit/routes.tsx'
 import { registerAccountPages } from './auth/account.tsx'
 import { registerLoginPages, requireSignIn } from './auth/login.tsx'
-import { createAttempts } from './auth/login-throttle.ts'
+import { createLoginThrottle } from './auth/login-throttle.ts'
 import { registerOpenIdPages } from './auth/openid.ts'
 import { registerSession } from './auth/session.ts'
 import { registerSetupPages } from './auth/setup.tsx'
@@ -19,7 +19,7 @@ import { sendRefusalPage } from './error-page.tsx'
 import { registerTokenPages } from './tokens/routes.ts'
 
 /** What the pages work with. */
-export interface AdminParts {
+export interface AdminContext {
   sql: Pool
   config: Config
 }
@@ -28,9 +28,9 @@ export interface AdminParts {
 const bodyLimit = 64 * 1024
 
 /** The API access page, under `/admin`: its headers, its sessions, and all its pages. */
-export function registerAdmin(app: FastifyInstance, parts: AdminParts): void {
+export function registerAdmin(app: FastifyInstance, parts: AdminContext): void {
   const { sql, config } = parts
-  const attempts = createAttempts(sql)
+  const attempts = createLoginThrottle(sql)
   app.register(
     async scope => {
       scope.decorateRequest('visitedOrigin', '')

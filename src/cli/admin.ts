@@ -4,13 +4,13 @@ import { type Config, readConfig } from '../config.ts'
 import {
   type AdministratorRecord,
   listAdministrators,
-  readEmail,
+  parseEmail,
   removeAdministrator,
 } from '../domain/administrator.ts'
 import { createAdministrator } from '../domain/administrator-password.ts'
 import { badInput } from '../domain/errors.ts'
-import { invite } from '../domain/invitation.ts'
-import { passwordFaults } from '../domain/password.ts'
+import { inviteAdministrator } from '../domain/invitation.ts'
+import { passwordErrors } from '../domain/password.ts'
 import { setupPath } from '../http/paths.ts'
 import { commandLine } from './actor.ts'
 import { requireMigrated, withDatabase } from './database.ts'
@@ -19,7 +19,7 @@ import { readServiceOrigin } from './service-origin.ts'
 import { shellCommand } from './shell-command.ts'
 
 function readAddress(given: string): string {
-  const email = readEmail(given)
+  const email = parseEmail(given)
   if (email === null) throw new InvalidArgumentError('Give an e-mail, such as ann@example.com.')
   return email
 }
@@ -27,7 +27,7 @@ function readAddress(given: string): string {
 /** @returns the first line of the standard input */
 async function readPassword(email: string): Promise<string> {
   const [password = ''] = (await text(process.stdin)).split(/\r?\n/, 1)
-  const fieldErrors = passwordFaults(email, password, password)
+  const fieldErrors = passwordErrors(email, password, password)
   if (Object.keys(fieldErrors).length > 0) throw badInput(fieldErrors)
   return password
 }
@@ -54,7 +54,7 @@ const create = new Command('create')
     const link = await withDatabase(config, async database => {
       await requireMigrated(database)
       if (password === null) {
-        const secret = await invite(database.pool, commandLine(), email)
+        const secret = await inviteAdministrator(database.pool, commandLine(), email)
         return linkTo(`${setupPath}/${secret}`, config, database.attached ? readServiceOrigin(config.dataDir) : null)
       }
       await createAdministrator(database.pool, commandLine(), email, password)

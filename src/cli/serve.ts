@@ -7,7 +7,7 @@ import type { Pool } from '../db/connect.ts'
 import { migrate } from '../db/migrate.ts'
 import { demoTenant, isDemo, isEmpty, loadDemo } from '../demo/load.ts'
 import { hasNoAdministrator } from '../domain/administrator.ts'
-import { inviteFirst } from '../domain/invitation.ts'
+import { inviteFirstAdministrator } from '../domain/invitation.ts'
 import { permissionNames } from '../domain/permission.ts'
 import { createTokenDirectory } from '../domain/token-directory.ts'
 import { createToken } from '../domain/token-lifecycle.ts'
@@ -107,7 +107,7 @@ async function keepDemoSecret(config: Config, pool: Pool): Promise<string> {
  */
 async function describeFirstAdministrator(pool: Pool, adminOrigin: string): Promise<string[]> {
   if (process.stdout.isTTY) {
-    const secret = await inviteFirst(pool, commandLine())
+    const secret = await inviteFirstAdministrator(pool, commandLine())
     if (secret === null) return []
     return [
       '',

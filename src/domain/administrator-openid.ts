@@ -1,12 +1,12 @@
 import type { Sql } from '../db/connect.ts'
 import { type Actor, auditEntry } from './audit.ts'
-import type { Proven } from './session.ts'
+import type { VerifiedAdministrator } from './session.ts'
 
 /** Somebody whom the OpenID provider vouches for. */
 export interface OpenIdIdentity {
   /** The issuer, a space, and who it is there. */
   subject: string
-  /** As `readEmail` has it; null: the provider has not verified one. */
+  /** As `parseEmail` has it; null: the provider has not verified one. */
   email: string | null
 }
 
@@ -16,9 +16,13 @@ export interface OpenIdIdentity {
  *
  * @returns null: he was removed, or the e-mail is that of another subject, or there is none to make him with
  */
-export async function admitOpenId(sql: Sql, actor: Actor, { subject, email }: OpenIdIdentity): Promise<Proven | null> {
-  const [admitted] = await sql<Proven[]>`
-    with /* administrator.admit */ found as (
+export async function verifyOpenIdAdministrator(
+  sql: Sql,
+  actor: Actor,
+  { subject, email }: OpenIdIdentity,
+): Promise<VerifiedAdministrator | null> {
+  const [admitted] = await sql<VerifiedAdministrator[]>`
+    with /* administrator.verify_openid */ found as (
       select id, email, generation, subject, removed_at from gateway.administrator
       where subject = ${subject} or email = ${email}::text
       order by (subject is not null and subject = ${subject}) desc limit 1

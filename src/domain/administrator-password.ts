@@ -1,15 +1,19 @@
 import type { Fragment, Sql } from '../db/connect.ts'
 import { type Actor, auditEntry } from './audit.ts'
 import { hashPassword, verifyPassword } from './password.ts'
-import { type NewSession, type Proven, sessionEntry } from './session.ts'
+import { type NewSession, sessionEntry, type VerifiedAdministrator } from './session.ts'
 
 /**
  * @returns who has this e-mail and this password; null: nobody. Both take the same time.
  * @throws `UNAVAILABLE` when too many passwords are looked at just now
  */
-export async function authenticate(sql: Sql, email: string, password: string): Promise<Proven | null> {
-  const [found] = await sql<(Proven & { passwordHash: string | null })[]>`
-    select /* administrator.authenticate */ id, email, generation, password_hash as "passwordHash"
+export async function verifyCredentials(
+  sql: Sql,
+  email: string,
+  password: string,
+): Promise<VerifiedAdministrator | null> {
+  const [found] = await sql<(VerifiedAdministrator & { passwordHash: string | null })[]>`
+    select /* administrator.find_credentials */ id, email, generation, password_hash as "passwordHash"
     from gateway.administrator where email = ${email} and removed_at is null`
   const right = await verifyPassword(found?.passwordHash ?? null, password)
   return right && found ? { id: found.id, email: found.email, generation: found.generation } : null
@@ -20,9 +24,9 @@ export async function authenticate(sql: Sql, email: string, password: string): P
  *
  * @param reason a few words: `wrong password`, `too many attempts`
  */
-export async function noteRefusedSignIn(sql: Sql, actor: Actor, reason: string): Promise<void> {
+export async function recordFailedSignIn(sql: Sql, actor: Actor, reason: string): Promise<void> {
   await sql`
-    with /* administrator.refuse */ refused as (select ${actor.name}::text as email)
+    with /* administrator.record_failed_sign_in */ refused as (select ${actor.name}::text as email)
     ${auditEntry(
       sql,
       actor,
@@ -40,10 +44,15 @@ export async function noteRefusedSignIn(sql: Sql, actor: Actor, reason: string):
  * @returns null: `wanted` has no row
  * @throws `UNAVAILABLE` when too many passwords are looked at just now
  */
-export async function givePassword(sql: Sql, actor: Actor, wanted: Fragment, password: string): Promise<Proven | null> {
+export async function setPassword(
+  sql: Sql,
+  actor: Actor,
+  wanted: Fragment,
+  password: string,
+): Promise<VerifiedAdministrator | null> {
   const passwordHash = await hashPassword(password)
-  const [given] = await sql<Proven[]>`
-    with /* administrator.give_password */ ${wanted}, before as (
+  const [given] = await sql<VerifiedAdministrator[]>`
+    with /* administrator.set_password */ ${wanted}, before as (
       select administrator.id from gateway.administrator join wanted using (email) where removed_at is null
     ), given as (
       insert into gateway.administrator (email, password_hash) select email, ${passwordHash} from wanted
@@ -81,13 +90,13 @@ export async function givePassword(sql: Sql, actor: Actor, wanted: Fragment, pas
 
 /** Makes an administrator with a password, or gives him this one when he is there already. */
 export async function createAdministrator(sql: Sql, actor: Actor, email: string, password: string): Promise<void> {
-  await givePassword(sql, actor, sql`wanted as (select ${email}::text as email)`, password)
+  await setPassword(sql, actor, sql`wanted as (select ${email}::text as email)`, password)
 }
 
 /**
  * Changes one's own password. All sessions end, and a new one begins.
  *
- * @param proven who has just shown the password before
+ * @param verified who has just shown the password before
  * @param session the one that begins
  * @returns whether it was changed: not when another password was set meanwhile
  * @throws `UNAVAILABLE` when too many passwords are looked at just now
@@ -95,7 +104,7 @@ export async function createAdministrator(sql: Sql, actor: Actor, email: string,
 export async function changePassword(
   sql: Sql,
   actor: Actor,
-  proven: Proven,
+  verified: VerifiedAdministrator,
   session: NewSession,
   password: string,
 ): Promise<boolean> {
@@ -103,7 +112,7 @@ export async function changePassword(
   const changed = await sql`
     with /* administrator.change_password */ changed as (
       update gateway.administrator set password_hash = ${passwordHash}, generation = generation + 1
-      where id = ${proven.id} and generation = ${proven.generation} and removed_at is null
+      where id = ${verified.id} and generation = ${verified.generation} and removed_at is null
       returning id, generation
     ), ended as (
       delete from gateway.session where administrator_id in (select id from changed)

@@ -19,7 +19,7 @@ export interface AdministratorRecord extends Administrator {
 }
 
 /** @returns the e-mail as it is kept, in lower case; null: the text is none */
-export function readEmail(text: string): string | null {
+export function parseEmail(text: string): string | null {
   const email = text.trim().toLowerCase()
   return email.length <= 254 && /^[^@\s\p{Cc}]+@[^@\s\p{Cc}]+$/u.test(email) ? email : null
 }

@@ -139,7 +139,7 @@ const batchSize = 1_000
 export async function exportAudit(sql: Sql, actor: Actor, filter: AuditFilter): Promise<AsyncGenerator<AuditEntry>> {
   const action: AuditAction = 'audit.export'
   const [noted] = await sql<{ id: number }[]>`
-    insert /* audit.note_export */ into gateway.audit_entry (actor, address, action, detail)
+    insert /* audit.record_export */ into gateway.audit_entry (actor, address, action, detail)
     values (${actor.name}, ${actor.address}, ${action}, ${JSON.stringify(filter)}::text::jsonb)
     returning id`
   if (!noted) throw new Error('the export was not put down')

@@ -50,7 +50,7 @@ async function recordExports(
   for (const { tenantId, records } of given) sums.set(tenantId, (sums.get(tenantId) ?? 0) + records)
   const tenants = [...sums.keys()].sort((a, b) => a - b)
   await sql`
-    with /* export.note */ noted as (
+    with /* export.record */ noted as (
       insert into gateway.audit_entry (actor, address, action, token_id, tenant_id, detail)
       select ${`token ${token.id} (${token.name})`}, ${address}, ${action}, ${token.id}::bigint, tenant_id, detail
       from unnest(${arrayText(given.map(({ tenantId }) => tenantId))}::text::bigint[],

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import type { Sql } from '../db/connect.ts'
 import { type Administrator, noAdministratorYet } from './administrator.ts'
-import { givePassword } from './administrator-password.ts'
+import { setPassword } from './administrator-password.ts'
 import { type Actor, auditEntry } from './audit.ts'
 import { notFound } from './errors.ts'
 import type { Instant } from './instant.ts'
 import { hashSecret } from './secret.ts'
-import type { Proven } from './session.ts'
+import type { VerifiedAdministrator } from './session.ts'
 
 /** A one-time link that holds. */
 export interface Invitation {
@@ -32,10 +32,10 @@ const holds = (sql: Sql) => sql`
  *
  * @returns the link's secret, or null when there is an administrator
  */
-export async function inviteFirst(sql: Sql, actor: Actor): Promise<string | null> {
+export async function inviteFirstAdministrator(sql: Sql, actor: Actor): Promise<string | null> {
   const secret = createSecret()
   const [made] = await sql`
-    with /* invitation.first */ made as (
+    with /* invitation.create_first */ made as (
       insert into gateway.invitation (token_hash, expires_at)
       select ${hashSecret(secret)}, now() + ${lifetime(sql)} where ${noAdministratorYet(sql)}
       returning expires_at
@@ -58,7 +58,7 @@ export async function inviteFirst(sql: Sql, actor: Actor): Promise<string | null
  * @param invitedBy who makes it; null: the command line
  * @returns the link's secret
  */
-export async function invite(
+export async function inviteAdministrator(
   sql: Sql,
   actor: Actor,
   email: string,
@@ -66,7 +66,7 @@ export async function invite(
 ): Promise<string> {
   const secret = createSecret()
   await sql`
-    with /* invitation.make */ voided as (
+    with /* invitation.create */ voided as (
       delete from gateway.invitation where email = ${email}
     ), made as (
       insert into gateway.invitation (token_hash, email, invited_by, expires_at)
@@ -97,12 +97,12 @@ export async function findInvitation(sql: Sql, secret: string): Promise<Invitati
  *
  * @returns null when the link is not valid any more
  */
-export async function acceptFirst(
+export async function acceptFirstInvitation(
   sql: Sql,
   secret: string,
   { email, address }: { email: string; address: string },
   password: string,
-): Promise<Proven | null> {
+): Promise<VerifiedAdministrator | null> {
   // A valid link deletes all of them, so that of two links used at the same time one finds itself gone.
   const wanted = sql`taken as (
     delete from gateway.invitation
@@ -113,7 +113,7 @@ export async function acceptFirst(
   ), wanted as (
     select ${email}::text as email from taken where token_hash = ${hashSecret(secret)} and ${noAdministratorYet(sql)}
   )`
-  return givePassword(sql, { name: email, address }, wanted, password)
+  return setPassword(sql, { name: email, address }, wanted, password)
 }
 
 /**
@@ -121,22 +121,22 @@ export async function acceptFirst(
  *
  * @returns null: the link does not hold any more
  */
-export async function accept(
+export async function acceptInvitation(
   sql: Sql,
   secret: string,
   { email, address }: { email: string; address: string },
   password: string,
-): Promise<Proven | null> {
+): Promise<VerifiedAdministrator | null> {
   const wanted = sql`wanted as (
     delete from gateway.invitation
     where token_hash = ${hashSecret(secret)} and email = ${email} and ${holds(sql)}
     returning email
   )`
-  return givePassword(sql, { name: email, address }, wanted, password)
+  return setPassword(sql, { name: email, address }, wanted, password)
 }
 
 /** A link that was not used yet. */
-export interface OpenInvitation {
+export interface PendingInvitation {
   email: string
   /** The e-mail of who made it; null: the command line. */
   invitedBy: string | null
@@ -145,8 +145,8 @@ export interface OpenInvitation {
 }
 
 /** @returns the links of accounts that hold, by e-mail */
-export async function listInvitations(sql: Sql): Promise<OpenInvitation[]> {
-  return sql<OpenInvitation[]>`
+export async function listInvitations(sql: Sql): Promise<PendingInvitation[]> {
+  return sql<PendingInvitation[]>`
     select /* invitation.list */ email, created_at as "createdAt", expires_at as "expiresAt",
            (select administrator.email from gateway.administrator where administrator.id = invited_by) as "invitedBy"
     from gateway.invitation where email is not null and ${holds(sql)} order by email`

@@ -16,7 +16,7 @@ const maxLength = 200
 export const passwordHint = `At least ${minLength} characters. A few words that only you would put together do well.`
 
 /** @returns what is wrong with a new password, by the fields `password` and `again` */
-export function passwordFaults(email: string, password: string, again: string): FieldErrors {
+export function passwordErrors(email: string, password: string, again: string): FieldErrors {
   const length = [...password].length
   if (length < minLength) return { password: [`Give a password of at least ${minLength} characters.`] }
   if (length > maxLength) return { password: [`Give a password of at most ${maxLength} characters.`] }

@@ -3,14 +3,14 @@ import type { Instant } from './instant.ts'
 import { createWriteBuffer } from './write-buffer.ts'
 
 /** Why a request, or a part of one, was refused. Few of a kind: neither part holds what a caller sent. */
-export interface Refusal {
+export interface RequestError {
   code: string
   /** For the person who answers for the token. */
   reason: string
 }
 
 /** @returns what is counted of a refusal: of errors the fields' names alone, for what is said of them may quote */
-export function toRefusal({
+export function toRequestError({
   code,
   message,
   fieldErrors,
@@ -18,12 +18,12 @@ export function toRefusal({
   code: string
   message: string
   fieldErrors?: object
-}): Refusal {
+}): RequestError {
   return { code, reason: fieldErrors ? `${message} Fields: ${Object.keys(fieldErrors).sort().join(', ')}.` : message }
 }
 
 /** Counts what tokens are used for: in memory, and now and then saved. */
-export interface UsageCounter {
+export interface RequestCounter {
   /**
    * Counts one request of a token; costs no statement.
    *
@@ -31,7 +31,7 @@ export interface UsageCounter {
    * @param status the status of its answer
    * @param refusals each distinct one once
    */
-  count(tokenId: number, operation: string, status: number, refusals: readonly Refusal[]): void
+  count(tokenId: number, operation: string, status: number, refusals: readonly RequestError[]): void
   /** Adds what was counted to what the database holds. What cannot be written is kept for the next time. */
   save(): Promise<void>
 }
@@ -53,13 +53,13 @@ interface Use {
   requests: number
 }
 
-type RefusedUse = Omit<Use, 'status'> & Refusal & { lastAt: number }
+type RefusedUse = Omit<Use, 'status'> & RequestError & { lastAt: number }
 
 /**
  * What is counted stays small by itself: tokens are those that exist, operations and statuses are the service's own.
  * Only reasons could be many, and have a bound.
  */
-export function createUsageCounter(sql: Sql): UsageCounter {
+export function createRequestCounter(sql: Sql): RequestCounter {
   const uses = createWriteBuffer<Use>(
     (before, after) => {
       before.requests += after.requests
@@ -76,7 +76,7 @@ export function createUsageCounter(sql: Sql): UsageCounter {
     rows => saveRefusals(sql, rows),
   )
 
-  function countRefusal(tokenId: number, day: number, operation: string, refusal: Refusal, lastAt: number): void {
+  function countRefusal(tokenId: number, day: number, operation: string, refusal: RequestError, lastAt: number): void {
     const keyOf = (reason: string) => `${tokenId} ${day} ${operation} ${refusal.code} ${reason}`
     const full = refused.size >= mostRefusals && !refused.has(keyOf(refusal.reason))
     const reason = full ? 'other' : refusal.reason
@@ -108,7 +108,7 @@ const columnsOf = (sql: Sql, rows: readonly Pick<Use, 'tokenId' | 'day' | 'opera
 
 // Tokens that are gone drop out. Rows are locked in one order, so that instances wait for each other, and none for all.
 const saveUses = (sql: Sql, rows: readonly Use[]) => sql`
-  insert /* usage.save */ into gateway.request_count (token_id, day, operation, status, requests)
+  insert /* request_count.save */ into gateway.request_count (token_id, day, operation, status, requests)
   select token_id, day, operation, status, requests
   from unnest(${columnsOf(sql, rows)}, ${arrayText(rows.map(({ status }) => status))}::text::integer[])
        as counted(token_id, day, operation, requests, status)
@@ -117,7 +117,7 @@ const saveUses = (sql: Sql, rows: readonly Use[]) => sql`
   on conflict (token_id, day, operation, status) do update set requests = request_count.requests + excluded.requests`
 
 const saveRefusals = (sql: Sql, rows: readonly RefusedUse[]) => sql`
-  insert /* usage.save_refusals */ into gateway.request_error (token_id, day, operation, code, reason, requests, last_at)
+  insert /* request_error.save */ into gateway.request_error (token_id, day, operation, code, reason, requests, last_at)
   select token_id, day, operation, code, reason, requests, last_at
   from unnest(${columnsOf(sql, rows)},
               ${arrayText(rows.map(({ code }) => code))}::text::text[],
@@ -130,10 +130,10 @@ const saveRefusals = (sql: Sql, rows: readonly RefusedUse[]) => sql`
   set requests = request_error.requests + excluded.requests, last_at = greatest(request_error.last_at, excluded.last_at)`
 
 /** Forgets what was counted more than 90 days ago. */
-export async function deleteExpiredUsage(sql: Sql): Promise<void> {
+export async function deleteExpiredRequestCounts(sql: Sql): Promise<void> {
   const isOld = sql`day < ${today(sql)} - ${daysKept}::integer`
   await sql`
-    with /* usage.forget */ refusals as (
+    with /* request_count.delete_expired */ refusals as (
       delete from gateway.request_error where ${isOld}
     ), exports as (
       delete from gateway.token_export where ${isOld}
@@ -147,7 +147,7 @@ const today = (sql: Sql) => sql`(now() at time zone 'UTC')::date`
 const within = (sql: Sql, days: number) => sql`day > ${today(sql)} - ${days}::integer`
 
 /** Requests of a token on one day. */
-export interface UsageOfDay {
+export interface RequestCount {
   /** `YYYY-MM-DD`, UTC. */
   day: string
   operation: string
@@ -159,15 +159,15 @@ export interface UsageOfDay {
  * @param days how many, UTC, today among them
  * @returns what the token asked on each of them, the newest day first
  */
-export async function listUsage(sql: Sql, tokenId: number, days: number): Promise<UsageOfDay[]> {
-  return sql<UsageOfDay[]>`
-    select /* usage.list */ day, operation, status, requests
+export async function listRequestCounts(sql: Sql, tokenId: number, days: number): Promise<RequestCount[]> {
+  return sql<RequestCount[]>`
+    select /* request_count.list */ day, operation, status, requests
     from gateway.request_count where token_id = ${tokenId} and ${within(sql, days)}
     order by day desc, operation, status`
 }
 
 /** How often a token was refused something, and when it last was. */
-export interface RefusalCount extends Refusal {
+export interface RequestErrorCount extends RequestError {
   operation: string
   requests: number
   lastAt: Instant
@@ -177,15 +177,15 @@ export interface RefusalCount extends Refusal {
  * @param days how many, UTC, today among them
  * @returns what the token was refused in them, the latest first, at most 100
  */
-export async function listRefusals(sql: Sql, tokenId: number, days: number): Promise<RefusalCount[]> {
-  return sql<RefusalCount[]>`
-    select /* usage.list_refusals */ operation, code, reason, sum(requests)::bigint as requests, max(last_at) as "lastAt"
+export async function listRequestErrors(sql: Sql, tokenId: number, days: number): Promise<RequestErrorCount[]> {
+  return sql<RequestErrorCount[]>`
+    select /* request_error.list */ operation, code, reason, sum(requests)::bigint as requests, max(last_at) as "lastAt"
     from gateway.request_error where token_id = ${tokenId} and ${within(sql, days)}
     group by operation, code, reason order by max(last_at) desc, operation, code, reason limit 100`
 }
 
 /** Personal data that a token was given of one tenant on one day. */
-export interface ExportOfDay {
+export interface DailyExport {
   /** `YYYY-MM-DD`, UTC. */
   day: string
   tenantId: number
@@ -200,9 +200,9 @@ export interface ExportOfDay {
  * @param days how many, UTC, today among them
  * @returns the personal data that the token was given in them, by day and tenant, the latest first, at most 200
  */
-export async function listExports(sql: Sql, tokenId: number, days: number): Promise<ExportOfDay[]> {
-  return sql<ExportOfDay[]>`
-    select /* usage.list_exports */ day, tenant_id as "tenantId", tenant.name as "tenantName", records,
+export async function listExports(sql: Sql, tokenId: number, days: number): Promise<DailyExport[]> {
+  return sql<DailyExport[]>`
+    select /* export.list */ day, tenant_id as "tenantId", tenant.name as "tenantName", records,
            last_at as "lastAt"
     from gateway.token_export left join tenant on tenant.id = tenant_id
     where token_id = ${tokenId} and ${within(sql, days)}

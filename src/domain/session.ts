@@ -11,7 +11,7 @@ interface SessionData {
 }
 
 /** Somebody who has just shown who he is. It holds as long as the generation is his account's. */
-export interface Proven extends Administrator {
+export interface VerifiedAdministrator extends Administrator {
   /** Moves when the password is set anew, and when the account is removed. */
   generation: number
 }
@@ -61,21 +61,21 @@ export const sessionEntry = (sql: Sql, actor: Actor, { id, userAgent }: NewSessi
 /**
  * Begins a session, and puts down that someone has signed in.
  *
- * @param proven who has shown who he is
+ * @param verified who has shown who he is
  * @param means what he showed
  * @returns whether it has begun: not when the account was removed or given another password since he showed it
  */
 export async function startSession(
   sql: Sql,
   actor: Actor,
-  proven: Proven,
+  verified: VerifiedAdministrator,
   session: NewSession,
   means: 'password' | 'link' | 'openid',
 ): Promise<boolean> {
   const started = await sql`
     with /* session.start */ account as (
       select id, generation from gateway.administrator
-      where id = ${proven.id} and generation = ${proven.generation} and removed_at is null
+      where id = ${verified.id} and generation = ${verified.generation} and removed_at is null
       for share
     ), started as (${sessionEntry(sql, actor, session, sql`account`)})
     ${auditEntry(
@@ -117,8 +117,8 @@ export async function saveSession(sql: Sql, id: string, data: SessionData): Prom
 }
 
 /** Ends a session, of which nothing is put down: it gives way to another. */
-export async function dropSession(sql: Sql, id: string): Promise<void> {
-  await sql`delete /* session.drop */ from gateway.session where id_hash = ${hashSecret(id)}`
+export async function deleteSession(sql: Sql, id: string): Promise<void> {
+  await sql`delete /* session.delete */ from gateway.session where id_hash = ${hashSecret(id)}`
 }
 
 /** Signs out of one session. */
@@ -166,7 +166,7 @@ export async function listSessions(sql: Sql, administratorId: number, currentId:
 /** Deletes sessions and one-time links that no longer hold. */
 export async function deleteExpiredSessions(sql: Sql): Promise<void> {
   await sql`
-    with /* session.forget */ sessions as (
+    with /* session.delete_expired */ sessions as (
       delete from gateway.session where not (${holds(sql)})
     )
     delete from gateway.invitation where expires_at <= now()`

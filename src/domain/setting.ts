@@ -8,7 +8,7 @@ import type { Sql } from '../db/connect.ts'
  */
 export async function getOrCreateSecret(sql: Sql, name: string, proposal: Buffer): Promise<Buffer> {
   const [kept] = await sql<{ value: Buffer }[]>`
-    insert /* setting.keep */ into gateway.setting (name, value) values (${name}, ${proposal})
+    insert /* setting.get_or_create */ into gateway.setting (name, value) values (${name}, ${proposal})
     on conflict (name) do update set value = setting.value
     returning value`
   return kept?.value ?? proposal

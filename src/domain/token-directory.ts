@@ -2,7 +2,7 @@ import { arrayText, type Sql } from '../db/connect.ts'
 import { createLoadingCache } from './loading-cache.ts'
 import { hashSecret } from './secret.ts'
 import { type Token, type TokenRecord, tokenColumns, tokenStatus } from './token.ts'
-import { isSecret } from './token-secret.ts'
+import { isTokenSecret } from './token-secret.ts'
 import { createWriteBuffer } from './write-buffer.ts'
 
 /** What is behind a secret: a token that holds, one that no longer does, or nothing. */
@@ -37,7 +37,7 @@ export function createTokenDirectory(sql: Sql): TokenDirectory {
     find(secret) {
       const kept = tokens.peek(secret)
       if (kept) return toFinding(kept)
-      return isSecret(secret) ? tokens.load(secret).then(toFinding) : toFinding(null)
+      return isTokenSecret(secret) ? tokens.load(secret).then(toFinding) : toFinding(null)
     },
     recordUse(token, address) {
       uses.add(String(token.id), { id: token.id, at: Date.now(), address })

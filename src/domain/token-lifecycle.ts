@@ -3,12 +3,12 @@ import { type Actor, auditEntry } from './audit.ts'
 import { badInput, type FieldErrors, notFound } from './errors.ts'
 import { hashSecret } from './secret.ts'
 import { getToken, type TenantGrant, tokenStatus } from './token.ts'
-import { checkToken, type TokenWish, tidy } from './token-input.ts'
-import { createSecret, hintOf } from './token-secret.ts'
+import { checkTokenInput, normalizeTokenInput, type TokenInput } from './token-input.ts'
+import { createTokenSecret, secretHint } from './token-secret.ts'
 
-type WishWithEnd = TokenWish & { expiresAt: Date | null }
+type TokenInputWithExpiry = TokenInput & { expiresAt: Date | null }
 
-const refuse = (fieldErrors: FieldErrors) => {
+const throwIfErrors = (fieldErrors: FieldErrors) => {
   if (Object.keys(fieldErrors).length > 0) throw badInput(fieldErrors)
 }
 
@@ -31,16 +31,16 @@ export interface NewToken {
 }
 
 /** The token that the same form has made before. */
-export interface MadeBefore {
+export interface AlreadyCreated {
   id: number
   secret: null
 }
 
 /** @returns null when the form has made none */
-export async function findMade(sql: Sql, formId: string | undefined): Promise<MadeBefore | null> {
-  if (formId === undefined) return null
+export async function findCreatedToken(sql: Sql, idempotencyKey: string | undefined): Promise<AlreadyCreated | null> {
+  if (idempotencyKey === undefined) return null
   const [token] = await sql<{ id: number }[]>`
-    select /* token.find_made */ id from gateway.token where idempotency_key = ${formId}`
+    select /* token.find_by_idempotency_key */ id from gateway.token where idempotency_key = ${idempotencyKey}`
   return token ? { id: token.id, secret: null } : null
 }
 
@@ -48,29 +48,34 @@ export async function findMade(sql: Sql, formId: string | undefined): Promise<Ma
  * Makes a token.
  *
  * @param wanted `expiresAt` null for a token without an end
- * @param formId the form that wants it, and that makes one token however often it is posted, at whichever instance
+ * @param idempotencyKey the form that wants it, and that makes one token however often it is posted, at whichever instance
  * @throws `BAD_USER_INPUT` with the errors of `name`, `contact`, `rateLimit`, `tenants`, `expiresAt`
  */
-export function createToken(sql: Sql, actor: Actor, wanted: WishWithEnd): Promise<NewToken>
-export function createToken(sql: Sql, actor: Actor, wanted: WishWithEnd, formId: string): Promise<NewToken | MadeBefore>
+export function createToken(sql: Sql, actor: Actor, wanted: TokenInputWithExpiry): Promise<NewToken>
+export function createToken(
+  sql: Sql,
+  actor: Actor,
+  wanted: TokenInputWithExpiry,
+  idempotencyKey: string,
+): Promise<NewToken | AlreadyCreated>
 export async function createToken(
   sql: Sql,
   actor: Actor,
-  wanted: WishWithEnd,
-  formId?: string,
-): Promise<NewToken | MadeBefore> {
-  const wish = tidy(wanted)
+  wanted: TokenInputWithExpiry,
+  idempotencyKey?: string,
+): Promise<NewToken | AlreadyCreated> {
+  const input = normalizeTokenInput(wanted)
   const past = wanted.expiresAt !== null && !(wanted.expiresAt.getTime() > Date.now())
-  refuse({ ...checkToken(wish), ...(past ? { expiresAt: ['Give a time that is still to come.'] } : {}) })
-  const secret = createSecret()
+  throwIfErrors({ ...checkTokenInput(input), ...(past ? { expiresAt: ['Give a time that is still to come.'] } : {}) })
+  const secret = createTokenSecret()
   const expiresAt = wanted.expiresAt?.toISOString() ?? null
-  const detail = JSON.stringify({ ...wish, expiresAt })
+  const detail = JSON.stringify({ ...input, expiresAt })
   const [created] = await sql<{ id: number | null; unknown: string | null }[]>`
-    with /* token.create */ ${wantedGrants(sql, wish.tenants)}, created as (
+    with /* token.create */ ${wantedGrants(sql, input.tenants)}, created as (
       insert into gateway.token (name, contact, token_hash, hint, permissions, rate_limit, created_by, expires_at, idempotency_key)
-      select ${wish.name}, ${wish.contact}::text, ${hashSecret(secret)}, ${hintOf(secret)},
-             ${arrayText(wish.permissions)}::text::text[], ${wish.rateLimit}::integer, ${actor.name},
-             ${expiresAt}::text::timestamptz, ${formId ?? null}::text
+      select ${input.name}, ${input.contact}::text, ${hashSecret(secret)}, ${secretHint(secret)},
+             ${arrayText(input.permissions)}::text::text[], ${input.rateLimit}::integer, ${actor.name},
+             ${expiresAt}::text::timestamptz, ${idempotencyKey ?? null}::text
       where not exists (select from unknown)
       on conflict (idempotency_key) do nothing
       returning id
@@ -82,7 +87,7 @@ export async function createToken(
     )
     select (select id from created) as id, (select string_agg(tenant_id::text, ', ') from unknown) as unknown`
   if (created?.id) return { id: created.id, secret }
-  const made = await findMade(sql, formId)
+  const made = await findCreatedToken(sql, idempotencyKey)
   if (made) return made
   throw unknownTenants(created?.unknown)
 }
@@ -99,28 +104,28 @@ export async function editToken(
   actor: Actor,
   id: number,
   revision: number,
-  wanted: TokenWish,
+  wanted: TokenInput,
 ): Promise<void> {
-  const wish = tidy(wanted)
-  refuse(checkToken(wish))
+  const input = normalizeTokenInput(wanted)
+  throwIfErrors(checkTokenInput(input))
   const token = await getToken(sql, id)
   if (tokenStatus(token) !== 'active') {
     throw badInput({ revision: ['This token no longer holds: nothing is left to change.'] })
   }
   const changedSince = badInput({ revision: ['This token was changed by someone else meanwhile. Look at it again.'] })
   if (token.revision !== revision) throw changedSince
-  const before = tidy(token)
+  const before = normalizeTokenInput(token)
   const changes = Object.fromEntries(
     wishNames
-      .filter(name => JSON.stringify(before[name]) !== JSON.stringify(wish[name]))
-      .map(name => [name, { from: before[name], to: wish[name] }]),
+      .filter(name => JSON.stringify(before[name]) !== JSON.stringify(input[name]))
+      .map(name => [name, { from: before[name], to: input[name] }]),
   )
   if (Object.keys(changes).length === 0) return
   const [edited] = await sql<{ id: number | null; unknown: string | null }[]>`
-    with /* token.edit */ ${wantedGrants(sql, wish.tenants)}, edited as (
+    with /* token.edit */ ${wantedGrants(sql, input.tenants)}, edited as (
       update gateway.token
-      set name = ${wish.name}, contact = ${wish.contact}::text, permissions = ${arrayText(wish.permissions)}::text::text[],
-          rate_limit = ${wish.rateLimit}::integer, revision = revision + 1
+      set name = ${input.name}, contact = ${input.contact}::text, permissions = ${arrayText(input.permissions)}::text::text[],
+          rate_limit = ${input.rateLimit}::integer, revision = revision + 1
       where id = ${id} and revision = ${revision} and not exists (select from unknown)
       returning id
     ), withdrawn as (

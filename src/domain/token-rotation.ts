@@ -3,8 +3,8 @@ import { type Actor, auditEntry } from './audit.ts'
 import { badInput } from './errors.ts'
 import { hashSecret } from './secret.ts'
 import { getToken, tokenStatus } from './token.ts'
-import { findMade, type MadeBefore, type NewToken } from './token-lifecycle.ts'
-import { createSecret, hintOf } from './token-secret.ts'
+import { type AlreadyCreated, findCreatedToken, type NewToken } from './token-lifecycle.ts'
+import { createTokenSecret, secretHint } from './token-secret.ts'
 
 /** How a token hands over to its successor. */
 interface Rotation {
@@ -18,7 +18,7 @@ interface Rotation {
  *
  * @param overlap seconds for which both hold; 0: the old one is revoked
  * @param expiresAt when the new one ends; `inherit`: when the old one would have
- * @param formId as for `createToken`
+ * @param idempotencyKey as for `createToken`
  * @returns the successor
  * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the errors of `expiresAt`, or of `token` when it no longer holds, has a
  *   successor already, or is just being changed by someone else
@@ -29,21 +29,21 @@ export function rotateToken(
   actor: Actor,
   id: number,
   rotation: Rotation,
-  formId: string,
-): Promise<NewToken | MadeBefore>
+  idempotencyKey: string,
+): Promise<NewToken | AlreadyCreated>
 export async function rotateToken(
   sql: Sql,
   actor: Actor,
   id: number,
   { overlap, expiresAt }: Rotation,
-  formId?: string,
-): Promise<NewToken | MadeBefore> {
+  idempotencyKey?: string,
+): Promise<NewToken | AlreadyCreated> {
   if (expiresAt instanceof Date && !(expiresAt.getTime() > Date.now())) {
     throw badInput({ expiresAt: ['Give a time that is still to come.'] })
   }
   const token = await getToken(sql, id)
   const refuseToRotate = async (sentence: string) => {
-    const made = await findMade(sql, formId)
+    const made = await findCreatedToken(sql, idempotencyKey)
     if (made) return made
     throw badInput({ token: [sentence] })
   }
@@ -51,7 +51,7 @@ export async function rotateToken(
     return refuseToRotate(`Token ${token.rotatedTo} has taken its place: rotate that one.`)
   }
   if (tokenStatus(token) !== 'active') return refuseToRotate('This token no longer holds: create a new one.')
-  const secret = createSecret()
+  const secret = createTokenSecret()
   const newEnd =
     expiresAt === 'inherit' ? sql`before.expires_at` : sql`${expiresAt?.toISOString() ?? null}::text::timestamptz`
   const [rotated] = await sql<{ id: number }[]>`
@@ -69,8 +69,8 @@ export async function rotateToken(
     ), created as (
       insert into gateway.token (
         name, contact, token_hash, hint, permissions, rate_limit, created_by, expires_at, rotated_from, idempotency_key)
-      select name, contact, ${hashSecret(secret)}, ${hintOf(secret)}, permissions, rate_limit, ${actor.name}, ${newEnd},
-             before.id, ${formId ?? null}::text
+      select name, contact, ${hashSecret(secret)}, ${secretHint(secret)}, permissions, rate_limit, ${actor.name}, ${newEnd},
+             before.id, ${idempotencyKey ?? null}::text
       from before
       returning *
     ), granted as (

@@ -16,15 +16,15 @@ function base62(value: bigint, length: number): string {
 const checksum = (body: string) => base62(BigInt(crc32(body)), checksumLength)
 
 /** @returns a new secret: prefix, 256 random bits and a checksum, all of it letters and digits */
-export function createSecret(): string {
+export function createTokenSecret(): string {
   const body = prefix + base62(BigInt(`0x${randomBytes(32).toString('hex')}`), secretLength)
   return body + checksum(body)
 }
 
 /** @returns whether the text could be a secret of ours: a mistyped or foreign one is refused without a look-up */
-export function isSecret(text: string): boolean {
+export function isTokenSecret(text: string): boolean {
   return form.test(text) && checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength)
 }
 
 /** What may be shown of a secret: its visible start and last four characters. */
-export const hintOf = (secret: string): string => `${secret.slice(0, 8)}…${secret.slice(-4)}`
+export const secretHint = (secret: string): string => `${secret.slice(0, 8)}…${secret.slice(-4)}`

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { type ExecutionResult, GraphQLError, type GraphQLErrorExtensions } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 import type { GatewayError } from '../domain/errors.ts'
-import { type Refusal, toRefusal } from '../domain/request-count.ts'
+import { type RequestError, toRequestError } from '../domain/request-count.ts'
 import { statusOf, toGatewayError } from '../http/errors.ts'
 import { recordError } from '../http/request-count.ts'
 
@@ -82,12 +82,12 @@ export const maskErrors = ({ data = null, errors }: ExecutionResult): ExecutionR
   errors ? { errors: errors.map(maskError), data } : { data }
 
 /** What is counted of an error as it is shown. GraphQL's own sentences quote the caller: of those, the code is kept. */
-function refusalIn({ message, extensions }: GraphQLError): Refusal {
+function refusalIn({ message, extensions }: GraphQLError): RequestError {
   const { code = 'BAD_USER_INPUT', errors: fieldErrors } = extensions
   if (typeof fieldErrors === 'object' && fieldErrors !== null)
-    return toRefusal({ code: String(code), message, fieldErrors })
+    return toRequestError({ code: String(code), message, fieldErrors })
   const isOurs = code !== 'BAD_USER_INPUT' && Object.hasOwn(statusOf, String(code))
-  return toRefusal({ code: String(code), message: isOurs ? message : 'The GraphQL request is not valid.' })
+  return toRequestError({ code: String(code), message: isOurs ? message : 'The GraphQL request is not valid.' })
 }
 
 /** What was thrown first: GraphQL wraps an error to say where it came up. */

@@ -19,7 +19,7 @@ export function createAuthenticate(tokens: TokenDirectory, defaultRate: RateBudg
     request.bearer = found
     if (found.status !== 'active') throw unauthenticated()
     const { token } = found
-    const address = addressOf(request)
+    const address = clientAddress(request)
     tokens.recordUse(token, address)
     const rateKey = `${token.id} ${address}`
     const { counter } = defaultRate
@@ -54,7 +54,7 @@ function bearerSecret(header: string | undefined): string | null {
  * The caller's address: the socket's, or what a trusted proxy says (R30). A forwarded value that is no address is
  * not believed. An IPv4 address is the same caller whether or not the socket maps it into IPv6.
  */
-export function addressOf(request: FastifyRequest): string {
+export function clientAddress(request: FastifyRequest): string {
   // Fastify reads the whole list of forwarded addresses each time.
   const { ip } = request
   const address = isIP(ip) ? ip : (request.socket.remoteAddress ?? '')

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isOutage } from '../db/outage.ts'
 import { type ErrorCode, GatewayError } from '../domain/errors.ts'
-import { toRefusal } from '../domain/request-count.ts'
+import { toRequestError } from '../domain/request-count.ts'
 import { recordError } from './request-count.ts'
 
 /** The status of each refusal, at every door. */
@@ -57,7 +57,7 @@ export function sendError(
   error: GatewayError,
   toBody: (error: GatewayError) => object,
 ): FastifyReply {
-  recordError(request, toRefusal(error))
+  recordError(request, toRequestError(error))
   if (error.code === 'INTERNAL') request.log.error({ err: error.cause }, 'request failed')
   if (error.code === 'UNAVAILABLE') request.log.warn({ err: error.cause }, 'cannot answer')
   // RFC 9110 §11.6.1: a 401 names the scheme that it wants.

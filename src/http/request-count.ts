@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Refusal, UsageCounter } from '../domain/request-count.ts'
+import type { RequestCounter, RequestError } from '../domain/request-count.ts'
 
 /** All that a token is told when it no longer holds is that it is not valid; who answers for it may know more. */
-const ended: Record<'expired' | 'revoked', Refusal> = {
+const ended: Record<'expired' | 'revoked', RequestError> = {
   expired: { code: 'UNAUTHENTICATED', reason: 'The token has expired.' },
   revoked: { code: 'UNAUTHENTICATED', reason: 'The token is revoked.' },
 }
@@ -11,7 +11,7 @@ const ended: Record<'expired' | 'revoked', Refusal> = {
  * Counts every request that has a token of ours, one that holds or one that no longer does, with its route's
  * `operation`, its status, and what was noted of its refusals. Registered before the doors.
  */
-export function registerUsage(app: FastifyInstance, usage: UsageCounter): void {
+export function registerRequestCounts(app: FastifyInstance, usage: RequestCounter): void {
   app.decorateRequest('bearer')
   app.decorateRequest('refusals')
   // Not when the answer is sent: of a client that has hung up that is never heard.
@@ -27,7 +27,7 @@ export function registerUsage(app: FastifyInstance, usage: UsageCounter): void {
 }
 
 /** Notes that the request, or a part of it, is refused; the same refusal again adds nothing. */
-export function recordError(request: FastifyRequest, { code, reason }: Refusal): void {
+export function recordError(request: FastifyRequest, { code, reason }: RequestError): void {
   request.refusals ??= []
   if (request.refusals.some(known => known.code === code && known.reason === reason)) return
   request.refusals.push({ code, reason })
@@ -36,7 +36,7 @@ export function recordError(request: FastifyRequest, { code, reason }: Refusal):
 declare module 'fastify' {
   interface FastifyRequest {
     /** What was refused of it so far. */
-    refusals?: Refusal[]
+    refusals?: RequestError[]
   }
   interface FastifyContextConfig {
     /** What requests of the route are counted as. */

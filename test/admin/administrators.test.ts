@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { listAdministrators, removeAdministrator } from '../../src/domain/administrator.ts'
 import { createAdministrator } from '../../src/domain/administrator-password.ts'
-import { invite } from '../../src/domain/invitation.ts'
+import { inviteAdministrator } from '../../src/domain/invitation.ts'
 import { createApp } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
@@ -83,7 +83,7 @@ describe('an invitation', () => {
     expect(await pool`select email from gateway.invitation`).toEqual([{ email: 'bob@example.com' }])
     expect((await createBrowser(client.app).get(kept)).status).toBe(200)
 
-    const late = await invite(pool, tester, 'back@example.com', { id: id ?? 0, email: 'ann@example.com' })
+    const late = await inviteAdministrator(pool, tester, 'back@example.com', { id: id ?? 0, email: 'ann@example.com' })
     expect((await createBrowser(client.app).get(`/admin/setup/${late}`)).status).toBe(404)
     expect((await browser.get('/admin/administrators')).text).not.toContain('back@example.com')
   })
@@ -91,7 +91,7 @@ describe('an invitation', () => {
   test('that is not used yet can be withdrawn, which is put down', async () => {
     const browser = await signIn(client, database)
     const link = linkOn((await browser.submit('/admin/administrators', { email: 'ann@example.com' })).text)
-    await invite(pool, tester, 'bob@example.com')
+    await inviteAdministrator(pool, tester, 'bob@example.com')
     expect((await browser.get('/admin/administrators')).text).toMatch(/bob@example\.com .{1,60}the command line/)
     const page = await browser.get('/admin/administrators')
     const form = formsOf(page.html).find(({ fields }) => fields.get('email') === 'ann@example.com')

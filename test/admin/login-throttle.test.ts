@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { createAttempts } from '../../src/admin/auth/login-throttle.ts'
+import { createLoginThrottle } from '../../src/admin/auth/login-throttle.ts'
 import { createDatabase } from '../support/database.ts'
 
 const { pool, platform } = await createDatabase()
@@ -8,7 +8,7 @@ beforeEach(() => platform`truncate gateway.audit_entry`)
 
 let names = 0
 /** Tries a wrong password for an account that nobody else tries; whether it was heard. */
-async function isHeard(attempts: ReturnType<typeof createAttempts>, address: string): Promise<boolean> {
+async function isHeard(attempts: ReturnType<typeof createLoginThrottle>, address: string): Promise<boolean> {
   const actor = { name: `guess${++names}@example.com`, address }
   return attempts
     .signIn(actor, async () => null)
@@ -26,14 +26,14 @@ describe('an address', () => {
     ['fe80::1%eth0', 'fe80::2', 'fe80:0:0:1::1'],
     ['1:2:3:4:5:6:7:8', '1:2:3:4::', '1:2:3:5:5:6:7:8'],
   ])('of IPv6 is its /64: %s is %s, and not %s', async (one, neighbour, other) => {
-    const attempts = createAttempts(pool)
+    const attempts = createLoginThrottle(pool)
     for (let attempt = 0; attempt < 20; attempt++) expect(await isHeard(attempts, one)).toBe(true)
     expect(await isHeard(attempts, neighbour)).toBe(false)
     expect(await isHeard(attempts, other)).toBe(true)
   })
 
   test('of IPv4 is itself', async () => {
-    const attempts = createAttempts(pool)
+    const attempts = createLoginThrottle(pool)
     for (let attempt = 0; attempt < 20; attempt++) expect(await isHeard(attempts, '192.0.2.1')).toBe(true)
     expect(await isHeard(attempts, '192.0.2.1')).toBe(false)
     expect(await isHeard(attempts, '192.0.2.2')).toBe(true)
@@ -41,7 +41,7 @@ describe('an address', () => {
 })
 
 test('refused attempts are put down a hundred times in a window, and then that there are more', async () => {
-  const attempts = createAttempts(pool)
+  const attempts = createLoginThrottle(pool)
   for (let attempt = 0; attempt < 110; attempt++) await isHeard(attempts, `192.0.2.${attempt}`)
   await attempts.noteRefused({ name: 'x@example.com', address: null }, 'openid: stranger')
   const entries = await pool<{ actor: string; reason: string }[]>`
@@ -55,7 +55,7 @@ test('refused attempts are put down a hundred times in a window, and then that t
 })
 
 test('what was not looked at is taken back', async () => {
-  const attempts = createAttempts(pool)
+  const attempts = createLoginThrottle(pool)
   const actor = { name: 'ann@example.com', address: '192.0.2.9' }
   const busy = async () => {
     throw new Error('busy')

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { listAdministrators, removeAdministrator } from '../../src/domain/administrator.ts'
 import { createAdministrator } from '../../src/domain/administrator-password.ts'
-import { inviteFirst } from '../../src/domain/invitation.ts'
+import { inviteFirstAdministrator } from '../../src/domain/invitation.ts'
 import { createApp } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
@@ -87,7 +87,7 @@ describe('who comes back', () => {
     expect(browser.jar.has('__Host-openid')).toBe(false)
     expect((await browser.get('/admin/account')).text).toContain('ann@example.com')
     expect(await people()).toEqual([{ email: 'ann@example.com', hasOpenId: true }])
-    expect(await inviteFirst(pool, tester)).toBeNull()
+    expect(await inviteFirstAdministrator(pool, tester)).toBeNull()
     await enter(open(), ann)
     expect(await people()).toHaveLength(1)
     const entries =

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { createAdministrator } from '../../src/domain/administrator-password.ts'
-import { invite } from '../../src/domain/invitation.ts'
+import { inviteAdministrator } from '../../src/domain/invitation.ts'
 import { deleteExpiredSessions } from '../../src/domain/session.ts'
 import { createApp } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
@@ -220,7 +220,7 @@ describe('a password that is set anew while somebody signs in with the one befor
   const ways: Record<string, (email: string) => Promise<() => Promise<unknown>>> = {
     'the command line': async email => () => createAdministrator(pool, tester, email, next),
     'a link': async email => {
-      const path = `/admin/setup/${await invite(pool, tester, email)}`
+      const path = `/admin/setup/${await inviteAdministrator(pool, tester, email)}`
       return () => createBrowser(client.app).submit(path, chosen)
     },
     'the account page': async email => {

@@ -1,8 +1,13 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { listAdministrators, removeAdministrator } from '../../src/domain/administrator.ts'
-import { admitOpenId } from '../../src/domain/administrator-openid.ts'
+import { verifyOpenIdAdministrator } from '../../src/domain/administrator-openid.ts'
 import { createAdministrator } from '../../src/domain/administrator-password.ts'
-import { acceptFirst, findInvitation, invite, inviteFirst } from '../../src/domain/invitation.ts'
+import {
+  acceptFirstInvitation,
+  findInvitation,
+  inviteAdministrator,
+  inviteFirstAdministrator,
+} from '../../src/domain/invitation.ts'
 import { countCalls, unlessKept } from '../graphql/statements.ts'
 import { createApp } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
@@ -55,7 +60,7 @@ describe('the sign-in without an administrator', () => {
   })
 
   test('shows nothing of an open link, and nothing to those who may not see the page', async () => {
-    const secret = await inviteFirst(pool, tester)
+    const secret = await inviteFirstAdministrator(pool, tester)
     const { html } = await createBrowser(client.app).get('/admin/login')
     expect(html).toContain(notice)
     expect(html).not.toContain(secret)
@@ -74,7 +79,7 @@ describe('the sign-in without an administrator', () => {
     })
     const browser = createBrowser(openId.app)
     expect((await browser.get('/admin/login')).text).toContain('Or sign in with your organisation.')
-    await admitOpenId(pool, tester, { subject: 'issuer 1', email: 'ann@example.com' })
+    await verifyOpenIdAdministrator(pool, tester, { subject: 'issuer 1', email: 'ann@example.com' })
     expect((await browser.get('/admin/login')).text).not.toContain('no administrator')
   })
 
@@ -86,7 +91,7 @@ describe('the sign-in without an administrator', () => {
 
 describe('the link of the first administrator', () => {
   test('makes him, signs him in, and works once', async () => {
-    const path = pathOf(await inviteFirst(pool, tester))
+    const path = pathOf(await inviteFirstAdministrator(pool, tester))
     const browser = createBrowser(client.app)
     expect((await browser.get(path)).text).toContain('Set up the first administrator')
     const answer = await browser.submit(path, { email: ' Root@Example.com', ...chosen })
@@ -106,7 +111,7 @@ describe('the link of the first administrator', () => {
   })
 
   test('says what is wrong beside the fields, and works afterwards', async () => {
-    const path = pathOf(await inviteFirst(pool, tester))
+    const path = pathOf(await inviteFirstAdministrator(pool, tester))
     const browser = createBrowser(client.app)
     const mistakes: [Record<string, string>, string][] = [
       [{ email: 'nobody', ...chosen }, 'Give an e-mail, such as ann@example.com.'],
@@ -140,7 +145,7 @@ describe('the link of the first administrator', () => {
     outcomes.map(outcome => (outcome.status === 'fulfilled' ? outcome.value.status : 0)).sort()
 
   test('of several posts at once makes one', async () => {
-    const path = pathOf(await inviteFirst(pool, tester))
+    const path = pathOf(await inviteFirstAdministrator(pool, tester))
     const names = ['one@example.com', 'two@example.com', 'three@example.com']
     const posts = await Promise.all(names.map(email => fill(path, { email })))
     expect(statusesOf(await atOnce(database.platform, 'gateway.invitation', posts))).toEqual([303, 404, 404])
@@ -148,8 +153,8 @@ describe('the link of the first administrator', () => {
   })
 
   test('of two links at once one makes him', async () => {
-    const first = await inviteFirst(pool, tester)
-    const second = await inviteFirst(pool, tester)
+    const first = await inviteFirstAdministrator(pool, tester)
+    const second = await inviteFirstAdministrator(pool, tester)
     const posts = await Promise.all([
       fill(pathOf(first), { email: 'one@example.com' }),
       fill(pathOf(second), { email: 'two@example.com' }),
@@ -159,42 +164,49 @@ describe('the link of the first administrator', () => {
   })
 
   test('is valid beside a newer one, and void after 24 hours and once there is an administrator', async () => {
-    const old = await inviteFirst(pool, tester)
+    const old = await inviteFirstAdministrator(pool, tester)
     expect(
       await pool`select 1 from gateway.invitation where expires_at = created_at + interval '24 hours'`,
     ).toHaveLength(1)
     await database.platform`update gateway.invitation set created_at = now() - interval '25 hours', expires_at = now() - interval '1 second'`
     expect((await createBrowser(client.app).get(pathOf(old))).status).toBe(404)
 
-    const first = await inviteFirst(pool, tester)
-    const newer = await inviteFirst(pool, tester)
+    const first = await inviteFirstAdministrator(pool, tester)
+    const newer = await inviteFirstAdministrator(pool, tester)
     const browser = createBrowser(client.app)
     expect((await browser.get(pathOf(first))).status).toBe(200)
     // An expired link does not void the others either.
-    expect(await acceptFirst(pool, old ?? '', { email: root.email, address: '127.0.0.1' }, root.password)).toBeNull()
+    expect(
+      await acceptFirstInvitation(pool, old ?? '', { email: root.email, address: '127.0.0.1' }, root.password),
+    ).toBeNull()
     const fields = formsOf((await browser.get(pathOf(newer))).html)[0]?.fields ?? new URLSearchParams()
 
     await createAdministrator(pool, tester, 'sooner@example.com', root.password)
     for (const [name, value] of Object.entries({ email: root.email, ...chosen })) fields.set(name, value)
     expect((await browser.post(pathOf(newer), fields)).status).toBe(404)
     expect((await browser.get(pathOf(first))).status).toBe(404)
-    expect(await inviteFirst(pool, tester)).toBeNull()
+    expect(await inviteFirstAdministrator(pool, tester)).toBeNull()
     expect(await emails()).toEqual(['sooner@example.com'])
   })
 
   test('is not spoilt by a wrong one', async () => {
-    const path = pathOf(await inviteFirst(pool, tester))
+    const path = pathOf(await inviteFirstAdministrator(pool, tester))
     const browser = createBrowser(client.app)
     const fields = formsOf((await browser.get(path)).html)[0]?.fields ?? new URLSearchParams()
     for (const [name, value] of Object.entries({ email: root.email, ...chosen })) fields.set(name, value)
     expect((await browser.post(pathOf('A'.repeat(43)), fields)).status).toBe(404)
-    const wrong = await acceptFirst(pool, 'A'.repeat(43), { email: root.email, address: '127.0.0.1' }, root.password)
+    const wrong = await acceptFirstInvitation(
+      pool,
+      'A'.repeat(43),
+      { email: root.email, address: '127.0.0.1' },
+      root.password,
+    )
     expect(wrong).toBeNull()
     expect((await browser.post(path, fields)).status).toBe(303)
   })
 
   test('is kept as a hash', async () => {
-    const secret = await inviteFirst(pool, tester)
+    const secret = await inviteFirstAdministrator(pool, tester)
     expect(secret).toMatch(/^[\w-]{43}$/)
     const [row] = await pool<{ text: string }[]>`select invitation::text as text from gateway.invitation`
     expect(row?.text).not.toContain(secret)
@@ -205,7 +217,7 @@ describe('the link of the first administrator', () => {
 describe('the link of an account', () => {
   test('makes the account it names, whatever e-mail is posted', async () => {
     await createAdministrator(pool, tester, root.email, root.password)
-    const path = pathOf(await invite(pool, tester, 'ann@example.com'))
+    const path = pathOf(await inviteAdministrator(pool, tester, 'ann@example.com'))
     const browser = createBrowser(client.app)
     expect((await browser.get(path)).text).toContain('ann@example.com')
     expect((await browser.submit(path, { ...chosen, email: 'eve@example.com' })).status).toBe(303)
@@ -215,7 +227,7 @@ describe('the link of an account', () => {
 
   test('gives a lost password back, and ends the sessions there were', async () => {
     const browser = await signIn(client, database)
-    const path = pathOf(await invite(pool, tester, root.email))
+    const path = pathOf(await inviteAdministrator(pool, tester, root.email))
     const fresh = { password: 'quite another password', again: 'quite another password' }
     expect((await createBrowser(client.app).submit(path, fresh)).status).toBe(303)
     expect((await browser.get('/admin/account')).status).toBe(303)
@@ -228,7 +240,7 @@ describe('the link of an account', () => {
   test('opens no session that outlives a password that is set at the same time', async () => {
     await createAdministrator(pool, tester, root.email, root.password)
     const browser = createBrowser(client.app)
-    const path = pathOf(await invite(pool, tester, root.email))
+    const path = pathOf(await inviteAdministrator(pool, tester, root.email))
     await atOnce<unknown>(database.platform, 'gateway.administrator', [
       () => browser.submit(path, { password: 'quite another password', again: 'quite another password' }),
       () => createAdministrator(pool, tester, root.email, root.password),
@@ -239,7 +251,7 @@ describe('the link of an account', () => {
 
   test('works once in a race, and is void when a newer one is made or the account is removed', async () => {
     await createAdministrator(pool, tester, root.email, root.password)
-    const path = pathOf(await invite(pool, tester, 'ann@example.com'))
+    const path = pathOf(await inviteAdministrator(pool, tester, 'ann@example.com'))
     const answers = await Promise.all(
       [1, 2].map(() =>
         createBrowser(client.app)
@@ -249,8 +261,8 @@ describe('the link of an account', () => {
     )
     expect(answers.filter(answer => answer?.status === 303)).toHaveLength(1)
 
-    const older = await invite(pool, tester, 'ann@example.com')
-    const newer = await invite(pool, tester, 'ann@example.com')
+    const older = await inviteAdministrator(pool, tester, 'ann@example.com')
+    const newer = await inviteAdministrator(pool, tester, 'ann@example.com')
     expect((await createBrowser(client.app).get(pathOf(older))).status).toBe(404)
     await removeAdministrator(pool, tester, 'ann@example.com')
     expect((await createBrowser(client.app).get(pathOf(newer))).status).toBe(404)

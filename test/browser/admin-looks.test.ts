@@ -2,7 +2,7 @@ import { createServer } from 'node:net'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { createAdministrator } from '../../src/domain/administrator-password.ts'
-import { invite, inviteFirst } from '../../src/domain/invitation.ts'
+import { inviteAdministrator, inviteFirstAdministrator } from '../../src/domain/invitation.ts'
 import { editToken, revokeToken } from '../../src/domain/token-lifecycle.ts'
 import { rotateToken } from '../../src/domain/token-rotation.ts'
 import { startProvider } from '../admin/provider.ts'
@@ -54,7 +54,7 @@ async function tour(steps: (see: (page: Page, name: string) => Promise<void>) =>
 test('the way in', () =>
   tour(async see => {
     const { page, origin, database } = bare
-    const link = `${origin}/admin/setup/${await inviteFirst(database.pool, tester)}`
+    const link = `${origin}/admin/setup/${await inviteFirstAdministrator(database.pool, tester)}`
     const choose = async (email: string, password: string) => {
       await page.getByLabel('E-mail').fill(email)
       await page.getByLabel('New password').fill(password)
@@ -77,7 +77,7 @@ test('the way in', () =>
     await see(page, 'login-signed-out')
     await page.goto(link)
     await see(page, 'setup-void')
-    await page.goto(`${origin}/admin/setup/${await invite(database.pool, tester, 'ben@hollis.example')}`)
+    await page.goto(`${origin}/admin/setup/${await inviteAdministrator(database.pool, tester, 'ben@hollis.example')}`)
     await see(page, 'setup-invited')
     await page.goto(`${origin}/admin/login`)
     await see(page, 'login')

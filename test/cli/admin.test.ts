@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Pool } from '../../src/db/connect.ts'
 import { createAdministrator } from '../../src/domain/administrator-password.ts'
-import { inviteFirst } from '../../src/domain/invitation.ts'
+import { inviteFirstAdministrator } from '../../src/domain/invitation.ts'
 import { formsOf } from '../admin/support.ts'
 import { tester } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
@@ -116,7 +116,7 @@ describe('the start without a terminal', { timeout: 120_000 }, () => {
   test('makes no link, voids none, and prints the command that makes the first administrator', async () => {
     const { url, pool } = await createDatabase()
     const environment = { DATABASE_URL: url, LOG_LEVEL: 'trace' }
-    const link = await inviteFirst(pool, tester)
+    const link = await inviteFirstAdministrator(pool, tester)
     const service = await serve(environment)
     const { origin } = new URL(service.restAddress)
     expect(service.printed()).not.toContain('/admin/setup')

@@ -12,7 +12,7 @@ describe('a thousand tenants in one query', () => {
   it.each([
     ['purchasedVouchers', 'voucher', 'nodes { reference }', []],
     ['catalogVouchers', 'product', 'nodes { title }', []],
-    ['marketingSignups', 'signup', 'nodes { forename }', ['export.note']],
+    ['marketingSignups', 'signup', 'nodes { forename }', ['export.record']],
     ['removals', 'removal', 'nodes { recordId }', []],
   ])('reads %s and their lengths in a statement each', async (field, noun, nodes, more) => {
     const selection = `${field}(first: 1) { totalCount ${nodes} pageInfo { hasNextPage } }`
@@ -108,7 +108,7 @@ it('reads a hundred nodes in a statement for each type', async () => {
   const query = 'query ($ids: [ID!]!) { nodes(ids: $ids) { id ... on Tenant { name } } }'
   const { answer, names } = await run(query, { ids: mixed })
   expect(names).toEqual([
-    'export.note',
+    'export.record',
     'product.find_many',
     'signup.find_many',
     'tenant.find_many',
@@ -124,7 +124,7 @@ it('puts down each export, as many as there are at once', async () => {
   const token = await build.token([{ tenantId: root, withDescendants: true }])
   const list = 'marketingSignups(first: 2) { nodes { databaseId } }'
   const { names } = await run(`{ tenants(first: 20) { nodes { a: ${list} b: ${list} } } }`, {}, token.secret)
-  expect(names.filter(name => name === 'export.note')).toHaveLength(1)
+  expect(names.filter(name => name === 'export.record')).toHaveLength(1)
   const expected = tenants.slice(0, 20).map((tenantId, at) => ({ tenantId, records: [0, 1, 1, 2, 2][at % 5]! }))
   const given = expected.filter(({ records }) => records > 0)
   const entries = await database.pool`

@@ -1,6 +1,6 @@
 import type { GraphQLError } from 'graphql'
 import { expect, it } from 'vitest'
-import { listExports, listRefusals, listUsage } from '../../src/domain/request-count.ts'
+import { listExports, listRequestCounts, listRequestErrors } from '../../src/domain/request-count.ts'
 import { revokeToken } from '../../src/domain/token-lifecycle.ts'
 import { type Client, createApp } from '../support/app.ts'
 import { createBuilders, tester } from '../support/builders.ts'
@@ -22,10 +22,10 @@ async function served<Result>(work: (client: Client) => Promise<Result>): Promis
 }
 
 const statusesOf = async (tokenId: number) =>
-  (await listUsage(pool, tokenId, 1)).map(({ operation, status, requests }) => [operation, status, requests])
+  (await listRequestCounts(pool, tokenId, 1)).map(({ operation, status, requests }) => [operation, status, requests])
 
 async function refusalsOf(tokenId: number): Promise<Record<string, number>> {
-  const rows = await listRefusals(pool, tokenId, 1)
+  const rows = await listRequestErrors(pool, tokenId, 1)
   expect(rows.every(({ operation }) => operation === 'GraphQL')).toBe(true)
   return Object.fromEntries(rows.map(({ code, reason, requests }) => [`${code} ${reason}`, requests]))
 }
@@ -106,16 +106,16 @@ it('keeps nothing of what was sent', async () => {
       headers: { ...headers, accept: 'SENT/SENT' },
     })
   })
-  const reasons = (await listRefusals(pool, id, 1)).map(({ code, reason }) => `${code} ${reason}`)
+  const reasons = (await listRequestErrors(pool, id, 1)).map(({ code, reason }) => `${code} ${reason}`)
   expect(reasons.join('\n')).not.toMatch(/SENT/)
-  expect(new Set((await listRefusals(pool, id, 1)).map(({ reason }) => reason))).toEqual(
+  expect(new Set((await listRequestErrors(pool, id, 1)).map(({ reason }) => reason))).toEqual(
     new Set([
       'The GraphQL request is not valid.',
       'The request is not valid. Fields: accept.',
       'The request is not valid. Fields: body.',
     ]),
   )
-  const usage = await listUsage(pool, id, 1)
+  const usage = await listRequestCounts(pool, id, 1)
   expect(usage.reduce((sum, { requests }) => sum + requests, 0)).toBe(10)
 })
 

@@ -32,11 +32,11 @@ export const ofJobs: readonly string[] = [
   'stamp_queue.process',
   'planned_stamp.delete_passed',
   'redemption_token.forget',
-  'session.forget',
+  'session.delete_expired',
   'token.save_use',
-  'usage.forget',
-  'usage.save',
-  'usage.save_refusals',
+  'request_count.delete_expired',
+  'request_count.save',
+  'request_error.save',
 ]
 
 /** What is kept for half a second, for all who ask: whose token it is, and where tenants lie. */

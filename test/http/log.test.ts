@@ -210,7 +210,13 @@ describe.each(['trace', 'error'])('at the level %s', level => {
     expect(page.status).toBe(500)
     const written = lines().filter(line => line.reqId === 'the-form')
     expect(written.map(({ err }) => err)).toMatchObject([
-      { code: '23514', statement: 'administrator.refuse', schema: 'gateway', table: 'audit_entry', constraint: 'fits' },
+      {
+        code: '23514',
+        statement: 'administrator.record_failed_sign_in',
+        schema: 'gateway',
+        table: 'audit_entry',
+        constraint: 'fits',
+      },
     ])
     expect(leaks(text())).toEqual([])
   })
@@ -254,7 +260,7 @@ it('background jobs that fail write the statement, and nothing of the row', asyn
   await client.app.close()
   await platform.unsafe(onInsert('gateway.request_count', raising).undo)
   const jobs = lines().filter(({ msg }) => msg.startsWith('failed: '))
-  expect(jobs.map(({ err }) => err)).toMatchObject([{ code: 'P0042', statement: 'usage.save' }])
+  expect(jobs.map(({ err }) => err)).toMatchObject([{ code: 'P0042', statement: 'request_count.save' }])
   expect(leaks(text())).toEqual([])
 })
 

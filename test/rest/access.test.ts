@@ -2,7 +2,7 @@ import { METHODS } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { permissionNames } from '../../src/domain/permission.ts'
 import { revokeToken } from '../../src/domain/token-lifecycle.ts'
-import { createSecret } from '../../src/domain/token-secret.ts'
+import { createTokenSecret } from '../../src/domain/token-secret.ts'
 import { tester } from '../support/builders.ts'
 import { bearer, createWorld, flawOf, operations, perform, underTenant } from './support.ts'
 
@@ -21,7 +21,7 @@ const badAuthorizations: Record<string, string | undefined> = {
   'scheme alone': 'Bearer',
   malformed: 'Bearer nonsense',
   'two tokens': `Bearer ${secret} ${secret}`,
-  unknown: `Bearer ${createSecret()}`,
+  unknown: `Bearer ${createTokenSecret()}`,
   mistyped: `Bearer ${secret.slice(0, -1)}${secret.endsWith('A') ? 'B' : 'A'}`,
   expired: `Bearer ${expired.secret}`,
   revoked: `Bearer ${revoked.secret}`,

@@ -1,6 +1,11 @@
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { createUsageCounter, listExports, listRefusals, listUsage } from '../../src/domain/request-count.ts'
+import {
+  createRequestCounter,
+  listExports,
+  listRequestCounts,
+  listRequestErrors,
+} from '../../src/domain/request-count.ts'
 import { revokeToken } from '../../src/domain/token-lifecycle.ts'
 import { type Client, createApp, v1 } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
@@ -20,13 +25,13 @@ async function served<Result>(work: (client: Client) => Promise<Result>, environ
 
 /** How often each operation was answered with each status. */
 async function usageOf(tokenId: number): Promise<Record<string, number>> {
-  const rows = await listUsage(pool, tokenId, 1)
+  const rows = await listRequestCounts(pool, tokenId, 1)
   expect(rows.every(({ day }) => day === today)).toBe(true)
   return Object.fromEntries(rows.map(({ operation, status, requests }) => [`${operation} ${status}`, requests]))
 }
 
 async function refusalsOf(tokenId: number): Promise<Record<string, number>> {
-  const rows = await listRefusals(pool, tokenId, 1)
+  const rows = await listRequestErrors(pool, tokenId, 1)
   return Object.fromEntries(
     rows.map(({ operation, code, reason, requests }) => [`${operation} ${code} ${reason}`, requests]),
   )
@@ -138,7 +143,7 @@ describe('refusals', () => {
     })
     const { 'unknown 404': path, 'unknown 405': method, 'ListTenants 422': query } = await usageOf(id)
     expect([path, method, query]).toEqual([1, 1, 3])
-    const [latest] = await listRefusals(pool, id, 1)
+    const [latest] = await listRequestErrors(pool, id, 1)
     expect(latest?.operation).toBe('ResolveVoucher')
     expect(Math.abs(Date.parse(latest?.lastAt ?? '') - Date.now())).toBeLessThan(60_000)
   })
@@ -191,7 +196,7 @@ describe('the counter', () => {
 
   test('loses nothing and doubles nothing when a save fails', async () => {
     const { id } = await build.token([])
-    const counter = createUsageCounter(pool)
+    const counter = createRequestCounter(pool)
     counter.count(id, 'ListTenants', 404, [refusal('No such tenant.')])
     await platform`alter table gateway.request_count rename to away`
     await expect(counter.save()).rejects.toThrow()
@@ -207,7 +212,7 @@ describe('the counter', () => {
 
   test('saves last what an earlier save, still under way, could not write', async () => {
     const { id } = await build.token([])
-    const counter = createUsageCounter(pool)
+    const counter = createRequestCounter(pool)
     counter.count(id, 'ListTenants', 200, [])
     const [first, last] = await platform
       .begin(async sql => {
@@ -222,14 +227,14 @@ describe('the counter', () => {
           'the first waits for the table',
           async () => {
             const [row] = await platform<{ waits: boolean }[]>`select exists (
-          select from pg_stat_activity where wait_event_type = 'Lock' and query ~ 'usage.save' and datname = current_database()
+          select from pg_stat_activity where wait_event_type = 'Lock' and query ~ 'request_count.save' and datname = current_database()
         ) as waits`
             return row?.waits === true
           },
           5_000,
         )
         const [{ pid } = { pid: 0 }] = await platform<{ pid: number }[]>`
-        select pid from pg_stat_activity where wait_event_type = 'Lock' and query ~ 'usage.save' and datname = current_database()`
+        select pid from pg_stat_activity where wait_event_type = 'Lock' and query ~ 'request_count.save' and datname = current_database()`
         await platform`select pg_cancel_backend(${pid})`
         await sql`alter table gateway.away rename to request_count`
         return saves
@@ -241,7 +246,7 @@ describe('the counter', () => {
 
   test('adds to what others have counted, whatever the order', async () => {
     const tokens = await Promise.all(Array.from({ length: 100 }, () => build.token([])))
-    const counters = Array.from({ length: 8 }, () => createUsageCounter(pool))
+    const counters = Array.from({ length: 8 }, () => createRequestCounter(pool))
     for (let round = 0; round < 5; round++) {
       counters.forEach((counter, index) => {
         const order = index % 2 ? tokens : tokens.toReversed()
@@ -258,7 +263,7 @@ describe('the counter', () => {
   test('saves the rest when a token is gone', async () => {
     const [gone, there] = [await build.token([]), await build.token([])]
     await platform`delete from gateway.token where id = ${gone.id}`
-    const counter = createUsageCounter(pool)
+    const counter = createRequestCounter(pool)
     for (const { id } of [gone, there]) counter.count(id, 'ListTenants', 404, [refusal('No such tenant.')])
     await counter.save()
     expect(await usageOf(there.id)).toEqual({ 'ListTenants 404': 1 })
@@ -267,7 +272,7 @@ describe('the counter', () => {
 
   test('keeps a bounded number of reasons, and counts those beyond all the same', async () => {
     const { id } = await build.token([])
-    const counter = createUsageCounter(pool)
+    const counter = createRequestCounter(pool)
     for (let reason = 0; reason < 10_050; reason++) counter.count(id, 'ListTenants', 404, [refusal(`No. ${reason}`)])
     counter.count(id, 'ListTenants', 404, [refusal('No. 0')])
     await counter.save()
@@ -277,7 +282,7 @@ describe('the counter', () => {
       from gateway.request_error where token_id = ${id}`
     expect(row).toEqual({ rows: 10_001, other: 50, first: 2 })
     expect(await usageOf(id)).toEqual({ 'ListTenants 404': 10_051 })
-    expect(await listRefusals(pool, id, 1)).toHaveLength(100)
+    expect(await listRequestErrors(pool, id, 1)).toHaveLength(100)
   })
 
   test('forgets what is older than 90 days', async () => {
@@ -290,7 +295,7 @@ describe('the counter', () => {
     await platform`insert into gateway.token_export
       select ${id}, (now() at time zone 'UTC')::date - age, ${tenantId}, 1, now() from unnest(array[0, 1, 90, 91]) age`
     const requests = async (days: number) => {
-      const [usage, refusals] = [await listUsage(pool, id, days), await listRefusals(pool, id, days)]
+      const [usage, refusals] = [await listRequestCounts(pool, id, days), await listRequestErrors(pool, id, days)]
       const exported = await listExports(pool, id, days)
       return [usage.length, refusals.reduce((sum, row) => sum + row.requests, 0), exported.length]
     }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { hashSecret } from '../../src/domain/secret.ts'
-import { createSecret } from '../../src/domain/token-secret.ts'
+import { createTokenSecret } from '../../src/domain/token-secret.ts'
 import type { Answer } from '../support/app.ts'
 import { createWorld, flawOf, until } from './support.ts'
 
@@ -127,7 +127,7 @@ test('a tenant that is made is there at once, even after it was asked for in vai
 })
 
 test('a token that is made is there at once, even after it was asked for in vain', async () => {
-  const secret = createSecret()
+  const secret = createTokenSecret()
   expect((await client.rest(secret, '/tenants')).status).toBe(401)
   await pool`insert into gateway.token (name, token_hash, hint) values ('Late', ${hashSecret(secret)}, 'hint')`
   expect((await client.rest(secret, '/tenants')).status).toBe(200)

@@ -12,8 +12,8 @@ const needed: Record<string, string[]> = {
   'get catalog voucher': ['category.of_products', 'product.find', 'variant.of_products'],
   'list purchased vouchers': ['watermark.read', 'voucher.list'],
   'get purchased voucher': ['voucher.find'],
-  'list marketing signups': ['export.note', 'watermark.read', 'signup.list'],
-  'get marketing signup': ['export.note', 'signup.find'],
+  'list marketing signups': ['export.record', 'watermark.read', 'signup.list'],
+  'get marketing signup': ['export.record', 'signup.find'],
   'resolve voucher': ['redemption_token.issue', 'resolution.find'],
 }
 

@@ -4,12 +4,17 @@ import {
   type AdministratorRecord,
   getAdministrator,
   listAdministrators,
-  readEmail,
+  parseEmail,
   removeAdministrator,
 } from '../../domain/administrator.ts'
 import { badInput, type FieldErrors } from '../../domain/errors.ts'
 import { parseIdentifier } from '../../domain/identifier.ts'
-import { invite, listInvitations, type OpenInvitation, withdrawInvitation } from '../../domain/invitation.ts'
+import {
+  inviteAdministrator,
+  listInvitations,
+  type PendingInvitation,
+  withdrawInvitation,
+} from '../../domain/invitation.ts'
 import { adminPath, setupPath } from '../../http/paths.ts'
 import { Copied } from '../components/copy-button.tsx'
 import { FaultSummary, Field } from '../components/field.tsx'
@@ -18,7 +23,7 @@ import { Scroll } from '../components/scroll-region.tsx'
 import { Moment } from '../components/timestamp.tsx'
 import { actorOf, formOf, originOf, say, viewOf, visitor } from '../context.ts'
 import { textOf } from '../form-body.ts'
-import type { AdminParts } from '../index.ts'
+import type { AdminContext } from '../index.ts'
 
 const listPath = `${adminPath}/administrators`
 const withdrawPath = `${listPath}/withdraw`
@@ -27,7 +32,7 @@ const removePath = ({ id }: Administrator) => `${listPath}/${id}/remove`
 type OneRequest = FastifyRequest<{ Params: { id: string } }>
 
 /** Who administers the service: the list, inviting, and removing. */
-export function registerAdministratorPages(scope: FastifyInstance, { sql }: AdminParts): void {
+export function registerAdministratorPages(scope: FastifyInstance, { sql }: AdminContext): void {
   const load = async () => {
     const [administrators, invitations] = await Promise.all([listAdministrators(sql), listInvitations(sql)])
     return { administrators, invitations }
@@ -40,7 +45,7 @@ export function registerAdministratorPages(scope: FastifyInstance, { sql }: Admi
 
   scope.post('/administrators', async (request, reply) => {
     const given = formOf(request).get('email') ?? ''
-    const email = readEmail(given)
+    const email = parseEmail(given)
     const lists = await load()
     const known = lists.administrators.some(administrator => administrator.email === email)
     if (email === null || known) {
@@ -52,7 +57,7 @@ export function registerAdministratorPages(scope: FastifyInstance, { sql }: Admi
         422,
       )
     }
-    const secret = await invite(sql, actorOf(request), email, visitor(request))
+    const secret = await inviteAdministrator(sql, actorOf(request), email, visitor(request))
     const link = `${originOf(request)}${setupPath}/${secret}`
     return sendPage(reply, <Invited view={viewOf(request, reply)} email={email} link={link} />, 201)
   })
@@ -89,7 +94,7 @@ export function registerAdministratorPages(scope: FastifyInstance, { sql }: Admi
 interface AdministratorsProps {
   view: View
   administrators: AdministratorRecord[]
-  invitations: OpenInvitation[]
+  invitations: PendingInvitation[]
   email?: string
   fieldErrors?: FieldErrors
 }

@@ -19,7 +19,7 @@ import { Page, sendPage, type View } from '../components/layout.tsx'
 import { Pages } from '../components/pager.tsx'
 import { actorOf, viewOf } from '../context.ts'
 import { queryOf, textOf } from '../form-body.ts'
-import type { AdminParts } from '../index.ts'
+import type { AdminContext } from '../index.ts'
 import { type TenantNames, tenantsIn } from './detail.tsx'
 import { Entries } from './entries.tsx'
 
@@ -28,7 +28,7 @@ const path = `${adminPath}/audit`
 const pageSize = 50
 
 /** The audit: what was done, by whom, when and from where; to look at, and to take out as CSV. */
-export function registerAuditPages(scope: FastifyInstance, { sql }: AdminParts): void {
+export function registerAuditPages(scope: FastifyInstance, { sql }: AdminContext): void {
   scope.get('/audit', async (request, reply) => {
     const query = queryOf(request)
     const { filter, fieldErrors } = readFilter(query)

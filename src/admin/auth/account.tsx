@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { getAdministrator } from '../../domain/administrator.ts'
-import { authenticate, changePassword } from '../../domain/administrator-password.ts'
+import { changePassword, verifyCredentials } from '../../domain/administrator-password.ts'
 import type { FieldErrors } from '../../domain/errors.ts'
-import { passwordFaults } from '../../domain/password.ts'
+import { passwordErrors } from '../../domain/password.ts'
 import { listSessions, type SessionRecord, signOutEverywhere } from '../../domain/session.ts'
 import { adminPath } from '../../http/paths.ts'
 import { FaultSummary, Field } from '../components/field.tsx'
@@ -10,17 +10,21 @@ import { CsrfToken, Page, sendPage, type View } from '../components/layout.tsx'
 import { Scroll } from '../components/scroll-region.tsx'
 import { Moment } from '../components/timestamp.tsx'
 import { actorOf, formOf, say, viewOf, visitor } from '../context.ts'
-import type { AdminParts } from '../index.ts'
+import type { AdminContext } from '../index.ts'
 import { browserName } from './browser-name.ts'
 import { leave } from './login.tsx'
-import type { Attempts } from './login-throttle.ts'
+import type { LoginThrottle } from './login-throttle.ts'
 import { renewSession } from './session.ts'
 import { HiddenEmail, PasswordFields } from './setup.tsx'
 
 const accountPath = `${adminPath}/account`
 
 /** One's own account: the password, and the sessions that are open. */
-export function registerAccountPages(scope: FastifyInstance, { sql, config }: AdminParts, attempts: Attempts): void {
+export function registerAccountPages(
+  scope: FastifyInstance,
+  { sql, config }: AdminContext,
+  attempts: LoginThrottle,
+): void {
   async function sendAccount(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -43,16 +47,16 @@ export function registerAccountPages(scope: FastifyInstance, { sql, config }: Ad
     const form = formOf(request)
     const current = form.get('current') ?? ''
     const password = form.get('password') ?? ''
-    const fieldErrors = passwordFaults(administrator.email, password, form.get('again') ?? '')
+    const fieldErrors = passwordErrors(administrator.email, password, form.get('again') ?? '')
     if (current === '') fieldErrors.current = ['Give the password that you have now.']
     if (Object.keys(fieldErrors).length > 0) return sendAccount(request, reply, fieldErrors)
 
     const actor = actorOf(request)
     const changed = await attempts.confirm(administrator.id, actor, async () => {
-      const proven = await authenticate(sql, administrator.email, current)
-      if (!proven) return null
-      const renewed = await renewSession(request, proven, session =>
-        changePassword(sql, actor, proven, session, password),
+      const verified = await verifyCredentials(sql, administrator.email, current)
+      if (!verified) return null
+      const renewed = await renewSession(request, verified, session =>
+        changePassword(sql, actor, verified, session, password),
       )
       return renewed || null
     })

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import type { Pool } from '../../db/connect.ts'
-import { noteRefusedSignIn } from '../../domain/administrator-password.ts'
+import { recordFailedSignIn } from '../../domain/administrator-password.ts'
 import type { Actor } from '../../domain/audit.ts'
 import { GatewayError } from '../../domain/errors.ts'
 
@@ -13,7 +13,7 @@ const window = 15 * 60
  * Lets people try to sign in, but not often in vain. Each attempt is counted before it is looked at, so that of a burst
  * no more than the limit get that far; one that succeeds is taken back.
  */
-export interface Attempts {
+export interface LoginThrottle {
   /**
    * Tries the password of an account. What is refused is put down in the audit.
    *
@@ -54,7 +54,7 @@ const tooMany = (secondsLeft: number) => {
 }
 
 /** Counts in memory: each instance counts for itself. */
-export function createAttempts(sql: Pool): Attempts {
+export function createLoginThrottle(sql: Pool): LoginThrottle {
   const limiter = (keyPrefix: string, points: number) => new RateLimiterMemory({ keyPrefix, points, duration: window })
   const accounts = limiter('account', limits.account)
   const owners = limiter('owner', limits.account)
@@ -63,10 +63,10 @@ export function createAttempts(sql: Pool): Attempts {
 
   async function noteRefused(actor: Actor, reason: string): Promise<void> {
     const { consumedPoints } = await entries.penalty('all')
-    if (consumedPoints <= limits.entries) return noteRefusedSignIn(sql, actor, reason)
+    if (consumedPoints <= limits.entries) return recordFailedSignIn(sql, actor, reason)
     if (consumedPoints === limits.entries + 1) {
       const service = { name: 'service', address: null }
-      await noteRefusedSignIn(sql, service, `too many to put down: more are left out for up to ${window / 60} minutes`)
+      await recordFailedSignIn(sql, service, `too many to put down: more are left out for up to ${window / 60} minutes`)
     }
   }
 

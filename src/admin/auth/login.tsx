@@ -1,18 +1,18 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../../config.ts'
-import { hasNoAdministrator, readEmail } from '../../domain/administrator.ts'
-import { authenticate } from '../../domain/administrator-password.ts'
+import { hasNoAdministrator, parseEmail } from '../../domain/administrator.ts'
+import { verifyCredentials } from '../../domain/administrator-password.ts'
 import type { FieldErrors } from '../../domain/errors.ts'
 import { signOut } from '../../domain/session.ts'
-import { addressOf } from '../../http/caller.ts'
+import { clientAddress } from '../../http/caller.ts'
 import { adminPath } from '../../http/paths.ts'
 import { FaultSummary, Field } from '../components/field.tsx'
 import { CsrfToken, Page, sendPage, type View } from '../components/layout.tsx'
 import { actorOf, formOf, signedIn, viewOf } from '../context.ts'
 import { queryOf } from '../form-body.ts'
-import type { AdminParts } from '../index.ts'
+import type { AdminContext } from '../index.ts'
 import { NoAdministratorYet } from './first-administrator.tsx'
-import type { Attempts } from './login-throttle.ts'
+import type { LoginThrottle } from './login-throttle.ts'
 import { sessionCookie, signIn } from './session.ts'
 
 const loginPath = `${adminPath}/login`
@@ -70,7 +70,11 @@ export function nextOf(text: string | null): string {
 }
 
 /** Signing in with a password, and signing out. */
-export function registerLoginPages(scope: FastifyInstance, { sql, config }: AdminParts, attempts: Attempts): void {
+export function registerLoginPages(
+  scope: FastifyInstance,
+  { sql, config }: AdminContext,
+  attempts: LoginThrottle,
+): void {
   const openId = config.openId !== undefined
 
   scope.get('/login', async (request, reply) => {
@@ -110,11 +114,11 @@ export function registerLoginPages(scope: FastifyInstance, { sql, config }: Admi
     if (password === '') return sendFaults({ password: ['Give your password.'] })
 
     // What is no e-mail is not put down: it may be a password in the wrong field.
-    const email = readEmail(given)
-    const actor = { name: email ?? 'no e-mail', address: addressOf(request) }
+    const email = parseEmail(given)
+    const actor = { name: email ?? 'no e-mail', address: clientAddress(request) }
     const entered = await attempts.signIn(actor, async () => {
-      const proven = await authenticate(sql, email ?? '', password)
-      return proven && (await signIn(sql, request, proven, 'password')) ? proven : null
+      const verified = await verifyCredentials(sql, email ?? '', password)
+      return verified && (await signIn(sql, request, verified, 'password')) ? verified : null
     })
     if (!entered) return sendFaults({ email: ['The e-mail or the password is not right.'] })
     return reply.redirect(next, 303)

@@ -3,16 +3,16 @@ import * as client from 'openid-client'
 import { z } from 'zod'
 import type { Config } from '../../config.ts'
 import type { Pool } from '../../db/connect.ts'
-import { readEmail } from '../../domain/administrator.ts'
-import { admitOpenId, type OpenIdIdentity } from '../../domain/administrator-openid.ts'
+import { parseEmail } from '../../domain/administrator.ts'
+import { type OpenIdIdentity, verifyOpenIdAdministrator } from '../../domain/administrator-openid.ts'
 import { GatewayError } from '../../domain/errors.ts'
-import { addressOf } from '../../http/caller.ts'
+import { clientAddress } from '../../http/caller.ts'
 import { adminPath } from '../../http/paths.ts'
 import { originOf } from '../context.ts'
 import { queryOf } from '../form-body.ts'
 import { cookieKind } from './cookies.ts'
 import { nextOf, sendOnward } from './login.tsx'
-import type { Attempts } from './login-throttle.ts'
+import type { LoginThrottle } from './login-throttle.ts'
 import { signIn } from './session.ts'
 
 type OpenIdConfig = NonNullable<Config['openId']>
@@ -51,7 +51,7 @@ const unavailable = (cause: unknown) =>
 export function registerOpenIdPages(
   scope: FastifyInstance,
   sql: Pool,
-  { config, openId, attempts }: { config: Config; openId: OpenIdConfig; attempts: Attempts },
+  { config, openId, attempts }: { config: Config; openId: OpenIdConfig; attempts: LoginThrottle },
 ): void {
   const discovery = createDiscovery(openId)
   // Not strict: the browser comes back from another site, and has to bring it along.
@@ -85,11 +85,11 @@ export function registerOpenIdPages(
     const journey = readJourney(request.cookies[name])
     if (!journey) throw refusal('journey')
     // Whoever comes back has us ask the provider.
-    return attempts.fromAddress({ name: 'no e-mail', address: addressOf(request) }, async () => {
+    return attempts.fromAddress({ name: 'no e-mail', address: clientAddress(request) }, async () => {
       const claims = await claimsOf(request, journey)
       if (!claims) throw await refused(request, 'provider')
       const { iss, sub, email: given, email_verified: verified } = Claims.parse(claims)
-      const email = verified === true && given !== undefined ? readEmail(given) : null
+      const email = verified === true && given !== undefined ? parseEmail(given) : null
       if (!mayEnter(openId, email, claims[openId.groupsClaim])) throw await refused(request, 'stranger', email)
       return admit(request, reply, { subject: `${iss} ${sub}`, email }, nextOf(journey.next))
     })
@@ -126,10 +126,10 @@ export function registerOpenIdPages(
   }
 
   async function admit(request: FastifyRequest, reply: FastifyReply, identity: OpenIdIdentity, next: string) {
-    const actor = { name: identity.email ?? 'no e-mail', address: addressOf(request) }
-    const proven = await admitOpenId(sql, actor, identity)
-    if (!proven) throw await refused(request, identity.email === null ? 'email' : 'account', identity.email)
-    if (!(await signIn(sql, request, proven, 'openid'))) throw await refused(request, 'account', identity.email)
+    const actor = { name: identity.email ?? 'no e-mail', address: clientAddress(request) }
+    const verified = await verifyOpenIdAdministrator(sql, actor, identity)
+    if (!verified) throw await refused(request, identity.email === null ? 'email' : 'account', identity.email)
+    if (!(await signIn(sql, request, verified, 'openid'))) throw await refused(request, 'account', identity.email)
     // A redirect would still be part of what another site began, and the session's cookie is strict.
     return sendOnward(reply, next)
   }
@@ -140,7 +140,7 @@ export function registerOpenIdPages(
     reason: keyof typeof refusals,
     email: string | null = null,
   ): Promise<GatewayError> {
-    const actor = { name: email ?? 'no e-mail', address: addressOf(request) }
+    const actor = { name: email ?? 'no e-mail', address: clientAddress(request) }
     await attempts.noteRefused(actor, `openid: ${reason}`)
     return refusal(reason)
   }

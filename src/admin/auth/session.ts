@@ -6,15 +6,15 @@ import type { Config } from '../../config.ts'
 import type { Pool } from '../../db/connect.ts'
 import type { Administrator } from '../../domain/administrator.ts'
 import {
-  dropSession,
+  deleteSession,
   findSession,
   type NewSession,
-  type Proven,
   saveSession,
   startSession,
+  type VerifiedAdministrator,
 } from '../../domain/session.ts'
 import { getOrCreateSecret } from '../../domain/setting.ts'
-import { addressOf } from '../../http/caller.ts'
+import { clientAddress } from '../../http/caller.ts'
 import { csrfBinding, formOf, signedIn } from '../context.ts'
 import { cookieKind } from './cookies.ts'
 
@@ -60,7 +60,7 @@ export async function registerSession(scope: FastifyInstance, sql: Pool, config:
         saveSession(sql, id, notice === undefined ? {} : { notice }).then(() => done(), done)
       },
       destroy(id, done) {
-        dropSession(sql, id).then(() => done(), done)
+        deleteSession(sql, id).then(() => done(), done)
       },
     },
   })
@@ -113,9 +113,9 @@ export async function renewSession(
 export function signIn(
   sql: Pool,
   request: FastifyRequest,
-  proven: Proven,
+  verified: VerifiedAdministrator,
   means: 'password' | 'link' | 'openid',
 ): Promise<boolean> {
-  const actor = { name: proven.email, address: addressOf(request) }
-  return renewSession(request, proven, session => startSession(sql, actor, proven, session, means))
+  const actor = { name: verified.email, address: clientAddress(request) }
+  return renewSession(request, verified, session => startSession(sql, actor, verified, session, means))
 }

@@ -1,21 +1,21 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { readEmail } from '../../domain/administrator.ts'
+import { parseEmail } from '../../domain/administrator.ts'
 import type { FieldErrors } from '../../domain/errors.ts'
-import { accept, acceptFirst, findInvitation, type Invitation } from '../../domain/invitation.ts'
-import { passwordFaults, passwordHint } from '../../domain/password.ts'
-import { addressOf } from '../../http/caller.ts'
+import { acceptFirstInvitation, acceptInvitation, findInvitation, type Invitation } from '../../domain/invitation.ts'
+import { passwordErrors, passwordHint } from '../../domain/password.ts'
+import { clientAddress } from '../../http/caller.ts'
 import { adminPath } from '../../http/paths.ts'
 import { FaultSummary, Field } from '../components/field.tsx'
 import { CsrfToken, Page, sendPage, type View } from '../components/layout.tsx'
 import { formOf, say, viewOf } from '../context.ts'
-import type { AdminParts } from '../index.ts'
+import type { AdminContext } from '../index.ts'
 import { AdminCreateCommand } from './first-administrator.tsx'
 import { signIn } from './session.ts'
 
 type SetupRequest = FastifyRequest<{ Params: { secret: string } }>
 
 /** One-time links: the first administrator sets himself up, and others choose their (new) password. */
-export function registerSetupPages(scope: FastifyInstance, { sql }: AdminParts): void {
+export function registerSetupPages(scope: FastifyInstance, { sql }: AdminContext): void {
   const sendVoid = (request: FastifyRequest, reply: FastifyReply) =>
     sendPage(reply, <VoidLink view={viewOf(request, reply)} />, 404)
 
@@ -31,11 +31,11 @@ export function registerSetupPages(scope: FastifyInstance, { sql }: AdminParts):
     if (!invitation) return sendVoid(request, reply)
     const form = formOf(request)
     const given = form.get('email') ?? ''
-    const email = invitation.email ?? readEmail(given)
+    const email = invitation.email ?? parseEmail(given)
     const password = form.get('password') ?? ''
     const fieldErrors: FieldErrors = {
       ...(email === null ? { email: ['Give an e-mail, such as ann@example.com.'] } : {}),
-      ...passwordFaults(email ?? '', password, form.get('again') ?? ''),
+      ...passwordErrors(email ?? '', password, form.get('again') ?? ''),
     }
     if (email === null || Object.keys(fieldErrors).length > 0) {
       const view = viewOf(request, reply)
@@ -44,8 +44,8 @@ export function registerSetupPages(scope: FastifyInstance, { sql }: AdminParts):
       )
       return sendPage(reply, page, 422)
     }
-    const use = invitation.email === null ? acceptFirst : accept
-    const proven = await use(sql, secret, { email, address: addressOf(request) }, password)
+    const use = invitation.email === null ? acceptFirstInvitation : acceptInvitation
+    const proven = await use(sql, secret, { email, address: clientAddress(request) }, password)
     if (!proven || !(await signIn(sql, request, proven, 'link'))) return sendVoid(request, reply)
     say(request, 'Your password is set, and you are signed in.')
     return reply.redirect(`${adminPath}/tokens`, 303)

@@ -1,10 +1,10 @@
 import type { Sql } from '../../db/connect.ts'
 import {
-  type ExportOfDay,
+  type DailyExport,
   listExports,
-  listRefusals,
-  listUsage,
-  type RefusalCount,
+  listRequestCounts,
+  listRequestErrors,
+  type RequestErrorCount,
 } from '../../domain/request-count.ts'
 import type { Token } from '../../domain/token.ts'
 import { count } from '../components/count.ts'
@@ -18,8 +18,8 @@ const span = 90
 
 /** What a token was used for in the last 90 days (UTC, today among them). */
 export interface Activity extends Used {
-  refusals: RefusalCount[]
-  exports: ExportOfDay[]
+  refusals: RequestErrorCount[]
+  exports: DailyExport[]
   /** Whether it may now read personal data. */
   mayExport: boolean
 }
@@ -27,8 +27,8 @@ export interface Activity extends Used {
 /** @returns what a token was used for in the last days */
 export async function loadActivity(sql: Sql, { id, permissions }: Token): Promise<Activity> {
   const [usage, refusals, exports] = await Promise.all([
-    listUsage(sql, id, span),
-    listRefusals(sql, id, span),
+    listRequestCounts(sql, id, span),
+    listRequestErrors(sql, id, span),
     listExports(sql, id, span),
   ])
   const now = Date.now()

@@ -7,7 +7,7 @@ import { formIdOf, newFormId, OneTime } from '../components/idempotency-field.ts
 import { Page, sendPage } from '../components/layout.tsx'
 import { actorOf, formOf, viewOf } from '../context.ts'
 import { faultsOf, textOf } from '../form-body.ts'
-import type { AdminParts } from '../index.ts'
+import type { AdminContext } from '../index.ts'
 import { freshPicker, type PickerState, readPicker } from '../tenant-picker/state.ts'
 import { loadPicker } from '../tenant-picker/tenant-picker.tsx'
 import { blankEntry, checkWish, readEntry, type TokenEntry, TokenForm, wishOf } from './form.tsx'
@@ -31,7 +31,7 @@ interface CreateForm {
 }
 
 /** GET /admin/tokens/new */
-export const showCreate = (parts: AdminParts, request: FastifyRequest, reply: FastifyReply) =>
+export const showCreate = (parts: AdminContext, request: FastifyRequest, reply: FastifyReply) =>
   sendForm(parts, request, reply, {
     formId: newFormId(),
     entry: blankEntry,
@@ -40,7 +40,7 @@ export const showCreate = (parts: AdminParts, request: FastifyRequest, reply: Fa
   })
 
 /** POST /admin/tokens/new */
-export async function create(parts: AdminParts, request: FastifyRequest, reply: FastifyReply) {
+export async function create(parts: AdminContext, request: FastifyRequest, reply: FastifyReply) {
   const form = formOf(request)
   const { state, save } = readPicker(form)
   const filled: CreateForm = {
@@ -86,7 +86,7 @@ function readExpiry({ expiry, expiresAt }: ExpiryEntry): { at: Date | null; fiel
 }
 
 async function sendForm(
-  { sql, config }: AdminParts,
+  { sql, config }: AdminContext,
   request: FastifyRequest,
   reply: FastifyReply,
   { formId, entry, expiry, picker }: CreateForm,

@@ -4,13 +4,13 @@ import { count } from '../components/count.ts'
 import { Page, sendPage } from '../components/layout.tsx'
 import { Moment } from '../components/timestamp.tsx'
 import { viewOf } from '../context.ts'
-import type { AdminParts } from '../index.ts'
+import type { AdminContext } from '../index.ts'
 import { Activity, loadActivity } from './activity.tsx'
 import { OrdersWarning } from './form.tsx'
 import { GrantName, LastUse, PermissionList, StatusBadge, type TokenRequest, tokenOf, tokenPath } from './parts.tsx'
 
 /** GET /admin/tokens/:id */
-export async function showToken(parts: AdminParts, request: TokenRequest, reply: FastifyReply) {
+export async function showToken(parts: AdminContext, request: TokenRequest, reply: FastifyReply) {
   const token = await tokenOf(parts, request)
   const activity = await loadActivity(parts.sql, token)
   return sendPage(

@@ -6,7 +6,7 @@ import { editToken } from '../../domain/token-lifecycle.ts'
 import { Page, sendPage } from '../components/layout.tsx'
 import { actorOf, formOf, say, viewOf } from '../context.ts'
 import { faultsOf, textOf } from '../form-body.ts'
-import type { AdminParts } from '../index.ts'
+import type { AdminContext } from '../index.ts'
 import { freshPicker, type PickerState, readPicker } from '../tenant-picker/state.ts'
 import { loadPicker } from '../tenant-picker/tenant-picker.tsx'
 import { checkWish, entryOf, readEntry, type TokenEntry, TokenForm, wishOf } from './form.tsx'
@@ -20,7 +20,7 @@ interface EditForm {
 }
 
 /** GET /admin/tokens/:id/edit */
-export async function showEdit(parts: AdminParts, request: TokenRequest, reply: FastifyReply) {
+export async function showEdit(parts: AdminContext, request: TokenRequest, reply: FastifyReply) {
   const token = await tokenOf(parts, request)
   const { revision, tenants } = token
   if (tokenStatus(token) !== 'active') {
@@ -30,7 +30,7 @@ export async function showEdit(parts: AdminParts, request: TokenRequest, reply: 
 }
 
 /** POST /admin/tokens/:id/edit */
-export async function edit(parts: AdminParts, request: TokenRequest, reply: FastifyReply) {
+export async function edit(parts: AdminContext, request: TokenRequest, reply: FastifyReply) {
   const token = await tokenOf(parts, request)
   const form = formOf(request)
   const { state, save } = readPicker(form)
@@ -53,7 +53,7 @@ export async function edit(parts: AdminParts, request: TokenRequest, reply: Fast
 }
 
 async function sendForm(
-  { sql, config }: AdminParts,
+  { sql, config }: AdminContext,
   request: FastifyRequest,
   reply: FastifyReply,
   token: TokenRecord,

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import type { FieldErrors } from '../../domain/errors.ts'
 import { type Permission, permissionNames, permissions } from '../../domain/permission.ts'
 import type { TenantGrant, TokenRecord } from '../../domain/token.ts'
-import { checkToken, type TokenWish } from '../../domain/token-input.ts'
+import { checkTokenInput, type TokenInput } from '../../domain/token-input.ts'
 import { count } from '../components/count.ts'
 import { FaultSummary, Field, Group } from '../components/field.tsx'
 import { CsrfToken, type View } from '../components/layout.tsx'
@@ -39,7 +39,7 @@ export function readEntry(form: URLSearchParams): TokenEntry {
 }
 
 /** What the administrator wants, as far as it can be read: a rate that is no number is one for `checkWish` to refuse. */
-export const wishOf = ({ name, contact, rateLimit, permissions }: TokenEntry, tenants: TenantGrant[]): TokenWish => ({
+export const wishOf = ({ name, contact, rateLimit, permissions }: TokenEntry, tenants: TenantGrant[]): TokenInput => ({
   name,
   contact: contact || null,
   rateLimit: rateLimit === '' ? null : /^\d{1,15}$/.test(rateLimit) ? Number(rateLimit) : Number.NaN,
@@ -48,8 +48,8 @@ export const wishOf = ({ name, contact, rateLimit, permissions }: TokenEntry, te
 })
 
 /** @returns all that is wrong with a wish; a token for no tenant is none that a person wants */
-export const checkWish = (wish: TokenWish): FieldErrors => ({
-  ...checkToken(wish),
+export const checkWish = (wish: TokenInput): FieldErrors => ({
+  ...checkTokenInput(wish),
   ...(wish.tenants.length === 0 && { tenants: ['Choose at least one tenant.'] }),
 })
 

@@ -11,14 +11,14 @@ import { Scroll } from '../components/scroll-region.tsx'
 import { Moment } from '../components/timestamp.tsx'
 import { viewOf } from '../context.ts'
 import { queryOf, textOf } from '../form-body.ts'
-import type { AdminParts } from '../index.ts'
+import type { AdminContext } from '../index.ts'
 import { End, GrantName, LastUse, PermissionName, StatusBadge, tokenPath } from './parts.tsx'
 
 const path = `${adminPath}/tokens`
 const pageLength = 50
 
 /** GET /admin/tokens */
-export async function showTokens({ sql }: AdminParts, request: FastifyRequest, reply: FastifyReply) {
+export async function showTokens({ sql }: AdminContext, request: FastifyRequest, reply: FastifyReply) {
   const query = queryOf(request)
   const filter = readFilter(query)
   const shown = await loadPage(sql, filter, identifierOf(query, 'before'), identifierOf(query, 'after'))
@@ -47,7 +47,7 @@ interface Shown {
 
 /** One token more than is shown is asked for: it tells whether there are others. */
 async function loadPage(
-  sql: AdminParts['sql'],
+  sql: AdminContext['sql'],
   filter: TokenFilter,
   before: number | undefined,
   after: number | undefined,

@@ -5,7 +5,7 @@ import { getToken, type TokenRecord, tokenStatus } from '../../domain/token.ts'
 import { adminPath } from '../../http/paths.ts'
 import { Page, type View } from '../components/layout.tsx'
 import { Moment } from '../components/timestamp.tsx'
-import type { AdminParts } from '../index.ts'
+import type { AdminContext } from '../index.ts'
 
 /** The path of a token's page, or of one of the pages below it. */
 export const tokenPath = (id: number, page?: 'edit' | 'rotate' | 'revoke') =>
@@ -80,7 +80,7 @@ export const GrantName = ({ grant }: { grant: Grant }) => (
 export type TokenRequest = FastifyRequest<{ Params: { id: string } }>
 
 /** @throws `NOT_FOUND` */
-export const tokenOf = ({ sql }: AdminParts, { params }: TokenRequest): Promise<TokenRecord> =>
+export const tokenOf = ({ sql }: AdminContext, { params }: TokenRequest): Promise<TokenRecord> =>
   getToken(sql, parseIdentifier(params.id))
 
 /** In place of what can only be done to a token that holds. */

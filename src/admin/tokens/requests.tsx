@@ -1,4 +1,4 @@
-import type { UsageOfDay } from '../../domain/request-count.ts'
+import type { RequestCount } from '../../domain/request-count.ts'
 import { Chart, type Day, type Series, sum } from '../components/chart.tsx'
 import { count } from '../components/count.ts'
 import { dayText } from '../components/day.ts'
@@ -8,7 +8,7 @@ import { Scroll } from '../components/scroll-region.tsx'
 export interface Used {
   /** All of them, `YYYY-MM-DD` in UTC, oldest first. */
   days: string[]
-  usage: UsageOfDay[]
+  usage: RequestCount[]
 }
 
 /** What a token was used for: charts by day, and the same as tables. */
@@ -71,7 +71,7 @@ export const operationLabel = (name: string) =>
   operations.find(operation => operation.name === name)?.label ?? others.label
 
 /** Each day's requests, counted by what they belong to. */
-function countByDay(days: string[], usage: UsageOfDay[], kinds: string[], kindOf: (row: UsageOfDay) => string) {
+function countByDay(days: string[], usage: RequestCount[], kinds: string[], kindOf: (row: RequestCount) => string) {
   const counts = new Map(days.map(day => [day, kinds.map(() => 0)]))
   for (const row of usage) {
     const bar = counts.get(row.day)
@@ -119,7 +119,7 @@ function Statuses({ usage }: Pick<Used, 'usage'>) {
   const rows = labels
     .map(label => ({ label, uses: usage.filter(({ operation }) => operationLabel(operation) === label) }))
     .filter(({ uses }) => uses.length > 0)
-  const total = (uses: UsageOfDay[]) => count(sum(uses.map(({ requests }) => requests)))
+  const total = (uses: RequestCount[]) => count(sum(uses.map(({ requests }) => requests)))
   return (
     <>
       <h3 id="statuses">Requests by operation and status code</h3>

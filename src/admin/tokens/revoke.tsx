@@ -2,11 +2,11 @@ import type { FastifyReply } from 'fastify'
 import { revokeToken } from '../../domain/token-lifecycle.ts'
 import { CsrfToken, Page, sendPage } from '../components/layout.tsx'
 import { actorOf, say, viewOf } from '../context.ts'
-import type { AdminParts } from '../index.ts'
+import type { AdminContext } from '../index.ts'
 import { LastUse, NoLonger, type TokenRequest, tokenOf, tokenPath } from './parts.tsx'
 
 /** GET /admin/tokens/:id/revoke */
-export async function showRevoke(parts: AdminParts, request: TokenRequest, reply: FastifyReply) {
+export async function showRevoke(parts: AdminContext, request: TokenRequest, reply: FastifyReply) {
   const token = await tokenOf(parts, request)
   const view = viewOf(request, reply)
   if (token.revokedAt) return sendPage(reply, <NoLonger view={view} token={token} title="Revoke" />)
@@ -45,7 +45,7 @@ export async function showRevoke(parts: AdminParts, request: TokenRequest, reply
 }
 
 /** POST /admin/tokens/:id/revoke */
-export async function revoke(parts: AdminParts, request: TokenRequest, reply: FastifyReply) {
+export async function revoke(parts: AdminContext, request: TokenRequest, reply: FastifyReply) {
   const token = await tokenOf(parts, request)
   await revokeToken(parts.sql, actorOf(request), token.id)
   say(request, 'The token is revoked. It is refused everywhere within a second.')

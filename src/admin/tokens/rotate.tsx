@@ -8,7 +8,7 @@ import { CsrfToken, Page, sendPage } from '../components/layout.tsx'
 import { Moment, momentText } from '../components/timestamp.tsx'
 import { actorOf, formOf, viewOf } from '../context.ts'
 import { faultsOf, textOf } from '../form-body.ts'
-import type { AdminParts } from '../index.ts'
+import type { AdminContext } from '../index.ts'
 import { NoLonger, type TokenRequest, tokenOf, tokenPath } from './parts.tsx'
 import { answerMaking } from './secret.tsx'
 
@@ -30,13 +30,13 @@ interface RotateForm {
 }
 
 /** GET /admin/tokens/:id/rotate */
-export async function showRotate(parts: AdminParts, request: TokenRequest, reply: FastifyReply) {
+export async function showRotate(parts: AdminContext, request: TokenRequest, reply: FastifyReply) {
   const token = await tokenOf(parts, request)
   return sendForm(request, reply, token, { formId: newFormId(), overlap: String(day), expiry: 'inherit' })
 }
 
 /** POST /admin/tokens/:id/rotate */
-export async function rotate(parts: AdminParts, request: TokenRequest, reply: FastifyReply) {
+export async function rotate(parts: AdminContext, request: TokenRequest, reply: FastifyReply) {
   const token = await tokenOf(parts, request)
   const form = formOf(request)
   const filled = { formId: formIdOf(form), overlap: textOf(form, 'overlap'), expiry: textOf(form, 'expiresAt') }

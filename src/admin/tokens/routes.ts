@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { AdminParts } from '../index.ts'
+import type { AdminContext } from '../index.ts'
 import { create, showCreate } from './create.tsx'
 import { showToken } from './detail.tsx'
 import { edit, showEdit } from './edit.tsx'
@@ -11,7 +11,7 @@ import { rotate, showRotate } from './rotate.tsx'
 type ById = { Params: TokenRequest['params'] }
 
 /** The pages of the tokens, below /admin. */
-export function registerTokenPages(scope: FastifyInstance, parts: AdminParts): void {
+export function registerTokenPages(scope: FastifyInstance, parts: AdminContext): void {
   scope.get('/tokens', (request, reply) => showTokens(parts, request, reply))
   scope.get('/tokens/new', (request, reply) => showCreate(parts, request, reply))
   scope.post('/tokens/new', (request, reply) => create(parts, request, reply))

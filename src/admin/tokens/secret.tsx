@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { MadeBefore, NewToken } from '../../domain/token-lifecycle.ts'
+import type { AlreadyCreated, NewToken } from '../../domain/token-lifecycle.ts'
 import { restPath } from '../../http/paths.ts'
 import { Copied } from '../components/copy-button.tsx'
 import { Page, sendPage } from '../components/layout.tsx'
@@ -7,7 +7,7 @@ import { originOf, say, viewOf } from '../context.ts'
 import { tokenPath } from './parts.tsx'
 
 /** Answers with the secret of a token that was made, this once; of one that was made before, with its page. */
-export function answerMaking(request: FastifyRequest, reply: FastifyReply, made: NewToken | MadeBefore) {
+export function answerMaking(request: FastifyRequest, reply: FastifyReply, made: NewToken | AlreadyCreated) {
   if (made.secret === null) {
     say(request, 'This form has made its token already. Its secret cannot be shown again: rotate it if it is lost.')
     return reply.redirect(tokenPath(made.id), 303)

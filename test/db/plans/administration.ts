@@ -1,5 +1,5 @@
-import { admitOpenId } from '../../../src/domain/administrator-openid.ts'
-import { invite, inviteFirst } from '../../../src/domain/invitation.ts'
+import { verifyOpenIdAdministrator } from '../../../src/domain/administrator-openid.ts'
+import { inviteAdministrator, inviteFirstAdministrator } from '../../../src/domain/invitation.ts'
 import { type Browser, createBrowser, type Fields, formsOf, type Page, root, signIn } from '../../admin/support.ts'
 import { tester } from '../../support/builders.ts'
 import type { Journey, Parts } from './journey.ts'
@@ -41,12 +41,12 @@ const partOfName =
 export const administration: Journey[] = [
   {
     what: 'signing in',
-    runs: ['administrator.give_password', 'administrator.exists', 'administrator.authenticate', 'session.start'],
+    runs: ['administrator.set_password', 'administrator.exists', 'administrator.find_credentials', 'session.start'],
     go: administrator,
   },
   {
     what: 'a sign-in that is refused',
-    runs: ['administrator.refuse'],
+    runs: ['administrator.record_failed_sign_in'],
     go: async ({ client }) =>
       expectStatus(
         await createBrowser(client.app).submit('/admin/login', { email: root.email, password: 'wrong' }),
@@ -55,15 +55,15 @@ export const administration: Journey[] = [
   },
   {
     what: 'a sign-in that the OpenID provider vouches for',
-    runs: ['administrator.admit'],
+    runs: ['administrator.verify_openid'],
     go: async ({ pool }) => {
-      await admitOpenId(pool, tester, { subject: 'issuer 1', email: 'open@example.com' })
-      await admitOpenId(pool, tester, { subject: 'issuer 1', email: 'open@example.com' })
+      await verifyOpenIdAdministrator(pool, tester, { subject: 'issuer 1', email: 'open@example.com' })
+      await verifyOpenIdAdministrator(pool, tester, { subject: 'issuer 1', email: 'open@example.com' })
     },
   },
   {
     what: 'signing out',
-    runs: ['session.sign_out', 'session.drop'],
+    runs: ['session.sign_out', 'session.delete'],
     go: async parts =>
       (await somebody(parts, 'person1@example.com')).submit('/admin/tokens', {}, { action: '/admin/logout' }),
   },
@@ -91,7 +91,7 @@ export const administration: Journey[] = [
   { what: 'the administrators', runs: ['administrator.list', 'invitation.list'], go: visit('/admin/administrators') },
   {
     what: 'inviting, and withdrawing it',
-    runs: ['invitation.make', 'invitation.withdraw'],
+    runs: ['invitation.create', 'invitation.withdraw'],
     go: async parts => {
       await submit('/admin/administrators', { email: 'ann@example.com' }, 201, '/admin/administrators')(parts)
       await submit('/admin/administrators', {}, 303, '/admin/administrators/withdraw')(parts)
@@ -99,16 +99,20 @@ export const administration: Journey[] = [
   },
   {
     what: 'an invitation',
-    runs: ['invitation.find', 'administrator.give_password'],
+    runs: ['invitation.find', 'administrator.set_password'],
     go: async ({ pool, client }) => {
-      const secret = await invite(pool, tester, 'bob@example.com')
+      const secret = await inviteAdministrator(pool, tester, 'bob@example.com')
       expectStatus(
         await createBrowser(client.app).submit(`/admin/setup/${secret}`, passwords('much deep green water')),
         303,
       )
     },
   },
-  { what: 'inviting the first', runs: ['invitation.first'], go: ({ pool }) => inviteFirst(pool, tester) },
+  {
+    what: 'inviting the first',
+    runs: ['invitation.create_first'],
+    go: ({ pool }) => inviteFirstAdministrator(pool, tester),
+  },
   {
     what: 'removing an administrator',
     runs: ['administrator.get', 'administrator.remove'],
@@ -133,12 +137,12 @@ export const administration: Journey[] = [
   },
   {
     what: 'a token',
-    runs: ['token.get', 'usage.list', 'usage.list_refusals', 'usage.list_exports'],
+    runs: ['token.get', 'request_count.list', 'request_error.list', 'export.list'],
     go: visit('/admin/tokens/500'),
   },
   {
     what: 'making a token twice with one form',
-    runs: ['token.create', 'token.find_made'],
+    runs: ['token.create', 'token.find_by_idempotency_key'],
     go: async parts => {
       const browser = await administrator(parts)
       const filled = formsOf((await browser.get('/admin/tokens/new')).html).at(-1)!.fields
@@ -187,7 +191,7 @@ export const administration: Journey[] = [
   },
   {
     what: 'the audit as CSV',
-    runs: ['audit.note_export', 'audit.list'],
+    runs: ['audit.record_export', 'audit.list'],
     go: visit('/admin/audit.csv?action=token.edit'),
     walks: 'A batch is a thousand entries, and names are looked up for each.',
   },

@@ -96,7 +96,7 @@ export const integration: Journey[] = [
   { what: 'a purchased voucher', runs: ['voucher.find'], go: rest('/tenants/1/sales/purchased-vouchers/50000') },
   {
     what: 'marketing signups',
-    runs: ['signup.list', 'export.note'],
+    runs: ['signup.list', 'export.record'],
     go: rest('/tenants/1/customers/marketing-signups'),
   },
   {
@@ -107,7 +107,7 @@ export const integration: Journey[] = [
   },
   {
     what: 'a marketing signup',
-    runs: ['signup.find', 'export.note'],
+    runs: ['signup.find', 'export.record'],
     go: rest('/tenants/1/customers/marketing-signups/50000'),
   },
   { what: 'removals', runs: ['removal.list', 'sync_state.read'], go: ofTenant('removals { nodes { recordId } }') },

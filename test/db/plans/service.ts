@@ -4,7 +4,7 @@ import { readRights } from '../../../src/db/rights.ts'
 import { isDemo, isEmpty } from '../../../src/demo/load.ts'
 import { createClockWatch, deletePassedStamps } from '../../../src/domain/clock.ts'
 import { detectServerChange, recordClock, requireFullPass } from '../../../src/domain/full-pass.ts'
-import { createUsageCounter, deleteExpiredUsage } from '../../../src/domain/request-count.ts'
+import { createRequestCounter, deleteExpiredRequestCounts } from '../../../src/domain/request-count.ts'
 import { deleteExpiredRedemptionTokens } from '../../../src/domain/resolution.ts'
 import { deleteExpiredSessions } from '../../../src/domain/session.ts'
 import { getOrCreateSecret } from '../../../src/domain/setting.ts'
@@ -16,7 +16,7 @@ import type { Journey } from './journey.ts'
 export const service: Journey[] = [
   {
     what: 'a secret of the service',
-    runs: ['setting.keep'],
+    runs: ['setting.get_or_create'],
     go: ({ pool }) => getOrCreateSecret(pool, 'any', Buffer.alloc(1)),
   },
   {
@@ -70,9 +70,9 @@ export const service: Journey[] = [
   },
   {
     what: 'what tokens were used for',
-    runs: ['usage.save', 'usage.save_refusals'],
+    runs: ['request_count.save', 'request_error.save'],
     go: async ({ pool }) => {
-      const usage = createUsageCounter(pool)
+      const usage = createRequestCounter(pool)
       for (let id = 1; id <= 30; id++) usage.count(id, 'o', 403, [{ code: 'c', reason: 'r' }])
       await usage.save()
     },
@@ -84,10 +84,14 @@ export const service: Journey[] = [
   },
   {
     what: 'forgetting sessions',
-    runs: ['session.forget'],
+    runs: ['session.delete_expired'],
     go: ({ pool }) => deleteExpiredSessions(pool),
     excused:
       'Each hour. Whether one holds is a matter of its account, too, and there are few: those of people, of 12 hours.',
   },
-  { what: 'forgetting use', runs: ['usage.forget'], go: ({ pool }) => deleteExpiredUsage(pool) },
+  {
+    what: 'forgetting use',
+    runs: ['request_count.delete_expired'],
+    go: ({ pool }) => deleteExpiredRequestCounts(pool),
+  },
 ]
