@@ -1,4 +1,5 @@
 import postgres from '#postgres'
+import { type ColumnCodec, columnCodecs } from './column-codecs.ts'
 
 /**
  * What a statement's cells arrive as: bigint and numeric as numbers (the tables hold none that a number would
@@ -21,8 +22,6 @@ export type DatabaseAddress = string | { host: string; port: number; user: strin
 /** The role under which the service works (`sql/0002`): it cannot change the audit. */
 export const serviceRole = 'voucher_gateway'
 
-const oid = { bigint: 20, numeric: 1700, timestamptz: 1184, date: 1082 }
-
 /**
  * An array as a parameter: Postgres' own text for it, to be cast, as in `any(${arrayText(ids)}::text::bigint[])`.
  *
@@ -31,18 +30,16 @@ const oid = { bigint: 20, numeric: 1700, timestamptz: 1184, date: 1082 }
 export const arrayText = (values: readonly (number | string | boolean)[]): string =>
   `{${values.map(value => (typeof value === 'string' ? `"${value.replaceAll(/["\\]/g, '\\$&')}"` : value)).join(',')}}`
 
-const asText = (value: unknown) => String(value)
-const toNumber = (text: string) => Number(text)
-
-/**
- * @param text a timestamptz as Postgres writes it under `TimeZone=UTC`: `2026-01-02 03:04:05.12+00`
- * @returns the same instant as `2026-01-02T03:04:05.120000Z` (R13)
- */
-export function instantFromPostgres(text: string): string {
-  if (text.length === 29) return `${text.slice(0, 10)}T${text.slice(11, 26)}Z`
-  const fraction = text.slice(20, -3)
-  return `${text.slice(0, 10)}T${text.slice(11, 19)}.${fraction.padEnd(6, '0')}Z`
-}
+/** A type of PostgreSQL that the driver decodes as rows do. */
+const driverType = <Value>(oid: number, { decode }: ColumnCodec<Value>) => ({
+  to: oid,
+  from: [oid],
+  serialize: (value: Value) => String(value),
+  parse(text: string): Value {
+    const bytes = Buffer.from(text, 'latin1')
+    return decode(bytes, 0, bytes.length)
+  },
+})
 
 /**
  * Opens a pool. No connection is made until the first statement.
@@ -76,10 +73,10 @@ export function connect(
       ...(options.role === undefined ? {} : { role: options.role }),
     },
     types: {
-      bigint: { to: oid.bigint, from: [oid.bigint], serialize: asText, parse: toNumber },
-      numeric: { to: oid.numeric, from: [oid.numeric], serialize: asText, parse: toNumber },
-      timestamptz: { to: oid.timestamptz, from: [oid.timestamptz], serialize: asText, parse: instantFromPostgres },
-      date: { to: oid.date, from: [oid.date], serialize: asText, parse: asText },
+      bigint: driverType(20, columnCodecs.integer),
+      numeric: driverType(1700, columnCodecs.decimal),
+      timestamptz: driverType(1184, columnCodecs.instant),
+      date: driverType(1082, columnCodecs.date),
     },
   } satisfies postgres.Options<Record<keyof Cells, postgres.PostgresType>>
   if (typeof address !== 'string') return postgres({ ...settings, ...address })

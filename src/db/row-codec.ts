@@ -1,108 +1,83 @@
-import { type Fragment, instantFromPostgres, type Sql } from './connect.ts'
-import { numberOf, type RecordText, readRecordText, textOf } from './record-text.ts'
+/** Rows that decode a column when it is read: a page is selected as one text, because a driver's cost is its columns. */
+import { type ColumnCodec, type ColumnKind, columnCodecOf, type columnCodecs } from './column-codecs.ts'
+import type { Fragment, Sql } from './connect.ts'
+import { type RecordText, readRecordText } from './record-text.ts'
 
-/**
- * Rows that come as bytes. What a page of rows costs a driver is mostly its cells; so Postgres writes each row as one
- * composite value, and all of a page as one text, of which a cell is understood when somebody asks for it.
- */
+/** The kinds whose decoded value a property of this type can hold. */
+type KindOf<Value> = {
+  [Kind in ColumnKind]: [Value] extends [ReturnType<(typeof columnCodecs)[Kind]['decode']> | null] ? Kind : never
+}[ColumnKind]
 
-/** What a cell is. */
-export type Kind = 'integer' | 'decimal' | 'boolean' | 'text' | 'instant' | 'date' | 'json'
-
-/** The kinds that a property of this type may be of. */
-type KindOf<Value> = [Value] extends [boolean | null]
-  ? 'boolean'
-  : [Value] extends [number | null]
-    ? 'integer' | 'decimal'
-    : [Value] extends [string | null]
-      ? 'text' | 'instant' | 'date'
-      : 'json'
-
-/** For each property of a row: the SQL expression that gives it, and its kind. */
+/** For each property of a row: the SQL expression that selects it, and its kind. */
 type Columns<Row> = { [Name in keyof Row]: readonly [expression: string, kind: KindOf<Row[Name]>] }
 
-/** A row of cells; its properties are on the prototype of its class. */
+/** For each property of a row: where its bounds are after the row's first in `RecordText.bounds`, and its codec. */
+export type ColumnLayout = ReadonlyMap<string, { readonly offset: number; readonly codec: ColumnCodec }>
+
+/** A row whose properties are getters on the prototype of its class; each read decodes the column. */
 export abstract class LazyRow {
-  readonly all: RecordText
-  /** Where in `all.cells` those of this row begin. */
+  readonly records: RecordText
+  /** Where the bounds of this row begin in `records.bounds`. */
   readonly first: number
 
-  constructor(all: RecordText, first: number) {
-    this.all = all
+  constructor(records: RecordText, first: number) {
+    this.records = records
     this.first = first
   }
 
-  /** Where the cell of each property is, and its kind. */
-  abstract get layout(): Layout
+  /** The same object for all rows of a codec. */
+  abstract get layout(): ColumnLayout
 }
 
-/** For each property: how far from the row's first its cell is in `all.cells`, and its kind. */
-export type Layout = ReadonlyMap<string, { offset: number; kind: Kind }>
-
-/**
- * A kind of row: how to ask for it, and how to read it.
- *
- * `select string_agg(row, '') from (select ${kind.select(sql)} as row from … order by …) page` asks for many. They come
- * in the order of the inner query, because the outer does nothing else with them (PostgreSQL, 9.21).
- */
+/** Selects rows of one type as text, and reads them. */
 export interface RowCodec<Row> {
-  /** The row as one text, to be selected. Many may be joined to one, with nothing in between. */
+  /**
+   * Returns the expression that selects a row as text. Many texts are joined without a separator:
+   * `select string_agg(row, '') from (select ${codec.select(sql)} as row from … order by …) page`.
+   * They keep the order of the inner query, because the outer one only aggregates (PostgreSQL, 9.21).
+   */
   select(sql: Sql): Fragment
-  /** @param bytes of the texts of any number of rows, one after the other; nothing: of none */
+  /** Reads rows. @param bytes the joined texts of any number of rows; null or undefined when there are none */
   read(bytes: Buffer | null | undefined): Row[]
 }
 
-/** What Postgres writes for true. */
-const letterT = 0x74
-
-function cellValue(all: RecordText, at: number, kind: Kind): unknown {
-  const { bytes, cells } = all
-  const start = cells[at] ?? -1
-  if (start === -1) return null
-  const end = cells[at + 1] ?? start
-  switch (kind) {
-    case 'integer':
-    case 'decimal':
-      return numberOf(all, start, end)
-    case 'boolean':
-      return bytes[start] === letterT
-    case 'instant':
-      return instantFromPostgres(all.cut(start, end))
-    case 'text':
-    case 'date':
-      return textOf(all, start, end)
-    case 'json':
-      return JSON.parse(textOf(all, start, end))
-  }
-}
-
-/** @param columns every property of the row */
+/**
+ * Makes the codec of a row type.
+ *
+ * @param columns every property of the row
+ * @throws when a column is of a kind that has no codec
+ */
 export function rowCodec<Row extends object>(columns: Columns<Row>): RowCodec<Row> {
-  const entries = Object.entries<readonly [string, Kind]>(columns)
-  const layout: Layout = new Map(entries.map(([name, [, kind]], index) => [name, { offset: 2 * index, kind }]))
+  const entries = Object.entries<readonly [string, string]>(columns)
+  const layout: ColumnLayout = new Map(
+    entries.map(([name, [, kind]], index) => [name, { offset: 2 * index, codec: columnCodecOf(kind) }]),
+  )
   class Class extends LazyRow {
     override get layout() {
       return layout
     }
   }
-  for (const [name, { offset, kind }] of layout) {
+  for (const [name, { offset, codec }] of layout) {
     Object.defineProperty(Class.prototype, name, {
       enumerable: true,
       get(this: LazyRow) {
-        return cellValue(this.all, this.first + offset, kind)
+        const { bytes, bounds } = this.records
+        const first = this.first + offset
+        const start = bounds[first]!
+        return start === -1 ? null : codec.decode(bytes, start, bounds[first + 1]!)
       },
     })
   }
-  const composite = `row(${entries.map(([, [expression]]) => expression).join(', ')})::text`
+  const record = `row(${entries.map(([, [expression]]) => expression).join(', ')})::text`
   return {
-    select: sql => sql.unsafe(composite),
+    select: sql => sql.unsafe(record),
     read(bytes) {
       if (!bytes) return []
-      const all = readRecordText(bytes, entries.length)
+      const records = readRecordText(bytes, entries.length)
       const rows: Row[] = []
-      for (let first = 0; first < all.cells.length; first += 2 * entries.length) {
+      for (let first = 0; first < records.bounds.length; first += 2 * entries.length) {
         // The class has just been given exactly the properties of the row: what the types cannot follow.
-        rows.push(new Class(all, first) as unknown as Row)
+        rows.push(new Class(records, first) as unknown as Row)
       }
       return rows
     },

@@ -11,8 +11,6 @@ test.each([
     'plain',
   ],
   ['an interface', '{ data: node(id: "x") { id } }', 'no object type'],
-  ['an ID', '{ tenants { data: nodes { id } } }', 'ID is not written'],
-  ['an enum', '{ tenant(id: 1) { removals { data: nodes { resource } } } }', 'is not written'],
   ['a field that is not there', '{ tenants { data: nodes { nothing } } }', 'has no field nothing'],
   ['no operation', 'fragment A on Tenant { name }', 'holds an operation'],
   ['no key `data`', '{ viewer }', 'has a key `data`'],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { type ColumnKind, columnCodecs } from '../../src/db/column-codecs.ts'
 import { readRecordText } from '../../src/db/record-text.ts'
-import type { Kind } from '../../src/db/row-codec.ts'
 import { toPhrase } from '../../src/rest/v1/cell.ts'
 import { giveBack, JsonWriter } from '../../src/rest/v1/json.ts'
 
@@ -41,13 +41,13 @@ test('what is taken back is gone, wherever the memory ends', () => {
 test('a row is whole, wherever the memory ends', () => {
   const text = '\x01\x02"'
   const all = readRecordText(Buffer.from(`(t,,"${text}"",2.50)`), 4)
-  const member = (key: string, kind: Kind, index: number) => ({
+  const member = (key: string, kind: ColumnKind, index: number) => ({
     opening: toPhrase(`{"${key}":`),
     following: toPhrase(`,"${key}":`),
     omitted: false,
     nullFault: null,
     offset: 2 * index,
-    kind,
+    codec: columnCodecs[kind],
   })
   const long = 'a key that is longer than what is added to the room of a cell'
   const members = [

@@ -10,7 +10,7 @@ import {
   isListType,
   isNonNullType,
 } from 'graphql'
-import { type Layout, LazyRow } from '../../db/row-codec.ts'
+import { type ColumnLayout, LazyRow } from '../../db/row-codec.ts'
 import { allMaybePromise, mapMaybePromise } from '../../domain/maybe-promise.ts'
 import type { Context } from '../../graphql/context.ts'
 import {
@@ -88,24 +88,27 @@ export function completeNullable(complete: Complete): Complete {
 /** What is known of fields in packed rows of a layout. */
 interface InRows {
   /** Where the leaves among them are; null: in no cell. */
-  cells: ReadonlyArray<ReturnType<Layout['get']> | null>
+  cells: ReadonlyArray<ReturnType<ColumnLayout['get']> | null>
   /** The same as members, when all of them are cells. */
   members: readonly Member[] | null
 }
 
-function findInRows(layout: Layout, fields: readonly Selected[]): InRows {
-  const cells = fields.map(({ leaf }) => (leaf ? layout.get(leaf.property) : null))
+function findInRows(layout: ColumnLayout, fields: readonly Selected[]): InRows {
+  const cells = fields.map(({ leaf }) => {
+    const column = leaf && layout.get(leaf.property)
+    return column?.codec.scalars.includes(String(leaf?.type)) ? column : null
+  })
   const members = fields.flatMap((field, index) => {
     const cell = cells[index]
     const { opening, following, omitted, nullFault } = field
-    return cell ? [{ opening, following, omitted, nullFault, offset: cell.offset, kind: cell.kind }] : []
+    return cell ? [{ opening, following, omitted, nullFault, offset: cell.offset, codec: cell.codec }] : []
   })
   return { cells, members: members.length === fields.length ? members : null }
 }
 
 /** Finds it once for each layout and choice of fields. */
-function createRowFinder(): (layout: Layout, fields: readonly Selected[]) => InRows {
-  const known = new WeakMap<Layout, WeakMap<readonly Selected[], InRows>>()
+function createRowFinder(): (layout: ColumnLayout, fields: readonly Selected[]) => InRows {
+  const known = new WeakMap<ColumnLayout, WeakMap<readonly Selected[], InRows>>()
   return (layout, fields) => {
     const ofLayout = known.get(layout) ?? new WeakMap<readonly Selected[], InRows>()
     known.set(layout, ofLayout)
@@ -136,7 +139,7 @@ function writeObject(
   writes: readonly (Write | null)[],
   inRowsOf: ReturnType<typeof createRowFinder>,
 ): Write {
-  let layout: Layout | null = null
+  let layout: ColumnLayout | null = null
   let inRows: InRows = { cells: [], members: null }
   return (json, at) => {
     const parent = parents[at]
@@ -146,18 +149,18 @@ function writeObject(
       inRows = inRowsOf(layout, fields)
     }
     if (row && inRows.members) {
-      json.row(row.all, row.first, inRows.members)
+      json.row(row.records, row.first, inRows.members)
       return true
     }
     let empty = true
     for (let index = 0; index < fields.length; index++) {
       const field = fields[index]!
       const cell = row && inRows.cells[index]
-      if (cell && field.omitted && row.all.cells[row.first + cell.offset] === -1) continue
+      if (cell && field.omitted && row.records.bounds[row.first + cell.offset] === -1) continue
       const before = json.length
       json.phrase(empty ? field.opening : field.following)
       const written = cell
-        ? json.cell(row.all, row.first + cell.offset, cell.kind)
+        ? json.cell(row.records, row.first + cell.offset, cell.codec)
         : field.leaf
           ? writeLeaf(json, field.leaf.type, read(parent, field.leaf.property))
           : (writes[index]?.(json, at) ?? json.null())

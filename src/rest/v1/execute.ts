@@ -8,9 +8,8 @@
  * stands twice; `@include`, and our `@omitNull`; no unions, interfaces, `@skip` or inline fragments. A refusal
  * anywhere is the answer to the whole request, as at any REST door: nothing is answered in part, and what else was begun
  * is not waited for. A field without a resolver is a property, never a method; properties and the items of lists are no
- * promises, lists are arrays, types are taken at their word (`isTypeOf`), and `info.path` has no indexes. What a scalar
- * writes of a packed cell is the cell as JSON, so it must be one whose `serialize` leaves the values of rows as they are:
- * no enums, no `ID`. A field that is exposed or read for many parents at once (`resolveBatch`) has no more to it than that: it
+ * promises, lists are arrays, types are taken at their word (`isTypeOf`), and `info.path` has no indexes. A column
+ * of a lazy row is written as its JSON when its codec has that for the field's type, and serialized otherwise. A field that is exposed or read for many parents at once (`resolveBatch`) has no more to it than that: it
  * goes by its resolver where a plugin, such as the policy, is put before.
  */
 import {
@@ -195,12 +194,7 @@ function propertyOf({ resolve, name, extensions }: GraphQLField<unknown, unknown
   return typeof pothosExposedField === 'string' && !pothosResolveWrapped ? pothosExposedField : null
 }
 
-/** The scalars that write the values of rows as they are. */
-const plainScalars = new Set(['String', 'Boolean', 'Int', 'BigInt', 'Money', 'DateTime', 'Date'])
-
 function isLeaf(type: GraphQLOutputType): type is LeafType {
   const item = isListType(type) && isNonNullType(type.ofType) ? type.ofType.ofType : type
-  if (!isLeafType(item)) return false
-  if (!plainScalars.has(item.name)) throw new Error(`${item.name} is not written as rows have it.`)
-  return true
+  return isLeafType(item)
 }

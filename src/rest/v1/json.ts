@@ -1,7 +1,7 @@
 import { GraphQLError } from 'graphql'
+import { type ColumnCodec, maxJsonBytes } from '../../db/column-codecs.ts'
 import type { RecordText } from '../../db/record-text.ts'
-import type { Kind } from '../../db/row-codec.ts'
-import { literals, overrun, type Phrase, put, roomFor, type Target, writeCell } from './cell.ts'
+import { literals, overrun, type Phrase, put, type Target } from './cell.ts'
 
 export const [comma, openingBracket, closingBracket, openingBrace, closingBrace] = [
   0x2c, 0x5b, 0x5d, 0x7b, 0x7d,
@@ -70,10 +70,10 @@ export interface MemberForm {
   nullFault: string | null
 }
 
-/** A member that is a cell of a packed row: how far it is from the row's first, and of what kind. */
+/** A member that is a column of a lazy row: where its bounds are after the row's first, and its codec. */
 export interface Member extends MemberForm {
   offset: number
-  kind: Kind
+  codec: ColumnCodec
 }
 
 /** Writes JSON text as bytes, in UTF-8. Cells of packed rows go in as they came, without becoming text in between. */
@@ -147,12 +147,12 @@ export class JsonWriter {
    *
    * @returns whether there is one: a null is written as such
    */
-  cell({ bytes, cells }: RecordText, at: number, kind: Kind): boolean {
-    const start = cells[at]!
+  cell({ bytes, bounds }: RecordText, at: number, codec: ColumnCodec): boolean {
+    const start = bounds[at]!
     if (start === -1) return this.null()
-    const end = cells[at + 1]!
-    this.#reserve(roomFor(end - start))
-    this.#at = writeCell(this.#target, this.#at, bytes, start, end, kind)
+    const end = bounds[at + 1]!
+    this.#reserve(maxJsonBytes(end - start))
+    this.#at = codec.writeJson(this.#target.bytes, this.#at, bytes, start, end)
     return true
   }
 
@@ -162,28 +162,28 @@ export class JsonWriter {
    * @param first where the row's cells begin
    * @throws `nullFault` of a member without a value
    */
-  row({ bytes: from, cells }: RecordText, first: number, members: readonly Member[]): void {
+  row({ bytes: from, bounds }: RecordText, first: number, members: readonly Member[]): void {
     let target = this.#target
     let to = this.#at
     let empty = true
     for (let index = 0; index < members.length; index++) {
-      const { opening, following, offset, kind, omitted, nullFault } = members[index]!
-      const start = cells[first + offset]!
-      const end = cells[first + offset + 1]!
+      const { opening, following, offset, codec, omitted, nullFault } = members[index]!
+      const start = bounds[first + offset]!
+      const end = bounds[first + offset + 1]!
       if (start === -1) {
         if (nullFault !== null) throw new GraphQLError(nullFault)
         if (omitted) continue
       }
       const key = empty ? opening : following
       empty = false
-      if (to + key.length + roomFor(end - start) > target.bytes.length) {
+      if (to + key.length + overrun + maxJsonBytes(end - start) > target.bytes.length) {
         this.#at = to
-        this.#reserve(key.length + roomFor(end - start))
+        this.#reserve(key.length + overrun + maxJsonBytes(end - start))
         target = this.#target
         to = this.#at
       }
       to = put(target, to, key)
-      to = start === -1 ? put(target, to, literals.null) : writeCell(target, to, from, start, end, kind)
+      to = start === -1 ? put(target, to, literals.null) : codec.writeJson(target.bytes, to, from, start, end)
     }
     this.#at = to
     if (empty) this.byte(openingBrace)

@@ -1,0 +1,185 @@
+/** How a column of each kind is read from a record's text and written as JSON: the one place for R12 and R13. */
+import { backslash, quotationMark } from './record-text.ts'
+
+/** Reads and writes the columns of one kind from the bytes that PostgreSQL writes for them in a record. */
+export interface ColumnCodec<Value = unknown> {
+  /** The GraphQL types, without the outer `!`, whose JSON is that of the column. */
+  readonly scalars: readonly string[]
+  /**
+   * Reads the value of a column that is not null.
+   *
+   * @param from the bytes of the records
+   * @param start where the column begins, in bytes
+   * @param end where it ends, in bytes
+   */
+  decode(from: Buffer, start: number, end: number): Value
+  /**
+   * Writes what `JSON.stringify` makes of the decoded value, in UTF-8.
+   *
+   * @param target has room for `maxJsonBytes(end - start)`
+   * @param to where to begin, in bytes
+   * @returns where the next byte goes
+   */
+  writeJson(target: Buffer, to: number, from: Buffer, start: number, end: number): number
+}
+
+const [minus, point, zero, letterT, letterZ, lowerT] = [0x2d, 0x2e, 0x30, 0x54, 0x5a, 0x74]
+
+/** `"2026-01-02T03:04:05.120000Z"`, in bytes. */
+const instantLength = 29
+
+const literals = { true: Buffer.from('true'), false: Buffer.from('false') }
+
+/** The escapes of JSON for the bytes below the space. */
+const escapes = Array.from({ length: 0x20 }, (_, code) =>
+  Buffer.from(JSON.stringify(String.fromCharCode(code)).slice(1, -1)),
+)
+
+const integer: ColumnCodec<number> = {
+  // An `Int` is a column of four bytes, whose values GraphQL never rejects.
+  scalars: ['BigInt', 'Int'],
+  decode: decodeNumber,
+  writeJson: copy,
+}
+
+/** Without the zeros at the end that `numeric` keeps: 25, 25.5 (R12). */
+const decimal: ColumnCodec<number> = {
+  scalars: ['Money'],
+  decode: decodeNumber,
+  writeJson(target, to, from, start, end) {
+    let dot = start
+    while (dot < end && from[dot] !== point) dot++
+    let last = end
+    if (dot < end) while (from[last - 1] === zero) last--
+    return copy(target, to, from, start, last - 1 === dot ? dot : last)
+  },
+}
+
+const boolean: ColumnCodec<boolean> = {
+  scalars: ['Boolean'],
+  decode: (from, start) => from[start] === lowerT,
+  writeJson(target, to, from, start) {
+    const literal = from[start] === lowerT ? literals.true : literals.false
+    return copy(target, to, literal, 0, literal.length)
+  },
+}
+
+const text: ColumnCodec<string> = {
+  scalars: ['String', 'ID'],
+  decode(from, start, end) {
+    const escaped = from.toString('utf8', start, end)
+    return escaped.includes('"') || escaped.includes('\\')
+      ? escaped.replace(/""|\\\\/g, pair => pair.charAt(0))
+      : escaped
+  },
+  writeJson(target, to, from, start, end) {
+    target[to++] = quotationMark
+    for (let at = start; at < end; at++) {
+      const code = from[at]!
+      if (code < 0x20) {
+        const escaped = escapes[code]!
+        to = copy(target, to, escaped, 0, escaped.length)
+      } else if (code === quotationMark || code === backslash) {
+        target[to++] = backslash
+        target[to++] = code
+        at++
+      } else {
+        target[to++] = code
+      }
+    }
+    target[to++] = quotationMark
+    return to
+  },
+}
+
+/** `2026-01-02 03:04:05.12+00` (`TimeZone=UTC`) as `2026-01-02T03:04:05.120000Z` (R13). */
+const instant: ColumnCodec<string> = {
+  scalars: ['DateTime'],
+  decode(from, start, end) {
+    instant.writeJson(decodedInstant, 0, from, start, end)
+    return decodedInstant.toString('latin1', 1, instantLength - 1)
+  },
+  writeJson(target, to, from, start, end) {
+    target[to] = quotationMark
+    let at = copy(target, to + 1, from, start, end - '+00'.length)
+    target[to + 11] = letterT
+    if (at === to + 20) target[at++] = point
+    while (at < to + 27) target[at++] = zero
+    target[at++] = letterZ
+    target[at++] = quotationMark
+    return at
+  },
+}
+
+/** Memory for one instant while it is decoded. */
+const decodedInstant = Buffer.allocUnsafe(instantLength)
+
+const date: ColumnCodec<string> = {
+  scalars: ['Date'],
+  decode: (from, start, end) => from.toString('latin1', start, end),
+  writeJson(target, to, from, start, end) {
+    target[to++] = quotationMark
+    to = copy(target, to, from, start, end)
+    target[to++] = quotationMark
+    return to
+  },
+}
+
+/** An array or object that PostgreSQL writes as JSON without spaces, as `array_to_json` does. */
+const json: ColumnCodec<object> = {
+  scalars: ['[String!]'],
+  decode: (from, start, end) => JSON.parse(text.decode(from, start, end)),
+  writeJson(target, to, from, start, end) {
+    for (let at = start; at < end; at++) {
+      const code = from[at]!
+      target[to++] = code
+      if (code === quotationMark || code === backslash) at++
+    }
+    return to
+  },
+}
+
+/** The codec of each kind of column. */
+export const columnCodecs = { integer, decimal, boolean, text, instant, date, json }
+
+/** What a column holds. */
+export type ColumnKind = keyof typeof columnCodecs
+
+/** @throws when there is no codec for the kind, which only a cast or JavaScript can name */
+export function columnCodecOf(kind: string): ColumnCodec {
+  const codec = Object.entries<ColumnCodec>(columnCodecs).find(([name]) => name === kind)?.[1]
+  if (!codec) throw new Error(`There is no column codec for the kind "${kind}".`)
+  return codec
+}
+
+/**
+ * Returns how many bytes the JSON of a column has at most, or a null.
+ *
+ * @param length of the column in its record, in bytes: a byte of a text takes at most six, `\u0001`
+ */
+export const maxJsonBytes = (length: number): number => 6 * length + instantLength
+
+function copy(target: Buffer, to: number, from: Buffer, start: number, end: number): number {
+  for (let at = start; at < end; at++) target[to++] = from[at]!
+  return to
+}
+
+/** Returns what `Number` makes of the text of a column. */
+function decodeNumber(from: Buffer, start: number, end: number): number {
+  // Two whole numbers of at most 15 digits are exact, so their quotient is rounded once.
+  if (end - start > 15) return Number(from.toString('latin1', start, end))
+  const negative = from[start] === minus
+  let digits = 0
+  let scale = 1
+  let whole = true
+  for (let at = negative ? start + 1 : start; at < end; at++) {
+    const code = from[at] ?? 0
+    if (code === point) {
+      whole = false
+    } else {
+      digits = digits * 10 + (code - zero)
+      if (!whole) scale *= 10
+    }
+  }
+  return (negative ? -digits : digits) / scale
+}

@@ -1,0 +1,100 @@
+import fc from 'fast-check'
+import { type GraphQLLeafType, getNamedType, isLeafType, isListType, parseType, typeFromAST } from 'graphql'
+import { describe, expect, test } from 'vitest'
+import { type ColumnKind, columnCodecs, maxJsonBytes } from '../../src/db/column-codecs.ts'
+import { LazyRow, rowCodec } from '../../src/db/row-codec.ts'
+import { schema } from '../../src/graphql/schema.ts'
+import { createDatabase } from '../support/database.ts'
+
+const { pool } = await createDatabase()
+
+const text = fc
+  .array(fc.oneof(fc.constantFrom('"', '\\', ',', '(', ')', ' ', '\n', '\x01', '\x7f', 'é', '𝄞'), fc.string()))
+  .map(parts => parts.join('').replaceAll('\0', ''))
+
+const instant = fc.integer({ min: -62_135_596_800, max: 253_402_300_799 }).chain(second =>
+  fc.oneof(fc.constant(''), fc.constant('.1'), fc.constant('.000001'), fc.constant('.999999')).map(fraction => {
+    return `${new Date(second * 1000).toISOString().slice(0, 19)}${fraction}Z`
+  }),
+)
+
+/** For each kind: values as PostgreSQL reads them. */
+const kinds: Record<ColumnKind, fc.Arbitrary<string>> = {
+  integer: fc.oneof(fc.integer({ min: -9, max: 9 }), fc.maxSafeInteger()).map(String),
+  decimal: fc
+    .tuple(fc.integer({ min: -999_999_999_999, max: 999_999_999_999 }), fc.nat(3))
+    .map(([units, digits]) => (units / 10 ** digits).toFixed(digits)),
+  boolean: fc.boolean().map(String),
+  text: text,
+  instant,
+  date: instant.map(value => value.slice(0, 10)),
+  json: fc.array(text).map(items => JSON.stringify(items)),
+}
+/** The expression of a column of the kind. */
+const selected: Record<ColumnKind, string> = {
+  integer: 'value::bigint',
+  decimal: 'value::numeric',
+  boolean: 'value::boolean',
+  text: 'value',
+  instant: 'value::timestamptz',
+  date: 'value::date',
+  json: 'case when value is not null then array_to_json(array(select json_array_elements_text(value::json))) end',
+}
+
+/** A row with one column, of any kind. */
+const codecOf = (kind: ColumnKind) => rowCodec<{ value: never }>({ value: [selected[kind], kind as never] })
+
+const leafOf = (name: string): { leaf: GraphQLLeafType; list: boolean } => {
+  const type = typeFromAST(schema, parseType(name) as never)
+  const leaf = type && getNamedType(type)
+  if (!leaf || !isLeafType(leaf)) throw new Error(`The schema has no scalar ${name}.`)
+  return { leaf, list: isListType(type) }
+}
+
+describe.each(Object.keys(kinds) as ColumnKind[])('a column of the kind %s', kind => {
+  const { scalars, writeJson } = columnCodecs[kind]
+
+  test('is decoded as it is in other statements, and its JSON is that of its scalars', async () => {
+    const codec = codecOf(kind)
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.option(kinds[kind], { freq: 9 }), { minLength: 1, maxLength: 50 }), async values => {
+        const list = JSON.stringify(values)
+        const found = await pool`
+          select ${pool.unsafe(selected[kind])} as value
+          from json_array_elements_text(${list}::text::json) with ordinality as item(value, at) order by at`
+        const [rows] = await pool`
+          select string_agg(row, '') from (
+            select ${codec.select(pool)} as row
+            from json_array_elements_text(${list}::text::json) with ordinality as item(value, at) order by at) page`.raw()
+        const lazy = codec.read(rows?.[0])
+        expect(lazy.map(row => row.value)).toEqual(found.map(row => row.value))
+        for (const [index, row] of lazy.entries()) {
+          if (!(row instanceof LazyRow)) throw new Error('A row is lazy.')
+          const { bytes, bounds } = row.records
+          const [start, end] = [bounds[row.first]!, bounds[row.first + 1]!]
+          expect(start === -1).toBe(values[index] === null)
+          if (start === -1) continue
+          const target = Buffer.alloc(maxJsonBytes(end - start) + 1)
+          const length = writeJson(target, 1, bytes, start, end) - 1
+          expect(length).toBeLessThanOrEqual(maxJsonBytes(end - start))
+          for (const name of scalars) {
+            if (name === 'Int' && Math.abs(row.value) >= 2 ** 31) continue
+            const { leaf, list } = leafOf(name)
+            const values: unknown[] = list ? row.value : [row.value]
+            const serialized = values.map(value => leaf.serialize(value))
+            expect(target.toString('utf8', 1, 1 + length)).toBe(JSON.stringify(list ? serialized : serialized[0]))
+          }
+        }
+      }),
+      { numRuns: 25 },
+    )
+  })
+})
+
+test('a kind without a codec fails when the service starts', () => {
+  for (const kind of ['money', 'constructor', undefined]) {
+    expect(() => rowCodec<{ price: number }>({ price: ['price', kind as never] })).toThrow(
+      `There is no column codec for the kind "${kind}".`,
+    )
+  }
+})
