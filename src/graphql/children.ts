@@ -1,56 +1,61 @@
+/** Reads what belongs to records, for many records in one statement. */
 import DataLoader from 'dataloader'
 import type { Context } from './context.ts'
+import { offerBatch } from './direct-resolver.ts'
 
-/** Reads what lies below records: for each, in order. */
+/** Reads the children of each parent, in the order of the parents. */
 type ReadChildren<Parent, Child> = (parents: readonly Parent[]) => Promise<Child[][]>
 
 /**
- * What lies below records: gathered from all fields that ask for one at the time, or read for a whole list at once.
- * Each is read once a request; what was read in one way is not known in the other.
+ * The children of one kind that a request reads: for parents one by one, or for whole lists of them. All that is asked
+ * for in one turn is read together; what was read one by one is not known to the lists.
  */
 export class BatchChildren<Parent extends { id: number }, Child> {
-  readonly #read: ReadChildren<Parent, Child>
   readonly #one: DataLoader<Parent, Child[], number>
-  readonly #lists = new WeakMap<readonly Parent[], Promise<Child[][]>>()
+  readonly #lists: DataLoader<readonly Parent[], Child[][]>
 
   constructor(read: ReadChildren<Parent, Child>) {
-    this.#read = read
     this.#one = new DataLoader(read, { cacheKeyFn: ({ id }) => id })
+    this.#lists = new DataLoader(lists => readLists(read, lists))
   }
 
+  /** Reads the children of one parent. */
   of(parent: Parent): Promise<Child[]> {
     return this.#one.load(parent)
   }
 
-  /** @param parents the list itself, by which it is known again */
+  /** @param parents the list itself: for the same array the children are read once */
   ofAll(parents: readonly Parent[]): Promise<Child[][]> {
-    const known = this.#lists.get(parents) ?? this.#read(parents)
-    this.#lists.set(parents, known)
-    return known
+    return this.#lists.load(parents)
   }
 }
 
+/** Reads for all lists at once, and once for a parent that stands in several. */
+async function readLists<Parent extends { id: number }, Child>(
+  read: ReadChildren<Parent, Child>,
+  lists: readonly (readonly Parent[])[],
+): Promise<Child[][][]> {
+  const [first, ...others] = lists
+  if (first && others.length === 0) return [await read(first)]
+  const parents = new Map(lists.flat().map(parent => [parent.id, parent]))
+  const children = await read([...parents.values()])
+  const byParent = new Map([...parents.keys()].map((id, index) => [id, children[index] ?? []]))
+  return lists.map(list => list.map(({ id }) => byParent.get(id) ?? []))
+}
+
 /**
- * The part of a field's definition that says what it is: something of what lies below its parent.
+ * The resolver of a field that is derived from the children of its parent. The executor may read it for a whole level.
  *
  * @param of which children
+ * @param derive the field's value from a parent's children
  */
-export const childField = <Parent extends { id: number }, Child, Value>(
+export function childField<Parent extends { id: number }, Child, Value>(
   of: (context: Context) => BatchChildren<Parent, Child>,
   derive: (children: Child[]) => Value,
-) => ({
-  resolve: async (parent: Parent, _args: object, context: Context) => derive(await of(context).of(parent)),
-  extensions: {
-    resolveBatch: async (parents: readonly Parent[], context: Context) =>
-      (await of(context).ofAll(parents)).map(derive),
-  },
-})
-
-declare module 'graphql' {
-  interface GraphQLFieldExtensions<_TSource, _TContext, _TArgs> {
-    /** Reads the field for many parents at once: for each what its resolver would say. */
-    resolveBatch?(parents: readonly unknown[], context: Context): Promise<readonly unknown[]>
-    /** Whether a plugin is put before the field's own resolver. */
-    pothosResolveWrapped?: boolean
-  }
+) {
+  const resolve = async (parent: Parent, _args: object, context: Context) => derive(await of(context).of(parent))
+  offerBatch(resolve, async (parents: readonly Parent[], context: Context) =>
+    (await of(context).ofAll(parents)).map(derive),
+  )
+  return { resolve }
 }

@@ -1,9 +1,10 @@
 import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core'
-import type { GraphQLFieldResolver } from 'graphql'
+import { defaultFieldResolver, type GraphQLFieldResolver } from 'graphql'
 import { lacksPermission } from '../domain/errors.ts'
 import { mapMaybePromise } from '../domain/maybe-promise.ts'
 import type { Permission } from '../domain/permission.ts'
 import type { Context } from './context.ts'
+import { markDirect } from './direct-resolver.ts'
 import { spendOperations } from './rate.ts'
 
 /** What a field asks of its caller; checked in R1's order, before the field's own resolver. */
@@ -60,7 +61,13 @@ class PolicyPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     field: PothosOutputFieldConfig<Types>,
   ): GraphQLFieldResolver<unknown, Types['Context'], object> {
     const policy = field.pothosOptions.policy
-    if (!policy) return resolver
+    if (!policy) {
+      const { pothosExposedField: exposed, pothosOriginalResolve: original } = field.extensions ?? {}
+      // A resolver that another plugin has wrapped or replaced is not the one that exposes the property.
+      const isExposed = typeof exposed === 'string' && resolver === original && resolver !== defaultFieldResolver
+      markDirect(resolver, isExposed ? exposed : null)
+      return resolver
+    }
     const { operations, tenant, permissions = [] } = policy
     const guarded: GraphQLFieldResolver<unknown, Context, Record<string, unknown>> = (parent, args, context, info) => {
       const resolve = () => {

@@ -27,7 +27,7 @@ builder.objectFields(Tenant, t => ({
   openProperty: t.expose('id', { type: 'BigInt' }),
   guardedProperty: t.expose('id', { type: 'BigInt', policy }),
 }))
-const { prepare } = await import('../../src/rest/v1/execute.ts')
+const { prepareOperation } = await import('../../src/rest/prepare-operation.ts')
 const { prepareOrdinary } = await import('../support/ordinary.ts')
 
 const database = await createDatabase()
@@ -39,7 +39,7 @@ const contextOf = createContexts(database.pool)
 async function bothWays(field: string, permissions: Permission[]) {
   const document = { toString: () => `query { tenants { data: nodes { id: databaseId it: ${field} } } }` }
   const outcomes: unknown[] = []
-  for (const run of [prepare(document), prepareOrdinary(document)]) {
+  for (const run of [prepareOperation(document), prepareOrdinary(document)]) {
     outcomes.push(await outcomeOf(() => run(contextOf({ tokenId, tenants, permissions }), {})))
   }
   return outcomes
@@ -62,6 +62,6 @@ describe.each(['Children', 'Property'])('the policy of a field below a list: %s'
 test('children of a list are read for the list as a whole', async () => {
   reads.length = 0
   const document = { toString: () => 'query { tenants { data: nodes { a: openChildren b: openChildren } } }' }
-  await prepare(document)(contextOf({ tokenId, tenants, permissions: [] }), {})
+  await prepareOperation(document)(contextOf({ tokenId, tenants, permissions: [] }), {})
   expect(reads).toEqual([tenants])
 })

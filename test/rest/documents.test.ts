@@ -1,19 +1,23 @@
 import { expect, test } from 'vitest'
-import { prepare } from '../../src/rest/v1/execute.ts'
+import { prepareOperation } from '../../src/rest/prepare-operation.ts'
 
 test.each([
-  ['@skip', 'query ($b: Boolean!) { tenants { data: nodes { databaseId @skip(if: $b) } } }', '@skip is not understood'],
-  ['a key that stands twice', '{ tenants { data: nodes { name name } } }', 'stands twice'],
-  ['an inline fragment', '{ tenants { data: nodes { ... on Tenant { name } } } }', 'plain fragments'],
+  ['an interface', '{ data: node(id: "x") { id } }', 'Node is no object type'],
   [
-    'a directive on a fragment',
-    '{ tenants { data: nodes { ...A @include(if: true) } } } fragment A on Tenant { name }',
-    'plain',
+    'a field of an interface below',
+    '{ tenants { data: nodes { name } } data: node(id: "x") { id } }',
+    'Node is no object',
   ],
-  ['an interface', '{ data: node(id: "x") { id } }', 'no object type'],
-  ['a field that is not there', '{ tenants { data: nodes { nothing } } }', 'has no field nothing'],
-  ['no operation', 'fragment A on Tenant { name }', 'holds an operation'],
-  ['no key `data`', '{ viewer }', 'has a key `data`'],
-])('a document with %s is refused when the service starts', (_, text, message) => {
-  expect(() => prepare({ toString: () => text })).toThrow(message)
+  [
+    'an interface that a variable includes',
+    'query ($b: Boolean!) { viewer { data: name } data: node(id: "x") @include(if: $b) { id } }',
+    'Node is no object type',
+  ],
+  ['introspection', '{ data: __schema { description } }', 'no field __schema'],
+  ['a field that does not exist', '{ tenants { data: nodes { nothing } } }', 'no field nothing'],
+  ['no operation', 'fragment A on Tenant { name }', 'no such operation'],
+  ['no key `data`', '{ viewer { name } }', 'must have a key `data`'],
+  ['other keys beside the way to `data`', '{ viewer { data: name } tenants { totalCount } }', 'must have a key `data`'],
+])('the service does not start with a document that has %s', (_, text, message) => {
+  expect(() => prepareOperation({ toString: () => text })).toThrow(message)
 })

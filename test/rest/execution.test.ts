@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Permission, permissionNames } from '../../src/domain/permission.ts'
-import { prepare } from '../../src/rest/v1/execute.ts'
+import { prepareOperation } from '../../src/rest/prepare-operation.ts'
 import * as documents from '../../src/rest/v1/operations.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
@@ -15,32 +15,35 @@ const build = createBuilders(database)
 const contextOf = createContexts(pool)
 
 const operations = {
-  ListTenants: [prepare(documents.ListTenantsDocument), prepareOrdinary(documents.ListTenantsDocument)],
+  ListTenants: [prepareOperation(documents.ListTenantsDocument), prepareOrdinary(documents.ListTenantsDocument)],
   ListCatalogVouchers: [
-    prepare(documents.ListCatalogVouchersDocument),
+    prepareOperation(documents.ListCatalogVouchersDocument),
     prepareOrdinary(documents.ListCatalogVouchersDocument),
   ],
   GetCatalogVoucher: [
-    prepare(documents.GetCatalogVoucherDocument),
+    prepareOperation(documents.GetCatalogVoucherDocument),
     prepareOrdinary(documents.GetCatalogVoucherDocument),
   ],
   ListPurchasedVouchers: [
-    prepare(documents.ListPurchasedVouchersDocument),
+    prepareOperation(documents.ListPurchasedVouchersDocument),
     prepareOrdinary(documents.ListPurchasedVouchersDocument),
   ],
   GetPurchasedVoucher: [
-    prepare(documents.GetPurchasedVoucherDocument),
+    prepareOperation(documents.GetPurchasedVoucherDocument),
     prepareOrdinary(documents.GetPurchasedVoucherDocument),
   ],
   ListMarketingSignups: [
-    prepare(documents.ListMarketingSignupsDocument),
+    prepareOperation(documents.ListMarketingSignupsDocument),
     prepareOrdinary(documents.ListMarketingSignupsDocument),
   ],
   GetMarketingSignup: [
-    prepare(documents.GetMarketingSignupDocument),
+    prepareOperation(documents.GetMarketingSignupDocument),
     prepareOrdinary(documents.GetMarketingSignupDocument),
   ],
-  ResolveVoucher: [prepare(documents.ResolveVoucherDocument), prepareOrdinary(documents.ResolveVoucherDocument)],
+  ResolveVoucher: [
+    prepareOperation(documents.ResolveVoucherDocument),
+    prepareOrdinary(documents.ResolveVoucherDocument),
+  ],
 } as const
 
 type Name = keyof typeof operations

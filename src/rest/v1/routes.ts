@@ -10,10 +10,8 @@ import { sendError, toGatewayError, toMessageBody } from '../../http/errors.ts'
 import { requireJsonHeaders } from '../../http/headers.ts'
 import { restPath } from '../../http/paths.ts'
 import { refuseUnknownPaths } from '../../http/unknown-path.ts'
-import { permissionsOf } from './document.ts'
-import { type Operation, prepare, type TypedText } from './execute.ts'
+import { type Operation, permissionsOf, prepareOperation, type TypedText } from '../prepare-operation.ts'
 import { type Input, readCatalogQuery, readListQuery, readNothing, readPath, readResolveBody } from './input.ts'
-import { giveBack } from './json.ts'
 import * as documents from './operations.ts'
 
 /**
@@ -117,11 +115,9 @@ export function registerRest(app: FastifyInstance, gateway: Gateway, authenticat
           },
           handler: (request, reply) => {
             const { variables, fieldErrors } = read(request)
-            return mapMaybePromise(run(createContext(gateway, request.caller, fieldErrors), variables), body => {
-              // By then it has been handed to the operating system.
-              reply.raw.once('finish', () => giveBack(body))
-              return reply.type('application/json; charset=utf-8').send(body)
-            })
+            return mapMaybePromise(run(createContext(gateway, request.caller, fieldErrors), variables), body =>
+              reply.type('application/json; charset=utf-8').send(body),
+            )
           },
         })
         scope.route({
@@ -179,7 +175,7 @@ function operation<const Path extends string, Variables extends Record<PathNames
     path,
     permissions: permissionsOf(document.toString()),
     returns,
-    run: prepare(document),
+    run: prepareOperation(document),
     read: request => {
       const { variables, fieldErrors } = read(request)
       return { variables: Object.assign(readPath(request), variables), fieldErrors }

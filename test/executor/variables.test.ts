@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { getVariableValues, Kind, type OperationDefinitionNode, parse } from 'graphql'
 import { expect, test } from 'vitest'
+import { prepareVariables } from '../../src/executor/variables.ts'
 import { schema } from '../../src/graphql/schema.ts'
-import { prepareVariables } from '../../src/graphql/variables.ts'
 
 const types = ['ID', 'String', 'Int', 'Boolean', 'DateTime', 'RemovalResource', 'ResolveVoucherInput']
 const defaults: Record<string, string[]> = {
@@ -42,7 +42,7 @@ test('variables are understood as graphql-js understands them, and refused where
       )
       const { variableDefinitions = [] } = operation!
       const { coerced } = getVariableValues(schema, variableDefinitions, given)
-      expect(prepareVariables(variableDefinitions)(given)).toEqual(coerced ?? null)
+      expect(prepareVariables(schema, variableDefinitions)(given)).toEqual(coerced ?? null)
     }),
     { numRuns: 3000 },
   )

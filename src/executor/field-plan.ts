@@ -1,0 +1,79 @@
+/** What the plan of an operation consists of: the stages that run it read this and nothing of the document. */
+import type {
+  FieldNode,
+  GraphQLField,
+  GraphQLFieldResolver,
+  GraphQLLeafType,
+  GraphQLObjectType,
+  GraphQLResolveInfo,
+} from 'graphql'
+import type { ColumnCodec } from '../db/column-codecs.ts'
+import type { ColumnLayout } from '../db/row-codec.ts'
+import type { ResolveBatch } from '../graphql/direct-resolver.ts'
+
+/** A scalar or an enum. */
+export interface LeafPlan {
+  kind: 'leaf'
+  type: GraphQLLeafType
+}
+
+/** A list, of lists perhaps. */
+export interface ListPlan {
+  kind: 'list'
+  item: ValuePlan
+  nonNullItems: boolean
+}
+
+/** An object, with the fields that are selected of it. */
+export interface ObjectPlan {
+  kind: 'object'
+  type: GraphQLObjectType
+  fields: readonly FieldPlan[]
+  /** Returns for each field the column of a row that it is; null: it is none. */
+  columnsOf: (layout: ColumnLayout) => readonly Column[]
+}
+
+/** Where a column is after the first of its row, and its codec. */
+export type Column = { readonly offset: number; readonly codec: ColumnCodec } | null
+
+/** The type of a value, without the `!`, and what is selected of it. */
+export type ValuePlan = LeafPlan | ListPlan | ObjectPlan
+
+/**
+ * Where the values of a field come from. A `property` is read and never called, as graphql-js' default resolver does for
+ * data; a `default` may be a method.
+ */
+export type FieldSource =
+  | { kind: 'typename' }
+  | { kind: 'property' | 'default'; name: string }
+  | { kind: 'batch'; resolveBatch: ResolveBatch }
+  | { kind: 'resolver'; resolve: GraphQLFieldResolver<unknown, unknown> }
+
+/** A field at its place in the answer: all nodes of the document that have its response key there. */
+export interface FieldPlan {
+  key: string
+  /** `{"key":`, and for `__typename` the value too. */
+  opening: Buffer
+  /** The same after another field: `,"key":`. */
+  following: Buffer
+  nodes: readonly FieldNode[]
+  parentType: GraphQLObjectType
+  field: GraphQLField<unknown, unknown>
+  source: FieldSource
+  /** The index of `key` in the path of an error. */
+  depth: number
+  nonNull: boolean
+  /** Whether the key is left out when the value is null. */
+  omitNull: boolean
+  value: ValuePlan
+  /** @throws when a required argument has no value */
+  readArguments: (variables: Record<string, unknown>) => Record<string, unknown>
+}
+
+/** What the resolvers of one request share. */
+export interface Run {
+  context: unknown
+  variables: Record<string, unknown>
+  /** The parts of `info` that are the same for all fields. */
+  shared: Pick<GraphQLResolveInfo, 'schema' | 'fragments' | 'rootValue' | 'operation'>
+}
