@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { type ExecutionResult, GraphQLError, type GraphQLErrorExtensions } from 'graphql'
+import { GraphQLError, type GraphQLErrorExtensions } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 import type { GatewayError } from '../domain/errors.ts'
 import { type RequestError, toRequestError } from '../domain/request-count.ts'
@@ -76,10 +76,6 @@ export function recordErrors(request: FastifyRequest, errors: readonly GraphQLEr
     else request.log.error({ err: cause }, 'field failed')
   }
 }
-
-/** The same result, with its errors as they may be shown. */
-export const maskErrors = ({ data = null, errors }: ExecutionResult): ExecutionResult =>
-  errors ? { errors: errors.map(maskError), data } : { data }
 
 /** What is counted of an error as it is shown. GraphQL's own sentences quote the caller: of those, the code is kept. */
 function refusalIn({ message, extensions }: GraphQLError): RequestError {

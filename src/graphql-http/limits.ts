@@ -3,7 +3,7 @@ import { maxDepthPlugin } from '@escape.tech/graphql-armor-max-depth'
 import { complexityFromQuery } from '@pothos/plugin-complexity'
 import {
   type DocumentNode,
-  execute,
+  type execute,
   GraphQLError,
   type GraphQLInputType,
   getNamedType,
@@ -175,7 +175,7 @@ interface CheckedContext extends YogaInitialContext {
 }
 
 /** The plugins that hold documents to the limits: tokens as they are parsed, cost before they are validated. */
-export const limitPlugins = (): Plugin<CheckedContext>[] => [
+export const limitPlugins = (executeFn: typeof execute): Plugin<CheckedContext>[] => [
   {
     onParse({ setParseFn }) {
       setParseFn((source: string) => parse(source, { maxTokens: limits.tokens, noLocation: isLong(source) }))
@@ -202,7 +202,7 @@ export const limitPlugins = (): Plugin<CheckedContext>[] => [
         const excess = findExcess(document, operation, variables)
         if (excess) throw new GraphQLError(excess)
       }
-      setExecuteFn(args => execute({ ...args, ...errorOptions }))
+      setExecuteFn(executeFn)
     },
   },
   maxDepthPlugin({ n: limits.depth }),

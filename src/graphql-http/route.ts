@@ -8,13 +8,14 @@ import { schema } from '../graphql/schema.ts'
 import { type Authenticate, writeRate } from '../http/caller.ts'
 import { sendError, toGatewayError } from '../http/errors.ts'
 import { graphqlPath } from '../http/paths.ts'
-import { maskError, maskErrors, notedRefusals, recordErrors, shownValidationErrors, toErrorsBody } from './errors.ts'
+import { createCompiledQueryCache } from './compiled-query-cache.ts'
+import { maskError, notedRefusals, recordErrors, shownValidationErrors, toErrorsBody } from './errors.ts'
 import { limitPlugins } from './limits.ts'
-import { createDocumentCache, readGraphqlRequest } from './validated-documents.ts'
+import { readGraphqlRequest } from './request.ts'
 
 const methods = ['GET', 'POST']
 
-/** What all requests here are counted as: what they ask is in their documents. */
+/** What all requests here are counted as: what they ask is in their queries. */
 const operation = 'GraphQL'
 
 /** The forms in which Yoga may answer: it knows others, which nobody here needs. */
@@ -45,9 +46,17 @@ async function writeSpentRate({ caller }: FastifyRequest, reply: FastifyReply): 
   if (operations > 1) writeRate(reply, rate.limit, await rate.counter.read(rateKey))
 }
 
+/** @returns the body of an answer, with the errors first as graphql-js has them */
+const toBody = (data: Buffer, errors: readonly GraphQLError[]): Buffer =>
+  Buffer.concat([
+    Buffer.from(errors.length > 0 ? `{"errors":${JSON.stringify(errors)},"data":` : '{"data":'),
+    data,
+    Buffer.from('}'),
+  ])
+
 /** Registers the GraphQL door: GraphQL over HTTP, by Yoga, for the same callers as the REST door. */
 export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenticate: Authenticate): void {
-  const documents = createDocumentCache()
+  const queries = createCompiledQueryCache()
   const yoga = createYoga<{ req: FastifyRequest; reply: FastifyReply }>({
     schema,
     graphqlEndpoint: graphqlPath,
@@ -55,12 +64,12 @@ export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenti
     plugins: [
       unreadableParameters,
       shownValidationErrors,
-      ...limitPlugins(),
-      documents.rememberValidated,
+      ...limitPlugins(queries.execute),
+      queries.rememberValidated,
       notedRefusals,
     ],
     maskedErrors: { maskError },
-    parserAndValidationCache: documents.caches,
+    parserAndValidationCache: queries.caches,
     batching: false,
     cors: false,
     graphiql: false,
@@ -95,12 +104,13 @@ export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenti
         const accept = new Negotiator(req.raw).mediaType(mediaTypes)
         if (!accept) throw badInput({ accept: [`The header Accept must allow ${mediaTypes.join(' or ')}.`] })
         const request = req.method === 'POST' ? readGraphqlRequest(req.body) : null
-        const execution = request && documents.execute(request, () => createContext(gateway, req.caller))
+        const execution = request && queries.executeKnown(request, () => createContext(gateway, req.caller))
         if (execution) {
-          const result = maskErrors(await execution)
-          recordErrors(req, result.errors)
+          const { data, errors } = await execution
+          const masked = errors.map(maskError)
+          recordErrors(req, masked)
           await writeSpentRate(req, reply)
-          return reply.type(`${accept}; charset=utf-8`).send(JSON.stringify(result))
+          return reply.type(`${accept}; charset=utf-8`).send(toBody(data, masked))
         }
         req.raw.headers.accept = accept
         // Yoga reads the URL. Given a parsed query too, it writes the whole URL anew for each parameter in it.
