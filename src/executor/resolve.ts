@@ -41,7 +41,7 @@ function callForEach(items: readonly unknown[], call: (item: unknown, at: number
       const value = call(items[at], at)
       const later = isPromise(value)
       if (later) pending = true
-      values[at] = later ? value.then(undefined, toFailure) : value
+      values[at] = later ? Promise.resolve(value).then(undefined, toFailure) : value
     } catch (error) {
       values[at] = new Failure(error)
     }
