@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest'
+import { GraphQLError, type GraphQLField, isObjectType } from 'graphql'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Permission } from '../../src/domain/permission.ts'
 import { BatchChildren, childField } from '../../src/graphql/children.ts'
 import { Tenant } from '../../src/graphql/tenant.ts'
@@ -6,11 +7,11 @@ import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
 import { createContexts, outcomeOf } from '../support/gateway.ts'
 
-// Fields of all the forms that are not run by their resolver alone, with a policy and without one: added before the
+// Fields of all forms that the executor runs without their resolver, with a policy and without one: added before the
 // schema is made.
 const { builder } = await import('../../src/graphql/builder.ts')
 const policy = { permissions: ['redeem_vouchers' as const] }
-/** For which tenants children were read, each time. */
+/** The tenants whose children were read, each time. */
 const reads: (readonly number[])[] = []
 const children = new BatchChildren<{ id: number }, string>(async parents => {
   const ids = parents.map(({ id }) => id)
@@ -27,6 +28,8 @@ builder.objectFields(Tenant, t => ({
   openProperty: t.expose('id', { type: 'BigInt' }),
   guardedProperty: t.expose('id', { type: 'BigInt', policy }),
 }))
+const { schema } = await import('../../src/graphql/schema.ts')
+const { directResolverOf } = await import('../../src/graphql/direct-resolver.ts')
 const { prepareOperation } = await import('../../src/rest/prepare-operation.ts')
 const { prepareOrdinary } = await import('../support/ordinary.ts')
 
@@ -36,8 +39,12 @@ const tenants = [await build.tenant(), await build.tenant()]
 const { id: tokenId } = await build.token([])
 const contextOf = createContexts(database.pool)
 
+const documentOf = (field: string) => ({
+  toString: () => `query { tenants { data: nodes { id: databaseId it: ${field} } } }`,
+})
+
 async function bothWays(field: string, permissions: Permission[]) {
-  const document = { toString: () => `query { tenants { data: nodes { id: databaseId it: ${field} } } }` }
+  const document = documentOf(field)
   const outcomes: unknown[] = []
   for (const run of [prepareOperation(document), prepareOrdinary(document)]) {
     outcomes.push(await outcomeOf(() => run(contextOf({ tokenId, tenants, permissions }), {})))
@@ -45,23 +52,78 @@ async function bothWays(field: string, permissions: Permission[]) {
   return outcomes
 }
 
-describe.each(['Children', 'Property'])('the policy of a field below a list: %s', kind => {
-  test('refuses whoever lacks the permission, in both ways', async () => {
-    const [fast, ordinary] = await bothWays(`guarded${kind}`, ['view_vouchers'])
+function fieldOf(name: string): GraphQLField<unknown, unknown> {
+  const type = schema.getType('Tenant')
+  const field = isObjectType(type) ? type.getFields()[name] : undefined
+  if (!field) throw new Error(`There is no field ${name}.`)
+  return field
+}
+
+const forbidden = { thrown: { code: 'FORBIDDEN', message: expect.stringContaining('redeem_vouchers') } }
+
+describe.each(['Children', 'Property'])('a field below a list without its resolver: %s', kind => {
+  const open = fieldOf(`open${kind}`)
+  const guarded = fieldOf(`guarded${kind}`)
+  const kept = [open, guarded].map(field => ({ field, resolve: field.resolve, extensions: field.extensions }))
+  const restore = () => {
+    for (const { field, resolve, extensions } of kept) Object.assign(field, { resolve, extensions })
+  }
+  beforeEach(restore)
+  afterEach(restore)
+
+  test('fails for a token that lacks the permission', async () => {
+    const [fast, ordinary] = await bothWays(guarded.name, ['view_vouchers'])
     expect(fast).toEqual(ordinary)
-    expect(fast).toMatchObject({ thrown: { code: 'FORBIDDEN', message: expect.stringContaining('redeem_vouchers') } })
+    expect(fast).toMatchObject(forbidden)
   })
 
-  test('lets pass whoever has it, who is told what the field without a policy tells', async () => {
-    const [fast, ordinary] = await bothWays(`guarded${kind}`, ['redeem_vouchers'])
+  test('gives the same with the permission as the field without a policy', async () => {
+    const [fast, ordinary] = await bothWays(guarded.name, ['redeem_vouchers'])
     expect(fast).toEqual(ordinary)
-    expect(await bothWays(`open${kind}`, [])).toEqual([fast, ordinary])
+    expect(await bothWays(open.name, [])).toEqual([fast, ordinary])
+  })
+
+  test('is marked by its resolver alone, and only without a policy', () => {
+    expect(directResolverOf(open.resolve!)).toBeDefined()
+    expect(directResolverOf(guarded.resolve!)).toBeUndefined()
+  })
+
+  test('keeps its policy when extensions of the schema library are lost or wrong', async () => {
+    for (const extensions of [{}, { ...open.extensions }, { ...guarded.extensions, pothosResolveWrapped: false }]) {
+      guarded.extensions = extensions
+      expect((await bothWays(guarded.name, ['view_vouchers']))[0]).toMatchObject(forbidden)
+    }
+  })
+
+  test('runs a resolver that is put before that of a marked field', async () => {
+    open.resolve = () => {
+      throw new GraphQLError('not for you', { extensions: { code: 'FORBIDDEN' } })
+    }
+    const [fast, ordinary] = await bothWays(open.name, [])
+    expect(fast).toEqual(ordinary)
+    expect(fast).toMatchObject({ thrown: { message: 'not for you' } })
+  })
+
+  test('gives the same without its mark, by its resolver', async () => {
+    const marked = await bothWays(open.name, [])
+    const { resolve } = open
+    open.resolve = (...args) => resolve?.(...args)
+    expect(directResolverOf(open.resolve)).toBeUndefined()
+    expect(await bothWays(open.name, [])).toEqual(marked)
   })
 })
 
 test('children of a list are read for the list as a whole', async () => {
   reads.length = 0
   const document = { toString: () => 'query { tenants { data: nodes { a: openChildren b: openChildren } } }' }
+  await prepareOperation(document)(contextOf({ tokenId, tenants, permissions: [] }), {})
+  expect(reads).toEqual([tenants])
+})
+
+test('children of several lists are read in one statement, once for a parent', async () => {
+  reads.length = 0
+  const list = 'tenants { nodes { it: openChildren } edges { node { it: openChildren } } }'
+  const document = { toString: () => `query { data: ${list} }` }
   await prepareOperation(document)(contextOf({ tokenId, tenants, permissions: [] }), {})
   expect(reads).toEqual([tenants])
 })
