@@ -1,6 +1,6 @@
 import { type CursorCipher, createCursorCipher, type ListIdentity } from '../../src/domain/cursor.ts'
-import { catalogVoucherList } from '../../src/domain/product.ts'
-import { purchasedVoucherList } from '../../src/domain/voucher.ts'
+import { products } from '../../src/domain/product.ts'
+import { vouchers } from '../../src/domain/voucher.ts'
 import {
   GetPurchasedVoucherDocument,
   ListCatalogVouchersDocument,
@@ -40,8 +40,8 @@ export type CursorWriter = (operation: Operation, sample: Sample) => string | nu
 export function encryptedCursors(key: Buffer): CursorWriter {
   const cipher: CursorCipher = createCursorCipher(key)
   const lists: Partial<Record<Operation, (tenant: number) => ListIdentity>> = {
-    vouchers: purchasedVoucherList,
-    products: catalogVoucherList,
+    vouchers: vouchers.listOf,
+    products: products.listOf,
   }
   return (operation, { tenant, after }) => {
     const list = lists[operation]

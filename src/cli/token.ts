@@ -13,7 +13,7 @@ const units = { s: 1, m: 60, h: 3600, d: 86_400 } as const
 
 function readId(text: string): number {
   const id = parseIdentifier(text)
-  if (id === 0) throw new InvalidArgumentError('Give a positive whole number.')
+  if (id === null) throw new InvalidArgumentError('Give a positive whole number.')
   return id
 }
 

@@ -1,25 +1,24 @@
 import { arrayText, type Sql } from '../db/connect.ts'
 import type { AuditAction } from './audit.ts'
 import type { Caller } from './caller.ts'
-import { type MarketingSignup, signups } from './signup.ts'
 import type { TenantTable } from './tenant-table.ts'
 
 /**
- * Marketing signups for a caller (contract, operations 6 and 7): as they are read, it is put down that they were
- * given out. What kept an entry from being written is thrown: without one, nothing is given out.
+ * Reads personal data for a caller (contract, operations 6 and 7) and records in the audit what it read. When that
+ * fails, so does the read: no personal data leave the service unrecorded.
  */
-export const exportOf = (caller: Caller): TenantTable<MarketingSignup> => ({
-  ...signups,
+export const exportOf = <Row>(caller: Caller, table: TenantTable<Row>): TenantTable<Row> => ({
+  ...table,
 
   async pages(sql, wanted) {
-    const pages = await signups.pages(sql, wanted)
+    const pages = await table.pages(sql, wanted)
     const given = wanted.map(({ tenantId }, index) => ({ tenantId, records: pages[index]?.rows.length ?? 0 }))
     await recordExports(sql, caller, 'list', given)
     return pages
   },
 
   async records(sql, wanted) {
-    const found = await signups.records(sql, wanted)
+    const found = await table.records(sql, wanted)
     const given = wanted.map(({ tenantId }, index) => ({ tenantId, records: found[index] ? 1 : 0 }))
     await recordExports(sql, caller, 'record', given)
     return found

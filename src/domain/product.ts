@@ -1,7 +1,5 @@
-import { rowCodec } from '../db/row-codec.ts'
-import type { ListIdentity } from './cursor.ts'
 import type { Instant } from './instant.ts'
-import { tenantTable } from './tenant-table.ts'
+import { defineResource } from './resource.ts'
 
 /** A catalog voucher: a product that is sold as a voucher. */
 export interface Product {
@@ -26,36 +24,34 @@ export interface Product {
   updatedAt: Instant | null
 }
 
-export const catalogVoucherList = (tenantId: number): ListIdentity => ({ name: 'catalogVouchers', tenantId })
-
-const productRow = rowCodec<Product>({
-  id: ['id', 'integer'],
-  tenantId: ['tenant_id', 'integer'],
-  slug: ['slug', 'text'],
-  title: ['title', 'text'],
-  summary: ['summary', 'text'],
-  descriptionHtml: ['description_html', 'text'],
-  currency: ['currency', 'text'],
-  price: ['price', 'decimal'],
-  salePrice: ['sale_price', 'decimal'],
-  monetaryValue: ['monetary_value', 'decimal'],
-  isMonetary: ['is_monetary', 'boolean'],
-  allowPartRedeem: ['allow_part_redeem', 'boolean'],
-  validityType: ['validity_type', 'text'],
-  validityMonths: ['validity_months', 'integer'],
-  redemptionInfo: ['redemption_info', 'text'],
-  sortOrder: ['sort_order', 'integer'],
-  imageUrl: ['image_url', 'text'],
-  imageUrls: ['array_to_json(image_urls)', 'json'],
-  updatedAt: ['updated_at', 'instant'],
-})
-
-/** Products (contract, operations 2 and 3). A null stamp comes first (R15). */
-export const products = tenantTable<Product>({
+/** Catalog vouchers (contract, operations 2 and 3). */
+export const products = defineResource<Product>({
+  type: 'CatalogVoucher',
   name: 'product',
   table: 'product',
-  row: productRow,
-  stamp: "coalesce(updated_at, '-infinity')",
+  permissions: ['view_vouchers'],
+  unstampedFirst: true,
+  columns: {
+    id: ['id', 'integer'],
+    tenantId: ['tenant_id', 'integer'],
+    slug: ['slug', 'text'],
+    title: ['title', 'text'],
+    summary: ['summary', 'text'],
+    descriptionHtml: ['description_html', 'text'],
+    currency: ['currency', 'text'],
+    price: ['price', 'decimal'],
+    salePrice: ['sale_price', 'decimal'],
+    monetaryValue: ['monetary_value', 'decimal'],
+    isMonetary: ['is_monetary', 'boolean'],
+    allowPartRedeem: ['allow_part_redeem', 'boolean'],
+    validityType: ['validity_type', 'text'],
+    validityMonths: ['validity_months', 'integer'],
+    redemptionInfo: ['redemption_info', 'text'],
+    sortOrder: ['sort_order', 'integer'],
+    imageUrl: ['image_url', 'text'],
+    imageUrls: ['array_to_json(image_urls)', 'json'],
+    updatedAt: ['updated_at', 'instant'],
+  },
 })
 
 /** What belongs to a product. */

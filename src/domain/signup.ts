@@ -1,7 +1,5 @@
-import { rowCodec } from '../db/row-codec.ts'
-import type { ListIdentity } from './cursor.ts'
 import type { Instant } from './instant.ts'
-import { tenantTable } from './tenant-table.ts'
+import { defineResource } from './resource.ts'
 
 /** A customer whose consent to marketing holds now (R23). Personal data. */
 export interface MarketingSignup {
@@ -27,38 +25,34 @@ export interface MarketingSignup {
   postcode: string | null
 }
 
-export const marketingSignupList = (tenantId: number): ListIdentity => ({ name: 'marketingSignups', tenantId })
-
-const signupRow = rowCodec<MarketingSignup>({
-  id: ['id', 'integer'],
-  tenantId: ['tenant_id', 'integer'],
-  email: ['email', 'text'],
-  marketingOpted: ['marketing_opted', 'boolean'],
-  consentedAt: ['consented_at', 'instant'],
-  consentSource: ['consent_source', 'text'],
-  createdAt: ['created_at', 'instant'],
-  updatedAt: ['updated_at', 'instant'],
-  forename: ['forename', 'text'],
-  surname: ['surname', 'text'],
-  fullName: ['full_name', 'text'],
-  phoneNumber: ['phone_number', 'text'],
-  address1: ['address_1', 'text'],
-  address2: ['address_2', 'text'],
-  town: ['town', 'text'],
-  city: ['city', 'text'],
-  county: ['county', 'text'],
-  country: ['country', 'text'],
-  countryiso2: ['countryiso2', 'text'],
-  postcode: ['postcode', 'text'],
-})
-
-/**
- * Marketing signups (contract, operations 6 and 7): the customers whose consent holds now (R23). Whoever gives them out
- * puts it down: see `exportOf`.
- */
-export const signups = tenantTable<MarketingSignup>({
+/** Marketing signups (contract, operations 6 and 7): customers who consent to marketing now (R23). */
+export const signups = defineResource<MarketingSignup>({
+  type: 'MarketingSignup',
   name: 'signup',
   table: 'customer',
-  row: signupRow,
+  permissions: ['export_customer_information'],
   only: 'marketing_opted',
+  personalData: true,
+  columns: {
+    id: ['id', 'integer'],
+    tenantId: ['tenant_id', 'integer'],
+    email: ['email', 'text'],
+    marketingOpted: ['marketing_opted', 'boolean'],
+    consentedAt: ['consented_at', 'instant'],
+    consentSource: ['consent_source', 'text'],
+    createdAt: ['created_at', 'instant'],
+    updatedAt: ['updated_at', 'instant'],
+    forename: ['forename', 'text'],
+    surname: ['surname', 'text'],
+    fullName: ['full_name', 'text'],
+    phoneNumber: ['phone_number', 'text'],
+    address1: ['address_1', 'text'],
+    address2: ['address_2', 'text'],
+    town: ['town', 'text'],
+    city: ['city', 'text'],
+    county: ['county', 'text'],
+    country: ['country', 'text'],
+    countryiso2: ['countryiso2', 'text'],
+    postcode: ['postcode', 'text'],
+  },
 })

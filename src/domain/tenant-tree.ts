@@ -57,13 +57,14 @@ export async function placeTenants(sql: Sql, ids: readonly number[]): Promise<Pl
  * @returns the first matches, those that begin with it before the others, and how many there are in all
  */
 export async function searchTenants(sql: Sql, search: string): Promise<{ tenants: PlacedTenant[]; count: number }> {
+  const id = parseIdentifier(search)
   const rows = await sql<(PlacedTenant & { count: number })[]>`
     with /* tenant_tree.search */ recursive chosen as (
       select id, count(*) over () as count,
-             row_number() over (order by id = ${parseIdentifier(search)} desc,
+             row_number() over (order by id = ${id} desc,
                                          position(lower(${search}) in lower(name)) <> 1, lower(name), id) as rank
       from tenant
-      where id = ${parseIdentifier(search)}
+      where id = ${id}
          or position(lower(${search}) in lower(name)) > 0
          or position(lower(${search}) in lower(subdomain)) > 0
       order by rank limit ${matchesLength}

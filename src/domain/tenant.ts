@@ -1,10 +1,12 @@
 import { arrayText, type Sql } from '../db/connect.ts'
 import { rowCodec } from '../db/row-codec.ts'
 import type { ListIdentity } from './cursor.ts'
-import type { Instant } from './instant.ts'
+import { beforeAll, type Instant } from './instant.ts'
 import { type Page, type Range, toPage, within } from './page.ts'
+import type { RecordType } from './resource.ts'
 import type { Token } from './token.ts'
 
+/** An organisation unit that can have a parent (contract, operation 1). */
 export interface Tenant {
   id: number
   parentId: number | null
@@ -15,6 +17,7 @@ export interface Tenant {
   updatedAt: Instant
 }
 
+/** The list of the tenants that a token is authorised for. */
 export const tenantList: ListIdentity = { name: 'tenants' }
 
 const tenantRow = rowCodec<Tenant>({
@@ -28,19 +31,37 @@ const tenantRow = rowCodec<Tenant>({
 })
 
 /**
- * @returns the tenants that a token is authorised for (R21), as texts of arrays: all that it names, and those of them
- *   that it names with all below them
+ * Returns the tenants that a token is authorised for (R21), as texts of arrays: those that its grants name, and those
+ * of them whose grants include all tenants below.
  */
-export function grantedBy(token: Token) {
+function grantedBy(token: Token) {
   const named = token.tenants.map(grant => grant.tenantId)
   const withDescendants = token.tenants.filter(grant => grant.withDescendants).map(grant => grant.tenantId)
   return { named: arrayText(named), withDescendants: arrayText(withDescendants) }
 }
 
-/** @returns a page of the tenants that the token is authorised for (contract, operation 1) */
+/** Tenants as records. A tenant left the list when neither it nor one above it is granted any more. */
+export const tenantRecords: RecordType = {
+  type: 'Tenant',
+  permissions: [],
+  removal: 'tenant',
+  findRemoved: (sql, token) => {
+    const { named, withDescendants } = grantedBy(token)
+    return sql`
+      with recursive above as (
+        select id, parent_id from tenant where id = record_id
+        union
+        select tenant.id, tenant.parent_id from above join tenant on tenant.id = above.parent_id
+      )
+      select id from above where id = any(${withDescendants}::text::bigint[])
+                              or (id = record_id and id = any(${named}::text::bigint[])) limit 1`
+  },
+}
+
+/** Returns a page of the tenants that the token is authorised for (contract, operation 1). */
 export async function listTenants(sql: Sql, token: Token, range: Range): Promise<Page<Tenant>> {
   const { named, withDescendants } = grantedBy(token)
-  // In brackets, `is true`: the granted ones are looked up as the list is passed along, and not joined and sorted.
+  // With `is true`, PostgreSQL reads the list in its order and looks each tenant up, and does not join and sort.
   const [found] = await sql`
     with /* tenant.list */ recursive below as (
       select id from tenant where id = any(${withDescendants}::text::bigint[])
@@ -56,7 +77,11 @@ export async function listTenants(sql: Sql, token: Token, range: Range): Promise
   return toPage(range, tenantRow.read(found?.[0]))
 }
 
-/** @returns how many tenants the whole list holds */
+/**
+ * Counts the tenants of the whole list.
+ *
+ * @param updatedSince counts those that were updated at or after this instant; null counts all
+ */
 export async function countTenants(sql: Sql, token: Token, updatedSince: Instant | null): Promise<number> {
   const { named, withDescendants } = grantedBy(token)
   const [row] = await sql<{ count: number }[]>`
@@ -67,11 +92,11 @@ export async function countTenants(sql: Sql, token: Token, updatedSince: Instant
     )
     select count(*) from tenant
     where id in (select unnest(${named}::text::bigint[]) union select id from below)
-      and updated_at >= ${updatedSince ?? '-infinity'}::text::timestamptz`
+      and updated_at >= ${updatedSince ?? beforeAll}::text::timestamptz`
   return row?.count ?? 0
 }
 
-/** @returns the tenants of these ids, in their order, null where there is none; whether they may be seen is the caller's to know */
+/** Returns the tenants of these ids, in their order, null where there is none. Checks no grants: the caller has. */
 export async function findTenants(sql: Sql, ids: readonly number[]): Promise<(Tenant | null)[]> {
   const [rows] = await sql`
     select /* tenant.find_many */ string_agg(${tenantRow.select(sql)}, '')

@@ -95,7 +95,7 @@ export async function createToken(
 /**
  * Changes what a token is called, permitted and authorised for; every instance heeds it within a second.
  *
- * @param revision the revision of the token that the administrator has seen
+ * @param revision the revision of the token that the administrator has seen; null matches none
  * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the errors of `name`, `contact`, `rateLimit`, `tenants`, or of `revision`
  *   when the token was changed since, or no longer holds
  */
@@ -103,7 +103,7 @@ export async function editToken(
   sql: Sql,
   actor: Actor,
   id: number,
-  revision: number,
+  revision: number | null,
   wanted: TokenInput,
 ): Promise<void> {
   const input = normalizeTokenInput(wanted)

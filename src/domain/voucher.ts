@@ -1,7 +1,5 @@
-import { rowCodec } from '../db/row-codec.ts'
-import type { ListIdentity } from './cursor.ts'
 import type { Instant } from './instant.ts'
-import { tenantTable } from './tenant-table.ts'
+import { defineResource } from './resource.ts'
 
 /** A voucher that was bought, with its balance. Dates without a time are `YYYY-MM-DD`. */
 export interface PurchasedVoucher {
@@ -34,41 +32,39 @@ export interface PurchasedVoucher {
   updatedAt: Instant
 }
 
-export const purchasedVoucherList = (tenantId: number): ListIdentity => ({ name: 'purchasedVouchers', tenantId })
-
-const voucherRow = rowCodec<PurchasedVoucher>({
-  id: ['id', 'integer'],
-  tenantId: ['tenant_id', 'integer'],
-  reference: ['reference', 'text'],
-  initialBalance: ['initial_balance', 'decimal'],
-  currentBalance: ['current_balance', 'decimal'],
-  purchaseValue: ['purchase_value', 'decimal'],
-  currency: ['currency', 'text'],
-  isMonetary: ['is_monetary', 'boolean'],
-  allowPartRedeem: ['allow_part_redeem', 'boolean'],
-  void: ['void', 'boolean'],
-  orderId: ['order_id', 'integer'],
-  orderItemId: ['order_item_id', 'integer'],
-  productId: ['product_id', 'integer'],
-  productTitle: ['product_title', 'text'],
-  productSlug: ['product_slug', 'text'],
-  parentProductId: ['parent_product_id', 'integer'],
-  parentProductTitle: ['parent_product_title', 'text'],
-  purchaseTimestamp: ['purchase_timestamp', 'instant'],
-  dateIssued: ['date_issued', 'instant'],
-  dateValidStart: ['date_valid_start', 'date'],
-  dateValidEnd: ['date_valid_end', 'date'],
-  dateScheduled: ['date_scheduled', 'instant'],
-  redemptionStatus: ['redemption_status', 'text'],
-  voidReason: ['void_reason', 'text'],
-  voidDate: ['void_date', 'instant'],
-  createdAt: ['created_at', 'instant'],
-  updatedAt: ['updated_at', 'instant'],
-})
-
 /** Purchased vouchers (contract, operations 4 and 5). */
-export const vouchers = tenantTable<PurchasedVoucher>({
+export const vouchers = defineResource<PurchasedVoucher>({
+  type: 'PurchasedVoucher',
   name: 'voucher',
   table: 'purchased_voucher',
-  row: voucherRow,
+  permissions: ['view_vouchers', 'view_orders'],
+  columns: {
+    id: ['id', 'integer'],
+    tenantId: ['tenant_id', 'integer'],
+    reference: ['reference', 'text'],
+    initialBalance: ['initial_balance', 'decimal'],
+    currentBalance: ['current_balance', 'decimal'],
+    purchaseValue: ['purchase_value', 'decimal'],
+    currency: ['currency', 'text'],
+    isMonetary: ['is_monetary', 'boolean'],
+    allowPartRedeem: ['allow_part_redeem', 'boolean'],
+    void: ['void', 'boolean'],
+    orderId: ['order_id', 'integer'],
+    orderItemId: ['order_item_id', 'integer'],
+    productId: ['product_id', 'integer'],
+    productTitle: ['product_title', 'text'],
+    productSlug: ['product_slug', 'text'],
+    parentProductId: ['parent_product_id', 'integer'],
+    parentProductTitle: ['parent_product_title', 'text'],
+    purchaseTimestamp: ['purchase_timestamp', 'instant'],
+    dateIssued: ['date_issued', 'instant'],
+    dateValidStart: ['date_valid_start', 'date'],
+    dateValidEnd: ['date_valid_end', 'date'],
+    dateScheduled: ['date_scheduled', 'instant'],
+    redemptionStatus: ['redemption_status', 'text'],
+    voidReason: ['void_reason', 'text'],
+    voidDate: ['void_date', 'instant'],
+    createdAt: ['created_at', 'instant'],
+    updatedAt: ['updated_at', 'instant'],
+  },
 })

@@ -2,11 +2,9 @@ import SchemaBuilder from '@pothos/core'
 import ComplexityPlugin from '@pothos/plugin-complexity'
 import RelayPlugin from '@pothos/plugin-relay'
 import type { Instant } from '../domain/instant.ts'
-import { operationCost, recordComplexity } from './complexity.ts'
 import type { Context } from './context.ts'
-import { decodeGlobalId, encodeGlobalId } from './global-id.ts'
-import { findNode, findNodes } from './node.ts'
-import { oneOperation, policyPlugin } from './policy.ts'
+import { policyPlugin } from './policy.ts'
+import { encodeGlobalId, type RecordId } from './record-id.ts'
 
 /** What the parts of the schema agree on. */
 export interface SchemaTypes {
@@ -15,7 +13,7 @@ export interface SchemaTypes {
   DefaultEdgesNullability: { list: false; items: false }
   DefaultNodeNullability: false
   Scalars: {
-    ID: { Input: string; Output: string | number }
+    ID: { Input: RecordId; Output: string | number }
     BigInt: { Input: number; Output: number }
     Money: { Input: number; Output: number }
     DateTime: { Input: string; Output: Instant }
@@ -57,24 +55,10 @@ export const builder = new SchemaBuilder<SchemaTypes>({
     defaultEdgeTypeOptions: { description: 'A record, and where it stands in its list.' },
     idFieldOptions: { description: 'The global id: opaque, and unique among all types.' },
     nodeTypeOptions: { description: 'A record that can be fetched again by its global id.' },
-    nodeQueryOptions: {
-      description: 'One record by its global id. Counts as one operation of the rate.',
-      nullable: true,
-      args: { id: { description: 'A global id, as an `id` field gave it.' } },
-      policy: { operations: oneOperation },
-      complexity: recordComplexity,
-      resolve: (_root, { id }, context) => findNode(context, id),
-    },
-    nodesQueryOptions: {
-      description: 'Several records by their global ids, in their order. Each counts as one operation of the rate.',
-      nullable: { list: true, items: true },
-      args: { ids: { description: 'Global ids, as `id` fields gave them; at most 100.' } },
-      policy: { operations: args => (Array.isArray(args.ids) ? args.ids.length : 1) },
-      complexity: ({ ids }) => ({ field: operationCost * ids.length, multiplier: ids.length }),
-      resolve: (_root, { ids }, context) => findNodes(context, ids),
-    },
+    // `node.ts` adds these fields.
+    nodeQueryOptions: false,
+    nodesQueryOptions: false,
     encodeGlobalID: encodeGlobalId,
-    decodeGlobalID: decodeGlobalId,
   },
 })
 

@@ -1,16 +1,11 @@
-import type { Category as CategoryRow } from '../domain/category.ts'
-import { orNotFound } from '../domain/errors.ts'
-import { catalogVoucherList, type Product } from '../domain/product.ts'
-import type { Variant as VariantRow } from '../domain/variant.ts'
-import { lowest } from '../domain/variant.ts'
+import { type Category as CategoryRow, listCategoriesOf } from '../domain/category.ts'
+import { type Product, products } from '../domain/product.ts'
+import { listVariantsOf, lowest, type Variant as VariantRow } from '../domain/variant.ts'
 import { builder } from './builder.ts'
-import { childField } from './children.ts'
-import { pageComplexity, recordComplexity } from './complexity.ts'
-import { readConnection, updatedSinceDescription } from './connection.ts'
-import { encodeGlobalId, readRecordId, recordKey } from './global-id.ts'
-import { permissionsFor } from './node.ts'
-import { oneOperation } from './policy.ts'
-import { Tenant } from './tenant.ts'
+import { BatchChildren, childField } from './children.ts'
+import type { Reader } from './loaders.ts'
+import { encodeGlobalId } from './record-id.ts'
+import { addResource } from './resource.ts'
 
 const Category = builder.objectRef<CategoryRow>('Category').implement({
   description: 'What a product is filed under.',
@@ -39,108 +34,84 @@ const Variant = builder.objectRef<VariantRow>('Variant').implement({
   }),
 })
 
-const CatalogVoucher = builder.node(builder.objectRef<Product>('CatalogVoucher'), {
-  description: 'A product that is sold as a voucher.',
-  id: { resolve: recordKey, description: 'The global id.' },
-  fields: t => ({
-    databaseId: t.expose('id', { type: 'BigInt', description: 'The numeric id, as in v1.' }),
-    slug: t.exposeString('slug', { description: 'Its name in addresses.' }),
-    title: t.exposeString('title', { description: 'What it is called.' }),
-    summary: t.exposeString('summary', { nullable: true, description: 'A few words about it.' }),
-    descriptionHtml: t.exposeString('descriptionHtml', {
-      nullable: true,
-      description: 'All about it, as HTML from the platform: clean it before showing it.',
-    }),
-    currency: t.exposeString('currency', { description: 'The ISO 4217 code of its amounts.' }),
-    price: t.expose('price', { type: 'Money', nullable: true, description: 'What it costs.' }),
-    salePrice: t.expose('salePrice', { type: 'Money', nullable: true, description: 'What it costs while on sale.' }),
-    fromPrice: t.field({
-      type: 'Money',
-      nullable: true,
-      description: 'The lowest price of its variants.',
-      ...childField(
-        ({ loaders }) => loaders.variants,
-        variants => lowest(variants, 'price'),
-      ),
-    }),
-    fromSalePrice: t.field({
-      type: 'Money',
-      nullable: true,
-      description: 'The lowest sale price of its variants.',
-      ...childField(
-        ({ loaders }) => loaders.variants,
-        variants => lowest(variants, 'salePrice'),
-      ),
-    }),
-    monetaryValue: t.expose('monetaryValue', {
-      type: 'Money',
-      nullable: true,
-      description: 'The amount a voucher of it is worth.',
-    }),
-    isMonetary: t.exposeBoolean('isMonetary', { description: 'Whether it is worth an amount of money.' }),
-    allowPartRedeem: t.exposeBoolean('allowPartRedeem', {
-      description: 'Whether its vouchers can be redeemed in parts.',
-    }),
-    validityType: t.exposeString('validityType', { nullable: true, description: 'How its validity is reckoned.' }),
-    validityMonths: t.exposeInt('validityMonths', { nullable: true, description: 'For how many months it is valid.' }),
-    redemptionInfo: t.exposeString('redemptionInfo', { nullable: true, description: 'How it is redeemed.' }),
-    sortOrder: t.exposeInt('sortOrder', { description: 'Where it stands among its like, lowest first.' }),
-    imageUrl: t.exposeString('imageUrl', { nullable: true, description: 'The address of its main picture.' }),
-    imageUrls: t.exposeStringList('imageUrls', { description: 'The addresses of all its pictures.' }),
-    categories: t.field({
-      type: [Category],
-      description: 'What it is filed under, by `sortOrder`, then id.',
-      complexity: { field: 1, multiplier: 3 },
-      ...childField(
-        ({ loaders }) => loaders.categories,
-        categories => categories,
-      ),
-    }),
-    variants: t.field({
-      type: [Variant],
-      description: 'The forms in which it is sold, by `sortOrder`, then id.',
-      complexity: { field: 1, multiplier: 3 },
-      ...childField(
-        ({ loaders }) => loaders.variants,
-        variants => variants,
-      ),
-    }),
-    updatedAt: t.expose('updatedAt', {
-      type: 'DateTime',
-      nullable: true,
-      description: 'When it, a category or a variant of it was last changed.',
-    }),
-  }),
-})
+const categoriesOf = ({ sql }: Reader) =>
+  new BatchChildren<Product, CategoryRow>(parents => listCategoriesOf(sql, parents))
 
-builder.objectFields(Tenant, t => ({
-  catalogVouchers: t.connection(
-    {
-      type: CatalogVoucher,
-      nullable: true,
-      description: "The tenant's products, by `updatedAt` (none first), then id. Needs `view_vouchers`.",
-      policy: { operations: oneOperation, permissions: permissionsFor.CatalogVoucher },
-      complexity: pageComplexity,
-      args: { updatedSince: t.arg({ type: 'DateTime', description: updatedSinceDescription }) },
-      resolve: (tenant, args, context) =>
-        readConnection(context, catalogVoucherList(tenant.id), args, {
-          page: range => context.loaders.products.pages.load({ tenantId: tenant.id, range }),
-          count: updatedSince => context.loaders.products.counts.load({ tenantId: tenant.id, updatedSince }),
-        }),
-    },
-    { name: 'CatalogVoucherConnection' },
-    { name: 'CatalogVoucherEdge' },
-  ),
-  catalogVoucher: t.field({
-    type: CatalogVoucher,
+const variantsOf = ({ sql }: Reader) =>
+  new BatchChildren<Product, VariantRow>(parents =>
+    listVariantsOf(
+      sql,
+      parents.map(({ id }) => id),
+    ),
+  )
+
+const CatalogVoucher = addResource(products, 'A product that is sold as a voucher.')
+
+builder.objectFields(CatalogVoucher, t => ({
+  slug: t.exposeString('slug', { description: 'Its name in addresses.' }),
+  title: t.exposeString('title', { description: 'What it is called.' }),
+  summary: t.exposeString('summary', { nullable: true, description: 'A few words about it.' }),
+  descriptionHtml: t.exposeString('descriptionHtml', {
     nullable: true,
-    description: "One of the tenant's products. Needs `view_vouchers`.",
-    policy: { operations: oneOperation, permissions: permissionsFor.CatalogVoucher },
-    complexity: recordComplexity,
-    args: { id: t.arg.id({ required: true, description: 'Its numeric or its global id.' }) },
-    resolve: ({ id: tenantId }, args, { loaders }) => {
-      const id = readRecordId('CatalogVoucher', tenantId, args.id)
-      return loaders.products.records.load({ tenantId, id }).then(orNotFound('catalog voucher'))
-    },
+    description: 'All about it, as HTML from the platform: clean it before showing it.',
+  }),
+  currency: t.exposeString('currency', { description: 'The ISO 4217 code of its amounts.' }),
+  price: t.expose('price', { type: 'Money', nullable: true, description: 'What it costs.' }),
+  salePrice: t.expose('salePrice', { type: 'Money', nullable: true, description: 'What it costs while on sale.' }),
+  fromPrice: t.field({
+    type: 'Money',
+    nullable: true,
+    description: 'The lowest price of its variants.',
+    ...childField(
+      ({ loaders }) => loaders.get(variantsOf),
+      variants => lowest(variants, 'price'),
+    ),
+  }),
+  fromSalePrice: t.field({
+    type: 'Money',
+    nullable: true,
+    description: 'The lowest sale price of its variants.',
+    ...childField(
+      ({ loaders }) => loaders.get(variantsOf),
+      variants => lowest(variants, 'salePrice'),
+    ),
+  }),
+  monetaryValue: t.expose('monetaryValue', {
+    type: 'Money',
+    nullable: true,
+    description: 'The amount a voucher of it is worth.',
+  }),
+  isMonetary: t.exposeBoolean('isMonetary', { description: 'Whether it is worth an amount of money.' }),
+  allowPartRedeem: t.exposeBoolean('allowPartRedeem', {
+    description: 'Whether its vouchers can be redeemed in parts.',
+  }),
+  validityType: t.exposeString('validityType', { nullable: true, description: 'How its validity is reckoned.' }),
+  validityMonths: t.exposeInt('validityMonths', { nullable: true, description: 'For how many months it is valid.' }),
+  redemptionInfo: t.exposeString('redemptionInfo', { nullable: true, description: 'How it is redeemed.' }),
+  sortOrder: t.exposeInt('sortOrder', { description: 'Where it stands among its like, lowest first.' }),
+  imageUrl: t.exposeString('imageUrl', { nullable: true, description: 'The address of its main picture.' }),
+  imageUrls: t.exposeStringList('imageUrls', { description: 'The addresses of all its pictures.' }),
+  categories: t.field({
+    type: [Category],
+    description: 'What it is filed under, by `sortOrder`, then id.',
+    complexity: { field: 1, multiplier: 3 },
+    ...childField(
+      ({ loaders }) => loaders.get(categoriesOf),
+      categories => categories,
+    ),
+  }),
+  variants: t.field({
+    type: [Variant],
+    description: 'The forms in which it is sold, by `sortOrder`, then id.',
+    complexity: { field: 1, multiplier: 3 },
+    ...childField(
+      ({ loaders }) => loaders.get(variantsOf),
+      variants => variants,
+    ),
+  }),
+  updatedAt: t.expose('updatedAt', {
+    type: 'DateTime',
+    nullable: true,
+    description: 'When it, a category or a variant of it was last changed.',
   }),
 }))

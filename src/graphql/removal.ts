@@ -1,37 +1,25 @@
-import { requireCompleteRemovals, type SyncState } from '../domain/full-pass.ts'
-import type { Permission } from '../domain/permission.ts'
-import {
-  type RemovalResource as Resource,
-  type Removal as Row,
-  removalList,
-  removalResources,
-} from '../domain/removal.ts'
+import DataLoader from 'dataloader'
+import { readSyncState, requireCompleteRemovals, type SyncState } from '../domain/full-pass.ts'
+import { type Removal as Row, removalList, removalsOf } from '../domain/removal.ts'
 import { builder } from './builder.ts'
 import { pageComplexity } from './complexity.ts'
 import { readConnection, updatedSinceDescription } from './connection.ts'
 import type { Context } from './context.ts'
-import type { NodeType } from './global-id.ts'
-import { permissionsFor } from './node.ts'
+import { type Reader, TenantTableLoaders } from './loaders.ts'
+import { listNodeTypes, type NodeType } from './node-types.ts'
 import { oneOperation, requirePermissions } from './policy.ts'
 import { Tenant } from './tenant.ts'
 
+const nodeTypes = listNodeTypes()
+
 const RemovalResource = builder.enumType('RemovalResource', {
-  description: 'What a removed record was.',
-  values: {
-    TENANT: {
-      value: 'tenant',
-      description: 'A tenant that was below this one, and is not in the list of tenants.',
-    },
-    CATALOG_VOUCHER: { value: 'catalog_voucher', description: 'A product. Needs `view_vouchers`.' },
-    PURCHASED_VOUCHER: {
-      value: 'purchased_voucher',
-      description: 'A purchased voucher. Needs `view_vouchers` and `view_orders`.',
-    },
-    MARKETING_SIGNUP: {
-      value: 'marketing_signup',
-      description: 'A customer who had opted in. Needs `export_customer_information`.',
-    },
-  } as const,
+  description: 'The type of a removed record.',
+  values: Object.fromEntries(
+    nodeTypes.map(({ removal, removedRecord }) => [
+      removal.toUpperCase(),
+      { value: removal, description: removedRecord },
+    ]),
+  ),
 })
 
 const RemovalReason = builder.enumType('RemovalReason', {
@@ -59,22 +47,42 @@ const Removal = builder.objectRef<Row>('Removal').implement({
   }),
 })
 
-/** The type of a removed record: its removals need the permissions that the record itself needs. */
-const typeOf = {
-  tenant: 'Tenant',
-  catalog_voucher: 'CatalogVoucher',
-  purchased_voucher: 'PurchasedVoucher',
-  marketing_signup: 'MarketingSignup',
-} as const satisfies Record<Resource, NodeType>
-
-/** What was asked for, all of it permitted; or else all that the token is permitted to read. */
-function permittedResources(context: Context, wanted: readonly Resource[] | null | undefined): readonly Resource[] {
-  const held: readonly Permission[] = context.caller.token.permissions
-  const needed = (resource: Resource): readonly Permission[] => permissionsFor[typeOf[resource]]
-  if (!wanted) return removalResources.filter(resource => needed(resource).every(name => held.includes(name)))
-  for (const resource of wanted) requirePermissions(context, needed(resource))
-  return wanted
+/** Returns the types that the caller asks for, or else all that its token is permitted to read. */
+function permittedTypes(context: Context, wanted: readonly string[] | null | undefined): readonly NodeType[] {
+  if (!wanted) {
+    const held = context.caller.token.permissions
+    return nodeTypes.filter(({ permissions }) => permissions.every(name => held.includes(name)))
+  }
+  for (const resource of wanted) {
+    const { permissions = [] } = nodeTypes.find(({ removal }) => removal === resource) ?? {}
+    requirePermissions(context, permissions)
+  }
+  return nodeTypes.filter(({ removal }) => wanted.includes(removal))
 }
+
+type RemovalLoaders = (reader: Reader) => TenantTableLoaders<Row>
+
+const loadersByTypes = new Map<string, RemovalLoaders>()
+
+/** Returns the definition of the loaders that read removals of these types: a statement for each choice of types. */
+function loadersOf(types: readonly NodeType[]): RemovalLoaders {
+  const key = types.map(({ removal }) => removal).join()
+  const defined = loadersByTypes.get(key)
+  if (defined) return defined
+  const define: RemovalLoaders = reader => new TenantTableLoaders(reader, removalsOf(types, reader.caller.token))
+  loadersByTypes.set(key, define)
+  return define
+}
+
+/** Reads the state once for all pages that arrive in the same turn. Never cached: it must be read after each page. */
+const syncStateLoader = ({ sql }: Reader) =>
+  new DataLoader<object, SyncState>(
+    async pages => {
+      const state = await readSyncState(sql)
+      return pages.map(() => state)
+    },
+    { cache: false },
+  )
 
 builder.objectField(Tenant, 'removals', t =>
   t.connection(
@@ -93,13 +101,12 @@ builder.objectField(Tenant, 'removals', t =>
         }),
       },
       resolve: async (tenant, args, context) => {
-        const wanted = permittedResources(context, args.resources)
-        const removals = context.loaders.removals(wanted)
+        const removals = context.loaders.get(loadersOf(permittedTypes(context, args.resources)))
         let syncState: SyncState | undefined
         const connection = await readConnection(context, removalList(tenant.id), args, {
           page: async range => {
             const reading = await removals.pages.load({ tenantId: tenant.id, range })
-            syncState = await context.loaders.syncState(reading)
+            syncState = await context.loaders.get(syncStateLoader).load(reading)
             if (range.updatedSince !== null) requireCompleteRemovals(range.updatedSince, syncState)
             return reading
           },

@@ -7,8 +7,8 @@ import {
 } from '../domain/resolution.ts'
 import { builder } from './builder.ts'
 import { recordComplexity } from './complexity.ts'
-import { readTenantId } from './global-id.ts'
 import { oneOperation } from './policy.ts'
+import { requireTenantId } from './record-id.ts'
 
 const statusDescription = '`redeemable` or `not_redeemable`.'
 const reasonDescription =
@@ -103,7 +103,7 @@ builder.mutationField('resolveVoucher', t =>
     policy: {
       operations: oneOperation,
       tenant: ({ input }) =>
-        readTenantId(String(typeof input === 'object' && input !== null ? Reflect.get(input, 'tenantId') : '')),
+        requireTenantId(typeof input === 'object' && input !== null ? Reflect.get(input, 'tenantId') : null),
       permissions: ['redeem_vouchers'],
     },
     complexity: recordComplexity,
@@ -112,7 +112,7 @@ builder.mutationField('resolveVoucher', t =>
     },
     resolve: (_, { input }, { sql, caller, fieldErrors, redemptionTokenTtl }) => {
       const name = readVoucherName(input, fieldErrors)
-      return resolveVoucher(sql, caller.token, readTenantId(input.tenantId), name, redemptionTokenTtl)
+      return resolveVoucher(sql, caller.token, requireTenantId(input.tenantId), name, redemptionTokenTtl)
     },
   }),
 )

@@ -1,18 +1,30 @@
+import DataLoader from 'dataloader'
 import { orNotFound } from '../domain/errors.ts'
+import type { Range } from '../domain/page.ts'
 import type { Tenant as Row } from '../domain/tenant.ts'
-import { countTenants, tenantList } from '../domain/tenant.ts'
+import { countTenants, findTenants, listTenants, tenantList, tenantRecords } from '../domain/tenant.ts'
 import { builder } from './builder.ts'
 import { pageComplexity } from './complexity.ts'
 import { readConnection, updatedSinceDescription } from './connection.ts'
 import type { Context } from './context.ts'
-import { readTenantId } from './global-id.ts'
+import { createPageLoader, type Reader } from './loaders.ts'
+import { addNodeType } from './node-types.ts'
 import { oneOperation } from './policy.ts'
+import { requireTenantId } from './record-id.ts'
 
 /** A tenant that the caller's token is authorised for. Its row is read when a field asks for it. */
 export type TenantSource = { id: number } | Row
 
+const tenantLoader = ({ sql }: Reader) => new DataLoader((ids: readonly number[]) => findTenants(sql, ids))
+
+/** Pages of the tenants that the caller is authorised for: a statement each. */
+const pageLoader = (reader: Reader) =>
+  createPageLoader(reader, (wanted: readonly { range: Range }[]) =>
+    Promise.all(wanted.map(({ range }) => listTenants(reader.sql, reader.caller.token, range))),
+  )
+
 const rowOf = (source: TenantSource, { loaders }: Context): Row | Promise<Row> =>
-  'name' in source ? source : loaders.tenant.load(source.id).then(orNotFound('tenant'))
+  'name' in source ? source : loaders.get(tenantLoader).load(source.id).then(orNotFound('tenant'))
 
 export const Tenant = builder.node(builder.objectRef<TenantSource>('Tenant'), {
   description:
@@ -52,6 +64,12 @@ export const Tenant = builder.node(builder.objectRef<TenantSource>('Tenant'), {
   }),
 })
 
+addNodeType({
+  ...tenantRecords,
+  removedRecord: 'A tenant that was below this one, and is not in the list of tenants.',
+  find: async (_context, { id }) => ({ id }),
+})
+
 builder.queryFields(t => ({
   tenants: t.connection(
     {
@@ -63,7 +81,7 @@ builder.queryFields(t => ({
       args: { updatedSince: t.arg({ type: 'DateTime', description: updatedSinceDescription }) },
       resolve: (_, args, context) =>
         readConnection(context, tenantList, args, {
-          page: range => context.loaders.tenantPages.load({ range }),
+          page: range => context.loaders.get(pageLoader).load({ range }),
           count: since => countTenants(context.sql, context.caller.token, since),
         }),
     },
@@ -75,7 +93,7 @@ builder.queryFields(t => ({
     nullable: true,
     description: 'One tenant that the token is authorised for.',
     args: { id: t.arg.id({ required: true, description: 'Its numeric or its global id.' }) },
-    policy: { tenant: args => readTenantId(String(args.id)) },
-    resolve: (_, args) => ({ id: readTenantId(args.id) }),
+    policy: { tenant: ({ id }) => requireTenantId(id) },
+    resolve: (_, args) => ({ id: requireTenantId(args.id) }),
   }),
 }))

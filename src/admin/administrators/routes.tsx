@@ -8,7 +8,7 @@ import {
   removeAdministrator,
 } from '../../domain/administrator.ts'
 import { badInput, type FieldErrors } from '../../domain/errors.ts'
-import { parseIdentifier } from '../../domain/identifier.ts'
+import { requireIdentifier } from '../../domain/identifier.ts'
 import {
   inviteAdministrator,
   listInvitations,
@@ -71,7 +71,7 @@ export function registerAdministratorPages(scope: FastifyInstance, { sql }: Admi
 
   /** @throws `NOT_FOUND`; `BAD_USER_INPUT` when it is whoever asks */
   async function anotherOne(request: OneRequest): Promise<AdministratorRecord> {
-    const administrator = await getAdministrator(sql, parseIdentifier(request.params.id))
+    const administrator = await getAdministrator(sql, requireIdentifier(request.params.id, 'administrator'))
     if (administrator.id === visitor(request).id) {
       throw badInput({ administrator: ['You cannot remove yourself: let another administrator do it.'] })
     }

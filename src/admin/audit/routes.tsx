@@ -58,12 +58,12 @@ export function registerAuditPages(scope: FastifyInstance, { sql }: AdminContext
   })
 
   /** A page of entries: those before one, those after one, or the newest. */
-  async function listPage(filter: AuditFilter, before: number, after: number): Promise<Listing> {
+  async function listPage(filter: AuditFilter, before: number | null, after: number | null): Promise<Listing> {
     const limit = pageSize + 1
     const range = before ? { before, limit } : after ? { after, limit } : { limit }
     const found = await listAudit(sql, filter, range)
     // Nothing is older, or so little is newer that it does not fill a page: then the newest page is shown.
-    if (before ? found.length === 0 : after && found.length < limit) return listPage(filter, 0, 0)
+    if (before ? found.length === 0 : after && found.length < limit) return listPage(filter, null, null)
     const entries = after && !before ? found.slice(1) : found.slice(0, pageSize)
     const tenants = await findTenants(sql, [...new Set(entries.flatMap(tenantsIn))])
     return {
@@ -98,8 +98,9 @@ function readFilter(query: URLSearchParams): { filter: AuditFilter; fieldErrors:
   for (const [name, part] of [['token', 'tokenId'] as const, ['tenant', 'tenantId'] as const]) {
     const text = textOf(query, name)
     if (!text) continue
-    filter[part] = parseIdentifier(text)
-    if (filter[part] === 0) fieldErrors[name] = [`Give the id of a ${name}, a whole number.`]
+    const id = parseIdentifier(text)
+    if (id !== null) filter[part] = id
+    else fieldErrors[name] = [`Give the id of a ${name}, a whole number.`]
   }
   for (const name of ['from', 'to'] as const) {
     const day = textOf(query, name)

@@ -52,8 +52,8 @@ export function readPicker(form: URLSearchParams): { state: PickerState; save: b
   return { state: { ...state, searched: state.search, entered: deed === 'enter' }, save: false }
 }
 
-function press(state: PickerState, deed: 'open' | 'close' | 'add', id: number): PickerState {
-  if (id === 0) return state
+function press(state: PickerState, deed: 'open' | 'close' | 'add', id: number | null): PickerState {
+  if (id === null) return state
   const { grants, opened } = state
   if (deed === 'add') {
     if (grants.some(grant => grant.tenantId === id)) return state
@@ -63,7 +63,7 @@ function press(state: PickerState, deed: 'open' | 'close' | 'add', id: number): 
   return { ...state, opened: deed === 'open' ? [...others, id].slice(0, mostOpened) : others }
 }
 
-const identifiers = (texts: string[]) => [...new Set(texts.map(parseIdentifier))].filter(id => id !== 0)
+const identifiers = (texts: string[]) => [...new Set(texts.map(parseIdentifier).filter(id => id !== null))]
 
 /** A picker with nothing opened and nothing searched for. */
 export const freshPicker = (grants: TenantGrant[]): PickerState => ({

@@ -15,8 +15,8 @@ import { NoLonger, type TokenRequest, tokenOf, tokenPath } from './parts.tsx'
 interface EditForm {
   entry: TokenEntry
   picker: PickerState
-  /** The revision of the token that the form began with. */
-  revision: number
+  /** The revision of the token that the form began with; null when the form names none. */
+  revision: number | null
 }
 
 /** GET /admin/tokens/:id/edit */
@@ -83,7 +83,7 @@ async function sendForm(
         verb="Save the token"
         leave={tokenPath(token.id)}
       >
-        <input type="hidden" name="revision" value={revision} />
+        <input type="hidden" name="revision" value={revision ?? ''} />
       </TokenForm>
     </Page>,
     changedSince || Object.keys(fieldErrors).length > 0 ? 422 : 200,

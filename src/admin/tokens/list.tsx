@@ -37,7 +37,7 @@ function readFilter(query: URLSearchParams): TokenFilter {
   }
 }
 
-const identifierOf = (query: URLSearchParams, name: string) => parseIdentifier(query.get(name) ?? '') || undefined
+const identifierOf = (query: URLSearchParams, name: string) => parseIdentifier(query.get(name) ?? '') ?? undefined
 
 interface Shown {
   tokens: TokenRecord[]

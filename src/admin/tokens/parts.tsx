@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { parseIdentifier } from '../../domain/identifier.ts'
+import { requireIdentifier } from '../../domain/identifier.ts'
 import { type Permission, permissions as sentences } from '../../domain/permission.ts'
 import { getToken, type TokenRecord, tokenStatus } from '../../domain/token.ts'
 import { adminPath } from '../../http/paths.ts'
@@ -81,7 +81,7 @@ export type TokenRequest = FastifyRequest<{ Params: { id: string } }>
 
 /** @throws `NOT_FOUND` */
 export const tokenOf = ({ sql }: AdminContext, { params }: TokenRequest): Promise<TokenRecord> =>
-  getToken(sql, parseIdentifier(params.id))
+  getToken(sql, requireIdentifier(params.id, 'token'))
 
 /** In place of what can only be done to a token that holds. */
 export function NoLonger({ view, token, title }: { view: View; token: TokenRecord; title: string }) {

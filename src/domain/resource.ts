@@ -1,0 +1,109 @@
+/** Descriptions of the records that tenants own: loaders, `node`, global ids, connections and removals follow from them. */
+import type { Fragment, Sql } from '../db/connect.ts'
+import { rowCodec } from '../db/row-codec.ts'
+import type { ListIdentity } from './cursor.ts'
+import type { Instant } from './instant.ts'
+import type { Permission } from './permission.ts'
+import { type TenantTable, tenantTable } from './tenant-table.ts'
+import type { Token } from './token.ts'
+
+/** What every row of a resource has. */
+export interface ResourceRow {
+  id: number
+  tenantId: number
+  updatedAt: Instant | null
+}
+
+/** A type of records that have global ids, and whose removals are listed. */
+export interface RecordType {
+  /** The name of its GraphQL type: `PurchasedVoucher`. */
+  type: string
+  /** What a token needs to read its records: as a list, by their ids, and as removals. All of it. */
+  permissions: readonly Permission[]
+  /** What rows of `gateway.removal` call it: `purchased_voucher`. */
+  removal: string
+  /**
+   * Returns a query for the record of a row of `gateway.removal`. It finds no row when the record is in no list that
+   * the removal concerns.
+   *
+   * @param token whose lists they are
+   */
+  findRemoved(sql: Sql, token: Token): Fragment
+}
+
+/** A type of records that each tenant has a list of. */
+export interface Resource<Row extends ResourceRow = ResourceRow> extends RecordType {
+  /** Its name in messages: `purchased voucher`. */
+  noun: string
+  /** The name of a record's field: `purchasedVoucher`. */
+  field: string
+  /** The name of the list's field, and of the list in its cursors: `purchasedVouchers`. */
+  list: string
+  table: TenantTable<Row>
+  /** Whether records without an update time come first in the list (R15). */
+  unstampedFirst: boolean
+  /** Whether each record that a caller reads is recorded in the audit. */
+  personalData: boolean
+  /** Returns the tenant's list, to which cursors belong. */
+  listOf(tenantId: number): ListIdentity
+}
+
+/** The description of a resource. SQL texts are part of statements. */
+interface ResourceDescription<Row extends ResourceRow> {
+  /** The name of its GraphQL type. The names of its fields, cursors and removals follow from it. */
+  type: string
+  /** What its statements are called: `voucher` for `voucher.list`. */
+  name: string
+  /** The table, in schema `public`, with an index on `tenant_id`, the list's order and `id`. */
+  table: string
+  columns: Parameters<typeof rowCodec<Row>>[0]
+  permissions: readonly Permission[]
+  /** A condition, in SQL, for the rows that are records; all rows when left out. */
+  only?: string
+  /** Whether `updated_at` can be null; such records come first (R15). */
+  unstampedFirst?: boolean
+  /** Whether reading a record is recorded in the audit. */
+  personalData?: boolean
+}
+
+/**
+ * Describes a resource. A list is ordered by `updated_at`, then `id` (R15). A record belongs to the list of its own
+ * tenant alone (R20).
+ */
+export function defineResource<Row extends ResourceRow>({
+  type,
+  name,
+  table,
+  columns,
+  permissions,
+  only,
+  unstampedFirst = false,
+  personalData = false,
+}: ResourceDescription<Row>): Resource<Row> {
+  const words = type.split(/(?=[A-Z])/).map(word => word.toLowerCase())
+  const field = type.charAt(0).toLowerCase() + type.slice(1)
+  const list = `${field}s`
+  return {
+    type,
+    permissions,
+    noun: words.join(' '),
+    field,
+    list,
+    unstampedFirst,
+    personalData,
+    table: tenantTable<Row>({
+      name,
+      table,
+      row: rowCodec<Row>(columns),
+      ...(unstampedFirst && { stamp: "coalesce(updated_at, '-infinity')" }),
+      ...(only !== undefined && { only }),
+    }),
+    listOf: tenantId => ({ name: list, tenantId }),
+    removal: words.join('_'),
+    findRemoved: sql =>
+      sql.unsafe(
+        `select id from ${table} listed where listed.tenant_id = removal.tenant_id and listed.id = removal.record_id` +
+          (only === undefined ? '' : ` and ${only}`),
+      ),
+  }
+}

@@ -1,0 +1,39 @@
+/** The types of records that have global ids. The file of each type adds it. */
+import type { Permission } from '../domain/permission.ts'
+import type { RecordType } from '../domain/resource.ts'
+import type { Context } from './context.ts'
+import type { RecordPlace } from './record-id.ts'
+
+/** A type of records, and how the schema fetches one. */
+export interface NodeType extends RecordType {
+  /** What a removed record was, for the description of its value of `RemovalResource`. */
+  removedRecord: string
+  /** Fetches a record of a tenant that the caller may see. Returns null when there is none. */
+  find(context: Context, place: RecordPlace): Promise<object | null>
+}
+
+const types = new Map<string, NodeType>()
+let listed = false
+
+/**
+ * Adds a type.
+ *
+ * @throws when the schema has listed the types already: it would lack this one in part
+ */
+export function addNodeType(nodeType: NodeType): void {
+  if (listed) throw new Error(`schema.ts must import the file of ${nodeType.type} before removal.ts.`)
+  types.set(nodeType.type, nodeType)
+}
+
+/** Returns the type of this name; undefined when its records have no global ids. */
+export const findNodeType = (type: string): NodeType | undefined => types.get(type)
+
+/** Returns all types. None can be added after this. */
+export function listNodeTypes(): readonly NodeType[] {
+  listed = true
+  return [...types.values()]
+}
+
+/** Returns the sentence that names the permissions of a field, for its description; empty when it needs none. */
+export const describePermissions = (permissions: readonly Permission[]): string =>
+  permissions.length > 0 ? ` Needs ${permissions.map(name => `\`${name}\``).join(' and ')}.` : ''

@@ -1,0 +1,87 @@
+/** The ids of records in `ID` fields and arguments: numeric ids and global ids. */
+import { notFound } from '../domain/errors.ts'
+import { parseIdentifier } from '../domain/identifier.ts'
+
+/** A record by its type and its tenant. A tenant is in itself: both ids are its own. */
+export interface RecordPlace {
+  /** The name of its GraphQL type, as the caller wrote it. */
+  type: string
+  tenantId: number
+  id: number
+}
+
+/** The longest text that is decoded, in characters. A field below a list decodes its argument for each record. */
+const maxGlobalIdLength = 100
+
+/**
+ * Encodes a global id.
+ *
+ * @param type the name of the GraphQL type
+ * @param key identifies the record among those of its type
+ */
+export const encodeGlobalId = (type: string, key: string | number | bigint) =>
+  Buffer.from(`${type}:${key}`).toString('base64url')
+
+/** Returns the key of a record in its global id. Records are read through their tenant, so the key names both. */
+export const recordKey = (record: { tenantId: number; id: number }) => `${record.tenantId}.${record.id}`
+
+function parseGlobalId(text: string): RecordPlace | null {
+  if (text.length > maxGlobalIdLength) return null
+  const [type = '', key = '', ...more] = Buffer.from(text, 'base64url').toString().split(':')
+  const isTenant = type === 'Tenant'
+  const ids = key.split('.').map(parseIdentifier)
+  const [tenantId = null, id = isTenant ? tenantId : null] = ids
+  if (tenantId === null || id === null || more.length > 0) return null
+  return ids.length === (isTenant ? 1 : 2) ? { type, tenantId, id } : null
+}
+
+/**
+ * The value of an `ID` argument. The transport parses it once: REST from a path, where ids are numeric (R7), and
+ * GraphQL in the scalar `ID`, which takes numeric and global ids. A text that is no id names no record.
+ */
+export class RecordId {
+  /** The numeric id; null when the text is none. */
+  readonly numeric: number | null
+  /** The record that a global id names; null for a numeric id and for a text that is no id. */
+  readonly global: RecordPlace | null
+
+  private constructor(numeric: number | null, global: RecordPlace | null) {
+    this.numeric = numeric
+    this.global = global
+  }
+
+  /** Parses a numeric id. */
+  static parseNumeric(text: string): RecordId {
+    return new RecordId(parseIdentifier(text), null)
+  }
+
+  /** Parses a numeric or a global id. */
+  static parse(text: string): RecordId {
+    const numeric = parseIdentifier(text)
+    return new RecordId(numeric, numeric === null ? parseGlobalId(text) : null)
+  }
+
+  /**
+   * Returns the numeric id of the record that this names among those of a type and a tenant.
+   *
+   * @returns null when it names none of them
+   */
+  idWithin(type: string, tenantId: number): number | null {
+    if (this.numeric !== null) return this.numeric
+    return this.global?.type === type && this.global.tenantId === tenantId ? this.global.id : null
+  }
+}
+
+/**
+ * Returns the numeric id of the tenant that an argument names.
+ *
+ * @throws `NOT_FOUND` when it names none (R7, R19)
+ */
+export function requireTenantId(argument: unknown): number {
+  if (argument instanceof RecordId) {
+    const { numeric, global } = argument
+    if (numeric !== null) return numeric
+    if (global?.type === 'Tenant') return global.id
+  }
+  throw notFound('tenant')
+}
