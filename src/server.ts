@@ -31,7 +31,8 @@ import { routableTarget } from './http/target.ts'
 import { refuseUnknownPaths } from './http/unknown-path.ts'
 import { registerLandingPage } from './landing/landing-page.tsx'
 import { type LogDestination, loggerOptions } from './log.ts'
-import { registerRest } from './rest/v1/routes.ts'
+import { registerRest } from './rest/register.ts'
+import { v1 } from './rest/v1/routes.ts'
 
 /** How long a request may take, its body's arrival included, in milliseconds. */
 const deadline = 15_000
@@ -100,7 +101,7 @@ export async function buildServer(config: Config, pool: Pool, log?: LogDestinati
   registerHealth(app, pool, triggers)
   app.register(async doors => {
     if (config.compression) compressAnswers(doors)
-    registerRest(doors, gateway, authenticate)
+    registerRest(doors, gateway, authenticate, v1)
     registerGraphql(doors, gateway, authenticate)
   })
   registerSharedAssets(app)

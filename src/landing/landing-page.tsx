@@ -7,7 +7,8 @@ import { notFound } from '../domain/errors.ts'
 import { serveAssets } from '../http/assets.ts'
 import { namesMediaType } from '../http/headers.ts'
 import { adminPath, assetsPath, graphiqlPath, graphqlPath, restPath } from '../http/paths.ts'
-import { operations, type RestOperation } from '../rest/v1/routes.ts'
+import type { RestOperation } from '../rest/operation.ts'
+import { v1 } from '../rest/v1/routes.ts'
 
 /** The page loads its stylesheets and its icon from the service, and nothing else. */
 const contentSecurityPolicy = [
@@ -144,7 +145,7 @@ function Documentation({ origin, rate, graphiql }: DocumentationProps) {
 
       <h3>Operations of REST v1</h3>
       <ul class="operations">
-        {operations.map(operation => (
+        {v1.operations.map(operation => (
           <Operation key={operation.name} {...operation} />
         ))}
       </ul>

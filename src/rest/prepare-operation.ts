@@ -1,29 +1,12 @@
 /** Makes operations of a version's documents: each is planned when the service starts, and runs without parsing. */
-import {
-  type DocumentNode,
-  type FieldNode,
-  getOperationAST,
-  Kind,
-  parse,
-  type SelectionSetNode,
-  TypeInfo,
-  visit,
-  visitWithTypeInfo,
-} from 'graphql'
+import { type DocumentNode, type FieldNode, getOperationAST, Kind, parse, type SelectionSetNode, visit } from 'graphql'
 import { mapMaybePromise } from '../domain/maybe-promise.ts'
-import type { Permission } from '../domain/permission.ts'
 import { planOperation } from '../executor/plan.ts'
 import type { Context } from '../graphql/context.ts'
 import { schema } from '../graphql/schema.ts'
 
 /** A REST operation: variables in, the response body out, as JSON text in UTF-8. */
 export type Operation = (context: Context, variables: object) => Buffer | Promise<Buffer>
-
-/** What operations.ts has: a document's text, with the type of its variables. */
-export interface TypedText<Variables> {
-  toString(): string
-  __apiType?: (variables: Variables) => unknown
-}
 
 /**
  * Makes an operation of a document. The document is the response as the contract writes it; what it cannot express is
@@ -32,7 +15,7 @@ export interface TypedText<Variables> {
  * @returns a function that throws the first error of any field: REST answers nothing in part
  * @throws when the document cannot be planned
  */
-export function prepareOperation<Variables>(text: TypedText<Variables>): Operation {
+export function prepareOperation(text: { toString(): string }): Operation {
   const document = parse(text.toString())
   const plan = planOperation(schema, document, null, { required: true, omitNull: fieldsToOmit(document) })
   const keys = keysOfBody(getOperationAST(document)?.selectionSet)
@@ -75,16 +58,4 @@ function fieldsToOmit(document: DocumentNode): Set<FieldNode> {
     },
   })
   return fields
-}
-
-/** @returns the permissions that the fields of a document require, each once, in the order of its fields */
-export function permissionsOf(text: string): Permission[] {
-  const types = new TypeInfo(schema)
-  const required = new Set<Permission>()
-  const Field = () => {
-    const { permissions = [] } = types.getFieldDef()?.extensions.pothosOptions?.policy ?? {}
-    for (const permission of permissions) required.add(permission)
-  }
-  visit(parse(text), visitWithTypeInfo(types, { Field }))
-  return [...required]
 }

@@ -1,7 +1,7 @@
 import { type DocumentNode, execute, type FragmentDefinitionNode, Kind, parse, type SelectionSetNode } from 'graphql'
 import type { Context } from '../../src/graphql/context.ts'
 import { schema } from '../../src/graphql/schema.ts'
-import type { TypedText } from '../../src/rest/prepare-operation.ts'
+import type { TypedText } from '../../src/rest/operation.ts'
 
 /** What a document says of one response object: which keys are left out when null (R11), and of the objects in it. */
 interface Shape {

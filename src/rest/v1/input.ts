@@ -1,23 +1,9 @@
+/** Reads queries and bodies of version 1 into the variables of its documents. */
 import type { FastifyRequest } from 'fastify'
 import type { FieldErrors } from '../../domain/errors.ts'
-import { parseIdentifier } from '../../domain/identifier.ts'
+import type { Input } from '../operation.ts'
 
-/** What a request asks, as the variables of its document, and what is wrong with it that only the door can see. */
-export interface Input<Variables> {
-  variables: Variables
-  fieldErrors: FieldErrors
-}
-
-/** @returns the identifiers in the path; one that no record has for what is not a plain positive integer (R7) */
-export function readPath(request: FastifyRequest): Record<string, string> {
-  const identifiers: Record<string, string> = {}
-  for (const [name, text] of Object.entries(request.params ?? {})) {
-    identifiers[name] = String(parseIdentifier(String(text)))
-  }
-  return identifiers
-}
-
-/** The input of an operation that asks nothing beside its path. */
+/** The input of an operation whose path is all it takes. */
 export const readNothing = (): Input<object> => ({ variables: {}, fieldErrors: {} })
 
 interface ListVariables {
@@ -25,7 +11,7 @@ interface ListVariables {
   updated_since?: string
 }
 
-/** The query of a list: `cursor` and `updated_since`. */
+/** Reads the query of a list: `cursor` and `updated_since`. */
 export function readListQuery(request: FastifyRequest): Input<ListVariables> {
   const fieldErrors: FieldErrors = {}
   const variables: ListVariables = {}
@@ -36,7 +22,7 @@ export function readListQuery(request: FastifyRequest): Input<ListVariables> {
   return { variables, fieldErrors }
 }
 
-/** The query of the catalog list: that of a list, and `include` (R5). */
+/** Reads the query of the catalog list: `cursor`, `updated_since` and `include` (R5). */
 export function readCatalogQuery(
   request: FastifyRequest,
 ): Input<ListVariables & { categories: boolean; variants: boolean }> {
@@ -50,7 +36,11 @@ export function readCatalogQuery(
   return { variables: Object.assign(included, variables), fieldErrors }
 }
 
-/** A query parameter; absent, empty and `null` are the same (R4), and it may be given once (R5). */
+/**
+ * Reads a query parameter. Absent, empty and `null` are the same (R4).
+ *
+ * @param fieldErrors receives the error of a parameter that is given twice (R5)
+ */
 function queryParameter(request: FastifyRequest, name: string, fieldErrors: FieldErrors): string | undefined {
   const query = request.query
   const value: unknown = typeof query === 'object' && query !== null ? Reflect.get(query, name) : undefined
@@ -58,7 +48,7 @@ function queryParameter(request: FastifyRequest, name: string, fieldErrors: Fiel
   return typeof value === 'string' && value !== '' && value !== 'null' ? value : undefined
 }
 
-/** The body of a resolution: a JSON object with the two fields as strings or null (R9). */
+/** Reads the body of a resolution: a JSON object with the two fields as strings or null (R9). */
 export function readResolveBody(
   request: FastifyRequest,
 ): Input<{ qr_token?: string | null; voucher_reference?: string | null }> {

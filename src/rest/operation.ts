@@ -1,0 +1,108 @@
+/** Operations of a version of REST: each is a path, and a GraphQL document whose data is the response. */
+import type { FastifyRequest } from 'fastify'
+import {
+  type ArgumentNode,
+  getOperationAST,
+  Kind,
+  type ObjectFieldNode,
+  parse,
+  TypeInfo,
+  visit,
+  visitWithTypeInfo,
+} from 'graphql'
+import type { FieldErrors } from '../domain/errors.ts'
+import type { Permission } from '../domain/permission.ts'
+import { RecordId } from '../graphql/record-id.ts'
+import { schema } from '../graphql/schema.ts'
+import { type Operation, prepareOperation } from './prepare-operation.ts'
+
+/** The text of a document, with the type of its variables. */
+export interface TypedText<Variables> {
+  toString(): string
+  __apiType?: (variables: Variables) => unknown
+}
+
+/** What a request gives: variables of the operation's document, and the errors that REST alone can find. */
+export interface Input<Variables> {
+  variables: Variables
+  fieldErrors: FieldErrors
+}
+
+/** Reads the variables that are not in the path from a request. */
+type ReadInput<Variables> = (request: FastifyRequest) => Input<Variables>
+
+/** An operation as `registerRest` serves it. */
+export interface RestOperation {
+  /** The name of the document's operation. */
+  name: string
+  method: 'GET' | 'POST'
+  /** Below the version's path; its parameters are written `:tenant`. */
+  path: string
+  /** What a token needs, all of it. */
+  permissions: readonly Permission[]
+  /** What the response holds, in a sentence. */
+  returns: string
+  run: Operation
+  read: ReadInput<object>
+  /** The names of the version for arguments of the schema: `cursor` for `after`. Field errors use them. */
+  argumentNames: ReadonlyMap<string, string>
+}
+
+type PathNames<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | PathNames<`/${Rest}`>
+  : Path extends `${string}:${infer Name}`
+    ? Name
+    : never
+
+/**
+ * Makes an operation of a document, whose variables are the ids in the path and what `read` finds in the request.
+ *
+ * @param path the ids in it are read as variables of the same names
+ * @param returns what the response holds, in a sentence
+ * @throws when the document cannot be run
+ */
+export function operation<const Path extends string, Variables extends Record<PathNames<Path>, RecordId>>(
+  method: 'GET' | 'POST',
+  path: Path,
+  document: TypedText<Variables>,
+  read: ReadInput<Omit<Variables, PathNames<Path>>>,
+  returns: string,
+): RestOperation {
+  return {
+    ...describe(document.toString()),
+    method,
+    path,
+    returns,
+    run: prepareOperation(document),
+    read: request => {
+      const { variables, fieldErrors } = read(request)
+      return { variables: Object.assign(readPath(request), variables), fieldErrors }
+    },
+  }
+}
+
+/** Returns the ids in the path, which are numeric (R7). */
+function readPath(request: FastifyRequest): Record<string, RecordId> {
+  const ids: Record<string, RecordId> = {}
+  for (const [name, text] of Object.entries(request.params ?? {})) ids[name] = RecordId.parseNumeric(String(text))
+  return ids
+}
+
+/** Derives from a document its name, the permissions of its fields, and the variables that stand for arguments. */
+function describe(text: string): Pick<RestOperation, 'name' | 'permissions' | 'argumentNames'> {
+  const document = parse(text)
+  const types = new TypeInfo(schema)
+  const permissions = new Set<Permission>()
+  const argumentNames = new Map<string, string>()
+  const nameArgument = ({ name, value }: ArgumentNode | ObjectFieldNode) => {
+    if (value.kind === Kind.VARIABLE) argumentNames.set(name.value, value.name.value)
+  }
+  const Field = () => {
+    const { policy } = types.getFieldDef()?.extensions.pothosOptions ?? {}
+    for (const permission of policy?.permissions ?? []) permissions.add(permission)
+  }
+  visit(document, visitWithTypeInfo(types, { Field, Argument: nameArgument, ObjectField: nameArgument }))
+  const name = getOperationAST(document)?.name?.value
+  if (!name) throw new Error('A document of REST has one operation with a name.')
+  return { name, permissions: [...permissions], argumentNames }
+}
