@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { connect, type Pool } from '../../src/db/connect.ts'
 import { type EmbeddedPostgres, startEmbedded } from '../../src/db/embedded.ts'
-import { clusterOf } from '../../src/db/embedded-place.ts'
+import { clusterOf } from '../../src/db/embedded-paths.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { seed, seedVersion, sizes } from './seed.ts'
 

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { connect, type Pool, serviceRole } from '../../src/db/connect.ts'
-import { clusterOf } from '../../src/db/embedded-place.ts'
+import { clusterOf } from '../../src/db/embedded-paths.ts'
 import { listAudit } from '../../src/domain/audit.ts'
 import { searchTenants } from '../../src/domain/tenant-tree.ts'
 import { capture } from '../../test/graphql/statements.ts'

@@ -6,7 +6,7 @@ import { countMissingMigrations, UnreleasedDatabaseError } from '../db/migrate.t
 import { readRights } from '../db/rights.ts'
 import { GatewayError } from '../domain/errors.ts'
 import { shellCommand } from './shell-command.ts'
-import { unreleasedDatabase, unusableDatabase, unusableDataDirectory } from './unusable.ts'
+import { unreleasedDatabase, unusableDatabase, unusableDataDirectory } from './database-errors.ts'
 
 /** The most time that the server gives a statement, in milliseconds. */
 export const statementTimeoutMs = 10_000

@@ -1,5 +1,5 @@
 import { type Day, instantText, type Micros, microsOfDay, second } from './calendar.ts'
-import type { Row } from './copy.ts'
+import type { Row } from './copy-rows.ts'
 import { type Currency, decimal, type Minor } from './currency.ts'
 import { phrases } from './data/offerings.ts'
 import { type DemoProduct, productAt } from './product.ts'

@@ -1,6 +1,6 @@
-import { findImport } from './batch.ts'
+import { findImport } from './import-batch.ts'
 import { type Day, instantText, microsOfDay, second } from './calendar.ts'
-import type { Row } from './copy.ts'
+import type { Row } from './copy-rows.ts'
 import { type Country, places } from './data/places.ts'
 import { drawPerson } from './person.ts'
 import { Draw } from './random.ts'

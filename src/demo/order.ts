@@ -1,4 +1,4 @@
-import type { Batch } from './batch.ts'
+import type { Batch } from './import-batch.ts'
 import { type Day, type Micros, microsOfDay, second } from './calendar.ts'
 import { drawPerson } from './person.ts'
 import { Draw } from './random.ts'

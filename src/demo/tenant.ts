@@ -1,5 +1,5 @@
 import { type Day, instantText, microsOfDay, second } from './calendar.ts'
-import type { Row } from './copy.ts'
+import type { Row } from './copy-rows.ts'
 import { type DemoTenant, tenants } from './data/tenants.ts'
 import { Draw } from './random.ts'
 

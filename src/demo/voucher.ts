@@ -1,14 +1,14 @@
-import { findImport } from './batch.ts'
+import { findImport } from './import-batch.ts'
 import { type Day, dayOf, dayText, instantText } from './calendar.ts'
-import { qrTokenOf, referenceOf } from './code.ts'
-import type { Row } from './copy.ts'
+import { qrTokenOf, referenceOf } from './voucher-code.ts'
+import type { Row } from './copy-rows.ts'
 import { decimal, type Minor } from './currency.ts'
 import { orderOf } from './order.ts'
 import { drawPerson } from './person.ts'
 import { type DemoProduct, drawProduct, productAt } from './product.ts'
 import { Draw } from './random.ts'
-import { drawBalance, drawState } from './state.ts'
-import { timelineOf } from './timeline.ts'
+import { drawBalance, drawState } from './voucher-state.ts'
+import { timelineOf } from './voucher-timeline.ts'
 
 /** The first voucher is one to show off: the first tenant's, redeemable, with everything that a voucher can have. */
 const showpiece = 0

@@ -7,7 +7,7 @@ import { createContext, type Gateway } from '../graphql/context.ts'
 import type { Authenticate } from '../http/caller.ts'
 import { sendError, toGatewayError, toMessageBody } from '../http/errors.ts'
 import { requireJsonHeaders } from '../http/headers.ts'
-import { refuseUnknownPaths } from '../http/unknown-path.ts'
+import { refuseUnknownPaths } from '../http/not-found.ts'
 import type { RestOperation } from './operation.ts'
 
 /** A version of REST. */

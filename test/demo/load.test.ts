@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Pool } from '../../src/db/connect.ts'
-import { qrTokenOf, referenceOf } from '../../src/demo/code.ts'
+import { qrTokenOf, referenceOf } from '../../src/demo/voucher-code.ts'
 import { demoTenant, isEmpty, loadDemo } from '../../src/demo/load.ts'
 import { Draw } from '../../src/demo/random.ts'
 import { type ReasonCode, type ResolvedVoucher, reasonAgainst } from '../../src/domain/resolution.ts'

@@ -5,7 +5,7 @@
 import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { type Account, SOCKET_DIR } from './embedded-place.ts'
+import { type Account, SOCKET_DIR } from './embedded-paths.ts'
 
 /** What a server says of itself in the pid file (`postmaster.pid`) of its cluster. */
 export interface PidFile {

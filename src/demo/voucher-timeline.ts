@@ -2,7 +2,7 @@ import { addMonths, type Day, dayOf, endOfNextYear, type Micros, microsOfDay, se
 import type { Order } from './order.ts'
 import type { DemoProduct } from './product.ts'
 import type { Draw } from './random.ts'
-import type { State } from './state.ts'
+import type { State } from './voucher-state.ts'
 
 /** When what happened to a voucher. */
 export interface Timeline {
