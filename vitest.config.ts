@@ -1,19 +1,19 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
-// graphql has two builds, and Vite would take the one that Node does not: two copies of it cannot work together.
+// graphql has two builds and Vite would choose another one than Node: two copies in one process do not work.
 const resolve = { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] }
 
-/** They change what other files import: they need modules of their own. */
-const alone = ['test/rest/child-policy.test.ts']
+/** Test files that change shared modules, and so need their own module instances. */
+const isolated = ['test/rest/child-policy.test.ts']
 
-const patience = { testTimeout: 30_000, hookTimeout: 60_000 }
+const timeouts = { testTimeout: 30_000, hookTimeout: 60_000 }
 
 export default defineConfig({
   test: {
     globalSetup: 'test/support/global-setup.ts',
     pool: 'forks',
-    // Tests wait for the database and for time-outs as much as they work: one more than two cores have.
+    // Tests wait for the database and for timeouts about half of the time: three workers use two cores best.
     maxWorkers: Math.max(3, availableParallelism()),
     projects: [
       {
@@ -21,13 +21,13 @@ export default defineConfig({
         test: {
           name: 'node',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/browser/**', ...alone],
-          // Files share what they import: to import it anew for each took a third of the time.
+          exclude: ['test/browser/**', ...isolated],
+          // Test files share modules: importing them for each file took a third of the time.
           isolate: false,
-          ...patience,
+          ...timeouts,
         },
       },
-      { resolve, test: { name: 'alone', include: alone, ...patience } },
+      { resolve, test: { name: 'isolated', include: isolated, ...timeouts } },
       {
         resolve,
         test: {

@@ -1,13 +1,13 @@
 import { BlockList, isIP } from 'node:net'
 import { z } from 'zod'
 
-/** How the service is set up. Everything comes from the environment; `.env.example` says what each means. */
+/** The configuration, read from the environment; `.env.example` explains each variable. */
 export type Config = z.infer<typeof Environment>
 
-/** Whether the host of a URL is this machine. */
+/** Returns whether the host of a URL is this machine. */
 export const isLoopback = (hostname: string) => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
 
-/** The environment is not as it should be; the message lists all its errors by name. */
+/** The error of an invalid environment; its message lists every invalid variable. */
 class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
@@ -15,22 +15,24 @@ class ConfigError extends Error {
 const integer = (from: number, to: number) =>
   z
     .string()
-    .regex(/^\d+$/, 'must be a whole number')
+    .refine(
+      text => /^\d+$/.test(text) && Number(text) >= from && Number(text) <= to,
+      `must be a whole number from ${from} to ${to}`,
+    )
     .transform(Number)
-    .refine(value => value >= from && value <= to, `must lie between ${from} and ${to}`)
 
 const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
   z.enum(words, { error: `must be one of: ${words.join(', ')}` })
 
 const flag = oneOf(['on', 'off']).transform(word => word === 'on')
 
-/** Whether the text is an address, or a range of addresses in CIDR notation. */
+/** Returns whether the text is an IP address, or a range in CIDR notation. */
 function isAddressRange(text: string): boolean {
   const [address = '', bits, ...more] = text.split('/')
   const family = isIP(address)
   if (family === 0 || more.length > 0) return false
   if (bits === undefined) return true
-  // All addresses at once are no proxy: whoever asks could then say who he is.
+  // A range of all addresses is rejected: then any caller could choose its own address.
   if (!/^[1-9]\d{0,2}$/.test(bits)) return false
   try {
     new BlockList().addSubnet(address, Number(bits), family === 6 ? 'ipv6' : 'ipv4')
@@ -49,10 +51,10 @@ const words = z.string().transform(text =>
 
 const addressRanges = words.refine(
   parts => parts.every(isAddressRange),
-  'must be addresses and CIDR ranges, separated by commas',
+  'must be IP addresses and CIDR ranges, separated by commas, for example 10.0.0.0/8,192.168.1.7',
 )
 
-/** Whether each `%` begins an encoded character; the URL parser lets others through. */
+/** Returns whether each `%` begins an encoded character; the URL parser accepts other texts too. */
 function isDecodable(text: string): boolean {
   try {
     decodeURIComponent(text)
@@ -68,28 +70,30 @@ const databaseUrl = z
     text => URL.canParse(text) && /^postgres(ql)?:$/.test(new URL(text).protocol),
     'must be a postgres:// URL, for example postgres://user:password@host:5432/database',
   )
-  .refine(isDecodable, 'must have each % of a name or password written as %25')
+  .refine(isDecodable, 'must have each % in a user name or password written as %25, for example 50%25off')
 
-/** Whether what is sent there is sent in secret, or stays on this machine. */
+/** Returns whether requests to the URL are encrypted, or stay on this machine. */
 function isPrivate(text: string): boolean {
   if (!URL.canParse(text)) return false
   const { protocol, hostname } = new URL(text)
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))
 }
 
-/** A rule for a URL; what is none is for another rule to tell. */
-const holdsOf = (rule: (url: URL) => boolean) => (text: string) => !URL.canParse(text) || rule(new URL(text))
+/** Makes a check of a URL, which accepts invalid URLs because another check reports them. */
+const checkUrl = (rule: (url: URL) => boolean) => (text: string) => !URL.canParse(text) || rule(new URL(text))
 
-const privateUrl = z.string().refine(isPrivate, 'must be an https:// URL (http:// only for this machine)')
+const privateUrl = z
+  .string()
+  .refine(isPrivate, 'must be an https:// URL (http:// only for this machine), for example https://gateway.example.com')
 
 const origin = privateUrl
   .refine(
-    holdsOf(({ username, password }) => username + password === ''),
-    'must have no user name and no password',
+    checkUrl(({ username, password }) => username + password === ''),
+    'must not have a user name or password, for example https://gateway.example.com',
   )
   .refine(
-    holdsOf(({ href, pathname }) => pathname === '/' && !/[?#]/.test(href)),
-    'must have no path, no query and no fragment',
+    checkUrl(({ href, pathname }) => pathname === '/' && !/[?#]/.test(href)),
+    'must not have a path, query or fragment, for example https://gateway.example.com',
   )
   .transform(text => new URL(text).origin)
 
@@ -120,46 +124,49 @@ const Environment = z
     OIDC_GROUPS_CLAIM: z.string().default('groups'),
   })
   .superRefine(
-    (environment, problems) => {
-      const say = (path: string, message: string) => problems.addIssue({ code: 'custom', path: [path], message })
+    (environment, context) => {
+      const report = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message })
       const isSet = (name: keyof typeof environment) => [environment[name] ?? []].flat().length > 0
       if (!isSet('OIDC_ISSUER')) {
         for (const name of ['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'OIDC_DOMAINS', 'OIDC_GROUPS'] as const) {
-          if (isSet(name)) say(name, 'is set, but OIDC_ISSUER is not')
+          if (isSet(name)) report(name, 'needs OIDC_ISSUER, for example OIDC_ISSUER=https://login.example.com')
         }
         return
       }
       for (const name of ['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'PUBLIC_URL'] as const) {
-        if (!isSet(name)) say(name, 'must be set with OIDC_ISSUER')
+        if (!isSet(name)) report(name, 'must be set when OIDC_ISSUER is set')
       }
       if (!isSet('OIDC_DOMAINS') && !isSet('OIDC_GROUPS')) {
-        say('OIDC_DOMAINS', 'or OIDC_GROUPS must say who may enter, when OIDC_ISSUER is set')
+        report(
+          'OIDC_DOMAINS',
+          'or OIDC_GROUPS must be set when OIDC_ISSUER is set, for example OIDC_DOMAINS=example.com',
+        )
       }
     },
-    // Also beside other errors: all are told at once.
+    // Runs also when there are other errors, so that one message lists all of them.
     { when: () => true },
   )
   .transform(environment => ({
     host: environment.HOST,
     port: environment.PORT,
-    /** Undefined: an embedded server in `dataDir`. */
+    /** When undefined, an embedded server runs in `dataDir`. */
     databaseUrl: environment.DATABASE_URL,
     databasePool: environment.DATABASE_POOL,
     dataDir: environment.DATA_DIR,
-    /** Proxies whose `X-Forwarded-For` is believed (R30). */
+    /** Proxies whose `X-Forwarded-For` is trusted (R30). */
     trustProxy: environment.TRUST_PROXY,
     rateLimitPerMinute: environment.RATE_LIMIT_PER_MINUTE,
-    /** Seconds. */
+    /** The lifetime of redemption tokens, in seconds. */
     redemptionTokenTtl: environment.REDEMPTION_TOKEN_TTL,
-    /** 32 bytes; undefined: the key that is kept in the database. */
+    /** 32 bytes; when undefined, the key in the database is used. */
     cursorKey: environment.CURSOR_KEY === undefined ? undefined : Buffer.from(environment.CURSOR_KEY, 'hex'),
     logLevel: environment.LOG_LEVEL,
     graphiql: environment.GRAPHIQL ?? environment.NODE_ENV !== 'production',
-    /** Whether answers of the doors are compressed; a proxy in front does that itself. */
+    /** Whether responses of REST and GraphQL are compressed; a reverse proxy can do that itself. */
     compression: environment.COMPRESSION ?? environment.TRUST_PROXY.length === 0,
-    /** The origin under which people reach the service; undefined: this machine alone, under any of its names. */
+    /** The origin under which people reach the service; when undefined, only this machine, under any of its names. */
     publicUrl: environment.PUBLIC_URL,
-    /** The OpenID provider through which administrators may sign in. */
+    /** The OpenID provider for the sign-in of administrators. */
     openId:
       environment.OIDC_ISSUER === undefined
         ? undefined
@@ -167,19 +174,19 @@ const Environment = z
             issuer: environment.OIDC_ISSUER,
             clientId: environment.OIDC_CLIENT_ID ?? '',
             clientSecret: environment.OIDC_CLIENT_SECRET ?? '',
-            /** Domains of verified e-mail addresses that may enter, in lower case. */
+            /** Domains of verified e-mail addresses that may sign in, in lower case. */
             domains: environment.OIDC_DOMAINS.map(domain => domain.toLowerCase()),
-            /** Groups that may enter, by the claim that lists them. */
+            /** Groups that may sign in, as the claim `groupsClaim` lists them. */
             groups: environment.OIDC_GROUPS,
             groupsClaim: environment.OIDC_GROUPS_CLAIM,
           },
   }))
 
 /**
- * Reads the configuration. A variable that is set to nothing counts as not set.
+ * Reads the configuration. An empty variable counts as not set.
  *
  * @param environment usually `process.env`
- * @throws ConfigError with every fault by name
+ * @throws ConfigError that lists every invalid variable
  */
 export function readConfig(environment: NodeJS.ProcessEnv): Config {
   const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))

@@ -1,45 +1,46 @@
 import type { FastifyServerOptions } from 'fastify'
 
-/** Where log lines go: a line of JSON each. */
+/** The destination of log lines, each a line of JSON. */
 export interface LogDestination {
   write(line: string): void
 }
 
 /**
- * All that a log line says of an error. The error's own message is not part of it: it can quote a row or a request, as
+ * An error as a log line contains it. The error's own message is left out, because it can quote a row or a request; so
  * can the detail, the hint and the context of a Postgres error.
  */
 type LoggedError = {
   type: string
-  /** The code or the type, and the statement. */
+  /** The code or the type, and the name of the statement. */
   message: string
   code?: string | undefined
   /** The name of the statement that failed. */
   statement?: string | undefined
-  /** Of a Postgres error: how bad it is, where in the server it was raised, and which object it concerns. */
+  /** Fields of a Postgres error: its severity, where the server raised it, and the object it concerns. */
   severity?: string | undefined
   routine?: string | undefined
   schema?: string | undefined
   table?: string | undefined
   column?: string | undefined
   constraint?: string | undefined
-  /** Of a connection that failed. */
+  /** Fields of a connection error. */
   syscall?: string | undefined
   address?: string | undefined
   port?: number | undefined
-  /** Function names, files and lines. */
+  /** Function names, files and line numbers. */
   stack: string
   cause?: LoggedError | undefined
   errors?: LoggedError[] | undefined
 }
 
-/** How many causes of causes a line holds, and how many errors of an `AggregateError`. */
+/** The depth of nested causes in a line, and the number of errors of an `AggregateError`. */
 const limits = { depth: 5, errors: 5 }
 
 /**
+ * Returns the options of the service's logger, which writes errors only as `toLoggedError` returns them.
+ *
  * @param level the lowest level that is written
- * @param destination the standard output when left out
- * @returns the options of the service's logger, which writes of an error only what `toLoggedError` returns
+ * @param destination default: standard output
  */
 export function loggerOptions(level: string, destination?: LogDestination) {
   return {
@@ -52,18 +53,22 @@ export function loggerOptions(level: string, destination?: LogDestination) {
     hooks: {
       logMethod(args, method) {
         const [first, message] = args
-        // Further arguments would be formatted into the message, an error's text among them.
+        // pino would format further arguments into the message, for example the text of an error.
         if (typeof first !== 'object' || first === null) return method.call(this, String(first))
         const line = first instanceof Error ? { err: first } : first
         if (typeof message === 'string') return method.call(this, line, message)
-        // Without a message, pino would take that of the error.
+        // Without a message, pino would use the error's own.
         return method.call(this, line, ...('err' in line ? ['an error'] : []))
       },
     },
   } satisfies FastifyServerOptions['logger']
 }
 
-/** @returns what the log may hold of a thrown value: nothing that a row or a request could have put there */
+/**
+ * Returns a thrown value as the log may contain it: without any text that can come from a row or a request.
+ *
+ * @param depth how many causes lie above it
+ */
 export function toLoggedError(error: unknown, depth = 0): LoggedError {
   if (!(error instanceof Error)) return { type: typeof error, message: typeof error, stack: '' }
   const own = (name: string): unknown => Reflect.get(error, name)
@@ -97,19 +102,19 @@ export function toLoggedError(error: unknown, depth = 0): LoggedError {
 const matching = (pattern: RegExp) => (value: unknown) =>
   typeof value === 'string' && pattern.test(value) ? value : undefined
 
-/** A name or a code. */
+/** A name, or a SQLSTATE code. */
 const word = matching(/^[A-Za-z_][\w.$-]{0,62}$|^\w{5}$/)
 const address = matching(/^[\w.:%/-]{1,255}$/)
 const port = (value: unknown) => (typeof value === 'number' ? value : undefined)
 
-/** @returns what the leading comment of a statement calls it */
+/** Returns the name of a statement, from its leading comment. */
 const statementIn = (query: unknown) =>
   typeof query === 'string' ? /\/\* ([a-z_]+\.[a-z_]+) \*\//.exec(query)?.[1] : undefined
 
-/** A line of a stack that V8 has written, as far as it names a place in a file. */
+/** A stack line of V8 that names a place in a file. */
 const frame = /^ {4}at (?:[\w$.<>[\] ]+ \()?(?:file:\/\/|node:|\/)[^\s()]*:\d+:\d+\)?$/
 
-/** @returns the stack without the message that it begins with, which may have several lines */
+/** Returns the stack frames without the message above them, which may have several lines. */
 function framesOf({ stack = '', message }: Error): string {
   const start = stack.indexOf(message)
   if (start === -1) return ''

@@ -30,15 +30,15 @@ try {
   await program.parseAsync()
 } catch (error) {
   if (error instanceof CommanderError) {
-    // Commander has said what is wrong. Asking for help is not wrong.
+    // Commander has printed the message. `--help` and `--version` end with exit code 0.
     process.exitCode = error.exitCode === 0 ? 0 : 2
   } else {
-    console.error(told(error))
+    console.error(messageOf(error))
     process.exitCode = error instanceof GatewayError && error.code === 'BAD_USER_INPUT' ? 2 : 1
   }
 }
 
-/** Commands that were made apart do not take over on their own how their parent treats wrong arguments. */
+/** Passes the parent's settings to its commands: `addCommand` does not do that. */
 function inheritSettings(parent: Command): void {
   for (const command of parent.commands) {
     command.copyInheritedSettings(parent)
@@ -46,8 +46,8 @@ function inheritSettings(parent: Command): void {
   }
 }
 
-/** What a person is told of a command that failed. */
-function told(error: unknown): string {
+/** Returns the message for a command that failed, without the stack. */
+function messageOf(error: unknown): string {
   if (error instanceof GatewayError && error.fieldErrors) return Object.values(error.fieldErrors).flat().join(' ')
   if (!(error instanceof Error)) return String(error)
   if (error instanceof postgres.PostgresError && error.hint) return `${error.message}\n${error.hint}`

@@ -18,30 +18,31 @@ import type { Gateway } from './graphql/context.ts'
 import { registerGraphiql } from './graphql-http/graphiql.tsx'
 import { registerGraphql } from './graphql-http/route.ts'
 import { registerSharedAssets } from './http/assets.ts'
-import { answerBrokenRequest } from './http/client-error.ts'
 import { createAuthenticate } from './http/caller.ts'
-import { compressAnswers } from './http/compression.ts'
-import { keepDeadline } from './http/deadline.ts'
+import { sendClientError } from './http/client-error.ts'
+import { compressResponses } from './http/compression.ts'
+import { enforceDeadline } from './http/deadline.ts'
 import { sendError, toGatewayError, toMessageBody } from './http/errors.ts'
 import { registerHealth } from './http/health.ts'
 import { closeUnfinishedRequests } from './http/lingering-close.ts'
+import { registerNotFound } from './http/not-found.ts'
 import { registerRequestCounts } from './http/request-count.ts'
 import { requestId } from './http/request-id.ts'
-import { routableTarget } from './http/request-target.ts'
-import { refuseUnknownPaths } from './http/not-found.ts'
+import { toRoutableTarget } from './http/request-target.ts'
 import { registerLandingPage } from './landing/landing-page.tsx'
 import { type LogDestination, loggerOptions } from './log.ts'
 import { registerRest } from './rest/register.ts'
 import { v1 } from './rest/v1/routes.ts'
 
-/** How long a request may take, its body's arrival included, in milliseconds. */
+/** How long a request may take, including the arrival of its body, in milliseconds. */
 const deadline = 15_000
 
 /**
- * Builds the service: all its doors, in visible order. It listens nowhere yet.
+ * Builds the service with all its transports, in visible order. It does not listen yet.
  *
- * @param pool a migrated database; the caller ends it after the service is closed
- * @param log where log lines go; the standard output when left out
+ * @param pool connections to a migrated database; the caller ends them after the service is closed
+ * @param log the destination of log lines; default: standard output
+ * @returns the service; the caller closes it
  */
 export async function buildServer(config: Config, pool: Pool, log?: LogDestination): Promise<FastifyInstance> {
   const app = Fastify({
@@ -49,11 +50,11 @@ export async function buildServer(config: Config, pool: Pool, log?: LogDestinati
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: request => requestId(request.headers['x-request-id']),
     trustProxy: config.trustProxy.length > 0 ? config.trustProxy : false,
-    rewriteUrl: ({ url = '/' }) => routableTarget(url),
-    // A path's parts may be as long as a request line; what they name is for the routes to say (R7).
+    rewriteUrl: ({ url = '/' }) => toRoutableTarget(url),
+    // A path parameter may be as long as the request line allows: the routes decide what exists (R7).
     routerOptions: { maxParamLength: maxHeaderSize },
-    clientErrorHandler: answerBrokenRequest,
-    // Node's and Fastify's own refusals are none of ours (R17): whatever is HTTP gets to the routes.
+    clientErrorHandler: sendClientError,
+    // Error responses of Node and Fastify lack our headers (R17), so every valid HTTP request reaches the routes.
     http: { requireHostHeader: false },
     return503OnClosing: false,
   })
@@ -65,7 +66,7 @@ export async function buildServer(config: Config, pool: Pool, log?: LogDestinati
     clock: createClockWatch(pool, milliseconds =>
       app.log.error(
         { milliseconds },
-        'the clock of the database was set back: lists answer 503 until it is where it was, and a full pass is demanded of clients',
+        'the clock of the database was set back: lists answer 503 until it has caught up, and all clients must make a full pass',
       ),
     ),
     watermark: createWatermark(pool),
@@ -74,16 +75,16 @@ export async function buildServer(config: Config, pool: Pool, log?: LogDestinati
     redemptionTokenTtl: config.redemptionTokenTtl,
   }
   const triggers = createTriggerWatch(pool, reasons => {
-    if (reasons.length === 0) app.log.info('the triggers of the database are as they must be again')
+    if (reasons.length === 0) app.log.info('the triggers of the database are correct again')
     else
       app.log.error(
         { reasons },
-        'changes may be missed: mend the triggers, then run: select gateway.require_full_pass();',
+        'clients may miss changes: repair the triggers, then run: select gateway.require_full_pass();',
       )
   })
   const authenticate = createAuthenticate(tokens, gateway.rate)
 
-  // By default Node drops header lines after some 1,000, without an error. The size of all headers is bounded by itself.
+  // By default Node silently drops header lines beyond about 1,000. The total size of headers has its own limit.
   app.server.maxHeadersCount = 0
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.decorateRequest('caller')
@@ -91,18 +92,18 @@ export async function buildServer(config: Config, pool: Pool, log?: LogDestinati
     reply.header('X-Request-Id', request.id).header('Cache-Control', 'private, no-store')
     done()
   })
-  keepDeadline(app, deadline)
+  enforceDeadline(app, deadline)
   closeUnfinishedRequests(app)
   app.setErrorHandler((error, request, reply) => sendError(request, reply, toGatewayError(error), toMessageBody))
-  app.register(async scope => refuseUnknownPaths(scope))
+  app.register(async scope => registerNotFound(scope))
 
   await registerBackgroundJobs(app, pool, { tokens, clock: gateway.clock, usage, triggers })
   registerRequestCounts(app, usage)
   registerHealth(app, pool, triggers)
-  app.register(async doors => {
-    if (config.compression) compressAnswers(doors)
-    registerRest(doors, gateway, authenticate, v1)
-    registerGraphql(doors, gateway, authenticate)
+  app.register(async transports => {
+    if (config.compression) compressResponses(transports)
+    registerRest(transports, gateway, authenticate, v1)
+    registerGraphql(transports, gateway, authenticate)
   })
   registerSharedAssets(app)
   registerLandingPage(app, config)

@@ -1,20 +1,20 @@
 import { describe, expect, test } from 'vitest'
 import { readConfig } from '../src/config.ts'
 
-/** What is wrong with an environment, line by line; empty: nothing. */
-function faultsOf(environment: NodeJS.ProcessEnv): string[] {
+/** Returns the lines about invalid variables; none for a valid environment. */
+function problemsOf(environment: NodeJS.ProcessEnv): string[] {
   try {
     readConfig(environment)
     return []
   } catch (error) {
     const [head, ...problems] = (error instanceof Error ? error.message : '').split('\n')
     expect(head).toBe('The configuration is not valid:')
-    return problems.map(fault => fault.trim())
+    return problems.map(problem => problem.trim())
   }
 }
 
-test('all errors are told at once, by name', () => {
-  const problems = faultsOf({
+test('one message lists every invalid variable by name', () => {
+  const problems = problemsOf({
     PORT: '65536',
     DATABASE_URL: 'mysql://x',
     DATABASE_POOL: 'many',
@@ -28,23 +28,23 @@ test('all errors are told at once, by name', () => {
     OIDC_CLIENT_ID: 'gateway',
   })
   expect(problems).toEqual([
-    'PORT must lie between 0 and 65535',
+    'PORT must be a whole number from 0 to 65535',
     'DATABASE_URL must be a postgres:// URL, for example postgres://user:password@host:5432/database',
-    'DATABASE_POOL must be a whole number',
-    'TRUST_PROXY must be addresses and CIDR ranges, separated by commas',
-    'REDEMPTION_TOKEN_TTL must lie between 1 and 86400',
+    'DATABASE_POOL must be a whole number from 1 to 1000',
+    'TRUST_PROXY must be IP addresses and CIDR ranges, separated by commas, for example 10.0.0.0/8,192.168.1.7',
+    'REDEMPTION_TOKEN_TTL must be a whole number from 1 to 86400',
     'CURSOR_KEY must be 64 hexadecimal digits (32 bytes)',
     'LOG_LEVEL must be one of: trace, debug, info, warn, error, fatal, silent',
     'GRAPHIQL must be one of: on, off',
     'COMPRESSION must be one of: on, off',
-    'PUBLIC_URL must be an https:// URL (http:// only for this machine)',
-    'OIDC_CLIENT_ID is set, but OIDC_ISSUER is not',
+    'PUBLIC_URL must be an https:// URL (http:// only for this machine), for example https://gateway.example.com',
+    'OIDC_CLIENT_ID needs OIDC_ISSUER, for example OIDC_ISSUER=https://login.example.com',
   ])
 })
 
-test('a variable that is set to nothing counts as not set', () => {
-  const nothing = { PORT: '', PUBLIC_URL: '', OIDC_ISSUER: '', OIDC_DOMAINS: '', GRAPHIQL: '', CURSOR_KEY: '' }
-  expect(readConfig(nothing)).toEqual(readConfig({}))
+test('an empty variable counts as not set', () => {
+  const empty = { PORT: '', PUBLIC_URL: '', OIDC_ISSUER: '', OIDC_DOMAINS: '', GRAPHIQL: '', CURSOR_KEY: '' }
+  expect(readConfig(empty)).toEqual(readConfig({}))
   expect(readConfig({})).toMatchObject({ host: '127.0.0.1', port: 8080, publicUrl: undefined, openId: undefined })
 })
 
@@ -53,7 +53,7 @@ test.each([
   [{ TRUST_PROXY: '10.0.0.1' }, false],
   [{ TRUST_PROXY: '10.0.0.1', COMPRESSION: 'on' }, true],
   [{ COMPRESSION: 'off' }, false],
-])('answers are compressed unless a proxy is there to do it: %j', (environment, compression) => {
+])('responses are compressed unless a proxy is trusted: %j', (environment, compression) => {
   expect(readConfig(environment).compression).toBe(compression)
 })
 
@@ -65,39 +65,40 @@ describe('PUBLIC_URL', () => {
     ['http://localhost:8080', 'http://localhost:8080'],
     ['http://127.0.0.1:80/', 'http://127.0.0.1'],
     ['http://[::1]:8080', 'http://[::1]:8080'],
-  ])('%s is %s', (given, origin) => {
+  ])('%s becomes the origin %s', (given, origin) => {
     expect(readConfig({ PUBLIC_URL: given }).publicUrl).toBe(origin)
   })
 
-  const isPrivate = 'PUBLIC_URL must be an https:// URL (http:// only for this machine)'
-  const nobody = 'PUBLIC_URL must have no user name and no password'
-  const bare = 'PUBLIC_URL must have no path, no query and no fragment'
+  const isPrivate =
+    'PUBLIC_URL must be an https:// URL (http:// only for this machine), for example https://gateway.example.com'
+  const noUser = 'PUBLIC_URL must not have a user name or password, for example https://gateway.example.com'
+  const noPath = 'PUBLIC_URL must not have a path, query or fragment, for example https://gateway.example.com'
 
   test.each([
     ['gateway.example.com', [isPrivate]],
     ['http://gateway.example.com', [isPrivate]],
     ['http://localhost.example.com', [isPrivate]],
     ['ftp://localhost', [isPrivate]],
-    ['https://gateway.example.com/admin', [bare]],
-    ['https://gateway.example.com?', [bare]],
-    ['https://gateway.example.com/#', [bare]],
-    ['https://ann:secret@gateway.example.com', [nobody]],
-    ['https://ann@gateway.example.com/x', [nobody, bare]],
-  ])('%s is none', (given, problems) => {
-    expect(faultsOf({ PUBLIC_URL: given })).toEqual(problems)
+    ['https://gateway.example.com/admin', [noPath]],
+    ['https://gateway.example.com?', [noPath]],
+    ['https://gateway.example.com/#', [noPath]],
+    ['https://ann:secret@gateway.example.com', [noUser]],
+    ['https://ann@gateway.example.com/x', [noUser, noPath]],
+  ])('%s is rejected', (given, problems) => {
+    expect(problemsOf({ PUBLIC_URL: given })).toEqual(problems)
   })
 })
 
 describe('the OpenID provider', () => {
-  const whole = {
+  const required = {
     PUBLIC_URL: 'https://gateway.example.com',
     OIDC_ISSUER: 'https://id.example.com',
     OIDC_CLIENT_ID: 'gateway',
     OIDC_CLIENT_SECRET: 'secret',
   }
 
-  test('is who is asked, and who may enter', () => {
-    expect(readConfig({ ...whole, OIDC_DOMAINS: 'Example.com, example.org,' }).openId).toEqual({
+  test('is read with its domains or its groups', () => {
+    expect(readConfig({ ...required, OIDC_DOMAINS: 'Example.com, example.org,' }).openId).toEqual({
       issuer: 'https://id.example.com',
       clientId: 'gateway',
       clientSecret: 'secret',
@@ -105,31 +106,28 @@ describe('the OpenID provider', () => {
       groups: [],
       groupsClaim: 'groups',
     })
-    const byGroup = { ...whole, OIDC_GROUPS: 'Admins', OIDC_GROUPS_CLAIM: 'roles' }
+    const byGroup = { ...required, OIDC_GROUPS: 'Admins', OIDC_GROUPS_CLAIM: 'roles' }
     expect(readConfig(byGroup).openId).toMatchObject({ domains: [], groups: ['Admins'], groupsClaim: 'roles' })
   })
 
-  test('needs all that goes with it', () => {
-    expect(faultsOf({ OIDC_ISSUER: 'https://id.example.com' })).toEqual([
-      'OIDC_CLIENT_ID must be set with OIDC_ISSUER',
-      'OIDC_CLIENT_SECRET must be set with OIDC_ISSUER',
-      'PUBLIC_URL must be set with OIDC_ISSUER',
-      'OIDC_DOMAINS or OIDC_GROUPS must say who may enter, when OIDC_ISSUER is set',
+  test('needs its other variables', () => {
+    expect(problemsOf({ OIDC_ISSUER: 'https://id.example.com' })).toEqual([
+      'OIDC_CLIENT_ID must be set when OIDC_ISSUER is set',
+      'OIDC_CLIENT_SECRET must be set when OIDC_ISSUER is set',
+      'PUBLIC_URL must be set when OIDC_ISSUER is set',
+      'OIDC_DOMAINS or OIDC_GROUPS must be set when OIDC_ISSUER is set, for example OIDC_DOMAINS=example.com',
     ])
-    expect(faultsOf({ ...whole, OIDC_DOMAINS: ' , ' })).toEqual([
-      'OIDC_DOMAINS or OIDC_GROUPS must say who may enter, when OIDC_ISSUER is set',
+    expect(problemsOf({ ...required, OIDC_DOMAINS: ' , ' })).toEqual([
+      'OIDC_DOMAINS or OIDC_GROUPS must be set when OIDC_ISSUER is set, for example OIDC_DOMAINS=example.com',
     ])
-    expect(faultsOf({ ...whole, OIDC_ISSUER: 'http://id.example.com', OIDC_GROUPS: 'admins' })).toEqual([
-      'OIDC_ISSUER must be an https:// URL (http:// only for this machine)',
+    expect(problemsOf({ ...required, OIDC_ISSUER: 'http://id.example.com', OIDC_GROUPS: 'admins' })).toEqual([
+      'OIDC_ISSUER must be an https:// URL (http:// only for this machine), for example https://gateway.example.com',
     ])
   })
 
-  test.each([
-    'OIDC_CLIENT_ID',
-    'OIDC_CLIENT_SECRET',
-    'OIDC_DOMAINS',
-    'OIDC_GROUPS',
-  ])('%s is nothing without it', name => {
-    expect(faultsOf({ [name]: 'x' })).toEqual([`${name} is set, but OIDC_ISSUER is not`])
+  test.each(['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'OIDC_DOMAINS', 'OIDC_GROUPS'])('%s needs OIDC_ISSUER', name => {
+    expect(problemsOf({ [name]: 'x' })).toEqual([
+      `${name} needs OIDC_ISSUER, for example OIDC_ISSUER=https://login.example.com`,
+    ])
   })
 })

@@ -14,7 +14,7 @@ import { passwordErrors } from '../domain/password.ts'
 import { setupPath } from '../http/paths.ts'
 import { commandLine } from './actor.ts'
 import { requireMigrated, withDatabase } from './database.ts'
-import { originOf } from './origin.ts'
+import { localOrigin } from './listen.ts'
 import { readServiceOrigin } from './service-origin.ts'
 import { shellCommand } from './shell-command.ts'
 
@@ -39,7 +39,7 @@ function linkTo(path: string, config: Config, serviceOrigin: string | null): str
   const known = serviceOrigin ?? config.publicUrl
   if (known !== undefined) return `  ${known}${path}\n`
   return (
-    `  ${originOf(config.host, config.port)}${path}\n\n` +
+    `  ${localOrigin(config.host, config.port)}${path}\n\n` +
     'The address is that of HOST and PORT. If people reach the service at another one, put it in its place, or set PUBLIC_URL.'
   )
 }

@@ -5,22 +5,23 @@ import { attachEmbedded, startEmbedded } from '../db/embedded.ts'
 import { countMissingMigrations, UnreleasedDatabaseError } from '../db/migrate.ts'
 import { readRights } from '../db/rights.ts'
 import { GatewayError } from '../domain/errors.ts'
+import { databaseError, dataDirectoryError, unreleasedDatabaseError } from './database-errors.ts'
 import { shellCommand } from './shell-command.ts'
-import { unreleasedDatabase, unusableDatabase, unusableDataDirectory } from './database-errors.ts'
 
-/** The most time that the server gives a statement, in milliseconds. */
+/** The statement timeout of every connection, in milliseconds. */
 export const statementTimeoutMs = 10_000
 
-/** A database that is ours to use until it is closed. */
+/** An open database. */
 export interface Database {
-  /** As the role that logs in: for what the service does not do, such as migrations. */
+  /** Connections as the login role, for migrations and other work outside the service. */
   owner: Pool
-  /** As the service's own role. It is there once the database is migrated. */
+  /** Connections as the service's own role, which exists once the database is migrated. */
   pool: Pool
-  /** Whether it is an embedded server, which the service looks after itself. */
+  /** Whether it is an embedded server. */
   embedded: boolean
-  /** Whether it is the embedded server of a service that runs beside this command. */
+  /** Whether another process, the running service, started the embedded server. */
   attached: boolean
+  /** Ends all connections, and stops an embedded server that this process started. */
   close(): Promise<void>
 }
 
@@ -28,7 +29,9 @@ export interface Database {
  * Opens the database that the configuration names; without `DATABASE_URL` an embedded server is started.
  *
  * @param options.attach whether to use the embedded server of a running service when there is one
- * @throws Error when the driver is not the corrected one; when the database cannot be used, naming the variable to change
+ * @returns the open database; the caller closes it
+ * @throws Error when the driver is not the corrected one, or when the database cannot be used; the message names the
+ *   variable to change
  */
 async function openDatabase(config: Config, options: { attach: boolean }): Promise<Database> {
   requireCorrectedDriver()
@@ -47,12 +50,12 @@ async function openDatabase(config: Config, options: { attach: boolean }): Promi
       await opened.owner`select /* database.reach */ 1`
     } catch (error) {
       await opened.close()
-      throw unusableDatabase(config.databaseUrl, error)
+      throw databaseError(config.databaseUrl, error)
     }
     return { ...opened, embedded: false, attached: false }
   }
   const { server, attached } = await openEmbedded(config.dataDir, options).catch(error => {
-    throw unusableDataDirectory(config.dataDir, error)
+    throw dataDirectoryError(config.dataDir, error)
   })
   const { host, port, user, database } = server
   const { close, ...pools } = open({ host, port, user, database })
@@ -73,16 +76,18 @@ async function openEmbedded(dataDir: string, options: { attach: boolean }) {
 }
 
 /**
- * @throws when the database lacks migrations, naming the command that applies them; when the login lacks a right,
- *   naming the statement that gives it
+ * Checks that the database is migrated and that the login may use it.
+ *
+ * @throws GatewayError that names the command which applies missing migrations, or the statement which grants a missing
+ *   right
  */
 export async function requireMigrated({ owner, pool }: Database): Promise<void> {
   const { login, readsMigrations, setsServiceRole } = await readRights(owner)
-  // A login that cannot read the migrations would take the database for an empty one.
+  // A login that cannot read the migrations would report that all of them are missing.
   if (!readsMigrations && !setsServiceRole) {
     throw new GatewayError(
       'UNAVAILABLE',
-      `The login ${login} may not look into the schema gateway. ${wayIn(login, setsServiceRole)}`,
+      `The login ${login} has no access to the schema gateway. ${grantRemedy(login, setsServiceRole)}`,
     )
   }
   const missing = await countMissingMigrations(readsMigrations ? owner : pool)
@@ -95,21 +100,25 @@ export async function requireMigrated({ owner, pool }: Database): Promise<void> 
   if (!setsServiceRole) {
     throw new GatewayError(
       'UNAVAILABLE',
-      `The login ${login} may not work as the role ${serviceRole}. ${wayIn(login, setsServiceRole)}`,
+      `The login ${login} is not a member of the role ${serviceRole}. ${grantRemedy(login, setsServiceRole)}`,
     )
   }
 }
 
-const wayIn = (login: string, setsServiceRole: boolean | null) =>
+const grantRemedy = (login: string, setsServiceRole: boolean | null) =>
   setsServiceRole === null
-    ? `There is no role ${serviceRole} yet either: let the owner of the schema apply the migrations.`
-    : `Let an administrator of the database run: grant ${serviceRole} to ${login};`
+    ? `The role ${serviceRole} does not exist yet: the owner of the schema has to apply the migrations.`
+    : `A database administrator has to run: grant ${serviceRole} to ${login};`
 
-/** @throws when the database is a standby, which does not see who is writing on the primary */
+/**
+ * Checks that the database is a primary: a standby does not show which transactions are open on the primary.
+ *
+ * @throws GatewayError when it is a standby
+ */
 export async function requirePrimary(pool: Pool): Promise<void> {
   const [row] = await pool<{ standby: boolean }[]>`select /* database.is_standby */ pg_is_in_recovery() as standby`
   if (!row?.standby) return
-  throw new GatewayError('UNAVAILABLE', 'The database is a standby. Name its primary in DATABASE_URL.')
+  throw new GatewayError('UNAVAILABLE', 'The database is a standby. Set DATABASE_URL to its primary.')
 }
 
 /**
@@ -122,7 +131,7 @@ export async function requirePrimary(pool: Pool): Promise<void> {
 export const withDatabase = <Result>(config: Config, work: (database: Database) => Promise<Result>) =>
   runOnDatabase(config, { attach: true }, work)
 
-/** The same for the service itself, which never uses the embedded server of another one. */
+/** Does the same as `withDatabase` for the service itself, which never uses the embedded server of another process. */
 export const withOwnDatabase = <Result>(config: Config, work: (database: Database) => Promise<Result>) =>
   runOnDatabase(config, { attach: false }, work)
 
@@ -135,7 +144,7 @@ async function runOnDatabase<Result>(
   try {
     return await work(database)
   } catch (error) {
-    throw error instanceof UnreleasedDatabaseError ? unreleasedDatabase(config, error) : error
+    throw error instanceof UnreleasedDatabaseError ? unreleasedDatabaseError(config, error) : error
   } finally {
     await database.close()
   }

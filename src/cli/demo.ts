@@ -5,14 +5,15 @@ import { loadDemo } from '../demo/load.ts'
 import { requireMigrated, withDatabase } from './database.ts'
 
 function readScale(text: string): number {
-  if (!/^[1-9]\d{0,4}$/.test(text)) throw new InvalidArgumentError('Give a whole number from 1 to 99999.')
+  if (!/^[1-9]\d{0,4}$/.test(text))
+    throw new InvalidArgumentError('Expected a whole number from 1 to 99999, for example 10.')
   return Number(text)
 }
 
-/** `demo`: fills an empty database with lifelike data. */
+/** `demo`: fills an empty database with realistic data. */
 export const demoCommand = new Command('demo')
   .description('Load demo data into an empty, migrated database.')
-  .option('--scale <n>', 'how much: 1 is about 4,000 vouchers, 1000 about 4 million', readScale, 1)
+  .option('--scale <n>', 'amount of data: 1 means about 4,000 vouchers, 1000 about 4 million', readScale, 1)
   .action(async (options: { scale: number }) => {
     const bar = process.stdout.isTTY
       ? new SingleBar({ format: 'loading {bar} {percentage}% | {value}/{total} rows | {eta_formatted} left' })

@@ -3,17 +3,17 @@ import { resolve } from 'node:path'
 
 const file = '.env'
 
-/** An assignment, a comment or nothing. */
+/** An assignment, a comment or an empty line. */
 const line = /^\s*((export\s+)?[A-Za-z_]\w*\s*=.*|#.*)?$/
 
-/** A quoted value, which may span lines. */
+/** A quoted value, which may span several lines. */
 const quotedValue = /=[ \t]*(["'`])[\s\S]*?\1/g
 
 /**
- * Adds the variables of `.env` in the working directory to the environment. Variables that are set already win; without
- * the file nothing is added.
+ * Adds the variables of `.env` in the working directory, if the file exists, to the environment. Variables that are set
+ * already win.
  *
- * @throws Error when the file cannot be read, or holds a line that is no assignment (Node would skip it)
+ * @throws Error when the file cannot be read, or has a line that is not an assignment (Node would skip it)
  */
 export function loadEnvFile(): void {
   let text: string
@@ -22,12 +22,12 @@ export function loadEnvFile(): void {
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return
     const reason = error instanceof Error ? error.message : String(error)
-    throw new Error(`${resolve(file)} cannot be read: ${reason}. Make it a readable file, or remove it.`)
+    throw new Error(`${resolve(file)} cannot be read: ${reason}. Make the file readable, or remove it.`)
   }
   const plain = text.replace(quotedValue, value => `=${value.replaceAll(/[^\n]/g, '')}`)
   const problems = plain.split(/\r?\n/).flatMap((each, index) => (line.test(each) ? [] : [index + 1]))
   if (problems.length > 0) {
-    // Not the line itself: it may hold a secret.
+    // The message does not quote the line, which may contain a secret.
     throw new Error(
       `${resolve(file)}, line ${problems.join(', ')}: expected NAME=value, for example PORT=8080, or a comment after #.`,
     )

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config.ts'
 
-/** The remedy for each error code of listen(2) and of the look-up of the host's name. */
+/** Remedies by the error code of listen(2) and of the DNS lookup of the host. */
 const remedies: Record<string, string> = {
-  EADDRINUSE: 'Another program listens there. Stop it, or set PORT to another port, for example PORT=8081.',
+  EADDRINUSE: 'Another program listens on that port. Stop it, or set PORT to another port, for example PORT=8081.',
   EACCES: 'This user may not use that port. Set PORT to 1024 or higher, for example PORT=8080.',
 }
 
@@ -13,12 +13,23 @@ const hostRemedy =
 const hostCodes = /^(EADDRNOTAVAIL|EAFNOSUPPORT|EINVAL|ENOTFOUND|EAI_\w+)$/
 
 /**
- * Listens where the configuration says.
+ * Returns the origin at which this machine reaches the service.
  *
- * @returns the port
- * @throws Error that names `HOST` or `PORT` when the operating system refuses it
+ * @param host the address on which the service listens, as in `HOST`
  */
-export async function listen(app: FastifyInstance, { host, port }: Config): Promise<number> {
+export function localOrigin(host: string, port: number): string {
+  // The unspecified address, in any notation, means that the service listens on all addresses.
+  if (/^[0.:]+$/.test(host)) return `http://localhost:${port}`
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+/**
+ * Listens on the configured address.
+ *
+ * @returns the origin at which this machine reaches the service
+ * @throws Error that names `HOST` or `PORT` when the operating system rejects it
+ */
+export async function listen(app: FastifyInstance, { host, port }: Config): Promise<string> {
   try {
     await app.listen({ host, port })
   } catch (error) {
@@ -28,5 +39,5 @@ export async function listen(app: FastifyInstance, { host, port }: Config): Prom
     throw new Error(`Cannot listen with HOST=${host} and PORT=${port} (${code}). ${remedy}`, { cause: error })
   }
   const address = app.server.address()
-  return typeof address === 'object' && address !== null ? address.port : port
+  return localOrigin(host, typeof address === 'object' && address !== null ? address.port : port)
 }

@@ -3,7 +3,7 @@ import { readConfig } from '../config.ts'
 import { migrate } from '../db/migrate.ts'
 import { withDatabase } from './database.ts'
 
-/** `migrate`: brings the database up to date. */
+/** `migrate`: applies the missing migrations. */
 export const migrateCommand = new Command('migrate')
   .description('Apply the migrations that the database lacks.')
   .action(async () => {

@@ -15,14 +15,13 @@ import { adminPath, graphiqlPath, graphqlPath, restPath, setupPath } from '../ht
 import { commandLine } from './actor.ts'
 import { type Database, requireMigrated, requirePrimary, withOwnDatabase } from './database.ts'
 import { listen } from './listen.ts'
-import { originOf } from './origin.ts'
 import { recordServiceOrigin, removeServiceOrigin } from './service-origin.ts'
 import { shellCommand } from './shell-command.ts'
 
-/** How long requests under way may take to end when the service stops, in milliseconds. */
-const drainTime = 10_000
+/** How long open requests may take to finish when the service stops, in milliseconds. */
+const drainTimeout = 10_000
 
-/** `serve`: runs the service until it is told to stop. */
+/** `serve`: runs the service until SIGINT or SIGTERM. */
 export const serveCommand = new Command('serve').description('Run the service.').action(async () => {
   const config = readConfig(process.env)
   const stopped = new Promise<void>(resolve => {
@@ -34,24 +33,24 @@ export const serveCommand = new Command('serve').description('Run the service.')
     await requireMigrated(database)
     await requirePrimary(database.pool)
     await letDriverCompile(database.pool)
-    // The other commands have no use for it, and it takes most of a second to load.
+    // Loaded here, because it takes most of a second and the other commands do not need it.
     const { buildServer } = await import('../server.ts')
     const app = await buildServer(config, database.pool)
     process.on('uncaughtException', error => {
-      // Node itself would print all of the error, and so the row or the request that it quotes.
-      app.log.fatal({ err: error }, 'the service stops: an error was not caught')
+      // Node would print the whole error, which may quote a row or a request.
+      app.log.fatal({ err: error }, 'uncaught error, the service stops')
       process.exit(1)
     })
-    const origin = originOf(config.host, await listen(app, config))
+    const origin = await listen(app, config)
     const adminOrigin = config.publicUrl ?? origin
     if (database.embedded) recordServiceOrigin(config.dataDir, adminOrigin)
     const firstSteps = await describeFirstAdministrator(database.pool, adminOrigin)
     console.log(welcome(config, { origin, adminOrigin, demoSecret, firstSteps }))
     await stopped
-    // Who asks twice does not want to wait.
+    // A second signal stops the service at once.
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
-    setTimeout(() => app.server.closeAllConnections(), drainTime).unref()
-    // A connection is closed as soon as its last request is answered, and not kept for the next.
+    setTimeout(() => app.server.closeAllConnections(), drainTimeout).unref()
+    // Connections close after their last response, instead of staying open for further requests.
     const idling = setInterval(() => app.server.closeIdleConnections(), 50)
     await app.close()
     clearInterval(idling)
@@ -60,9 +59,9 @@ export const serveCommand = new Command('serve').description('Run the service.')
 })
 
 /**
- * An embedded database looks after itself: it is migrated, and filled with demo data when it is empty.
+ * Migrates an embedded database, and loads the demo data when it is empty.
  *
- * @returns the secret of the demo token, the same at every start; null when the demo data are not there
+ * @returns the secret of the demo token, the same at every start; null when the database has no demo data
  */
 async function prepareEmbedded(config: Config, { owner, pool }: Database): Promise<string | null> {
   await migrate(owner)
@@ -71,9 +70,9 @@ async function prepareEmbedded(config: Config, { owner, pool }: Database): Promi
     await loadDemo(owner, { scale: 1 })
   }
   if (!(await isDemo(owner))) return null
-  const kept = readDemoSecret(config)
-  const valid = kept !== null && (await createTokenDirectory(pool).find(kept)).status === 'active'
-  return valid ? kept : keepDemoSecret(config, pool)
+  const stored = readDemoSecret(config)
+  const valid = stored !== null && (await createTokenDirectory(pool).find(stored)).status === 'active'
+  return valid ? stored : createDemoToken(config, pool)
 }
 
 const demoSecretFile = (config: Config) => join(config.dataDir, 'demo-token')
@@ -86,7 +85,7 @@ function readDemoSecret(config: Config): string | null {
   }
 }
 
-async function keepDemoSecret(config: Config, pool: Pool): Promise<string> {
+async function createDemoToken(config: Config, pool: Pool): Promise<string> {
   const { secret } = await createToken(pool, commandLine(), {
     name: 'Demo',
     contact: null,
@@ -100,10 +99,10 @@ async function keepDemoSecret(config: Config, pool: Pool): Promise<string> {
 }
 
 /**
- * Says how the first administrator is made. On a terminal that is a link, made now; elsewhere, where the output is kept
- * as a log, it is a command.
+ * Describes how to create the first administrator: on a terminal with a new one-time link, and otherwise with a command,
+ * because output that is stored as a log must not contain the link.
  *
- * @returns lines of text; none when there is an administrator
+ * @returns lines of text; none when an administrator exists
  */
 async function describeFirstAdministrator(pool: Pool, adminOrigin: string): Promise<string[]> {
   if (process.stdout.isTTY) {
@@ -111,7 +110,7 @@ async function describeFirstAdministrator(pool: Pool, adminOrigin: string): Prom
     if (secret === null) return []
     return [
       '',
-      '  Make the first administrator with this link, which works once, within 24 hours:',
+      '  Create the first administrator with this link, which works once, within 24 hours:',
       '',
       `  ${adminOrigin}${setupPath}/${secret}`,
     ]
@@ -119,19 +118,19 @@ async function describeFirstAdministrator(pool: Pool, adminOrigin: string): Prom
   if (!(await hasNoAdministrator(pool))) return []
   return [
     '',
-    '  There is no administrator yet. This command, run here, prints a link that makes the first one:',
+    '  No administrator exists yet. Run this command here: it prints a link to create the first one.',
     '',
     `  ${shellCommand('admin create --email you@example.com')}`,
   ]
 }
 
 interface Welcome {
-  /** Where the service is reached from this machine. */
+  /** The origin at which this machine reaches the service. */
   origin: string
-  /** Where the API access page is reached. */
+  /** The origin of the API access page. */
   adminOrigin: string
   demoSecret: string | null
-  /** How the first administrator is made. */
+  /** Lines about the first administrator. */
   firstSteps: string[]
 }
 

@@ -1,8 +1,9 @@
 import { relative } from 'node:path'
 
 /**
- * @param command a command of this program with its arguments, such as `migrate`
- * @returns the line that runs it in the working directory, ready to paste
+ * Returns the shell line that runs a command of this program in the working directory.
+ *
+ * @param command the command with its arguments, for example `migrate`
  */
 export function shellCommand(command: string): string {
   if (/^(start|cli)$/.test(process.env.npm_lifecycle_event ?? '')) return `npm run cli -- ${command}`

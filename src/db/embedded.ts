@@ -10,8 +10,8 @@ import * as fs from 'node:fs'
 import { Socket } from 'node:net'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { clearRemains, isAlive, liveServer, readPidFile } from './embedded-pid-file.ts'
 import { type Account, clusterOf, locate, programs, SOCKET_DIR, serverAccount, USE_OTHER } from './embedded-paths.ts'
+import { clearRemains, isAlive, liveServer, readPidFile } from './embedded-pid-file.ts'
 
 /** How to reach a running server, and how to stop it. */
 export interface EmbeddedPostgres {

@@ -1,7 +1,7 @@
-import { findImport } from './import-batch.ts'
 import { type Day, instantText, microsOfDay, second } from './calendar.ts'
 import type { Row } from './copy-rows.ts'
 import { type Country, places } from './data/places.ts'
+import { findImport } from './import-batch.ts'
 import { drawPerson } from './person.ts'
 import { Draw } from './random.ts'
 import { slots } from './tenant.ts'

@@ -1,12 +1,12 @@
 import type { Pool, Sql } from '../db/connect.ts'
 import type { Day } from './calendar.ts'
 import { categoryRows, productCategoryRows, productRows, variantRows } from './catalog.ts'
-import { referenceOf } from './voucher-code.ts'
 import { copy } from './copy-rows.ts'
 import { customerRows } from './customer.ts'
 import { productsAtScaleOne } from './product.ts'
 import { countTenants, tenantRows } from './tenant.ts'
 import { voucherRows } from './voucher.ts'
+import { referenceOf } from './voucher-code.ts'
 
 /** How many records of each kind there are. */
 export interface DemoCounts {

@@ -1,5 +1,5 @@
-import type { Batch } from './import-batch.ts'
 import { type Day, type Micros, microsOfDay, second } from './calendar.ts'
+import type { Batch } from './import-batch.ts'
 import { drawPerson } from './person.ts'
 import { Draw } from './random.ts'
 import { type Seller, slots } from './tenant.ts'

@@ -11,11 +11,12 @@ const types: Record<string, string> = {
 }
 
 /**
- * Serves files of a folder as `GET {assetsPath}/{name}`. Browsers keep them and revalidate them by `ETag`.
+ * Serves files of a folder as `GET {assetsPath}/{name}`. Browsers cache them and revalidate them by `ETag`.
  *
- * @param scope its prefix goes before `assetsPath`
- * @param folder ends in `/`
- * @param names files in the folder: `.css`, `.js` or `.svg`
+ * @param scope the Fastify scope; its prefix comes before `assetsPath`
+ * @param folder the folder's URL, which ends in `/`
+ * @param names file names with the extension `.css`, `.js` or `.svg`
+ * @throws Error when a file has another extension, or cannot be read
  */
 export function serveAssets(scope: FastifyInstance, folder: URL, names: readonly string[]): void {
   for (const name of names) {
@@ -31,6 +32,6 @@ export function serveAssets(scope: FastifyInstance, folder: URL, names: readonly
   }
 }
 
-/** Serves the files that pages of all transports load. */
+/** Serves the stylesheet and the icon that every page loads. */
 export const registerSharedAssets = (app: FastifyInstance): void =>
   serveAssets(app, new URL('./assets/', import.meta.url), ['tokens.css', 'icon.svg'])

@@ -3,22 +3,25 @@ import type { Socket } from 'node:net'
 import type { ConnectionError } from 'fastify'
 import { closeLingering } from './lingering-close.ts'
 
-/** What Node's parser gives up on, by its code; anything else is no HTTP. */
-const refusals: Record<string, { status: string; message: string }> = {
+/** Responses by the error code of Node's HTTP parser; every other code means invalid HTTP. */
+const responses: Record<string, { status: string; message: string }> = {
   ERR_HTTP_REQUEST_TIMEOUT: { status: '408 Request Timeout', message: 'The request took too long to arrive.' },
   HPE_HEADER_OVERFLOW: { status: '431 Request Header Fields Too Large', message: 'The request headers are too large.' },
 }
-const notHttp = { status: '400 Bad Request', message: 'The request is not valid HTTP.' }
+const invalidHttp = { status: '400 Bad Request', message: 'The request is not valid HTTP.' }
 
-/** Answers what never became a request, as any refusal looks (R17, R18), and closes its connection. */
-export function answerBrokenRequest({ code }: ConnectionError, socket: Socket): void {
-  // The parser reports the same error again for all that arrives after it.
+/**
+ * Answers bytes that Node could not parse as a request with an error body (R17, R18), and closes the connection.
+ * Fastify calls it as its `clientErrorHandler`.
+ */
+export function sendClientError({ code }: ConnectionError, socket: Socket): void {
+  // The parser reports the same error again for each chunk that arrives after it.
   if (socket.writableEnded) return
   if (code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
   }
-  const { status, message } = refusals[code] ?? notHttp
+  const { status, message } = responses[code] ?? invalidHttp
   const body = JSON.stringify({ message })
   const head = [
     `HTTP/1.1 ${status}`,

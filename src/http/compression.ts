@@ -3,16 +3,16 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
 
 /**
- * How long a body has to be to be compressed, in bytes or in characters, which are no more. A shorter one goes in one packet
- * with its headers, and is there no sooner for being smaller (docs/performance.md, Compression).
+ * The shortest body that is compressed, in bytes (of a text: characters). A shorter body fits into one packet with its
+ * headers, so compression would not make it arrive sooner (docs/performance.md, Compression).
  */
 export const compressibleFrom = 1024
 
 const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
 
 /**
- * The codings that are offered, each with the least effort: more of it takes far longer and saves little. Not by another
- * thread: that would spare this one at most half of the time, and take up to three times as much in all.
+ * The content codings on offer, each at its fastest level: higher levels take far longer and save little. They run on
+ * this thread: a worker would save it at most half of the time, and take up to three times as much CPU time in all.
  */
 export const codings: Record<string, (body: string | Buffer) => Buffer> = {
   br: body => brotliCompressSync(body, brotliOptions),
@@ -22,8 +22,8 @@ export const codings: Record<string, (body: string | Buffer) => Buffer> = {
 const offered = [...Object.keys(codings), 'identity']
 
 /**
- * The coding that the caller likes best (RFC 9110 §12.5.3); of those that he likes the same, the first that he names.
- * Without the header any would do, but who does not ask may not understand.
+ * Returns the coding with the highest weight in `Accept-Encoding` (RFC 9110 §12.5.3), and of equal ones the first.
+ * Without the header it is `identity`, because such a client may not be able to decode anything else.
  */
 function codingFor({ headers, raw }: FastifyRequest): string {
   const best = headers['accept-encoding'] ? new Negotiator(raw).encoding(offered) : undefined
@@ -31,15 +31,15 @@ function codingFor({ headers, raw }: FastifyRequest): string {
 }
 
 /**
- * Compresses the answers of a scope for callers that ask for it in `Accept-Encoding`. `Vary` (RFC 9110 §12.5.5) says so
- * on all that are long enough, compressed or not.
+ * Compresses the responses of a scope as `Accept-Encoding` asks. Every response that is long enough has `Vary`
+ * (RFC 9110 §12.5.5), compressed or not.
  *
- * Only for a scope whose callers are known by a header that no browser sends of itself: where somebody else's page can
- * make a browser ask, the length of a compressed answer betrays secrets that stand in it beside what was asked (BREACH).
+ * Use it only where a caller authenticates with a header that a browser does not send by itself. Otherwise a foreign
+ * page could send requests and learn secrets from the length of the compressed responses (BREACH).
  */
-export function compressAnswers(scope: FastifyInstance): void {
+export function compressResponses(scope: FastifyInstance): void {
   scope.addHook('onSend', (request, reply, payload, done) => {
-    // What else there is is a stream, or nothing at all.
+    // Other payloads are streams or undefined.
     const whole = typeof payload === 'string' || Buffer.isBuffer(payload)
     if (!whole || payload.length < compressibleFrom) {
       done(null, payload)

@@ -3,23 +3,22 @@ import { GatewayError } from '../domain/errors.ts'
 import { unavailable } from './errors.ts'
 
 /**
- * Refuses each request whose answer has not begun in time, its body's arrival included: `TOO_SLOW` when the body is
- * not there, for then the caller was slow, else `UNAVAILABLE`. What a handler says after that is not sent.
+ * Answers each request whose response has not begun in time: with `TOO_SLOW` when its body has not arrived, because then
+ * the caller was slow, and with `UNAVAILABLE` otherwise. A later result of the handler is discarded.
  *
- * Fastify's own `handlerTimeout` will not do: it ends its watch as soon as a body has been read (fastify#6725).
+ * Fastify's `handlerTimeout` cannot do this: its timer stops as soon as a body has been read (fastify#6725).
  *
- * @param milliseconds how long a request may take
+ * @param milliseconds how long a request may take, including the arrival of its body
  */
-export function keepDeadline(app: FastifyInstance, milliseconds: number): void {
+export function enforceDeadline(app: FastifyInstance, milliseconds: number): void {
   app.decorateRequest('deadline')
   app.addHook('onRequest', (request, reply, done) => {
     request.deadline = setTimeout(() => {
-      // Nobody is there to be told.
       if (reply.sent || reply.raw.destroyed) return
       const { complete, readableFlowing } = request.raw
-      // A body that nobody has begun to read waits for the service.
-      const served = complete || readableFlowing === null
-      reply.send(served ? unavailable(new Error(`no answer in ${milliseconds} ms`)) : tooSlow())
+      // When no handler has begun to read the body, the service is late, and not the caller.
+      const callerIsDone = complete || readableFlowing === null
+      reply.send(callerIsDone ? unavailable(new Error(`no answer in ${milliseconds} ms`)) : tooSlow())
     }, milliseconds).unref()
     done()
   })
@@ -33,7 +32,7 @@ const tooSlow = () => new GatewayError('TOO_SLOW', 'The request took too long to
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Runs until its answer begins. */
+    /** Runs until the response begins. */
     deadline?: NodeJS.Timeout
   }
 }

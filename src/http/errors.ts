@@ -4,7 +4,7 @@ import { type ErrorCode, GatewayError } from '../domain/errors.ts'
 import { toRequestError } from '../domain/request-count.ts'
 import { recordError } from './request-count.ts'
 
-/** The status of each refusal, at every door. */
+/** The HTTP status of each error code, on every transport. */
 export const statusOf: Record<ErrorCode, number> = {
   UNAUTHENTICATED: 401,
   RATE_LIMITED: 429,
@@ -18,7 +18,11 @@ export const statusOf: Record<ErrorCode, number> = {
   INTERNAL: 500,
 }
 
-/** That the service cannot answer just now, and why: for the log alone. */
+/**
+ * Makes the error of a request that the service cannot answer at the moment.
+ *
+ * @param cause the reason, which only the log shows
+ */
 export const unavailable = (cause: unknown) =>
   new GatewayError('UNAVAILABLE', 'The service cannot answer just now. Try again in a moment.', {
     retryAfter: 1,
@@ -26,12 +30,12 @@ export const unavailable = (cause: unknown) =>
   })
 
 /**
- * Whatever was thrown, as a refusal that may be shown (R18): what is not known to be one is a fault of the service,
- * and keeps what happened as its `cause`, for the log alone.
+ * Converts a thrown value to an error that a caller may see (R18). An unknown error becomes `INTERNAL`; the original is
+ * its `cause`, which only the log shows.
  */
 export function toGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error
-  // First of all Fastify's: a client that hangs up has the same code as a database that does.
+  // Fastify's errors come first: a client's connection that ends has the same code as a database connection that ends.
   if (error instanceof Error && 'code' in error && 'statusCode' in error) {
     if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
       return new GatewayError('TOO_LARGE', 'The request body is too large.')
@@ -47,9 +51,9 @@ export function toGatewayError(error: unknown): GatewayError {
 }
 
 /**
- * Answers with a refusal, and notes it: its status, the headers that go with it, and the body that the door gives it.
+ * Sends an error with its status, its headers and the transport's body, and counts it for the token.
  *
- * @param toBody the refusal in the door's own form
+ * @param toBody formats the error for the transport
  */
 export function sendError(
   request: FastifyRequest,
@@ -60,7 +64,7 @@ export function sendError(
   recordError(request, toRequestError(error))
   if (error.code === 'INTERNAL') request.log.error({ err: error.cause }, 'request failed')
   if (error.code === 'UNAVAILABLE') request.log.warn({ err: error.cause }, 'cannot answer')
-  // RFC 9110 §11.6.1: a 401 names the scheme that it wants.
+  // RFC 9110 §11.6.1: a 401 names the scheme it expects.
   if (error.code === 'UNAUTHENTICATED') reply.header('WWW-Authenticate', 'Bearer')
   if (error.retryAfter !== undefined) reply.header('Retry-After', error.retryAfter)
   return reply
@@ -69,6 +73,6 @@ export function sendError(
     .send(JSON.stringify(toBody(error)))
 }
 
-/** A refusal as the contract writes it: a message, and the errors of each field (contract, Error bodies). */
+/** Formats an error as the v1 contract does: a message, and the errors of each field (contract, Error bodies). */
 export const toMessageBody = ({ message, fieldErrors }: GatewayError) =>
   fieldErrors ? { message, errors: fieldErrors } : { message }

@@ -7,7 +7,7 @@ const json = 'application/json'
 /**
  * Checks the headers of a v1 request (R2, R3).
  *
- * @param hasBody whether the operation takes a body
+ * @param hasBody whether the operation takes a body, and so needs `Content-Type`
  * @throws `BAD_USER_INPUT` with the errors of `accept` and `content-type`
  */
 export function requireJsonHeaders(request: FastifyRequest, hasBody: boolean): void {
@@ -22,6 +22,6 @@ export function requireJsonHeaders(request: FastifyRequest, hasBody: boolean): v
   if (Object.keys(fieldErrors).length > 0) throw badInput(fieldErrors)
 }
 
-/** @returns whether `Accept` names the media type, with q above 0 (R2); ranges with `*` do not name it */
+/** Returns whether `Accept` names the media type with a weight above 0 (R2); ranges with `*` do not name it. */
 export const namesMediaType = (accept: string, mediaType: string): boolean =>
   accept.trim() !== '' && new Negotiator({ headers: { accept: accept.toLowerCase() } }).mediaTypes().includes(mediaType)

@@ -4,10 +4,9 @@ import { countMissingMigrations } from '../db/migrate.ts'
 import type { TriggerWatch } from '../db/triggers.ts'
 
 /**
- * `GET /livez`: the process answers. `GET /readyz`: 200 only when the database answers and is migrated and its triggers
- * are as they must be, with each check by name, and `reasons` where a trigger is not. The catalogue is read for each
- * request: so the answer is true before the first minute has passed, and as soon as a fault is mended. Neither needs a
- * token, and neither returns data of tenants.
+ * Registers the health checks, which need no token and return no data of tenants. `GET /livez` answers while the process
+ * does. `GET /readyz` is 200 only when the database answers, is migrated and has its triggers; the body lists each check,
+ * and `reasons` for triggers. It reads the catalogue at each request, so a repair shows at once.
  */
 export function registerHealth(app: FastifyInstance, pool: Pool, triggers: TriggerWatch): void {
   app.get('/livez', () => ({ status: 'ok' }))

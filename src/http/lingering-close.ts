@@ -1,28 +1,28 @@
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 
-/** How long a connection is read after its last answer, in milliseconds: long enough for the client to read the answer. */
+/** How long a connection is read after its last response, in milliseconds, so that the client can read the response. */
 const lingerTime = 2_000
 
 /**
- * Closes the connection of each request that is answered before its body has arrived: the answer says
- * `Connection: close`, and the rest of the body is discarded, for at most two seconds (RFC 9112 §9.6). A request that
- * has arrived keeps its connection.
+ * Closes the connection of each request that is answered before its body has arrived: the response has
+ * `Connection: close`, and the rest of the body is discarded for at most two seconds (RFC 9112 §9.6). The connection of
+ * a complete request stays open.
  */
 export function closeUnfinishedRequests(app: FastifyInstance): void {
   app.addHook('onSend', ({ raw }, reply, payload, done) => {
-    // An injected request has no such property.
+    // An injected request has no `complete`.
     if (raw.complete !== false) {
       done(null, payload)
       return
     }
-    // Node parses the body after the handlers have been called, even one that came with the headers, or an empty one.
+    // Node parses the body after it has called the handlers, even a body that arrived with the headers, or is empty.
     setImmediate(() => {
       if (!raw.complete) {
         reply.header('Connection', 'close')
         const { socket } = raw
-        // Node calls this when the last answer is written, and would destroy the socket: the reset that follows when
-        // unread bytes remain can delete the answer before the client has read it.
+        // Node calls this after the last response and would destroy the socket. With unread bytes that sends a reset,
+        // which can delete the response before the client has read it.
         socket.destroySoon = () => {
           raw.resume()
           closeLingering(socket)
@@ -33,11 +33,14 @@ export function closeUnfinishedRequests(app: FastifyInstance): void {
   })
 }
 
-/** Ends what is sent, and destroys the socket when the client has closed it too, or after two seconds. */
+/**
+ * Closes a connection as nginx's `lingering_close` does: ends the sending side, discards what still arrives, and destroys
+ * the socket when the client has closed it, or after two seconds.
+ */
 export function closeLingering(socket: Socket): void {
   socket.end()
-  // What is still received is not parsed: that would cost far more, and might find another request. Not at once, because
-  // Node first has to resume a socket that it stopped while the body was not read.
+  // Bytes that still arrive are not parsed: parsing costs far more and might find another request. The listeners go one
+  // tick later, because Node first has to resume a socket that it paused while the body was not read.
   socket.resume()
   setImmediate(() => socket.removeAllListeners('data').on('data', () => {}))
   const timer = setTimeout(() => socket.destroy(), lingerTime).unref()

@@ -1,17 +1,17 @@
-/** Where v1 begins (contract, Versioning). */
+/** The base path of v1 (contract, Versioning). */
 export const restPath = '/api/external/v1'
 
-/** Where GraphQL is asked. */
+/** The GraphQL endpoint. */
 export const graphqlPath = '/graphql'
 
-/** Where GraphiQL is shown. */
+/** The GraphiQL page. */
 export const graphiqlPath = '/graphiql'
 
-/** Where the files that pages load are, below the root and below a transport's own path. */
+/** The folder of stylesheets and scripts, below the root and below a transport's own path. */
 export const assetsPath = '/assets'
 
-/** Where the API access page begins. */
+/** The base path of the API access page. */
 export const adminPath = '/admin'
 
-/** Where one-time links lead: their secret comes after it. */
+/** The path of one-time links, before the secret. */
 export const setupPath = `${adminPath}/setup`

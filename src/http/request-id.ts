@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto'
 
-/** @returns the request's own `X-Request-Id` when it is one, else a new UUID (R17) */
+/**
+ * Returns the request's own id, or a new UUID when it has none or an invalid one (R17).
+ *
+ * @param given the header `X-Request-Id`
+ */
 export function requestId(given: string | string[] | undefined): string {
   return typeof given === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(given) ? given : randomUUID()
 }

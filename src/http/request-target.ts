@@ -1,10 +1,10 @@
 /**
- * The target of a request, in a form that the router can always read, so that no request is refused before its
- * token is looked at (R1, R8). In a path whose escapes cannot be decoded, each `%` stands for itself.
+ * Returns the request target (RFC 9112 §3.2) in a form that the router can always parse, so that the token is checked
+ * before the path (R1, R8). In a path with invalid percent-encoding each `%` is taken literally.
  *
- * @param url the target as it stands in the request line: a path, an absolute URL, or anything else
+ * @param url the target in the request line: a path, an absolute URL, or any other text
  */
-export function routableTarget(url: string): string {
+export function toRoutableTarget(url: string): string {
   if (url.startsWith('/') && !url.includes('%')) return url
   const target = url.replace(/^(https?:\/\/[^/?#]*)?\/?/i, '/')
   const [path = ''] = target.split(/[?#]/, 1)

@@ -7,7 +7,7 @@ import { createContext, type Gateway } from '../graphql/context.ts'
 import type { Authenticate } from '../http/caller.ts'
 import { sendError, toGatewayError, toMessageBody } from '../http/errors.ts'
 import { requireJsonHeaders } from '../http/headers.ts'
-import { refuseUnknownPaths } from '../http/not-found.ts'
+import { registerNotFound } from '../http/not-found.ts'
 import type { RestOperation } from './operation.ts'
 
 /** A version of REST. */
@@ -35,7 +35,7 @@ export function registerRest(
       scope.removeAllContentTypeParsers()
       scope.addContentTypeParser('*', { parseAs: 'string', bodyLimit }, (_request, body, done) => done(null, body))
       scope.addHook('onRequest', authenticate)
-      refuseUnknownPaths(scope)
+      registerNotFound(scope)
       for (const method of METHODS) {
         if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true })
       }

@@ -109,7 +109,7 @@ describe('the database that cannot be used', () => {
   test.each(['50%off', '%ff'])('the password %s, which does not decode: DATABASE_URL is named', async password => {
     const { code, stderr } = await run(['token', 'list'], { DATABASE_URL: `postgres://ann:${password}@localhost/shop` })
     expect(code).toBe(1)
-    expect(stderr).toContain('DATABASE_URL must have each % of a name or password written as %25')
+    expect(stderr).toContain('DATABASE_URL must have each % in a user name or password written as %25')
     expect(stderr).not.toContain(password)
   })
 })

@@ -34,7 +34,7 @@ test('a login without the role is told what lets it in; with it, it works', asyn
     const refused = await run(command, environment)
     expect(refused.code).toBe(1)
     expect(refused.stderr).toBe(
-      `The login ${login} may not look into the schema gateway. Let an administrator of the database run: grant voucher_gateway to ${login};\n`,
+      `The login ${login} has no access to the schema gateway. A database administrator has to run: grant voucher_gateway to ${login};\n`,
     )
   }
   await owner.unsafe(`grant voucher_gateway to ${login}`)
@@ -49,7 +49,7 @@ test('a login that sees the schema and may not take the role is told so', async 
   const refused = await run(['token', 'list'], environmentOf(login, address.database))
   expect(refused.code).toBe(1)
   expect(refused.stderr).toBe(
-    `The login ${login} may not work as the role voucher_gateway. Let an administrator of the database run: grant voucher_gateway to ${login};\n`,
+    `The login ${login} is not a member of the role voucher_gateway. A database administrator has to run: grant voucher_gateway to ${login};\n`,
   )
   await platform.unsafe(`drop owned by ${login}`)
 })

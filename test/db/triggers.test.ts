@@ -9,8 +9,8 @@ const database = await createDatabase()
 const { platform } = database
 const healthy = { status: 'ok', checks: { database: 'ok', migrations: 'ok', triggers: 'ok' } }
 const failing = { status: 'failing', checks: { database: 'ok', migrations: 'ok', triggers: 'failing' } }
-const broken = 'changes may be missed: mend the triggers, then run: select gateway.require_full_pass();'
-const mended = 'the triggers of the database are as they must be again'
+const broken = 'clients may miss changes: repair the triggers, then run: select gateway.require_full_pass();'
+const mended = 'the triggers of the database are correct again'
 
 afterEach(() => {
   vi.useRealTimers()

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify from 'fastify'
 import { afterAll, expect, test } from 'vitest'
 import { GatewayError } from '../../src/domain/errors.ts'
-import { keepDeadline } from '../../src/http/deadline.ts'
+import { enforceDeadline } from '../../src/http/deadline.ts'
 import { closeUnfinishedRequests } from '../../src/http/lingering-close.ts'
 
 const deadline = 100
@@ -17,7 +17,7 @@ app.addHook('onSend', async request => {
 app.setErrorHandler((error, _request, reply) =>
   reply.code(error instanceof GatewayError && error.code === 'UNAVAILABLE' ? 503 : 500).send(error),
 )
-keepDeadline(app, deadline)
+enforceDeadline(app, deadline)
 closeUnfinishedRequests(app)
 
 async function* slowly() {
