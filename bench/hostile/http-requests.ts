@@ -1,5 +1,5 @@
 /** Hostile HTTP requests below the service's limits: long, many, nested, repeated and malformed. */
-import { Draw } from '../../src/demo/random.ts'
+import { Random } from '../../src/demo/random.ts'
 
 /** A request as it is sent. */
 export interface HostileRequest {
@@ -164,7 +164,7 @@ const texts: Record<string, (length: number) => string> = {
  * @param drawn how many values are drawn for each header and each text, beside the ones known to be bad
  */
 export function hostileRequests(known: Known, { seed, drawn }: { seed: number; drawn: number }): HostileRequest[] {
-  const random = new Draw('hostile HTTP requests', seed)
+  const random = new Random('hostile HTTP requests', seed)
   return [
     ...headerRequests(known, random, drawn),
     ...pathRequests(known, random, drawn),
@@ -175,7 +175,7 @@ export function hostileRequests(known: Known, { seed, drawn }: { seed: number; d
 }
 
 /** A few pieces, repeated to the length: a prefix and a suffix make the text almost match. */
-function draw(random: Draw, pieces: string[], length: number): string {
+function draw(random: Random, pieces: string[], length: number): string {
   const some = (most: number) => Array.from({ length: random.below(most) + 1 }, () => random.pick(pieces)).join('')
   return some(2) + fill(some(4), length) + some(2)
 }
@@ -223,7 +223,7 @@ function ordinary(known: Known): HostileRequest[] {
   ]
 }
 
-function headerRequests(known: Known, random: Draw, drawn: number): HostileRequest[] {
+function headerRequests(known: Known, random: Random, drawn: number): HostileRequest[] {
   const requests: HostileRequest[] = []
   for (const target of ordinary(known)) {
     const add = (what: string, headers: Line[]) =>
@@ -277,7 +277,7 @@ const pathPieces = [
   '\\',
 ]
 
-function pathRequests(known: Known, random: Draw, drawn: number): HostileRequest[] {
+function pathRequests(known: Known, random: Random, drawn: number): HostileRequest[] {
   const worst = ['/', '/a', '%', '%41', '%2f', '%25', '%zz', '%ff', '../', '/./', '//', ';', ':', '*', '#', 'a', '9']
   const patterns = worst.map(pattern => [JSON.stringify(pattern), fill(pattern, headSpace)] as const)
   const more = Array.from(
@@ -350,7 +350,7 @@ function queryRequests(known: Known): HostileRequest[] {
 }
 
 /** Bodies that are JSON, or almost. */
-function jsonBodies(length: number, random: Draw, drawn: number): Record<string, string> {
+function jsonBodies(length: number, random: Random, drawn: number): Record<string, string> {
   const bodies: Record<string, string> = {
     'nested lists': fill('[', length),
     'nested lists, closed': fill('[', length / 2) + fill(']', length / 2),
@@ -376,7 +376,7 @@ function jsonBodies(length: number, random: Draw, drawn: number): Record<string,
   return bodies
 }
 
-function resolveRequests(known: Known, random: Draw, drawn: number): HostileRequest[] {
+function resolveRequests(known: Known, random: Random, drawn: number): HostileRequest[] {
   const path = `${v1}/tenants/${known.tenantId}/redemptions/resolve`
   const headers = [...bearer(known), json]
   const bodies = jsonBodies(restBody, random, drawn)

@@ -1,9 +1,9 @@
-import { type Day, instantText, type Micros, microsOfDay, second } from './calendar.ts'
+import { type Day, instantText, type Microseconds, microsecondsPerDay, second } from './calendar.ts'
 import type { Row } from './copy-rows.ts'
-import { type Currency, decimal, type Minor } from './currency.ts'
+import { type Currency, decimal, type MinorUnits } from './currency.ts'
 import { phrases } from './data/offerings.ts'
 import { type DemoProduct, productAt } from './product.ts'
-import { Draw } from './random.ts'
+import { Random } from './random.ts'
 import { listSellers } from './tenant.ts'
 
 const categories = ['cards', 'dining', 'spa', 'stay', 'season'] as const
@@ -11,7 +11,7 @@ const categories = ['cards', 'dining', 'spa', 'stay', 'season'] as const
 const categoryId = (tenantId: number, category: (typeof categories)[number]) =>
   tenantId * 10 + categories.indexOf(category)
 
-/** @returns the rows of `category` */
+/** Yields the rows of `category`. */
 export function* categoryRows(): Generator<Row> {
   for (const { id: tenant_id, language } of listSellers()) {
     for (const [index, slug] of categories.entries()) {
@@ -21,22 +21,22 @@ export function* categoryRows(): Generator<Row> {
   }
 }
 
-/** @returns the rows of `product` */
+/** Yields the rows of `product`. */
 export function* productRows(count: number, today: Day): Generator<Row> {
   for (let row = 0; row < count; row++) {
     const product = productAt(row)
     const { currency, offering, seller } = product
     const { cardSummary, redemption } = phrases[seller.language]
-    const draw = new Draw('product text', row)
-    const images = imagesOf(product, draw.percent(10) ? 0 : draw.between(1, 4))
+    const random = new Random('product text', row)
+    const images = imagesOf(product, random.percent(10) ? 0 : random.between(1, 4))
     const stamp = updatedAt(row, today)
     yield {
       id: product.id,
       tenant_id: seller.id,
       slug: product.slug,
       title: product.title,
-      summary: draw.percent(15) ? null : (offering?.summary ?? cardSummary),
-      description_html: draw.percent(6) ? null : descriptionOf(product, draw),
+      summary: random.percent(15) ? null : (offering?.summary ?? cardSummary),
+      description_html: random.percent(6) ? null : descriptionOf(product, random),
       currency,
       price: amountText(product.price, currency),
       sale_price: amountText(product.salePrice, currency),
@@ -45,7 +45,7 @@ export function* productRows(count: number, today: Day): Generator<Row> {
       allow_part_redeem: product.allowPartRedeem,
       validity_type: product.validityType,
       validity_months: product.validityMonths,
-      redemption_info: draw.percent(20) ? null : draw.pick(redemption),
+      redemption_info: random.percent(20) ? null : random.pick(redemption),
       sort_order: (product.place % 12) * 10,
       image_url: images[0] ?? null,
       image_urls: images,
@@ -54,7 +54,7 @@ export function* productRows(count: number, today: Day): Generator<Row> {
   }
 }
 
-/** @returns the rows of `variant` */
+/** Yields the rows of `variant`. */
 export function* variantRows(count: number, today: Day): Generator<Row> {
   for (let row = 0; row < count; row++) {
     const { id: product_id, variants, currency, offering } = productAt(row)
@@ -67,32 +67,33 @@ export function* variantRows(count: number, today: Day): Generator<Row> {
         currency,
         is_monetary: offering === null,
         sort_order: index,
-        // A change to a variant moves its product, so that none is younger than that.
+        // A change to a variant stamps its product, so no variant is newer than its product.
         updated_at: stamp === null ? null : instantText(stamp - index * second),
       }
     }
   }
 }
 
-/** @returns the rows of `product_category` */
+/** Yields the rows of `product_category`. */
 export function* productCategoryRows(count: number): Generator<Row> {
   for (let row = 0; row < count; row++) {
     const { id: product_id, seller, category } = productAt(row)
-    const draw = new Draw('product category', row)
-    if (draw.percent(5)) continue
+    const random = new Random('product category', row)
+    if (random.percent(5)) continue
     yield { product_id, category_id: categoryId(seller.id, category) }
-    if (draw.percent(30)) yield { product_id, category_id: categoryId(seller.id, 'season') }
+    if (random.percent(30)) yield { product_id, category_id: categoryId(seller.id, 'season') }
   }
 }
 
-const amountText = (amount: Minor | null, currency: Currency) => (amount === null ? null : decimal(amount, currency))
+const amountText = (amount: MinorUnits | null, currency: Currency) =>
+  amount === null ? null : decimal(amount, currency)
 
-function updatedAt(row: number, today: Day): Micros | null {
-  const draw = new Draw('product stamp', row)
-  if (draw.percent(4)) return null
-  // A new price list is imported for many products at once.
-  const source = row % 4 === 1 ? new Draw('price list', Math.floor(row / 200)) : draw
-  return (today - source.between(1, 730)) * microsOfDay + source.below(86_400) * second + source.below(second)
+function updatedAt(row: number, today: Day): Microseconds | null {
+  const random = new Random('product stamp', row)
+  if (random.percent(4)) return null
+  // A price list updates many products at once.
+  const source = row % 4 === 1 ? new Random('price list', Math.floor(row / 200)) : random
+  return (today - source.between(1, 730)) * microsecondsPerDay + source.below(86_400) * second + source.below(second)
 }
 
 function imagesOf({ seller, slug }: DemoProduct, count: number): string[] {
@@ -100,15 +101,15 @@ function imagesOf({ seller, slug }: DemoProduct, count: number): string[] {
   return Array.from({ length: count }, (_, index) => `${folder}/${index + 1}.jpg`)
 }
 
-function descriptionOf({ title, offering, seller }: DemoProduct, draw: Draw): string {
+function descriptionOf({ title, offering, seller }: DemoProduct, random: Random): string {
   const { cardSummary, cardIncludes, terms } = phrases[seller.language]
   const items = (offering?.includes ?? cardIncludes).map(item => `  <li>${html(item)}</li>\n`)
-  const heading = draw.percent(40) ? `<h3>${html(title)}</h3>\n` : ''
-  const where = draw.percent(50)
+  const heading = random.percent(40) ? `<h3>${html(title)}</h3>\n` : ''
+  const where = random.percent(50)
     ? ` <a href="https://www.example.com/${seller.subdomain ?? ''}">${html(seller.name)}</a>`
     : ''
   const intro = `<p>${html(offering?.summary ?? cardSummary)}${where}</p>\n`
-  return `${heading}${intro}<ul>\n${items.join('')}</ul>\n<p><em>${html(draw.pick(terms))}</em></p>`
+  return `${heading}${intro}<ul>\n${items.join('')}</ul>\n<p><em>${html(random.pick(terms))}</em></p>`
 }
 
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }

@@ -1,30 +1,31 @@
 import { pipeline } from 'node:stream/promises'
 import type { Sql } from '../db/connect.ts'
 
-/** A value as it goes into a column; an array becomes an array of text. */
-export type Cell = string | number | boolean | readonly string[] | null
+/** The value of a column; an array becomes a `text[]`. */
+export type ColumnValue = string | number | boolean | readonly string[] | null
 
-/** A row by the names of its columns. All rows of a table have the same columns in the same order. */
-export type Row = Readonly<Record<string, Cell>>
+/** A row by column name. All rows of a table have the same columns in the same order. */
+export type Row = Readonly<Record<string, ColumnValue>>
 
 const chunkLength = 64 * 1024
 
 const escapes: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' }
 
-const escaped = (text: string) => (/[\\\t\n\r]/.test(text) ? text.replace(/[\\\t\n\r]/g, sign => escapes[sign]!) : text)
+const escaped = (text: string) =>
+  /[\\\t\n\r]/.test(text) ? text.replace(/[\\\t\n\r]/g, character => escapes[character]!) : text
 
-function cellText(cell: Cell): string {
+function columnText(cell: ColumnValue): string {
   if (cell === null) return '\\N'
   if (typeof cell === 'string') return escaped(cell)
   if (typeof cell !== 'object') return String(cell)
   return escaped(`{${cell.map(element => `"${element.replace(/["\\]/g, '\\$&')}"`).join(',')}}`)
 }
 
-/** The rows in COPY's text format, in chunks: a write for each row would cost more than the row. */
+/** Yields the rows in COPY's text format, in chunks: one write per row would cost more than the row. */
 function* toChunks(first: Row, rest: Iterable<Row>, onRow: () => void): Generator<string> {
   let chunk = ''
   const add = (row: Row) => {
-    chunk += `${Object.values(row).map(cellText).join('\t')}\n`
+    chunk += `${Object.values(row).map(columnText).join('\t')}\n`
     onRow()
   }
   add(first)
@@ -39,14 +40,14 @@ function* toChunks(first: Row, rest: Iterable<Row>, onRow: () => void): Generato
 }
 
 /**
- * Copies rows into a table as fast as the server takes them; never more than a chunk of them is held.
+ * Copies rows into a table with `COPY`, and holds at most one chunk of them in memory.
  *
- * @param rows made as they are needed
- * @param onRow called for each row when it is handed over
- * @returns how many there were
- * @throws the server's error; none of the rows is then in the table
+ * @param rows iterated as the server accepts them
+ * @param onRow called for each row that is sent
+ * @returns the number of rows
+ * @throws the server's error; the table then has none of the rows
  */
-export async function copy(sql: Sql, table: string, rows: Iterable<Row>, onRow = () => {}): Promise<number> {
+export async function copyRows(sql: Sql, table: string, rows: Iterable<Row>, onRow = () => {}): Promise<number> {
   const iterator = rows[Symbol.iterator]()
   const first = iterator.next()
   if (first.done) return 0
@@ -57,11 +58,11 @@ export async function copy(sql: Sql, table: string, rows: Iterable<Row>, onRow =
   }
   const command = sql`
     copy /* demo.copy */ ${sql(table)} (${sql(Object.keys(first.value))}) from stdin`
-  // When the server objects only after the last row was sent, postgres.js rejects the command, which has long been
-  // resolved with the stream, and the stream never ends. So the rejection is caught where it is made.
-  const refused = new Promise<never>((_, reject) => Object.assign(command, { reject }))
-  const sink = await Promise.race([command.writable(), refused])
+  // When the server reports an error after the last row, postgres.js rejects the command, which is resolved already, and
+  // the stream never ends. Replacing `reject` catches that error.
+  const failed = new Promise<never>((_, reject) => Object.assign(command, { reject }))
+  const sink = await Promise.race([command.writable(), failed])
   const chunks = toChunks(first.value, { [Symbol.iterator]: () => iterator }, counted)
-  await Promise.race([pipeline(chunks, sink), refused])
+  await Promise.race([pipeline(chunks, sink), failed])
   return count
 }

@@ -1,5 +1,5 @@
-/** An amount in the minor unit of its currency: pence, yen, fils. */
-export type Minor = number
+/** An amount in the minor unit of its currency, for example pence, yen or fils. */
+export type MinorUnits = number
 
 /** An ISO 4217 code. */
 export type Currency = keyof typeof currencies
@@ -12,33 +12,33 @@ const currencies = {
   BHD: { digits: 3, perPound: 0.48, step: 125, label: 'BD *', cards: [10, 25, 50, 100] },
 }
 
-/** @returns the amount in major units, with all digits of its currency: `25.00`, `5000`, `7.385` */
-export function decimal(amount: Minor, currency: Currency): string {
+/** Formats an amount in major units, with all digits of its currency: `25.00`, `5000`, `7.385`. */
+export function decimal(amount: MinorUnits, currency: Currency): string {
   const { digits } = currencies[currency]
   if (digits === 0) return String(amount)
   const text = String(amount).padStart(digits + 1, '0')
   return `${text.slice(0, -digits)}.${text.slice(-digits)}`
 }
 
-/** @returns the amount as a price list would have it: a multiple of 50 pence, 100 yen or 125 fils, and never nothing */
-export function rounded(amount: number, currency: Currency): Minor {
+/** Rounds to a typical price, a multiple of for example 50 pence, 100 yen or 125 fils; at least one such step. */
+export function rounded(amount: number, currency: Currency): MinorUnits {
   const { step } = currencies[currency]
   return Math.max(1, Math.round(amount / step)) * step
 }
 
-/** @returns what something that costs so many pounds costs in a currency */
-export function priceIn(currency: Currency, pounds: number): Minor {
+/** Converts a price in pounds to a rounded price in a currency. */
+export function priceIn(currency: Currency, pounds: number): MinorUnits {
   const { digits, perPound } = currencies[currency]
   return rounded(pounds * perPound * 10 ** digits, currency)
 }
 
-/** @returns the price with so many per cent off */
-export function reduced(amount: Minor, currency: Currency, percent: number): Minor {
+/** Reduces a price by a percentage, and rounds it. */
+export function reduced(amount: MinorUnits, currency: Currency, percent: number): MinorUnits {
   return rounded((amount * (100 - percent)) / 100, currency)
 }
 
-/** @returns the amounts of a gift card: what the button says, and what it is worth */
-export function cardAmounts(currency: Currency): { label: string; major: number; amount: Minor }[] {
+/** Returns the amounts of gift cards in a currency, with the label that a shop shows. */
+export function cardAmounts(currency: Currency): { label: string; major: number; amount: MinorUnits }[] {
   const { digits, label, cards } = currencies[currency]
   return cards.map(major => ({
     label: label.replace('*', String(major).replace(/\B(?=(\d{3})+$)/g, ',')),

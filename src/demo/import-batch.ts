@@ -1,23 +1,28 @@
-import { type Day, type Micros, microsOfDay, second } from './calendar.ts'
-import { Draw } from './random.ts'
+import { type Day, type Microseconds, microsecondsPerDay, second } from './calendar.ts'
+import { Random } from './random.ts'
 import { type Seller, slots } from './tenant.ts'
 
-/** How many rows an import brings in; more than two pages of a list. */
+/** The number of rows of an import: more than two pages of a list. */
 const importSize = 120
 
-/** What the rows of an import have in common. */
-export interface Batch {
+/** An import of many rows at once. */
+export interface ImportBatch {
   seller: Seller
-  /** All of its rows bear this one stamp. */
-  stamp: Micros
+  /** The `updated_at` of all its rows. */
+  stamp: Microseconds
 }
 
-/** @returns the import that brought a row in, or null as for most rows */
-export function findImport(stream: string, row: number, today: Day): Batch | null {
+/**
+ * Returns the import that loaded a row, or null, as for most rows.
+ *
+ * @param stream the table's random stream, for example `voucher`
+ */
+export function findImport(stream: string, row: number, today: Day): ImportBatch | null {
   const block = Math.floor(row / importSize)
   if (block % 8 !== 3) return null
-  const draw = new Draw(`${stream} import`, block)
-  const stamp = (today - draw.between(30, 600)) * microsOfDay + draw.below(86_400) * second + draw.below(second)
-  // The first import is that of the first tenant, and so there is one at any scale.
+  const random = new Random(`${stream} import`, block)
+  const stamp =
+    (today - random.between(30, 600)) * microsecondsPerDay + random.below(86_400) * second + random.below(second)
+  // The first import belongs to the first tenant, so that every scale has one.
   return { seller: slots[(block >> 3) % slots.length]!, stamp }
 }

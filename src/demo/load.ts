@@ -1,14 +1,14 @@
 import type { Pool, Sql } from '../db/connect.ts'
 import type { Day } from './calendar.ts'
 import { categoryRows, productCategoryRows, productRows, variantRows } from './catalog.ts'
-import { copy } from './copy-rows.ts'
+import { copyRows } from './copy-rows.ts'
 import { customerRows } from './customer.ts'
 import { productsAtScaleOne } from './product.ts'
 import { countTenants, tenantRows } from './tenant.ts'
 import { voucherRows } from './voucher.ts'
 import { referenceOf } from './voucher-code.ts'
 
-/** How many records of each kind there are. */
+/** The numbers of loaded records. */
 export interface DemoCounts {
   tenants: number
   products: number
@@ -16,10 +16,7 @@ export interface DemoCounts {
   customers: number
 }
 
-/**
- * Two records worth showing, the same at any scale: a group with plenty of everything, six houses below it, and a
- * voucher of its own that is redeemable.
- */
+/** The demo tenant, a group with six venues below it, and a redeemable voucher of its own; the same at any scale. */
 export const demoTenant = { tenantId: 1, voucherReference: referenceOf(0) }
 
 const vouchersAtScaleOne = 4_000
@@ -27,7 +24,7 @@ const customersAtScaleOne = 800
 const largestScale = 99_999
 const progressStep = 2_000
 
-/** @returns whether the demo data are there: the voucher that they show is where they put it */
+/** Returns whether the database has the demo data: whether the demo voucher exists. */
 export async function isDemo(sql: Sql): Promise<boolean> {
   const [row] = await sql<{ demo: boolean }[]>`
     select /* demo.is_demo */ exists (
@@ -36,7 +33,7 @@ export async function isDemo(sql: Sql): Promise<boolean> {
   return row?.demo ?? false
 }
 
-/** @returns whether there is no tenant yet */
+/** Returns whether the database has no tenant. */
 export async function isEmpty(sql: Sql): Promise<boolean> {
   const [row] = await sql<{ empty: boolean }[]>`
     select /* demo.is_empty */ not exists (select from tenant) as empty`
@@ -44,14 +41,13 @@ export async function isEmpty(sql: Sql): Promise<boolean> {
 }
 
 /**
- * Fills an empty database with lifelike data, all of it or none. The same day (UTC) and scale give the same data;
- * vouchers are valid, expired and so on as seen from the day of loading.
+ * Fills an empty database with realistic data, in one transaction. The same day (UTC) and scale give the same data. The
+ * validity of vouchers is relative to that day.
  *
- * @param options.scale a whole number from 1 to 99,999, by which products, vouchers and customers are multiplied;
- *   1 is 150 products, 4,000 vouchers and 800 customers
- * @param options.onProgress told now and then how many records of how many have been handed to the database
- * @returns how many records there are now
- * @throws RangeError for any other scale; Error when a table is not empty; the database's error when it refuses
+ * @param options.scale a factor, a whole number from 1 to 99,999; 1 means 150 products, 4,000 vouchers and 800 customers
+ * @param options.onProgress called every 2,000 records with the number sent so far and the total
+ * @returns the numbers of loaded records
+ * @throws RangeError for an invalid scale, Error when a table is not empty, or the database's error
  */
 export async function loadDemo(
   sql: Pool,
@@ -59,7 +55,7 @@ export async function loadDemo(
 ): Promise<DemoCounts> {
   const { scale, onProgress } = options
   if (!Number.isInteger(scale) || scale < 1 || scale > largestScale) {
-    throw new RangeError(`The scale of the demo data is a whole number from 1 to ${largestScale}, not ${scale}.`)
+    throw new RangeError(`The scale of the demo data must be a whole number from 1 to ${largestScale}, not ${scale}.`)
   }
   const counts = {
     tenants: countTenants(),
@@ -74,9 +70,9 @@ export async function loadDemo(
     if (done % progressStep === 0 || done === total) onProgress?.(done, total)
   }
   await sql.begin(async transaction => {
-    await transaction`select /* demo.patience */ set_config('statement_timeout', '0', true)`
+    await transaction`select /* demo.no_timeout */ set_config('statement_timeout', '0', true)`
     await transaction`set /* demo.keep_updated_at */ local gateway.keep_updated_at = 'on'`
-    await refuseIfFilled(transaction)
+    await requireEmpty(transaction)
     await fill(transaction, counts, await findToday(transaction), onRow)
     await moveSequences(transaction)
     await transaction`
@@ -86,31 +82,31 @@ export async function loadDemo(
 }
 
 async function fill(sql: Sql, { products, vouchers, customers }: DemoCounts, today: Day, onRow: () => void) {
-  await copy(sql, 'tenant', tenantRows(today), onRow)
-  await copy(sql, 'category', categoryRows())
-  await copy(sql, 'product', productRows(products, today), onRow)
-  await copy(sql, 'variant', variantRows(products, today))
-  await copy(sql, 'product_category', productCategoryRows(products))
-  await copy(sql, 'purchased_voucher', voucherRows(vouchers, today, products), onRow)
-  await copy(sql, 'customer', customerRows(customers, today), onRow)
+  await copyRows(sql, 'tenant', tenantRows(today), onRow)
+  await copyRows(sql, 'category', categoryRows())
+  await copyRows(sql, 'product', productRows(products, today), onRow)
+  await copyRows(sql, 'variant', variantRows(products, today))
+  await copyRows(sql, 'product_category', productCategoryRows(products))
+  await copyRows(sql, 'purchased_voucher', voucherRows(vouchers, today, products), onRow)
+  await copyRows(sql, 'customer', customerRows(customers, today), onRow)
 }
 
-async function refuseIfFilled(sql: Sql): Promise<void> {
+async function requireEmpty(sql: Sql): Promise<void> {
   const [row] = await sql<{ filled: boolean }[]>`
     select /* demo.is_filled */ exists (select from tenant) or exists (select from category) or exists (select from product)
         or exists (select from purchased_voucher) or exists (select from customer) as filled`
-  if (row?.filled) throw new Error('Demo data goes into an empty database only, and this one already holds data.')
+  if (row?.filled) throw new Error('Demo data needs an empty database, but this one contains data.')
 }
 
-/** By the database's clock, as everything that compares with it is. */
+/** Returns today's date by the database's clock, because validity is compared with that clock. */
 async function findToday(sql: Sql): Promise<Day> {
   const [row] = await sql<{ today: number }[]>`
     select /* demo.today */ (now() at time zone 'UTC')::date - date '1970-01-01' as today`
-  if (!row) throw new Error('The database did not tell its date.')
+  if (!row) throw new Error('The database returned no date.')
   return row.today
 }
 
-/** What is added later takes ids after those that were brought along. */
+/** Advances the sequences, because the rows bring ids of their own. */
 async function moveSequences(sql: Sql): Promise<void> {
   for (const table of ['tenant', 'category', 'product', 'variant', 'purchased_voucher', 'customer']) {
     await sql`

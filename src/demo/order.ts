@@ -1,29 +1,29 @@
-import { type Day, type Micros, microsOfDay, second } from './calendar.ts'
-import type { Batch } from './import-batch.ts'
-import { drawPerson } from './person.ts'
-import { Draw } from './random.ts'
+import { type Day, type Microseconds, microsecondsPerDay, second } from './calendar.ts'
+import type { ImportBatch } from './import-batch.ts'
+import { randomPerson } from './person.ts'
+import { Random } from './random.ts'
 import { type Seller, slots } from './tenant.ts'
 
 /** A purchase of one to three vouchers. */
 export interface Order {
   number: number
   seller: Seller
-  purchasedAt: Micros
+  purchasedAt: Microseconds
   customerName: string
 }
 
-/** Which of its block's five orders each of eight vouchers belongs to. */
+/** The order of each voucher in a block of eight vouchers and five orders. */
 const orderInBlock = [0, 1, 2, 2, 3, 4, 4, 4] as const
 
-/** @returns the order of a voucher; the first voucher's is of the first tenant */
-export function orderOf(voucherRow: number, today: Day, batch: Batch | null): Order {
+/** Returns the order of a voucher. The first voucher's order belongs to the first tenant. */
+export function orderOf(voucherRow: number, today: Day, batch: ImportBatch | null): Order {
   const number = Math.floor(voucherRow / 8) * 5 + orderInBlock[voucherRow % 8]!
-  const draw = new Draw('order', number)
-  const seller = number === 0 ? slots[0]! : (batch?.seller ?? draw.pick(slots))
-  // None in the last minutes of a day, so that what follows at once is still before today.
-  const time = draw.below(82_800) * second + draw.below(second)
+  const random = new Random('order', number)
+  const seller = number === 0 ? slots[0]! : (batch?.seller ?? random.pick(slots))
+  // Not in the last hour of a day, so that events shortly after the order are still before today.
+  const time = random.below(82_800) * second + random.below(second)
   const purchasedAt = batch
-    ? batch.stamp - draw.below(400) * microsOfDay - time
-    : (today - draw.between(1, 730)) * microsOfDay + time
-  return { number, seller, purchasedAt, customerName: drawPerson(draw, seller.country).fullName }
+    ? batch.stamp - random.below(400) * microsecondsPerDay - time
+    : (today - random.between(1, 730)) * microsecondsPerDay + time
+  return { number, seller, purchasedAt, customerName: randomPerson(random, seller.country).fullName }
 }

@@ -1,19 +1,19 @@
 import { names } from './data/names.ts'
 import type { Country } from './data/places.ts'
-import type { Draw } from './random.ts'
+import type { Random } from './random.ts'
 
 /** A made-up person. */
 export interface Person {
   forename: string
   surname: string
   fullName: string
-  /** What the person's e-mail address begins with: `siobhan.osullivan` */
+  /** The first part of the person's e-mail address, for example `siobhan.osullivan`. */
   mailbox: string
 }
 
 interface Name {
   text: string
-  /** As in Latin letters; the same where those are its own. */
+  /** The name in Latin letters. */
   roman: string
   mailbox: string
 }
@@ -27,20 +27,20 @@ function toName(entry: string): Name {
 
 const countries: Country[] = ['GB', 'IE', 'DE', 'JP', 'KW', 'BH']
 
-const called = new Map(
+const namesByCountry = new Map(
   countries.map(country => {
     const { forenames, surnames, surnameFirst } = names[country]
     return [country, { forenames: forenames.map(toName), surnames: surnames.map(toName), surnameFirst }]
   }),
 )
 
-/** @returns a person who buys in a country: mostly one of its own, now and then one from elsewhere */
-export function drawPerson(draw: Draw, country: Country): Person {
-  const home = draw.percent(88) ? country : draw.pick(countries)
-  const { forenames, surnames, surnameFirst } = called.get(home)!
-  const script = draw.percent(25) ? 'roman' : 'text'
-  const given = draw.pick(forenames)
-  const family = draw.pick(surnames)
+/** Returns a random customer of a country, whose name is mostly, but not always, of that country. */
+export function randomPerson(random: Random, country: Country): Person {
+  const home = random.percent(88) ? country : random.pick(countries)
+  const { forenames, surnames, surnameFirst } = namesByCountry.get(home)!
+  const script = random.percent(25) ? 'roman' : 'text'
+  const given = random.pick(forenames)
+  const family = random.pick(surnames)
   const forename = given[script]
   const surname = family[script]
   return {

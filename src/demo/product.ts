@@ -1,40 +1,40 @@
-import { type Currency, cardAmounts, type Minor, priceIn, reduced, rounded } from './currency.ts'
-import { type Kind, type Offering, phrases } from './data/offerings.ts'
-import { Draw } from './random.ts'
+import { type Currency, cardAmounts, type MinorUnits, priceIn, reduced, rounded } from './currency.ts'
+import { type ExperienceCategory, type Offering, phrases } from './data/offerings.ts'
+import { Random } from './random.ts'
 import { firstSlotOf, type Seller, slots } from './tenant.ts'
 
-/** A form in which a product is sold; ids of products and of variants are never the same. */
+/** A variant of a product. No variant has the id of a product. */
 export interface DemoVariant {
   id: number
   slug: string
   title: string
-  price: Minor
-  salePrice: Minor | null
+  price: MinorUnits
+  salePrice: MinorUnits | null
 }
 
-/** What a product is, and what a voucher for it needs to know. */
+/** A product of the demo data, with what its vouchers copy from it. */
 export interface DemoProduct {
   id: number
   seller: Seller
-  /** Its place among the tenant's products, from 0. */
+  /** Its number among the tenant's products, from 0. */
   place: number
   title: string
   slug: string
-  /** None when it is worth an amount of money. */
+  /** Null for a gift card. */
   offering: Offering | null
-  category: 'cards' | Kind
+  category: 'cards' | ExperienceCategory
   currency: Currency
-  /** None where its variants have prices. */
-  price: Minor | null
-  salePrice: Minor | null
-  monetaryValue: Minor | null
+  /** Null when its variants have prices. */
+  price: MinorUnits | null
+  salePrice: MinorUnits | null
+  monetaryValue: MinorUnits | null
   allowPartRedeem: boolean
   validityType: string | null
   validityMonths: number | null
   variants: readonly DemoVariant[]
 }
 
-/** Products at scale 1; a multiple of the slots, so that every slot has equally many. */
+/** The number of products at scale 1, a multiple of the slots so that each slot has the same number. */
 export const productsAtScaleOne = slots.length * 3
 
 const validities: readonly [string | null, number | null][] = [
@@ -45,21 +45,25 @@ const validities: readonly [string | null, number | null][] = [
   [null, null],
 ]
 
-/** How much more several people (one, two, four), or nights (one, two, three), cost than one. */
+/** Price factors for one, two and four people, and for one, two and three nights. */
 const multiples = { people: [1, 1.95, 3.8], nights: [1, 1.95, 2.85] } as const
 
-/** @returns the number of one of the tenant's products, chosen by chance */
-export function drawProduct(draw: Draw, seller: Seller, productCount: number): number {
-  const slot = firstSlotOf.get(seller.id)! + draw.below(seller.weight)
-  // Some sell far better than others.
-  return slot + slots.length * draw.below(draw.below(productCount / slots.length) + 1)
+/** Returns the row number of a random product of the tenant. */
+export function randomProductRow(random: Random, seller: Seller, productCount: number): number {
+  const slot = firstSlotOf.get(seller.id)! + random.below(seller.weight)
+  // Low row numbers are far more likely, so some products sell far better than others.
+  return slot + slots.length * random.below(random.below(productCount / slots.length) + 1)
 }
 
-/** Vouchers come back to the same products again and again. */
+/** Products are cached because many vouchers are of the same product. */
 const recent = new Map<number, DemoProduct>()
 const recentLimit = 16_384
 
-/** @param row the number of the product, from 0 */
+/**
+ * Returns a product of the demo data.
+ *
+ * @param row the row number of the product, from 0
+ */
 export function productAt(row: number): DemoProduct {
   let product = recent.get(row)
   if (!product) {
@@ -74,39 +78,39 @@ function makeProduct(row: number): DemoProduct {
   const slot = row % slots.length
   const seller = slots[slot]!
   const place = Math.floor(row / slots.length) * seller.weight + slot - firstSlotOf.get(seller.id)!
-  const draw = new Draw('product', row)
-  const currency = draw.percent(85) ? seller.currencies[0] : draw.pick(seller.currencies)
-  const [validityType, validityMonths] = draw.pick(validities)
+  const random = new Random('product', row)
+  const currency = random.percent(85) ? seller.currencies[0] : random.pick(seller.currencies)
+  const [validityType, validityMonths] = random.pick(validities)
   const common = { id: (row + 1) * 10, seller, place, currency, validityType, validityMonths }
-  return place % 4 === 0 ? { ...common, ...giftCard(draw, common) } : { ...common, ...experience(draw, common) }
+  return place % 4 === 0 ? { ...common, ...giftCard(random, common) } : { ...common, ...experience(random, common) }
 }
 
 type Common = Pick<DemoProduct, 'id' | 'seller' | 'place' | 'currency' | 'validityType' | 'validityMonths'>
 type Rest = Omit<DemoProduct, keyof Common>
 
-function giftCard(draw: Draw, { id, seller, place, currency }: Common): Rest {
+function giftCard(random: Random, { id, seller, place, currency }: Common): Rest {
   const amounts = cardAmounts(currency)
   const { cards } = phrases[seller.language]
   const number = place / 4
-  // By turns a card for any of several amounts, and one for a fixed amount.
+  // Cards with several amounts and cards with a fixed amount alternate.
   const round = Math.floor(number / 2)
   const card = cards[round % cards.length]!
   const edition = Math.floor(round / cards.length)
-  const common = { offering: null, category: 'cards', allowPartRedeem: number === 0 || draw.percent(85) } as const
+  const common = { offering: null, category: 'cards', allowPartRedeem: number === 0 || random.percent(85) } as const
   if (number % 2 === 1) {
-    const { label, major, amount } = draw.pick(amounts)
+    const { label, major, amount } = random.pick(amounts)
     return {
       ...common,
       title: numbered(`${card.title} ${label}`, edition),
       slug: numberedSlug(`${card.slug}-${major}`, edition),
       price: amount,
-      salePrice: draw.percent(30) ? reduced(amount, currency, 20) : null,
+      salePrice: random.percent(30) ? reduced(amount, currency, 20) : null,
       monetaryValue: amount,
       variants: [],
     }
   }
   const variants = amounts.map(({ label, major, amount }, index) => {
-    const salePrice = number > 0 && index > 1 && draw.percent(25) ? reduced(amount, currency, 10) : null
+    const salePrice = number > 0 && index > 1 && random.percent(25) ? reduced(amount, currency, 10) : null
     return { id: id + index + 1, slug: `${card.slug}-${major}`, title: label, price: amount, salePrice }
   })
   const title = numbered(card.title, edition)
@@ -114,9 +118,9 @@ function giftCard(draw: Draw, { id, seller, place, currency }: Common): Rest {
   return { ...common, title, slug, price: null, salePrice: null, monetaryValue: null, variants }
 }
 
-function experience(draw: Draw, { id, seller, place, currency }: Common): Rest {
+function experience(random: Random, { id, seller, place, currency }: Common): Rest {
   const language = phrases[seller.language]
-  const offerings = language.offerings.filter(({ kind }) => seller.kinds.includes(kind))
+  const offerings = language.offerings.filter(({ category }) => seller.categories.includes(category))
   const number = place - Math.floor(place / 4) - 1
   const offering = offerings[number % offerings.length]!
   const round = Math.floor(number / offerings.length)
@@ -124,18 +128,18 @@ function experience(draw: Draw, { id, seller, place, currency }: Common): Rest {
   const edition = Math.floor(round / language.themes.length)
   const common = {
     offering,
-    category: offering.kind,
+    category: offering.category,
     title: numbered(theme.title.replace('*', offering.title), edition),
     slug: numberedSlug(theme.slug ? `${theme.slug}-${offering.slug}` : offering.slug, edition),
     monetaryValue: null,
     allowPartRedeem: false,
   }
-  const price = priceIn(currency, offering.pounds * (1 + draw.below(20) / 100))
-  const percentOff = draw.percent(20) ? draw.pick([10, 15, 20, 25]) : 0
-  const sale = (amount: Minor) => (percentOff > 0 ? reduced(amount, currency, percentOff) : null)
+  const price = priceIn(currency, offering.pounds * (1 + random.below(20) / 100))
+  const percentOff = random.percent(20) ? random.pick([10, 15, 20, 25]) : 0
+  const sale = (amount: MinorUnits) => (percentOff > 0 ? reduced(amount, currency, percentOff) : null)
   const { by } = offering
   if (!by) return { ...common, price, salePrice: sale(price), variants: [] }
-  const variants = language[by].slice(0, draw.between(2, 3)).map((title, index) => {
+  const variants = language[by].slice(0, random.between(2, 3)).map((title, index) => {
     const several = rounded(price * multiples[by][index]!, currency)
     const slug = `${offering.slug}-${index + 1}`
     return { id: id + index + 1, slug, title, price: several, salePrice: sale(several) }

@@ -1,4 +1,4 @@
-/** A well-mixed 32-bit number for a 32-bit number. */
+/** Returns a 32-bit hash of a 32-bit number. */
 export function mix(value: number): number {
   let x = value | 0
   x = Math.imul(x ^ (x >>> 16), 0x21f0aaad)
@@ -7,15 +7,14 @@ export function mix(value: number): number {
 }
 
 /**
- * Draws that look random and are a pure function of what is drawn for: the same stream and row give the same draws, in
- * the same order, on every machine.
+ * A pseudo-random generator with a seed: the same stream and row give the same values in the same order on every machine.
  */
-export class Draw {
+export class Random {
   #state: number
 
   /**
-   * @param stream what is drawn for: `voucher`
-   * @param row the number of the row in its stream, from 0
+   * @param stream the name of the sequence, for example `voucher`
+   * @param row the row number in the stream, from 0
    */
   constructor(stream: string, row: number) {
     let seed = 0
@@ -23,28 +22,28 @@ export class Draw {
     this.#state = mix(seed ^ mix(row))
   }
 
-  /** @returns an integer from 0 up to, but without, `limit` (at most 2^53) */
+  /** Returns an integer from 0 to `limit` - 1; `limit` is at most 2^53. */
   below(limit: number): number {
     this.#state = (this.#state + 0x9e3779b9) | 0
     return Math.floor((mix(this.#state) / 2 ** 32) * limit)
   }
 
-  /** @returns an integer from `low` to `high`, both included; `low` when there is nothing between */
+  /** Returns an integer from `low` to `high`, both included, and `low` when `high` is below it. */
   between(low: number, high: number): number {
     return low + this.below(Math.max(0, high - low) + 1)
   }
 
-  /** @returns true in that many of a hundred cases */
+  /** Returns true with a probability of `share` per cent. */
   percent(share: number): boolean {
     return this.below(100) < share
   }
 
-  /** @param list has at least one element */
+  /** Returns an element of a list that is not empty. */
   pick<T>(list: readonly T[]): T {
     return list[this.below(list.length)]!
   }
 
-  /** @returns the pattern with a digit for each `#`, a capital for each `@` and a number up to 120 for each `%` */
+  /** Replaces each `#` of a pattern with a digit, each `@` with a capital letter and each `%` with a number up to 120. */
   fill(pattern: string): string {
     return pattern.replace(/[#@%]/g, mark => {
       if (mark === '#') return String(this.below(10))

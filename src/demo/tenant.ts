@@ -1,37 +1,37 @@
-import { type Day, instantText, microsOfDay, second } from './calendar.ts'
+import { type Day, instantText, microsecondsPerDay, second } from './calendar.ts'
 import type { Row } from './copy-rows.ts'
 import { type DemoTenant, tenants } from './data/tenants.ts'
-import { Draw } from './random.ts'
+import { Random } from './random.ts'
 
-/** A tenant with its id. */
+/** A tenant of the demo data, with its id. */
 export interface Seller extends DemoTenant {
   id: number
 }
 
 const sellers: readonly Seller[] = tenants.map((tenant, index) => ({ ...tenant, id: index + 1 }))
 
-/** Every tenant as often as it weighs: who picks one by chance picks the big ones more often. */
+/** Each tenant once per unit of its weight, so that a random pick prefers large tenants. */
 export const slots: readonly Seller[] = sellers.flatMap(seller => Array<Seller>(seller.weight).fill(seller))
 
-/** The slots of a tenant are side by side; this is the first of them. */
+/** The index of each tenant's first slot, by tenant id; its other slots follow. */
 export const firstSlotOf: ReadonlyMap<number, number> = new Map(
   sellers.map(seller => [seller.id, slots.indexOf(seller)]),
 )
 
-/** @returns the tenants that sell */
+/** Returns the tenants that sell products. */
 export const listSellers = () => sellers.filter(seller => seller.weight > 0)
 
-/** @returns how many there are */
+/** Returns the number of tenants. */
 export const countTenants = () => sellers.length
 
-/** @returns the rows of `tenant`, parents first */
+/** Yields the rows of `tenant`, parents first. */
 export function* tenantRows(today: Day): Generator<Row> {
   for (const { id, parent, name, subdomain, type, timeZone } of sellers) {
-    const draw = new Draw('tenant', id)
-    // Every third was last touched when all of them were moved to a new system.
-    const daysAgo = id % 3 === 0 ? 400 : draw.between(20, 700)
-    const time = id % 3 === 0 ? 0 : draw.below(86_400) * second + draw.below(second)
-    const updated_at = instantText((today - daysAgo) * microsOfDay + time)
+    const random = new Random('tenant', id)
+    // Every third tenant has the stamp of a migration that changed many tenants at once.
+    const daysAgo = id % 3 === 0 ? 400 : random.between(20, 700)
+    const time = id % 3 === 0 ? 0 : random.below(86_400) * second + random.below(second)
+    const updated_at = instantText((today - daysAgo) * microsecondsPerDay + time)
     yield { id, parent_id: parent, name, subdomain, type, time_zone: timeZone, updated_at }
   }
 }

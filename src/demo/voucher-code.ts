@@ -1,6 +1,6 @@
-import { type Draw, mix } from './random.ts'
+import { mix, type Random } from './random.ts'
 
-/** 32 signs, none of which is easily taken for another. */
+/** 32 characters that are easy to tell apart. */
 const alphabet = '23456789ABCDEFGHJKLMNPQRSTUVWXYZ'
 
 const halfBits = 20
@@ -15,7 +15,7 @@ function spell(half: number): string {
   )
 }
 
-/** A Feistel network: whatever its round function, no two of the 2^40 numbers give the same two halves. */
+/** A Feistel network: it maps the 2^40 numbers to pairs of halves one to one, for any round function. */
 function scatter(number: number, key: number): [number, number] {
   let left = Math.floor(number / 2 ** halfBits)
   let right = number % 2 ** halfBits
@@ -28,8 +28,9 @@ function scatter(number: number, key: number): [number, number] {
 }
 
 /**
- * @param row the number of the voucher, from 0 up to 2^40 - 1
- * @returns its reference, another for each number also when case is ignored: `GIFT-7K3M-9QXA`
+ * Returns the reference of a voucher, for example `GIFT-7K3M-9QXA`. References are unique, also when case is ignored.
+ *
+ * @param row the row number of the voucher, from 0 to 2^40 - 1
  */
 export function referenceOf(row: number): string {
   const [left, right] = scatter(row, 0x6769)
@@ -37,11 +38,12 @@ export function referenceOf(row: number): string {
 }
 
 /**
- * @param row the number of the voucher, from 0 up to 2^40 - 1
- * @returns its QR token, another for each number: 24 small letters and digits
+ * Returns the QR token of a voucher: 24 lower-case letters and digits, unique.
+ *
+ * @param row the row number of the voucher, from 0 to 2^40 - 1
  */
-export function qrTokenOf(row: number, draw: Draw): string {
+export function qrTokenOf(row: number, random: Random): string {
   const [left, right] = scatter(row, 0x7172)
-  const tail = () => spell(draw.below(2 ** halfBits))
+  const tail = () => spell(random.below(2 ** halfBits))
   return (spell(left) + spell(right) + tail() + tail() + tail() + tail()).toLowerCase()
 }

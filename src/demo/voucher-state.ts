@@ -1,7 +1,7 @@
-import type { Minor } from './currency.ts'
-import type { Draw } from './random.ts'
+import type { MinorUnits } from './currency.ts'
+import type { Random } from './random.ts'
 
-/** Of a hundred vouchers, before age has its say. */
+/** The share of each state in per cent, before the age of a voucher is considered. */
 const shares = [
   ['unredeemed', 34],
   ['part_redeemed', 14],
@@ -14,22 +14,22 @@ const shares = [
   ['sparse', 4],
 ] as const
 
-/** What has become of a voucher. A sparse one has no more than it must have. */
+/** The state of a voucher. A sparse one has values only in required columns. */
 export type State = (typeof shares)[number][0]
 
-const lots = shares.flatMap(([state, share]) => Array<State>(share).fill(state))
+const weightedStates = shares.flatMap(([state, share]) => Array<State>(share).fill(state))
 
-/** What decides which states a voucher can be in. */
-export interface Prospects {
-  /** Days since it was bought. */
+/** A voucher whose state is to be chosen. */
+export interface Candidate {
+  /** Days since the purchase. */
   age: number
-  worth: Minor | null
+  worth: MinorUnits | null
   allowPartRedeem: boolean
 }
 
-/** @returns a state that a voucher of this age and kind can be in */
-export function drawState(draw: Draw, { age, worth, allowPartRedeem }: Prospects): State {
-  const state = draw.pick(lots)
+/** Returns a random state that the voucher can be in. */
+export function randomState(random: Random, { age, worth, allowPartRedeem }: Candidate): State {
+  const state = random.pick(weightedStates)
   if (state === 'expired' && age < 60) return 'unredeemed'
   if ((state === 'scheduled' || state === 'not_yet_valid') && age > 365) return 'redeemed'
   if (state === 'part_redeemed' && (worth === null || !allowPartRedeem)) return 'unredeemed'
@@ -37,21 +37,21 @@ export function drawState(draw: Draw, { age, worth, allowPartRedeem }: Prospects
   return state
 }
 
-/** What a voucher has on it, and what is said of that; none where it has no balance, or is sparse. */
+/** The balance and redemption status of a voucher; null when it has none. */
 export interface Balance {
-  left: Minor | null
+  left: MinorUnits | null
   redemptionStatus: 'unredeemed' | 'part_redeemed' | 'redeemed' | null
 }
 
-/** @returns a balance that goes with the state: nothing when redeemed, a part of it when redeemed in part */
-export function drawBalance(draw: Draw, state: State, { worth, allowPartRedeem }: Prospects): Balance {
+/** Returns a random balance that fits the state: 0 when redeemed, a part when redeemed in part. */
+export function randomBalance(random: Random, state: State, { worth, allowPartRedeem }: Candidate): Balance {
   if (state === 'sparse') return { left: null, redemptionStatus: null }
   if (worth === null) return { left: null, redemptionStatus: state === 'redeemed' ? 'redeemed' : 'unredeemed' }
   if (state === 'redeemed') return { left: 0, redemptionStatus: 'redeemed' }
   if (state === 'no_balance') return { left: 0, redemptionStatus: allowPartRedeem ? 'part_redeemed' : 'unredeemed' }
   const mayBeUsed = (state === 'void' || state === 'expired') && allowPartRedeem
-  if (state === 'part_redeemed' || (mayBeUsed && draw.percent(25))) {
-    return { left: draw.between(1, worth - 1), redemptionStatus: 'part_redeemed' }
+  if (state === 'part_redeemed' || (mayBeUsed && random.percent(25))) {
+    return { left: random.between(1, worth - 1), redemptionStatus: 'part_redeemed' }
   }
   return { left: worth, redemptionStatus: 'unredeemed' }
 }

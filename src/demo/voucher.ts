@@ -1,49 +1,49 @@
 import { type Day, dayOf, dayText, instantText } from './calendar.ts'
 import type { Row } from './copy-rows.ts'
-import { decimal, type Minor } from './currency.ts'
+import { decimal, type MinorUnits } from './currency.ts'
 import { findImport } from './import-batch.ts'
 import { orderOf } from './order.ts'
-import { drawPerson } from './person.ts'
-import { type DemoProduct, drawProduct, productAt } from './product.ts'
-import { Draw } from './random.ts'
+import { randomPerson } from './person.ts'
+import { type DemoProduct, productAt, randomProductRow } from './product.ts'
+import { Random } from './random.ts'
 import { qrTokenOf, referenceOf } from './voucher-code.ts'
-import { drawBalance, drawState } from './voucher-state.ts'
+import { randomBalance, randomState } from './voucher-state.ts'
 import { timelineOf } from './voucher-timeline.ts'
 
-/** The first voucher is one to show off: the first tenant's, redeemable, with everything that a voucher can have. */
-const showpiece = 0
+/** The row of the demo voucher: it belongs to the first tenant, is redeemable and has a value in every column. */
+const demoVoucherRow = 0
 
-/** The ids of one block of eight rows, and of their orders, lie beyond 32 bits. */
-const farBlock = 250
+/** The block of eight rows whose ids, and whose orders' ids, exceed 32 bits. */
+const bigintBlock = 250
 
 const voidReasons = ['refunded', 'customer_request', 'issued_in_error', 'duplicate', 'payment_disputed', 'lost']
 
-/** @returns the rows of `purchased_voucher` */
+/** Yields the rows of `purchased_voucher`. */
 export function* voucherRows(count: number, today: Day, productCount: number): Generator<Row> {
   for (let row = 0; row < count; row++) yield voucherRow(row, today, productCount)
 }
 
 function voucherRow(row: number, today: Day, productCount: number): Row {
-  const draw = new Draw('voucher', row)
+  const random = new Random('voucher', row)
   const batch = findImport('voucher', row, today)
   const order = orderOf(row, today, batch)
-  const product = productAt(row === showpiece ? 0 : drawProduct(draw, order.seller, productCount))
-  const sale = sellOne(product, draw)
-  const prospects = { ...sale, age: today - dayOf(order.purchasedAt), allowPartRedeem: product.allowPartRedeem }
-  const state = row === showpiece ? 'unredeemed' : drawState(draw, prospects)
-  const times = timelineOf(draw, state, order, product, batch?.stamp ?? null, today)
-  const balance = drawBalance(draw, state, prospects)
+  const product = productAt(row === demoVoucherRow ? 0 : randomProductRow(random, order.seller, productCount))
+  const sale = sellOne(product, random)
+  const candidate = { ...sale, age: today - dayOf(order.purchasedAt), allowPartRedeem: product.allowPartRedeem }
+  const state = row === demoVoucherRow ? 'unredeemed' : randomState(random, candidate)
+  const times = timelineOf(random, state, order, product, batch?.stamp ?? null, today)
+  const balance = randomBalance(random, state, candidate)
   const sparse = state === 'sparse'
-  const shift = Math.floor(row / 8) === farBlock ? 2 ** 32 : 0
+  const shift = Math.floor(row / 8) === bigintBlock ? 2 ** 32 : 0
 
   const known = <T>(value: T) => (sparse ? null : value)
-  const money = (amount: Minor | null) => (amount === null || sparse ? null : decimal(amount, product.currency))
-  const lacks = (percent: number) => sparse || (draw.percent(percent) && row !== showpiece)
+  const money = (amount: MinorUnits | null) => (amount === null || sparse ? null : decimal(amount, product.currency))
+  const lacks = (percent: number) => sparse || (random.percent(percent) && row !== demoVoucherRow)
   return {
     id: row + 1 + shift,
     tenant_id: order.seller.id,
     reference: referenceOf(row),
-    qr_token: lacks(15) ? null : qrTokenOf(row, draw),
+    qr_token: lacks(15) ? null : qrTokenOf(row, random),
     initial_balance: money(sale.worth),
     current_balance: money(balance.left),
     purchase_value: money(sale.paid),
@@ -64,9 +64,9 @@ function voucherRow(row: number, today: Day, productCount: number): Row {
     date_valid_end: orNull(dayText, times.validTo),
     date_scheduled: orNull(instantText, times.scheduledFor),
     redemption_status: balance.redemptionStatus,
-    void_reason: state === 'void' ? draw.pick(voidReasons) : null,
+    void_reason: state === 'void' ? random.pick(voidReasons) : null,
     void_date: orNull(instantText, times.voidedAt),
-    recipient_name: lacks(25) ? null : drawPerson(draw, order.seller.country).fullName,
+    recipient_name: lacks(25) ? null : randomPerson(random, order.seller.country).fullName,
     customer_name: lacks(5) ? null : order.customerName,
     created_at: instantText(times.createdAt),
     updated_at: instantText(times.updatedAt),
@@ -75,20 +75,20 @@ function voucherRow(row: number, today: Day, productCount: number): Row {
 
 const orNull = (write: (value: number) => string, value: number | null) => (value === null ? null : write(value))
 
-/** What was bought of a product: one of its variants where it has some. */
+/** The sale of a product, or of one of its variants. */
 interface Sale {
   id: number
   title: string
   slug: string
   parentId: number | null
   parentTitle: string | null
-  /** What was put on the voucher; some experiences have no balance. */
-  worth: Minor | null
-  paid: Minor
+  /** The initial balance of the voucher; null for experiences without a balance. */
+  worth: MinorUnits | null
+  paid: MinorUnits
 }
 
-function sellOne(product: DemoProduct, draw: Draw): Sale {
-  const variant = product.variants.length > 0 ? draw.pick(product.variants) : null
+function sellOne(product: DemoProduct, random: Random): Sale {
+  const variant = product.variants.length > 0 ? random.pick(product.variants) : null
   const price = variant?.price ?? product.price ?? 0
   const hasBalance = product.offering === null || product.place % 3 !== 0
   return {

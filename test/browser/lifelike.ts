@@ -1,4 +1,4 @@
-import { Draw } from '../../src/demo/random.ts'
+import { Random } from '../../src/demo/random.ts'
 import type { AuditAction } from '../../src/domain/audit.ts'
 import type { Permission } from '../../src/domain/permission.ts'
 import type { TenantGrant } from '../../src/domain/token.ts'
@@ -137,7 +137,7 @@ export async function fillLifelike(database: TestDatabase): Promise<number> {
 
   function giveOut(ago: number, token: { id: number }, name: string, tenantId: number, address: string): void {
     const action: AuditAction = 'customer.export'
-    const records = new Draw('records', Math.round(ago * 10) + tenantId).between(20, 100)
+    const records = new Random('records', Math.round(ago * 10) + tenantId).between(20, 100)
     const detail = JSON.stringify({ records, operation: 'list', requestId: `nightly-${90 - Math.round(ago)}` })
     acts.push({
       ago,
@@ -169,7 +169,7 @@ async function fillUse(platform: TestDatabase['platform'], id: number, dayBefore
   for (let ago = 89; ago >= 0; ago--) {
     // For two days it was out of order.
     if (ago === 52 || ago === 51) continue
-    const draw = new Draw('use', ago)
+    const draw = new Random('use', ago)
     const day = dayBefore(ago)
     const weekday = new Date(day).getUTCDay()
     const load = (1 + (89 - ago) / 110) * (weekday === 0 ? 0.4 : weekday === 6 ? 0.65 : 1) * (ago === 0 ? 0.45 : 1)

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import type { Pool } from '../../src/db/connect.ts'
-import { qrTokenOf, referenceOf } from '../../src/demo/voucher-code.ts'
 import { demoTenant, isEmpty, loadDemo } from '../../src/demo/load.ts'
-import { Draw } from '../../src/demo/random.ts'
+import { Random } from '../../src/demo/random.ts'
+import { qrTokenOf, referenceOf } from '../../src/demo/voucher-code.ts'
 import { type ReasonCode, type ResolvedVoucher, reasonAgainst } from '../../src/domain/resolution.ts'
 import { createDatabase } from '../support/database.ts'
 
@@ -19,7 +19,7 @@ async function load(sql: Pool, scale = 1) {
   return loadDemo(sql, { scale })
 }
 
-/** A checksum of every row of every table, and the day that it is for. */
+/** Returns a checksum of each table, and the day of the data. */
 async function fingerprint(sql: Pool): Promise<Record<string, string>> {
   const [day] = await sql<{ day: string }[]>`select (now() at time zone 'UTC')::date::text as day`
   const sums: Record<string, string> = { day: day!.day }
@@ -31,7 +31,7 @@ async function fingerprint(sql: Pool): Promise<Record<string, string>> {
   return sums
 }
 
-/** How many rows of a table each condition holds for. */
+/** Counts the rows of a table that meet each condition. */
 async function tally(table: string, conditions: Record<string, string>): Promise<Record<string, number>> {
   const columns = Object.entries(conditions).map(
     ([name, condition]) => `count(*) filter (where ${condition}) as ${name}`,
@@ -50,22 +50,22 @@ async function expectNone(table: string, conditions: Record<string, string>): Pr
   expect(Object.entries(found).filter(([, count]) => count > 0)).toEqual([])
 }
 
-// The data of two days differ: should midnight pass in between, the second try is within one day.
+// The data depend on the day: if midnight passes during the test, the retry runs within one day.
 it('gives the same data for the same day and scale', { retry: 1 }, async () => {
   await load(pool)
   await load(other)
   expect(await fingerprint(other)).toEqual(await fingerprint(pool))
 })
 
-it('counts what it loads, and tells how far it is', async () => {
+it('returns the numbers of records and reports progress', async () => {
   await clear(pool)
   expect(await isEmpty(pool)).toBe(true)
-  const told: [number, number][] = []
-  const counts = await loadDemo(pool, { scale: 2, onProgress: (done, total) => told.push([done, total]) })
+  const reported: [number, number][] = []
+  const counts = await loadDemo(pool, { scale: 2, onProgress: (done, total) => reported.push([done, total]) })
   expect(await isEmpty(pool)).toBe(false)
   const total = counts.tenants + counts.products + counts.vouchers + counts.customers
   expect(counts).toMatchObject({ products: 300, vouchers: 8_000, customers: 1_600 })
-  expect(told.at(-1)).toEqual([total, total])
+  expect(reported.at(-1)).toEqual([total, total])
   const [found] = await pool`
     select (select count(*) from tenant) as tenants, (select count(*) from product) as products,
            (select count(*) from purchased_voucher) as vouchers, (select count(*) from customer) as customers`
@@ -88,7 +88,7 @@ it('has a tree of groups, regions and venues', async () => {
   })
 })
 
-it('has products of every kind', async () => {
+it('has every type of product', async () => {
   const anyVariant = 'exists (select from variant where product_id = product.id)'
   await expectSome('product', {
     card_of_amounts: `is_monetary and monetary_value is null and ${anyVariant}`,
@@ -102,7 +102,7 @@ it('has products of every kind', async () => {
     without_image: "image_url is null and image_urls = '{}'",
     with_images: 'cardinality(image_urls) > 2 and image_url = image_urls[1]',
     without_stamp: 'updated_at is null',
-    without_stamp_at_showcase: `updated_at is null and tenant_id = ${demoTenant.tenantId}`,
+    without_stamp_at_demo_tenant: `updated_at is null and tenant_id = ${demoTenant.tenantId}`,
     without_category: 'not exists (select from product_category where product_id = product.id)',
     in_two_categories: '(select count(*) from product_category where product_id = product.id) = 2',
     without_validity: 'validity_type is null and validity_months is null',
@@ -114,10 +114,10 @@ it('has products of every kind', async () => {
       'exists (select from variant v where product_id = product.id and v.currency <> product.currency)',
     older_than_a_variant:
       'exists (select from variant v where product_id = product.id and v.updated_at > product.updated_at)',
-    of_another_house: `exists (select from product_category join category on category.id = category_id
+    of_another_tenant: `exists (select from product_category join category on category.id = category_id
                                where product_id = product.id and category.tenant_id <> product.tenant_id)`,
-    named_like_a_variant: 'exists (select from variant where variant.id = product.id)',
-    named_twice: `exists (select from product twin where twin.tenant_id = product.tenant_id and twin.slug = product.slug
+    shares_id_with_variant: 'exists (select from variant where variant.id = product.id)',
+    shares_slug_in_tenant: `exists (select from product twin where twin.tenant_id = product.tenant_id and twin.slug = product.slug
                           and twin.id <> product.id)`,
   })
 })
@@ -137,8 +137,8 @@ it('has vouchers in every state', async () => {
     experience_without_balance: 'not is_monetary and initial_balance is null and purchase_value > 0',
     sparse: 'currency is null and order_id is null and redemption_status is null and qr_token is null',
     full: 'num_nulls(qr_token, recipient_name, customer_name, parent_product_id, date_valid_end, date_scheduled) = 0',
-    far: 'least(id, order_id, order_item_id) > 4294967296',
-    far_at_showcase: `id > 4294967296 and tenant_id = ${demoTenant.tenantId}`,
+    large_id: 'least(id, order_id, order_item_id) > 4294967296',
+    large_id_at_demo_tenant: `id > 4294967296 and tenant_id = ${demoTenant.tenantId}`,
     pounds: "currency = 'GBP'",
     euros: "currency = 'EUR'",
     yen: "currency = 'JPY'",
@@ -157,16 +157,16 @@ it('has vouchers in every state', async () => {
     void_out_of_time: 'void_date not between created_at and updated_at',
     void_without_reason: 'void <> (void_reason is not null)',
     misshapen: "reference !~ '^GIFT-[2-9A-HJ-NP-Z]{4}-[2-9A-HJ-NP-Z]{4}$'",
-    of_another_house: `product_id is not null and not exists (
+    of_another_tenant: `product_id is not null and not exists (
       select from product
       where product.tenant_id = purchased_voucher.tenant_id and product.id = coalesce(parent_product_id, product_id))`,
   })
 })
 
-type Judged = ResolvedVoucher & { tenantId: number; today: string }
+type VoucherWithToday = ResolvedVoucher & { tenantId: number; today: string }
 
-it('has vouchers for every answer of a resolution, among them the one to show', async () => {
-  const vouchers = await pool<Judged[]>`
+it('has vouchers for every reason code, and a redeemable demo voucher', async () => {
+  const vouchers = await pool<VoucherWithToday[]>`
     select tenant_id as "tenantId", reference, void, date_valid_start as "dateValidStart",
            date_valid_end as "dateValidEnd", redemption_status as "redemptionStatus",
            current_balance as "currentBalance", (now() at time zone time_zone)::date as today
@@ -179,12 +179,12 @@ it('has vouchers for every answer of a resolution, among them the one to show', 
   expect([...count.keys()].sort()).toEqual(['expired', 'no_balance', 'not_yet_valid', 'redeemed', 'void', null].sort())
   expect(Math.min(...count.values())).toBeGreaterThan(20)
 
-  const shown = vouchers.find(({ reference }) => reference === demoTenant.voucherReference)!
-  expect(shown.tenantId).toBe(demoTenant.tenantId)
-  expect(reasonAgainst(shown, shown.today)).toBeNull()
+  const demoVoucher = vouchers.find(({ reference }) => reference === demoTenant.voucherReference)!
+  expect(demoVoucher.tenantId).toBe(demoTenant.tenantId)
+  expect(reasonAgainst(demoVoucher, demoVoucher.today)).toBeNull()
 })
 
-it('has customers of every kind', async () => {
+it('has every type of customer', async () => {
   await expectSome('customer', {
     opted_out_again: 'not marketing_opted and consented_at is not null',
     never_opted: 'not marketing_opted and consented_at is null',
@@ -192,8 +192,8 @@ it('has customers of every kind', async () => {
     sparse: 'marketing_opted and num_nonnulls(forename, surname, phone_number, address_1, country, postcode) = 0',
     without_email: 'email is null',
     imported: "consent_source = 'import'",
-    far: 'id > 4294967296',
-    far_at_showcase: `id > 4294967296 and marketing_opted and tenant_id = ${demoTenant.tenantId}`,
+    large_id: 'id > 4294967296',
+    large_id_at_demo_tenant: `id > 4294967296 and marketing_opted and tenant_id = ${demoTenant.tenantId}`,
   })
   await expectNone('customer', {
     reachable: "email !~ '^[a-z.0-9-]+@example[.](com|org|net)$'",
@@ -210,46 +210,46 @@ it('has customers of every kind', async () => {
 it.each([
   'purchased_voucher',
   'customer',
-])('has imports in %s, a stamp for more rows than two pages hold', async table => {
+])('has an import in %s with one stamp for more than two pages of rows', async table => {
   const [largest] = await pool<{ count: number; ids: number }[]>`
     select count(*) from ${pool(table)} where tenant_id = ${demoTenant.tenantId}
     group by updated_at order by count(*) desc limit 1`
   expect(largest?.count).toBe(120)
 })
 
-it('leaves the sequences after the ids it brought', async () => {
+it('advances the sequences beyond the loaded ids', async () => {
   const [row] = await other<{ id: number; highest: number }[]>`
     insert into purchased_voucher (tenant_id, reference) values (1, 'after the demo')
     returning id, (select max(id) from purchased_voucher) as highest`
   expect(row!.id).toBe(row!.highest + 1)
 })
 
-it('refuses to load into a database that holds data', async () => {
+it('rejects a database that contains data', async () => {
   const before = await fingerprint(pool)
-  await expect(loadDemo(pool, { scale: 1 })).rejects.toThrow('Demo data goes into an empty database only')
+  await expect(loadDemo(pool, { scale: 1 })).rejects.toThrow('Demo data needs an empty database')
   expect(await fingerprint(pool)).toEqual(before)
 })
 
-it.each([0, -1, 1.5, Number.NaN, 100_000])('refuses the scale %s', async scale => {
+it.each([0, -1, 1.5, Number.NaN, 100_000])('rejects the scale %s', async scale => {
   await expect(loadDemo(pool, { scale })).rejects.toThrow(RangeError)
 })
 
 it.each([
   ['before the first row', 'rename column postcode to zip', 'rename column zip to postcode'],
-  ['with rows to come', 'add constraint refusal check (id <> 5)', 'drop constraint refusal'],
-  ['after the last row', 'add constraint refusal check (id <> 799)', 'drop constraint refusal'],
-])('loads all or nothing when the database refuses %s', async (when, change, repair) => {
-  const table = when === 'with rows to come' ? 'purchased_voucher' : 'customer'
+  ['before the last row', 'add constraint demo_check check (id <> 5)', 'drop constraint demo_check'],
+  ['after the last row', 'add constraint demo_check check (id <> 799)', 'drop constraint demo_check'],
+])('loads nothing when the database reports an error %s', async (when, change, repair) => {
+  const table = when === 'before the last row' ? 'purchased_voucher' : 'customer'
   await clear(other)
   await other.unsafe(`alter table ${table} ${change}`)
-  await expect(loadDemo(other, { scale: 1 })).rejects.toThrow(/"postcode"|"refusal"/)
+  await expect(loadDemo(other, { scale: 1 })).rejects.toThrow(/"postcode"|"demo_check"/)
   for (const table of tables) expect(await other`select from ${other(table)} limit 1`).toHaveLength(0)
 
   await other.unsafe(`alter table ${table} ${repair}`)
   await expect(load(other)).resolves.toMatchObject({ customers: 800 })
 })
 
-it('leaves nothing when the loader itself fails', async () => {
+it('loads nothing when the loader itself fails', async () => {
   await clear(other)
   const onProgress = () => {
     throw new Error('The terminal is gone.')
@@ -259,9 +259,9 @@ it('leaves nothing when the loader itself fails', async () => {
   await expect(load(other)).resolves.toMatchObject({ customers: 800 })
 })
 
-it('names no two vouchers alike', () => {
+it('gives each voucher a unique reference and QR token', () => {
   const rows = Array.from({ length: 100_000 }, (_, index) => index * 50)
-  const draw = new Draw('same for all', 0)
+  const random = new Random('same for all', 0)
   expect(new Set(rows.map(referenceOf)).size).toBe(rows.length)
-  expect(new Set(rows.map(row => qrTokenOf(row, draw).slice(0, 8))).size).toBe(rows.length)
+  expect(new Set(rows.map(row => qrTokenOf(row, random).slice(0, 8))).size).toBe(rows.length)
 })

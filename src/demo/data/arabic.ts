@@ -1,31 +1,36 @@
 import type { Phrases } from './offerings.ts'
 
-/** English with Arabic beside it, as menus on the Gulf have it. */
+/** English with Arabic, as on menus in the Gulf states. */
 export const arabic: Phrases = {
   offerings: [
     {
-      ...{ kind: 'dining', slug: 'friday-brunch', title: 'Friday Brunch · برنش الجمعة', pounds: 44, by: 'people' },
+      ...{ category: 'dining', slug: 'friday-brunch', title: 'Friday Brunch · برنش الجمعة', pounds: 44, by: 'people' },
       summary: 'A long table of mezze, grills and sweets, every Friday from noon.',
       includes: ['Mezze & grills', 'Fresh juices', 'حلويات شرقية'],
     },
     {
-      ...{ kind: 'dining', slug: 'ghabga', title: 'Ghabga · غبقة رمضانية', pounds: 38, by: 'people' },
+      ...{ category: 'dining', slug: 'ghabga', title: 'Ghabga · غبقة رمضانية', pounds: 38, by: 'people' },
       summary: 'مائدة رمضانية بعد التراويح حتى السحور',
       includes: ['Ramadan drinks', 'Live machboos station'],
     },
     {
-      ...{ kind: 'dining', slug: 'pearl-divers-supper', title: "The Pearl Diver's Supper · عشاء الغواص", pounds: 62.5 },
+      ...{
+        category: 'dining',
+        slug: 'pearl-divers-supper',
+        title: "The Pearl Diver's Supper · عشاء الغواص",
+        pounds: 62.5,
+      },
       summary: 'The catch of the day over charcoal, with rice and dakkous.',
       includes: ['Five courses', 'Karak tea'],
     },
     {
-      ...{ kind: 'spa', slug: 'hammam', title: 'Hammam · حمّام تقليدي', pounds: 55 },
+      ...{ category: 'spa', slug: 'hammam', title: 'Hammam · حمّام تقليدي', pounds: 55 },
       summary: 'Steam, black soap and an hour of quiet.',
       includes: ['60 minutes', 'Mint tea'],
     },
     {
       ...{
-        kind: 'stay',
+        category: 'stay',
         slug: 'seaside-night',
         title: 'A Night by the Sea · ليلة على البحر',
         pounds: 160,

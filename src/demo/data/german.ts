@@ -3,37 +3,37 @@ import type { Phrases } from './offerings.ts'
 export const german: Phrases = {
   offerings: [
     {
-      ...{ kind: 'dining', slug: 'fuenf-gaenge-menue', title: 'Fünf-Gänge-Menü', pounds: 68, by: 'people' },
+      ...{ category: 'dining', slug: 'fuenf-gaenge-menue', title: 'Fünf-Gänge-Menü', pounds: 68, by: 'people' },
       summary: 'Fünf Gänge aus der Region, frisch vom Markt & aus dem eigenen Garten.',
       includes: ['Fünf Gänge', 'Brot und Gewürzbutter', 'Ein Aperitif zur Begrüßung'],
     },
     {
-      ...{ kind: 'dining', slug: 'sonntagsbrunch', title: 'Sonntagsbrunch', pounds: 29.5, by: 'people' },
+      ...{ category: 'dining', slug: 'sonntagsbrunch', title: 'Sonntagsbrunch', pounds: 29.5, by: 'people' },
       summary: 'Süßes, Herzhaftes und Kaffee, so viel Sie mögen.',
       includes: ['Brunchbuffet von 10 bis 14 Uhr', 'Heißgetränke und Säfte'],
     },
     {
-      ...{ kind: 'dining', slug: 'kochkurs', title: 'Kochkurs „Möwe, Meer & Mehl“', pounds: 95 },
+      ...{ category: 'dining', slug: 'kochkurs', title: 'Kochkurs „Möwe, Meer & Mehl“', pounds: 95 },
       summary: 'Ein Abend am Herd mit unserer Küchenchefin.',
       includes: ['Vier Stunden Kurs', 'Menü und Getränke', 'Schürze zum Behalten'],
     },
     {
-      ...{ kind: 'spa', slug: 'thermentag', title: 'Thermentag', pounds: 38, by: 'people' },
+      ...{ category: 'spa', slug: 'thermentag', title: 'Thermentag', pounds: 38, by: 'people' },
       summary: 'Ein ganzer Tag in Bädern, Dampf und Stille.',
       includes: ['Eintritt für den ganzen Tag', 'Leihbademantel', 'Kräutertee'],
     },
     {
-      ...{ kind: 'spa', slug: 'rueckenmassage', title: 'Rückenmassage mit Moor', pounds: 62 },
+      ...{ category: 'spa', slug: 'rueckenmassage', title: 'Rückenmassage mit Moor', pounds: 62 },
       summary: 'Warmes Moor und fünfzig Minuten für Ihren Rücken.',
       includes: ['50 Minuten', 'Ruheraum im Anschluss'],
     },
     {
-      ...{ kind: 'stay', slug: 'uebernachtung', title: 'Übernachtung mit Frühstück', pounds: 118, by: 'nights' },
+      ...{ category: 'stay', slug: 'uebernachtung', title: 'Übernachtung mit Frühstück', pounds: 118, by: 'nights' },
       summary: 'Ein Doppelzimmer mit Blick ins Grüne und ein langes Frühstück.',
       includes: ['Doppelzimmer', 'Frühstück bis 11 Uhr', 'Später Check-out'],
     },
     {
-      ...{ kind: 'stay', slug: 'genussauszeit', title: 'Genussauszeit', pounds: 189, by: 'nights' },
+      ...{ category: 'stay', slug: 'genussauszeit', title: 'Genussauszeit', pounds: 189, by: 'nights' },
       summary: 'Abendmenü, Zimmer, Frühstück: einmal nichts müssen.',
       includes: ['Drei-Gänge-Menü für zwei', 'Doppelzimmer', 'Frühstück'],
     },

@@ -3,27 +3,27 @@ import type { Phrases } from './offerings.ts'
 export const japanese: Phrases = {
   offerings: [
     {
-      ...{ kind: 'dining', slug: 'kaiseki', title: '季節の懐石料理', pounds: 78, by: 'people' },
+      ...{ category: 'dining', slug: 'kaiseki', title: '季節の懐石料理', pounds: 78, by: 'people' },
       summary: '旬の食材を使った九品の懐石コースです。',
       includes: ['懐石九品', '食前酒', '個室（ご希望の方）'],
     },
     {
-      ...{ kind: 'dining', slug: 'lunch-bento', title: '昼の松花堂弁当', pounds: 24, by: 'people' },
+      ...{ category: 'dining', slug: 'lunch-bento', title: '昼の松花堂弁当', pounds: 24, by: 'people' },
       summary: '庭を眺めながら、ゆっくりと昼のひとときを。',
       includes: ['松花堂弁当', '抹茶と和菓子'],
     },
     {
-      ...{ kind: 'spa', slug: 'day-onsen', title: '日帰り温泉', pounds: 18, by: 'people' },
+      ...{ category: 'spa', slug: 'day-onsen', title: '日帰り温泉', pounds: 18, by: 'people' },
       summary: '源泉かけ流しの湯を一日お楽しみください。',
       includes: ['入浴（10時〜21時）', '手ぬぐい', '湯上がりの一杯'],
     },
     {
-      ...{ kind: 'spa', slug: 'shiatsu', title: '指圧 60分', pounds: 52 },
+      ...{ category: 'spa', slug: 'shiatsu', title: '指圧 60分', pounds: 52 },
       summary: '旅の疲れをほぐす六十分。',
       includes: ['指圧60分', 'ハーブティー'],
     },
     {
-      ...{ kind: 'stay', slug: 'ryokan-stay', title: '一泊二食付きプラン', pounds: 210, by: 'nights' },
+      ...{ category: 'stay', slug: 'ryokan-stay', title: '一泊二食付きプラン', pounds: 210, by: 'nights' },
       summary: '露天風呂付き客室と、夕・朝のお食事。',
       includes: ['和室（二名様）', '夕食・朝食', '貸切風呂'],
     },

@@ -1,10 +1,10 @@
 import type { Country } from './places.ts'
 
-/** What people of a country are called. A name in another script has its Latin spelling after a bar; `_` is a space. */
+/** Names of a country. A name in another script has its Latin spelling after a bar; `_` is a space. */
 export interface Names {
   forenames: readonly string[]
   surnames: readonly string[]
-  /** The surname comes first. */
+  /** Whether the surname comes first. */
   surnameFirst: boolean
 }
 

@@ -3,27 +3,30 @@ import { english } from './english.ts'
 import { german } from './german.ts'
 import { japanese } from './japanese.ts'
 
+/** A language of the demo data (ISO 639-1). */
 export type Language = 'en' | 'de' | 'ja' | 'ar'
-export type Kind = 'dining' | 'spa' | 'stay'
 
-/** Something that a house does for a price. */
+/** The category of an experience. */
+export type ExperienceCategory = 'dining' | 'spa' | 'stay'
+
+/** An experience that a venue sells. */
 export interface Offering {
-  kind: Kind
+  category: ExperienceCategory
   slug: string
   title: string
   summary: string
   includes: readonly string[]
-  /** For one, or for one night. */
+  /** The price in pounds for one person or one night. */
   pounds: number
-  /** In what it varies, if it does. */
+  /** The property in which its variants differ, if it has variants. */
   by?: 'people' | 'nights'
 }
 
-/** What a language calls the rest of a catalog. In a theme `*` stands for the title. */
+/** The texts of a catalogue in one language. In a theme `*` stands for the title. */
 export interface Phrases {
   offerings: readonly Offering[]
   themes: readonly { slug: string; title: string }[]
-  /** A gift card, for this and that. */
+  /** Titles of gift cards. */
   cards: readonly { slug: string; title: string }[]
   cardSummary: string
   cardIncludes: readonly string[]
@@ -31,7 +34,7 @@ export interface Phrases {
   nights: readonly [string, string, string]
   terms: readonly string[]
   redemption: readonly string[]
-  categories: Record<'cards' | Kind | 'season', string>
+  categories: Record<'cards' | ExperienceCategory | 'season', string>
 }
 
 export const phrases: Record<Language, Phrases> = { en: english, de: german, ja: japanese, ar: arabic }

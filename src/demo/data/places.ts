@@ -1,9 +1,10 @@
+/** A country of the demo data (ISO 3166-1 alpha-2). */
 export type Country = 'GB' | 'IE' | 'DE' | 'JP' | 'KW' | 'BH'
 
-/** In patterns, `#` is a digit, `@` a letter and `%` a number. */
+/** Addresses and phone numbers of a country, as patterns of `Random.fill`. */
 export interface Places {
   country: string
-  /** Kept free for fiction by the numbering plans; where a country has none, those of North America. */
+  /** Numbers that numbering plans reserve for fiction; countries without such numbers use North American ones. */
   phones: readonly string[]
   /** Invented streets. */
   streets: readonly string[]

@@ -1,8 +1,8 @@
 import type { Currency } from '../currency.ts'
-import type { Kind, Language } from './offerings.ts'
+import type { ExperienceCategory, Language } from './offerings.ts'
 import type { Country } from './places.ts'
 
-/** A tenant of the demo: an invented house. Its id is its place in the list, from 1. */
+/** An invented tenant. Its id is its position in the list, from 1. */
 export interface DemoTenant {
   parent: number | null
   type: 'group' | 'region' | 'venue'
@@ -11,10 +11,10 @@ export interface DemoTenant {
   timeZone: string
   country: Country
   language: Language
-  /** The first is the usual one. */
+  /** The first is the default. */
   currencies: readonly [Currency, ...Currency[]]
-  kinds: readonly Kind[]
-  /** Its share of the products, vouchers and customers; with 0 it has none. */
+  categories: readonly ExperienceCategory[]
+  /** Its share of the products, vouchers and customers, relative to other tenants; 0 means none. */
   weight: number
 }
 
@@ -25,10 +25,10 @@ const tokyo = { timeZone: 'Asia/Tokyo', country: 'JP', language: 'ja', currencie
 const kuwait = { timeZone: 'Asia/Kuwait', country: 'KW', language: 'ar', currencies: ['KWD'] } as const
 const bahrain = { timeZone: 'Asia/Bahrain', country: 'BH', language: 'ar', currencies: ['BHD'] } as const
 
-const restaurant = { type: 'venue', kinds: ['dining'] } as const
-const hotel = { type: 'venue', kinds: ['stay', 'dining'] } as const
-const spa = { type: 'venue', kinds: ['spa'] } as const
-const everything = { kinds: ['dining', 'spa', 'stay'] } as const
+const restaurant = { type: 'venue', categories: ['dining'] } as const
+const hotel = { type: 'venue', categories: ['stay', 'dining'] } as const
+const spa = { type: 'venue', categories: ['spa'] } as const
+const everything = { categories: ['dining', 'spa', 'stay'] } as const
 
 export const tenants: readonly DemoTenant[] = [
   {
