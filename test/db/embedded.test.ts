@@ -103,7 +103,7 @@ it('keeps data across a restart, can be attached to while it runs, and refuses a
   expect(await attachEmbedded(dataDir)).toBeNull()
   const server = await startEmbedded({ dataDir, durable: false })
   try {
-    const refused = expect(startEmbedded({ dataDir, patienceMs: 500 })).rejects.toThrow(
+    const refused = expect(startEmbedded({ dataDir, lockTimeoutMs: 500 })).rejects.toThrow(
       `process ${serverPid()}) is already running`,
     )
     expect(await query(server, 'select n from kept')).toEqual([{ n: 1 }])
