@@ -9,18 +9,18 @@ import { createDataDirectory, type Outcome, type ProcessOptions, run } from '../
 const { url } = await createDatabase()
 const { host: socketDirectory, port: databasePort, user } = inject('server')
 
-/** The one line in which a command says why it failed. */
+/** Returns the one line of a failed command's error message. */
 function reasonOf({ code, stdout, stderr }: Outcome): string {
   expect(code, stdout + stderr).toBe(1)
   expect(stderr.trim().split('\n')).toHaveLength(1)
   return stderr
 }
 
-describe('the address on which the service cannot listen', () => {
+describe('an address on which the service cannot listen', () => {
   const start = async (environment: NodeJS.ProcessEnv, options: ProcessOptions = {}) =>
     reasonOf(await run(['serve'], { DATABASE_URL: url, LOG_LEVEL: 'silent', ...environment }, options))
 
-  test.each(['127.0.0.1', '0.0.0.0'])('a port in use on %s: PORT is named', async host => {
+  test.each(['127.0.0.1', '0.0.0.0'])('a port in use on %s: the error names PORT', async host => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     onTestFinished(() => void other.close())
@@ -30,8 +30,8 @@ describe('the address on which the service cannot listen', () => {
     expect(reason).toContain('set PORT to another port')
   })
 
-  test('a port that the user may not use: PORT is named', async () => {
-    // Which ports those are differs with the machine, so the operating system's answer is given in its place.
+  test('a privileged port: the error names PORT', async () => {
+    // Privileged ports differ between machines, so the operating system's error is simulated.
     const preload = `
       import { Server } from 'node:net'
       Server.prototype.listen = function () {
@@ -47,53 +47,53 @@ describe('the address on which the service cannot listen', () => {
     '192.0.2.1',
     '2001:db8::1',
     'no-such-host.invalid',
-  ])('%s, which is not of this machine: HOST is named', async host => {
+  ])('%s, an address of another machine: the error names HOST', async host => {
     const reason = await start({ HOST: host, PORT: '0' })
     expect(reason).toContain(`HOST=${host} and PORT=0`)
     expect(reason).toContain('HOST must be an address of this machine')
   })
 })
 
-describe('the database that cannot be used', () => {
+describe('a database that cannot be used', () => {
   const socket = (directory: string) => `host=${encodeURIComponent(directory)}`
   test.each([
     [
-      'nothing listens there',
+      'no server listens at the address',
       'postgres://ann:s3cret@127.0.0.1:1/shop',
       'ECONNREFUSED',
       'server 127.0.0.1:1, database shop, user ann',
     ],
     [
-      'nothing listens on any address of the name',
+      'no server listens at any address of the host name',
       'postgres://ann:s3cret@localhost:1/shop',
       'ECONNREFUSED',
       'server localhost:1',
     ],
     [
-      'there is no such socket',
+      'the socket does not exist',
       `postgres://ann:s3cret@localhost/shop?${socket('/nowhere')}`,
       'ENOENT',
       'server /nowhere',
     ],
     [
-      'there is no such host',
+      'the host does not exist',
       'postgres://ann:s3cret@database.invalid/shop',
       /ENOTFOUND|EAI_AGAIN/,
       'server database.invalid:5432',
     ],
     [
-      'the login is refused',
+      'the role does not exist',
       `postgres://nobody%20here:s3cret@localhost:${databasePort}/postgres?${socket(socketDirectory)}`,
       'role "nobody here" does not exist. Correct the user name and the password in DATABASE_URL',
       'user nobody here',
     ],
     [
-      'there is no such database',
+      'the database does not exist',
       `postgres://${user}:s3cret@localhost:${databasePort}/nothing_here?${socket(socketDirectory)}`,
       'database "nothing_here" does not exist. Create that database',
       'database nothing_here',
     ],
-  ])('%s: DATABASE_URL is named, and its password is not shown', async (_, DATABASE_URL, cause, named) => {
+  ])('%s: the error names DATABASE_URL without its password', async (_, DATABASE_URL, cause, named) => {
     const reason = reasonOf(await run(['serve'], { DATABASE_URL }))
     expect(reason).toMatch(/^The database that DATABASE_URL names/)
     expect(reason).toMatch(cause)
@@ -101,12 +101,15 @@ describe('the database that cannot be used', () => {
     expect(reason).not.toContain('s3cret')
   })
 
-  test.each(['migrate', 'demo', 'token list', 'admin list'])('%s names DATABASE_URL too', async command => {
+  test.each(['migrate', 'demo', 'token list', 'admin list'])('the error of %s names DATABASE_URL', async command => {
     const outcome = await run(command.split(' '), { DATABASE_URL: 'postgres://ann@127.0.0.1:1/shop' })
     expect(reasonOf(outcome)).toMatch(/^The database that DATABASE_URL names/)
   })
 
-  test.each(['50%off', '%ff'])('the password %s, which does not decode: DATABASE_URL is named', async password => {
+  test.each([
+    '50%off',
+    '%ff',
+  ])('the password %s, which is not percent-encoded: the error names DATABASE_URL', async password => {
     const { code, stderr } = await run(['token', 'list'], { DATABASE_URL: `postgres://ann:${password}@localhost/shop` })
     expect(code).toBe(1)
     expect(stderr).toContain('DATABASE_URL must have each % in a user name or password written as %25')
@@ -114,10 +117,10 @@ describe('the database that cannot be used', () => {
   })
 })
 
-describe('the data directory that cannot be used', () => {
+describe('a data directory that cannot be used', () => {
   const parent = createDataDirectory()
 
-  const refuse = async (dataDir: string, options: ProcessOptions = {}) => {
+  const expectError = async (dataDir: string, options: ProcessOptions = {}) => {
     for (const command of [['serve'], ['admin', 'list']]) {
       const reason = reasonOf(await run(command, { DATA_DIR: dataDir }, options))
       expect(reason).toContain(`DATA_DIR=${dataDir} cannot be used`)
@@ -125,18 +128,18 @@ describe('the data directory that cannot be used', () => {
     }
   }
 
-  test('a file stands there, or above it: DATA_DIR is named', async () => {
+  test('a file at the path, or in place of a parent: the error names DATA_DIR', async () => {
     const file = join(parent, 'file')
     writeFileSync(file, '')
-    await refuse(file)
-    await refuse(join(file, 'below'))
+    await expectError(file)
+    await expectError(join(file, 'below'))
   })
 
-  test('the user may not write there: DATA_DIR is named', async () => {
+  test('a directory without write permission: the error names DATA_DIR', async () => {
     const locked = join(parent, 'locked')
     mkdirSync(locked)
     chmodSync(locked, 0o555)
-    // Root may write everywhere, so it stops being root when it is about to.
+    // Root can write to any directory, so the process changes its user first.
     const preload = `
       import fs from 'node:fs'
       import { syncBuiltinESMExports } from 'node:module'
@@ -148,6 +151,6 @@ describe('the data directory that cannot be used', () => {
       syncBuiltinESMExports()`
     const { stderr } = await run(['serve'], { DATA_DIR: join(locked, 'data') }, { preload })
     expect(stderr).toContain('EACCES')
-    await refuse(join(locked, 'data'), { preload })
+    await expectError(join(locked, 'data'), { preload })
   })
 })

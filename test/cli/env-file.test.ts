@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, '../..')
 const { url, loader } = await createDatabase()
 await loader`insert into tenant (id, name) values (1, 'One')`
 
-/** A working directory with this `.env`. */
+/** Creates a working directory with this `.env`. */
 function directoryWith(text?: string): string {
   const directory = mkdtempSync(join(tmpdir(), 'gateway-env-'))
   onTestFinished(() => rmSync(directory, { recursive: true }))
@@ -26,16 +26,16 @@ LOG_LEVEL=warn
 CURSOR_KEY=
 UNRELATED='of
 another program'`)
-  const made = await run(['token', 'create', '--name', 'x', '--tenant', '1', '--json'], {}, { cwd })
-  expect(made.code, made.stderr).toBe(0)
+  const created = await run(['token', 'create', '--name', 'x', '--tenant', '1', '--json'], {}, { cwd })
+  expect(created.code, created.stderr).toBe(0)
   const service = await serve({}, { cwd })
-  const headers = { accept: 'application/json', authorization: `Bearer ${JSON.parse(made.stdout).token}` }
-  const answer = await fetch(`${service.restAddress}/tenants`, { headers })
-  expect([answer.status, answer.headers.get('ratelimit-limit')]).toEqual([200, '77'])
+  const headers = { accept: 'application/json', authorization: `Bearer ${JSON.parse(created.stdout).token}` }
+  const response = await fetch(`${service.restAddress}/tenants`, { headers })
+  expect([response.status, response.headers.get('ratelimit-limit')]).toEqual([200, '77'])
   await service.stop('SIGTERM')
 })
 
-test('variables that are set already win, also empty ones', async () => {
+test('variables of the environment win, also empty ones', async () => {
   const cwd = directoryWith(`DATABASE_URL=postgres://nobody@127.0.0.1:1/none\nPORT=none\nTRUST_PROXY=none\n`)
   const listed = await run(['token', 'list', '--json'], { DATABASE_URL: url, PORT: '1', TRUST_PROXY: '' }, { cwd })
   expect([listed.code, listed.stderr]).toEqual([0, ''])
@@ -54,9 +54,9 @@ test.each([
   ['a line without =', 'PORT=8081\nDATABASE_URL postgres://ann:s3cret@host/shop\n', 'line 2:'],
   ['a last line without =', 'PORT=8081\ns3cret', 'line 2:'],
   ['YAML', 'PORT: 8081\nTOKEN: "s3cret"\n', 'line 1, 2:'],
-  ['a name that is none', '2PORT=8081\nMY-PORT=s3cret\nPORT=8081\n', 'line 1, 2:'],
-  ['a line after a value of several lines', `A='one\ntwo\nthree'\ns3cret\n`, 'line 4:'],
-])('a .env with %s is refused with the number of the line, and without its text', async (_, text, lines) => {
+  ['an invalid name', '2PORT=8081\nMY-PORT=s3cret\nPORT=8081\n', 'line 1, 2:'],
+  ['a line after a value with several lines', `A='one\ntwo\nthree'\ns3cret\n`, 'line 4:'],
+])('a .env with %s is rejected with the line number, without the text of the line', async (_, text, lines) => {
   const cwd = directoryWith(text)
   const { code, stdout, stderr } = await run(['serve'], { DATABASE_URL: url }, { cwd })
   expect([code, stdout]).toEqual([1, ''])
@@ -64,7 +64,7 @@ test.each([
   expect(stderr).not.toContain('s3cret')
 })
 
-test('a .env that cannot be read is refused', async () => {
+test('a .env that cannot be read is rejected', async () => {
   const cwd = directoryWith()
   mkdirSync(join(cwd, '.env'))
   const { code, stderr } = await run(['token', 'list'], { DATABASE_URL: url }, { cwd })

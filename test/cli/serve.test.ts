@@ -9,11 +9,11 @@ import { createDataDirectory, run, serve } from '../support/process.ts'
 const dataDir = createDataDirectory()
 const environment = { DATA_DIR: dataDir, LOG_LEVEL: 'warn' }
 
-/** Waits until nothing serves the data directory any more. */
-async function untilFree(): Promise<void> {
+/** Waits until no PostgreSQL server runs on the data directory. */
+async function untilServerEnds(): Promise<void> {
   const deadline = Date.now() + 10_000
   while (existsSync(join(dataDir, 'postgres/postmaster.pid'))) {
-    if (Date.now() > deadline) throw new Error('an orphaned PostgreSQL still serves the data directory')
+    if (Date.now() > deadline) throw new Error('an orphaned PostgreSQL server still runs on the data directory')
     await new Promise(resolve => setTimeout(resolve, 20))
   }
 }
@@ -21,7 +21,7 @@ async function untilFree(): Promise<void> {
 const curlLine = (printed: string) => /^ *(curl .*)$/m.exec(printed)?.[1] ?? ''
 
 describe('on an embedded database', { timeout: 120_000 }, () => {
-  test('starts from nothing, with demo data and a curl line that works; keeps both; stops and recovers', async () => {
+  test('starts with demo data and a working curl line, keeps both at restarts, and recovers from SIGKILL', async () => {
     const first = await serve(environment)
     expect(first.printed()).toMatch(/GraphQL +http/)
     expect(first.printed()).toMatch(/GraphiQL +http/)
@@ -38,47 +38,47 @@ describe('on an embedded database', { timeout: 120_000 }, () => {
     expect(again.data).toEqual(answer.data)
 
     await second.stop('SIGKILL')
-    await untilFree()
+    await untilServerEnds()
 
     const third = await serve(environment)
     const recovered = JSON.parse(execFileSync('sh', ['-c', `${curlLine(third.printed())} -s`], { encoding: 'utf8' }))
     expect(recovered.data).toEqual(answer.data)
 
-    const made = await run(['token', 'create', '--name', 'Beside', '--tenant', '1', '--json'], environment)
-    expect(made.code, made.stderr).toBe(0)
-    const { token: secret } = JSON.parse(made.stdout)
+    const created = await run(['token', 'create', '--name', 'Second', '--tenant', '1', '--json'], environment)
+    expect(created.code, created.stderr).toBe(0)
+    const { token: secret } = JSON.parse(created.stdout)
     const headers = { accept: 'application/json', authorization: `Bearer ${secret}` }
     expect((await fetch(`${third.restAddress}/tenants`, { headers })).status).toBe(200)
 
     expect(await third.stop('SIGINT')).toBe(0)
   })
 
-  test('answers the requests under way before it stops', async () => {
+  test('answers open requests before it stops', async () => {
     const service = await serve(environment)
     const token = /Token +(vgw_\w+)/.exec(service.printed())?.[1]
     const headers = { accept: 'application/json', authorization: `Bearer ${token}` }
-    const asked = Array.from({ length: 20 }, () => fetch(`${service.restAddress}/tenants`, { headers }))
-    await asked[0]
+    const requests = Array.from({ length: 20 }, () => fetch(`${service.restAddress}/tenants`, { headers }))
+    await requests[0]
     const stopped = service.stop('SIGTERM')
-    const answers = await Promise.allSettled(asked)
+    const answers = await Promise.allSettled(requests)
     expect(await stopped).toBe(0)
     expect(answers.some(answer => answer.status === 'fulfilled' && answer.value.status === 200)).toBe(true)
     for (const answer of answers) {
-      // A connection that was not yet accepted is refused; one that was is answered.
+      // Connections that the service had not yet accepted fail.
       if (answer.status === 'fulfilled') expect([200, 503]).toContain(answer.value.status)
     }
   })
 })
 
-describe('on a database of one’s own', { timeout: 120_000 }, () => {
-  test('an empty one is refused with the command that mends it, and left alone', async () => {
+describe('on the database of DATABASE_URL', { timeout: 120_000 }, () => {
+  test('an empty database is rejected with the command that migrates it, and gets no demo data', async () => {
     const { host, port, user } = inject('server')
     const admin = postgres({ host, port, user, database: 'postgres', max: 1 })
     await admin`create database empty_one`
     const DATABASE_URL = `postgres://${user}@localhost:${port}/empty_one?host=${host}`
-    const refused = await run(['serve'], { DATABASE_URL })
-    expect(refused.code).toBe(1)
-    expect(refused.stderr).toContain('node main.js migrate')
+    const rejected = await run(['serve'], { DATABASE_URL })
+    expect(rejected.code).toBe(1)
+    expect(rejected.stderr).toContain('node main.js migrate')
 
     const migrated = await run(['migrate'], { DATABASE_URL })
     expect(migrated.code, migrated.stderr).toBe(0)
@@ -96,25 +96,25 @@ describe('on a database of one’s own', { timeout: 120_000 }, () => {
   })
 })
 
-test('tells all errors of the configuration at once', async () => {
-  const refused = await run(['serve'], { PORT: 'abc', RATE_LIMIT_PER_MINUTE: '0', TRUST_PROXY: '1.2.3.4/99' })
-  expect(refused.code).toBe(1)
-  for (const name of ['PORT', 'RATE_LIMIT_PER_MINUTE', 'TRUST_PROXY']) expect(refused.stderr).toContain(name)
+test('reports all configuration errors in one message', async () => {
+  const rejected = await run(['serve'], { PORT: 'abc', RATE_LIMIT_PER_MINUTE: '0', TRUST_PROXY: '1.2.3.4/99' })
+  expect(rejected.code).toBe(1)
+  for (const name of ['PORT', 'RATE_LIMIT_PER_MINUTE', 'TRUST_PROXY']) expect(rejected.stderr).toContain(name)
 })
 
-test('--version prints the version of package.json, also where .env is faulty', async () => {
+test('--version prints the version of package.json, also with an invalid .env', async () => {
   const cwd = createDataDirectory()
-  writeFileSync(join(cwd, '.env'), 'faulty')
+  writeFileSync(join(cwd, '.env'), 'invalid')
   const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'))
   for (const flag of ['--version', '-V']) {
     expect(await run([flag], {}, { cwd })).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
   }
 })
 
-test('a wrong argument is one line and exit code 2', async () => {
+test('an invalid argument gives one line and exit code 2', async () => {
   const { url } = await createDatabase()
   const environment = { DATABASE_URL: url }
-  const wrong = [
+  const invalid = [
     ['tokn'],
     ['serve', '--fast'],
     ['demo', '--scale', '0'],
@@ -125,14 +125,14 @@ test('a wrong argument is one line and exit code 2', async () => {
     ['token', 'create', '--name', 'x', '--expires-in', 'soon'],
     ['token', 'revoke', 'first'],
   ]
-  const outcomes = await Promise.all(wrong.map(args => run(args, environment)))
+  const outcomes = await Promise.all(invalid.map(args => run(args, environment)))
   for (const [index, outcome] of outcomes.entries()) {
-    expect(outcome.code, wrong[index]?.join(' ')).toBe(2)
-    expect(outcome.stderr.trim().split('\n'), wrong[index]?.join(' ')).toHaveLength(1)
+    expect(outcome.code, invalid[index]?.join(' ')).toBe(2)
+    expect(outcome.stderr.trim().split('\n'), invalid[index]?.join(' ')).toHaveLength(1)
   }
 })
 
-test('tokens are made, listed and revoked', async () => {
+test('tokens are created, listed and revoked', async () => {
   const { url, loader } = await createDatabase()
   await loader`insert into tenant (id, name) values (7, 'Seven'), (8, 'Eight')`
   const environment = { DATABASE_URL: url }

@@ -10,9 +10,9 @@ const deadline = 100
 
 const app = Fastify({ forceCloseConnections: true })
 afterAll(() => app.close())
-const answers: string[] = []
+const responses: string[] = []
 app.addHook('onSend', async request => {
-  answers.push(request.url)
+  responses.push(request.url)
 })
 app.setErrorHandler((error, _request, reply) =>
   reply.code(error instanceof GatewayError && error.code === 'UNAVAILABLE' ? 503 : 500).send(error),
@@ -26,37 +26,37 @@ async function* slowly() {
   yield 'and ended'
 }
 app.get('/stream', (_request, reply) => reply.send(Readable.from(slowly())))
-let refused = () => {}
-const refusal = new Promise<void>(resolve => {
-  refused = resolve
+let release = () => {}
+const released = new Promise<void>(resolve => {
+  release = resolve
 })
 app.post('/late', async () => {
-  await refusal
+  await released
   return 'late'
 })
-app.post('/unasked', { onRequest: () => refusal }, () => 'late')
+app.post('/unread', { onRequest: () => released }, () => 'late')
 const origin = await app.listen({ host: '127.0.0.1', port: 0 })
 
-test('an answer that has begun in time may take longer', async () => {
-  const answer = await fetch(`${origin}/stream`)
-  expect(answer.status).toBe(200)
-  expect(await answer.text()).toBe('begun, and ended')
+test('a response that has begun in time may take longer', async () => {
+  const response = await fetch(`${origin}/stream`)
+  expect(response.status).toBe(200)
+  expect(await response.text()).toBe('begun, and ended')
 })
 
-test('a body that the service did not come to read is not a slow one', async () => {
+test('an unread body is a delay of the service, not of the caller', async () => {
   const headers = { 'content-type': 'application/json' }
   const body = JSON.stringify('-'.repeat(500_000))
-  const answer = await fetch(`${origin}/unasked`, { method: 'POST', headers, body })
-  expect(answer.status).toBe(503)
-  // What is left of it is not waited for.
-  expect(answer.headers.get('connection')).toBe('close')
+  const response = await fetch(`${origin}/unread`, { method: 'POST', headers, body })
+  expect(response.status).toBe(503)
+  // The service does not wait for the rest of the body.
+  expect(response.headers.get('connection')).toBe('close')
 })
 
-test('what is said after a refusal is not sent', async () => {
+test('a result after the error response is discarded', async () => {
   const headers = { 'content-type': 'application/json' }
-  const answer = await fetch(`${origin}/late`, { method: 'POST', headers, body: '{}' })
-  expect(answer.status).toBe(503)
-  refused()
+  const response = await fetch(`${origin}/late`, { method: 'POST', headers, body: '{}' })
+  expect(response.status).toBe(503)
+  release()
   expect((await fetch(`${origin}/stream`)).status).toBe(200)
-  expect(answers.filter(url => url === '/late')).toHaveLength(1)
+  expect(responses.filter(url => url === '/late')).toHaveLength(1)
 })

@@ -12,9 +12,9 @@ import { serve } from '../support/process.ts'
 
 const router = "Fastify's router: it compiles our own routes"
 const schemas = "Fastify's schemas of routes: our routes have none"
-const global = 'a constant text, which gives the global object'
+const global = 'a constant text that returns the global object'
 
-/** Every file that may make code of text, and why no text of a caller gets there. */
+/** Files that may compile text, with the reason why no text of a caller reaches them. */
 const allowed: Record<string, string> = {
   'find-my-way/lib/compiler.js': router,
   'find-my-way/lib/constrainer.js': router,
@@ -25,7 +25,7 @@ const allowed: Record<string, string> = {
   'ajv/dist/compile/index.js': schemas,
   'ajv/dist/compile/jtd/parse.js': schemas,
   'ajv/dist/compile/jtd/serialize.js': schemas,
-  'zod/v4/core/util.js': 'zod asks whether code may be made of text at all',
+  'zod/v4/core/util.js': 'zod checks whether compiling text is allowed',
   'zod/v4/core/doc.js': 'zod compiles the shapes of our own schemas',
   'zod/v4/core/compile.js': 'zod compiles the shapes of our own schemas',
   '@fastify/csrf/index.js': 'a function that is generated once, from the length of a salt',
@@ -45,7 +45,7 @@ const readScripts = (): Script[] =>
     .split('\n')
     .map(line => JSON.parse(line))
 
-/** The scripts that were made of text. Node brings some WebAssembly. */
+/** Returns the scripts that were compiled from text. Node itself uses WebAssembly. */
 const generated = () => readScripts().filter(({ url }) => !/^(file|node|wasm):/.test(url))
 
 const inPackages = (url: string) => url.replace(/^.*\/node_modules\//, '')
@@ -62,7 +62,7 @@ const service = await serve({
 const { origin } = new URL(service.restAddress)
 const headers = { accept: 'application/json', authorization: `Bearer ${secret}`, 'content-type': 'application/json' }
 
-// What is loaded when it is first needed.
+// Loads the modules that are imported at first use.
 for (const path of ['/', '/graphiql', '/admin', '/admin/login', '/livez', '/readyz', '/nothing']) {
   await fetch(origin + path, { headers: { accept: 'text/html' } })
 }
@@ -76,10 +76,10 @@ async function ask(query: string, variables: Record<string, unknown> = {}) {
   return (await fetch(`${origin}/graphql`, { method: 'POST', headers, body })).text()
 }
 
-/** Whether a name is used as what it is called: to compare with it, or to read a property of it, makes no code. */
+/** Parents of the names that compile nothing: comparisons and property reads. */
 const isHarmless = new Set(['BinaryExpression', 'MemberExpression', 'UnaryExpression'])
 
-/** @returns the places in a file that make code of text, or load the module that does */
+/** Returns the places in a file that compile text, or load `node:vm`. */
 function findCompilers(file: string): string[] {
   const source = readFileSync(file, 'utf8')
   const found: string[] = []
@@ -103,7 +103,7 @@ function parseScript(source: string): Program {
   }
 }
 
-test('no file that the service has loaded makes code of text, but for those on the list', () => {
+test('only listed files of the service can compile text', () => {
   const files = new Set(
     readScripts()
       .filter(({ url }) => url.startsWith('file:'))
@@ -115,13 +115,13 @@ test('no file that the service has loaded makes code of text, but for those on t
   expect(compilers.filter(file => !Object.hasOwn(allowed, file))).toEqual([])
 })
 
-test('what was made of text by now comes from files on the list', () => {
-  const makers = new Set(generated().map(({ compiledBy }) => inPackages(compiledBy)))
-  expect(makers.size).toBeGreaterThan(0)
-  expect([...makers].filter(file => !Object.hasOwn(allowed, file))).toEqual([])
+test('only listed files have compiled text', () => {
+  const compilers = new Set(generated().map(({ compiledBy }) => inPackages(compiledBy)))
+  expect(compilers.size).toBeGreaterThan(0)
+  expect([...compilers].filter(file => !Object.hasOwn(allowed, file))).toEqual([])
 })
 
-/** A constant of a library that once was here: a literal that began with it was emitted as code. */
+/** A constant of graphql-jit, which compiled any string that began with it. */
 const dateMark = '__MAGIC_DATE__33a9e76d_02e0_4128_8e92_3530ad3da74d'
 
 const withEscapes = (text: string) => text.replaceAll('_', '\\u005f')
@@ -147,12 +147,12 @@ const hostile = quoted.chain(literal =>
   ),
 )
 
-test('no text of a caller becomes code, however often it comes', async () => {
+test('text of a caller is never compiled, also when it recurs', async () => {
   const before = generated().length
   await fc.assert(
     fc.asyncProperty(hostile, fc.string(), async (query, value) => {
       const first = await ask(query, { t: value })
-      for (let time = 0; time < 6; time++) expect(await ask(query, { t: value })).toBe(first)
+      for (let repeat = 0; repeat < 6; repeat++) expect(await ask(query, { t: value })).toBe(first)
     }),
     { numRuns: 60 },
   )

@@ -10,7 +10,7 @@ const world = await createWorld()
 const behindProxy = await createApp(world, { TRUST_PROXY: '127.0.0.1', RATE_LIMIT_PER_MINUTE: '120' })
 const known = { accept: 'application/json', authorization: `Bearer ${world.secret}` }
 
-/** Puts a reverse proxy before the service: it passes all header lines on, and adds `X-Forwarded-For` after them. */
+/** Starts a reverse proxy that forwards all header lines and adds `X-Forwarded-For` after them. */
 async function startProxy({ app }: typeof behindProxy): Promise<number> {
   const target = await app.listen({ host: '127.0.0.1', port: 0 })
   const proxy = createProxyServer({ target, xfwd: true })
@@ -30,7 +30,7 @@ async function startProxy({ app }: typeof behindProxy): Promise<number> {
 const alonePort = await startProxy(world.client)
 const trustedPort = await startProxy(behindProxy)
 
-/** So many different header lines, which fit into the 16 KiB that headers may take. */
+/** Returns distinct header lines, which together stay below the limit of 16 KiB. */
 const lines = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`x${index.toString(36)}`, '']))
 
@@ -40,7 +40,7 @@ interface Answer {
   text: string
 }
 
-/** Sends the headers in their order, after `Host`. */
+/** Sends the headers in the given order, after `Host`. */
 async function get(port: number, path: string, headers: Record<string, string>): Promise<Answer> {
   const sent = request({ host: '127.0.0.1', port, path, headers: { host: `localhost:${port}`, ...headers } }).end()
   const [answer] = await once(sent, 'response')
@@ -49,11 +49,11 @@ async function get(port: number, path: string, headers: Record<string, string>):
   return { status: answer.statusCode, remaining: Number(answer.headers['ratelimit-remaining']), text }
 }
 
-/** Below and above the counts at which Node drops header lines by default. */
+/** Counts below and above those at which Node drops header lines by default. */
 const counts = [0, 10, 900, 980, 990, 995, 999, 1000, 1001, 1023, 1024, 1100, 1500, 1999, 2000, 2001, 2500, 3000, 3500]
 
-describe('a proxy adds its headers after all that the caller has sent', () => {
-  test.each(counts)('/admin is closed without PUBLIC_URL, after %i header lines', async count => {
+describe('behind a proxy that adds its headers last', () => {
+  test.each(counts)('/admin is not available without PUBLIC_URL, after %i header lines', async count => {
     for (const path of ['/admin/login', '/admin', '/admin/tokens', '/admin/setup/x']) {
       const { status, text } = await get(alonePort, path, lines(count))
       expect([path, status]).toEqual([path, 403])
@@ -61,7 +61,7 @@ describe('a proxy adds its headers after all that the caller has sent', () => {
     }
   })
 
-  test('a caller has one budget, however many header lines come before the address', async () => {
+  test('a caller has one request budget for any number of header lines', async () => {
     const remaining: number[] = []
     for (const count of counts) {
       const headers = { ...known, ...lines(count), 'x-forwarded-for': '203.0.113.7' }
@@ -73,10 +73,10 @@ describe('a proxy adds its headers after all that the caller has sent', () => {
   })
 })
 
-describe('a caller without a proxy', () => {
+describe('without a proxy', () => {
   const { port } = world.client.app.server.address() as AddressInfo
 
-  /** The status of the answer to header lines as they are. */
+  /** Sends raw header lines and returns the status. */
   async function statusOf(head: string): Promise<number> {
     const socket = connect(port, '127.0.0.1')
     socket.write(`GET ${v1}/tenants HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${head}\r\n`)
@@ -85,21 +85,21 @@ describe('a caller without a proxy', () => {
     return Number(received.split(' ')[1])
   }
 
-  const needed = `Accept: application/json\r\nAuthorization: Bearer ${world.secret}\r\n`
+  const required = `Accept: application/json\r\nAuthorization: Bearer ${world.secret}\r\n`
 
   test.each([
     ['the same name without a value', 'a:\r\n'],
     ['the same name with a value', 'a: b\r\n'],
     ['a list', 'Via: x\r\n'],
     ['cookies', 'Cookie: a=b\r\n'],
-    ['a header that may stand once', 'Age: 1\r\n'],
-  ])('is known by the last of many header lines: %s', async (_, line) => {
-    for (const count of [999, 1024, 1_400]) expect(await statusOf(line.repeat(count) + needed)).toBe(200)
+    ['a header that must not repeat', 'Age: 1\r\n'],
+  ])('reads the token in the last of many header lines: %s', async (_, line) => {
+    for (const count of [999, 1024, 1_400]) expect(await statusOf(line.repeat(count) + required)).toBe(200)
   })
 
-  test('headers beyond 16 KiB are refused, whether of many lines or of one', async () => {
-    expect(await statusOf(`ab:${'c'.repeat(8)}\r\n`.repeat(1_800) + needed)).toBe(431)
-    expect(await statusOf('abc:\r\n'.repeat(6_000) + needed)).toBe(431)
-    expect(await statusOf(`a: ${'b'.repeat(16_384)}\r\n${needed}`)).toBe(431)
+  test('headers beyond 16 KiB are rejected, in many lines or in one', async () => {
+    expect(await statusOf(`ab:${'c'.repeat(8)}\r\n`.repeat(1_800) + required)).toBe(431)
+    expect(await statusOf('abc:\r\n'.repeat(6_000) + required)).toBe(431)
+    expect(await statusOf(`a: ${'b'.repeat(16_384)}\r\n${required}`)).toBe(431)
   })
 })

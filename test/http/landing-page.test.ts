@@ -11,7 +11,7 @@ const chromium = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/av
 const get = (headers: Record<string, string> = {}, { ask } = client) =>
   ask({ method: 'GET', url: '/', headers: { accept: chromium, host: 'localhost:8080', ...headers } })
 
-/** The text of the page, without tags. */
+/** Returns the text of the page without tags. */
 const textOf = (html: string) => html.replaceAll(/<[^>]*>/g, '').replaceAll('&quot;', '"')
 
 describe('GET /', () => {
@@ -43,7 +43,7 @@ describe('GET /', () => {
     expect(answer.headers.vary).toBe('Accept')
   })
 
-  test('is an unknown path without Accept, and by any other method', async () => {
+  test('is an unknown path without Accept, and for other methods', async () => {
     expect(flawOf(await client.ask({ method: 'GET', url: '/' }), 404)).toBeNull()
     for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS'] as const) {
       expect(flawOf(await client.ask({ method, url: '/', headers: { accept: chromium } }), 404), method).toBeNull()
@@ -73,7 +73,7 @@ describe('GET /', () => {
     expect(text).not.toMatch(/<script|<style|\sstyle=|\son\w+=/)
   })
 
-  test('needs no token, and a token changes nothing', async () => {
+  test('needs no token and ignores one', async () => {
     const page = await get()
     expect((await get({ authorization: 'Bearer nothing' })).text).toBe(page.text)
     expect(page.headers['ratelimit-limit']).toBeUndefined()
@@ -94,7 +94,7 @@ describe('the page', () => {
     ).toEqual(operations.map(({ method, path, permissions }) => ({ method, path: path(place), permissions })))
   })
 
-  test('leads only to what answers', async () => {
+  test('links only to paths that exist', async () => {
     const { text } = await get()
     const links = [...text.matchAll(/(?:href|src)="([^"#]+)"/g)].map(([, path]) => path ?? '')
     expect(links).toEqual(expect.arrayContaining(['/graphiql', '/admin', '/livez', '/readyz']))
@@ -106,13 +106,13 @@ describe('the page', () => {
     for (const [, id] of text.matchAll(/href="#([^"]+)"/g)) expect(text).toContain(`id="${id}"`)
   })
 
-  test('links no GraphiQL where that is off', async () => {
+  test('has no link to GraphiQL when it is off', async () => {
     const { text } = await get({}, await createApp(database, { GRAPHIQL: 'off' }))
     expect(text).not.toMatch(/graphiql/i)
     expect(text).toContain('href="/admin"')
   })
 
-  test('names the address that it was asked at, and the one that PUBLIC_URL names before that', async () => {
+  test('shows PUBLIC_URL as its address, or else the host of the request', async () => {
     expect(textOf((await get({ host: 'gateway.test:81' })).text)).toContain('http://gateway.test:81/api/external/v1/')
     const { text } = await get({}, await createApp(database, { PUBLIC_URL: 'https://gateway.example.com' }))
     expect(textOf(text)).toContain('https://gateway.example.com/api/external/v1/tenants')
@@ -120,13 +120,13 @@ describe('the page', () => {
     expect(text).not.toContain('localhost')
   })
 
-  test.each(['"><b>', "a'b", 'a b', 'a/b', 'a;id', '$(id)'])('shows no host that is none: %j', async host => {
+  test.each(['"><b>', "a'b", 'a b', 'a/b', 'a;id', '$(id)'])('does not show an invalid host: %j', async host => {
     const { status, text } = await get({ host })
     expect(status).toBe(200)
     expect(textOf(text)).toContain("'Accept: application/json' /api/external/v1/tenants")
   })
 
-  test('states the rate', async () => {
+  test('states the request rate', async () => {
     const { text } = await get({}, await createApp(database, { RATE_LIMIT_PER_MINUTE: '77' }))
     expect(textOf(text)).toContain('77 operations per minute')
     for (const name of ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset', 'Retry-After', '429']) {

@@ -12,7 +12,7 @@ const database = await createDatabase()
 const { platform } = database
 const build = createBuilders(database)
 
-// Every value that a row or a request brings holds this word.
+// Every value in a row or a request contains this word.
 const marker = 'planted'
 const tenantId = await build.tenant({ name: 'Planted tenant', subdomain: 'planted' })
 await build.voucher(tenantId, {
@@ -25,7 +25,7 @@ await build.customer(tenantId, { email: 'planted@example.com', surname: 'Planted
 await build.product(tenantId, { title: 'Planted product' })
 const { secret } = await build.token([tenantId], { name: 'planted token' })
 
-/** Raises an error that quotes the marker wherever an error can. */
+/** Raises an error with the marker in every field that can contain it. */
 const raising = `raise exception E'planted\\n    at planted (file:///planted.js:1:1)'
   using errcode = 'P0042', detail = 'planted detail', hint = 'planted hint', table = 'planted table'`
 
@@ -37,72 +37,73 @@ const onInsert = (table: string, body: string) => ({
   undo: `drop trigger planted on ${table}; drop function planted_context()`,
 })
 
-const issuing = 'gateway.redemption_token'
-interface Fault {
-  what: string
+const tokenTable = 'gateway.redemption_token'
+
+/** A failure while a voucher is resolved. */
+interface Failure {
+  name: string
   apply: string
   undo: string
   err: Partial<Record<string, unknown>>
-  /** Whether the service takes it for an outage, and says so as a warning. */
+  /** Whether the service treats it as an outage, which it logs as a warning. */
   outage?: true
 }
 
-/** What goes wrong while a voucher is resolved. */
-const fieldErrors: Fault[] = [
+const failures: Failure[] = [
   {
-    what: 'a check constraint that fails',
-    apply: `alter table ${issuing} add column filler text;
-            alter table ${issuing} alter column filler set default 'planted value';
-            alter table ${issuing} add constraint fits check (filler is null)`,
-    undo: `alter table ${issuing} drop column filler`,
+    name: 'a check constraint that fails',
+    apply: `alter table ${tokenTable} add column filler text;
+            alter table ${tokenTable} alter column filler set default 'planted value';
+            alter table ${tokenTable} add constraint fits check (filler is null)`,
+    undo: `alter table ${tokenTable} drop column filler`,
     err: { code: '23514', statement: 'redemption_token.issue', table: 'redemption_token', constraint: 'fits' },
   },
   {
-    what: 'a column that must not be null',
-    apply: `delete from ${issuing}; alter table ${issuing} add column secret text default 'planted value',
+    name: 'a column that must not be null',
+    apply: `delete from ${tokenTable}; alter table ${tokenTable} add column secret text default 'planted value',
               add column filler text not null`,
-    undo: `alter table ${issuing} drop column filler, drop column secret`,
+    undo: `alter table ${tokenTable} drop column filler, drop column secret`,
     err: { code: '23502', statement: 'redemption_token.issue', column: 'filler' },
   },
   {
-    what: 'a value that is there already',
-    apply: `delete from ${issuing}; alter table ${issuing} add column filler text default 'planted value' unique;
-            insert into ${issuing} (token_hash, voucher_id, tenant_id, token_id, expires_at)
+    name: 'a value that exists already',
+    apply: `delete from ${tokenTable}; alter table ${tokenTable} add column filler text default 'planted value' unique;
+            insert into ${tokenTable} (token_hash, voucher_id, tenant_id, token_id, expires_at)
             select sha256('planted'), 1, ${tenantId}, id, 'infinity' from gateway.token limit 1`,
-    undo: `alter table ${issuing} drop column filler; delete from ${issuing}`,
+    undo: `alter table ${tokenTable} drop column filler; delete from ${tokenTable}`,
     err: { code: '23505', statement: 'redemption_token.issue', constraint: 'redemption_token_filler_key' },
   },
   {
-    what: 'a value that cannot be cast',
-    ...onInsert(issuing, `perform reference::bigint from public.purchased_voucher where id = new.voucher_id`),
+    name: 'a value that cannot be cast',
+    ...onInsert(tokenTable, `perform reference::bigint from public.purchased_voucher where id = new.voucher_id`),
     err: { code: '22P02', statement: 'redemption_token.issue' },
   },
   {
-    what: 'a trigger that raises',
-    ...onInsert(issuing, raising),
+    name: 'a trigger that raises',
+    ...onInsert(tokenTable, raising),
     err: { code: 'P0042', statement: 'redemption_token.issue', severity: 'ERROR', routine: 'exec_stmt_raise' },
   },
   {
-    what: 'a table that is missing',
+    name: 'a table that is missing',
     apply: 'alter table purchased_voucher rename to planted_voucher',
     undo: 'alter table planted_voucher rename to purchased_voucher',
     err: { code: '42P01', statement: 'resolution.find' },
   },
   {
-    what: 'a column that is missing',
+    name: 'a column that is missing',
     apply: 'alter table purchased_voucher rename recipient_name to planted_name',
     undo: 'alter table purchased_voucher rename planted_name to recipient_name',
     err: { code: '42703', statement: 'resolution.find' },
   },
   {
-    what: 'a statement that takes too long',
-    ...onInsert(issuing, `execute 'select pg_sleep(60) /* planted */'`),
+    name: 'a statement that takes too long',
+    ...onInsert(tokenTable, `execute 'select pg_sleep(60) /* planted */'`),
     err: { code: '57014', statement: 'redemption_token.issue' },
     outage: true,
   },
   {
-    what: 'a connection that the server ends',
-    ...onInsert(issuing, 'perform pg_terminate_backend(pg_backend_pid())'),
+    name: 'a connection that the server ends',
+    ...onInsert(tokenTable, 'perform pg_terminate_backend(pg_backend_pid())'),
     err: { code: expect.stringMatching(/^(57P01|CONNECTION_CLOSED)$/), statement: 'redemption_token.issue' },
     outage: true,
   },
@@ -111,7 +112,7 @@ const fieldErrors: Fault[] = [
 const document = `mutation ($input: ResolveVoucherInput!) {
   resolveVoucher(input: $input) { status again: status voucher { reference } } }`
 
-/** The ways to resolve the voucher, each with markers wherever a request can hold some. */
+/** The ways to resolve the voucher, with markers in every part of the request that can contain one. */
 const requests: Record<string, (client: Client, id: string) => ReturnType<Client['ask']>> = {
   REST: (client, id) => resolve(client, id, { voucher_reference: 'planted-1', planted: 'planted' }),
   'REST, by a QR token': (client, id) => resolve(client, id, { qr_token: 'https://planted.example/?qr=planted-qr' }),
@@ -143,11 +144,11 @@ const resolve = (client: Client, id: string, body: object) =>
     payload: JSON.stringify(body),
   })
 
-/** What must not stand in a log: the marker, and the secret of the token. */
+/** Returns the places of the marker and of the token's secret, which a log must not contain. */
 const leaks = (text: string) =>
   [...text.matchAll(new RegExp(`.{0,40}(?:${marker}|${secret}).{0,40}`, 'gi'))].map(String)
 
-let made = 0
+let requestCount = 0
 
 describe.each(['trace', 'error'])('at the level %s', level => {
   const { log, text, lines } = collectLog()
@@ -161,20 +162,20 @@ describe.each(['trace', 'error'])('at the level %s', level => {
   afterAll(() => pool.end({ timeout: 1 }))
 
   describe.each(Object.entries(requests))('%s', (_request, send) => {
-    it.each(fieldErrors)('$what is written without what was in the row or the request', async fault => {
-      const id = `request-${++made}`
-      await platform.unsafe(fault.apply)
+    it.each(failures)('the line about $name contains nothing of the row or the request', async failure => {
+      const id = `request-${++requestCount}`
+      await platform.unsafe(failure.apply)
       try {
         const answer = await send(client, id)
         expect(answer.headers['x-request-id']).toBe(id)
         expect(answer.body.errors?.[0]?.message ?? answer.body.message).toMatch(/^The service /)
       } finally {
-        await platform.unsafe(fault.undo)
+        await platform.unsafe(failure.undo)
       }
       const written = lines().filter(line => line.reqId === id)
-      if (level === 'trace' || !fault.outage) {
+      if (level === 'trace' || !failure.outage) {
         expect(written).toHaveLength(1)
-        expect(written[0]?.err).toMatchObject(fault.err)
+        expect(written[0]?.err).toMatchObject(failure.err)
         expect(written[0]?.err?.stack).toMatch(/^ {4}at /)
       }
       expect(leaks(text())).toEqual([])
@@ -183,12 +184,12 @@ describe.each(['trace', 'error'])('at the level %s', level => {
 
   it.each(
     Object.entries(requests),
-  )('%s: a mistake of the service is written with its place alone', async (_request, send) => {
-    const id = `request-${++made}`
+  )('%s: the line about a bug of the service contains its type and stack only', async (_request, send) => {
+    const id = `request-${++requestCount}`
     await platform`alter table purchased_voucher drop constraint if exists purchased_voucher_redemption_status_check`
     await platform`alter table purchased_voucher
       alter column redemption_status type jsonb using '{"planted": "planted"}'::jsonb`
-    // Connections of its own: those that know the statement already refuse the changed table.
+    // New connections, because the others have prepared the statement for the old table.
     const fresh = connect(database.address, { max: 1, statementTimeoutMs: 10_000, role: serviceRole })
     const answer = await send(await createApp({ pool: fresh }, { LOG_LEVEL: level }, log), id)
     await platform`alter table purchased_voucher alter column redemption_status type text using 'planted_status'`
@@ -201,7 +202,7 @@ describe.each(['trace', 'error'])('at the level %s', level => {
     expect(leaks(text())).toEqual([])
   })
 
-  it('a form that fails is written without its fields', async () => {
+  it('the line about a failed form contains none of its fields', async () => {
     await platform`alter table gateway.audit_entry add constraint fits check (actor not like 'planted%') not valid`
     const browser = createBrowser(client.app)
     const fields = { email: 'planted@example.com', password: 'planted password', next: '/admin/planted' }
@@ -221,7 +222,7 @@ describe.each(['trace', 'error'])('at the level %s', level => {
     expect(leaks(text())).toEqual([])
   })
 
-  it('requests that are refused write nothing that they hold', async () => {
+  it('rejected requests are logged without their content', async () => {
     const headers = headersOf('refused')
     const { accept, authorization } = headers
     const list = `${v1}/tenants/${tenantId}/sales/purchased-vouchers`
@@ -243,7 +244,7 @@ describe.each(['trace', 'error'])('at the level %s', level => {
     expect(leaks(text())).toEqual([])
   })
 
-  it('requests that are answered write nothing that they hold', async () => {
+  it('successful requests are logged without their content', async () => {
     for (const path of ['sales/purchased-vouchers', 'customers/marketing-signups', 'catalog/vouchers']) {
       const { status, text: body } = await client.rest(secret, `/tenants/${tenantId}/${path}`)
       expect([status, leaks(body).length > 0]).toEqual([200, true])
@@ -252,7 +253,7 @@ describe.each(['trace', 'error'])('at the level %s', level => {
   })
 })
 
-it('background jobs that fail write the statement, and nothing of the row', async () => {
+it('failed background jobs are logged with the statement, without the row', async () => {
   const { log, text, lines } = collectLog()
   const client = await createApp(database, { LOG_LEVEL: 'warn' }, log)
   await platform.unsafe(onInsert('gateway.request_count', raising).apply)
@@ -267,7 +268,7 @@ it('background jobs that fail write the statement, and nothing of the row', asyn
 it.each([
   ['thrown', 'SIGHUP'],
   ['rejected', 'SIGUSR2'],
-] as const)('an error that is %s and not caught ends the process with a line that quotes nothing', async (_how, signal) => {
+] as const)('an uncaught error that is %s ends the process with a line without its text', async (_how, signal) => {
   const source = `
     const error = Object.assign(new Error('planted', { cause: new Error('planted') }), { detail: 'planted', code: 'E1' })
     process.on('SIGHUP', () => { throw error })
@@ -284,7 +285,7 @@ it.each([
   expect(leaks(printed)).toEqual([])
 })
 
-describe('what a line says of an error', () => {
+describe('an error in a log line', () => {
   const stackOf = (message: string) => toLoggedError(new Error(message)).stack
 
   it.each([
@@ -294,12 +295,12 @@ describe('what a line says of an error', () => {
     'r',
     '\n',
     '    at planted (file:///planted.js:1:1)',
-  ])('is the stack without its message: %j', message => {
+  ])('contains the stack without its message: %j', message => {
     expect(stackOf(message)).toMatch(/^ {4}at .*log\.test\.ts:\d+:\d+/)
     expect(leaks(stackOf(message))).toEqual([])
   })
 
-  it('holds nothing of an error that was changed, or that holds others', () => {
+  it('contains no text of a changed or nested error', () => {
     const changed = new Error('planted\n    at planted (file:///planted.js:1:1)')
     changed.message = 'something else'
     const named = Object.assign(new Error('x'), { name: 'the planted one', code: 'planted code', port: 'planted' })
@@ -325,7 +326,7 @@ describe('what a line says of an error', () => {
     expect(toLoggedError(json).cause?.type).toBe('SyntaxError')
   })
 
-  it('tells where a connection failed', () => {
+  it('contains the address of a failed connection', () => {
     const refused = { code: 'ECONNREFUSED', syscall: 'connect', address: '127.0.0.1', port: 5432 }
     expect(toLoggedError(Object.assign(new Error('x'), refused))).toMatchObject(refused)
   })

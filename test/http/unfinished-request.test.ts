@@ -17,20 +17,20 @@ const known = [...json, `Authorization: Bearer ${secret}`]
 const resolve = `${v1}/tenants/${tenantId}/redemptions/resolve`
 const form = 'Content-Type: application/x-www-form-urlencoded'
 
-/** Requests that are answered before their bodies are read: what is sent, and the status of the answer. */
+/** Requests that are answered before their bodies are read, with the status of the response. */
 const requests: [string, string, string[], number][] = [
   ['v1 without a token', `POST ${resolve}`, json, 401],
   ['v1 with an unknown token', `POST ${resolve}`, [...json, 'Authorization: Bearer x'], 401],
-  ['v1 with a spent rate', `POST ${resolve}`, [...json, `Authorization: Bearer ${spent.secret}`], 429],
+  ['v1 beyond the request rate', `POST ${resolve}`, [...json, `Authorization: Bearer ${spent.secret}`], 429],
   ['v1 without Accept', `POST ${resolve}`, known.slice(1), 422],
   ['v1 without Content-Type', `POST ${resolve}`, known.toSpliced(1, 1), 422],
   ['v1 by another method', `PUT ${resolve}`, known, 405],
   ['v1 by a WebDAV method', `PROPFIND ${v1}/tenants`, known, 405],
   ['v1 at an unknown path', `POST ${v1}/nowhere`, known, 404],
-  ['v1 at an unreadable path', `POST ${v1}/%zz`, known, 404],
+  ['v1 at an invalid path', `POST ${v1}/%zz`, known, 404],
   ['v1 for a foreign tenant', `GET ${v1}/tenants/${foreignId}/catalog/vouchers`, known, 403],
   ['v1 for an absent record', `GET ${v1}/tenants/${tenantId}/catalog/vouchers/999999`, known, 404],
-  ['v1 with a faulty query', `GET ${v1}/tenants?cursor=x`, known, 422],
+  ['v1 with an invalid query', `GET ${v1}/tenants?cursor=x`, known, 422],
   ['v1 that succeeds', `GET ${v1}/tenants`, known, 200],
   ['GraphQL without a token', 'POST /graphql', json, 401],
   ['GraphQL by another method', 'PUT /graphql', known, 405],
@@ -43,14 +43,14 @@ const requests: [string, string, string[], number][] = [
   ['a form of /admin without a session', `POST /admin/tokens/new`, [form, `Origin: http://localhost:${port}`], 303],
   ['an asset of /admin', 'GET /admin/assets/admin.css', [], 200],
   ['an unknown path', 'POST /nowhere', json, 404],
-  ['a target that is no path', 'OPTIONS *', [], 404],
+  ['a target that is not a path', 'OPTIONS *', [], 404],
   ['/livez', 'GET /livez', [], 200],
   ['/livez by another method', 'POST /livez', json, 404],
   ['/readyz', 'GET /readyz', [], 200],
   ['/graphiql', 'GET /graphiql', [], 200],
 ]
 
-/** Ways to begin a body that takes long: its header, how it begins, and how it goes on. */
+/** Ways to send a slow body: its header, its first bytes, and each further part. */
 const framings = {
   length: { header: 'Content-Length: 1000000', begin: '', more: 'x' },
   chunks: { header: 'Transfer-Encoding: chunked', begin: '1\r\n{\r\n', more: '1\r\nx\r\n' },
@@ -64,8 +64,8 @@ const headOf = (line: string, headers: string[], version = '1.1') =>
 interface Closed {
   status: number
   connection: string | undefined
-  /** Whether the body of the answer came whole. */
-  whole: boolean
+  /** Whether the response body is complete. */
+  complete: boolean
 }
 
 function read(received: string): Closed {
@@ -75,48 +75,48 @@ function read(received: string): Closed {
   return {
     status: Number(head.split(' ')[1]),
     connection: /^connection: (\S+)/im.exec(head)?.[1],
-    whole: Buffer.byteLength(received.slice(start + 4), 'latin1') === Number(length),
+    complete: Buffer.byteLength(received.slice(start + 4), 'latin1') === Number(length),
   }
 }
 
-/** Sends a part of a body, then a little more of it every moment, for as long as the connection is open. */
-async function drip(head: string, { begin, more }: (typeof framings)['length']): Promise<Closed> {
-  // It goes on writing when the service has ended its side.
+/** Sends the first part of a body, and a further part every 50 ms while the connection is open. */
+async function sendSlowly(head: string, { begin, more }: (typeof framings)['length']): Promise<Closed> {
+  // With `allowHalfOpen` the client continues to write after the service has ended its side.
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   let received = ''
   socket.setEncoding('latin1').on('data', text => {
     received += text
   })
-  // Bytes that are sent after the socket is closed are answered with a reset.
+  // Bytes that arrive after the close cause a reset.
   socket.on('error', () => {})
   socket.write(head + begin)
-  const dripping = setInterval(() => socket.writable && socket.write(more), 50)
+  const sending = setInterval(() => socket.writable && socket.write(more), 50)
   const closed = new Promise<false>(done => socket.once('close', () => done(false)))
   const open = await Promise.race([closed, sleep(10_000, true, { ref: false })])
-  clearInterval(dripping)
+  clearInterval(sending)
   socket.destroy()
-  if (open) throw new Error(`still open after the answer: ${received.slice(0, 300)}`)
+  if (open) throw new Error(`still open after the response: ${received.slice(0, 300)}`)
   return read(received)
 }
 
-describe('a request that is answered before its body has come', () => {
+describe('a request that is answered before its body has arrived', () => {
   const cases = requests.flatMap(([name, line, headers, status]) =>
     Object.entries(framings).map(([framing, body]) => ({ name, framing, line, headers, status, body })),
   )
 
   test.concurrent.each(cases)('$name, $framing: the connection is closed', async ({ line, headers, status, body }) => {
-    const answer = await drip(headOf(line, [...headers, body.header]), body)
-    expect(answer).toEqual({ status, connection: 'close', whole: true })
+    const response = await sendSlowly(headOf(line, [...headers, body.header]), body)
+    expect(response).toEqual({ status, connection: 'close', complete: true })
   })
 
-  test.concurrent('a body that is announced as too large is not read', async () => {
+  test.concurrent('a body whose Content-Length is too large is not read', async () => {
     for (const path of [resolve, '/graphql']) {
-      const answer = await drip(headOf(`POST ${path}`, [...known, framings.length.header]), framings.length)
-      expect(answer).toEqual({ status: 413, connection: 'close', whole: true })
+      const response = await sendSlowly(headOf(`POST ${path}`, [...known, framings.length.header]), framings.length)
+      expect(response).toEqual({ status: 413, connection: 'close', complete: true })
     }
   })
 
-  test.concurrent('a client that waits for `100 Continue` is not kept', async () => {
+  test.concurrent('the connection of a client that waits for `100 Continue` is closed', async () => {
     const headers = [...json, framings.length.header, 'Expect: 100-continue']
     const socket = connect(port, '127.0.0.1')
     let received = ''
@@ -125,11 +125,11 @@ describe('a request that is answered before its body has come', () => {
     })
     socket.write(headOf(`POST ${resolve}`, headers))
     await once(socket, 'close')
-    const answer = received.slice(received.lastIndexOf('HTTP/1.1'))
-    expect(read(answer)).toEqual({ status: 401, connection: 'close', whole: true })
+    const response = received.slice(received.lastIndexOf('HTTP/1.1'))
+    expect(read(response)).toEqual({ status: 401, connection: 'close', complete: true })
   })
 
-  test.concurrent('what follows the body on the closed connection is not taken for a request', async () => {
+  test.concurrent('bytes after the body on the closed connection are not parsed as a request', async () => {
     const { secret } = await build.token([tenantId])
     const caller = [...json, `Authorization: Bearer ${secret}`]
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
@@ -143,10 +143,10 @@ describe('a request that is answered before its body has come', () => {
     expect(headers['ratelimit-remaining']).toBe('99999')
   })
 
-  test.concurrent('an HTTP/1.0 client that asks to keep the connection loses it too', async () => {
+  test.concurrent('the connection of an HTTP/1.0 client with keep-alive is closed', async () => {
     const headers = [...json, framings.length.header, 'Connection: keep-alive']
-    const answer = await drip(headOf(`POST ${resolve}`, headers, '1.0'), framings.length)
-    expect(answer).toEqual({ status: 401, connection: 'close', whole: true })
+    const response = await sendSlowly(headOf(`POST ${resolve}`, headers, '1.0'), framings.length)
+    expect(response).toEqual({ status: 401, connection: 'close', complete: true })
   })
 
   test.concurrent.each([
@@ -154,7 +154,7 @@ describe('a request that is answered before its body has come', () => {
     ['GraphQL', '/graphql', 401],
     ['/admin', '/admin/login', 403],
     ['an unknown path', '/nowhere', 404],
-  ])('%s: a client that reads only when it has written all gets the answer', async (_, path, status) => {
+  ])('%s: a client that reads only after it has written everything gets the response', async (_, path, status) => {
     const length = 20_000_000
     const socket = connect(port, '127.0.0.1')
     socket.pause()
@@ -165,10 +165,10 @@ describe('a request that is answered before its body has come', () => {
     })
     let received = ''
     for await (const chunk of socket.setEncoding('latin1')) received += chunk
-    expect(read(received)).toEqual({ status, connection: 'close', whole: true })
+    expect(read(received)).toEqual({ status, connection: 'close', complete: true })
   })
 
-  test.concurrent('a client whose headers are too large gets the answer while it goes on writing', async () => {
+  test.concurrent('a client whose headers are too large gets the response while it continues to write', async () => {
     const socket = connect(port, '127.0.0.1')
     socket.pause()
     const head = Buffer.from(`GET ${v1}/tenants HTTP/1.1\r\nHost: x\r\nX-A: `)
@@ -179,17 +179,17 @@ describe('a request that is answered before its body has come', () => {
     })
     let received = ''
     for await (const chunk of socket.setEncoding('latin1')) received += chunk
-    expect(read(received)).toEqual({ status: 431, connection: 'close', whole: true })
+    expect(read(received)).toEqual({ status: 431, connection: 'close', complete: true })
   })
 })
 
-describe('a request whose body has come keeps its connection', () => {
+describe('the connection of a complete request stays open', () => {
   const body = JSON.stringify({ voucher_reference: 'nobody' })
   const withBody = (headers: string[]) => [...headers, `Content-Length: ${body.length}`]
 
   test.each([
     ...requests.filter(([, line]) => line.startsWith('POST')),
-    ['v1, read and refused', `POST ${resolve}`, known, 404] as const,
+    ['v1 with an unknown voucher', `POST ${resolve}`, known, 404] as const,
   ])('%s', async (_, line, headers, status) => {
     const socket = connect(port, '127.0.0.1')
     let received = ''
@@ -202,8 +202,8 @@ describe('a request whose body has come keeps its connection', () => {
       while (received.split('HTTP/1.1 ').length <= turn) await once(socket, 'data')
     }
     socket.destroy()
-    const answers = received.split(/(?=HTTP\/1\.1 )/)
-    expect(answers.map(answer => Number(answer.split(' ')[1]))).toEqual([status, status])
-    for (const answer of answers) expect(answer).not.toMatch(/^connection: close/im)
+    const responses = received.split(/(?=HTTP\/1\.1 )/)
+    expect(responses.map(response => Number(response.split(' ')[1]))).toEqual([status, status])
+    for (const response of responses) expect(response).not.toMatch(/^connection: close/im)
   })
 })

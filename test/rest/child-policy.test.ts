@@ -31,7 +31,7 @@ builder.objectFields(Tenant, t => ({
 const { schema } = await import('../../src/graphql/schema.ts')
 const { directResolverOf } = await import('../../src/graphql/direct-resolver.ts')
 const { prepareOperation } = await import('../../src/rest/prepare-operation.ts')
-const { prepareOrdinary } = await import('../support/ordinary.ts')
+const { prepareWithGraphqlJs } = await import('../support/graphql-js.ts')
 
 const database = await createDatabase()
 const build = createBuilders(database)
@@ -46,7 +46,7 @@ const documentOf = (field: string) => ({
 async function bothWays(field: string, permissions: Permission[]) {
   const document = documentOf(field)
   const outcomes: unknown[] = []
-  for (const run of [prepareOperation(document), prepareOrdinary(document)]) {
+  for (const run of [prepareOperation(document), prepareWithGraphqlJs(document)]) {
     outcomes.push(await outcomeOf(() => run(contextOf({ tokenId, tenants, permissions }), {})))
   }
   return outcomes

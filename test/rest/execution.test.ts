@@ -6,7 +6,7 @@ import * as documents from '../../src/rest/v1/operations.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
 import { createContexts, outcomeOf } from '../support/gateway.ts'
-import { prepareOrdinary } from '../support/ordinary.ts'
+import { prepareWithGraphqlJs } from '../support/graphql-js.ts'
 
 const database = await createDatabase()
 const { pool } = database
@@ -15,34 +15,34 @@ const build = createBuilders(database)
 const contextOf = createContexts(pool)
 
 const operations = {
-  ListTenants: [prepareOperation(documents.ListTenantsDocument), prepareOrdinary(documents.ListTenantsDocument)],
+  ListTenants: [prepareOperation(documents.ListTenantsDocument), prepareWithGraphqlJs(documents.ListTenantsDocument)],
   ListCatalogVouchers: [
     prepareOperation(documents.ListCatalogVouchersDocument),
-    prepareOrdinary(documents.ListCatalogVouchersDocument),
+    prepareWithGraphqlJs(documents.ListCatalogVouchersDocument),
   ],
   GetCatalogVoucher: [
     prepareOperation(documents.GetCatalogVoucherDocument),
-    prepareOrdinary(documents.GetCatalogVoucherDocument),
+    prepareWithGraphqlJs(documents.GetCatalogVoucherDocument),
   ],
   ListPurchasedVouchers: [
     prepareOperation(documents.ListPurchasedVouchersDocument),
-    prepareOrdinary(documents.ListPurchasedVouchersDocument),
+    prepareWithGraphqlJs(documents.ListPurchasedVouchersDocument),
   ],
   GetPurchasedVoucher: [
     prepareOperation(documents.GetPurchasedVoucherDocument),
-    prepareOrdinary(documents.GetPurchasedVoucherDocument),
+    prepareWithGraphqlJs(documents.GetPurchasedVoucherDocument),
   ],
   ListMarketingSignups: [
     prepareOperation(documents.ListMarketingSignupsDocument),
-    prepareOrdinary(documents.ListMarketingSignupsDocument),
+    prepareWithGraphqlJs(documents.ListMarketingSignupsDocument),
   ],
   GetMarketingSignup: [
     prepareOperation(documents.GetMarketingSignupDocument),
-    prepareOrdinary(documents.GetMarketingSignupDocument),
+    prepareWithGraphqlJs(documents.GetMarketingSignupDocument),
   ],
   ResolveVoucher: [
     prepareOperation(documents.ResolveVoucherDocument),
-    prepareOrdinary(documents.ResolveVoucherDocument),
+    prepareWithGraphqlJs(documents.ResolveVoucherDocument),
   ],
 } as const
 

@@ -5,18 +5,18 @@ import type { LogDestination } from '../../src/log.ts'
 import { buildServer } from '../../src/server.ts'
 import type { TestDatabase } from './database.ts'
 
-/** An answer as a client sees it. */
+/** A response as a client sees it. */
 export interface Answer {
   status: number
   headers: Record<string, string | undefined>
   text: string
-  // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever it is: that is what the tests look at
+  // biome-ignore lint/suspicious/noExplicitAny: tests read bodies of every shape
   body: any
 }
 
 export const v1 = '/api/external/v1'
 
-/** The service over a test's database, closed when the file's tests have run. The rate is wide unless a test narrows it. */
+/** Starts the service on a test's database; it is closed after the file's tests. The default rate limit is high. */
 export async function createApp(
   { pool }: Pick<TestDatabase, 'pool'>,
   environment: NodeJS.ProcessEnv = {},
@@ -28,7 +28,7 @@ export async function createApp(
   return createClient(app)
 }
 
-/** Asks the service as its callers do. */
+/** Returns functions that send requests to the service. */
 export function createClient(app: FastifyInstance) {
   async function ask(options: InjectOptions): Promise<Answer> {
     const response = await app.inject(options)
@@ -48,7 +48,7 @@ export function createClient(app: FastifyInstance) {
     app,
     ask,
 
-    /** Asks v1 with a token and the headers it needs; `path` is that below the base path. */
+    /** Sends a v1 request with a token and the required headers; `path` is relative to the base path. */
     rest: (secret: string, path: string, options: Omit<InjectOptions, 'url' | 'path'> = {}) =>
       ask({
         method: 'GET',
@@ -70,7 +70,7 @@ export function createClient(app: FastifyInstance) {
         payload: typeof body === 'string' ? body : JSON.stringify(body),
       }),
 
-    /** Asks GraphQL. */
+    /** Sends a GraphQL request. */
     graphql: (secret: string, query: string, variables: Record<string, unknown> = {}) =>
       ask({
         method: 'POST',

@@ -2,13 +2,15 @@ import { existsSync } from 'node:fs'
 import { type Browser, chromium } from 'playwright-core'
 import { afterAll } from 'vitest'
 
-const places = [process.env.CHROMIUM_PATH, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+const paths = [process.env.CHROMIUM_PATH, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 
-/** Starts a real browser, closed when the file's tests have run. */
+/** Starts a real browser; it is closed after the file's tests. */
 export async function startBrowser(): Promise<Browser> {
-  const executablePath = places.find(place => place !== undefined && existsSync(place))
+  const executablePath = paths.find(path => path !== undefined && existsSync(path))
   if (!executablePath) {
-    throw new Error('No Chromium is installed. Install one (apt-get install chromium), or name it in CHROMIUM_PATH.')
+    throw new Error(
+      'Chromium is not installed. Install it (apt-get install chromium), or set CHROMIUM_PATH to its path.',
+    )
   }
   const browser = await chromium.launch({
     executablePath,

@@ -8,12 +8,12 @@ import type { TestDatabase } from './database.ts'
 
 type Columns = Record<string, string | number | boolean | string[] | null>
 
-/** Who does what the tests do. */
+/** The actor of all changes in tests. */
 export const tester: Actor = { name: 'tester', address: null }
 
-/** Writes rows as a loader would: what is given, and defaults for what a row cannot be without. */
+/** Returns functions that insert rows, with defaults for required columns. */
 export function createBuilders({ loader, pool }: TestDatabase) {
-  let made = 0
+  let count = 0
 
   async function insert(table: string, columns: Columns): Promise<number> {
     const cells = Object.entries(columns).map(([name, cell]) => [name, Array.isArray(cell) ? arrayText(cell) : cell])
@@ -25,19 +25,19 @@ export function createBuilders({ loader, pool }: TestDatabase) {
 
   return {
     /** @returns the tenant's id */
-    tenant: (columns: Columns = {}) => insert('tenant', { name: `Tenant ${++made}`, ...columns }),
+    tenant: (columns: Columns = {}) => insert('tenant', { name: `Tenant ${++count}`, ...columns }),
 
     /** @returns the product's id */
     product: (tenantId: number, columns: Columns = {}) => {
-      made += 1
-      const required = { tenant_id: tenantId, slug: `product-${made}`, title: `Product ${made}`, currency: 'GBP' }
+      count += 1
+      const required = { tenant_id: tenantId, slug: `product-${count}`, title: `Product ${count}`, currency: 'GBP' }
       return insert('product', { ...required, ...columns })
     },
 
-    /** @returns the category's id; it is given to the products */
+    /** Links the category to the products. @returns the category's id */
     category: async (tenantId: number, productIds: number[] = [], columns: Columns = {}) => {
-      made += 1
-      const required = { tenant_id: tenantId, slug: `category-${made}`, title: `Category ${made}` }
+      count += 1
+      const required = { tenant_id: tenantId, slug: `category-${count}`, title: `Category ${count}` }
       const id = await insert('category', { ...required, ...columns })
       for (const productId of productIds) {
         await loader`insert into product_category ${loader({ product_id: productId, category_id: id })}`
@@ -47,26 +47,26 @@ export function createBuilders({ loader, pool }: TestDatabase) {
 
     /** @returns the variant's id */
     variant: (productId: number, columns: Columns = {}) => {
-      made += 1
-      const required = { product_id: productId, slug: `variant-${made}`, title: `Variant ${made}`, currency: 'GBP' }
+      count += 1
+      const required = { product_id: productId, slug: `variant-${count}`, title: `Variant ${count}`, currency: 'GBP' }
       return insert('variant', { ...required, ...columns })
     },
 
     /** @returns the voucher's id */
     voucher: (tenantId: number, columns: Columns = {}) =>
-      insert('purchased_voucher', { tenant_id: tenantId, reference: `REF-${++made}`, ...columns }),
+      insert('purchased_voucher', { tenant_id: tenantId, reference: `REF-${++count}`, ...columns }),
 
-    /** @returns the customer's id; opted in unless said otherwise */
+    /** The customer has consented to marketing by default. @returns the customer's id */
     customer: (tenantId: number, columns: Columns = {}) =>
       insert('customer', { tenant_id: tenantId, marketing_opted: true, ...columns }),
 
-    /** @returns the token's secret; it is permitted all, unless said otherwise */
+    /** The token has all permissions by default. @returns the token's id and secret */
     token: async (
       tenants: (number | TenantGrant)[],
       options: { permissions?: Permission[]; name?: string; rateLimit?: number; expiresAt?: Date } = {},
     ): Promise<{ id: number; secret: string }> =>
       createToken(pool, tester, {
-        name: options.name ?? `Token ${++made}`,
+        name: options.name ?? `Token ${++count}`,
         contact: null,
         rateLimit: options.rateLimit ?? null,
         permissions: options.permissions ?? [...permissionNames],

@@ -3,19 +3,19 @@ import { afterAll, inject } from 'vitest'
 import postgres from '#postgres'
 import { connect, type Pool, serviceRole } from '../../src/db/connect.ts'
 
-/** A database of this test file's own. */
+/** The database of one test file. */
 export interface TestDatabase {
-  /** What the service uses. */
+  /** Connections as the service's role. */
   pool: Pool
-  /** A platform that writes as platforms do: the triggers move `updated_at`. */
+  /** Connections of a platform, for whose writes triggers set `updated_at`. */
   platform: Pool
-  /** A loader that keeps the stamps it brings; what the builders write through. */
+  /** A connection that keeps the stamps it writes; the builders use it. */
   loader: Pool
   url: string
   address: { host: string; port: number; user: string; database: string }
 }
 
-/** Clones the migrated template; the clone is dropped when the file's tests have run. */
+/** Clones the migrated template database; the clone is dropped after the file's tests. */
 export async function createDatabase(): Promise<TestDatabase> {
   const { host, port, user, templateDatabase } = inject('server')
   const database = `test_${randomBytes(6).toString('hex')}`

@@ -7,15 +7,15 @@ import { createTenantScope } from '../../src/domain/scope.ts'
 import { createWatermark } from '../../src/domain/watermark.ts'
 import { type Context, createContext, type Gateway } from '../../src/graphql/context.ts'
 
-/** Who asks: with which token, for which tenants, permitted what. */
-export interface Asker {
+/** A caller with its token, tenants and permissions. */
+export interface TestCaller {
   tokenId: number
   tenants: number[]
   permissions: readonly Permission[]
 }
 
-/** What the resolvers need, without a door in front. @returns a function that makes the context of one request */
-export function createContexts(pool: Pool): (asker: Asker) => Context {
+/** Creates what resolvers need, without a transport. @returns a function that makes the context of one request */
+export function createContexts(pool: Pool): (caller: TestCaller) => Context {
   const gateway: Gateway = {
     sql: pool,
     cursors: createCursorCipher(Buffer.alloc(32, 7)),
@@ -41,7 +41,7 @@ export function createContexts(pool: Pool): (asker: Asker) => Context {
     })
 }
 
-/** What running a document comes to: a body, to the letter, or what was thrown. */
+/** Runs a document. @returns its body as text, or the error that it threw */
 export async function outcomeOf(run: () => Buffer | Promise<Buffer | object>) {
   try {
     const body = await run()

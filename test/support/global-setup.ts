@@ -11,14 +11,14 @@ declare module 'vitest' {
   }
 }
 
-/** One PostgreSQL for the whole run, with a migrated database that each test file clones. */
+/** Starts one PostgreSQL server for the whole run, with a migrated template database. */
 export default async function setUp(project: TestProject) {
   execFileSync('npm', ['run', '-s', 'build'])
-  // These load the driver, which the build has made.
+  // Imported after the build, which creates the driver they load.
   const { connect } = await import('../../src/db/connect.ts')
   const { migrate } = await import('../../src/db/migrate.ts')
   const dataDir = mkdtempSync(join(tmpdir(), 'gateway-test-'))
-  // The server may run as another user, who has to pass through.
+  // The server may run as another user, which needs to traverse the directory.
   chmodSync(dataDir, 0o711)
   const { host, port, user, database, stop } = await startEmbedded({
     dataDir,

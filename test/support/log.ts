@@ -1,9 +1,9 @@
 import type { LogDestination } from '../../src/log.ts'
 
-/** A line of the log, as an operator reads it. */
+/** A line of the log. */
 export type LogLine = { level: number; msg: string; reqId?: string; err?: Record<string, unknown> }
 
-/** @returns a destination to give to the service, and what the service has written there so far */
+/** Returns a destination for the service's log, and functions that return what it has written. */
 export function collectLog() {
   let text = ''
   const log: LogDestination = {

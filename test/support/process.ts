@@ -4,17 +4,17 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll } from 'vitest'
 
-/** The compiled program; the global set-up builds it. */
+/** The compiled program, which the global set-up builds. */
 const entry = join(import.meta.dirname, '../../dist/main.js')
 
 /** A working directory without a developer's `.env`. */
 const directoryWithoutEnv = dirname(entry)
 
-/** What a process gets beside its arguments. */
+/** The options of a process. */
 export interface ProcessOptions {
-  /** The working directory; default: one without `.env`. */
+  /** The working directory; default: a directory without `.env`. */
   cwd?: string
-  /** The compiled program to run; default: that of this checkout. */
+  /** The compiled program; default: the one of this checkout. */
   entry?: string
   /** A module to load first, as JavaScript. */
   preload?: string
@@ -29,13 +29,13 @@ const argumentsOf = (options: ProcessOptions, args: string[]) => [
   ...args,
 ]
 
-/** @param given the variables of the process; of the tests' own environment it gets only PATH and HOME */
-const settingsOf = (options: ProcessOptions, given: NodeJS.ProcessEnv) => ({
+/** Returns the options of `spawn`. Of the tests' own environment the process gets only PATH and HOME. */
+const settingsOf = (options: ProcessOptions, environment: NodeJS.ProcessEnv) => ({
   cwd: options.cwd ?? directoryWithoutEnv,
-  env: { PATH: process.env.PATH, HOME: process.env.HOME, ...given },
+  env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
 })
 
-/** What a finished command printed. */
+/** The exit code and the output of a finished command. */
 export interface Outcome {
   code: number
   stdout: string
@@ -43,9 +43,9 @@ export interface Outcome {
 }
 
 /**
- * Runs a command of the command line to its end.
+ * Runs a command and waits for its end.
  *
- * @param options.input what it gets on standard input
+ * @param options.input its standard input
  */
 export function run(
   args: string[],
@@ -61,23 +61,23 @@ export function run(
   })
 }
 
-/** The service, running as a process of its own. */
+/** The service in its own process. */
 export interface Service {
   child: ChildProcess
-  /** What it has printed so far. */
+  /** Returns its output so far. */
   printed(): string
-  /** The address under which it said it serves REST. */
+  /** The address of REST v1, as printed. */
   restAddress: string
-  /** Sends the signal, and waits for the end; the exit code, null when the signal killed it. */
+  /** Sends a signal and waits for the end. @returns the exit code, or null when the signal killed the process */
   stop(signal: NodeJS.Signals): Promise<number | null>
 }
 
-/** Starts `serve`, and waits until it says where it listens. */
+/** Starts `serve` and waits until it listens. */
 export async function serve(environment: NodeJS.ProcessEnv, options: ProcessOptions = {}): Promise<Service> {
   const settings = settingsOf(options, { PORT: '0', ...environment })
   const child = spawn(process.execPath, argumentsOf(options, ['serve']), settings)
   let printed = ''
-  // Not `exit`: what it printed last may come later.
+  // Not `exit`, because the last output may arrive later.
   const ended = new Promise<number | null>(resolve => child.once('close', code => resolve(code)))
   const restAddress = await new Promise<string>((resolve, reject) => {
     const read = (chunk: Buffer) => {
@@ -101,7 +101,7 @@ export async function serve(environment: NodeJS.ProcessEnv, options: ProcessOpti
   }
 }
 
-/** A data directory of this test file's own. */
+/** Creates a data directory, which is removed after the file's tests. */
 export function createDataDirectory(): string {
   const path = mkdtempSync(join(tmpdir(), 'gateway-data-'))
   chmodSync(path, 0o711)

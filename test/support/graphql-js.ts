@@ -3,17 +3,17 @@ import type { Context } from '../../src/graphql/context.ts'
 import { schema } from '../../src/graphql/schema.ts'
 import type { TypedText } from '../../src/rest/operation.ts'
 
-/** What a document says of one response object: which keys are left out when null (R11), and of the objects in it. */
+/** A response object of a document: the keys that are left out when null (R11), and its nested objects. */
 interface Shape {
   leftOut: Set<string>
   nested: Map<string, Shape>
 }
 
 /**
- * The same operation of the same document by graphql-js' own executor, with what the document cannot say done to its
- * result afterwards: what the service's own way of running documents is compared with.
+ * Runs a v1 document with graphql-js' executor, as the reference for the service's own executor. It applies `@omitNull`
+ * and extracts the body afterwards.
  */
-export function prepareOrdinary<Variables>(
+export function prepareWithGraphqlJs<Variables>(
   text: TypedText<Variables>,
 ): (context: Context, variables: object) => Promise<object> {
   const document = parse(text.toString())
@@ -24,12 +24,12 @@ export function prepareOrdinary<Variables>(
     if (errors?.[0]) throw errors[0].originalError ?? errors[0]
     const found = path.reduce<unknown>((value, key) => (isObject(value) ? value[key] : value), data)
     const body = leaveOut(found, bodyShape)
-    if (!isObject(body)) throw new Error('A v1 document without a refusal has a body.')
+    if (!isObject(body)) throw new Error('A v1 document without an error has a body.')
     return body
   }
 }
 
-/** Reads from the document the shape of its response, and the path to its body. */
+/** Returns the shape of a document's response, and the path to its body. */
 function read(document: DocumentNode): { shape: Shape; path: string[] } {
   const fragments = new Map<string, FragmentDefinitionNode>()
   for (const definition of document.definitions) {
@@ -53,14 +53,14 @@ function read(document: DocumentNode): { shape: Shape; path: string[] } {
   }
 
   const operation = document.definitions.find(definition => definition.kind === Kind.OPERATION_DEFINITION)
-  if (!operation) throw new Error('A v1 document holds an operation.')
+  if (!operation) throw new Error('A v1 document has an operation.')
   const shape = readInto(emptyShape(), operation.selectionSet, false)
   return { shape, path: pathToData(operation.selectionSet) }
 }
 
 const emptyShape = (): Shape => ({ leftOut: new Set(), nested: new Map() })
 
-/** The keys that lead to the outermost object with a key `data`. */
+/** Returns the keys that lead to the outermost object with a key `data`. */
 function pathToData({ selections }: SelectionSetNode): string[] {
   const fields = selections.filter(selection => selection.kind === Kind.FIELD)
   const keyed = fields.map(field => ({ key: field.alias?.value ?? field.name.value, inner: field.selectionSet }))
