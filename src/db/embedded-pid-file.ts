@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { type Account, SOCKET_DIR } from './embedded-paths.ts'
 
 /** The pid file (`postmaster.pid`) that a server writes into its cluster. */
-export interface PidFile {
+interface PidFile {
   pid: number
   /** The cluster's path, as passed to the server. */
   cluster: string

@@ -77,9 +77,7 @@ export async function startEmbedded(options: {
 }): Promise<EmbeddedPostgres> {
   const { dataDir, durable = true, lockTimeoutMs = 10_000 } = options
   if (process.platform === 'win32')
-    throw new Error(
-      'There is no embedded PostgreSQL for Windows: set DATABASE_URL to a PostgreSQL server.',
-    )
+    throw new Error('There is no embedded PostgreSQL for Windows: set DATABASE_URL to a PostgreSQL server.')
   makeDirectory(dataDir)
   const { cluster, account } = findCluster(dataDir)
   const bin = findBinaries(account)

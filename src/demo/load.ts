@@ -9,7 +9,7 @@ import { voucherRows } from './voucher.ts'
 import { referenceOf } from './voucher-code.ts'
 
 /** The numbers of loaded records. */
-export interface DemoCounts {
+interface DemoCounts {
   tenants: number
   products: number
   vouchers: number

@@ -3,7 +3,7 @@ import type { Country } from './data/places.ts'
 import type { Random } from './random.ts'
 
 /** A made-up person. */
-export interface Person {
+interface Person {
   forename: string
   surname: string
   fullName: string

@@ -20,7 +20,7 @@ export type State = (typeof shares)[number][0]
 const weightedStates = shares.flatMap(([state, share]) => Array<State>(share).fill(state))
 
 /** A voucher whose state is to be chosen. */
-export interface Candidate {
+interface Candidate {
   /** Days since the purchase. */
   age: number
   worth: MinorUnits | null
@@ -38,7 +38,7 @@ export function randomState(random: Random, { age, worth, allowPartRedeem }: Can
 }
 
 /** The balance and redemption status of a voucher; null when it has none. */
-export interface Balance {
+interface Balance {
   left: MinorUnits | null
   redemptionStatus: 'unredeemed' | 'part_redeemed' | 'redeemed' | null
 }

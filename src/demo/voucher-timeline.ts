@@ -5,7 +5,7 @@ import type { Random } from './random.ts'
 import type { State } from './voucher-state.ts'
 
 /** The dates of a voucher. */
-export interface Timeline {
+interface Timeline {
   createdAt: Microseconds
   issuedAt: Microseconds | null
   scheduledFor: Microseconds | null

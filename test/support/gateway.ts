@@ -8,7 +8,7 @@ import { createWatermark } from '../../src/domain/watermark.ts'
 import { type Context, createContext, type Gateway } from '../../src/graphql/context.ts'
 
 /** A caller with its token, tenants and permissions. */
-export interface TestCaller {
+interface TestCaller {
   tokenId: number
   tenants: number[]
   permissions: readonly Permission[]

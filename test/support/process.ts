@@ -62,7 +62,7 @@ export function run(
 }
 
 /** The service in its own process. */
-export interface Service {
+interface Service {
   child: ChildProcess
   /** Returns its output so far. */
   printed(): string

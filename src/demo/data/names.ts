@@ -1,7 +1,7 @@
 import type { Country } from './places.ts'
 
 /** Names of a country. A name in another script has its Latin spelling after a bar; `_` is a space. */
-export interface Names {
+interface Names {
   forenames: readonly string[]
   surnames: readonly string[]
   /** Whether the surname comes first. */

@@ -2,7 +2,7 @@
 export type Country = 'GB' | 'IE' | 'DE' | 'JP' | 'KW' | 'BH'
 
 /** Addresses and phone numbers of a country, as patterns of `Random.fill`. */
-export interface Places {
+interface Places {
   country: string
   /** Numbers that numbering plans reserve for fiction; countries without such numbers use North American ones. */
   phones: readonly string[]
