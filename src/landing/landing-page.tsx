@@ -1,4 +1,4 @@
-// `GET /` in a browser: links to what the service offers, and how to send a first request.
+// The page at `/`: links to GraphiQL and the API access page, and how to send a first request.
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { renderToString } from 'preact-render-to-string'
@@ -10,7 +10,7 @@ import { adminPath, assetsPath, graphiqlPath, graphqlPath, restPath } from '../h
 import type { RestOperation } from '../rest/operation.ts'
 import { v1 } from '../rest/v1/routes.ts'
 
-/** The page loads its stylesheets and its icon from the service, and nothing else. */
+/** Allows the stylesheets and the icon of the service, and nothing else. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "style-src 'self'",
@@ -21,28 +21,28 @@ const contentSecurityPolicy = [
 ].join('; ')
 
 /**
- * Registers `GET /` and `HEAD /`. Requests whose `Accept` does not name `text/html` get the 404 of an unknown path (R8).
+ * Registers `GET /` and `HEAD /`. Without `text/html` in `Accept` they answer 404, as an unknown path does (R8).
  */
 export function registerLandingPage(app: FastifyInstance, config: Config): void {
   serveAssets(app, new URL('./assets/', import.meta.url), ['landing.css'])
   app.get('/', (request, reply) => {
     reply.header('Vary', 'Accept')
-    // `*/*` does not count: API clients send it too.
+    // A range such as `*/*` is not enough, because API clients send it too.
     if (!namesMediaType(request.headers.accept ?? '', 'text/html')) throw notFound('path')
     reply.headers({
       'Content-Security-Policy': contentSecurityPolicy,
       'Referrer-Policy': 'no-referrer',
       'X-Content-Type-Options': 'nosniff',
     })
-    const origin = config.publicUrl ?? originOf(request)
+    const origin = config.publicUrl ?? requestOrigin(request)
     return reply
       .type('text/html; charset=utf-8')
       .send(`<!doctype html>${renderToString(<LandingPage config={config} origin={origin} />)}`)
   })
 }
 
-/** @returns the origin that the request was sent to; empty when its `Host` header is not a plain host and port */
-const originOf = ({ protocol, host }: FastifyRequest): string =>
+/** Returns the origin of the request's URL, or an empty text when its `Host` header is not a host and port. */
+const requestOrigin = ({ protocol, host }: FastifyRequest): string =>
   /^[\w.:[\]-]+$/.test(host) ? `${protocol}://${host}` : ''
 
 interface LandingPageProps {
@@ -51,7 +51,7 @@ interface LandingPageProps {
 }
 
 function LandingPage({ config, origin }: LandingPageProps) {
-  // Where `PUBLIC_URL` is set, the API access page answers there only.
+  // With `PUBLIC_URL` the API access page works only under that origin.
   const admin = `${config.publicUrl ?? ''}${adminPath}`
   return (
     <html lang="en">
@@ -76,12 +76,12 @@ function LandingPage({ config, origin }: LandingPageProps) {
               {config.graphiql && (
                 <li>
                   <a href={graphiqlPath}>GraphiQL</a>
-                  <p>Run GraphQL queries in the browser. It holds examples and describes every type and field.</p>
+                  <p>Run GraphQL queries in the browser. It has examples and describes every type and field.</p>
                 </li>
               )}
               <li>
                 <a href={admin}>API access</a>
-                <p>Administrators sign in to create, rotate and revoke tokens, and to see their use.</p>
+                <p>Administrators sign in to create, rotate and revoke tokens, and to see their requests.</p>
               </li>
               <li>
                 <a href="#documentation">Documentation</a>
@@ -98,7 +98,7 @@ function LandingPage({ config, origin }: LandingPageProps) {
 
 interface DocumentationProps {
   origin: string
-  /** Operations per minute of tokens without a limit of their own. */
+  /** Operations per minute of tokens without their own limit. */
   rate: number
   graphiql: boolean
 }
@@ -124,8 +124,8 @@ function Documentation({ origin, rate, graphiql }: DocumentationProps) {
 
       <h3>A first request</h3>
       <p>
-        Every request needs a token, which an administrator creates under <i>API access</i>. Put it in place of{' '}
-        <code>$TOKEN</code>:
+        Every request needs a token, which an administrator creates under <i>API access</i>. Replace <code>$TOKEN</code>{' '}
+        with it:
       </p>
       <pre>
         <code>{`curl -H "Authorization: Bearer $TOKEN" -H 'Accept: application/json' ${origin}${restPath}/tenants`}</code>
@@ -162,9 +162,9 @@ function Documentation({ origin, rate, graphiql }: DocumentationProps) {
 
       <h3>Request rate</h3>
       <p>
-        A token may perform {rate} operations per minute from each address, unless it has a limit of its own.{' '}
-        <code>RateLimit-Limit</code>, <code>RateLimit-Remaining</code> and <code>RateLimit-Reset</code> (seconds) tell
-        what is left. After status 429, wait the seconds in <code>Retry-After</code>, then repeat the same request.
+        A token may perform {rate} operations per minute from each address, unless it has its own limit.{' '}
+        <code>RateLimit-Limit</code>, <code>RateLimit-Remaining</code> and <code>RateLimit-Reset</code> (seconds) show
+        what remains. After status 429, wait the seconds in <code>Retry-After</code>, then repeat the same request.
       </p>
     </section>
   )
