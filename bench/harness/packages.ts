@@ -28,7 +28,7 @@ export function installPackages(): void {
 export function compile(): void {
   run('npm', ['run', '-s', 'build'], root)
   run('npx', ['tsc', '-p', 'bench/contenders'], root)
-  // The contenders get the corrected driver too; `#postgres` in bench/package.json cannot lead out of bench.
+  // The contenders use the patched driver too; `#postgres` in bench/package.json cannot lead out of bench.
   cpSync(`${root}dist/postgres`, `${bench}dist/postgres`, { recursive: true })
 }
 

@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts'
 import { connect, type DatabaseAddress, type Pool, serviceRole } from '../db/connect.ts'
-import { requireCorrectedDriver } from '../db/driver.ts'
+import { requirePatchedDriver } from '../db/driver.ts'
 import { attachEmbedded, startEmbedded } from '../db/embedded.ts'
 import { countMissingMigrations, UnreleasedDatabaseError } from '../db/migrate.ts'
 import { readRights } from '../db/rights.ts'
@@ -10,6 +10,9 @@ import { shellCommand } from './shell-command.ts'
 
 /** The statement timeout of every connection, in milliseconds. */
 export const statementTimeoutMs = 10_000
+
+/** Longer than a statement may take, and shorter than a request may (server.ts); in milliseconds. */
+const silenceTimeoutMs = 12_000
 
 /** An open database. */
 export interface Database {
@@ -30,15 +33,16 @@ export interface Database {
  *
  * @param options.attach whether to use the embedded server of a running service when there is one
  * @returns the open database; the caller closes it
- * @throws Error when the driver is not the corrected one, or when the database cannot be used; the message names the
+ * @throws Error when the driver is not the patched one, or when the database cannot be used; the message names the
  *   variable to change
  */
 async function openDatabase(config: Config, options: { attach: boolean }): Promise<Database> {
-  requireCorrectedDriver()
+  requirePatchedDriver()
   const settings = { max: config.databasePool, statementTimeoutMs }
   const open = (address: DatabaseAddress) => {
     const owner = connect(address, settings)
-    const pool = connect(address, { ...settings, role: serviceRole })
+    // Migrations and demo data run as the owner, and their statements have no time limit.
+    const pool = connect(address, { ...settings, silenceTimeoutMs, role: serviceRole })
     const close = async () => {
       await Promise.all([owner.end({ timeout: 5 }), pool.end({ timeout: 5 })])
     }

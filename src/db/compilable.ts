@@ -1,14 +1,14 @@
 import type { Pool } from './connect.ts'
 
 /**
- * Lets V8 keep what it compiles of the constructors of the driver's statements and results.
+ * Lets V8 keep the compiled constructors of the driver's statements and results.
  *
- * A computed static member, which both classes have (`static get [Symbol.species]`), keeps a class in dictionary mode, and
- * the constructor of a class in that mode is compiled, thrown away and compiled again, for ever (`node --trace-opt`:
- * "Bailed out due to dependency change"; Node 20 and 24). Uncompiled, each statement leaves two closures in old space,
- * and they hold all that belongs to it until the whole heap is collected. Reading a class's name ends that mode.
+ * Both classes have a computed static member (`static get [Symbol.species]`), which keeps a class in dictionary mode.
+ * V8 compiles the constructor of such a class and discards the code again and again (`node --trace-opt`: "Bailed out
+ * due to dependency change"; Node 20 and 24). Without compiled code each statement leaves two closures in old space.
+ * Reading a class's name ends dictionary mode.
  */
 export async function letDriverCompile(pool: Pool): Promise<void> {
   const statement = pool`select /* driver.compile */ 1`
-  for (const made of [statement, await statement]) void made.constructor.name
+  for (const instance of [statement, await statement]) void instance.constructor.name
 }

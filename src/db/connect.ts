@@ -1,5 +1,6 @@
 import postgres from '#postgres'
 import { type ColumnCodec, columnCodecs } from './column-codecs.ts'
+import { poolSockets, type TlsMode } from './socket.ts'
 
 /**
  * What a statement's cells arrive as: bigint and numeric as numbers (the tables hold none that a number would
@@ -41,25 +42,39 @@ const driverType = <Value>(oid: number, { decode }: ColumnCodec<Value>) => ({
   },
 })
 
+/** The limits and the role of a pool. */
+export interface PoolOptions {
+  /** The most connections. */
+  max: number
+  /** After this long the server ends a statement, in milliseconds; 0 for never. */
+  statementTimeoutMs: number
+  /** After this long without a byte from the server a statement fails, in milliseconds; default: never. */
+  silenceTimeoutMs?: number
+  /** The role under which statements run; default: the login. */
+  role?: string
+  /** Receives the notices and warnings of the server. */
+  onNotice?: (message: string) => void
+}
+
+/** What `sslmode` asks for; any other value, such as `verify-full`, also checks the certificate. */
+const tlsModes: Record<string, TlsMode> = { disable: 'disable', allow: 'prefer', prefer: 'prefer', require: 'require' }
+
 /**
- * Opens a pool. No connection is made until the first statement.
+ * Opens a pool, which connects when the first statement runs. A connection runs one statement at a time; statements
+ * that find none free wait in the order in which they came.
  *
- * The driver is not as it comes: see `patches/README.md`.
- *
- * @param address where the database is
- * @param options `max` connections; `statementTimeoutMs` after which the server ends a statement; `role` under which
- *   statements run, when it is not the one that logs in; `onNotice` is told what the server says beside its answers
- * @returns the pool; end it with `sql.end()`
+ * @returns the pool; close it with `sql.end()`
  */
-export function connect(
-  address: DatabaseAddress,
-  options: { max: number; statementTimeoutMs: number; role?: string; onNotice?: (message: string) => void },
-): Pool {
+export function connect(address: DatabaseAddress, options: PoolOptions): Pool {
+  const { url, tls, ...place } =
+    typeof address === 'string' ? parseUrl(address) : { ...address, url: '', tls: 'disable' as const }
   const settings = {
     max: options.max,
     connect_timeout: 5,
-    // A lost server is tried again at once and often: a request that waits is worse than a refused connection.
-    backoff: () => 0.05,
+    // No pipelining (the driver's types lack the option): a statement never waits behind one that is blocked.
+    ...{ max_pipeline: 0 },
+    ssl: false,
+    ...poolSockets({ tls, silenceTimeoutMs: options.silenceTimeoutMs }),
     onnotice: notice => options.onNotice?.(notice.message ?? ''),
     // Arrays come and go as text or JSON (`arrayText`), so the driver need not ask each connection for its types.
     fetch_types: false,
@@ -79,10 +94,21 @@ export function connect(
       date: driverType(1082, columnCodecs.date),
     },
   } satisfies postgres.Options<Record<keyof Cells, postgres.PostgresType>>
-  if (typeof address !== 'string') return postgres({ ...settings, ...address })
-  // As libpq has it, `?host=` names the directory of a Unix socket; the driver would send it to the server.
+  return postgres(url, { ...settings, ...place })
+}
+
+/**
+ * Takes out of a URL what the driver would treat otherwise than libpq: `host` in the query is the directory of a Unix
+ * socket, and `sslmode` is for the sockets.
+ */
+function parseUrl(address: string): { url: string; tls: TlsMode; host?: string } {
   const url = new URL(address)
-  const socketDirectory = url.searchParams.get('host')
-  url.searchParams.delete('host')
-  return postgres(url.href, socketDirectory ? { ...settings, host: socketDirectory } : settings)
+  const take = (name: string) => {
+    const value = url.searchParams.get(name)
+    url.searchParams.delete(name)
+    return value
+  }
+  const host = take('host')
+  const mode = take('sslmode') ?? take('ssl') ?? 'disable'
+  return { tls: tlsModes[mode] ?? 'verify', ...(host && { host }), url: url.href }
 }

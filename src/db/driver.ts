@@ -2,12 +2,14 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** The digest of the corrected driver: of the files that `patches/apply.ts` builds and `test/db/patches.test.ts` tests. */
-export const correctedDigest = '9000058f773438f7bc703881824697e28c144f1217cb4010dea8f77c30860e7d'
+/** The digest of the patched driver, which `patches/apply.ts` builds and `test/db/patches.test.ts` tests. */
+export const patchedDigest = '5897b5a68a72275339725ec5fa810ed7852897346cf1318758ee2b46aeb71e48'
 
 /**
+ * Computes the digest of the files in a directory.
+ *
  * @param directory a URL that ends with a slash
- * @returns the SHA-256, in hexadecimal, of the names and contents of the files in it; null when there is no directory
+ * @returns the SHA-256, in hexadecimal, of their names and contents; null when the directory does not exist
  */
 export function digestOf(directory: URL): string | null {
   if (!existsSync(directory)) return null
@@ -20,16 +22,15 @@ export function digestOf(directory: URL): string | null {
 }
 
 /**
- * Checks that the driver this process loads is the corrected one. The digest proves every correction, without a
- * database; a probe of behaviour would prove one of them.
+ * Checks that this process loads the patched driver. The digest covers every change and needs no database.
  *
- * @throws Error that names the directory of the driver and the remedy
+ * @throws Error that names the directory of the driver and what to do
  */
-export function requireCorrectedDriver(): void {
+export function requirePatchedDriver(): void {
   const directory = new URL('.', import.meta.resolve('#postgres'))
-  if (digestOf(directory) === correctedDigest) return
+  if (digestOf(directory) === patchedDigest) return
   throw new Error(
-    `The database driver in ${fileURLToPath(directory)} is not the corrected one that this version needs: it can give ` +
+    `The database driver in ${fileURLToPath(directory)} is not the patched one that this version needs: it can give ` +
       'a request the rows of another. Build the service again (npm ci && npm run build), or install the package again.',
   )
 }

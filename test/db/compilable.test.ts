@@ -5,7 +5,7 @@ import { serve } from '../support/process.ts'
 
 const { address, platform, url } = await createDatabase()
 
-/** In a process that nothing else has run in: whoever looks at the classes changes what V8 makes of them. */
+/** For a process of its own: code that looks at the classes changes how V8 treats them. */
 const program = `
   import { connect } from './src/db/connect.ts'
   import { letDriverCompile } from './src/db/compilable.ts'
@@ -17,13 +17,13 @@ const program = `
   console.log(JSON.stringify({ before, after: classes.map(made => %HasFastProperties(made)) }))
   await pool.end()`
 
-test('classes of the driver leave dictionary mode, and would not by themselves', () => {
+test('classes of the driver leave dictionary mode, and stay in it without the call', () => {
   const flags = ['--allow-natives-syntax', '--import', 'tsx', '--input-type', 'module', '--eval', program]
-  const said = JSON.parse(execFileSync(process.execPath, flags, { encoding: 'utf8' }))
-  expect(said).toEqual({ before: [false, false], after: [true, true] })
+  const output = JSON.parse(execFileSync(process.execPath, flags, { encoding: 'utf8' }))
+  expect(output).toEqual({ before: [false, false], after: [true, true] })
 })
 
-test('the service sees to it as it starts', async () => {
+test('the service makes the call when it starts', async () => {
   await platform`create extension if not exists pg_stat_statements`
   const service = await serve({ DATABASE_URL: url })
   await service.stop('SIGTERM')

@@ -1,14 +1,16 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer, type Socket, connect as toSocket } from 'node:net'
-import { setImmediate as turn } from 'node:timers/promises'
-import { expect, onTestFinished, test } from 'vitest'
+/** Each test fails without one of the changes in `src/db/patches`, which it names; the last runs all faults at once. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { expect, test } from 'vitest'
 import { connect, type Pool } from '../../src/db/connect.ts'
 import { isOutage } from '../../src/db/outage.ts'
 import { createDatabase } from '../support/database.ts'
 
 const { address, platform } = await createDatabase()
 
-// What src/db/patches is for.
+/** A pool of this many connections to the test's database. */
+const open = (max: number) => connect(address, { max, statementTimeoutMs: 5_000 })
+
+// `rows = 0`, and for the second `query = errorResponse = null`.
 test.each([
   ['fails', sql => sql`select 1 / (5000 - i) from generate_series(1, 5000) i`],
   [
@@ -20,116 +22,85 @@ test.each([
 ] satisfies [
   string,
   (sql: Pool) => Promise<unknown>,
-][])('what is answered after a statement that %s in the midst of its rows is answered whole', async (_, statement) => {
-  const pool = connect(address, { max: 1, statementTimeoutMs: 5_000 })
+][])('the statement after one that %s in the middle of its rows returns its own rows', async (_, statement) => {
+  const pool = open(1)
   await expect(statement(pool)).rejects.toThrow()
   expect(await pool`select i from generate_series(1, 2) i`).toEqual([{ i: 1 }, { i: 2 }])
   await pool.end()
 })
 
-test('a connection that is ended while statements wait for it serves again', async () => {
-  const pool = connect(address, { max: 1, statementTimeoutMs: 5_000 })
+// `chunk = nextWriteTimer = null`.
+test('a connection serves again after the server ended it while it was idle', async () => {
+  const pool = open(1)
+  const readPid = () => pool<{ pid: number }[]>`select pg_backend_pid() as pid`.then(([row]) => row?.pid ?? 0)
   for (let time = 0; time < 20; time++) {
-    const [row] = await pool<{ pid: number }[]>`select pg_backend_pid() as pid`
-    let [waiting, failed] = [0, 0]
-    const asking = (async () => {
-      // In each turn, so that some wait to be sent when the end is seen, and some have come since.
-      while (failed === 0) {
-        if (waiting < 50) {
-          waiting++
-          pool`select 1`.then(() => waiting--).catch(() => failed++)
-        }
-        await turn()
-      }
-    })()
-    await platform`select pg_terminate_backend(${row?.pid ?? 0}::int)`
-    await asking
-    const ask = () => pool`select 1 as one`.catch((error: NodeJS.ErrnoException) => error.code)
-    let answer = await ask()
-    // That is the old one still.
-    while (answer === 'CONNECTION_CLOSED') answer = await ask()
-    expect(answer).toEqual([{ one: 1 }])
+    const old = await readPid()
+    const kill = platform`select pg_terminate_backend(${old}::int)`.then(() => {})
+    // One statement at a time, sent from a setImmediate, so that one is still buffered when the socket closes.
+    let now = old
+    while (now === old) {
+      await nextTurn()
+      now = await readPid().catch(error => {
+        expect(error).toSatisfy(isOutage)
+        return old
+      })
+    }
+    await kill
   }
   await pool.end()
 })
 
-test('a statement whose plan has ended fails alone, and is planned anew', async () => {
-  await platform`create table planned (id integer)`
-  await platform`insert into planned values (1)`
-  const pool = connect(address, { max: 1, statementTimeoutMs: 5_000 })
-  const planned = (id: number) => pool`select * from planned where id = ${id}`
-  await planned(1)
-  await platform`alter table planned add column flag boolean default true`
-  const [refused, ...others] = await Promise.allSettled([
-    planned(1),
-    ...[1, 2, 3].map(n => pool`select ${n}::text as n`),
-  ])
-  expect(refused).toMatchObject({ status: 'rejected', reason: expect.toSatisfy(isOutage) })
-  expect(others).toMatchObject([1, 2, 3].map(n => ({ status: 'fulfilled', value: [{ n: String(n) }] })))
-  expect(await planned(1)).toEqual([{ id: 1, flag: true }])
+// `x = type in options.serializers`.
+test('a statement that is prepared again keeps its parameters', async () => {
+  await platform`create table planned (id integer, flag boolean)`
+  await platform`insert into planned values (1, true), (2, false)`
+  const pool = open(1)
+  const planned = (flag: boolean) => pool`select * from planned where flag = ${flag}`
+  expect(await planned(true)).toEqual([{ id: 1, flag: true }])
+  await platform`alter table planned add column note text`
+  expect(await planned(true)).toEqual([{ id: 1, flag: true, note: null }])
   // As behind a pooler that gives the next statement to another connection.
   await pool`deallocate all`
-  await expect(planned(1)).rejects.toSatisfy(isOutage)
-  expect(await planned(1)).toEqual([{ id: 1, flag: true }])
+  const others = [1, 2, 3].map(n => pool`select ${n}::text as n`)
+  expect(await planned(false)).toEqual([{ id: 2, flag: false, note: null }])
+  expect(await Promise.all(others)).toEqual([1, 2, 3].map(n => [{ n: String(n) }]))
   await pool.end()
 })
 
-test('a statement that cannot be sent fails alone', async () => {
-  const pool = connect(address, { max: 1, statementTimeoutMs: 5_000 })
+// `return false`.
+test('statements that cannot be sent fail alone', async () => {
+  const pool = open(1)
   const unsendable = () => pool`select ${undefined as never}`
-  // The first of its connection, then one behind another, then one on a connection that is free.
+  // On a connection that is opened for it, then behind another, then twice in a row.
   await expect(unsendable()).rejects.toMatchObject({ code: 'UNDEFINED_VALUE' })
-  const before = pool`select 'mine' as whose from pg_sleep(0.1)`.then(rows => rows)
+  const before = pool`select 'before' as sent from pg_sleep(0.1)`.then(rows => rows)
   await expect(unsendable()).rejects.toMatchObject({ code: 'UNDEFINED_VALUE' })
-  expect(await before).toEqual([{ whose: 'mine' }])
+  expect(await before).toEqual([{ sent: 'before' }])
   await expect(unsendable()).rejects.toMatchObject({ code: 'UNDEFINED_VALUE' })
-  expect(await pool`select 'next' as whose`).toEqual([{ whose: 'next' }])
+  expect(await pool`select 'after' as sent`).toEqual([{ sent: 'after' }])
   await pool.end()
 })
 
-/** Stands before the database, as a proxy does. @returns a pool of one connection through it, and how many it saw */
-async function behind(answer: (client: Socket, number: number) => void) {
-  let seen = 0
-  const proxy = createServer(client => {
-    client.on('error', () => {})
-    answer(client, ++seen)
-  }).listen(0, '127.0.0.1')
-  await once(proxy, 'listening')
-  onTestFinished(() => {
-    proxy.close()
+// `onexecute` before `max_pipeline`.
+test('a transaction keeps its connection, and no statement waits behind another while a connection is free', async () => {
+  const pool = open(2)
+  await Promise.all([pool`select pg_sleep(0.1)`, pool`select pg_sleep(0.1)`])
+  const order: string[] = []
+  const asleep = pool`select pg_sleep(1)`.then(() => order.push('asleep'))
+  await pool.begin(async transaction => {
+    const [first] = await transaction`select pg_backend_pid() as pid, txid_current() as transaction`
+    const [second] = await transaction`select pg_backend_pid() as pid, txid_current() as transaction`
+    expect(second).toEqual(first)
   })
-  const { port } = proxy.address() as AddressInfo
-  const pool = connect({ ...address, host: '127.0.0.1', port }, { max: 1, statementTimeoutMs: 5_000 })
-  return { pool, seen: () => seen }
-}
-
-test('a connection that is closed before it is one is not tried for ever', async () => {
-  const { pool, seen } = await behind(client => client.destroy())
-  await expect(pool`select 1`).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' })
-  expect(seen()).toBe(1)
+  const waiting = Array.from({ length: 50 }, (_, i) => pool`select ${i}::int`.then(() => order.push(String(i))))
+  await Promise.all([asleep, ...waiting])
+  expect(order).toEqual([...Array(50).keys(), 'asleep'].map(String))
   await pool.end()
 })
 
-test('a connection that is refused in the place of one that was lost is not tried for ever', async () => {
-  const { pool } = await behind((client, number) => {
-    if (number === 2) {
-      const fields = Buffer.from('SFATAL\0C57P03\0Mthe database system is starting up\0\0')
-      const head = Buffer.from([0x45, 0, 0, 0, 4 + fields.length])
-      client.once('data', () => client.end(Buffer.concat([head, fields])))
-      return
-    }
-    const database = toSocket(`${address.host}/.s.PGSQL.${address.port}`)
-    client.pipe(database).pipe(client)
-    database.on('close', () => client.destroy()).on('error', () => {})
-  })
-  await expect(pool`select pg_terminate_backend(pg_backend_pid())`).rejects.toThrow()
-  await expect(pool`select 1`).rejects.toMatchObject({ code: '57P03' })
-  expect(await pool`select 1 as one`).toEqual([{ one: 1 }])
-  await pool.end()
-})
-
-test('the driver does not keep a place for each statement that was', async () => {
-  const pool = connect(address, { max: 2, statementTimeoutMs: 5_000 })
+// `queue.js`.
+test('the list of free connections does not grow with each statement', async () => {
+  const pool = open(2)
   // Both are open now, and one of them is free at any time.
   await Promise.all([pool`select pg_sleep(0.1)`, pool`select pg_sleep(0.1)`])
   const { indexOf } = Array.prototype
@@ -146,5 +117,57 @@ test('the driver does not keep a place for each statement that was', async () =>
   }
   expect(longest).toBeGreaterThan(0)
   expect(longest).toBeLessThan(100)
+  await pool.end()
+})
+
+test('under load, while connections are killed, each statement returns its own rows or an outage', async () => {
+  const pool = open(4)
+  let killing = true
+  let [answered, failed] = [0, 0]
+  async function client(of: number) {
+    for (let n = 0; killing || n % 8 !== 0; n++) {
+      const id = `${of}.${n}`
+      try {
+        switch (n % 4) {
+          case 0:
+            expect(await pool`select ${id}::text as id, i from generate_series(1, ${2 + (n % 3)}::int) i`).toEqual(
+              Array.from({ length: 2 + (n % 3) }, (_, i) => ({ id, i: i + 1 })),
+            )
+            break
+          case 1:
+            expect(await pool`select ${id}::text as id, ${n % 8 === 1}::boolean as flag`).toEqual([
+              { id, flag: n % 8 === 1 },
+            ])
+            break
+          case 2:
+            await expect(pool`select 1 / (300 - i) from generate_series(1, 300) i`).rejects.toSatisfy(
+              error => isOutage(error) || error.code === '22012',
+            )
+            break
+          case 3:
+            await expect(pool`select ${undefined as never}`).rejects.toSatisfy(
+              error => isOutage(error) || error.code === 'UNDEFINED_VALUE',
+            )
+        }
+        answered++
+      } catch (error) {
+        if (!isOutage(error)) throw error
+        failed++
+      }
+    }
+  }
+  const clients = Array.from({ length: 24 }, (_, of) => client(of))
+  for (let time = 0; time < 60; time++) {
+    await platform`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = ${address.database} and query like '%generate_series%' and pid <> pg_backend_pid()
+      limit ${1 + (time % 4)}::int`
+    await platform`select pg_sleep(0.02)`
+  }
+  killing = false
+  await Promise.all(clients)
+  expect(answered).toBeGreaterThan(failed)
+  expect(failed).toBeGreaterThan(0)
+  expect(await pool`select 1 as one`).toEqual([{ one: 1 }])
   await pool.end()
 })

@@ -8,9 +8,9 @@ import { bearer, createWorld, flawOf, operations, perform, until } from './suppo
 const world = await createWorld()
 const { address, place, secret, platform } = world
 
-/** A way to the database that can be cut. */
+/** The sockets of a proxy before the database, which the tests stop. */
 const open = new Set<Socket>()
-const pass = (client: Socket) => {
+const forward = (client: Socket) => {
   const server = connectSocket(join(address.host, `.s.PGSQL.${address.port}`))
   for (const [from, to] of [
     [client, server],
@@ -21,27 +21,30 @@ const pass = (client: Socket) => {
     from.on('error', () => to.destroy()).on('close', () => to.destroy())
   }
 }
-let way: Server
+let proxy: Server
 let port = 0
-const openWay = () =>
+const startProxy = () =>
   new Promise<void>(resolve => {
-    way = createServer(pass).listen(port, '127.0.0.1', () => {
-      port = (way.address() as { port: number }).port
+    proxy = createServer(forward).listen(port, '127.0.0.1', () => {
+      port = (proxy.address() as { port: number }).port
       resolve()
     })
   })
-const cutWay = () => {
+const stopProxy = () => {
   for (const socket of open) socket.destroy()
   open.clear()
-  return new Promise(resolve => way.close(resolve))
+  return new Promise(resolve => proxy.close(resolve))
 }
 
-await openWay()
-const pool = connect({ ...address, host: '127.0.0.1', port }, { max: 4, statementTimeoutMs: 5_000 })
+await startProxy()
+const pool = connect(
+  { ...address, host: '127.0.0.1', port },
+  { max: 4, statementTimeoutMs: 5_000, silenceTimeoutMs: 3_000 },
+)
 const client = await createApp({ pool })
 afterAll(async () => {
   await pool.end({ timeout: 1 })
-  await cutWay()
+  await stopProxy()
 })
 const askAll = () => Promise.all(operations.map(operation => perform(client, operation, place, bearer(secret))))
 
@@ -49,7 +52,7 @@ describe('a database out of reach', () => {
   test('is 503 with Retry-After for every operation, and 200 again once it is back', async () => {
     expect((await askAll()).map(({ status }) => status)).toEqual(operations.map(() => 200))
     for (let time = 0; time < 2; time++) {
-      await cutWay()
+      await stopProxy()
       const answers = await askAll()
       for (const answer of answers) {
         expect(flawOf(answer, 503)).toBeNull()
@@ -57,9 +60,16 @@ describe('a database out of reach', () => {
       }
       const malformed = await client.rest('nonsense', '/tenants')
       expect(malformed.status).toBe(401)
-      await openWay()
-      await until('all is served', async () => (await askAll()).every(({ status }) => status === 200), 5_000)
+      await startProxy()
+      await until('every operation is 200', async () => (await askAll()).every(({ status }) => status === 200), 5_000)
     }
+  })
+
+  test('that falls silent is 503 for every operation, and 200 again once new connections reach it', async () => {
+    for (const socket of open) socket.unpipe().pause()
+    const answers = await askAll()
+    for (const answer of answers) expect(flawOf(answer, 503)).toBeNull()
+    await until('every operation is 200', async () => (await askAll()).every(({ status }) => status === 200), 10_000)
   })
 
   test('that ends its connections is 503 at worst, never 500', async () => {
@@ -71,12 +81,12 @@ describe('a database out of reach', () => {
         if (answer.status !== 200) expect(flawOf(answer, 503)).toBeNull()
       }
     }
-    await until('all is served', async () => (await askAll()).every(({ status }) => status === 200), 5_000)
+    await until('every operation is 200', async () => (await askAll()).every(({ status }) => status === 200), 5_000)
   })
 })
 
-describe('a fault of the service', () => {
-  test('is 500 with a message that says nothing of it', async () => {
+describe('an error of the service', () => {
+  test('is 500 with a message that shows nothing of it', async () => {
     const hidden = { product: 'secret_product', purchased_voucher: 'secret_voucher', customer: 'secret_customer' }
     for (const [table, name] of Object.entries(hidden)) await platform.unsafe(`alter table ${table} rename to ${name}`)
     try {
@@ -91,6 +101,6 @@ describe('a fault of the service', () => {
       for (const [table, name] of Object.entries(hidden))
         await platform.unsafe(`alter table ${name} rename to ${table}`)
     }
-    await until('all is served', async () => (await askAll()).every(({ status }) => status === 200), 5_000)
+    await until('every operation is 200', async () => (await askAll()).every(({ status }) => status === 200), 5_000)
   })
 })

@@ -11,12 +11,12 @@ const { app } = await createApp(database)
 const build = createBuilders(database)
 const tenantId = await build.tenant()
 const { secret } = await build.token([tenantId])
-/** Of one connection, so that one statement keeps it busy. */
+/** One connection, so that one statement keeps it busy. */
 const pool = connectPool(database.address, { max: 1, statementTimeoutMs: 60_000, role: serviceRole })
 afterAll(() => pool.end())
 const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
 
-/** Sends the start of a body, and no more of it. */
+/** Sends the start of a body and nothing after it. */
 async function sendSlowly(path: string): Promise<string> {
   const socket = connect(Number(port), '127.0.0.1')
   let answer = ''
@@ -33,7 +33,7 @@ async function sendSlowly(path: string): Promise<string> {
 test.concurrent.each([
   `${v1}/tenants/${tenantId}/redemptions/resolve`,
   '/graphql',
-])('a body that does not arrive at %s is the fault of its sender', async path => {
+])('a body that does not arrive at %s is 408, an error of its sender', async path => {
   const answer = await sendSlowly(path)
   expect(answer).toMatch(/^HTTP\/1\.1 408 /)
   expect(answer).toMatch(/^connection: close\r$/im)
@@ -41,14 +41,14 @@ test.concurrent.each([
   expect(answer).not.toMatch(/retry-after/i)
 })
 
-test.concurrent('a request that has arrived is told to come again, when there is no answer in time', async () => {
+test.concurrent('a request that has arrived is 503 with Retry-After when there is no answer in time', async () => {
   const busy = await createApp({ pool })
   const origin = await busy.app.listen({ host: '127.0.0.1', port: 0 })
   const headers = { authorization: `Bearer ${secret}`, accept: 'application/json', 'content-type': 'application/json' }
   const list = `${v1}/tenants/${tenantId}/sales/purchased-vouchers`
   const ask = (path: string, body?: object) =>
     fetch(origin + path, { headers, ...(body && { method: 'POST', body: JSON.stringify(body) }) })
-  // From now on the token is known, and what is asked waits for the one connection.
+  // The token is cached now, and later requests wait for the one connection.
   expect((await ask(list)).status).toBe(200)
   const asleep = pool`select pg_sleep(17)`.execute()
   const answers = await Promise.all([

@@ -1,17 +1,17 @@
 /**
- * Builds the corrected driver: copies postgres.js from `node_modules` to `dist/postgres` and applies the patch.
+ * Builds the patched driver: copies postgres.js from `node_modules` to `dist/postgres` and applies the patch.
  * `#postgres` resolves to that copy (package.json, `imports`).
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { applyPatch, parsePatch } from 'diff'
-import { correctedDigest, digestOf } from '../driver.ts'
+import { digestOf, patchedDigest } from '../driver.ts'
 
 const source = new URL('.', import.meta.resolve('postgres'))
 const target = new URL('../../../dist/postgres/', import.meta.url)
 const patchFile = 'postgres+3.4.9.patch'
 
-// A running service may be reading these files, so correct ones are not written again.
-if (digestOf(target) !== correctedDigest) build()
+// A running service may be reading these files, so patched ones are not written again.
+if (digestOf(target) !== patchedDigest) build()
 
 function build(): void {
   const patches = new Map(
@@ -28,9 +28,9 @@ function build(): void {
     writeFileSync(new URL(name, target), text)
   }
   const digest = digestOf(target)
-  if (digest !== correctedDigest) {
+  if (digest !== patchedDigest) {
     throw new Error(
-      `The corrected driver has the digest ${digest}, which src/db/driver.ts does not know. ` +
+      `The patched driver has the digest ${digest}, not the one in src/db/driver.ts. ` +
         'If the patch or the version of postgres was changed: write this digest there, and run test/db/patches.test.ts.',
     )
   }

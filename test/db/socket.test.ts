@@ -1,0 +1,174 @@
+/** What `src/db/socket.ts` adds to the driver, against a proxy that misbehaves before a real server. */
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { type AddressInfo, connect as connectSocket, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { TLSSocket } from 'node:tls'
+import { expect, onTestFinished, test } from 'vitest'
+import { connect, type PoolOptions } from '../../src/db/connect.ts'
+import { isOutage } from '../../src/db/outage.ts'
+import { createDatabase } from '../support/database.ts'
+
+const { address } = await createDatabase()
+
+/** Connects a client of the proxy to the database, and each with the end of the other. */
+function pass(client: Socket): Socket {
+  const server = connectSocket(join(address.host, `.s.PGSQL.${address.port}`))
+  client.pipe(server).pipe(client)
+  server.on('close', () => client.destroy()).on('error', () => {})
+  client.on('close', () => server.destroy())
+  return server
+}
+
+/**
+ * Opens a pool that connects through a proxy.
+ *
+ * @param serve what the proxy does with a connection; `number` counts from 1
+ * @returns the pool, and how many connections the proxy has accepted
+ */
+async function openBehind(
+  serve: (client: Socket, number: number) => void,
+  options: Partial<PoolOptions> & { sslmode?: string } = {},
+) {
+  let accepted = 0
+  const proxy = createServer(client => {
+    client.on('error', () => {})
+    serve(client, ++accepted)
+  }).listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  const { port } = proxy.address() as AddressInfo
+  const { sslmode = 'disable', ...limits } = options
+  const url = `postgres://${address.user}@127.0.0.1:${port}/${address.database}?sslmode=${sslmode}`
+  const pool = connect(url, { max: 1, statementTimeoutMs: 5_000, ...limits })
+  onTestFinished(async () => {
+    await pool.end({ timeout: 0 })
+    proxy.close()
+  })
+  return { pool, accepted: () => accepted }
+}
+
+test.each([
+  ['before the first row', 'select pg_sleep(0.1), 1 as one'],
+  [
+    'in the middle of the rows',
+    "select repeat('-', 1000), pg_sleep(case i when 100 then 0.1 end) from generate_series(1, 1000) i",
+  ],
+])('a statement fails when the server falls silent %s, and the pool recovers with the server', async (_, statement) => {
+  let silent: Socket | undefined
+  const { pool, accepted } = await openBehind(
+    (client, number) => {
+      const server = pass(client)
+      if (number === 1) silent = server
+    },
+    { silenceTimeoutMs: 500 },
+  )
+  await pool`select 1`
+  const asked = pool.unsafe(statement).execute()
+  setTimeout(() => silent?.unpipe().pause(), 50)
+  await expect(asked).rejects.toSatisfy(isOutage)
+  await expect(asked).rejects.toMatchObject({ code: 'ETIMEDOUT' })
+  expect(await pool`select 1 as one`).toEqual([{ one: 1 }])
+  expect(accepted()).toBe(2)
+})
+
+test('a connection without a statement, and one with a statement that sends rows, may take longer', async () => {
+  const { pool, accepted } = await openBehind(pass, { silenceTimeoutMs: 300 })
+  const [before] = await pool`select pg_backend_pid() as pid`
+  await new Promise(resolve => setTimeout(resolve, 1_000))
+  // 20 chunks of rows, larger than the server's buffer, 0.1 s apart.
+  await pool`select repeat('-', 9000), pg_sleep(0.1) from generate_series(1, 10)`
+  expect(await pool`select pg_backend_pid() as pid`).toEqual([before])
+  expect(accepted()).toBe(1)
+})
+
+test('a server that accepts and closes fails each statement, and each connection pauses before the next', async () => {
+  const { pool, accepted } = await openBehind(client => client.destroy(), { max: 4 })
+  const began = performance.now()
+  for (let time = 0; time < 3; time++) {
+    const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => pool`select 1`))
+    for (const outcome of outcomes) {
+      expect(outcome).toMatchObject({ status: 'rejected', reason: expect.toSatisfy(isOutage) })
+    }
+  }
+  expect(accepted()).toBeLessThanOrEqual(4 * (1 + Math.ceil((performance.now() - began) / 250)))
+  expect(accepted()).toBeLessThanOrEqual(24)
+})
+
+test('a connection that is refused in the place of a lost one fails its statement alone', async () => {
+  const { pool } = await openBehind((client, number) => {
+    if (number !== 2) return pass(client)
+    const fields = Buffer.from('SFATAL\0C57P03\0Mthe database system is starting up\0\0')
+    const head = Buffer.from([0x45, 0, 0, 0, 4 + fields.length])
+    client.once('data', () => client.end(Buffer.concat([head, fields])))
+  })
+  await expect(pool`select pg_terminate_backend(pg_backend_pid())`).rejects.toThrow()
+  await expect(pool`select 1`).rejects.toMatchObject({ code: '57P03' })
+  expect(await pool`select 1 as one`).toEqual([{ one: 1 }])
+})
+
+/** A certificate for localhost that no authority signed. */
+function createCertificate(): { key: Buffer; cert: Buffer } {
+  const directory = mkdtempSync(join(tmpdir(), 'gateway-tls-'))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  const [key, cert] = [join(directory, 'key.pem'), join(directory, 'cert.pem')]
+  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1']
+  execFileSync('openssl', ['req', '-x509', ...kind, '-subj', '/CN=localhost', '-keyout', key, '-out', cert], {
+    stdio: 'ignore',
+  })
+  return { key: readFileSync(key), cert: readFileSync(cert) }
+}
+
+/** Answers the request for TLS, and decrypts what follows. */
+function acceptTls(certificate: { key: Buffer; cert: Buffer }, serve: (client: Socket) => void) {
+  return (client: Socket) => {
+    client.once('data', () => {
+      client.write('S')
+      const encrypted = new TLSSocket(client, { isServer: true, ...certificate })
+      encrypted.on('error', () => client.destroy())
+      serve(encrypted)
+    })
+  }
+}
+
+test('TLS is used as sslmode asks, and a silent server is found behind it', async () => {
+  const certificate = createCertificate()
+  let server: Socket | undefined
+  const serve = acceptTls(certificate, client => {
+    server = pass(client)
+  })
+  const { pool, accepted } = await openBehind(serve, { sslmode: 'require', silenceTimeoutMs: 500 })
+  expect(await pool`select 1 as one`).toEqual([{ one: 1 }])
+  const asked = pool`select pg_sleep(0.1)`.execute()
+  server?.unpipe().pause()
+  await expect(asked).rejects.toMatchObject({ code: 'ETIMEDOUT' })
+  expect(await pool`select 1 as one`).toEqual([{ one: 1 }])
+  expect(accepted()).toBe(2)
+
+  const verified = await openBehind(serve, { sslmode: 'verify-full' })
+  await expect(verified.pool`select 1`).rejects.toMatchObject({ code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
+})
+
+test('a server without TLS is used when sslmode prefers it, and not when it requires it', async () => {
+  const refuse = (client: Socket) => {
+    client.once('data', () => {
+      client.write('N')
+      pass(client)
+    })
+  }
+  const { pool } = await openBehind(refuse, { sslmode: 'prefer' })
+  expect(await pool`select 1 as one`).toEqual([{ one: 1 }])
+  const required = await openBehind(refuse, { sslmode: 'require' })
+  // The place in the pool is free again.
+  for (let time = 0; time < 2; time++) {
+    await expect(required.pool`select 1`).rejects.toThrow('does not accept TLS')
+  }
+})
+
+test('a server that closes after the TLS handshake fails the statement', async () => {
+  const serve = acceptTls(createCertificate(), client => client.once('data', () => client.end()))
+  const { pool, accepted } = await openBehind(serve, { sslmode: 'require' })
+  await expect(pool`select 1`).rejects.toSatisfy(isOutage)
+  expect(accepted()).toBe(1)
+})
