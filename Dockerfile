@@ -1,4 +1,4 @@
-# The service alone: it uses the PostgreSQL server that DATABASE_URL names, and brings none of its own.
+# The service without a database: it uses the PostgreSQL server that DATABASE_URL names.
 
 FROM node:24-bookworm-slim AS build
 WORKDIR /build
