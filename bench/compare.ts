@@ -17,7 +17,7 @@ import { migrate } from '../src/db/migrate.ts'
 import { demoTenant, loadDemo } from '../src/demo/load.ts'
 import { permissionNames } from '../src/domain/permission.ts'
 import { createToken } from '../src/domain/token-lifecycle.ts'
-import { median, quantile, record, table } from './summary.ts'
+import { median, quantile, record, table } from './harness/report.ts'
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,

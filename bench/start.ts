@@ -4,15 +4,15 @@
  */
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
-import { readCalls } from './harness/calls.ts'
+import { readCalls } from './requests/calls.ts'
 import { openSeeded } from './harness/database.ts'
-import { serviceDoor } from './harness/line-up.ts'
+import { serviceDoor } from './requests/contenders.ts'
 import { Load } from './harness/load.ts'
 import { measureHeap, measureResident } from './harness/memory.ts'
 import { compile, installPackages } from './harness/packages.ts'
 import { sizes } from './harness/seed.ts'
 import { timeStart } from './harness/starting.ts'
-import { median, record, table } from './summary.ts'
+import { median, record, table } from './harness/report.ts'
 
 const { values: options } = parseArgs({
   options: {

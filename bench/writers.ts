@@ -5,7 +5,7 @@
 import { parseArgs } from 'node:util'
 import type { Pool } from '../src/db/connect.ts'
 import { Arena, type Contender, naive, stamped, twin, unstamped, variantOf } from './contenders.ts'
-import { describeRatios, median, record, table } from './summary.ts'
+import { describeRatios, median, record, table } from './harness/report.ts'
 import { lagOfWatermark, timeWatermark } from './watermark.ts'
 import { holding, measure, type Workload, workloads, writers } from './workloads.ts'
 

@@ -1,83 +1,66 @@
-import { describeQuartiles, median, table } from '../summary.ts'
-import type { Call } from './calls.ts'
-import { meanings, type Name } from './line-up.ts'
-import { connections } from './load.ts'
-import type { Figures, Results } from './rounds.ts'
-import { describeTargets } from './targets.ts'
+import { readFileSync, writeFileSync } from 'node:fs'
 
-const pick = (figures: Figures[], measure: keyof Figures) => figures.map(round => round[measure])
-
-function describeCall(call: Call, ofCall: Map<Name, Figures[]>): string {
-  const ratio = (figures: Figures[], measure: keyof Figures, to: Name) => {
-    const base = ofCall.get(to)
-    return base ? describeQuartiles(pick(figures, measure), pick(base, measure)) : '–'
-  }
-  const rows = [...ofCall]
-    .filter(([name]) => name !== 'rest again')
-    .map(([name, figures]) => {
-      const mid = (measure: keyof Figures, digits: number) => median(pick(figures, measure)).toFixed(digits)
-      return [
-        name,
-        mid('node', 0),
-        mid('postgres', 0),
-        ratio(figures, 'node', 'L0'),
-        ratio(figures, 'node', 'L1'),
-        ratio(figures, 'total', 'L0'),
-        mid('perSecond', 0),
-        mid('p50', 1),
-        mid('p99', 1),
-      ]
-    })
-  const heads = [
-    '',
-    'Node, µs',
-    'Postgres, µs',
-    'Node to L0',
-    'Node to L1',
-    'total to L0',
-    'requests/s',
-    'p50, ms',
-    'p99, ms',
-  ]
-  const again = ofCall.get('rest again')
-  const noise = again
-    ? `\n\nA/A: Node ${ratio(again, 'node', 'rest')}, total ${ratio(again, 'total', 'rest')}, requests/s ${ratio(again, 'perSecond', 'rest')}.`
-    : ''
-  return `### ${call.title}\n\n${table(heads, rows)}${noise}`
+/** @returns the value below which the given share of the values lies */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN
 }
 
-/** @returns the results in Markdown */
-export function describeResults(results: Results, options: { rounds: number; seconds: number }): string {
-  const present = [...new Set([...results.values()].flatMap(ofCall => [...ofCall.keys()]))]
-  const explained = present.map(name => `- ${name}: ${meanings[name]}`).join('\n')
-  return `${explained}
+/** @returns the median */
+export const median = (values: readonly number[]): number => quantile(values, 0.5)
 
-Processor time a request, of the Node process and of all of PostgreSQL, as the operating system counts it; \
-${connections} connections, pools of 10, in turns, each ${options.seconds} s a round; rounds: ${options.rounds}. Figures are medians of the \
-rounds. Ratios are paired, of the same round: median (quartiles); less is better. L0, L1, mercurius, yoga and \
-postgraphile know neither rate, permissions, the tree of tenants nor the watermark that keeps a sync lossless: they do \
-less.
-
-${[...results].map(([call, ofCall]) => describeCall(call, ofCall)).join('\n\n')}
-
-### Targets
-
-${describeTargets(results)}`
+/** @returns the ratios of what two contenders made of the same rounds: their median, and the least and the most */
+export function describeRatios(values: readonly number[], measure: readonly number[]): string {
+  const ratios = values.map((value, round) => value / measure[round]!)
+  const [mid, least, most] = [median(ratios), Math.min(...ratios), Math.max(...ratios)].map(ratio => ratio.toFixed(2))
+  return `${mid} (${least}–${most})`
 }
 
-/** @returns all calls in one table, as ratios to the hand-written service: what the README shows */
-export function describeInShort(results: Results): string {
-  const calls = [...results].filter(([, ofCall]) => ofCall.has('L1'))
-  const present = [...new Set(calls.flatMap(([, ofCall]) => [...ofCall.keys()]))].filter(name => name !== 'rest again')
-  const ratio = (ofCall: Map<Name, Figures[]>, name: Name, measure: keyof Figures) => {
-    const base = pick(ofCall.get('L1') ?? [], measure)
-    return median(pick(ofCall.get(name) ?? [], measure).map((value, round) => value / base[round]!)).toFixed(2)
+/** @returns the ratios of what two contenders made of the same rounds: their median, and their quartiles */
+export function describeQuartiles(values: readonly number[], measure: readonly number[]): string {
+  const ratios = values.map((value, round) => value / measure[round]!)
+  const [mid, lower, upper] = [median(ratios), quantile(ratios, 0.25), quantile(ratios, 0.75)].map(ratio =>
+    ratio.toFixed(2),
+  )
+  return `${mid} (${lower}–${upper})`
+}
+
+/** @returns a Markdown table */
+export const table = (heads: string[], rows: string[][]): string =>
+  [heads, heads.map(() => '---'), ...rows].map(cells => `| ${cells.join(' | ')} |`).join('\n')
+
+const results = new URL('RESULTS.md', import.meta.url)
+
+/** Writes a section of RESULTS.md in place of the one with its heading; the others stay. */
+export function record(heading: string, text: string): void {
+  let former = '# Results\n\nWritten by the benchmarks themselves. Machines differ and share: trust ratios.\n'
+  try {
+    former = readFileSync(results, 'utf8')
+  } catch {
+    // The first to be recorded.
   }
-  const rows = present.map(name => [
-    meanings[name],
-    ...calls.map(([, ofCall]) =>
-      ofCall.has(name) ? `${ratio(ofCall, name, 'node')} · ${ratio(ofCall, name, 'total')}` : '–',
-    ),
-  ])
-  return table(['', ...calls.map(([{ title }]) => title.replace(/^[A-Z]/, letter => letter.toLowerCase()))], rows)
+  const [preface = '', ...sections] = former.split(/^(?=## )/m)
+  const isOurs = (section: string) => section.startsWith(`## ${heading}\n`)
+  const ours = `## ${heading}\n\n${text.trim()}\n`
+  const place = sections.findIndex(isOurs)
+  if (place < 0) sections.push(ours)
+  else sections[place] = ours
+  writeFileSync(
+    results,
+    [preface, ...sections]
+      .map(section => section.trim())
+      .join('\n\n')
+      .concat('\n'),
+  )
+}
+
+const readme = new URL('../README.md', import.meta.url)
+const [from, to] = ['<!-- from here: npm run bench -- --record -->', '<!-- to here -->']
+
+/** Writes what stands in the README between its two marks. */
+export function recordInReadme(text: string): void {
+  const [before, rest = ''] = readFileSync(readme, 'utf8').split(from)
+  const [, after] = rest.split(to)
+  if (after === undefined) throw new Error(`README.md lacks the lines ${from} and ${to}.`)
+  writeFileSync(readme, `${before}${from}\n\n${text.trim()}\n\n${to}${after}`)
 }
