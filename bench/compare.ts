@@ -1,232 +1,191 @@
 /**
- * What a change costs: `npm run bench:compare -- <commit>` sets the working tree against that commit. Both are built
- * and run side by side over one database, with a second copy of the working tree: what that pair shows is noise.
- * Linux alone: it reads /proc.
+ * What a change costs readers: `npm run bench:compare -- <commit>` measures the working tree against that commit. Both
+ * are built and run in turns, with a second copy of the working tree: the ratio of that pair is noise. Each side has
+ * a database of its own, which its own command line migrates and fills with the demo data.
  */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
-import { Agent, get } from 'node:http'
-import { availableParallelism, cpus, tmpdir } from 'node:os'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { connect } from '../src/db/connect.ts'
-import { startEmbedded } from '../src/db/embedded.ts'
-import { migrate } from '../src/db/migrate.ts'
-import { demoTenant, loadDemo } from '../src/demo/load.ts'
-import { permissionNames } from '../src/domain/permission.ts'
-import { createToken } from '../src/domain/token-lifecycle.ts'
-import { median, quantile, record, table } from './harness/report.ts'
+import { comparedCalls, maskAnswer, readRequests } from './compare/calls.ts'
+import { build, copyWorkingTree, exportCommit } from './compare/checkout.ts'
+import { readContract } from './harness/contract.ts'
+import { postgresCpu } from './harness/cpu-time.ts'
+import { createMigrated, type DatabaseServer, startTemporaryServer } from './harness/database-server.ts'
+import { connections, Load } from './harness/load.ts'
+import { graphqlTransport, type HttpRequest, restTransport, send, type Transport } from './harness/operations.ts'
+import { git, installPackages } from './harness/packages.ts'
+import { createToken, type Installation, type Running, runCommand, startService } from './harness/processes.ts'
+import { describeRatios, describeRun, logProgress, median, ratios, record, table } from './harness/report.ts'
+import { type Figures, measureRounds, type Requests, type Results, type Subject } from './harness/rounds.ts'
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    rounds: { type: 'string', default: '11' },
-    /** Of each turn. What the service does every two seconds falls into it. */
-    seconds: { type: 'string', default: '2' },
-    /** Writes the results into RESULTS.md, under this heading. */
-    record: { type: 'string' },
+    rounds: { type: 'string', default: '7' },
+    /** How long each turn takes. */
+    seconds: { type: 'string', default: '1' },
+    /** How many times the demo data are multiplied: 1 is 4,000 vouchers. */
+    scale: { type: 'string', default: '2' },
+    /** Only the calls whose names contain it, such as `rest` or `products`. */
+    only: { type: 'string', default: '' },
+    /** Writes the results into RESULTS.md. */
+    record: { type: 'boolean', default: false },
   },
 })
 const [commit] = positionals
-if (commit === undefined) throw new Error('Name a commit: npm run bench:compare -- HEAD~1')
-const rounds = Number(options.rounds)
-const milliseconds = Number(options.seconds) * 1000
+if (commit === undefined) throw new Error('Name a commit, for example: npm run bench:compare -- HEAD~1')
+const calls = comparedCalls.filter(({ name }) => name.includes(options.only))
+if (calls.length === 0) throw new Error(`--only takes a part of: ${comparedCalls.map(({ name }) => name).join(', ')}.`)
+const timing = { rounds: Number(options.rounds), seconds: Number(options.seconds), warmUp: Number(options.seconds) }
 
-/** Requests that each service has under way at once. */
-const inFlight = 16
+/** The highest ratio of Node's CPU time at which a call counts as no dearer. */
+const limit = 1.05
 
-const here = fileURLToPath(new URL('..', import.meta.url))
-const git = (...args: string[]) => execFileSync('git', args, { cwd: here, encoding: 'utf8' }).trim()
+/** The top tenant of the demo data, and those below it, hold all of them. */
+const demoTenant = 1
 
-/** Builds a checkout with the packages of this one. */
-function build(directory: string): void {
-  symlinkSync(join(here, 'node_modules'), join(directory, 'node_modules'))
-  execFileSync('npm', ['run', '-s', 'build'], { cwd: directory, stdio: 'inherit' })
+/** One version of the service with its database. */
+interface Side {
+  installation: Installation
+  server: DatabaseServer
+  transports: Record<'rest' | 'graphql', Transport>
 }
 
-/** A service that runs as a process of its own. */
-interface Service {
-  child: ChildProcess
-  /** Where it serves REST. */
-  address: string
-  agent: Agent
-}
-
-async function serve(directory: string, databaseUrl: string): Promise<Service> {
-  const child = spawn(process.execPath, ['dist/main.js', 'serve'], {
-    cwd: directory,
-    env: {
-      PATH: process.env.PATH,
-      NODE_ENV: 'production',
-      PORT: '0',
-      LOG_LEVEL: 'error',
-      RATE_LIMIT_PER_MINUTE: '1000000',
-      DATABASE_URL: databaseUrl,
-    },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  let printed = ''
-  for await (const chunk of child.stdout) {
-    printed += chunk
-    const address = /^ *REST +(\S+)\n[\s\S]*Ctrl-C/m.exec(printed)?.[1]
-    if (address) return { child, address, agent: new Agent({ keepAlive: true, maxSockets: inFlight }) }
+async function prepareSide(name: string, checkout: string): Promise<Side> {
+  build(checkout)
+  logProgress(`built ${name}`)
+  const server = await startTemporaryServer({ sharedBuffers: '256MB' })
+  try {
+    const installation = await createMigrated(server, 'compare', checkout)
+    await runCommand(installation, 'demo', '--scale', options.scale)
+    const sql = server.open('compare')
+    await sql`vacuum (analyze)`
+    await sql.end()
+    const secret = await createToken(installation, demoTenant)
+    const contract = readContract()
+    logProgress(`migrated and filled the database of ${name}`)
+    const transports = { rest: restTransport(secret, contract), graphql: graphqlTransport(secret, contract) }
+    return { installation, server, transports }
+  } catch (error) {
+    await server.stop()
+    throw new Error(`The database of ${name} cannot be prepared.`, { cause: error })
   }
-  throw new Error(`The service in ${directory} did not start:\n${printed}`)
 }
 
-async function stop({ child, agent }: Service): Promise<void> {
-  agent.destroy()
-  const ended = once(child, 'exit')
-  child.kill('SIGTERM')
-  await ended
+/** A running service of one side. */
+interface Competitor extends Subject, Running {
+  side: Side
 }
 
-/** Asks once, and reads the whole answer. */
-const ask = ({ address, agent }: Service, path: string, secret: string) =>
-  new Promise<void>((resolve, reject) => {
-    const headers = { accept: 'application/json', authorization: `Bearer ${secret}` }
-    get(address + path, { agent, headers }, answer => {
-      answer.on('end', () =>
-        answer.statusCode === 200 ? resolve() : reject(new Error(`${path} is answered with ${answer.statusCode}`)),
-      )
-      answer.on('error', reject).resume()
-    }).on('error', reject)
-  })
-
-const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
-
-/** @returns the seconds of CPU that the process has used, its own and the kernel's for it (proc_pid_stat(5)) */
-function cpuSeconds({ child }: Service): number {
-  const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8')
-    .replace(/^.*\) /s, '')
-    .split(' ')
-  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
-}
-
-/** What one turn came to. */
-interface Turn {
-  /** Milliseconds of the service's CPU for each request. */
-  cpu: number
-  /** Requests a second. */
-  rate: number
-}
-
-async function measure(service: Service, path: string, secret: string): Promise<Turn> {
-  let asked = 0
-  const cpuBefore = cpuSeconds(service)
-  const start = performance.now()
-  const worker = async () => {
-    while (performance.now() < start + milliseconds) {
-      await ask(service, path, secret)
-      asked += 1
-    }
-  }
-  await Promise.all(Array.from({ length: inFlight }, worker))
-  const seconds = (performance.now() - start) / 1000
-  return { cpu: ((cpuSeconds(service) - cpuBefore) * 1000) / asked, rate: asked / seconds }
-}
-
-/** The ratios of the same rounds: their median, and the quartiles. */
-function ratios(these: readonly Turn[], those: readonly Turn[], figure: keyof Turn): string {
-  const found = these.map((turn, round) => turn[figure] / those[round]![figure])
-  return `${median(found).toFixed(3)} (${quantile(found, 0.25).toFixed(3)}–${quantile(found, 0.75).toFixed(3)})`
-}
-
-const hash = git('rev-parse', '--short', commit)
-const place = mkdtempSync(join(tmpdir(), 'gateway-compare-'))
-// The server may run as another user, who has to pass through.
-chmodSync(place, 0o711)
-const [thatDirectory, thisDirectory] = [join(place, 'that'), join(place, 'this')]
-git('worktree', 'add', '--detach', thatDirectory, commit)
-const server = await startEmbedded({
-  dataDir: join(place, 'data'),
-  // Neither vacuum nor a checkpoint shall fall on one service and not on another.
-  settings: { shared_buffers: '256MB', autovacuum: 'off', max_wal_size: '8GB' },
-})
-const services: Service[] = []
-try {
-  // A copy: others may go on with the working tree meanwhile.
-  for (const part of ['package.json', 'tsconfig.json', 'tsconfig.build.json', 'src', 'sql', 'schema']) {
-    cpSync(join(here, part), join(thisDirectory, part), { recursive: true })
-  }
-  for (const directory of [thatDirectory, thisDirectory]) build(directory)
-
-  const { host, port, user, database } = server
-  const sql = connect({ host, port, user, database }, { max: 2, statementTimeoutMs: 60_000 })
-  await migrate(sql)
-  await loadDemo(sql, { scale: 1 })
-  const { tenantId } = demoTenant
-  const { secret } = await createToken(
-    sql,
-    { name: 'bench', address: null },
-    {
-      name: 'Bench',
-      contact: null,
-      rateLimit: null,
-      permissions: [...permissionNames],
-      tenants: [{ tenantId, withDescendants: true }],
-      expiresAt: null,
-    },
-  )
-  const [voucher] = await sql<{ id: number }[]>`select id from purchased_voucher where tenant_id = ${tenantId} limit 1`
-  await sql.unsafe('analyze')
+async function startCompetitor(name: string, side: Side): Promise<Competitor> {
+  const sql = side.server.open('compare')
+  const postgres = await postgresCpu(sql)
   await sql.end()
+  return { name, side, postgres, ...(await startService(side.installation)) }
+}
 
-  const calls = {
-    'a page of purchased vouchers': `/tenants/${tenantId}/sales/purchased-vouchers`,
-    'one voucher by id': `/tenants/${tenantId}/sales/purchased-vouchers/${voucher?.id}`,
-    'a page of marketing signups': `/tenants/${tenantId}/customers/marketing-signups`,
-  }
-  const url = `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`
-  for (const directory of [thatDirectory, thisDirectory, thisDirectory]) services.push(await serve(directory, url))
+/** What is compared, and what is not. */
+interface Prepared {
+  requests: Requests
+  /** Calls that the competitors answer differently. */
+  different: string[]
+  /** Calls that a competitor does not answer, with its error. */
+  failed: string[]
+}
 
-  const outcome = Object.entries(calls).map(([name, path]) => ({ name, path, turns: services.map((): Turn[] => []) }))
-  // The first round is not kept: by then all is compiled.
-  for (let round = -1; round < rounds; round++) {
-    for (const { path, turns } of outcome) {
-      // Nobody is always the first.
-      const order = services.map((_, index) => (index + round + services.length) % services.length)
-      for (const index of order) {
-        const turn = await measure(services[index]!, path, secret)
-        if (round >= 0) turns[index]!.push(turn)
+/** How many answers of each call are compared. */
+const comparedAnswers = 8
+
+async function prepareRequests(competitors: Competitor[]): Promise<Prepared> {
+  const prepared: Prepared = { requests: new Map(), different: [], failed: [] }
+  for (const { name, transport, operation } of calls) {
+    const ofCall = new Map<Competitor, HttpRequest[]>()
+    const answers = new Set<string>()
+    try {
+      for (const competitor of competitors) {
+        const { origin, side } = competitor
+        const sent = await readRequests(origin, side.transports[transport], operation, demoTenant)
+        ofCall.set(competitor, sent)
+        const texts = await Promise.all(sent.slice(0, comparedAnswers).map(request => send(origin, request)))
+        answers.add(maskAnswer(texts.join('\n')))
       }
+      if (answers.size > 1) prepared.different.push(name)
+      prepared.requests.set(name, ofCall)
+    } catch (error) {
+      // The commit may lack what the working tree's documents ask for.
+      prepared.failed.push(`${name} (${error instanceof Error ? error.message : error})`)
     }
-    process.stderr.write(`round ${round + 1} of ${rounds}\n`)
   }
+  return prepared
+}
 
-  const rows = outcome.map(({ name, turns }) => {
-    const [that, this_, again] = turns as [Turn[], Turn[], Turn[]]
-    const [cpu, rate] = [median(that.map(turn => turn.cpu)), median(that.map(turn => turn.rate))]
+/** @returns the results in Markdown */
+function describe(results: Results, { different, failed }: Prepared): string {
+  const above: string[] = []
+  const rows = [...results].map(([name, ofCall]) => {
+    const pick = (subject: string, measure: keyof Figures) => (ofCall.get(subject) ?? []).map(round => round[measure])
+    const ratio = (subject: string, base: string, measure: keyof Figures) =>
+      describeRatios(pick(subject, measure), pick(base, measure))
+    const node = median(ratios(pick('after', 'node'), pick('before', 'node')))
+    if (node > limit) above.push(`${name} (${node.toFixed(2)})`)
     return [
       name,
-      `${cpu.toFixed(3)} ms, ${rate.toFixed(0)}/s`,
-      ratios(this_, that, 'cpu'),
-      ratios(this_, that, 'rate'),
-      ratios(again, this_, 'cpu'),
-      ratios(again, this_, 'rate'),
+      median(pick('before', 'node')).toFixed(0),
+      median(pick('before', 'postgres')).toFixed(0),
+      ratio('after', 'before', 'node'),
+      ratio('after', 'before', 'total'),
+      ratio('after', 'before', 'perSecond'),
+      ratio('after again', 'after', 'node'),
     ]
   })
-  const changed = git('status', '--porcelain', '--', 'src', 'sql', 'schema') === '' ? '' : ' with changes not committed'
-  const command = process.argv
-    .slice(2)
-    .map(word => (/[^\w-~^/.]/.test(word) ? `'${word}'` : word))
-    .join(' ')
-  const text = `${new Date().toISOString().slice(0, 10)}, ${availableParallelism()} cores of ${cpus()[0]?.model.trim()}, \
-Node ${process.version}. \`npm run bench:compare -- ${command}\`: that is ${hash} \
-(${git('show', '-s', '--format=%s', commit)}); this is the working tree, ${git('rev-parse', '--short', 'HEAD')}${changed}.
+  const heads = [
+    'call',
+    'before: Node, µs',
+    'before: Postgres, µs',
+    'Node',
+    'Node + Postgres',
+    'requests/s',
+    'equals: Node',
+  ]
+  return `${table(heads, rows)}
 
-${inFlight} requests in flight, ${rounds} rounds in turns of ${options.seconds} s, durable commits. CPU is that of the \
-service's process for each request. Ratios are of the same round: median (quartiles); of CPU less is better, of \
-requests a second more. The last two columns set a second copy of this against the first: what they show is noise.
+Above ${limit} in Node: ${above.join(', ') || 'none'}. Answered differently: ${different.join(', ') || 'none'}. \
+Not measured: ${failed.join(', ') || 'none'}.`
+}
 
-${table(['call', 'that', 'CPU, this / that', 'requests/s, this / that', 'CPU, this / this', 'requests/s, this / this'], rows)}`
+installPackages()
+const place = mkdtempSync(join(tmpdir(), 'gateway-compare-'))
+const hash = git('rev-parse', '--short', commit)
+const sides: Side[] = []
+const competitors: Competitor[] = []
+const load = new Load()
+try {
+  const directories = { before: join(place, 'before'), after: join(place, 'after') }
+  exportCommit(commit, directories.before)
+  copyWorkingTree(directories.after)
+  const before = await prepareSide(hash, directories.before)
+  sides.push(before)
+  const after = await prepareSide('the working tree', directories.after)
+  sides.push(after)
+  competitors.push(await startCompetitor('before', before))
+  for (const name of ['after', 'after again']) competitors.push(await startCompetitor(name, after))
+  const prepared = await prepareRequests(competitors)
+  logProgress(`prepared ${prepared.requests.size} calls`)
+  const results = await measureRounds(prepared.requests, load, timing)
+  const text = `${describeRun(after.server.version)} Before is ${hash} (${git('show', '-s', '--format=%s', commit)}), \
+after the working tree.
+
+${connections} connections, ${timing.rounds} rounds in turns of ${timing.seconds} s, demo data of scale ${options.scale}, \
+durable commits. CPU time is a request's. Ratios are after / before, of the same round: median (quartiles); of CPU time \
+less is better. "Equals" is the ratio of two copies of after: noise.
+
+${describe(results, prepared)}`
   console.log(text)
-  if (options.record !== undefined) record(options.record, text)
+  if (options.record) record('A change against a commit', text)
 } finally {
-  await Promise.all(services.map(stop))
-  await server.stop()
-  git('worktree', 'remove', '--force', thatDirectory)
+  load.stop()
+  await Promise.all(competitors.map(competitor => competitor.stop()))
+  await Promise.all(sides.map(({ server }) => server.stop()))
   rmSync(place, { recursive: true, force: true })
 }

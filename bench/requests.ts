@@ -1,109 +1,111 @@
 /**
- * What a request costs: `npm run bench`. This service beside others with the same database and the same answers, each
- * in a process of its own, measured in turns.
+ * What a request costs: `npm run bench`. Measures this service beside others that have the same database and give the
+ * same answers, each in a process of its own, in turns.
  */
-import { execFileSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { availableParallelism, cpus } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { type Call, readCalls } from './requests/calls.ts'
-import { serverClock } from './harness/cpu-time.ts'
-import { openSeeded, type SeededDatabase } from './harness/database.ts'
-import { compareAnswers } from './requests/equality.ts'
-import { type Contender, names, startContender, takesPart } from './requests/contenders.ts'
 import { Load } from './harness/load.ts'
-import { compile, installPackages, root } from './harness/packages.ts'
-import { drawPlot } from './requests/plot.ts'
-import { describeInShort, describeResults } from './requests/report.ts'
-import { measure, type Requests } from './harness/rounds.ts'
+import { type HttpRequest, send } from './harness/operations.ts'
+import { buildService, compileContenders, installPackages, root } from './harness/packages.ts'
+import { describeRun, logProgress, record, recordInReadme } from './harness/report.ts'
+import { measureRounds, type Requests } from './harness/rounds.ts'
 import { sizes } from './harness/seed.ts'
-import { record, recordInReadme } from './harness/report.ts'
+import { openSeeded, type SeededDatabase } from './harness/seeded-database.ts'
+import { type Call, readCalls } from './requests/calls.ts'
+import { type Contender, contract, isName, type Name, names, startContender, takesPart } from './requests/contenders.ts'
+import { compareAnswers } from './requests/equality.ts'
+import { drawPlot } from './requests/plot.ts'
+import { describeResults, describeSummary } from './requests/report.ts'
 
 const { values: options } = parseArgs({
   options: {
     rounds: { type: 'string', default: '9' },
     seconds: { type: 'string', default: '2' },
-    /** Only these calls and contenders, by name, separated by commas; without a call or a contender all of them. */
+    /** Names of calls and contenders, separated by commas: only these. Without a call, or a contender, all of them. */
     only: { type: 'string', default: '' },
-    /** Proves that the benchmark works: a hundredth of the data, one moment of each. Its figures mean nothing. */
+    /** A hundredth of the data and one short round: shows that the benchmark works. */
     short: { type: 'boolean', default: false },
-    /** Writes the results into RESULTS.md, and the plot. */
+    /** Writes the results into RESULTS.md and README.md, and the plot. */
     record: { type: 'boolean', default: false },
   },
 })
-if (options.short && options.record) throw new Error('What --short measures is not for the record.')
+if (options.short && options.record) throw new Error('The figures of --short are not recorded.')
 const size = options.short ? 'short' : 'full'
 const timing = options.short
   ? { rounds: 1, seconds: 0.3, warmUp: 0.2 }
   : { rounds: Number(options.rounds), seconds: Number(options.seconds), warmUp: 2 }
-const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: root, encoding: 'utf8' }).trim()
-const comparedRequests = 24
 
-const began = performance.now()
-const say = (text: string) =>
-  process.stderr.write(`${((performance.now() - began) / 1000).toFixed(0).padStart(4)} s  ${text}\n`)
-
-/** Splits what --only names into calls and contenders. */
-function choose(calls: Call[]): { calls: Call[]; contenders: (typeof names)[number][] } {
-  const wanted = options.only.split(',').filter(word => word !== '')
-  const chosenCalls = calls.filter(call => wanted.includes(call.name))
-  const chosenNames = names.filter(name => wanted.includes(name))
-  const known = chosenCalls.length + chosenNames.length
-  if (known < wanted.length) {
+/** Splits the words of --only into calls and contenders. */
+function choose(calls: Call[]): { calls: Call[]; contenders: Name[] } {
+  const words = options.only.split(',').filter(word => word !== '')
+  const chosenCalls = calls.filter(call => words.includes(call.name))
+  const chosenNames = words.filter(isName)
+  if (chosenCalls.length + chosenNames.length < words.length) {
     throw new Error(
       `--only takes calls (${calls.map(({ name }) => name).join(', ')}) and contenders (${names.join(', ')}).`,
     )
   }
   return {
     calls: chosenCalls.length > 0 ? chosenCalls : calls,
-    // The others' answers are compared with its.
-    contenders: chosenNames.length > 0 ? names.filter(name => name === 'rest' || wanted.includes(name)) : [...names],
+    // The answers of the others are compared with those of `rest`.
+    contenders: chosenNames.length > 0 ? names.filter(name => name === 'rest' || words.includes(name)) : names,
   }
 }
 
-/** Asks all the same, and sees that they answer the same. */
+/** @returns a contender's requests for a call; each contender gives the cursors that it understands */
+async function requestsOf(contender: Contender, call: Call): Promise<HttpRequest[]> {
+  const { origin, transport } = contender
+  return Promise.all(
+    call.samples.map(async sample => {
+      const request = transport.request(call.operation, sample)
+      if (!call.afterCursor) return request
+      const { next_cursor: cursor } = transport.read(call.operation, JSON.parse(await send(origin, request)))
+      return typeof cursor === 'string' ? transport.request(call.operation, { tenant: sample.tenant, cursor }) : request
+    }),
+  )
+}
+
+/** Prepares all requests, and checks that all contenders give the same answers. */
 async function prepareRequests(calls: Call[], contenders: Contender[]): Promise<Requests> {
   const requests: Requests = new Map()
   for (const call of calls) {
-    const ofCall = new Map()
+    const ofCall = new Map<Contender, HttpRequest[]>()
     for (const contender of contenders.filter(({ name }) => takesPart(name, call))) {
-      const asked = call.samples.map(sample => contender.door.ask(call.operation, sample, contender.origin))
-      ofCall.set(contender, await Promise.all(asked))
+      ofCall.set(contender, await requestsOf(contender, call))
     }
-    const records = await compareAnswers(call, ofCall, comparedRequests)
-    say(`${call.name}: the same ${records} records from ${[...ofCall.keys()].map(({ name }) => name).join(', ')}`)
-    requests.set(call, ofCall)
+    const records = await compareAnswers(call, ofCall)
+    logProgress(
+      `${call.name}: the same ${records} records from ${[...ofCall.keys()].map(({ name }) => name).join(', ')}`,
+    )
+    requests.set(call.name, ofCall)
   }
   return requests
 }
 
 async function compete(database: SeededDatabase): Promise<void> {
-  const { sql } = database
-  const chosen = choose(await readCalls(sql, sizes[size]))
+  const chosen = choose(await readCalls(database.sql, sizes[size]))
   const load = new Load()
   const contenders: Contender[] = []
   try {
-    for (const name of chosen.contenders) {
-      const contender = await startContender(name, database)
-      if (contender) contenders.push(contender)
-      else say(`${name} is left out: there is no Node 24 for ${process.platform}-${process.arch}`)
+    for (const name of chosen.contenders) contenders.push(await startContender(name, database))
+    logProgress(`started ${contenders.length} contenders`)
+    if (contract.missing.length > 0) {
+      logProgress(`not compared, because the contenders do not serve it: ${contract.missing.join(', ')}`)
     }
-    say(`started ${contenders.length} contenders`)
     const requests = await prepareRequests(chosen.calls, contenders)
-    const results = await measure(requests, load, { sql, clock: await serverClock(sql) }, timing, say)
+    // The tokens that resolutions issue in one round would slow down the next.
+    const truncate = () => database.sql`truncate gateway.redemption_token`
+    const results = await measureRounds(requests, load, timing, truncate)
     const { products, vouchers } = sizes[size]
-    const where = `${new Date().toISOString().slice(0, 10)}, ${cpus()[0]?.model ?? 'unknown processor'}, \
-${availableParallelism()} cores, Node ${process.version}, PostgreSQL ${database.version}, commit ${commit}`
-    const text = `${where}. \
-${products.toLocaleString('en')} products, ${vouchers.toLocaleString('en')} vouchers.
+    const run = describeRun(database.version)
+    const text = `${run} ${products.toLocaleString('en')} products, ${vouchers.toLocaleString('en')} vouchers.
 
-${describeResults(results, timing)}`
-    console.log(options.short ? `These figures mean nothing: all works, and all answer the same.\n\n${text}` : text)
+${describeResults(chosen.calls, results, timing)}`
+    console.log(options.short ? `The figures of a short run mean nothing.\n\n${text}` : text)
     if (!options.record) return
     record('Requests', text)
-    recordInReadme(`${describeInShort(results)}\n\n${where}.`)
-    mkdirSync(`${root}docs/images`, { recursive: true })
-    writeFileSync(`${root}docs/images/bench.svg`, drawPlot(results))
+    recordInReadme(`${describeSummary(chosen.calls, results)}\n\n${run}`)
+    writeFileSync(`${root}docs/images/bench.svg`, drawPlot(chosen.calls, results))
   } finally {
     load.stop()
     await Promise.all(contenders.map(contender => contender.stop()))
@@ -111,9 +113,10 @@ ${describeResults(results, timing)}`
 }
 
 installPackages()
-compile()
-say('installed and compiled')
-const database = await openSeeded(size, say)
+buildService(root)
+compileContenders()
+logProgress('installed and compiled')
+const database = await openSeeded(size)
 try {
   await compete(database)
 } finally {

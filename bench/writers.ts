@@ -1,21 +1,30 @@
 /**
- * What it costs writers that no record is lost in a sync: `npm run bench:writers`. All contenders are measured in one
- * run on one server, in turns, and compared with what the measure of them did in the same round.
+ * What the triggers that make a sync lossless cost writers: `npm run bench:writers`. Measures all contenders on one
+ * server, in turns, and compares them with the unstamped one in the same round.
  */
 import { parseArgs } from 'node:util'
 import type { Pool } from '../src/db/connect.ts'
-import { Arena, type Contender, naive, stamped, twin, unstamped, variantOf } from './contenders.ts'
-import { describeRatios, median, record, table } from './harness/report.ts'
-import { lagOfWatermark, timeWatermark } from './watermark.ts'
-import { holding, measure, type Workload, workloads, writers } from './workloads.ts'
+import { describeRatios, logProgress, median, record, table } from './harness/report.ts'
+import { inTurns } from './harness/rounds.ts'
+import {
+  type Contender,
+  ContenderDatabases,
+  naive,
+  stamped,
+  unstamped,
+  unstampedAgain,
+  variantOf,
+} from './writers/databases.ts'
+import { lagOfWatermark, timeWatermark } from './writers/watermark.ts'
+import { measure, type Workload, workloads, writers } from './writers/workloads.ts'
 
 const { values: options } = parseArgs({
   options: {
     rounds: { type: 'string', default: '9' },
     seconds: { type: 'string', default: '1' },
-    /** Without waiting for the disk: what is left is the work alone. */
+    /** Commits do not wait for the disk, which leaves the CPU's work alone. */
     'not-durable': { type: 'boolean', default: false },
-    /** Files of SQL, each tried as a contender more. */
+    /** Files of SQL, each an additional contender. */
     variant: { type: 'string', multiple: true, default: [] },
     /** Only the workloads whose names contain it. */
     only: { type: 'string', default: '' },
@@ -26,29 +35,23 @@ const { values: options } = parseArgs({
 })
 const rounds = Number(options.rounds)
 const seconds = Number(options.seconds)
-const contenders: Contender[] = [unstamped, twin, naive, stamped, ...options.variant.map(variantOf)]
+const contenders: Contender[] = [unstamped, unstampedAgain, naive, stamped, ...options.variant.map(variantOf)]
 
-/** What each workload came to: a list of rounds for each contender. */
+/** The figures of each workload: a list of rounds for each contender. */
 type Outcome = Map<Workload, number[][]>
 
-/** @returns the workloads that were asked for and that this version of the triggers offers */
-async function choose(arena: Arena): Promise<Workload[]> {
-  const canHold = await arena.hasFunction(holding)
-  return workloads.filter(({ name, holds }) => name.includes(options.only) && (!holds || canHold))
-}
-
-async function compete(arena: Arena): Promise<Outcome> {
-  const chosen = await choose(arena)
+async function compete(databases: ContenderDatabases): Promise<Outcome> {
+  const chosen = workloads.filter(({ name }) => name.includes(options.only))
   const outcome: Outcome = new Map(chosen.map(workload => [workload, contenders.map((): number[] => [])]))
   for (let round = 0; round < rounds; round++) {
-    const copies = await arena.freshCopies(contenders, writers)
+    const copies = await databases.freshCopies(writers)
     for (const [workload, figures] of outcome) {
-      // Nobody is always the first.
-      const turns = [...contenders.keys()].map(index => (index + round) % contenders.length)
-      for (const index of turns) figures[index]!.push(await measure(workload, copies[index]!, { seconds }))
+      for (const index of inTurns([...contenders.keys()], round)) {
+        figures[index]!.push(await measure(workload, copies[index]!, { seconds }))
+      }
     }
     for (const connection of copies.flat()) await connection.end()
-    process.stderr.write(`round ${round + 1} of ${rounds}\n`)
+    logProgress(`round ${round + 1} of ${rounds}`)
   }
   return outcome
 }
@@ -62,17 +65,17 @@ function describe(outcome: Outcome): string {
   return table(['transaction', ...contenders.map(({ name }) => name)], rows)
 }
 
-async function describeWatermark(arena: Arena): Promise<string> {
+async function describeWatermark(databases: ContenderDatabases): Promise<string> {
   const rows: string[][] = []
   const lags: string[][] = []
-  for (const [index, contender] of contenders.entries()) {
-    if (contender === unstamped || contender === twin || contender === naive) continue
-    await arena.freshCopies(contenders, 0)
-    const connections = Array.from({ length: 101 }, () => arena.open(`copy_${index}`))
+  for (const contender of contenders) {
+    if (contender === unstamped || contender === unstampedAgain || contender === naive) continue
+    await databases.freshCopies(0)
+    const connections = Array.from({ length: 101 }, () => databases.open(contender))
     const [reader, holder, ...others] = connections as [Pool, Pool, ...Pool[]]
     for (const open of [0, 20, 100]) {
-      const { watermark, nothing } = await timeWatermark(reader, connections.slice(1, 1 + open))
-      rows.push([contender.name, String(open), `${watermark.toFixed(2)} ms`, `${nothing.toFixed(2)} ms`])
+      const { watermark, empty } = await timeWatermark(reader, connections.slice(1, 1 + open))
+      rows.push([contender.name, String(open), `${watermark.toFixed(2)} ms`, `${empty.toFixed(2)} ms`])
     }
     for (const changed of [1, 1000]) {
       const lagging: [Pool, Pool, ...Pool[]] = [reader, holder, ...others.slice(0, writers)]
@@ -89,17 +92,17 @@ How far the watermark is behind the clock while one transaction is held open for
 ${table(['contender', 'rows that the long one changed', 'p50', 'p99', 'max'], lags)}`
 }
 
-await Arena.run({ durable: !options['not-durable'] }, async arena => {
-  await arena.prepare(contenders)
-  const text = `${await arena.describe()}
+const durable = !options['not-durable']
+await ContenderDatabases.run(contenders, { durable, empty: false }, async databases => {
+  const text = `${databases.describe()}
 
 ${writers} writers, ${rounds} rounds in turns. The first contender has no triggers: its figures are medians of \
-transactions a second, or of milliseconds. The others have ratios to it, of the same round: median (least–most). Of \
+transactions a second, or of milliseconds. The others have ratios to it, of the same round: median (quartiles). Of \
 transactions a second, more is better; of 20,000 rows the ratio is of times, and less is better.
 
-${describe(await compete(arena))}
+${describe(await compete(databases))}
 
-${options['no-watermark'] ? '' : await describeWatermark(arena)}`
+${options['no-watermark'] ? '' : await describeWatermark(databases)}`
   console.log(text)
-  if (options.record) record(options['not-durable'] ? 'Writers, not durable' : 'Writers', text)
+  if (options.record) record(durable ? 'Writers' : 'Writers, not durable', text)
 })

@@ -1,14 +1,15 @@
 import { createHash } from 'node:crypto'
 import type { Pool } from './database.ts'
 
-/** Who calls. Whoever holds a token may do all: a contender knows neither permissions nor grants. */
+/** The token of a request. It may do everything: a contender has neither permissions nor grants. */
 export interface Caller {
   id: number
 }
 
+/** How long a token is cached, in milliseconds. */
 const lifetime = 30_000
 
-/** @returns a look-up of bearer tokens that remembers each for half a minute; null: let nobody in */
+/** @returns a cached look-up of bearer tokens; it returns null for a request that has no valid one */
 export function createBearer(sql: Pool): (authorization: string | undefined) => Promise<Caller | null> | Caller | null {
   const kept = new Map<string, { caller: Caller; until: number }>()
   const find = async (secret: string) => {

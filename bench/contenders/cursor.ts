@@ -1,4 +1,4 @@
-/** A place in a list, and how a contender writes it: readable for whoever decodes it. */
+/** A place in a list: that of its last record. A contender's cursor is this, encoded and not encrypted. */
 export interface Place {
   updatedAt: string
   id: number
@@ -7,7 +7,7 @@ export interface Place {
 export const writeCursor = ({ updatedAt, id }: Place): string =>
   Buffer.from(`${updatedAt}|${id}`, 'latin1').toString('base64url')
 
-/** @returns after which place a page begins, of a cursor or of a lower bound for the stamps; a cursor is the farther */
+/** @returns the place after which a page begins: the cursor's, or else the first with that `updated_at` */
 export function readStart(cursor: string | null | undefined, updatedSince: string | null | undefined): Place {
   if (!cursor) return { updatedAt: updatedSince || '-infinity', id: 0 }
   const [updatedAt = '', id = ''] = Buffer.from(cursor, 'base64url').toString('latin1').split('|')

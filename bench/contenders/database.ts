@@ -5,10 +5,7 @@ const toText = (value: unknown) => String(value)
 /** `2026-01-02 03:04:05.12+00` as `2026-01-02T03:04:05.120000Z`. */
 const toInstant = (text: string) => `${text.slice(0, 10)}T${text.slice(11, 19)}.${text.slice(20, -3).padEnd(6, '0')}Z`
 
-/**
- * Opens the pool of a contender: as many connections as each has, and cells as v1 shows them, so that nobody converts
- * them once more.
- */
+/** Opens the pool of a contender. Columns arrive as v1 shows them, so that no contender converts them again. */
 export const connect = () =>
   postgres({
     ...(JSON.parse(process.env.BENCH_DATABASE ?? '{}') as { host: string; port: number; user: string }),

@@ -1,10 +1,10 @@
 /**
- * What mercurius and plain graphql-yoga serve: the part of the service's schema that the benchmark asks for, with the
- * same names, so that the same documents do. Like L1 it leaves out the rate, permissions, the tree of tenants and the
- * watermark.
+ * What mercurius serves: the part of the service's schema that the benchmark asks for, with the same names, so that the
+ * same documents can be sent. Like L1 it leaves out the rate, permissions, the tree of tenants and the watermark.
  */
 import { type Place, readStart, writeCursor } from './cursor.ts'
 import type { Pool } from './database.ts'
+import { contenderTypes } from './types.ts'
 
 export const typeDefs = /* GraphQL */ `
   scalar BigInt
@@ -35,78 +35,7 @@ export const typeDefs = /* GraphQL */ `
     serverTime: DateTime!
   }
 
-  type PurchasedVoucher {
-    databaseId: BigInt!
-    reference: String!
-    initialBalance: Money
-    currentBalance: Money
-    purchaseValue: Money
-    currency: String
-    isMonetary: Boolean!
-    allowPartRedeem: Boolean!
-    void: Boolean!
-    orderId: BigInt
-    orderItemId: BigInt
-    productId: BigInt
-    productTitle: String
-    productSlug: String
-    parentProductId: BigInt
-    parentProductTitle: String
-    purchaseTimestamp: DateTime
-    dateIssued: DateTime
-    dateValidStart: Date
-    dateValidEnd: Date
-    dateScheduled: DateTime
-    redemptionStatus: String
-    voidReason: String
-    voidDate: DateTime
-    createdAt: DateTime!
-    updatedAt: DateTime!
-  }
-
-  type CatalogVoucher {
-    databaseId: BigInt!
-    slug: String!
-    title: String!
-    summary: String
-    descriptionHtml: String
-    currency: String!
-    price: Money
-    salePrice: Money
-    fromPrice: Money
-    fromSalePrice: Money
-    monetaryValue: Money
-    isMonetary: Boolean!
-    allowPartRedeem: Boolean!
-    validityType: String
-    validityMonths: Int
-    redemptionInfo: String
-    sortOrder: Int!
-    imageUrl: String
-    imageUrls: [String!]!
-    categories: [Category!]!
-    variants: [Variant!]!
-    updatedAt: DateTime
-  }
-
-  type Category {
-    databaseId: BigInt!
-    slug: String!
-    title: String!
-    sortOrder: Int!
-  }
-
-  type Variant {
-    databaseId: BigInt!
-    slug: String!
-    title: String!
-    price: Money
-    salePrice: Money
-    currency: String!
-    isMonetary: Boolean!
-    sortOrder: Int!
-    updatedAt: DateTime
-  }
+  ${contenderTypes}
 `
 
 const pageSize = 50
@@ -115,7 +44,7 @@ interface Tenant {
   databaseId: number
 }
 
-/** As much as is needed of a row here; the rest goes as it came. */
+/** The columns of a row that are read here; the others are passed on. */
 interface Listed {
   databaseId: number
   updatedAt: string
@@ -127,7 +56,7 @@ interface PageArguments {
 }
 
 /** A row that belongs to a product. */
-export interface OfProduct {
+interface OfProduct {
   productId: number
 }
 
@@ -141,7 +70,7 @@ function toConnection(rows: Listed[]) {
   }
 }
 
-/** @returns resolvers that ask for pages and records */
+/** @returns resolvers of pages and records */
 export function createResolvers(sql: Pool) {
   const voucherColumns = sql`
     id as "databaseId", reference, initial_balance as "initialBalance", current_balance as "currentBalance",
@@ -184,7 +113,7 @@ export function createResolvers(sql: Pool) {
   }
 }
 
-/** @returns batches: for each product its categories, and its variants */
+/** @returns batch functions: for each product its categories, and its variants */
 export function createBatches(sql: Pool) {
   const group = <Row extends OfProduct>(ids: readonly number[], rows: readonly Row[]): Row[][] => {
     const groups = new Map<number, Row[]>(ids.map(id => [id, []]))

@@ -1,11 +1,12 @@
 /**
- * L0: Postgres builds the JSON, Node passes its text on. What can be had when Node does next to nothing. It
- * leaves out the rate, the tree of tenants, permissions and the watermark.
+ * L0: Postgres builds the JSON, Node passes its text on: the least that Node can do. It leaves out the rate, the tree of
+ * tenants, permissions and the watermark.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { connect } from './database.ts'
 import { serve } from './rest.ts'
 
+/** How a column is written as JSON. */
 type Kind = 'plain' | 'text' | 'instant' | 'date'
 
 /** SQL for the JSON of a column: null when the column is. */
@@ -15,7 +16,8 @@ const json: Record<Kind, (column: string) => string> = {
   instant: column => `'"' || to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '"'`,
   date: column => `'"' || ${column}::text || '"'`,
 }
-/** What a key shows, and whether it stays when there is nothing to show. */
+
+/** The keys of an object: their columns, and whether a key with null is kept or left out. */
 type Members = Record<string, { kind: Kind; column?: string; absent?: 'null' | 'left out' }>
 
 const plain = { kind: 'plain' } as const
@@ -23,14 +25,14 @@ const text = { kind: 'text' } as const
 const optional = (kind: Kind) => ({ kind, absent: 'left out' }) as const
 const nullable = (kind: Kind, column?: string) => ({ kind, absent: 'null', ...(column ? { column } : {}) }) as const
 
-/** SQL for a JSON object, its members apart from the braces. The first is never left out. */
+/** SQL for the members of a JSON object, without the braces. The first is never left out. */
 function members(of: Members, table: string): string {
   return Object.entries(of)
     .map(([key, { kind, column, absent }], index) => {
       const name = `${index === 0 ? '' : ','}"${key}":`
       const value = json[kind](column ?? `${table}.${key}`)
       if (absent === 'null') return `'${name}', coalesce(${value}, 'null')`
-      // Nothing is what concat makes of a null.
+      // concat() skips null.
       return absent === 'left out' ? `'${name}' || ${value}` : `'${name}', ${value}`
     })
     .join(', ')
@@ -106,7 +108,7 @@ const product: Members = {
 
 const object = (of: Members, table: string) => `concat('{', ${members(of, table)}, '}')`
 
-/** SQL for the body of a list, from rows in order, of which there is one more than the page holds when it goes on. */
+/** SQL for the body of a list from `page`, which holds one row more than a page when the list continues. */
 const body = `
   select concat('{"data":[', array_to_string((array_agg(json))[1:50], ','), '],"next_cursor":',
     case when count(*) > 50
@@ -201,17 +203,17 @@ const resolution = `
 
 const sql = connect()
 
-async function ask(statement: string, ...parameters: (string | number | Buffer)[]): Promise<string | null> {
+async function run(statement: string, ...parameters: (string | number | Buffer)[]): Promise<string | null> {
   const [row] = await sql.unsafe<{ body: string }[]>(statement, parameters, { prepare: true })
   return row?.body ?? null
 }
 
 await serve(sql, {
-  vouchers: async (tenant, { updatedAt, id }) => (await ask(voucherPage, tenant, updatedAt, id)) ?? '',
-  products: async (tenant, { updatedAt, id }) => (await ask(productPage, tenant, updatedAt, id)) ?? '',
-  voucher: (tenant, id) => ask(oneVoucher, tenant, id),
+  vouchers: async (tenant, { updatedAt, id }) => (await run(voucherPage, tenant, updatedAt, id)) ?? '',
+  products: async (tenant, { updatedAt, id }) => (await run(productPage, tenant, updatedAt, id)) ?? '',
+  voucher: (tenant, id) => run(oneVoucher, tenant, id),
   resolve: (tenant, reference, caller) => {
     const secret = `vgr_${randomBytes(32).toString('base64url')}`
-    return ask(resolution, tenant, reference.trim(), createHash('sha256').update(secret).digest(), caller.id, secret)
+    return run(resolution, tenant, reference.trim(), createHash('sha256').update(secret).digest(), caller.id, secret)
   },
 })

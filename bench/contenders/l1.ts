@@ -1,7 +1,6 @@
 /**
- * L1: written by hand, as a good engineer would: rows of typed cells, mapped to objects, and JSON.stringify. It leaves
- * out the rate, the tree of tenants, permissions and the watermark (a list of its may lose records that are being
- * written).
+ * L1: written by hand: typed rows, mapped to objects, and JSON.stringify. It leaves out the rate, the tree of tenants,
+ * permissions and the watermark, so its lists may miss records that are written meanwhile.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { writeCursor } from './cursor.ts'
@@ -89,7 +88,7 @@ const voucherColumns = sql`
   purchase_timestamp, date_issued, date_valid_start, date_valid_end, date_scheduled, redemption_status, void_reason,
   void_date, created_at, updated_at`
 
-/** What is undefined is left out of the JSON. */
+/** JSON.stringify leaves out keys that are undefined. */
 const toVoucher = (row: VoucherRow) => ({
   id: row.id,
   reference: row.reference,
@@ -133,10 +132,10 @@ const toVariant = (row: VariantRow) => ({
   updated_at: row.updated_at,
 })
 
-/** @returns the least of those that there are, or null */
-function least(values: (number | null)[]): number | null {
-  const known = values.filter(value => value !== null)
-  return known.length > 0 ? Math.min(...known) : null
+/** @returns the lowest of the values that are not null; null when there is none */
+function lowest(values: (number | null)[]): number | null {
+  const present = values.filter(value => value !== null)
+  return present.length > 0 ? Math.min(...present) : null
 }
 
 const toProduct = (row: ProductRow, categories: CategoryRow[], variants: VariantRow[]) => ({
@@ -148,8 +147,8 @@ const toProduct = (row: ProductRow, categories: CategoryRow[], variants: Variant
   currency: row.currency,
   price: row.price,
   sale_price: row.sale_price,
-  from_price: least(variants.map(variant => variant.price)),
-  from_sale_price: least(variants.map(variant => variant.sale_price)),
+  from_price: lowest(variants.map(variant => variant.price)),
+  from_sale_price: lowest(variants.map(variant => variant.sale_price)),
   monetary_value: row.monetary_value,
   is_monetary: row.is_monetary,
   allow_part_redeem: row.allow_part_redeem,

@@ -1,10 +1,10 @@
-/** mercurius, compiling each document when it has come once (`jit: 1`), with its own loaders. */
+/** mercurius with its own loaders. `jit: 1` compiles each document after its first request. */
 import Fastify from 'fastify'
 import mercurius from 'mercurius'
 import { createBearer } from '../dist/contenders/bearer.js'
 import { connect } from '../dist/contenders/database.js'
 import { createBatches, createResolvers, typeDefs } from '../dist/contenders/graphql.js'
-import { tellPort } from '../dist/contenders/tell-port.js'
+import { reportOrigin } from '../dist/contenders/report-origin.js'
 
 const sql = connect()
 const bearer = createBearer(sql)
@@ -12,7 +12,8 @@ const batches = createBatches(sql)
 
 const app = Fastify()
 app.addHook('onRequest', async (request, reply) => {
-  if (!(await bearer(request.headers.authorization))) return reply.code(401).send({ message: 'Who are you?' })
+  if (!(await bearer(request.headers.authorization)))
+    return reply.code(401).send({ message: 'A valid bearer token is required.' })
 })
 const idsOf = queries => queries.map(({ obj }) => obj.databaseId)
 app.register(mercurius, {
@@ -27,4 +28,4 @@ app.register(mercurius, {
   jit: 1,
 })
 await app.listen({ port: 0, host: '127.0.0.1' })
-tellPort(app.server)
+reportOrigin(app.server)

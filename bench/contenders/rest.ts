@@ -3,7 +3,7 @@ import { type Caller, createBearer } from './bearer.ts'
 import type { Place } from './cursor.ts'
 import { readStart } from './cursor.ts'
 import type { Pool } from './database.ts'
-import { tellPort } from './tell-port.ts'
+import { reportOrigin } from './report-origin.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -11,7 +11,7 @@ declare module 'fastify' {
   }
 }
 
-/** What a contender with v1's paths does; each answers with the text of a body, or null for 404. */
+/** A contender's operations. Each returns the text of a body, or null for 404. */
 export interface Operations {
   vouchers(tenant: number, start: Place): Promise<string>
   products(tenant: number, start: Place): Promise<string>
@@ -35,7 +35,7 @@ const body = {
   required: ['voucher_reference'],
 }
 
-/** Serves v1's paths with what a contender makes of them. */
+/** Serves v1's paths with a contender's operations. */
 export async function serve(sql: Pool, operations: Operations): Promise<void> {
   const app: FastifyInstance = Fastify()
   const bearer = createBearer(sql)
@@ -43,7 +43,7 @@ export async function serve(sql: Pool, operations: Operations): Promise<void> {
   app.addHook('onRequest', async (request, reply) => {
     const found = bearer(request.headers.authorization)
     const client = found instanceof Promise ? await found : found
-    if (!client) return reply.code(401).send({ message: 'Who are you?' })
+    if (!client) return reply.code(401).send({ message: 'A valid bearer token is required.' })
     request.client = client
   })
   const tenantPath = '/api/external/v1/tenants/:tenant'
@@ -73,5 +73,5 @@ export async function serve(sql: Pool, operations: Operations): Promise<void> {
     },
   )
   await app.listen({ port: 0, host: '127.0.0.1' })
-  tellPort(app.server)
+  reportOrigin(app.server)
 }

@@ -1,55 +1,56 @@
+/** CPU time of processes, as /proc/<pid>/stat counts it (proc_pid_stat(5)): Linux alone. */
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Pool } from '../../src/db/connect.ts'
 
-/** Seconds of the processor's time that something has used so far, as the operating system counts. */
-export type Clock = () => number
+/** @returns the seconds of CPU time that have been used so far */
+export type CpuClock = () => number
 
-interface Process {
-  pid: number
+interface ProcessTimes {
   parent: number
-  /** Its own, all threads together, in ticks. */
+  /** Of all its threads, user and system, in ticks. */
   own: number
-  /** That of children which have ended. */
-  ofEnded: number
+  /** Of its children that have ended. */
+  endedChildren: number
 }
 
-const ticks = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
+const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
 
-function read(pid: number): Process | null {
+function read(pid: number): ProcessTimes | null {
   let text: string
   try {
     text = readFileSync(`/proc/${pid}/stat`, 'utf8')
   } catch {
     return null
   }
-  // The name, in brackets, may hold anything.
+  // The process's name stands in brackets and may hold spaces and brackets.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-  const [user, system, userOfEnded, systemOfEnded] = fields.slice(11, 15).map(Number)
-  return { pid, parent: Number(fields[1]), own: user! + system!, ofEnded: userOfEnded! + systemOfEnded! }
+  const [user, system, endedUser, endedSystem] = fields.slice(11, 15).map(Number)
+  return { parent: Number(fields[1]), own: user! + system!, endedChildren: endedUser! + endedSystem! }
 }
 
-/** The clock of one process. */
-export const processClock =
-  (pid: number): Clock =>
-  () => {
-    const found = read(pid)
-    if (!found) throw new Error(`Process ${pid} is gone.`)
-    return found.own / ticks
-  }
-
-/** The clock of a database server: its first process and all below, those that have ended too. */
-export async function serverClock(sql: Pool): Promise<Clock> {
-  const [row] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`
-  const first = read(row!.pid)?.parent
-  if (first === undefined) throw new Error('The time that processes use is read from /proc, which only Linux has.')
+/** @returns the clock of one process */
+export function processCpu(pid: number): CpuClock {
   return () => {
-    const server = read(first)
-    if (!server) throw new Error('The database server is gone.')
-    const below = readdirSync('/proc')
+    const times = read(pid)
+    if (!times) throw new Error(`Process ${pid} has ended.`)
+    return times.own / ticksPerSecond
+  }
+}
+
+/** @returns the clock of a database server: its main process and all children, ended ones included */
+export async function postgresCpu(sql: Pool): Promise<CpuClock> {
+  const [row] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`
+  const main = read(row!.pid)?.parent
+  if (main === undefined) throw new Error('CPU time is read from /proc, which only Linux has.')
+  return () => {
+    const server = read(main)
+    if (!server) throw new Error('The database server has ended.')
+    const children = readdirSync('/proc')
       .filter(name => /^\d+$/.test(name))
       .map(name => read(Number(name)))
-      .filter(found => found?.parent === first)
-    return below.reduce((sum, found) => sum + (found?.own ?? 0), server.own + server.ofEnded) / ticks
+      .filter(times => times?.parent === main)
+    const ticks = children.reduce((sum, times) => sum + (times?.own ?? 0), server.own + server.endedChildren)
+    return ticks / ticksPerSecond
   }
 }

@@ -1,11 +1,8 @@
-/**
- * The process that makes the load: told what to ask, it keeps so many connections busy for so long, and says what came
- * of it. In a process of its own, so that its time is nobody else's.
- */
+/** The load process: takes orders from `Load`, keeps connections busy for some seconds, and reports what came of it. */
 import { Client } from 'undici'
 
-/** GraphQL tells of errors with a 200; no answer that is asked for is so short. */
-const suspicious = 1000
+/** GraphQL reports errors with status 200. The answers of the benchmarks are longer than this, in bytes. */
+const errorLength = 1000
 
 function quantile(sorted, share) {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0
@@ -22,12 +19,12 @@ async function load({ origin, requests, first, seconds, connections }) {
   const keepBusy = async () => {
     const client = new Client(origin, { pipelining: 1 })
     await new Promise(resolve => {
-      const ask = () => {
-        const asked = performance.now()
-        if (asked >= end) return resolve()
+      const send = () => {
+        const sent = performance.now()
+        if (sent >= end) return resolve()
         let status = 0
         let length = 0
-        let said = ''
+        let beginning = ''
         client.dispatch(requests[next++ % requests.length], {
           onConnect() {},
           onHeaders(code) {
@@ -36,16 +33,16 @@ async function load({ origin, requests, first, seconds, connections }) {
           },
           onData(chunk) {
             length += chunk.length
-            if (length < suspicious) said += chunk
+            if (length < errorLength) beginning += chunk
             return true
           },
           onComplete() {
-            latencies.push(performance.now() - asked)
-            if (status !== 200 || (length < suspicious && said.includes('"errors"'))) {
+            latencies.push(performance.now() - sent)
+            if (status !== 200 || (length < errorLength && beginning.includes('"errors"'))) {
               failures++
-              example = `${status} ${said}`
+              example = `${status} ${beginning}`
             }
-            ask()
+            send()
           },
           onError(error) {
             failures++
@@ -54,7 +51,7 @@ async function load({ origin, requests, first, seconds, connections }) {
           },
         })
       }
-      ask()
+      send()
     })
     await client.close()
   }

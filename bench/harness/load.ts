@@ -1,9 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import type { Asked } from './doors.ts'
+import type { HttpRequest } from './operations.ts'
 
-/** What came of a load. Times in milliseconds. */
+/** The outcome of a load. Times in milliseconds. */
 export interface Outcome {
   requests: number
   perSecond: number
@@ -11,36 +11,30 @@ export interface Outcome {
   p99: number
 }
 
+/** What the load process sends back. */
 interface Report extends Outcome {
   failures: number
   example: string
 }
 
-/** How many connections are kept busy at once, unless a benchmark says otherwise. */
+/** How many connections are kept busy at once. */
 export const connections = 16
 
-/** The load process. */
+/** A process that sends requests, so that its CPU time counts for no contender. */
 export class Load {
-  readonly #child: ChildProcess = fork(fileURLToPath(new URL('load.mjs', import.meta.url)), { execArgv: [] })
+  readonly #child: ChildProcess = fork(fileURLToPath(new URL('load-process.mjs', import.meta.url)), { execArgv: [] })
   readonly #ended = once(this.#child, 'exit').then(() => null)
 
   /**
    * Keeps a server busy.
    *
-   * @param first which of the requests comes first; the others follow in turns
-   * @param busy how many connections are kept busy at once
+   * @param first the index of the first request; the others follow in order, again and again
    * @throws when a request fails
    */
-  async put(
-    origin: string,
-    requests: Asked[],
-    first: number,
-    seconds: number,
-    busy: number = connections,
-  ): Promise<Outcome> {
-    this.#child.send({ origin, requests, first, seconds, connections: busy })
+  async run(origin: string, requests: HttpRequest[], first: number, seconds: number): Promise<Outcome> {
+    this.#child.send({ origin, requests, first, seconds, connections })
     const report = await Promise.race([
-      once(this.#child, 'message').then(([message]) => message as Report),
+      once(this.#child, 'message').then(([message]: Report[]) => message!),
       this.#ended,
     ])
     if (report === null) throw new Error('The load process ended.')

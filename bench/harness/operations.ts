@@ -1,62 +1,46 @@
-import { type CursorCipher, createCursorCipher, type ListIdentity } from '../../src/domain/cursor.ts'
-import { products } from '../../src/domain/product.ts'
-import { vouchers } from '../../src/domain/voucher.ts'
-import {
-  GetPurchasedVoucherDocument,
-  ListCatalogVouchersDocument,
-  ListPurchasedVouchersDocument,
-  ResolveVoucherDocument,
-} from '../../src/rest/v1/operations.ts'
-import { writeCursor } from '../contenders/cursor.ts'
-import type { Operation, Sample } from './calls.ts'
-import { questionOf } from './documents.ts'
+/** Requests for the operations of v1, over REST and over GraphQL. */
+import type { Body, Contract } from './contract.ts'
 
 /** A request, as the load process sends it. */
-export interface Asked {
+export interface HttpRequest {
   method: 'GET' | 'POST'
   path: string
   headers: Record<string, string>
   body?: string
 }
 
-/** What was answered, in the form in which contenders are compared. */
-export interface Answer {
-  data: unknown
-  /** Whether a list goes on. */
-  more: boolean
+/** What one request asks for. */
+export interface Sample {
+  tenant: number
+  cursor?: string
+  updatedSince?: string
+  id?: number
+  reference?: string
 }
 
-/** How a contender is asked, and how its answers are understood. */
-export interface Door {
-  ask(operation: Operation, sample: Sample, origin: string): Asked | Promise<Asked>
-  /** @param body the body of a 200 */
-  read(operation: Operation, body: unknown): Answer
-}
+/** The paths of v1's operations, by the names of their documents. */
+const paths = {
+  ListTenants: '/tenants',
+  ListPurchasedVouchers: '/tenants/:tenant/sales/purchased-vouchers',
+  GetPurchasedVoucher: '/tenants/:tenant/sales/purchased-vouchers/:id',
+  ListCatalogVouchers: '/tenants/:tenant/catalog/vouchers',
+  GetCatalogVoucher: '/tenants/:tenant/catalog/vouchers/:id',
+  ListMarketingSignups: '/tenants/:tenant/customers/marketing-signups',
+  GetMarketingSignup: '/tenants/:tenant/customers/marketing-signups/:id',
+  ResolveVoucher: '/tenants/:tenant/redemptions/resolve',
+} as const
 
-/** How a contender writes the place that a page comes after. */
-export type CursorWriter = (operation: Operation, sample: Sample) => string | null
+export type OperationName = keyof typeof paths
 
-/** The service's cursors are sealed; whoever has the key can point anywhere. */
-export function encryptedCursors(key: Buffer): CursorWriter {
-  const cipher: CursorCipher = createCursorCipher(key)
-  const lists: Partial<Record<Operation, (tenant: number) => ListIdentity>> = {
-    vouchers: vouchers.listOf,
-    products: products.listOf,
-  }
-  return (operation, { tenant, after }) => {
-    const list = lists[operation]
-    return after && list ? cipher.encrypt(list(tenant), { ...after, updatedSince: null }) : null
-  }
-}
-
-/** The others' can be read by anyone. */
-export const plainCursors: CursorWriter = (_operation, { after }) => (after ? writeCursor(after) : null)
-
-/** A redemption token is another each time: whether there is one is what counts. */
-function comparable(body: Record<string, unknown>): Answer {
-  const data = body.data as Record<string, unknown>
-  if (typeof data.redemption_token === 'string') data.redemption_token = 'issued'
-  return { data, more: typeof body.next_cursor === 'string' }
+/** How a server is asked, and how its answers are read. */
+export interface Transport {
+  request(operation: OperationName, sample: Sample): HttpRequest
+  /**
+   * @param body the body of a 200
+   * @returns v1's body, with the contract's fields alone
+   * @throws when it reports errors
+   */
+  read(operation: OperationName, body: unknown): Body
 }
 
 const headersFor = (secret: string, posting: boolean) => ({
@@ -65,64 +49,53 @@ const headersFor = (secret: string, posting: boolean) => ({
   ...(posting ? { 'content-type': 'application/json' } : {}),
 })
 
-/** v1's paths. */
-export function restDoor(secret: string, cursors: CursorWriter): Door {
-  const lists = { vouchers: 'sales/purchased-vouchers', products: 'catalog/vouchers' }
-  return {
-    ask(operation, sample) {
-      const tenant = `/api/external/v1/tenants/${sample.tenant}`
-      if (operation === 'resolve') {
-        const body = JSON.stringify({ voucher_reference: sample.reference })
-        return { method: 'POST', path: `${tenant}/redemptions/resolve`, headers: headersFor(secret, true), body }
-      }
-      const headers = headersFor(secret, false)
-      if (operation === 'voucher') return { method: 'GET', path: `${tenant}/${lists.vouchers}/${sample.id}`, headers }
-      const query = new URLSearchParams()
-      const cursor = cursors(operation, sample)
-      if (cursor !== null) query.set('cursor', cursor)
-      if (sample.updatedSince !== undefined) query.set('updated_since', sample.updatedSince)
-      const suffix = query.size > 0 ? `?${query}` : ''
-      return { method: 'GET', path: `${tenant}/${lists[operation]}${suffix}`, headers }
-    },
-    read: (_operation, body) => comparable(body as Record<string, unknown>),
-  }
-}
-
-const questions = {
-  vouchers: questionOf(ListPurchasedVouchersDocument.toString()),
-  products: questionOf(ListCatalogVouchersDocument.toString()),
-  voucher: questionOf(GetPurchasedVoucherDocument.toString()),
-  resolve: questionOf(ResolveVoucherDocument.toString()),
-}
-
-/** A question of any kind to `/graphql`. */
-export const graphqlRequest = (secret: string, query: string, variables: object): Asked => ({
-  method: 'POST',
-  path: '/graphql',
-  headers: headersFor(secret, true),
-  body: JSON.stringify({ query, variables }),
+/** @returns the transport of v1's paths */
+export const restTransport = (secret: string, contract: Contract): Transport => ({
+  request(operation, { tenant, id, cursor, updatedSince, reference }) {
+    const path = `/api/external/v1${paths[operation]}`.replace(':tenant', String(tenant)).replace(':id', String(id))
+    if (operation === 'ResolveVoucher') {
+      const body = JSON.stringify({ voucher_reference: reference })
+      return { method: 'POST', path, headers: headersFor(secret, true), body }
+    }
+    const query = new URLSearchParams({
+      ...(cursor === undefined ? {} : { cursor }),
+      ...(updatedSince === undefined ? {} : { updated_since: updatedSince }),
+    })
+    return { method: 'GET', path: query.size > 0 ? `${path}?${query}` : path, headers: headersFor(secret, false) }
+  },
+  read: (operation, body) => contract.operation(operation).fromRest(body),
 })
 
-/** @throws when the response tells of errors */
-export function dataOf(body: unknown): unknown {
-  const { data, errors } = body as { data?: unknown; errors?: unknown }
-  if (errors) throw new Error(`GraphQL errors: ${JSON.stringify(errors).slice(0, 500)}`)
-  return data
-}
+/** @returns the transport of `/graphql`, with the service's schema or a part of it */
+export const graphqlTransport = (secret: string, contract: Contract): Transport => ({
+  request(operation, { tenant, id, cursor, updatedSince, reference }) {
+    const { query, idVariable } = contract.operation(operation)
+    const variables = {
+      ...(operation === 'ListTenants' ? {} : { tenant: String(tenant) }),
+      ...(idVariable === undefined ? {} : { [idVariable]: String(id) }),
+      ...(cursor === undefined ? {} : { cursor }),
+      ...(updatedSince === undefined ? {} : { updated_since: updatedSince }),
+      ...(reference === undefined ? {} : { voucher_reference: reference }),
+    }
+    const body = JSON.stringify({ query, variables })
+    return { method: 'POST', path: '/graphql', headers: headersFor(secret, true), body }
+  },
+  read(operation, body) {
+    const { data, errors } = body as { data?: unknown; errors?: unknown }
+    if (errors) throw new Error(`GraphQL errors: ${JSON.stringify(errors).slice(0, 500)}`)
+    return contract.operation(operation).fromGraphql(data)
+  },
+})
 
-/** GraphQL over HTTP, with the service's own schema or a part of it. */
-export function graphqlDoor(secret: string, cursors: CursorWriter): Door {
-  return {
-    ask(operation, sample) {
-      const cursor = cursors(operation, sample)
-      return graphqlRequest(secret, questions[operation].query, {
-        tenant: String(sample.tenant),
-        ...(cursor === null ? {} : { cursor }),
-        ...(sample.updatedSince === undefined ? {} : { updated_since: sample.updatedSince }),
-        ...(sample.id === undefined ? {} : { voucher: String(sample.id) }),
-        ...(sample.reference === undefined ? {} : { voucher_reference: sample.reference }),
-      })
-    },
-    read: (operation, body) => comparable(questions[operation].toV1(dataOf(body))),
-  }
+/**
+ * Sends one request.
+ *
+ * @returns the text of the answer
+ * @throws when its status is not 200
+ */
+export async function send(origin: string, { path, ...init }: HttpRequest): Promise<string> {
+  const response = await fetch(new URL(path, origin), init)
+  const text = await response.text()
+  if (response.status !== 200) throw new Error(`${path} is answered with ${response.status}: ${text.slice(0, 300)}`)
+  return text
 }

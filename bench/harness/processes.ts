@@ -1,7 +1,9 @@
-import { spawn } from 'node:child_process'
+/** Starts the service, its commands and the contenders, each in a process of its own. */
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 
 /** A server in a process of its own. */
 export interface Running {
@@ -10,51 +12,127 @@ export interface Running {
   stop(): Promise<void>
 }
 
-const patience = 60_000
+const startTimeoutMs = 60_000
+
+/** How long a process may take to end after SIGTERM before it gets SIGKILL, in milliseconds. */
+const stopTimeoutMs = 5_000
+
+/** The environment that all processes share: none of the caller's own settings. */
+export const baseEnvironment: NodeJS.ProcessEnv = {
+  PATH: process.env.PATH,
+  HOME: process.env.HOME,
+  NODE_ENV: 'production',
+}
 
 /**
- * Starts a server that says on its standard output where it listens.
+ * Starts a server that writes its origin to standard output.
  *
- * @throws when it ends before that, or takes too long
+ * @param cwd the working directory; that of this process when absent
+ * @throws when the process ends before that, or takes longer than a minute
  */
-export function startProcess(command: string, args: string[], environment: NodeJS.ProcessEnv): Promise<Running> {
-  // What listens to its standard input ends with us, however we end.
-  const child = spawn(command, args, { env: environment, stdio: ['pipe', 'pipe', 'inherit'] })
+export function startProcess(
+  command: string,
+  args: string[],
+  environment: NodeJS.ProcessEnv,
+  cwd?: string,
+): Promise<Running> {
+  // The contenders read standard input and end with it, so that none outlives this process.
+  const child = spawn(command, args, { env: environment, stdio: ['pipe', 'pipe', 'inherit'], ...(cwd && { cwd }) })
   const ended = new Promise<void>(resolve => child.once('exit', () => resolve()))
   const stop = async () => {
     child.kill('SIGTERM')
-    await Promise.race([ended, sleep(5_000, undefined, { ref: false })])
+    await Promise.race([ended, sleep(stopTimeoutMs, undefined, { ref: false })])
     child.kill('SIGKILL')
     await ended
   }
   return new Promise((resolve, reject) => {
     const fail = (why: string) => reject(new Error(`${args.join(' ')} ${why}`))
-    const tooLate = setTimeout(() => {
+    const timer = setTimeout(() => {
       child.kill('SIGKILL')
-      fail('did not start')
-    }, patience)
+      fail(`did not start within ${startTimeoutMs / 1000} s`)
+    }, startTimeoutMs)
     child.once('error', reject)
     child.once('exit', code => {
-      clearTimeout(tooLate)
+      clearTimeout(timer)
       fail(`ended with ${code}`)
     })
-    let said = ''
+    let output = ''
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      said += text
-      const [origin] = /http:\/\/127\.0\.0\.1:\d+/.exec(said) ?? []
+      output += text
+      const [origin] = /http:\/\/127\.0\.0\.1:\d+/.exec(output) ?? []
       if (origin === undefined || child.pid === undefined) return
-      clearTimeout(tooLate)
+      clearTimeout(timer)
       resolve({ pid: child.pid, origin, stop })
     })
   })
 }
 
-/** @returns a port of this machine that nobody listened on just now */
+/** A compiled service and the database that it works on. */
+export interface Installation {
+  /** The directory that holds its package.json and dist. */
+  checkout: string
+  databaseUrl: string
+}
+
+/**
+ * Starts the service.
+ *
+ * @param options.nodeOptions options of Node itself
+ * @param options.settings environment variables that differ from those of every benchmark
+ */
+export const startService = (
+  { checkout, databaseUrl }: Installation,
+  options: { nodeOptions?: string[]; settings?: NodeJS.ProcessEnv } = {},
+): Promise<Running> =>
+  startProcess(
+    process.execPath,
+    [...(options.nodeOptions ?? []), 'dist/main.js', 'serve'],
+    {
+      ...baseEnvironment,
+      DATABASE_URL: databaseUrl,
+      DATABASE_POOL: '10',
+      PORT: '0',
+      RATE_LIMIT_PER_MINUTE: '1000000',
+      LOG_LEVEL: 'warn',
+      ...options.settings,
+    },
+    checkout,
+  )
+
+const execute = promisify(execFile)
+
+/**
+ * Runs a command of the service's command line, such as `migrate`.
+ *
+ * @returns what it writes to standard output
+ * @throws when it fails, with what it writes to standard error
+ */
+export async function runCommand({ checkout, databaseUrl }: Installation, ...args: string[]): Promise<string> {
+  const environment = { ...baseEnvironment, DATABASE_URL: databaseUrl }
+  const { stdout } = await execute(process.execPath, ['dist/main.js', ...args], { cwd: checkout, env: environment })
+  return stdout
+}
+
+/**
+ * Creates a token that has all permissions at a tenant and at all tenants below it.
+ *
+ * @returns its secret
+ */
+export async function createToken(installation: Installation, tenantId: number): Promise<string> {
+  const permissions = ['view_vouchers', 'view_orders', 'export_customer_information', 'redeem_vouchers']
+  const scope = ['--tenant', String(tenantId), '--with-descendants', '--permission', ...permissions]
+  const output = await runCommand(installation, 'token', 'create', '--name', 'Benchmark', '--json', ...scope)
+  const { token }: { token: string } = JSON.parse(output)
+  return token
+}
+
+/** @returns a port of this machine on which no process listened just now */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const { port } = server.address() as { port: number }
+  const address = server.address()
   server.close()
   await once(server, 'close')
-  return port
+  if (address === null || typeof address === 'string') throw new Error('A TCP server has a port.')
+  return address.port
 }

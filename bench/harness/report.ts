@@ -1,4 +1,12 @@
+/** Statistics, tables and the recorded results of all benchmarks. */
 import { readFileSync, writeFileSync } from 'node:fs'
+import { availableParallelism, cpus } from 'node:os'
+import { git } from './packages.ts'
+
+/** Writes a line of progress to standard error, with the seconds since the start of this process. */
+export const logProgress = (text: string): void => {
+  process.stderr.write(`${process.uptime().toFixed(0).padStart(4)} s  ${text}\n`)
+}
 
 /** @returns the value below which the given share of the values lies */
 export function quantile(values: readonly number[], share: number): number {
@@ -9,55 +17,45 @@ export function quantile(values: readonly number[], share: number): number {
 /** @returns the median */
 export const median = (values: readonly number[]): number => quantile(values, 0.5)
 
-/** @returns the ratios of what two contenders made of the same rounds: their median, and the least and the most */
-export function describeRatios(values: readonly number[], measure: readonly number[]): string {
-  const ratios = values.map((value, round) => value / measure[round]!)
-  const [mid, least, most] = [median(ratios), Math.min(...ratios), Math.max(...ratios)].map(ratio => ratio.toFixed(2))
-  return `${mid} (${least}–${most})`
-}
+/** @returns the ratio of two contenders' values in each round */
+export const ratios = (values: readonly number[], bases: readonly number[]): number[] =>
+  values.map((value, round) => value / bases[round]!)
 
-/** @returns the ratios of what two contenders made of the same rounds: their median, and their quartiles */
-export function describeQuartiles(values: readonly number[], measure: readonly number[]): string {
-  const ratios = values.map((value, round) => value / measure[round]!)
-  const [mid, lower, upper] = [median(ratios), quantile(ratios, 0.25), quantile(ratios, 0.75)].map(ratio =>
-    ratio.toFixed(2),
-  )
-  return `${mid} (${lower}–${upper})`
+/** @returns the median of the rounds' ratios, with their quartiles: `0.98 (0.95–1.02)` */
+export function describeRatios(values: readonly number[], bases: readonly number[]): string {
+  const found = ratios(values, bases)
+  const [middle, lower, upper] = [0.5, 0.25, 0.75].map(share => quantile(found, share).toFixed(2))
+  return `${middle} (${lower}–${upper})`
 }
 
 /** @returns a Markdown table */
 export const table = (heads: string[], rows: string[][]): string =>
   [heads, heads.map(() => '---'), ...rows].map(cells => `| ${cells.join(' | ')} |`).join('\n')
 
-const results = new URL('RESULTS.md', import.meta.url)
-
-/** Writes a section of RESULTS.md in place of the one with its heading; the others stay. */
-export function record(heading: string, text: string): void {
-  let former = '# Results\n\nWritten by the benchmarks themselves. Machines differ and share: trust ratios.\n'
-  try {
-    former = readFileSync(results, 'utf8')
-  } catch {
-    // The first to be recorded.
-  }
-  const [preface = '', ...sections] = former.split(/^(?=## )/m)
-  const isOurs = (section: string) => section.startsWith(`## ${heading}\n`)
-  const ours = `## ${heading}\n\n${text.trim()}\n`
-  const place = sections.findIndex(isOurs)
-  if (place < 0) sections.push(ours)
-  else sections[place] = ours
-  writeFileSync(
-    results,
-    [preface, ...sections]
-      .map(section => section.trim())
-      .join('\n\n')
-      .concat('\n'),
-  )
+/** @returns when, on which machine and at which commit figures were measured, as a sentence */
+export function describeRun(postgresVersion: string): string {
+  const changed = git('status', '--porcelain', '--', 'src', 'sql', 'schema') === '' ? '' : ' with uncommitted changes'
+  return `${new Date().toISOString().slice(0, 10)}, ${cpus()[0]?.model.trim() ?? 'unknown processor'}, \
+${availableParallelism()} cores, Node ${process.version}, PostgreSQL ${postgresVersion}, \
+commit ${git('rev-parse', '--short', 'HEAD')}${changed}.`
 }
 
-const readme = new URL('../README.md', import.meta.url)
+const results = new URL('../RESULTS.md', import.meta.url)
+
+/** Replaces a section of RESULTS.md, or adds it. */
+export function record(heading: string, text: string): void {
+  const [preface = '', ...sections] = readFileSync(results, 'utf8').split(/^(?=## )/m)
+  const section = `## ${heading}\n\n${text.trim()}\n`
+  const place = sections.findIndex(each => each.startsWith(`## ${heading}\n`))
+  if (place < 0) sections.push(section)
+  else sections[place] = section
+  writeFileSync(results, `${[preface, ...sections].map(each => each.trim()).join('\n\n')}\n`)
+}
+
+const readme = new URL('../../README.md', import.meta.url)
 const [from, to] = ['<!-- from here: npm run bench -- --record -->', '<!-- to here -->']
 
-/** Writes what stands in the README between its two marks. */
+/** Replaces the text between the two marks of the README. */
 export function recordInReadme(text: string): void {
   const [before, rest = ''] = readFileSync(readme, 'utf8').split(from)
   const [, after] = rest.split(to)

@@ -1,12 +1,18 @@
-import type { Pool } from '../../src/db/connect.ts'
-import type { Call } from './calls.ts'
-import { type Clock, processClock } from './cpu.ts'
-import type { Asked } from './doors.ts'
-import type { Name as ContenderName } from './line-up.ts'
-import { connections, type Load } from './load.ts'
-import type { Running } from './process.ts'
+import { type CpuClock, processCpu } from './cpu-time.ts'
+import type { Load } from './load.ts'
+import type { HttpRequest } from './operations.ts'
+import { logProgress } from './report.ts'
 
-/** What a contender made of a call in one round. Processor time in microseconds a request, times in milliseconds. */
+/** A server under measurement. */
+export interface Subject {
+  name: string
+  pid: number
+  origin: string
+  /** The clock of the database server that it uses. */
+  postgres: CpuClock
+}
+
+/** What a server made of a call in one round. CPU time in microseconds a request, other times in milliseconds. */
 export interface Figures {
   node: number
   postgres: number
@@ -16,53 +22,65 @@ export interface Figures {
   p99: number
 }
 
-/** A list of rounds for each contender of each call. */
-export type Results<Name extends string = ContenderName> = Map<Call, Map<Name, Figures[]>>
+/** By the call's name: each server's requests, in the same order for all of them. */
+export type Requests = Map<string, Map<Subject, HttpRequest[]>>
 
-/** Each contender's requests for each call, in the order of its samples. */
-export type Requests<Name extends string = ContenderName> = Map<Call, Map<Running & { name: Name }, Asked[]>>
+/** By the call's name, then the server's: one entry for each round. */
+export type Results = Map<string, Map<string, Figures[]>>
+
+/** How long each turn takes, in seconds. */
+export interface Timing {
+  rounds: number
+  seconds: number
+  /** For each server and call before the first round. */
+  warmUp: number
+}
+
+/** @returns the items, beginning with another one in each round, so that none is always the first */
+export const inTurns = <Item>(items: readonly Item[], round: number): Item[] => [
+  ...items.slice(round % items.length),
+  ...items.slice(0, round % items.length),
+]
 
 /**
- * Measures all calls of all contenders in turns, so that what disturbs one disturbs the others of the round too.
+ * Measures all calls of all servers in turns: what disturbs one disturbs the others of the round too.
  *
- * @param options.warmUp seconds that each has for itself before the first round
- * @param options.busy how many connections the load keeps busy
+ * @param beforeRound runs before each round, unmeasured
  */
-export async function measure<Name extends string>(
-  requests: Requests<Name>,
+export async function measureRounds(
+  requests: Requests,
   load: Load,
-  database: { sql: Pool; clock: Clock },
-  { busy = connections, ...options }: { rounds: number; seconds: number; warmUp: number; busy?: number },
-  say: (progress: string) => void,
-): Promise<Results<Name>> {
-  for (const [call, ofCall] of requests) {
-    for (const [{ origin }, asked] of ofCall) await load.put(origin, asked, 0, options.warmUp, busy)
-    say(`warmed up: ${call.name}`)
+  timing: Timing,
+  beforeRound?: () => Promise<unknown>,
+): Promise<Results> {
+  const results: Results = new Map()
+  for (const [call, bySubject] of requests) {
+    for (const [{ origin }, sent] of bySubject) await load.run(origin, sent, 0, timing.warmUp)
+    results.set(call, new Map([...bySubject.keys()].map(({ name }) => [name, []])))
+    logProgress(`warmed up: ${call}`)
   }
-  const results: Results<Name> = new Map(
-    [...requests].map(([call, ofCall]) => [call, new Map([...ofCall.keys()].map(({ name }) => [name, []]))]),
-  )
-  for (let round = 0; round < options.rounds; round++) {
-    // What resolutions have issued shall not weigh on the later rounds.
-    await database.sql`truncate gateway.redemption_token`
-    for (const [call, ofCall] of requests) {
-      const turns = [...ofCall]
-      // Nobody is always the first.
-      const rotated = [...turns.slice(round % turns.length), ...turns.slice(0, round % turns.length)]
-      for (const [{ name, pid, origin }, asked] of rotated) {
-        const clock = processClock(pid)
-        const before = { node: clock(), postgres: database.clock() }
-        const { requests: count, ...times } = await load.put(origin, asked, round * 37, options.seconds, busy)
-        const used = (now: number, then: number) => ((now - then) * 1e6) / count
-        const node = used(clock(), before.node)
-        const postgres = used(database.clock(), before.postgres)
-        results
-          .get(call)!
-          .get(name)!
-          .push({ node, postgres, total: node + postgres, ...times })
+  for (let round = 0; round < timing.rounds; round++) {
+    await beforeRound?.()
+    for (const [call, bySubject] of requests) {
+      for (const [subject, sent] of inTurns([...bySubject], round)) {
+        const figures = await measureTurn(subject, sent, load, { first: round * 37, seconds: timing.seconds })
+        results.get(call)?.get(subject.name)?.push(figures)
       }
     }
-    say(`round ${round + 1} of ${options.rounds}`)
+    logProgress(`round ${round + 1} of ${timing.rounds}`)
   }
   return results
+}
+
+async function measureTurn(
+  { pid, origin, postgres }: Subject,
+  requests: HttpRequest[],
+  load: Load,
+  { first, seconds }: { first: number; seconds: number },
+): Promise<Figures> {
+  const clocks = [processCpu(pid), postgres]
+  const before = clocks.map(clock => clock())
+  const { requests: count, ...outcome } = await load.run(origin, requests, first, seconds)
+  const [node, database] = clocks.map((clock, index) => ((clock() - before[index]!) * 1e6) / count)
+  return { node: node!, postgres: database!, total: node! + database!, ...outcome }
 }

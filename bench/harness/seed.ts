@@ -1,11 +1,9 @@
 import type { Pool } from '../../src/db/connect.ts'
-import { permissionNames } from '../../src/domain/permission.ts'
-import { createToken } from '../../src/domain/token-lifecycle.ts'
 
-/** To be raised when what is seeded changes: databases of another version are made anew. */
-export const seedVersion = 1
+/** Raise it when the seeded data change: databases of another version are created again. */
+export const seedVersion = 2
 
-/** How much there is of everything. Five of seven vouchers are the big tenant's. */
+/** How many records there are. Five of seven vouchers belong to the big tenant. */
 export interface Size {
   products: number
   vouchers: number
@@ -17,32 +15,35 @@ export const sizes = {
 } satisfies Record<string, Size>
 
 export const tenants = 20
-/** The others lie below it. */
+/** The tenant above all others. */
 export const rootTenant = 1
-/** The one with most of the vouchers. */
+/** The tenant that has most of the vouchers. */
 export const bigTenant = 2
 
 const categoriesOfTenant = 10
 const batch = 100_000
 
-/** Chance that can be repeated: a number below `size` that hangs on `n` and on what it is drawn for. */
+/** Functions that give the same values in every run: a number below `size` from a row's number and a salt. */
 const helpers = `
-create function pg_temp.draw(n bigint, salt bigint, size bigint) returns bigint
+create function pg_temp.random_below(n bigint, salt bigint, size bigint) returns bigint
 language sql immutable parallel safe return (hashint8extended(n, salt) % size + size) % size;
 
 create function pg_temp.share(n bigint, salt bigint) returns double precision
-language sql immutable parallel safe return pg_temp.draw(n, salt, 1000000) / 1000000.0;
+language sql immutable parallel safe return pg_temp.random_below(n, salt, 1000000) / 1000000.0;
 
 create function pg_temp.currency(tenant bigint) returns text
 language sql immutable parallel safe
 return case tenant when 18 then 'USD' when 19 then 'JPY' when 20 then 'KWD'
             else case tenant % 3 when 0 then 'EUR' else 'GBP' end end;
 
--- So many minor units of a tenant's currency, as an amount.
+create function pg_temp.minor_unit_digits(tenant bigint) returns integer
+language sql immutable parallel safe
+return case pg_temp.currency(tenant) when 'JPY' then 0 when 'KWD' then 3 else 2 end;
+
+-- Converts minor units of a tenant's currency into an amount.
 create function pg_temp.money(minor bigint, tenant bigint) returns numeric
 language sql immutable parallel safe
-return round(minor::numeric / (10 ^ gateway.minor_unit_digits(pg_temp.currency(tenant)))::numeric,
-             gateway.minor_unit_digits(pg_temp.currency(tenant)));
+return round(minor::numeric / (10 ^ pg_temp.minor_unit_digits(tenant))::numeric, pg_temp.minor_unit_digits(tenant));
 
 create function pg_temp.title(n bigint) returns text
 language sql immutable parallel safe
@@ -52,15 +53,15 @@ return (array['Afternoon tea for two', 'Überraschungsmenü „Köln“', 'Chef'
 create function pg_temp.slug(n bigint) returns text
 language sql immutable parallel safe return 'gift-' || n;
 
--- Most things change soon after they were made, some much later.
+-- Most records change soon after their creation, some much later.
 create function pg_temp.changed(made timestamptz, n bigint) returns timestamptz
 language sql immutable parallel safe
-return case when pg_temp.draw(n, 91, 50) = 0 then date_trunc('hour', made)
-            when pg_temp.draw(n, 92, 10) < 7 then made + pg_temp.share(n, 93) * interval '1 hour'
+return case when pg_temp.random_below(n, 91, 50) = 0 then date_trunc('hour', made)
+            when pg_temp.random_below(n, 92, 10) < 7 then made + pg_temp.share(n, 93) * interval '1 hour'
             else made + pg_temp.share(n, 94) ^ 3 * (timestamptz '2026-01-01' - made) end;`
 
-const made = (table: string, of: string) => `
-  timestamptz '2024-01-01' + (n::double precision / ${of}) * interval '730 days' /* ${table} */`
+/** SQL for the creation of row `n`: two years, shared out evenly among so many rows. */
+const createdAt = (count: number) => `timestamptz '2024-01-01' + (n::double precision / ${count}) * interval '730 days'`
 
 const tenantRows = `
 insert into public.tenant (id, parent_id, name, subdomain, type, time_zone, updated_at)
@@ -83,15 +84,15 @@ select n, tenant, pg_temp.slug(n), pg_temp.title(n),
        case when n % 3 > 0 then 'A "gift" of ' || n || ' moments – für alle' end,
        case when n % 4 > 0 then '<p class="lead">' || repeat('Good food & wine, ', (2 + n % 6)::integer) || 'naïve café</p>' end,
        pg_temp.currency(tenant),
-       case when n % 7 > 0 then pg_temp.money(1000 + 250 * pg_temp.draw(n, 1, 60), tenant) end,
-       case when n % 5 = 0 then pg_temp.money(999 + pg_temp.draw(n, 2, 9000), tenant) end,
+       case when n % 7 > 0 then pg_temp.money(1000 + 250 * pg_temp.random_below(n, 1, 60), tenant) end,
+       case when n % 5 = 0 then pg_temp.money(999 + pg_temp.random_below(n, 2, 9000), tenant) end,
        case when n % 11 = 10 then pg_temp.money(5000, tenant) end,
        n % 11 = 10, n % 2 = 0,
        (array['months', 'fixed', null])[1 + n % 3], case when n % 3 = 0 then 12 end,
        case when n % 6 = 0 then E'Ring us:\\n+49 30 123456' end, n % 40,
        case when n % 5 > 0 then 'https://images.example/' || n || '/cover.jpg' end,
        array(select 'https://images.example/' || n || '/' || image || '.jpg' from generate_series(1, n % 4) image),
-       pg_temp.changed(${made('product', String(products))}, n)
+       pg_temp.changed(${createdAt(products)}, n)
 from (select n, 1 + n % ${tenants} as tenant from generate_series(1, ${products}::bigint) n) one;
 
 -- Two different categories of the product's own tenant.
@@ -102,10 +103,10 @@ from generate_series(1, ${products}::bigint) n, generate_series(0, 1) place;
 insert into public.variant (id, product_id, slug, title, price, sale_price, currency, is_monetary, sort_order, updated_at)
 select (n - 1) * 3 + place, n, pg_temp.slug(n) || '-' || place,
        (array['Für eine Person', 'For "two"', 'En famille'])[place],
-       case when n % 9 > 0 then pg_temp.money(1500 + 500 * place + pg_temp.draw(n, place, 100), tenant) end,
+       case when n % 9 > 0 then pg_temp.money(1500 + 500 * place + pg_temp.random_below(n, place, 100), tenant) end,
        case when (n + place) % 4 = 0 then pg_temp.money(1200 + 25 * place, tenant) end,
        pg_temp.currency(tenant), n % 11 = 10, (place * 2) % 3,
-       pg_temp.changed(${made('variant', String(products))}, n)
+       pg_temp.changed(${createdAt(products)}, n)
 from (select n, 1 + n % ${tenants} as tenant from generate_series(1, ${products}::bigint) n) one,
      generate_series(1, 3) place;`
 
@@ -135,52 +136,35 @@ select n, tenant, 'GV-' || upper(to_hex(n * 2654435761 % 4294967296)) || '-' || 
        case when n % 7 > 0 then (array['Ben Ü.', 'Søren', 'Mary-Ann'])[1 + n % 3] end,
        made, pg_temp.changed(made, n)
 from (
-  select n, case when n % 7 < 5 then ${bigTenant} else (array[1,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20])[1 + pg_temp.draw(n, 3, 19)] end as tenant,
-         1 + pg_temp.draw(n, 4, ${products}) as product,
-         1000 + 500 * pg_temp.draw(n, 5, 40) + case when n % 10 = 0 then pg_temp.draw(n, 6, 99) else 0 end as minor,
-         ${made('voucher', String(vouchers))} as made
+  select n, case when n % 7 < 5 then ${bigTenant} else (array[1,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20])[1 + pg_temp.random_below(n, 3, 19)] end as tenant,
+         1 + pg_temp.random_below(n, 4, ${products}) as product,
+         1000 + 500 * pg_temp.random_below(n, 5, 40) + case when n % 10 = 0 then pg_temp.random_below(n, 6, 99) else 0 end as minor,
+         ${createdAt(vouchers)} as made
   from generate_series($1::bigint, $2::bigint) n
 ) one`
 
 const finish = `
 select setval(pg_get_serial_sequence(name, 'id'), (select max(id) from purchased_voucher))
-from unnest(array['public.tenant', 'public.category', 'public.product', 'public.variant', 'public.purchased_voucher']) name;
--- PostGraphile orders by the column itself; the service's own list puts records without a stamp first.
-create index bench_product_list on public.product (tenant_id, updated_at, id);`
+from unnest(array['public.tenant', 'public.category', 'public.product', 'public.variant', 'public.purchased_voucher']) name;`
 
 /**
- * Fills a migrated, empty database. What comes of it is the same every time.
+ * Fills a migrated, empty database. The data are the same in every run.
  *
- * @param sql a single connection, for the settings that it makes and the functions that go with it
- * @param say is told how far it is
- * @returns the secret of a token that may do all at all tenants
+ * @param sql a single connection, because its settings and temporary functions belong to its session
+ * @param log receives a line of progress now and then
  */
-export async function seed(sql: Pool, size: Size, say: (progress: string) => void): Promise<string> {
-  // The stamps that are brought are kept.
+export async function seed(sql: Pool, size: Size, log: (progress: string) => void): Promise<void> {
   await sql`select set_config('gateway.keep_updated_at', 'on', false), set_config('synchronous_commit', 'off', false)`
   await sql.unsafe(helpers).simple()
   await sql.unsafe(tenantRows).simple()
   await sql.unsafe(productRows(size)).simple()
-  say(`${size.products} products`)
+  log(`${size.products} products`)
   for (let first = 1; first <= size.vouchers; first += batch) {
     const last = Math.min(first + batch - 1, size.vouchers)
     await sql.unsafe(voucherRows(size), [first, last])
-    say(`${last} of ${size.vouchers} vouchers`)
+    log(`${last} of ${size.vouchers} vouchers`)
   }
   await sql.unsafe(finish).simple()
   await sql`vacuum (analyze)`
   await sql`checkpoint`
-  const { secret } = await createToken(
-    sql,
-    { name: 'benchmark', address: null },
-    {
-      name: 'Benchmark',
-      contact: null,
-      rateLimit: null,
-      permissions: [...permissionNames],
-      tenants: [{ tenantId: rootTenant, withDescendants: true }],
-      expiresAt: null,
-    },
-  )
-  return secret
 }

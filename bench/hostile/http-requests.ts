@@ -1,5 +1,5 @@
 /** Hostile HTTP requests below the service's limits: long, many, nested, repeated and malformed. */
-import { Random } from '../../src/demo/random.ts'
+import { Random } from '../harness/random.ts'
 
 /** A request as it is sent. */
 export interface HostileRequest {
@@ -77,7 +77,7 @@ function numbered(length: number, make: (index: number) => string, separator: st
   return parts.slice(0, -1).join(separator)
 }
 
-/** Values of each header that is parsed, and the pieces of which others are drawn. */
+/** Values of each header that is parsed, and the pieces of random ones. */
 const headerValues: Record<string, { pieces: string[]; worst: string[] }> = {
   Accept: {
     pieces: ['application/json', 'a/b', '*/*', 'application/*', ',', ';', 'q=0.1', '=', '"', '\\', ' ', 'a'],
@@ -160,22 +160,21 @@ const texts: Record<string, (length: number) => string> = {
  * Generates requests over REST v1, GraphQL, /admin, health and unknown paths. GraphQL documents have a corpus of their
  * own: here their headers and their framing are hostile.
  *
- * @param seed the same seed gives the same requests, but for what is known
- * @param drawn how many values are drawn for each header and each text, beside the ones known to be bad
+ * @param randomValues how many random values each header and each text gets beside those known to be hostile
  */
-export function hostileRequests(known: Known, { seed, drawn }: { seed: number; drawn: number }): HostileRequest[] {
-  const random = new Random('hostile HTTP requests', seed)
+export function hostileRequests(known: Known, { randomValues }: { randomValues: number }): HostileRequest[] {
+  const random = new Random(1)
   return [
-    ...headerRequests(known, random, drawn),
-    ...pathRequests(known, random, drawn),
+    ...headerRequests(known, random, randomValues),
+    ...pathRequests(known, random, randomValues),
     ...queryRequests(known),
-    ...resolveRequests(known, random, drawn),
+    ...resolveRequests(known, random, randomValues),
     ...formRequests(known),
   ]
 }
 
 /** A few pieces, repeated to the length: a prefix and a suffix make the text almost match. */
-function draw(random: Random, pieces: string[], length: number): string {
+function randomText(random: Random, pieces: string[], length: number): string {
   const some = (most: number) => Array.from({ length: random.below(most) + 1 }, () => random.pick(pieces)).join('')
   return some(2) + fill(some(4), length) + some(2)
 }
@@ -223,7 +222,7 @@ function ordinary(known: Known): HostileRequest[] {
   ]
 }
 
-function headerRequests(known: Known, random: Random, drawn: number): HostileRequest[] {
+function headerRequests(known: Known, random: Random, randomValues: number): HostileRequest[] {
   const requests: HostileRequest[] = []
   for (const target of ordinary(known)) {
     const add = (what: string, headers: Line[]) =>
@@ -231,8 +230,8 @@ function headerRequests(known: Known, random: Random, drawn: number): HostileReq
     for (const [header, { pieces, worst }] of Object.entries(headerValues)) {
       const values = worst.map(pattern => [JSON.stringify(pattern), fill(pattern, headSpace)] as const)
       const more = Array.from(
-        { length: drawn },
-        (_, index) => [`drawn ${index}`, draw(random, pieces, headSpace)] as const,
+        { length: randomValues },
+        (_, index) => [`random ${index}`, randomText(random, pieces, headSpace)] as const,
       )
       for (const [name, value] of [...values, ...more]) {
         add(`${header} of ${name}`, withLine(target.headers, [header, value]))
@@ -277,12 +276,12 @@ const pathPieces = [
   '\\',
 ]
 
-function pathRequests(known: Known, random: Random, drawn: number): HostileRequest[] {
+function pathRequests(known: Known, random: Random, randomValues: number): HostileRequest[] {
   const worst = ['/', '/a', '%', '%41', '%2f', '%25', '%zz', '%ff', '../', '/./', '//', ';', ':', '*', '#', 'a', '9']
   const patterns = worst.map(pattern => [JSON.stringify(pattern), fill(pattern, headSpace)] as const)
   const more = Array.from(
-    { length: 4 * drawn },
-    (_, index) => [`drawn ${index}`, draw(random, pathPieces, headSpace)] as const,
+    { length: 4 * randomValues },
+    (_, index) => [`random ${index}`, randomText(random, pathPieces, headSpace)] as const,
   )
   const prefixes = {
     'the root': '/',
@@ -350,7 +349,7 @@ function queryRequests(known: Known): HostileRequest[] {
 }
 
 /** Bodies that are JSON, or almost. */
-function jsonBodies(length: number, random: Random, drawn: number): Record<string, string> {
+function jsonBodies(length: number, random: Random, randomValues: number): Record<string, string> {
   const bodies: Record<string, string> = {
     'nested lists': fill('[', length),
     'nested lists, closed': fill('[', length / 2) + fill(']', length / 2),
@@ -370,16 +369,20 @@ function jsonBodies(length: number, random: Random, drawn: number): Record<strin
     'faulty UTF-8': fill('\ufffd', length / 3),
     commas: `[${fill(',', length)}`,
   }
-  for (let index = 0; index < drawn; index++) {
-    bodies[`drawn ${index}`] = draw(random, ['{', '}', '[', ']', '"', ':', ',', '\\', '1', 'a', ' '], length - 20)
+  for (let index = 0; index < randomValues; index++) {
+    bodies[`random ${index}`] = randomText(
+      random,
+      ['{', '}', '[', ']', '"', ':', ',', '\\', '1', 'a', ' '],
+      length - 20,
+    )
   }
   return bodies
 }
 
-function resolveRequests(known: Known, random: Random, drawn: number): HostileRequest[] {
+function resolveRequests(known: Known, random: Random, randomValues: number): HostileRequest[] {
   const path = `${v1}/tenants/${known.tenantId}/redemptions/resolve`
   const headers = [...bearer(known), json]
-  const bodies = jsonBodies(restBody, random, drawn)
+  const bodies = jsonBodies(restBody, random, randomValues)
   for (const [name, make] of Object.entries(texts)) {
     // Escaped in JSON, some texts take six times their length; the second is as long as one may be.
     for (const length of [restBody / 6 - 100, 2_000]) {

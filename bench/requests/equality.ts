@@ -1,13 +1,15 @@
+import type { Body } from '../harness/contract.ts'
+import { type HttpRequest, send } from '../harness/operations.ts'
 import type { Call } from './calls.ts'
-import type { Answer, Asked } from './doors.ts'
-import type { Contender } from './line-up.ts'
+import type { Contender } from './contenders.ts'
 
-/** @returns what a contender answers to one request @throws when that is no 200 */
-async function answer({ origin, door }: Contender, call: Call, { path, ...init }: Asked): Promise<Answer> {
-  const response = await fetch(new URL(path, origin), init)
-  const body = await response.text()
-  if (response.status !== 200) throw new Error(`${response.status} ${body.slice(0, 300)}`)
-  return door.read(call.operation, JSON.parse(body))
+/** How many requests of each call are compared. */
+const compared = 24
+
+/** @returns a body's text without what differs from answer to answer: times, cursors and redemption tokens */
+function comparable({ next_cursor: cursor, server_time: _, ...body }: Body): string {
+  const isIssued = (key: string, value: unknown) => (key === 'redemption_token' ? typeof value : value)
+  return JSON.stringify({ ...body, next_cursor: typeof cursor }, isIssued)
 }
 
 /** @returns where two texts part, with what stands around it */
@@ -19,33 +21,31 @@ function difference(one: string, other: string): string {
 }
 
 /**
- * Lets all answer the same requests, and compares what they say with what the first of them says.
+ * Sends the same requests to all contenders, and compares their answers with those of the first.
  *
- * @param requests each contender's, in the order of the call's samples
- * @param count how many of them, spread over the samples
+ * @param requests each contender's, in the same order
  * @returns how many records were compared
- * @throws at the first difference, or when the answers hold nothing to compare
+ * @throws at the first difference, or when the answers hold no records
  */
-export async function compareAnswers(call: Call, requests: Map<Contender, Asked[]>, count: number): Promise<number> {
+export async function compareAnswers(call: Call, requests: Map<Contender, HttpRequest[]>): Promise<number> {
   const total = call.samples.length
-  const step = Math.max(1, Math.floor(total / count))
+  const step = Math.max(1, Math.floor(total / compared))
   let records = 0
   for (let sample = 0; sample < total; sample += step) {
-    let measure: { name: string; text: string } | undefined
-    for (const [contender, asked] of requests) {
-      const place = `${call.name}, request ${sample}, ${contender.name}`
-      const found = await answer(contender, call, asked[sample]!).catch(error => {
-        throw new Error(`${place}: ${error instanceof Error ? error.message : error}`)
-      })
-      const text = JSON.stringify(found)
-      if (!measure) {
-        measure = { name: contender.name, text }
-        records += Array.isArray(found.data) ? found.data.length : 1
-      } else if (measure.text !== text) {
-        throw new Error(`${place} is not what ${measure.name} says:${difference(measure.text, text)}`)
+    let first: { name: string; text: string } | undefined
+    for (const [{ name, origin, transport }, sent] of requests) {
+      const body = transport.read(call.operation, JSON.parse(await send(origin, sent[sample]!)))
+      const text = comparable(body)
+      if (!first) {
+        first = { name, text }
+        records += Array.isArray(body.data) ? body.data.length : 1
+      } else if (first.text !== text) {
+        throw new Error(
+          `${call.name}, request ${sample}: ${name} and ${first.name} answer differently:${difference(first.text, text)}`,
+        )
       }
     }
   }
-  if (records === 0) throw new Error(`${call.name}: nothing was answered that could be compared`)
+  if (records === 0) throw new Error(`${call.name}: the answers hold no records to compare.`)
   return records
 }

@@ -1,6 +1,6 @@
-import { median } from '../summary.ts'
-import type { Name } from './line-up.ts'
-import type { Figures, Results } from './rounds.ts'
+import { median } from '../harness/report.ts'
+import type { Figures, Results } from '../harness/rounds.ts'
+import type { Call } from './calls.ts'
 
 const width = 760
 const left = 110
@@ -11,20 +11,19 @@ const step = 22
 const escapeText = (text: string) => text.replace(/&/g, '&amp;').replace(/</g, '&lt;')
 
 /**
- * Draws processor time a request, Node's and Postgres' end to end, of the calls that all contenders answer.
+ * Draws the CPU time of a request, Node's and Postgres' end to end, for the calls that all contenders answer.
  *
  * @returns an SVG that can be read on light and on dark ground
  */
-export function drawPlot(results: Results): string {
-  const shown = [...results].filter(([call]) => !call.onlyServices)
+export function drawPlot(calls: Call[], results: Results): string {
   const parts: string[] = []
   let y = 24
-  for (const [call, ofCall] of shown) {
+  for (const call of calls.filter(({ onlyServices }) => !onlyServices)) {
     parts.push(`<text class="title" x="0" y="${y}">${escapeText(call.title)}</text>`)
     y += 12
-    const bars = [...ofCall]
+    const bars = [...(results.get(call.name) ?? [])]
       .filter(([name]) => name !== 'rest again')
-      .map(([name, figures]) => ({ name, ...mid(figures) }))
+      .map(([name, figures]) => ({ name, ...medians(figures) }))
     const longest = Math.max(...bars.map(({ node, postgres }) => node + postgres))
     const scale = (width - left - right) / longest
     for (const { name, node, postgres } of bars) {
@@ -38,9 +37,9 @@ export function drawPlot(results: Results): string {
     `<rect class="node" x="${left}" y="${legend - 11}" width="12" height="12"/>`,
     `<text x="${left + 18}" y="${legend}">Node</text>`,
     `<rect class="postgres" x="${left + 80}" y="${legend - 11}" width="12" height="12"/>`,
-    `<text x="${left + 98}" y="${legend}">PostgreSQL: µs of processor time a request, less is better</text>`,
+    `<text x="${left + 98}" y="${legend}">PostgreSQL: µs of CPU time a request, less is better</text>`,
   )
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${y}" role="img" aria-label="Processor time a request of each contender">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${y}" role="img" aria-label="CPU time of a request, for each contender">
 <style>
 text { font: 13px system-ui, sans-serif; fill: #24292f }
 .title { font-weight: 600 }
@@ -53,12 +52,12 @@ ${parts.join('\n')}
 `
 }
 
-const mid = (figures: Figures[]) => ({
+const medians = (figures: Figures[]) => ({
   node: median(figures.map(({ node }) => node)),
   postgres: median(figures.map(({ postgres }) => postgres)),
 })
 
-function drawBar(name: Name, node: number, postgres: number, scale: number, y: number): string {
+function drawBar(name: string, node: number, postgres: number, scale: number, y: number): string {
   const base = y + barHeight - 4
   const [nodeWidth, postgresWidth] = [node * scale, postgres * scale]
   const end = left + nodeWidth + postgresWidth

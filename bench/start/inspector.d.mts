@@ -1,6 +1,6 @@
-/** A Node process that was started with --inspect, as its debugger sees it. */
+/** A Node process that was started with --inspect, seen through its debugger's protocol. */
 export interface Inspector {
-  /** Calls a method of the inspector's protocol. */
+  /** Calls a method of the protocol. */
   call(method: string, parameters?: object): Promise<Record<string, unknown>>
   close(): void
 }

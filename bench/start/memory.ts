@@ -1,37 +1,38 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { SeededDatabase } from './database.ts'
-import type { Asked } from './doors.ts'
-import { attachInspector, type Inspector } from './inspector.mjs'
-import { startService } from './line-up.ts'
-import type { Load } from './load.ts'
-import { freePort } from './process.ts'
+import type { Load } from '../harness/load.ts'
+import type { HttpRequest } from '../harness/operations.ts'
+import { freePort, type Installation, startService } from '../harness/processes.ts'
+import type { Inspector } from './inspector.mjs'
 
 const mebibyte = 1024 * 1024
 
-/** Resident memory of a process, in MiB. */
+/** @returns the resident memory of a process, in MiB */
 function resident(pid: number): number {
   const [, kilobytes = 'NaN'] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
   return Number(kilobytes) / 1024
 }
 
-/** @returns the service's resident memory in MiB: at rest, the most under a load, and when it has rested from that */
+/**
+ * @param seconds how long the load lasts, and the rest after it
+ * @returns the service's resident memory in MiB: before the load, at most during it, and after the rest
+ */
 export async function measureResident(
-  database: SeededDatabase,
+  installation: Installation,
   load: Load,
-  requests: Asked[],
+  requests: HttpRequest[],
   seconds: { load: number; rest: number },
 ): Promise<{ idle: number; loaded: number; rested: number }> {
-  const service = await startService(database)
+  const service = await startService(installation)
   try {
     await sleep(5_000)
     const idle = resident(service.pid)
     let loaded = idle
-    const watch = setInterval(() => {
+    const timer = setInterval(() => {
       loaded = Math.max(loaded, resident(service.pid))
     }, 100)
-    await load.put(service.origin, requests, 0, seconds.load)
-    clearInterval(watch)
+    await load.run(service.origin, requests, 0, seconds.load)
+    clearInterval(timer)
     await sleep(seconds.rest * 1000)
     return { idle, loaded, rested: resident(service.pid) }
   } finally {
@@ -39,9 +40,9 @@ export async function measureResident(
   }
 }
 
-/** What is still in the heap when all that can go has gone, in bytes. */
+/** @returns the bytes of the heap that are in use after a full collection */
 async function liveHeap(inspector: Inspector): Promise<number> {
-  // What waits for a timer or a finalizer goes with a later one.
+  // Objects that wait for a timer or a finalizer are collected by a later one.
   for (let turn = 0; turn < 3; turn++) {
     await inspector.call('HeapProfiler.collectGarbage')
     await sleep(200)
@@ -58,7 +59,7 @@ interface SampledNode {
 const sizeOf = ({ selfSize, children }: SampledNode): number =>
   children.reduce((sum, child) => sum + sizeOf(child), selfSize)
 
-/** All that is allocated while some work is done, in bytes, by V8's sampling: what the collector took is counted too. */
+/** @returns the bytes allocated during some work, by V8's sampling, collected ones included */
 async function allocated(inspector: Inspector, work: () => Promise<unknown>): Promise<number> {
   await inspector.call('HeapProfiler.startSampling', {
     samplingInterval: 16 * 1024,
@@ -70,49 +71,50 @@ async function allocated(inspector: Inspector, work: () => Promise<unknown>): Pr
   return sizeOf((profile as { head: SampledNode }).head)
 }
 
-/** What the service's heap tells, seen through Node's inspector. */
+/** The service's heap, read through Node's inspector. */
 export interface Heap {
-  /** After the collector, when the service is warm, and after so many requests more, in MiB. */
+  /** In use after a full collection, before and after so many requests, in MiB. */
   before: number
   after: number
   requests: number
-  /** Bytes allocated for one answer. */
+  /** Bytes allocated for one answer, by the call's title. */
   perAnswer: Map<string, number>
 }
 
 /**
- * Looks at the service's heap.
+ * Measures the service's heap.
  *
- * @param kinds requests of each kind; the first are those that are counted
- * @param count how many requests lie between the two looks
+ * @param calls requests by the call's title; the first are those that are sent between the two measurements
+ * @param count how many requests are sent between them
  */
 export async function measureHeap(
-  database: SeededDatabase,
+  installation: Installation,
   load: Load,
-  kinds: Map<string, Asked[]>,
+  calls: Map<string, HttpRequest[]>,
   count: number,
 ): Promise<Heap> {
   const port = await freePort()
-  const service = await startService(database, [`--inspect=127.0.0.1:${port}`])
+  const service = await startService(installation, { nodeOptions: [`--inspect=127.0.0.1:${port}`] })
   try {
+    // It imports a package that `installPackages` installs.
+    const { attachInspector } = await import('./inspector.mjs')
     const inspector = await attachInspector(port)
-    const all = [...kinds.values()].flat()
-    const put = async (requests: Asked[], wanted: number) => {
+    const send = async (requests: HttpRequest[], wanted: number) => {
       let done = 0
-      while (done < wanted) done += (await load.put(service.origin, requests, done, 2)).requests
+      while (done < wanted) done += (await load.run(service.origin, requests, done, 2)).requests
       return done
     }
-    await put(all, count / 10)
+    await send([...calls.values()].flat(), count / 10)
     const before = await liveHeap(inspector)
-    const requests = await put([...kinds.values()][0]!, count)
+    const requests = await send([...calls.values()][0]!, count)
     const after = await liveHeap(inspector)
     const perAnswer = new Map<string, number>()
-    for (const [kind, asked] of kinds) {
+    for (const [title, sent] of calls) {
       let answers = 0
       const bytes = await allocated(inspector, async () => {
-        answers = await put(asked, 500)
+        answers = await send(sent, 500)
       })
-      perAnswer.set(kind, bytes / answers)
+      perAnswer.set(title, bytes / answers)
     }
     inspector.close()
     return { before: before / mebibyte, after: after / mebibyte, requests, perAnswer }

@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { dataHome } from './database.ts'
-import { root } from './packages.ts'
-import { freePort } from './process.ts'
+import { root } from '../harness/packages.ts'
+import { freePort } from '../harness/processes.ts'
+import { dataHome } from '../harness/seeded-database.ts'
 
 const dataDir = `${dataHome}start`
-const patience = 120_000
+const timeoutMs = 120_000
 
-/** A 200 of v1 with the demo data's token: database, token and schema are all there. */
+/** @returns whether v1 answers the demo token with 200: database, token and schema are ready */
 async function answers(port: number): Promise<boolean> {
   const secretFile = `${dataDir}/demo-token`
   if (!existsSync(secretFile)) return false
@@ -26,14 +26,14 @@ async function answers(port: number): Promise<boolean> {
 }
 
 /**
- * Starts the service on a kept embedded database, and stops it when it has answered.
+ * Starts the service on a kept embedded database, and stops it after its first answer.
  *
  * @returns the milliseconds from the command to the first 200
  */
 export async function timeStart(command: string, args: string[]): Promise<number> {
   mkdirSync(dataDir, { recursive: true, mode: 0o711 })
   const port = await freePort()
-  const began = performance.now()
+  const start = performance.now()
   const child = spawn(command, args, {
     cwd: root,
     env: {
@@ -45,24 +45,23 @@ export async function timeStart(command: string, args: string[]): Promise<number
       PORT: String(port),
       LOG_LEVEL: 'warn',
     },
-    // npm starts others: the whole group is told to stop.
+    // npm starts child processes: the whole group gets the signal.
     detached: true,
     stdio: ['ignore', 'ignore', 'inherit'],
   })
-  const ended = new Promise<void>(resolve => child.once('exit', () => resolve()))
-  let isOver = false
-  ended.then(() => {
-    isOver = true
+  let hasEnded = false
+  const ended = new Promise<void>(resolve => child.once('exit', () => resolve())).then(() => {
+    hasEnded = true
   })
   while (!(await answers(port))) {
-    if (isOver) throw new Error(`${command} ${args.join(' ')} ended without an answer`)
-    if (performance.now() - began > patience) throw new Error(`${command} ${args.join(' ')} does not answer`)
+    if (hasEnded) throw new Error(`${command} ${args.join(' ')} ended without an answer.`)
+    if (performance.now() - start > timeoutMs) throw new Error(`${command} ${args.join(' ')} does not answer.`)
     await sleep(5)
   }
-  const took = performance.now() - began
+  const milliseconds = performance.now() - start
   process.kill(-child.pid!, 'SIGTERM')
   await ended
-  // npm may be gone before the service has let go of the database.
+  // npm may end before the service has released the database.
   while (await answers(port)) await sleep(50)
-  return took
+  return milliseconds
 }

@@ -1,9 +1,9 @@
-/** Writers who meet at the same rows: how many of their transactions commit, and how many end in a deadlock. */
-import type { Pool, Sql } from '../src/db/connect.ts'
+/** Writers of the same rows: how many of their transactions commit, and how many end in a deadlock. */
+import type { Pool, Sql } from '../../src/db/connect.ts'
 
-/** What the writers of one kind did. */
+/** The outcome of one group of writers. */
 export interface Tally {
-  kind: string
+  group: string
   commits: number
   deadlocks: number
 }
@@ -11,16 +11,16 @@ export interface Tally {
 /** The SQLSTATE deadlock_detected. */
 const deadlock = '40P01'
 
-/** One kind of writers: a connection each, and the transaction that they repeat. */
-interface Kind {
-  kind: string
+/** Writers that repeat the same transaction, on a connection each. */
+interface WriterGroup {
+  group: string
   connections: Pool[]
   transaction: (sql: Sql, turn: number) => Promise<unknown>
 }
 
-async function contend(kinds: Kind[], seconds: number): Promise<Tally[]> {
+async function contend(groups: WriterGroup[], seconds: number): Promise<Tally[]> {
   const end = performance.now() + seconds * 1000
-  const write = async (connection: Pool, { transaction }: Kind, tally: Tally) => {
+  const write = async (connection: Pool, { transaction }: WriterGroup, tally: Tally) => {
     for (let turn = 0; performance.now() < end; turn++) {
       try {
         await connection.begin(sql => transaction(sql, turn))
@@ -32,22 +32,22 @@ async function contend(kinds: Kind[], seconds: number): Promise<Tally[]> {
     }
   }
   return Promise.all(
-    kinds.map(async kind => {
-      const tally = { kind: kind.kind, commits: 0, deadlocks: 0 }
-      await Promise.all(kind.connections.map(connection => write(connection, kind, tally)))
+    groups.map(async writers => {
+      const tally = { group: writers.group, commits: 0, deadlocks: 0 }
+      await Promise.all(writers.connections.map(connection => write(connection, writers, tally)))
       return tally
     }),
   )
 }
 
 /**
- * Four writers put tenants below one, in transactions of two statements, while a fifth changes the name of that one.
+ * Four writers insert children of one tenant, in transactions of two statements, while a fifth renames that tenant.
  *
  * @param connections five, to a database without tenants
- * @param options.changing whether the second statement changes the tenant above, else it inserts another tenant below
- * @param options.seconds for how long transactions are begun
+ * @param options.changing whether the second statement renames the parent; otherwise it inserts another child
+ * @param options.seconds how long new transactions begin
  */
-export async function putTenantsBelow(
+export async function insertChildren(
   [first, ...rest]: [Pool, ...Pool[]],
   options: { changing: boolean; seconds: number },
 ): Promise<Tally[]> {
@@ -57,14 +57,14 @@ export async function putTenantsBelow(
   return contend(
     [
       {
-        kind: options.changing ? 'inserts a tenant below, changes that above' : 'inserts two tenants below',
+        group: options.changing ? 'inserts a child, renames the parent' : 'inserts two children',
         connections: rest,
         transaction: async (sql, turn) => {
           await insert(sql)
           await (options.changing ? rename(sql, turn) : insert(sql))
         },
       },
-      { kind: 'changes that above', connections: [first], transaction: rename },
+      { group: 'renames the parent', connections: [first], transaction: rename },
     ],
     options.seconds,
   )
@@ -77,9 +77,9 @@ const products = 50
  * Four editors update two products of a category in each transaction, while a fifth writer renames the category.
  *
  * @param connections five, to a database without tenants
- * @param options.ordered whether editors take the products in the order of their ids, else in random order
+ * @param options.ordered whether editors take the products in the order of their ids; otherwise in random order
  * @param options.renamed whether the category is renamed
- * @param options.seconds for how long transactions are begun
+ * @param options.seconds how long new transactions begin
  */
 export async function editProducts(
   [first, ...rest]: [Pool, ...Pool[]],
@@ -92,8 +92,8 @@ export async function editProducts(
     select n, 1, 'product-' || n, 'A product', 'GBP' from generate_series(1, ${products}::int) n`
   await first`insert into product_category (product_id, category_id) select id, 1 from product`
   const randomProduct = () => 1 + Math.floor(Math.random() * products)
-  const editors: Kind = {
-    kind: `edits two products ${options.ordered ? 'in the order of their ids' : 'in random order'}`,
+  const editors: WriterGroup = {
+    group: `edits two products ${options.ordered ? 'in the order of their ids' : 'in random order'}`,
     connections: rest,
     transaction: async (sql, turn) => {
       const pair = [randomProduct(), randomProduct()]
@@ -101,8 +101,8 @@ export async function editProducts(
       for (const id of pair) await sql`update product set title = ${`A product ${turn}`} where id = ${id}`
     },
   }
-  const renamer: Kind = {
-    kind: 'renames the category',
+  const renamer: WriterGroup = {
+    group: 'renames the category',
     connections: [first],
     transaction: (sql, turn) => sql`update category set title = ${`Gifts ${turn}`} where id = 1`,
   }

@@ -1,18 +1,18 @@
-import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
-import { connect, type Pool } from '../src/db/connect.ts'
-import { type EmbeddedPostgres, startEmbedded } from '../src/db/embedded.ts'
-import { migrate } from '../src/db/migrate.ts'
+/** The databases of the writers' benchmarks: a template for each contender, of which every round gets fresh copies. */
+import { readFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import type { Pool } from '../../src/db/connect.ts'
+import { createMigrated, type DatabaseServer, startTemporaryServer } from '../harness/database-server.ts'
+import { buildService, root } from '../harness/packages.ts'
+import { describeRun } from '../harness/report.ts'
 
-/** How many vouchers, of how many tenants, a contender's tables hold before a round. */
+/** How many vouchers and tenants a contender's tables hold before a round. */
 export const population = { vouchers: 20_000, tenants: 8 }
 
-/** One way to stamp, in a database of its own that is otherwise a copy of the others'. */
+/** One way to stamp, in a database that is otherwise a copy of the others'. */
 export interface Contender {
   name: string
-  /** Makes the contender out of a migrated database. */
+  /** The SQL that turns a migrated database into the contender's. */
   change: string
 }
 
@@ -42,13 +42,14 @@ ${listed
   )
   .join('\n')}`
 
-/** The measure of the others: no triggers at all. Its twin shows how far from 1 the ratio of equals comes out. */
+/** Without triggers: the base of all ratios. */
 export const unstamped: Contender = { name: 'unstamped', change: dropTriggers }
-export const twin: Contender = { name: 'unstamped again', change: dropTriggers }
+/** The same again: its ratio is noise. */
+export const unstampedAgain: Contender = { name: 'unstamped again', change: dropTriggers }
 export const stamped: Contender = { name: 'stamped', change: '' }
 export const naive: Contender = { name: 'naive now()', change: `${dropTriggers}\n${naiveTriggers}` }
 
-/** @returns the stamped contender, changed by a file of SQL: for trying out what would make it cheaper */
+/** @returns the stamped contender, changed by a file of SQL */
 export const variantOf = (path: string): Contender => ({
   name: basename(path, '.sql'),
   change: readFileSync(path, 'utf8'),
@@ -61,103 +62,82 @@ insert into public.purchased_voucher
 select 1 + n % ${population.tenants}, 'OLD-' || n, 50, 50, 'GBP', 'A gift', 'a-gift', '2030-01-01'
 from generate_series(1, ${population.vouchers}) n;`
 
-/** The databases of a run: a template for each contender, of which every round gets fresh copies. */
-export class Arena {
-  readonly #server: EmbeddedPostgres
+/** The contenders' databases, on one server. */
+export class ContenderDatabases {
+  readonly #server: DatabaseServer
   readonly #admin: Pool
+  readonly #contenders: Contender[]
   readonly #durable: boolean
 
-  private constructor(server: EmbeddedPostgres, durable: boolean) {
+  private constructor(server: DatabaseServer, contenders: Contender[], durable: boolean) {
     this.#server = server
-    this.#admin = this.open(server.database)
+    this.#admin = server.open('postgres')
+    this.#contenders = contenders
     this.#durable = durable
   }
 
   /**
-   * Runs a benchmark on a server of its own, which ends with it.
+   * Runs a benchmark on a new server, which is removed afterwards.
    *
    * @param options.durable whether commits wait for the disk
-   */
-  static async run(options: { durable: boolean }, work: (arena: Arena) => Promise<unknown>): Promise<void> {
-    const dataDir = mkdtempSync(join(tmpdir(), 'gateway-bench-'))
-    // The server may run as another user, who has to pass through.
-    chmodSync(dataDir, 0o711)
-    const server = await startEmbedded({
-      dataDir,
-      durable: options.durable,
-      // Neither vacuum nor a checkpoint shall fall on one contender and not on another.
-      settings: { max_connections: '150', shared_buffers: '512MB', autovacuum: 'off', max_wal_size: '8GB' },
-    })
-    try {
-      const arena = new Arena(server, options.durable)
-      await work(arena)
-      await arena.#admin.end()
-    } finally {
-      await server.stop()
-      rmSync(dataDir, { recursive: true, force: true })
-    }
-  }
-
-  /** Opens a database of the server: one connection, so that it may begin and commit by statements. */
-  open(database: string): Pool {
-    const { host, port, user } = this.#server
-    return connect({ host, port, user, database }, { max: 1, statementTimeoutMs: 0 })
-  }
-
-  /**
-   * Makes the contenders' templates: migrated and filled once, then copied and changed.
-   *
    * @param options.empty whether the tables stay as the migrations leave them
    */
-  async prepare(contenders: Contender[], options = { empty: false }): Promise<void> {
-    await this.#admin.unsafe('create database base')
-    await this.#within('base', async sql => {
-      await migrate(sql)
-      if (options.empty) return
-      await sql.unsafe(populate).simple()
-      await sql`vacuum (full, analyze)`
-    })
-    for (const [index, { change }] of contenders.entries()) {
-      await this.#admin.unsafe(`create database template_${index} template base`)
-      if (change !== '') await this.#within(`template_${index}`, sql => sql.unsafe(change).simple())
+  static async run(
+    contenders: Contender[],
+    options: { durable: boolean; empty: boolean },
+    work: (databases: ContenderDatabases) => Promise<unknown>,
+  ): Promise<void> {
+    buildService(root)
+    const server = await startTemporaryServer({ sharedBuffers: '512MB', durable: options.durable })
+    try {
+      const databases = new ContenderDatabases(server, contenders, options.durable)
+      await databases.#createTemplates(options.empty)
+      await work(databases)
+      await databases.#admin.end()
+    } finally {
+      await server.stop()
     }
   }
 
-  /** @returns so many connections to a fresh copy of each contender's database, in their order */
-  async freshCopies(contenders: Contender[], count: number): Promise<Pool[][]> {
+  async #createTemplates(empty: boolean): Promise<void> {
+    await createMigrated(this.#server, 'base', root)
+    if (!empty) {
+      await this.#change('base', populate)
+      await this.#change('base', 'vacuum (full, analyze)')
+    }
+    for (const [index, { change }] of this.#contenders.entries()) {
+      await this.#admin.unsafe(`create database template_${index} template base`)
+      if (change !== '') await this.#change(`template_${index}`, change)
+    }
+  }
+
+  /** Opens the current copy of a contender's database: one connection, so that statements may begin a transaction. */
+  open(contender: Contender): Pool {
+    return this.#server.open(`copy_${this.#contenders.indexOf(contender)}`)
+  }
+
+  /** @returns so many connections to a fresh copy of each contender's database, in the contenders' order */
+  async freshCopies(count: number): Promise<Pool[][]> {
     const copies: Pool[][] = []
-    for (const index of contenders.keys()) {
+    for (const [index, contender] of this.#contenders.entries()) {
       await this.#admin.unsafe(`drop database if exists copy_${index} with (force)`)
       await this.#admin.unsafe(`create database copy_${index} template template_${index}`)
-      copies.push(Array.from({ length: count }, () => this.open(`copy_${index}`)))
+      copies.push(Array.from({ length: count }, () => this.open(contender)))
     }
-    // A checkpoint of its own accord would fall on one of them.
+    // A checkpoint during the round would disturb one of them.
     await this.#admin`checkpoint`
     return copies
   }
 
-  /** @returns whether the migrations make a function, such as `gateway.watermark()` */
-  async hasFunction(signature: string): Promise<boolean> {
-    let found = false
-    await this.#within('base', async sql => {
-      const [row] = await sql<{ found: boolean }[]>`select to_regprocedure(${signature}) is not null as found`
-      found = row?.found === true
-    })
-    return found
-  }
-
   /** @returns when, on what and from which commit figures were measured, as a sentence */
-  async describe(): Promise<string> {
-    const [row] = await this.#admin<{ server_version: string }[]>`show server_version`
-    const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim()
-    return `${new Date().toISOString().slice(0, 10)}, ${availableParallelism()} cores, Node ${process.version}, \
-PostgreSQL ${row?.server_version ?? 'unknown'}, commit ${commit}, \
-${this.#durable ? 'durable commits' : 'commits do not wait for the disk'}.`
+  describe(): string {
+    const commits = this.#durable ? 'Durable commits.' : 'Commits do not wait for the disk.'
+    return `${describeRun(this.#server.version)} ${commits}`
   }
 
-  async #within(database: string, work: (sql: Pool) => Promise<unknown>): Promise<void> {
-    const pool = this.open(database)
-    await work(pool)
+  async #change(database: string, change: string): Promise<void> {
+    const pool = this.#server.open(database)
+    await pool.unsafe(change).simple()
     await pool.end()
   }
 }

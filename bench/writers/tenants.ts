@@ -1,18 +1,18 @@
-import type { Fragment, Pool } from '../src/db/connect.ts'
+import type { Fragment, Pool } from '../../src/db/connect.ts'
 
-/** How tenants lie below the first: the parent of tenant `n + 1`, out of 1 to n. */
+/** Shapes of a tree of tenants: SQL for the parent of tenant `n + 1`, from 1 to n. */
 export const shapes: { name: string; parent: (sql: Pool) => Fragment }[] = [
-  { name: 'all below one', parent: sql => sql`1` },
+  { name: 'children of one', parent: sql => sql`1` },
   {
-    name: 'a tree, each below one of the 5,000 before it',
-    // A hash instead of random(): all contenders get the same tree.
+    name: 'a tree: children of one of the 5,000 before them',
+    // A hash, not random(): all contenders get the same tree.
     parent: sql => sql`n - (hashint4(n)::bigint + 2147483648) % least(n, 5000)`,
   },
 ]
 
 /**
- * Inserts tenants by one statement of a session that has inserted one before: so the plans of triggers and foreign keys
- * were made while the table was small.
+ * Inserts tenants by one statement of a session that has inserted one before. The session's plans for triggers and
+ * foreign keys were made while the table was small.
  *
  * @param sql one connection, to a database without tenants
  * @returns seconds

@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Pool } from '../src/db/connect.ts'
-import { population } from './contenders.ts'
-import { median, quantile } from './summary.ts'
-import { measure, type Workload } from './workloads.ts'
+import type { Pool } from '../../src/db/connect.ts'
+import { median, quantile } from '../harness/report.ts'
+import { population } from './databases.ts'
+import { measure, takeWriteMarker, type Workload } from './workloads.ts'
 
 const calls = 300
 
 /**
- * @returns the median time of the watermark's look-up while all the others have a transaction open, and that of the
- *   emptiest statement beside it, in milliseconds
+ * @returns the median time that reading the watermark takes while the other connections have a transaction open, and
+ *   that of an empty statement, in milliseconds
  */
-export async function timeWatermark(reader: Pool, writing: Pool[]): Promise<{ watermark: number; nothing: number }> {
+export async function timeWatermark(reader: Pool, writing: Pool[]): Promise<{ watermark: number; empty: number }> {
   for (const [writer, sql] of writing.entries()) {
     await sql`begin`
     await sql`update purchased_voucher set void = not void where id = ${writer + 1}`
@@ -20,19 +20,19 @@ export async function timeWatermark(reader: Pool, writing: Pool[]): Promise<{ wa
     await statement()
     return performance.now() - start
   }
-  const times = { watermark: [] as number[], nothing: [] as number[] }
+  const times = { watermark: [] as number[], empty: [] as number[] }
   for (let call = 0; call < calls; call++) {
-    times.nothing.push(await timed(() => reader`select 1`))
+    times.empty.push(await timed(() => reader`select 1`))
     times.watermark.push(await timed(() => reader`select gateway.watermark()`))
   }
   for (const sql of writing) await sql`rollback`
-  return { watermark: median(times.watermark), nothing: median(times.nothing) }
+  return { watermark: median(times.watermark), empty: median(times.empty) }
 }
 
 /**
  * How far the watermark is behind the clock, in milliseconds, while short writers run and one transaction is held open.
  *
- * @param options.short what the short writers do
+ * @param options.short the workload of the short writers
  * @param options.rows how many rows the long one changes before it waits
  * @param options.seconds how long it is held open
  */
@@ -44,7 +44,7 @@ export async function lagOfWatermark(
   const long = async () => {
     await sleep(500)
     await holder.begin(async sql => {
-      // The last ones: the short writers have theirs to themselves.
+      // The last vouchers: the short writers update others.
       await sql`
         update purchased_voucher set void = not void
         where id > ${population.vouchers - options.rows} and id <= ${population.vouchers}`
@@ -54,7 +54,7 @@ export async function lagOfWatermark(
     isOver = true
   }
   const lags: number[] = []
-  const look = async () => {
+  const read = async () => {
     while (!isOver) {
       const [row] = await reader<{ lag: number }[]>`
         select extract(epoch from clock_timestamp() - watermark) * 1000 as lag from gateway.watermark() watermark`
@@ -62,11 +62,11 @@ export async function lagOfWatermark(
       await sleep(2)
     }
   }
-  await Promise.all([long(), look(), measure(options.short, others, { seconds: options.seconds + 1 })])
+  await Promise.all([long(), read(), measure(options.short, others, { seconds: options.seconds + 1 })])
   return { p50: median(lags), p99: quantile(lags, 0.99), max: Math.max(...lags) }
 }
 
-/** What readers notice of one transaction of many rows, in milliseconds. */
+/** How one transaction of many rows delays readers, in milliseconds. */
 export interface BulkLag {
   /** How far the watermark was behind the clock, from the transaction's start until its rows were below the watermark. */
   p50: number
@@ -79,33 +79,33 @@ export interface BulkLag {
 }
 
 /**
- * Looks at the watermark while another session inserts vouchers of one tenant in one transaction.
+ * Reads the watermark while another session inserts vouchers of one tenant in one transaction.
  *
  * @param reader one connection, to a database without tenants
  * @param writer another one
  * @param options.rows how many vouchers
- * @param options.holds whether the transaction begins with `gateway.announce_bulk_write()`
+ * @param options.marked whether the transaction takes its write marker first
  */
 export async function lagBesideBulk(
   reader: Pool,
   writer: Pool,
-  options: { rows: number; holds: boolean },
+  options: { rows: number; marked: boolean },
 ): Promise<BulkLag> {
   await writer`insert into tenant (id, name) values (1, 'Shop')`
-  const looks: { at: number; lag: number; watermark: string }[] = []
+  const readings: { at: number; lag: number; watermark: string }[] = []
   let isOver = false
-  const look = async () => {
+  const read = async () => {
     while (!isOver) {
       const [row] = await reader<{ lag: number; watermark: string }[]>`
         select extract(epoch from clock_timestamp() - watermark) * 1000 as lag, watermark from gateway.watermark() watermark`
-      looks.push({ at: performance.now(), ...row! })
+      readings.push({ at: performance.now(), ...row! })
       await sleep(2)
     }
   }
-  const looking = look()
+  const reading = read()
   const begun = performance.now()
   await writer`begin`
-  if (options.holds) await writer`select gateway.announce_bulk_write()`
+  if (options.marked) await writer.unsafe(`select ${takeWriteMarker}`)
   await writer`
     insert into purchased_voucher
       (tenant_id, reference, initial_balance, current_balance, currency, product_title, product_slug, date_valid_end)
@@ -115,11 +115,11 @@ export async function lagBesideBulk(
   const committed = performance.now()
   const [stamp] = await writer<{ newest: string }[]>`select max(updated_at) as newest from purchased_voucher`
   const isSeen = ({ watermark }: { watermark: string }) => watermark > stamp!.newest
-  while (!looks.some(isSeen)) await sleep(2)
+  while (!readings.some(isSeen)) await sleep(2)
   isOver = true
-  await looking
-  const seen = looks.find(isSeen)!.at
-  const lags = looks.filter(({ at }) => at >= begun && at <= seen).map(({ lag }) => lag)
+  await reading
+  const seen = readings.find(isSeen)!.at
+  const lags = readings.filter(({ at }) => at >= begun && at <= seen).map(({ lag }) => lag)
   return {
     p50: median(lags),
     max: Math.max(...lags),

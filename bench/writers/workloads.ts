@@ -1,23 +1,21 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { Pool, Sql } from '../src/db/connect.ts'
-import { population } from './contenders.ts'
+import type { Pool, Sql } from '../../src/db/connect.ts'
+import { population } from './databases.ts'
 
-/** How many write at once. */
+/** How many sessions write at once. */
 export const writers = 4
 
 /** What is measured: transactions a second of several writers, or the seconds that one transaction takes. */
 export type Workload = {
   name: string
-  /** Whether it takes its write marker first: only where the migrations make `holding`. */
-  holds?: true
 } & (
   | { kind: 'throughput'; transaction: (sql: Sql, writer: number, turn: number) => Promise<unknown> }
   | { kind: 'time'; transaction: (sql: Pool) => Promise<unknown> }
 )
 
-/** The function that takes the write marker at the start of a transaction. */
-export const holding = 'gateway.announce_bulk_write(interval)'
+/** The call that takes the write marker at the start of a transaction. */
+export const takeWriteMarker = 'gateway.announce_bulk_write()'
 
 const bulk = 20_000
 
@@ -41,7 +39,7 @@ const copyText = (named: string) =>
     (_, turn) => `${tenantOf(turn)}\t${named}-${turn}\t50\t50\tGBP\tA gift\ta-gift\t2030-01-01\n`,
   ).join('')
 
-/** What one transaction of many rows does. Each runs twice on a copy, and references are unique. */
+/** Transactions of many rows. Each runs twice on a copy, so the references of each run have a prefix. */
 const loads: { name: string; prepare: (named: string) => (sql: Sql) => Promise<unknown> }[] = [
   { name: 'insert … select of 20,000 rows', prepare: named => sql => insertMany(sql, `BULK-${named}`, bulk) },
   {
@@ -66,21 +64,20 @@ const loads: { name: string; prepare: (named: string) => (sql: Sql) => Promise<u
 ]
 
 const plainLoads = loads.map(({ name, prepare }): Workload => ({ name, kind: 'time', transaction: prepare('plain') }))
-const heldLoads = loads.map(({ name, prepare }): Workload => {
-  const load = prepare('held')
+const markedLoads = loads.map(({ name, prepare }): Workload => {
+  const load = prepare('marked')
   return {
-    name: `${name}, after \`gateway.announce_bulk_write()\``,
+    name: `${name}, after \`${takeWriteMarker}\``,
     kind: 'time',
-    holds: true,
     transaction: pool =>
       pool.begin(async sql => {
-        await sql`select gateway.announce_bulk_write()`
+        await sql.unsafe(`select ${takeWriteMarker}`)
         await load(sql)
       }),
   }
 })
 
-/** All that is measured. Each writer updates vouchers of its own, so that they never wait for a row. */
+/** All workloads. Each writer updates vouchers of its own, so that none waits for another's row. */
 export const workloads: Workload[] = [
   {
     name: 'insert of one row',
@@ -110,17 +107,17 @@ export const workloads: Workload[] = [
     },
   },
   ...plainLoads,
-  ...heldLoads,
+  ...markedLoads,
 ]
 
-// Prepares the statements and compiles the triggers' functions, so that neither is measured.
+// Until then statements are prepared and the triggers' functions compiled.
 const warmingTurns = 30
 
 /**
  * Runs a workload once.
  *
  * @param connections one for each writer
- * @param options.seconds for how long transactions are counted, for one that is measured by its throughput
+ * @param options.seconds how long transactions are counted, when the workload is measured by throughput
  * @returns transactions a second, or seconds
  */
 export async function measure(workload: Workload, connections: Pool[], options: { seconds: number }): Promise<number> {
@@ -129,13 +126,13 @@ export async function measure(workload: Workload, connections: Pool[], options: 
     await workload.transaction(connections[0]!)
     return (performance.now() - start) / 1000
   }
-  // No reference comes twice, however often a workload runs on the same copy.
+  // References stay unique when a workload runs more than once on the same copy.
   const first = Math.floor(performance.now()) * 1000
   const turns = connections.map(() => first)
-  const write = (goOn: (turn: number) => boolean) =>
+  const write = (isRunning: (turn: number) => boolean) =>
     Promise.all(
       connections.map(async (connection, writer) => {
-        while (goOn(turns[writer]!)) await workload.transaction(connection, writer, turns[writer]!++)
+        while (isRunning(turns[writer]!)) await workload.transaction(connection, writer, turns[writer]!++)
       }),
     )
   await write(turn => turn < first + warmingTurns)

@@ -1,0 +1,80 @@
+/** The calls that a comparison measures: all of v1, and the same over `/graphql` where it differs. */
+import type { Body } from '../harness/contract.ts'
+import { type HttpRequest, type OperationName, type Sample, send, type Transport } from '../harness/operations.ts'
+
+/** A call, over one of the transports. */
+export interface ComparedCall {
+  name: string
+  transport: 'rest' | 'graphql'
+  operation: OperationName
+}
+
+const operations: [name: string, operation: OperationName][] = [
+  ['tenants', 'ListTenants'],
+  ['vouchers', 'ListPurchasedVouchers'],
+  ['voucher', 'GetPurchasedVoucher'],
+  ['products', 'ListCatalogVouchers'],
+  ['product', 'GetCatalogVoucher'],
+  ['signups', 'ListMarketingSignups'],
+  ['signup', 'GetMarketingSignup'],
+  ['resolution', 'ResolveVoucher'],
+]
+
+/** Single products and signups run as single vouchers do. */
+const restOnly: OperationName[] = ['GetCatalogVoucher', 'GetMarketingSignup']
+
+export const comparedCalls: ComparedCall[] = (['rest', 'graphql'] as const).flatMap(transport =>
+  operations
+    .filter(([, operation]) => transport === 'rest' || !restOnly.includes(operation))
+    .map(([name, operation]) => ({ name: `${transport} ${name}`, transport, operation })),
+)
+
+/** For each operation on a single record, the list that the records are taken from. */
+const listOf: Partial<Record<OperationName, OperationName>> = {
+  GetPurchasedVoucher: 'ListPurchasedVouchers',
+  GetCatalogVoucher: 'ListCatalogVouchers',
+  GetMarketingSignup: 'ListMarketingSignups',
+  ResolveVoucher: 'ListPurchasedVouchers',
+}
+
+/** How many pages of a list are read. The list repeats after that. */
+const pages = 8
+
+/**
+ * Finds what there is to ask for by asking the service itself, so that nothing depends on its tables.
+ *
+ * @returns the requests of one call
+ */
+export async function readRequests(
+  origin: string,
+  transport: Transport,
+  operation: OperationName,
+  tenant: number,
+): Promise<HttpRequest[]> {
+  const list = listOf[operation]
+  if (!list) return (await readPages(origin, transport, operation, tenant)).map(({ request }) => request)
+  const records = (await readPages(origin, transport, list, tenant)).flatMap(({ body }) => recordsOf(body))
+  return records.map(({ id, reference }) => {
+    const sample: Sample =
+      operation === 'ResolveVoucher' ? { tenant, reference: String(reference) } : { tenant, id: Number(id) }
+    return transport.request(operation, sample)
+  })
+}
+
+const recordsOf = ({ data }: Body) => data as Body[]
+
+async function readPages(origin: string, transport: Transport, operation: OperationName, tenant: number) {
+  const found: { request: HttpRequest; body: Body }[] = []
+  let sample: Sample | null = { tenant }
+  while (sample !== null && found.length < pages) {
+    const request = transport.request(operation, sample)
+    const body = transport.read(operation, JSON.parse(await send(origin, request)))
+    found.push({ request, body })
+    sample = typeof body.next_cursor === 'string' ? { tenant, cursor: body.next_cursor } : null
+  }
+  return found
+}
+
+/** @returns an answer's text without what differs from answer to answer: times, cursors and redemption tokens */
+export const maskAnswer = (text: string): string =>
+  text.replace(/"(next_?cursor|server_?time|redemption_?token)":"[^"]*"/gi, '"$1":"…"')

@@ -1,0 +1,102 @@
+/** A PostgreSQL server for a benchmark, with the same settings for all of them. */
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect, type Pool } from '../../src/db/connect.ts'
+import { startEmbedded } from '../../src/db/embedded.ts'
+import { type Installation, runCommand } from './processes.ts'
+
+/** How a client other than the service reaches a database. */
+export interface DatabaseAddress {
+  host: string
+  port: number
+  user: string
+  database: string
+}
+
+/** A running server. */
+export interface DatabaseServer {
+  version: string
+  address(database: string): DatabaseAddress
+  /** @returns the address as DATABASE_URL takes it */
+  url(database: string): string
+  /** @returns a pool of one connection, so that a statement may begin a transaction */
+  open(database: string): Pool
+  /** Creates an empty database, and drops one of that name first. */
+  create(database: string): Promise<void>
+  stop(): Promise<void>
+}
+
+/**
+ * Starts the server of a data directory.
+ *
+ * @param options.durable whether commits wait for the disk; true when absent
+ * @param options.sharedBuffers PostgreSQL's `shared_buffers`
+ */
+export async function startDatabaseServer(options: {
+  dataDir: string
+  sharedBuffers: string
+  durable?: boolean
+}): Promise<DatabaseServer> {
+  const server = await startEmbedded({
+    dataDir: options.dataDir,
+    durable: options.durable ?? true,
+    settings: {
+      max_connections: '150',
+      shared_buffers: options.sharedBuffers,
+      // Background work would disturb one contender and not another.
+      autovacuum: 'off',
+      max_wal_size: '8GB',
+      checkpoint_timeout: '1h',
+    },
+  })
+  const { host, port, user } = server
+  const address = (database: string) => ({ host, port, user, database })
+  const open = (database: string) => connect(address(database), { max: 1, statementTimeoutMs: 0 })
+  const admin = open(server.database)
+  const [row] = await admin<{ server_version: string }[]>`show server_version`
+  return {
+    version: row?.server_version ?? 'unknown',
+    address,
+    url: database => `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`,
+    open,
+    async create(database) {
+      await admin`drop database if exists ${admin(database)} with (force)`
+      await admin`create database ${admin(database)}`
+    },
+    async stop() {
+      await admin.end({ timeout: 1 })
+      await server.stop()
+    },
+  }
+}
+
+/** Starts a server with a data directory of its own, which is removed when the server stops. */
+export async function startTemporaryServer(options: {
+  sharedBuffers: string
+  durable?: boolean
+}): Promise<DatabaseServer> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gateway-bench-'))
+  // The server may run as another user, who has to pass through.
+  chmodSync(dataDir, 0o711)
+  const server = await startDatabaseServer({ ...options, dataDir })
+  return {
+    ...server,
+    async stop() {
+      await server.stop()
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Creates a database and migrates it with the command line of the service that is to use it. */
+export async function createMigrated(
+  server: DatabaseServer,
+  database: string,
+  checkout: string,
+): Promise<Installation> {
+  await server.create(database)
+  const installation = { checkout, databaseUrl: server.url(database) }
+  await runCommand(installation, 'migrate')
+  return installation
+}
