@@ -15,7 +15,7 @@ export interface Call {
   onlyServices: boolean
 }
 
-const pages = 300
+const pages = 120
 const records = 1000
 const deepPages = 40
 const pageSize = 50
