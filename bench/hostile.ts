@@ -35,7 +35,7 @@ interface Measured {
   status: number
   bytes: number
   milliseconds: number
-  /** The longest that `/livez` waited beside it, in milliseconds. */
+  /** The longest that `/livez` waited meanwhile, in milliseconds. */
   livez: number
 }
 
@@ -85,7 +85,7 @@ const { origin, pid } = service
 const clock = processCpu(pid)
 
 /** Requests `/livez` again and again until the work is done. @returns the longest wait, in milliseconds */
-async function longestWaitBeside(work: Promise<unknown>): Promise<number> {
+async function longestWaitDuring(work: Promise<unknown>): Promise<number> {
   let done = false
   const finished = work.finally(() => {
     done = true
@@ -119,7 +119,7 @@ try {
     for (let time = 0; time < Number(options.times) && (lowest === null || isOver(lowest)); time++) {
       const before = clock()
       const answer = exchange(origin, hostile)
-      const livez = await longestWaitBeside(answer)
+      const livez = await longestWaitDuring(answer)
       const milliseconds = Math.round((clock() - before) * 1000)
       const next = { name: hostile.name, ...(await answer), milliseconds, livez }
       if (lowest === null || next.milliseconds < lowest.milliseconds) lowest = next

@@ -1,4 +1,4 @@
-/** A place in a list: that of its last record. A contender's cursor is this, encoded and not encrypted. */
+/** A record's place in a list. A contender's cursor holds the place of a page's last record, encoded but not encrypted. */
 export interface Place {
   updatedAt: string
   id: number

@@ -1,4 +1,4 @@
-/** The load process: takes orders from `Load`, keeps connections busy for some seconds, and reports what came of it. */
+/** The load process: takes orders from `Load`, keeps connections busy for some seconds, and reports the outcome. */
 import { Client } from 'undici'
 
 /** GraphQL reports errors with status 200. The answers of the benchmarks are longer than this, in bytes. */

@@ -27,7 +27,7 @@ export const baseEnvironment: NodeJS.ProcessEnv = {
 /**
  * Starts a server that writes its origin to standard output.
  *
- * @param cwd the working directory; that of this process when absent
+ * @param cwd the working directory; this process's own when absent
  * @throws when the process ends before that, or takes longer than a minute
  */
 export function startProcess(

@@ -12,14 +12,14 @@ export interface HostileDocument {
 const repeat = (count: number, make: (n: number) => string, separator = ' '): string =>
   Array.from({ length: count }, (_, n) => make(n)).join(separator)
 
-/** As many repetitions of a text as fit into a body as JSON, beside other text of some length. */
-const fill = (text: string, beside = 0): string =>
-  text.repeat(Math.floor((room - beside) / (Buffer.byteLength(JSON.stringify(text)) - 2)))
+/** Repeats a text as often as it fits into a body as JSON, with other text of the given length. */
+const fill = (text: string, otherLength = 0): string =>
+  text.repeat(Math.floor((room - otherLength) / (Buffer.byteLength(JSON.stringify(text)) - 2)))
 
 const nested = (count: number, open: string, inner: string, close: string): string =>
   open.repeat(count) + inner + close.repeat(count)
 
-/** The body limit of the transport less room for the rest of the body, in characters. */
+/** The length of a text that fits into a body of `/graphql` with the rest of the body, in characters. */
 const room = 95_000
 
 const productFields =
@@ -29,7 +29,7 @@ const voucherFields =
   'id databaseId reference initialBalance currentBalance purchaseValue currency isMonetary allowPartRedeem void ' +
   'productTitle purchaseTimestamp dateIssued dateValidStart dateValidEnd redemptionStatus createdAt updatedAt'
 
-/** Documents that parsing and validation could take long over. */
+/** Documents that could take long to parse and validate. */
 function* hardToValidate(): Generator<HostileDocument> {
   for (const count of [100, 600, 1900]) {
     yield { name: `${count} fields of one name`, query: `{ viewer { ${'name '.repeat(count)} } }` }
@@ -82,11 +82,11 @@ function* hardToValidate(): Generator<HostileDocument> {
       query: `query (${repeat(count, n => `$v${n}: In${n}`)}) { viewer { name } }`,
     }
     yield {
-      name: `${count} faulty input fields`,
+      name: `${count} unknown input fields`,
       query: `mutation { resolveVoucher(input: { ${repeat(count, n => `tenantI${n}: 1`)} }) { status } }`,
     }
     yield {
-      name: `${count} faulty enum values`,
+      name: `${count} unknown enum values`,
       query: `{ tenant(id: 1) { removals(resources: [${repeat(count, n => `TENAN${n}`)}]) { totalCount } } }`,
     }
   }
@@ -113,7 +113,7 @@ function* hardToValidate(): Generator<HostileDocument> {
     }
     yield { name: `${count} selections open`, query: '{ viewer '.repeat(count) }
   }
-  // A pair of fields of one name compares what is below both: this makes pairs of pairs.
+  // Two fields of one name are compared with all fields below them: this makes pairs of pairs.
   for (const depth of [3, 5, 8]) {
     const below = (level: number): string =>
       level === 0 ? 'name' : `... on Viewer { ${below(level - 1)} } ... on Viewer { ${below(level - 1)} }`
@@ -154,7 +154,7 @@ function* hardToValidate(): Generator<HostileDocument> {
   }
 }
 
-/** Long tokens, odd tokens, and text that is none. */
+/** Long tokens, odd tokens, and text that is no token. */
 function* oddText(): Generator<HostileDocument> {
   const long = 'x'.repeat(room - 100)
   yield { name: 'a long name', query: `{ ${long} }` }
@@ -219,7 +219,7 @@ function* oddText(): Generator<HostileDocument> {
   }
 }
 
-/** Variables that are long, deep, odd or faulty. */
+/** Variables that are long, deep, odd or invalid. */
 function* hostileVariables(): Generator<HostileDocument> {
   const lists: Record<string, string> = {
     ids: 'query ($x: [ID!]!) { nodes(ids: $x) { id } }',
@@ -311,13 +311,13 @@ function* hostileVariables(): Generator<HostileDocument> {
     variables: JSON.stringify(values['many unknown keys']),
   }
   yield {
-    name: 'many faulty variables',
+    name: 'many invalid variables',
     query: `query (${repeat(300, n => `$v${n}: Int`)}) { tenants(first: $v0) { totalCount } ${repeat(1, () => 'viewer { name }')} }`,
     variables: JSON.stringify(Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`v${n}`, 'x'.repeat(200)]))),
   }
 }
 
-/** Documents that are valid, and cost as much as they may or more. */
+/** Valid documents whose cost is near the limit or above it. */
 function* costly(): Generator<HostileDocument> {
   const page = (first: number, fields: string) => `catalogVouchers(first: ${first}) { nodes { ${fields} } }`
   const letters = [...'abcdefghijklmnopqrstuvwxyz']

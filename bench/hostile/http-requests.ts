@@ -3,7 +3,7 @@ import { Random } from '../harness/random.ts'
 
 /** A request as it is sent. */
 export interface HostileRequest {
-  /** What is hostile in it, in a few words; different for each request of a corpus. */
+  /** What is hostile in it, in a few words; unique in a corpus. */
   name: string
   method: string
   path: string
@@ -14,7 +14,7 @@ export interface HostileRequest {
   chunkLength?: number
 }
 
-/** What requests need to reach the code behind the first checks. */
+/** Values that let requests pass the first checks of the service. */
 export interface Known {
   /** A token that is permitted everything at the tenant. */
   secret: string
@@ -59,7 +59,7 @@ export function toBytes({ method, path, headers, body, chunkLength }: HostileReq
   return Buffer.concat([head, ...chunks, Buffer.from('0\r\n\r\n')])
 }
 
-/** What fits into the 16 KiB that a request line and its headers may take, beside the headers that a request needs. */
+/** The characters that are left of Node's 16 KiB for a request's head, when the headers it needs are there. */
 const headSpace = 15_000
 const restBody = 64 * 1024
 const graphqlBody = 100 * 1024
@@ -117,7 +117,7 @@ const headerValues: Record<string, { pieces: string[]; worst: string[] }> = {
   'X-Request-Id': { pieces: ['a', '-', ' ', '.'], worst: ['a', '-', 'a b'] },
 }
 
-/** Texts for everything that is a string: in query strings, in JSON and in forms. */
+/** Texts for every string: in query strings, in JSON and in forms. */
 const texts: Record<string, (length: number) => string> = {
   letters: length => fill('a', length),
   spaces: length => `a${fill(' ', length)}a`,
@@ -194,7 +194,7 @@ const withLine = (lines: Line[], line: Line): Line[] => [...lines.filter(([name]
 
 const viewer = JSON.stringify({ query: '{ viewer { name } }' })
 
-/** One request for each transport, complete but for what a case makes hostile. */
+/** One valid request for each transport, of which each case makes a part hostile. */
 function ordinary(known: Known): HostileRequest[] {
   const { origin, login } = known
   const resolve = `${v1}/tenants/${known.tenantId}/redemptions/resolve`
@@ -332,7 +332,7 @@ function queryRequests(known: Known): HostileRequest[] {
   for (const parameter of parameters) {
     for (const [name, make] of Object.entries(texts)) {
       const escaped = encodeURIComponent(make(headSpace))
-      // A cut in the middle of an escape makes another kind of fault.
+      // A cut in the middle of an escape is one more kind of error.
       queries[`${parameter} of ${name}`] = `${parameter}=${escaped}`.slice(0, headSpace)
       queries[`${parameter} of ${name}, short`] = `${parameter}=${encodeURIComponent(make(1_900)).slice(0, headSpace)}`
     }
@@ -348,7 +348,7 @@ function queryRequests(known: Known): HostileRequest[] {
   )
 }
 
-/** Bodies that are JSON, or almost. */
+/** Bodies that are JSON or nearly JSON. */
 function jsonBodies(length: number, random: Random, randomValues: number): Record<string, string> {
   const bodies: Record<string, string> = {
     'nested lists': fill('[', length),
@@ -366,7 +366,7 @@ function jsonBodies(length: number, random: Random, randomValues: number): Recor
     'an open string': `"${fill('a', length)}`,
     'escapes in a string': `"${fill('\\u0041', length - 6)}"`,
     surrogates: `"${fill('\\ud800', length - 6)}"`,
-    'faulty UTF-8': fill('\ufffd', length / 3),
+    'invalid UTF-8': fill('\ufffd', length / 3),
     commas: `[${fill(',', length)}`,
   }
   for (let index = 0; index < randomValues; index++) {
@@ -392,7 +392,7 @@ function resolveRequests(known: Known, random: Random, randomValues: number): Ho
   }
   const requests = Object.entries(bodies).flatMap(([name, body]): HostileRequest[] => [
     { name: `resolve: ${name}`, method: 'POST', path, headers, body },
-    // Parsers of GraphQL have a corpus of their own; this is what reads their request.
+    // GraphQL documents have a corpus of their own; here their requests are hostile.
     { name: `GraphQL: ${name}`, method: 'POST', path: '/graphql', headers, body },
   ])
   const spaced = (length: number) => viewer.padEnd(length)
@@ -441,7 +441,7 @@ function formRequests({ origin, login }: Known): HostileRequest[] {
       bodies[`${field} of ${name}`] = `${field}=${encodeURIComponent(make(space)).slice(0, space)}`
     }
   }
-  // A form without a password is refused before it counts as an attempt; those are few in a window.
+  // Only forms with a password count as sign-in attempts, whose number is limited.
   const passwords = ['letters', 'combining marks', 'combining marks in descending order', 'ligatures', 'Hangul letters']
   for (const name of passwords) {
     for (const length of [space, 11_000]) {
