@@ -1,0 +1,70 @@
+/** A database that an unreleased version of the service has migrated, by migrations that `sql/` no longer has. */
+import { randomBytes } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { afterAll, expect, inject, test } from 'vitest'
+import postgres from '#postgres'
+import { startEmbedded } from '../../src/db/embedded.ts'
+import { createDataDirectory, run, serve } from '../support/process.ts'
+
+/** What remains of the former migrations: more of them than `sql/` has, so their number alone does not show it. */
+const formerMigrations = `
+  create schema gateway;
+  create table gateway.migration (version bigint primary key, name text, md5 text, run_at timestamptz);
+  insert into gateway.migration (version) values (0);
+  insert into gateway.migration select n, 'former', md5(n::text), now() from generate_series(1, 16) n;`
+
+const describeSchema = (sql: postgres.Sql) => sql`
+  select (select json_agg(migration order by version) from gateway.migration) as migrations,
+         (select json_agg(oid::regclass order by oid) from pg_class
+          where relnamespace in ('public'::regnamespace, 'gateway'::regnamespace)) as relations`
+
+test('every command refuses it with the remedy, and changes nothing', async () => {
+  const { host, port, user } = inject('server')
+  const database = `unreleased_${randomBytes(4).toString('hex')}`
+  const admin = postgres({ host, port, user, database: 'postgres', max: 1, onnotice: () => {} })
+  await admin.unsafe(`create database ${database}`)
+  const sql = postgres({ host, port, user, database, max: 1, onnotice: () => {} })
+  afterAll(async () => {
+    await sql.end()
+    await admin.unsafe(`drop database ${database} with (force)`)
+    await admin.end()
+  })
+  await sql.unsafe(formerMigrations)
+  const before = await describeSchema(sql)
+
+  const environment = { DATABASE_URL: `postgres://${user}@localhost:${port}/${database}?host=${host}` }
+  for (const command of ['serve', 'migrate', 'demo', 'token list', 'admin list']) {
+    const refused = await run(command.split(' '), environment)
+    expect([refused.code, refused.stdout], command).toEqual([1, ''])
+    expect(refused.stderr, command).toBe(
+      'The database that DATABASE_URL names was made by an unreleased version of this service and cannot be upgraded. ' +
+        'Create an empty one, name it in DATABASE_URL, and run: node main.js migrate. ' +
+        'It is filled by the platform, or with demo data by: node main.js demo.\n',
+    )
+  }
+  expect(await describeSchema(sql)).toEqual(before)
+})
+
+test('in a data directory, it is refused with the directory to delete, after which the service starts', async () => {
+  const DATA_DIR = createDataDirectory()
+  const server = await startEmbedded({ dataDir: DATA_DIR, durable: false })
+  const { host, port, user, database } = server
+  const sql = postgres({ host, port, user, database, max: 1, onnotice: () => {} })
+  await sql.unsafe(formerMigrations)
+  await sql.end()
+  await server.stop()
+
+  for (const command of ['serve', 'migrate']) {
+    const refused = await run([command], { DATA_DIR })
+    expect([refused.code, refused.stdout], command).toEqual([1, ''])
+    expect(refused.stderr, command).toBe(
+      `The database in the data directory ${DATA_DIR} was made by an unreleased version of this service and cannot be ` +
+        'upgraded. Delete that directory, with all data in it, and run this command again.\n',
+    )
+  }
+
+  rmSync(DATA_DIR, { recursive: true })
+  const service = await serve({ DATA_DIR })
+  expect(service.printed()).toContain('Token')
+  expect(await service.stop('SIGTERM')).toBe(0)
+}, 120_000)
