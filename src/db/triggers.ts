@@ -1,65 +1,44 @@
 /**
  * Checks that the triggers of `sql/` are in the database and enabled, and that no trigger of the platform can undo what
  * they do. Not checked: the bodies of their functions, their `when` conditions, the triggers of foreign keys, and what a
- * trigger of the platform sets (such as `gateway.keep_updated_at`). Rules need no check: the statements that they make
- * set off the triggers of the tables that they write.
+ * trigger of the platform sets (for example `gateway.keep_updated_at`). Rules need no check: the statements that they
+ * make set off the triggers of the tables that they write.
  */
 import { arrayText, type Sql } from './connect.ts'
 import { isNewerThanCode } from './migrate.ts'
 import { type Firing, ownTriggers } from './own-triggers.ts'
+import { shareReads } from './share-reads.ts'
 
 const tables = arrayText(Object.keys(ownTriggers))
 
-/** Watches the triggers, so that what undoes a stamp is reported and not only missed by the clients. */
+/** Reports triggers that are not as `sql/` makes them: clients would miss changes. */
 export interface TriggerWatch {
   /**
-   * Reads the catalogue. Calls that come while it is being read share the reading after that, so each result is no
-   * older than its call.
+   * Reads the catalog. Concurrent calls share a read.
    *
-   * @returns a sentence for each fault, with its remedy; none when all is well, or when the database is newer than
-   *   this code
+   * @returns a sentence for each problem, with its remedy, no older than the call; none when all triggers are right, or
+   *   when the database is newer than this code
    */
-  look(): Promise<string[]>
+  check(): Promise<string[]>
 }
 
 /**
- * @param sql what the catalogue is read through; any role may
- * @param onChange called with the errors when they are others than at the look before; none were before the first
+ * @param sql a pool of any role
+ * @param onChange called with the problems when they differ from those of the check before; before the first there are none
  */
-export function createTriggerWatch(sql: Sql, onChange: (fieldErrors: string[]) => void): TriggerWatch {
-  let known: string[] = []
-  let running: Promise<string[]> | null = null
-  let next: Promise<string[]> | null = null
-
-  async function read(): Promise<string[]> {
-    const fieldErrors = await findFaults(sql)
-    if (fieldErrors.join('\n') !== known.join('\n')) onChange(fieldErrors)
-    known = fieldErrors
-    return fieldErrors
+export function createTriggerWatch(sql: Sql, onChange: (problems: string[]) => void): TriggerWatch {
+  let latest: string[] = []
+  const check = async () => {
+    const problems = await findProblems(sql)
+    if (problems.join('\n') !== latest.join('\n')) onChange(problems)
+    latest = problems
+    return problems
   }
-
-  function begin(): Promise<string[]> {
-    const mine = read()
-    running = mine
-    next = null
-    const end = () => {
-      if (running === mine) running = null
-    }
-    mine.then(end, end)
-    return mine
-  }
-
-  return {
-    look() {
-      if (!running) return begin()
-      next ??= running.then(begin, begin)
-      return next
-    },
-  }
+  return { check: shareReads(check) }
 }
 
-/** A trigger as the catalogue has it; `quoted` and `function` are as SQL writes them. */
-interface Found {
+/** A trigger in the catalog. `quoted` and `function` are as SQL writes them. */
+interface CatalogTrigger {
   table: string
   name: string
   quoted: string
@@ -67,11 +46,11 @@ interface Found {
   function: string
   /** Whether its function is in schema gateway. */
   own: boolean
-  /** Of a row trigger before insert or update: the stamping trigger of the event that it fires after, else null. */
+  /** For a row trigger before insert or update: the stamping trigger that fires before it, else null. */
   after: string | null
 }
 
-/** `pg_trigger.tgenabled`. */
+/** The states of `pg_trigger.tgenabled`. */
 const stateOf = { A: 'always', O: 'origin', R: 'replica', D: 'disabled' } as const
 
 /** How `alter table` enables a trigger. */
@@ -86,10 +65,10 @@ const sessions = {
 
 const recreate = 'Create it again with the statement of the newest migration in sql/ that names it.'
 
-async function findFaults(sql: Sql): Promise<string[]> {
+async function findProblems(sql: Sql): Promise<string[]> {
   const found = await readTriggers(sql)
-  const related = await readRelated(sql)
-  // Last: a migration that is applied meanwhile must not look like a fault to instances of the former version.
+  const inheritance = await findInheritance(sql)
+  // Last: a migration that is applied meanwhile is no problem of instances of the former version.
   if (await isNewerThanCode(sql)) return []
   const byName = new Map(found.map(trigger => [`${trigger.table} ${trigger.name}`, trigger]))
   const own = Object.entries(ownTriggers).flatMap(([table, triggers]) =>
@@ -97,10 +76,10 @@ async function findFaults(sql: Sql): Promise<string[]> {
       describeOwn(`Trigger ${name} of table ${table}`, firing, byName.get(`${table} ${name}`)),
     ),
   )
-  return [...own, ...found.flatMap(describeForeign), ...related]
+  return [...own, ...found.flatMap(describeForeign), ...inheritance]
 }
 
-function describeOwn(subject: string, firing: Firing, found: Found | undefined): string[] {
+function describeOwn(subject: string, firing: Firing, found: CatalogTrigger | undefined): string[] {
   if (!found) return [`${subject} is missing. ${recreate}`]
   if (!found.own) return [`${subject} calls ${found.function}, which is not of schema gateway. ${recreate}`]
   const state = stateOf[found.enabled]
@@ -108,7 +87,7 @@ function describeOwn(subject: string, firing: Firing, found: Found | undefined):
   return [`${subject} ${sessions[state]}. Run: alter table ${found.table} ${enabling[firing]} trigger ${found.quoted};`]
 }
 
-function describeForeign({ table, name, quoted, enabled, own, after }: Found): string[] {
+function describeForeign({ table, name, quoted, enabled, own, after }: CatalogTrigger): string[] {
   const triggers = ownTriggers[table]
   if (own || after === null || stateOf[enabled] === 'disabled' || !triggers?.[after] || triggers[name]) return []
   return [
@@ -117,10 +96,10 @@ function describeForeign({ table, name, quoted, enabled, own, after }: Found): s
   ]
 }
 
-/** Reads all triggers of the tables but those that Postgres makes for foreign keys. */
-function readTriggers(sql: Sql): Promise<Found[]> {
-  // tgtype: 1 is row, 2 before, 4 insert, 16 update. The type `name` compares bytes, as the order of firing does.
-  return sql<Found[]>`
+/** Reads all triggers of the tables except those that Postgres makes for foreign keys. */
+function readTriggers(sql: Sql): Promise<CatalogTrigger[]> {
+  // tgtype: 1 is row, 2 before, 4 insert, 16 update. Triggers fire in the order of bytes, as the type `name` compares.
+  return sql<CatalogTrigger[]>`
     select /* triggers.read */ listed as table, tgname as name, quote_ident(tgname) as quoted, tgenabled as enabled,
            tgfoid::regprocedure::text as function, pronamespace = 'gateway'::regnamespace as own,
            case when tgtype & 3 <> 3 then null
@@ -134,12 +113,12 @@ function readTriggers(sql: Sql): Promise<Found[]> {
 }
 
 /**
- * A statement that names a parent table sets off no statement triggers of its children, and a child table has no
- * triggers of its parent.
+ * Finds tables that inherit from one of ours, or that one of ours inherits from: a statement that names the parent sets off
+ * no statement triggers of the child, and the child has no triggers of the parent.
  *
- * @returns a sentence for each table that inherits from one of ours, or that one of ours inherits from
+ * @returns a sentence for each of them, with its remedy
  */
-async function readRelated(sql: Sql): Promise<string[]> {
+async function findInheritance(sql: Sql): Promise<string[]> {
   const related = await sql<{ parent: string; child: string; ours: boolean; partition: boolean }[]>`
     select /* triggers.read_inheritance */ inhparent::regclass::text as parent, inhrelid::regclass::text as child,
            to_regclass(listed) = inhrelid as ours, relispartition as partition

@@ -1,33 +1,36 @@
-/** Watches the clock of the database: clients that resume could miss what is stamped after it stepped back. */
+/** Detects that the clock of the database stepped back: clients that resume could miss what is stamped after that. */
 import type { Sql } from '../db/connect.ts'
 import { GatewayError } from './errors.ts'
 import { requireFullPass } from './full-pass.ts'
 
+/** Watches the clock of the database for steps back. */
 export interface ClockWatch {
   /**
-   * Looks at the clock; to be called each 250 ms. When it stepped back, calls `onStep` and demands a full pass. Returns
-   * at once while another look is under way.
+   * Compares the database's clock with the service's own; to be called every 250 ms. After a step back it calls `onStep`
+   * and requires a full pass. Returns at once while another check runs.
    *
-   * @throws when the database does not answer; the next look then demands what is still to be demanded
+   * @throws when the database does not answer; the next check then requires the full pass
    */
-  look(): Promise<void>
+  check(): Promise<void>
   /**
-   * Compares the clock with the newest stamps and with where it had been, which shows a step back that happened while
-   * the service did not run. To be called at start, and again only when it failed.
+   * Compares the clock with the newest stamps and with the recorded clock, which shows a step back that happened while the
+   * service did not run. To be called at start, and again only if it failed.
    */
   compareStamps(): Promise<void>
-  /** @throws `UNAVAILABLE` while the clock has stepped back, and not yet come to where it was */
+  /** @throws `UNAVAILABLE` after a step back, until the clock is where it was before */
   requireSteady(): void
 }
 
 /**
- * By how much two clocks may differ over a time without either having been set, in milliseconds. NTP slews a clock
- * instead of setting it: chrony, the fastest, by 8.3 %.
+ * Returns how much two clocks may differ although neither was set, in milliseconds. NTP slews a clock instead of setting
+ * it: chrony, the fastest, by 8.3 %.
+ *
+ * @param elapsed over which time, in milliseconds
  */
-const allowance = (elapsed: number) => 2 + 0.1 * Math.max(0, elapsed)
+const allowedDifference = (elapsed: number) => 2 + 0.1 * Math.max(0, elapsed)
 
 /**
- * @param onStep called with how far the clock stepped back, in milliseconds
+ * @param onStep called with the size of a step back, in milliseconds
  * @param now the service's own clock in milliseconds, which never steps
  */
 export function createClockWatch(
@@ -35,40 +38,40 @@ export function createClockWatch(
   onStep: (milliseconds: number) => void,
   now: () => number = () => performance.now(),
 ): ClockWatch {
-  /** The latest reading: the database's clock, and the service's own when it was asked for and had arrived. */
+  /** The latest reading: the database's clock, and the service's own when the statement was sent and its answer arrived. */
   let latest: { clock: number; sent: number; arrived: number } | null = null
-  /** Where the clock was before it stepped back, at most. */
+  /** Where the clock was before it stepped back, at most; null when it is steady. */
   let reached: number | null = null
-  /** The same, until the full pass is demanded. */
-  let owed: number | null = null
-  let looking = false
+  /** The same, until the full pass is required; null when none is pending. */
+  let pendingFullPass: number | null = null
+  let checking = false
 
-  function stepped(from: number, milliseconds: number): void {
+  function recordStep(from: number, milliseconds: number): void {
     reached = Math.max(reached ?? 0, from)
-    owed = Math.max(owed ?? 0, from)
+    pendingFullPass = Math.max(pendingFullPass ?? 0, from)
     onStep(milliseconds)
   }
 
-  async function demand(): Promise<void> {
-    if (owed === null) return
-    const demanded = owed
-    await requireFullPass(sql, Math.ceil(demanded * 1000) + 1)
-    if (owed === demanded) owed = null
+  async function requirePendingFullPass(): Promise<void> {
+    if (pendingFullPass === null) return
+    const required = pendingFullPass
+    await requireFullPass(sql, Math.ceil(required * 1000) + 1)
+    if (pendingFullPass === required) pendingFullPass = null
   }
 
-  async function read(): Promise<void> {
+  async function compareClocks(): Promise<void> {
     const sent = now()
     const [row] = await sql<{ clock: number }[]>`
-      select /* clock.look */ extract(epoch from clock_timestamp()) * 1000 as clock`
+      select /* clock.read */ extract(epoch from clock_timestamp()) * 1000 as clock`
     if (!row) return
     const arrived = now()
     if (latest) {
-      // At least this long lies between the two readings, and at most from `latest.sent` to `arrived`.
+      // The time between the two readings is at least this, and at most from `latest.sent` to `arrived`.
       const elapsed = sent - latest.arrived
       const behind = latest.clock + elapsed - row.clock
-      if (behind > allowance(elapsed)) {
+      if (behind > allowedDifference(elapsed)) {
         const longest = arrived - latest.sent
-        stepped(latest.clock + longest + allowance(longest), behind)
+        recordStep(latest.clock + longest + allowedDifference(longest), behind)
       }
     }
     if (reached !== null && row.clock > reached) reached = null
@@ -76,14 +79,14 @@ export function createClockWatch(
   }
 
   return {
-    async look() {
-      if (looking) return
-      looking = true
+    async check() {
+      if (checking) return
+      checking = true
       try {
-        await read()
-        await demand()
+        await compareClocks()
+        await requirePendingFullPass()
       } finally {
-        looking = false
+        checking = false
       }
     },
 
@@ -92,8 +95,8 @@ export function createClockWatch(
         select /* clock.compare_stamps */ extract(epoch from gateway.newest_stamp_ahead()) * 1000 as ahead,
                extract(epoch from clock_timestamp()) * 1000 as clock`
       if (!row || row.ahead === null) return
-      stepped(row.ahead, row.ahead - row.clock)
-      await demand()
+      recordStep(row.ahead, row.ahead - row.clock)
+      await requirePendingFullPass()
     },
 
     requireSteady() {
@@ -105,7 +108,12 @@ export function createClockWatch(
   }
 }
 
-/** Deletes the planned stamps (`sql/0012`) that have passed: they explain no stamp that lies ahead any more. */
+/** Records where the database's clock is, so that a step back across a restart is detected. */
+export async function recordClock(sql: Sql): Promise<void> {
+  await sql`select /* clock.record */ gateway.record_clock()`
+}
+
+/** Deletes the planned stamps (`sql/0004`) that passed a day ago or earlier: no stamp ahead of the clock is one of them. */
 export async function deletePassedStamps(sql: Sql): Promise<void> {
   await sql`
     delete /* planned_stamp.delete_passed */ from gateway.planned_stamp where stamp < clock_timestamp() - interval '1 day'`

@@ -1,13 +1,13 @@
-/** When copies cannot be brought up to date any more and have to be rebuilt (`sql/0015`). */
+/** When a copy cannot be brought up to date any more, and its client has to read all lists again (`sql/0008`). */
 import type { Sql } from '../db/connect.ts'
 import { badInput } from './errors.ts'
 import type { Instant } from './instant.ts'
 
 /** Shows a client whether its copy can be brought up to date. */
 export interface SyncState {
-  /** Grows each time that all copies must be rebuilt. */
+  /** Grows each time that all copies have to be rebuilt. */
   epoch: number
-  /** From this instant on, the removals are complete; null: all removals that there ever were are kept. */
+  /** From this instant on, the removals are complete; null: no removal was ever purged. */
   removalsCompleteSince: Instant | null
 }
 
@@ -22,11 +22,12 @@ export async function readSyncState(sql: Sql): Promise<SyncState> {
 }
 
 /**
- * Refuses a page of removals that resumes from before the removals are complete.
+ * Rejects a page of removals that resumes from before the removals are complete.
  *
- * @param state read after the page's statement. A purge that commits between the two may have left the page complete,
- *   and costs a needless full pass. A state that was read first would not show a purge that took removals from the page.
- * @throws `BAD_USER_INPUT` with a fault of `updatedSince`
+ * @param updatedSince the instant from which the client resumes
+ * @param state read after the page's statement. A purge that commits between the two may have left the page complete, and
+ *   costs a needless full pass. A state that was read first would not show a purge that took removals from the page.
+ * @throws `BAD_USER_INPUT` with an error of the field `updatedSince`
  */
 export function requireCompleteRemovals(updatedSince: Instant, { removalsCompleteSince }: SyncState): void {
   if (removalsCompleteSince === null || updatedSince >= removalsCompleteSince) return
@@ -39,7 +40,7 @@ export function requireCompleteRemovals(updatedSince: Instant, { removalsComplet
 }
 
 /**
- * Demands that all copies be rebuilt. Has no effect when an earlier demand covers the instant.
+ * Requires a full pass of all clients. Has no effect when an earlier call covers the instant.
  *
  * @param completeSince from when on a client may resume, in microseconds since 1970
  */
@@ -50,8 +51,8 @@ export async function requireFullPass(sql: Sql, completeSince: number): Promise<
 }
 
 /**
- * Compares the database server with the one that the service has seen before, and demands a full pass when it is another
- * one. Of several instances, one reports it.
+ * Compares the database server with the recorded one, and requires a full pass when it was replaced. Of several instances,
+ * one reports it.
  *
  * @returns the identity of the former server when it was replaced; else null
  */
@@ -59,9 +60,4 @@ export async function detectServerChange(sql: Sql): Promise<string | null> {
   const [row] = await sql<{ former: string | null }[]>`
     select /* full_pass.detect_server_change */ gateway.detect_server_change() as former`
   return row?.former ?? null
-}
-
-/** Notes where the clock of the database is, so that a step back across a restart is noticed. */
-export async function recordClock(sql: Sql): Promise<void> {
-  await sql`select /* clock.record */ gateway.record_clock()`
 }

@@ -13,7 +13,7 @@ export interface Removal {
   resource: string
   recordId: number
   reason: 'deleted' | 'moved' | 'consent_withdrawn'
-  /** When it was removed; ordered and stamped as the stamps of records are. */
+  /** When the record left; stamped as changes of records are. */
   updatedAt: Instant
 }
 

@@ -1,38 +1,35 @@
 import type { Sql } from '../db/connect.ts'
 
-/**
- * Moves `updated_at` of the records that show what a subscription has changed, as far as its own transactions could not
- * do it (`sql/0014`).
- */
+/** Stamps the records that show what a subscription changed, as far as its own transactions did not (`sql/0009`). */
 export interface StampQueue {
   /**
-   * Stamps all records that are pending and not locked, in transactions of up to a thousand. A call that comes while
-   * another is under way does nothing, since the next call is due soon. Several instances may call it at a time.
+   * Stamps all queued records that are not locked, in transactions of up to a thousand entries. Returns at once while
+   * another call runs, because the next call is due soon. Several instances of the service may process the queue.
    */
-  move(): Promise<void>
+  process(): Promise<void>
 }
 
 /**
- * @param sql what the function is called through
- * @param closing no transaction is begun after it is aborted
+ * @param sql the service's pool
+ * @param closing no transaction begins after it is aborted
  */
 export function createStampQueue(sql: Sql, closing: AbortSignal): StampQueue {
-  let running = false
+  let processing = false
   return {
-    async move() {
-      if (running) return
-      running = true
+    async process() {
+      if (processing) return
+      processing = true
       try {
-        for (let next: number | null = 0; next !== null && !closing.aborted; ) next = await movePart(sql, next)
+        for (let next: number | null = 0; next !== null && !closing.aborted; ) next = await processPart(sql, next)
       } finally {
-        running = false
+        processing = false
       }
     },
   }
 }
 
 /** @returns the id after which the next part begins; null at the end */
-async function movePart(sql: Sql, after: number): Promise<number | null> {
+async function processPart(sql: Sql, after: number): Promise<number | null> {
   const [row] = await sql<{ next: number | null }[]>`
     select /* stamp_queue.process */ gateway.process_stamp_queue(${after}) as next`
   return row?.next ?? null

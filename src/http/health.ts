@@ -18,7 +18,7 @@ export function registerHealth(app: FastifyInstance, pool: Pool, triggers: Trigg
       checks.database = 'ok'
       if (missing === 0) {
         checks.migrations = 'ok'
-        reasons = await triggers.look()
+        reasons = await triggers.check()
         if (reasons.length === 0) checks.triggers = 'ok'
       }
     } catch (error) {

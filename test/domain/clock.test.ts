@@ -15,7 +15,7 @@ async function completeSince(): Promise<number | null> {
 test('a clock that goes on, or ahead, is steady', async () => {
   const steps: number[] = []
   const watch = createClockWatch(pool, step => steps.push(step))
-  for (let looks = 0; looks < 20; looks++) await watch.look()
+  for (let looks = 0; looks < 20; looks++) await watch.check()
   await watch.compareStamps()
   expect(steps).toEqual([])
   expect(() => watch.requireSteady()).not.toThrow()
@@ -32,7 +32,7 @@ test.each([
     () => performance.now() * rate,
   )
   for (let looks = 0; looks < 4; looks++) {
-    await watch.look()
+    await watch.check()
     await pause(200)
   }
   expect(steps).toEqual([])
@@ -48,20 +48,20 @@ test('pages are refused, and a full pass is demanded, from when the clock steps 
     step => steps.push(step),
     () => ours,
   )
-  await watch.look()
+  await watch.check()
   expect(() => watch.requireSteady()).not.toThrow()
 
   // For the service a minute has passed; the database's clock has gone on by less.
   ours += 60_000
   const before = Date.now()
-  await watch.look()
+  await watch.check()
   expect(steps).toHaveLength(1)
   expect(steps[0]).toBeGreaterThan(50_000)
   expect(() => watch.requireSteady()).toThrow('clock')
   expect(await completeSince()).toBeGreaterThan(before + 50_000)
 
   ours += 0.001
-  await watch.look()
+  await watch.check()
   expect(steps).toHaveLength(1)
   expect(() => watch.requireSteady()).toThrow('clock')
 })
@@ -73,12 +73,12 @@ test('a demand that fails is made at the next look', async () => {
     () => {},
     () => ours,
   )
-  await watch.look()
+  await watch.check()
   ours += 3_600_000
   const before = Date.now()
   await platform`alter function gateway.require_full_pass rename to renamed`
-  await expect(watch.look()).rejects.toMatchObject({ code: '42883' })
+  await expect(watch.check()).rejects.toMatchObject({ code: '42883' })
   await platform`alter function gateway.renamed rename to require_full_pass`
-  await watch.look()
+  await watch.check()
   expect(await completeSince()).toBeGreaterThan(before + 3_500_000)
 })

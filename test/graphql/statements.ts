@@ -26,7 +26,7 @@ export async function capture(pool: Pool, work: () => Promise<unknown>): Promise
 
 /** What the service does beside answering (`src/background-jobs.ts`). */
 export const ofJobs: readonly string[] = [
-  'clock.look',
+  'clock.read',
   'clock.record',
   'full_pass.detect_server_change',
   'stamp_queue.process',

@@ -2,8 +2,8 @@ import { requirePrimary } from '../../../src/cli/database.ts'
 import { letDriverCompile } from '../../../src/db/compilable.ts'
 import { readRights } from '../../../src/db/rights.ts'
 import { isDemo, isEmpty } from '../../../src/demo/load.ts'
-import { createClockWatch, deletePassedStamps } from '../../../src/domain/clock.ts'
-import { detectServerChange, recordClock, requireFullPass } from '../../../src/domain/full-pass.ts'
+import { createClockWatch, deletePassedStamps, recordClock } from '../../../src/domain/clock.ts'
+import { detectServerChange, requireFullPass } from '../../../src/domain/full-pass.ts'
 import { createRequestCounter, deleteExpiredRequestCounts } from '../../../src/domain/request-count.ts'
 import { deleteExpiredRedemptionTokens } from '../../../src/domain/resolution.ts'
 import { deleteExpiredSessions } from '../../../src/domain/session.ts'
@@ -33,7 +33,7 @@ export const service: Journey[] = [
     excused: 'One row tells.',
   },
   { what: 'whether the demo data are there', runs: ['demo.is_demo'], go: ({ pool }) => isDemo(pool) },
-  { what: 'the clock', runs: ['clock.look'], go: ({ pool }) => createClockWatch(pool, () => {}).look() },
+  { what: 'the clock', runs: ['clock.read'], go: ({ pool }) => createClockWatch(pool, () => {}).check() },
   {
     what: 'the newest stamps and the clock',
     runs: ['clock.compare_stamps'],
@@ -55,7 +55,7 @@ export const service: Journey[] = [
   {
     what: 'moving what a subscription changed',
     runs: ['stamp_queue.process'],
-    go: ({ pool }) => createStampQueue(pool, new AbortController().signal).move(),
+    go: ({ pool }) => createStampQueue(pool, new AbortController().signal).process(),
   },
   {
     what: 'when tokens were last used',

@@ -1,0 +1,29 @@
+/**
+ * Shares reads between concurrent callers: calls that come while one read runs share the next one, so each result is no
+ * older than its call.
+ *
+ * @param read the read
+ * @param timeout after how many milliseconds a read that still runs no longer delays new calls; default: never
+ * @returns the function to call instead of `read`
+ */
+export function shareReads<Result>(read: () => Promise<Result>, timeout = Number.POSITIVE_INFINITY) {
+  let running: { since: number; result: Promise<Result> } | null = null
+  let next: Promise<Result> | null = null
+
+  function begin(): Promise<Result> {
+    const run = { since: performance.now(), result: read() }
+    running = run
+    next = null
+    const end = () => {
+      if (running === run) running = null
+    }
+    run.result.then(end, end)
+    return run.result
+  }
+
+  return (): Promise<Result> => {
+    if (!running || performance.now() - running.since > timeout) return begin()
+    next ??= running.result.then(begin, begin)
+    return next
+  }
+}
