@@ -3,6 +3,7 @@ import { connect } from '../../src/db/connect.ts'
 import { createApp } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
+import { untilLockWaits } from '../support/locks.ts'
 
 const database = await createDatabase()
 const { platform, loader } = database
@@ -12,7 +13,7 @@ const tenant = await build.tenant()
 const other = await build.tenant()
 const { secret } = await build.token([tenant, other])
 
-/** A second writer: it is another transaction than the one under way. */
+/** A second writer, whose transaction runs beside the first one. */
 const second = connect(database.address, { max: 1, statementTimeoutMs: 20_000 })
 afterAll(() => second.end({ timeout: 1 }))
 
@@ -32,7 +33,7 @@ beforeEach(async () => {
   foreign = await build.category(other, [], { title: 'Foreign' })
 })
 
-/** The titles of the product's categories as a partner reads them: by the record and in the list, over both transports. */
+/** Returns the titles of a product's categories in its record and in the list, over both transports. */
 async function titlesOf(id: number, at = tenant): Promise<string[][]> {
   const path = `/tenants/${at}/catalog/vouchers`
   const one = await client.rest(secret, `${path}/${id}`)
@@ -53,7 +54,7 @@ async function titlesOf(id: number, at = tenant): Promise<string[][]> {
   return found.map(categories => categories.map(({ title }: { title: string }) => title))
 }
 
-/** What `titlesOf` returns of a product in these categories. */
+/** The result of `titlesOf` for a product in these categories. */
 const everywhere = (...titles: string[]) => Array.from({ length: 5 }, () => titles)
 
 const link = (sql: typeof platform, category: number) =>
@@ -66,7 +67,7 @@ describe('a link to a category of another tenant is refused', () => {
       'when it is inserted without columns',
       () => platform`insert into product_category values (${product}, ${foreign})`,
     ],
-    ['when a loader inserts it that keeps its stamps', () => link(loader, foreign)],
+    ['when a loader that keeps its stamps inserts it', () => link(loader, foreign)],
     [
       'when it is one of many',
       () => platform`insert into product_category (product_id, category_id)
@@ -77,14 +78,14 @@ describe('a link to a category of another tenant is refused', () => {
       () => platform`insert into product_category values (${product}, ${foreign}) on conflict do nothing`,
     ],
     [
-      'when its product is made in the same statement',
+      'when its product is inserted in the same statement',
       () => platform`
         with made as (
           insert into product (tenant_id, slug, title, currency) values (${tenant}, 's', 't', 'GBP') returning id
         ) insert into product_category select id, ${foreign} from made`,
     ],
     [
-      'when a link becomes one',
+      'when a link gets such a category',
       async () => {
         await link(platform, own)
         await platform`update product_category set category_id = ${foreign} where product_id = ${product}`
@@ -125,7 +126,7 @@ describe('a link to a category of another tenant is refused', () => {
   })
 })
 
-describe('what is allowed', () => {
+describe('allowed', () => {
   it('is a link within the tenant, which is shown', async () => {
     await link(platform, own)
     expect(await titlesOf(product)).toEqual(everywhere('Own'))
@@ -152,7 +153,7 @@ describe('what is allowed', () => {
     expect(await titlesOf(product, other)).toEqual(everywhere('Own'))
   })
 
-  it('is to move a product and to take its link away in the same transaction', async () => {
+  it('is to move a product and delete its link in the same transaction', async () => {
     await link(platform, own)
     await platform.begin(async sql => {
       await sql`update product set tenant_id = ${other} where id = ${product}`
@@ -162,25 +163,25 @@ describe('what is allowed', () => {
   })
 
   it('is every insert by a role that may only insert links', async () => {
-    await platform.unsafe('create role filer; grant insert on product_category to filer')
+    await platform.unsafe('create role linker; grant insert on product_category to linker')
     try {
       await platform.begin(async sql => {
-        await sql`set local role filer`
+        await sql`set local role linker`
         await sql`insert into product_category (product_id, category_id) values (${product}, ${own})`
       })
       await expect(
         platform.begin(async sql => {
-          await sql`set local role filer`
+          await sql`set local role linker`
           await sql`insert into product_category (product_id, category_id) values (${product}, ${foreign})`
         }),
       ).rejects.toMatchObject(refused)
     } finally {
-      await platform.unsafe('drop owned by filer; drop role filer')
+      await platform.unsafe('drop owned by linker; drop role linker')
     }
   })
 })
 
-describe('of two transactions at a time', () => {
+describe('of two concurrent transactions', () => {
   /** Runs the second while the first is open, and commits the first when the second waits for it. */
   async function race(first: Write, then: Write): Promise<PromiseSettledResult<unknown>[]> {
     let waiting: Promise<unknown> = Promise.resolve()
@@ -192,7 +193,7 @@ describe('of two transactions at a time', () => {
         await then.write(other)
       })
       waiting.catch(() => {})
-      await untilBlocked()
+      await untilLockWaits(loader)
     })
     return Promise.allSettled([opened, opened.then(() => waiting)])
   }
@@ -200,16 +201,6 @@ describe('of two transactions at a time', () => {
   interface Write {
     isolation: string
     write: (sql: Parameters<Parameters<typeof platform.begin>[1]>[0]) => Promise<unknown>
-  }
-
-  async function untilBlocked(): Promise<void> {
-    for (const deadline = Date.now() + 10_000; Date.now() < deadline; ) {
-      const [row] = await loader<{ waits: boolean }[]>`
-        select exists (select from pg_stat_activity
-                       where datname = current_database() and wait_event_type = 'Lock') as waits`
-      if (row?.waits) return
-    }
-    throw new Error('no transaction waits for another')
   }
 
   const linking = (isolation: string): Write => ({
@@ -231,7 +222,7 @@ describe('of two transactions at a time', () => {
   ] as const)('a %s that moves under %s waits for a link, and is refused', async (table, isolation, reason) => {
     const [linked, moved] = await race(linking(committed), moving(table, isolation))
     expect(linked).toMatchObject({ status: 'fulfilled' })
-    // A product is stamped by who links it: a snapshot older than that is refused first.
+    // A link stamps its product: an older snapshot is refused first.
     const wanted = table === 'product' && isolation === repeatable ? stale : reason
     expect(moved).toMatchObject({ status: 'rejected', reason: wanted })
     expect(await titlesOf(product)).toEqual(everywhere('Own'))

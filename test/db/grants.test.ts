@@ -3,7 +3,7 @@ import { createDatabase } from '../support/database.ts'
 
 const { platform } = await createDatabase()
 
-/** What the service may do with each table. One that is not named here fails, until somebody has thought about it. */
+/** The rights of the service on each table. A table that is missing here fails the test. */
 const expected: Record<string, string> = {
   'gateway.administrator': 'select insert update',
   'gateway.audit_entry': 'select insert(action,actor,address,administrator_id,detail,tenant_id,token_id)',
@@ -30,7 +30,7 @@ const expected: Record<string, string> = {
   'public.variant': 'select',
 }
 
-test('the service may do with each table what it needs, and no more', async () => {
+test('the service has the rights that it needs on each table, and no more', async () => {
   const rows = await platform<{ table: string; rights: string }[]>`
     select format('%I.%I', nspname, relname) as table,
            (select coalesce(string_agg(
@@ -48,7 +48,7 @@ test('the service may do with each table what it needs, and no more', async () =
   expect(Object.fromEntries(rows.map(({ table, rights }) => [table, rights]))).toEqual(expected)
 })
 
-test('what decides whether copies hold is changed by functions that only the service and the owner may call', async () => {
+test('only the service and the owner may call the functions that change the sync state', async () => {
   const rows = await platform<{ name: string; service: boolean; public: boolean }[]>`
     select proname as name, has_function_privilege('voucher_gateway', pg_proc.oid, 'execute') as service,
            exists (select from aclexplode(coalesce(proacl, acldefault('f', proowner))) where grantee = 0) as public
@@ -58,7 +58,7 @@ test('what decides whether copies hold is changed by functions that only the ser
   for (const row of rows) expect(row).toEqual({ name: row.name, service: true, public: false })
 })
 
-test('the service owns nothing, and makes nothing', async () => {
+test('the service owns nothing, and can create nothing', async () => {
   const [rights] = await platform`
     select has_schema_privilege('voucher_gateway', 'gateway', 'create') as gateway,
            has_schema_privilege('voucher_gateway', 'public', 'create') as public,
@@ -68,7 +68,7 @@ test('the service owns nothing, and makes nothing', async () => {
   expect(rights).toEqual({ gateway: false, public: false, powers: false, owns: false })
 })
 
-test('an entry of the audit has the number and the time that the database gives it', async () => {
+test('the database gives an audit entry its id and its time', async () => {
   const { pool } = await createDatabase()
   await pool`insert into gateway.audit_entry (actor, action) values ('x', 'token.edit')`
   for (const forged of [

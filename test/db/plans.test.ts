@@ -6,7 +6,7 @@ import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { administration } from './plans/administration.ts'
 import { integration } from './plans/integration.ts'
 import type { Parts } from './plans/journey.ts'
-import { createTeller, namesIn, type Teller } from './plans/plan.ts'
+import { createPlanReader, namesIn, type PlanReader } from './plans/plan.ts'
 import { problemsOf } from './plans/problems.ts'
 import { large, seedTables, small } from './plans/seed.ts'
 import { service } from './plans/service.ts'
@@ -16,7 +16,7 @@ const journeys = [...integration, ...administration, ...service]
 /** The statements that each tenant table has (src/domain/tenant-table.ts). */
 const ofTenantTable = ['list', 'list_of_tenants', 'count', 'find', 'find_many']
 
-/** Statements that are never run on large tables, and why. */
+/** Statements that never run on large tables, and why. */
 const never: Record<string, string> = {
   'database.reach': 'touches no table',
   'demo.analyze': 'loads the demo data',
@@ -45,20 +45,20 @@ beforeAll(async () => {
 
 describe.each([
   { kind: 'generic' as const, made: journeys },
-  // Those that can be made twice.
+  // The journeys that can run twice.
   { kind: 'custom' as const, made: integration },
 ])('with $kind plans', ({ kind, made }) => {
-  let teller: Teller
+  let reader: PlanReader
   let parts: Parts
 
   beforeAll(async () => {
-    teller = await createTeller(database, kind)
-    const { pool } = teller
+    reader = await createPlanReader(database, kind)
+    const { pool } = reader
     parts = { pool, client: await createApp({ pool }), build: createBuilders(database) }
   })
 
   it.each(made)('$what', async ({ runs, go, walks, excused }) => {
-    const plans = await teller.during(() => go(parts))
+    const plans = await reader.during(() => go(parts))
     expect(plans.map(({ name }) => name)).toEqual(expect.arrayContaining(runs))
     // A statement without a name is part of a function, or checks a foreign key.
     const checked = plans.filter(({ name }) => name === null || runs.includes(name))
@@ -72,8 +72,8 @@ it('the plan of every statement of src/ is checked', () => {
   const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(file => /\.tsx?$/.test(file))
   const inSource = files.flatMap(file => {
     const text = readFileSync(`src/${file}`, 'utf8')
-    const ofTables = [...text.matchAll(/tenantTable<\w+>\(\{\s*name: '(\w+)'/g)].flatMap(([, noun]) =>
-      ofTenantTable.map(what => `${noun}.${what}`),
+    const ofTables = [...text.matchAll(/(?:defineResource|tenantTable)<\w+>\(\{[^}]*?\bname: '(\w+)'/g)].flatMap(
+      ([, noun]) => ofTenantTable.map(what => `${noun}.${what}`),
     )
     return [...namesIn(text), ...ofTables]
   })

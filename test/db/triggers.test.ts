@@ -10,7 +10,7 @@ const { platform } = database
 const healthy = { status: 'ok', checks: { database: 'ok', migrations: 'ok', triggers: 'ok' } }
 const failing = { status: 'failing', checks: { database: 'ok', migrations: 'ok', triggers: 'failing' } }
 const broken = 'clients may miss changes: repair the triggers, then run: select gateway.require_full_pass();'
-const mended = 'the triggers of the database are correct again'
+const repaired = 'the triggers of the database are correct again'
 
 afterEach(() => {
   vi.useRealTimers()
@@ -24,7 +24,7 @@ async function createReadiness() {
       const { status, body } = await client.ask({ url: '/readyz' })
       return { status, body }
     },
-    logged: () => lines().flatMap(line => (line.msg === broken || line.msg === mended ? [line] : [])),
+    logged: () => lines().flatMap(line => (line.msg === broken || line.msg === repaired ? [line] : [])),
     close: () => client.app.close(),
   }
 }
@@ -107,13 +107,13 @@ const problems: { what: string; apply: string; undo: string; reasons: string[] }
     reasons: [fires('zz_touch', 'public.purchased_voucher', 'z_stamp_update')],
   },
   {
-    what: 'one between ours, of both events, in the order of bytes and with a name to be quoted',
+    what: 'a trigger of the platform between ours, of both events, whose name needs quotes',
     apply: touch('insert or update', '"z_stamp_ünd"', 'customer'),
     undo: untouch,
     reasons: [fires('"z_stamp_ünd"', 'public.customer', 'z_stamp_insert')],
   },
   {
-    what: 'a table below one of ours',
+    what: 'a table that inherits from one of ours',
     apply: 'create table voucher_archive () inherits (purchased_voucher)',
     undo: 'drop table voucher_archive',
     reasons: [
@@ -134,7 +134,7 @@ const problems: { what: string; apply: string; undo: string; reasons: string[] }
   },
 ]
 
-test('the list of our triggers is what the migrations make', async () => {
+test('the list of our triggers equals what sql/ creates', async () => {
   const rows = await platform<{ table: string; name: string; enabled: string }[]>`
     select nspname || '.' || relname as table, tgname as name, tgenabled as enabled
     from pg_trigger join pg_class on pg_class.oid = tgrelid join pg_namespace on pg_namespace.oid = relnamespace
@@ -147,11 +147,7 @@ test('the list of our triggers is what the migrations make', async () => {
   expect(listed.sort()).toEqual(made.sort())
 })
 
-test.each(problems)('/readyz and the log report $what, once, and that it is mended', async ({
-  apply,
-  undo,
-  reasons,
-}) => {
+test.each(problems)('/readyz and the log report $what, once, and its repair', async ({ apply, undo, reasons }) => {
   const { ready, logged, close } = await createReadiness()
   expect(await ready()).toEqual({ status: 200, body: healthy })
   await platform.unsafe(apply).simple()
@@ -162,11 +158,11 @@ test.each(problems)('/readyz and the log report $what, once, and that it is mend
     await platform.unsafe(undo).simple()
   }
   for (let time = 0; time < 3; time++) expect(await ready()).toEqual({ status: 200, body: healthy })
-  expect(logged()).toMatchObject([{ msg: broken }, { level: 30, msg: mended }])
+  expect(logged()).toMatchObject([{ msg: broken }, { level: 30, msg: repaired }])
   await close()
 })
 
-test('what is reported does undo stamps', async () => {
+test('the problems that are reported do break stamps', async () => {
   const [owner] = await platform<{ id: number }[]>`insert into tenant (name) values ('Owner') returning id`
   await platform
     .unsafe(`${touch('update', 'zz_touch', 'customer')};
@@ -189,7 +185,7 @@ test('what is reported does undo stamps', async () => {
   )
 })
 
-test('a second fault is logged with the first', async () => {
+test('a second problem is logged with the first', async () => {
   const { ready, logged, close } = await createReadiness()
   const [first, second] = problems
   await platform.unsafe(first!.apply)
@@ -212,7 +208,7 @@ test.each([
   ['of a statement', touch('update').replace('each row', 'each statement')],
   ['before a deletion', touch('delete')],
   ['of a table without stamps', touch('update', 'zz_touch', 'category')],
-])('a trigger of the platform is no fault %s', async (_, apply) => {
+])('a trigger of the platform is allowed %s', async (_, apply) => {
   const { ready, close } = await createReadiness()
   await platform.unsafe(apply).simple()
   try {
@@ -224,19 +220,19 @@ test.each([
 })
 
 test('the triggers are checked at start and each minute', async () => {
-  const [fault] = problems
-  await platform.unsafe(fault!.apply)
+  const [problem] = problems
+  await platform.unsafe(problem!.apply)
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   const { logged, close } = await createReadiness()
-  await until('the fault is logged', async () => logged().length === 1, 10_000)
-  await platform.unsafe(fault!.undo)
+  await until('the problem is logged', async () => logged().length === 1, 10_000)
+  await platform.unsafe(problem!.undo)
   vi.advanceTimersByTime(60_000)
-  await until('the mend is logged', async () => logged().length === 2, 10_000)
-  await platform.unsafe(fault!.apply)
+  await until('the repair is logged', async () => logged().length === 2, 10_000)
+  await platform.unsafe(problem!.apply)
   vi.advanceTimersByTime(60_000)
-  await until('the fault is logged again', async () => logged().length === 3, 10_000)
-  await platform.unsafe(fault!.undo)
-  expect(logged().map(({ msg }) => msg)).toEqual([broken, mended, broken])
+  await until('the problem is logged again', async () => logged().length === 3, 10_000)
+  await platform.unsafe(problem!.undo)
+  expect(logged().map(({ msg }) => msg)).toEqual([broken, repaired, broken])
   await close()
 })
 
@@ -253,7 +249,7 @@ test('a database that lacks a migration is not ready, without reasons', async ()
   await close()
 })
 
-test('a newer database is not compared with this list', async () => {
+test('a database of a newer version is not compared with this list', async () => {
   const { ready, close } = await createReadiness()
   await platform`drop trigger record_truncated on tenant`
   await platform`insert into gateway.migration (version, name) values (9999, 'of a newer version')`

@@ -5,17 +5,17 @@ import { createDatabase } from '../support/database.ts'
 
 const { pool, platform } = await createDatabase()
 
-/** From when on the removals are complete, in milliseconds; null when no full pass was demanded. */
+/** Returns from when on the removals are complete, in milliseconds; null when no full pass was required. */
 async function completeSince(): Promise<number | null> {
   const [state] = await platform<{ since: number | null }[]>`
     select extract(epoch from nullif(removals_complete_since, '-infinity')) * 1000 as since from gateway.sync_state`
   return state?.since ?? null
 }
 
-test('a clock that goes on, or ahead, is steady', async () => {
+test('a clock that runs normally is steady', async () => {
   const steps: number[] = []
   const watch = createClockWatch(pool, step => steps.push(step))
-  for (let looks = 0; looks < 20; looks++) await watch.check()
+  for (let checks = 0; checks < 20; checks++) await watch.check()
   await watch.compareStamps()
   expect(steps).toEqual([])
   expect(() => watch.requireSteady()).not.toThrow()
@@ -31,7 +31,7 @@ test.each([
     step => steps.push(step),
     () => performance.now() * rate,
   )
-  for (let looks = 0; looks < 4; looks++) {
+  for (let checks = 0; checks < 4; checks++) {
     await watch.check()
     await pause(200)
   }
@@ -40,19 +40,19 @@ test.each([
   expect(await completeSince()).toBeNull()
 })
 
-test('pages are refused, and a full pass is demanded, from when the clock steps back until it is where it was', async () => {
+test('after a step back pages are refused until the clock is where it was, and a full pass is required', async () => {
   const steps: number[] = []
-  let ours = 0
+  let ownClock = 0
   const watch = createClockWatch(
     pool,
     step => steps.push(step),
-    () => ours,
+    () => ownClock,
   )
   await watch.check()
   expect(() => watch.requireSteady()).not.toThrow()
 
-  // For the service a minute has passed; the database's clock has gone on by less.
-  ours += 60_000
+  // By the service's own clock a minute has passed; by the database's clock less.
+  ownClock += 60_000
   const before = Date.now()
   await watch.check()
   expect(steps).toHaveLength(1)
@@ -60,21 +60,21 @@ test('pages are refused, and a full pass is demanded, from when the clock steps 
   expect(() => watch.requireSteady()).toThrow('clock')
   expect(await completeSince()).toBeGreaterThan(before + 50_000)
 
-  ours += 0.001
+  ownClock += 0.001
   await watch.check()
   expect(steps).toHaveLength(1)
   expect(() => watch.requireSteady()).toThrow('clock')
 })
 
-test('a demand that fails is made at the next look', async () => {
-  let ours = 0
+test('a full pass that could not be required is required at the next check', async () => {
+  let ownClock = 0
   const watch = createClockWatch(
     pool,
     () => {},
-    () => ours,
+    () => ownClock,
   )
   await watch.check()
-  ours += 3_600_000
+  ownClock += 3_600_000
   const before = Date.now()
   await platform`alter function gateway.require_full_pass rename to renamed`
   await expect(watch.check()).rejects.toMatchObject({ code: '42883' })

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { createTeller, type Step } from '../db/plans/plan.ts'
+import { createPlanReader, type Step } from '../db/plans/plan.ts'
 import { type Answer, type Client, createApp } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
@@ -105,7 +105,7 @@ describe.each(Object.entries(transports))('over %s', (_transport, ask) => {
 })
 
 it('the database walks up the tree for an absent voucher as it does for a foreign one', async () => {
-  const teller = await createTeller(database, 'generic')
+  const teller = await createPlanReader(database, 'generic')
   const { app: _, ...told } = await createApp(teller)
   const { secret } = await build.token([at])
   const stepsOf = (step: Step): Step[] => [step, ...(step.Plans ?? []).flatMap(stepsOf)]

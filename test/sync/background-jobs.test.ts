@@ -7,7 +7,7 @@ import { collectLog } from '../support/log.ts'
 
 const { address, platform } = await createDatabase()
 
-test('a service that closes begins no part of the pending moves any more', async () => {
+test('a service that closes processes no further part of the stamp queue', async () => {
   await platform`insert into gateway.stamp_queue (product_id) select n from generate_series(1, 100000) as n`
   const { log, lines } = collectLog()
   const pool = connect(address, { max: 4, statementTimeoutMs: 10_000, role: serviceRole })

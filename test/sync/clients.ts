@@ -1,19 +1,19 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type postgres from '#postgres'
-import { type Ask, instant, type Kept, keep } from './lists.ts'
+import { type Ask, type CopiedRecord, instant, toCopiedRecord } from './lists.ts'
 import type { Random } from './random.ts'
 import type { Address } from './seed.ts'
 import { open } from './seed.ts'
 
-/** From where a client goes on: the ways that the promise names. */
+/** From where a client resumes: the ways that docs/syncing.md names. */
 export const resumptions = ['first page', 'last page', 'newest record'] as const
 export type Resumption = (typeof resumptions)[number]
 
-/** What a client has done. */
+/** Counts of a client. */
 export interface ClientCounts {
   passes: number
   received: number
-  /** Received though the copy had them already, just so. */
+  /** Records that were received although the copy had the same. */
   repeated: number
 }
 
@@ -30,7 +30,11 @@ export interface PassTimes {
  * @param accept called with each record, in the list's order
  * @throws RequestError when the service refuses a page
  */
-export async function readPass(ask: Ask, since: string | null, accept: (record: Kept) => void): Promise<PassTimes> {
+export async function readPass(
+  ask: Ask,
+  since: string | null,
+  accept: (record: CopiedRecord) => void,
+): Promise<PassTimes> {
   let cursor: string | null = null
   const times = { first: '', last: '' }
   do {
@@ -43,24 +47,24 @@ export async function readPass(ask: Ask, since: string | null, accept: (record: 
   return times
 }
 
-/** Puts a record into a copy, and counts it. */
-export function upsert(copy: Map<string, Kept>, record: Kept, counts: ClientCounts): void {
+/** Writes a record to a copy, and counts it. */
+export function upsert(copy: Map<string, CopiedRecord>, record: CopiedRecord, counts: ClientCounts): void {
   counts.received += 1
   if (copy.get(record.key)?.image === record.image) counts.repeated += 1
   copy.set(record.key, record)
 }
 
-/** A client that keeps a copy of a list in step, and never asks for all of it again. */
+/** A client that keeps a copy of one list up to date, and never reads the whole list again. */
 export interface SyncClient {
-  copy: Map<string, Kept>
+  copy: Map<string, CopiedRecord>
   counts: ClientCounts
-  /** One pass: from where the last one left off to the list's end. */
+  /** Reads from the bound of the last pass to the end of the list. */
   pass(): Promise<void>
 }
 
-/** Makes a client of a list. */
+/** Creates a client of one list. */
 export function createSyncClient(ask: Ask, resumption: Resumption): SyncClient {
-  const copy = new Map<string, Kept>()
+  const copy = new Map<string, CopiedRecord>()
   const counts = { passes: 0, received: 0, repeated: 0 }
   let since: string | null = null
 
@@ -76,7 +80,7 @@ export function createSyncClient(ask: Ask, resumption: Resumption): SyncClient {
   return { copy, counts, pass }
 }
 
-/** Passes again and again, with a client's pauses between, until it is to stop. */
+/** Repeats a pass, with random pauses, until `stop` is aborted. */
 export async function follow(pass: () => Promise<void>, random: Random, stop: AbortSignal): Promise<void> {
   while (!stop.aborted) {
     await pass()
@@ -84,24 +88,26 @@ export async function follow(pass: () => Promise<void>, random: Random, stop: Ab
   }
 }
 
-/** @returns the records that the copy lacks, or has as they no longer are */
-export function lostFrom(copy: ReadonlyMap<string, Kept>, truth: readonly Kept[]): Kept[] {
+/** @returns the records that the copy lacks or has in an old state */
+export function lostFrom(copy: ReadonlyMap<string, CopiedRecord>, truth: readonly CopiedRecord[]): CopiedRecord[] {
   return truth.filter(({ key, image }) => copy.get(key)?.image !== image)
 }
 
-/** @returns the records of the copy that are gone */
-export function surplusOf(copy: ReadonlyMap<string, Kept>, truth: readonly Kept[]): Kept[] {
+/** @returns the records of the copy that no longer exist */
+export function surplusOf(copy: ReadonlyMap<string, CopiedRecord>, truth: readonly CopiedRecord[]): CopiedRecord[] {
   const keys = new Set(truth.map(({ key }) => key))
   return [...copy.values()].filter(({ key }) => !keys.has(key))
 }
 
-/** The control: vouchers as a service lists them that stamps with `now()`, and says `now()` for its server time. */
+/** Creates the control: a list of vouchers with stamps from `now()`, whose `server_time` is `now()`. */
 export function createNaiveAsk(address: Address, tenant: number): { ask: Ask; sql: postgres.Sql } {
   const sql = open(address)
   const size = 50
   const ask: Ask = async (since, cursor) => {
     const [at, id] = cursor?.split(' ') ?? [since ?? '-infinity', '0']
-    const rows = await sql.unsafe<{ body: Parameters<typeof keep>[0] | null; stamp: string; server_time: string }[]>(
+    const rows = await sql.unsafe<
+      { body: Parameters<typeof toCopiedRecord>[0] | null; stamp: string; server_time: string }[]
+    >(
       `select ${instant('now()')} server_time, ${instant('naive_stamp')} stamp, case when id is null then null else
          json_build_object('id', id, 'product_title', product_title, 'current_balance', current_balance,
            'updated_at', ${instant('updated_at')}) end body
@@ -114,7 +120,7 @@ export function createNaiveAsk(address: Address, tenant: number): { ask: Ask; sq
       [tenant, since ?? '-infinity', at ?? '', id ?? ''],
       { prepare: true },
     )
-    const records = rows.flatMap(({ body, stamp }) => (body ? [{ ...keep(body), updatedAt: stamp }] : []))
+    const records = rows.flatMap(({ body, stamp }) => (body ? [{ ...toCopiedRecord(body), updatedAt: stamp }] : []))
     const last = rows.at(-1)
     return {
       records,

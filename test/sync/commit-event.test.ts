@@ -1,23 +1,25 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { untilLockWaits } from '../support/locks.ts'
 import type { Transaction } from './changes.ts'
-import { createStep } from './in-sync.ts'
+import { createSyncedClients } from './in-sync.ts'
 import { open } from './seed.ts'
 
-const { database, ground, tenant, sql, pass, inStep, serverTime, end, mark, change, pages } = await createStep()
+const { database, knownIds, tenant, sql, pass, expectInSync, serverTime, end, mark, change, pages } =
+  await createSyncedClients()
 const { address } = database
-const [voucher = 0] = ground.vouchers
-const [customer = 0] = ground.customers
-const [product = 0] = ground.products
-const [variant = 0] = ground.variants
+const [voucher = 0] = knownIds.vouchers
+const [customer = 0] = knownIds.customers
+const [product = 0] = knownIds.products
+const [variant = 0] = knownIds.variants
 afterAll(end)
 beforeEach(pass)
 
 const immediate = (on: Transaction) => on`set constraints all immediate`
-// Not of a voucher: those have a column that each update changes, the control's.
+// Not of a voucher: each update changes the column of the control there.
 const changeNothing = (on: Transaction) => on`update customer set surname = surname where id = ${customer}`
 
-/** The commit happens under pages that are read: what is stamped before it must be covered by a beacon. */
-describe('a row that takes no stamp leaves the commit event to those that do', () => {
+// Pages are read while the transaction is open: a stamp that is taken needs a write marker.
+describe('a row that takes no stamp does not queue the commit event', () => {
   test('an update that changes nothing', async () => {
     await sql.begin(async transaction => {
       await changeNothing(transaction)
@@ -25,7 +27,7 @@ describe('a row that takes no stamp leaves the commit event to those that do', (
       await change(transaction)
       await pages()
     })
-    await inStep()
+    await expectInSync()
   })
 
   test('a row with a kept stamp', async () => {
@@ -33,13 +35,13 @@ describe('a row that takes no stamp leaves the commit event to those that do', (
       await transaction`set local gateway.keep_updated_at = 'on'`
       await transaction`
         insert into purchased_voucher (tenant_id, reference, updated_at)
-        values (${ground.owners[1] ?? 0}, ${mark()}, '2001-02-03')`
+        values (${knownIds.owners[1] ?? 0}, ${mark()}, '2001-02-03')`
       await transaction`set local gateway.keep_updated_at = 'off'`
       await immediate(transaction)
       await change(transaction)
       await pages()
     })
-    await inStep()
+    await expectInSync()
   })
 
   test('an update that changes nothing after a variant that took a stamp and was not written', async () => {
@@ -53,10 +55,10 @@ describe('a row that takes no stamp leaves the commit event to those that do', (
       await change(transaction)
       await pages()
     })
-    await inStep()
+    await expectInSync()
   })
 
-  test("an update that changes nothing before a deferred trigger of the platform's writes", async () => {
+  test('an update that changes nothing, before a deferred trigger of the platform writes', async () => {
     const key = 1_712_000
     await sql.unsafe(`
       create function public.write_at_commit() returns trigger language plpgsql as $$ begin
@@ -72,12 +74,12 @@ describe('a row that takes no stamp leaves the commit event to those that do', (
       await changeNothing(transaction)
       await transaction`update category set title = ${mark()} where id not in (select category_id from product_category)`
     })
-    await Promise.race([writing, untilOneWaits()])
+    await Promise.race([writing, untilLockWaits(sql)])
     await pages()
     await holder`select pg_advisory_unlock(${key})`
     await writing
     await holder.end()
-    await inStep()
+    await expectInSync()
     await sql`drop function public.write_at_commit() cascade`
   })
 })
@@ -95,9 +97,9 @@ describe('a bulk load', () => {
     return row?.count ?? 0
   }
 
-  // Of a tenant that no client follows here: 6,000 rows are many pages.
-  test('gets a stamp that lies ahead, which is noted as planned', async () => {
-    const [, unfollowed = 0] = ground.owners
+  // For a tenant whose lists no client reads here: 6,000 rows are many pages.
+  test('gets a stamp that lies ahead and is listed as planned', async () => {
+    const [, unfollowed = 0] = knownIds.owners
     const reference = mark()
     await sql`
       insert into purchased_voucher (tenant_id, reference)
@@ -108,8 +110,8 @@ describe('a bulk load', () => {
     expect(stamps).toEqual([{ planned: true, rows: 6000 }])
   })
 
-  test('may keep its stamps after it has changed a tenant', async () => {
-    const [, unfollowed = 0] = ground.owners
+  test('can keep its stamps after the transaction has changed a tenant', async () => {
+    const [, unfollowed = 0] = knownIds.owners
     const reference = mark()
     await sql.begin(async transaction => {
       await transaction`update tenant set name = ${mark()} where id = ${tenant}`
@@ -121,10 +123,10 @@ describe('a bulk load', () => {
     const [planned] = await sql<{ stamp: string }[]>`
       select to_char(max(stamp) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as stamp from gateway.planned_stamp`
     while ((await serverTime()) <= (planned?.stamp ?? ''));
-    await inStep('tenants')
+    await expectInSync('tenants')
   })
 
-  test('that holds the watermark writes its rows once', async () => {
+  test('that is announced writes its rows once and holds the watermark', async () => {
     await sql.begin(async transaction => {
       await transaction`select gateway.announce_bulk_write()`
       const held = await serverTime()
@@ -135,10 +137,10 @@ describe('a bulk load', () => {
       await immediate(transaction)
       expect(await updates(transaction)).toBe(former)
     })
-    await inStep('vouchers')
+    await expectInSync('vouchers')
   })
 
-  test('that holds the watermark after it has written stamps those rows anew', async () => {
+  test('that is announced after the first rows stamps those again', async () => {
     await sql.begin(async transaction => {
       await load(transaction, 3)
       await pages()
@@ -146,10 +148,10 @@ describe('a bulk load', () => {
       await load(transaction, 3)
       await pages()
     })
-    await inStep('vouchers')
+    await expectInSync('vouchers')
   })
 
-  test('that says how long it takes holds nothing back meanwhile', async () => {
+  test('that is announced with its length lets the watermark pass during that time', async () => {
     await sql.begin(async transaction => {
       const [row] = await transaction<{ stamp: string }[]>`
         select to_char(gateway.announce_bulk_write('1 second') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as stamp`
@@ -159,23 +161,12 @@ describe('a bulk load', () => {
       expect((await serverTime()) > before).toBe(true)
       while ((await serverTime()) < (row?.stamp ?? ''));
       await pages()
-      expect(await serverTime(), 'it takes longer than it said').toBe(row?.stamp)
+      expect(await serverTime(), 'it takes longer than announced').toBe(row?.stamp)
     })
-    await inStep('vouchers')
+    await expectInSync('vouchers')
   })
 
-  test('cannot say that it takes longer than an hour', async () => {
+  test('cannot be announced with more than an hour', async () => {
     await expect(sql`select gateway.announce_bulk_write('2 hours')`).rejects.toThrow('an interval of 0 to 60 minutes')
   })
 })
-
-/** Until a session of this database waits for a lock. */
-async function untilOneWaits(): Promise<void> {
-  for (const deadline = Date.now() + 10_000; Date.now() < deadline; ) {
-    const [row] = await sql<{ waits: boolean }[]>`
-      select exists (select from pg_stat_activity
-                     where datname = current_database() and wait_event_type = 'Lock') as waits`
-    if (row?.waits) return
-  }
-  throw new Error('no session waits for a lock')
-}

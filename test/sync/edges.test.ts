@@ -1,39 +1,52 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Transaction } from './changes.ts'
-import { createStep } from './in-sync.ts'
+import { createSyncedClients } from './in-sync.ts'
 import { insertOnlyRole, open } from './seed.ts'
 
-const { database, ground, tenant, sql, pass, inStep, lostByControl, serverTime, end, mark, insert, change, pages } =
-  await createStep()
+const {
+  database,
+  knownIds,
+  tenant,
+  sql,
+  pass,
+  expectInSync,
+  lostByControl,
+  serverTime,
+  end,
+  mark,
+  insert,
+  change,
+  pages,
+} = await createSyncedClients()
 const { address } = database
-const [voucher = 0, other = 0] = ground.vouchers
-const [product = 0] = ground.products
-const [variant = 0] = ground.variants
-const [category = 0] = ground.categories
-const [customer = 0] = ground.customers
+const [voucher = 0, other = 0] = knownIds.vouchers
+const [product = 0] = knownIds.products
+const [variant = 0] = knownIds.variants
+const [category = 0] = knownIds.categories
+const [customer = 0] = knownIds.customers
 afterAll(end)
 beforeEach(pass)
 
-describe('a transaction that commits after pages were read is told by the next', () => {
-  test('which wrote, and took its time; the control loses it', async () => {
+describe('the pages after a commit list what a transaction wrote before', () => {
+  test('that was open for long; the control misses it', async () => {
     const before = await lostByControl()
     await sql.begin(async transaction => {
       await insert(transaction)
       await change(transaction)
       await pages()
     })
-    await inStep()
+    await expectInSync()
     expect(await lostByControl()).toBeGreaterThan(before)
   })
 
-  test('which was short', async () => {
+  test('that was short', async () => {
     await sql.begin(async transaction => {
       await insert(transaction)
     })
-    await inStep()
+    await expectInSync()
   })
 
-  test('which wrote a row several times', async () => {
+  test('that wrote a row several times', async () => {
     await sql.begin(async transaction => {
       await change(transaction)
       await pages()
@@ -41,10 +54,10 @@ describe('a transaction that commits after pages were read is told by the next',
       await pages()
       await change(transaction)
     })
-    await inStep()
+    await expectInSync()
   })
 
-  test('of which a savepoint was rolled back', async () => {
+  test('that rolled back a savepoint', async () => {
     await sql.begin(async transaction => {
       const undone = transaction.savepoint(async inner => {
         await change(inner)
@@ -56,17 +69,17 @@ describe('a transaction that commits after pages were read is told by the next',
       await change(transaction, other)
       await pages()
     })
-    await inStep()
+    await expectInSync()
   })
 
-  test('which set its constraints immediate before, between and in a savepoint that was rolled back', async () => {
+  test('that set its constraints immediate before, between and in a savepoint that was rolled back', async () => {
     const immediate = (on: Transaction) => on`set constraints all immediate`
     await sql.begin(async transaction => {
       await immediate(transaction)
       await change(transaction)
       await pages()
     })
-    await inStep()
+    await expectInSync()
     await sql.begin(async transaction => {
       await change(transaction)
       await pages()
@@ -75,7 +88,7 @@ describe('a transaction that commits after pages were read is told by the next',
       await change(transaction, other)
       await pages()
     })
-    await inStep()
+    await expectInSync()
     await sql.begin(async transaction => {
       await change(transaction)
       const undone = transaction.savepoint(async inner => {
@@ -87,38 +100,38 @@ describe('a transaction that commits after pages were read is told by the next',
       await change(transaction, other)
       await pages()
     })
-    await inStep()
+    await expectInSync()
   })
 
-  test('which began with an insert in vain', async () => {
+  test('that began with an insert that conflicts', async () => {
     await sql.begin(async transaction => {
       await transaction`
-        insert into purchased_voucher (id, tenant_id, reference) values (${voucher}, ${tenant}, 'vain')
+        insert into purchased_voucher (id, tenant_id, reference) values (${voucher}, ${tenant}, 'conflict')
         on conflict do nothing`
       await pages()
       await change(transaction)
       await pages()
     })
-    await inStep()
+    await expectInSync()
   })
 
-  test('which brought stamps of its own', async () => {
+  test('that gave stamps of its own', async () => {
     const seen = await serverTime()
-    const brought = mark()
+    const given = mark()
     await sql.begin(async transaction => {
       await transaction`update purchased_voucher set updated_at = '2001-02-03', void = true where id = ${voucher}`
       await transaction`
-        insert into purchased_voucher (tenant_id, reference, updated_at) values (${tenant}, ${brought}, '2001-02-03')`
+        insert into purchased_voucher (tenant_id, reference, updated_at) values (${tenant}, ${given}, '2001-02-03')`
       await pages()
     })
-    await inStep()
+    await expectInSync()
     const [{ count } = { count: 0 }] = await sql<{ count: number }[]>`
       select count(*)::int as count from purchased_voucher where updated_at < ${seen}::text::timestamptz
-      and (id = ${voucher} or reference = ${brought})`
+      and (id = ${voucher} or reference = ${given})`
     expect(count).toBe(0)
   })
 
-  test('of a session that applies a replication', async () => {
+  test('in a session that applies a replication', async () => {
     await sql.begin(async transaction => {
       await transaction`set local session_replication_role = replica`
       await insert(transaction)
@@ -127,49 +140,49 @@ describe('a transaction that commits after pages were read is told by the next',
       await transaction`delete from purchased_voucher where id = ${other}`
       await pages()
     })
-    await inStep()
+    await expectInSync()
   })
 
-  test('of a role that may only insert', async () => {
-    const till = open({ ...address, user: insertOnlyRole })
-    await expect(till`select from purchased_voucher`).rejects.toThrow('permission denied')
-    await till.begin(async transaction => {
+  test('under a role that may only insert', async () => {
+    const seller = open({ ...address, user: insertOnlyRole })
+    await expect(seller`select from purchased_voucher`).rejects.toThrow('permission denied')
+    await seller.begin(async transaction => {
       await transaction`insert into purchased_voucher (tenant_id, reference) values (${tenant}, ${mark()})`
       await pages()
     })
-    await till.end()
-    await inStep()
+    await seller.end()
+    await expectInSync()
   })
 
-  test('which changed what a product shows', async () => {
+  test('that changed what a product shows', async () => {
     await sql.begin(async transaction => {
       await transaction`update variant set title = ${mark()} where id = ${variant}`
       await transaction`insert into product_category values (${product}, ${category}) on conflict do nothing`
       await transaction`update category set title = ${mark()} where id = ${category}`
       await pages()
     })
-    await inStep()
+    await expectInSync()
   })
 
-  test('in which a customer withdrew consent, and another in which it was given again', async () => {
+  test('that withdrew the consent of a customer, and one that gave it again', async () => {
     const consent = (opted: boolean) =>
       sql.begin(async transaction => {
         await transaction`update customer set marketing_opted = ${opted}, surname = ${mark()} where id = ${customer}`
         await pages()
       })
     await consent(false)
-    await inStep()
+    await expectInSync()
     await consent(true)
-    await inStep()
+    await expectInSync()
   })
 
-  test('which removed what it had made, and what was there', async () => {
+  test('that removed what it had created, and what was there', async () => {
     await sql.begin(async transaction => {
       const [made] = await insert(transaction)
-      await transaction`delete from purchased_voucher where id in (${made?.id}, ${ground.vouchers[2] ?? 0})`
-      await transaction`delete from product where id = ${ground.products[1] ?? 0}`
+      await transaction`delete from purchased_voucher where id in (${made?.id}, ${knownIds.vouchers[2] ?? 0})`
+      await transaction`delete from product where id = ${knownIds.products[1] ?? 0}`
       await pages()
     })
-    await inStep()
+    await expectInSync()
   })
 })

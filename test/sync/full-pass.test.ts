@@ -15,6 +15,7 @@ import { buildServer } from '../../src/server.ts'
 import { type Client, createApp, createClient } from '../support/app.ts'
 import { createBuilders, tester } from '../support/builders.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { untilLockWaits } from '../support/locks.ts'
 import { collectLog } from '../support/log.ts'
 import { createDataDirectory } from '../support/process.ts'
 
@@ -33,26 +34,26 @@ interface Removals {
   serverTime: string
   epoch: number
   removalsCompleteSince: string | null
-  /** The fault of `updatedSince`, when the page was refused. */
-  fault: string | undefined
+  /** The error of `updatedSince`, when the page was refused. */
+  error: string | undefined
   code: string | undefined
 }
 
 async function removals(client: Client, secret: string, variables: Record<string, unknown>): Promise<Removals> {
   const { body } = await client.graphql(secret, query, variables)
   const { code, errors } = body.errors?.[0].extensions ?? {}
-  return { ...body.data?.tenant?.removals, code, fault: errors?.updatedSince?.join(' ') }
+  return { ...body.data?.tenant?.removals, code, error: errors?.updatedSince?.join(' ') }
 }
 
-/** A tenant, a client of its removals, and vouchers to delete. */
-async function createGround() {
+/** Creates a tenant, a client of its removals, and vouchers to delete. */
+async function createFixture() {
   const database = await createDatabase()
   const client = await createApp(database)
   const build = createBuilders(database)
   const tenant = await build.tenant()
   const { secret } = await build.token([tenant])
   const { platform, pool, loader } = database
-  // Not with the file's end: there are many tests, and the server has few connections.
+  // Closed with the test, because the server has few connections for the tests of a file.
   onTestFinished(async () => {
     await client.app.close()
     await Promise.all([pool, platform, loader].map(sql => sql.end({ timeout: 1 })))
@@ -66,7 +67,7 @@ async function createGround() {
     tenant,
     secret,
     ask,
-    /** Deletes so many vouchers, one after the other. @returns when each was removed */
+    /** Deletes vouchers, one after the other. @returns when each was removed */
     remove: async (count: number): Promise<string[]> => {
       const { serverTime } = await ask()
       for (let made = 0; made < count; made++) {
@@ -79,7 +80,7 @@ async function createGround() {
   }
 }
 
-/** What `gateway.sync_state` holds. */
+/** Reads `gateway.sync_state`. */
 async function stateOf(platform: Pool) {
   const [state] = await platform<{ epoch: number; since: string; reached: string; identity: string | null }[]>`
     select epoch, removals_complete_since::text as since, clock_reached::text as reached, server_identity as identity
@@ -88,7 +89,7 @@ async function stateOf(platform: Pool) {
   return state
 }
 
-/** The service over a database, as one of several instances. Closed with the test at the latest. */
+/** Starts the service over a database, as one of several instances. It is closed with the test at the latest. */
 async function startInstance(pool: Pool) {
   const { log, lines } = collectLog()
   const config = readConfig({ LOG_LEVEL: 'warn', RATE_LIMIT_PER_MINUTE: '100000' })
@@ -97,8 +98,8 @@ async function startInstance(pool: Pool) {
   return { app, client: createClient(app), lines }
 }
 
-test('nothing is refused as long as nothing was purged', async () => {
-  const { ask } = await createGround()
+test('a client can resume from any instant while no removal was purged', async () => {
+  const { ask } = await createFixture()
   const page = await ask({ since: '2020-01-01T00:00:00Z' })
   expect(page.code).toBeUndefined()
   expect(page.removalsCompleteSince).toBeNull()
@@ -106,7 +107,7 @@ test('nothing is refused as long as nothing was purged', async () => {
 })
 
 test('a client that resumes from before a purge is refused, others are not', async () => {
-  const { ask, remove, purge } = await createGround()
+  const { ask, remove, purge } = await createFixture()
   const before = await ask()
   const [, second = '', third = ''] = await remove(3)
   await purge(second)
@@ -114,7 +115,7 @@ test('a client that resumes from before a purge is refused, others are not', asy
   for (const since of [before.serverTime, second]) {
     const refused = await ask({ since })
     expect(refused.code).toBe('BAD_USER_INPUT')
-    expect(refused.fault).toContain('a full pass is needed')
+    expect(refused.error).toContain('a full pass is needed')
   }
   const all = await ask()
   expect(all.nodes.map(({ removedAt }) => removedAt)).toEqual([third])
@@ -125,52 +126,42 @@ test('a client that resumes from before a purge is refused, others are not', asy
   expect(resumed.nodes.map(({ removedAt }) => removedAt)).toEqual([third])
 })
 
-test('so is one that goes on with a cursor which resumed from before a purge', async () => {
-  const { ask, remove, purge } = await createGround()
+test('a cursor of a list that resumed from before a purge is refused', async () => {
+  const { ask, remove, purge } = await createFixture()
   const { serverTime } = await ask()
   const [first = ''] = await remove(3)
   const page = await ask({ since: serverTime, first: 1 })
   expect((await ask({ after: page.nextCursor })).nodes).toHaveLength(2)
   await purge(first)
-  expect((await ask({ after: page.nextCursor })).fault).toContain('a full pass is needed')
+  expect((await ask({ after: page.nextCursor })).error).toContain('a full pass is needed')
 })
 
 test('a purge that commits while a page waits for it is not missed', async () => {
-  const { ask, remove, platform } = await createGround()
+  const { ask, remove, platform } = await createFixture()
   const { serverTime } = await ask()
   await remove(1)
   let asked: Promise<Removals> | undefined
   await platform.begin(async purger => {
     await purger`lock table gateway.removal in access exclusive mode`
     asked = ask({ since: serverTime })
-    await untilWaiting(platform)
+    await untilLockWaits(platform)
     await purger`delete from gateway.removal`
   })
-  expect((await asked)?.fault).toContain('a full pass is needed')
+  expect((await asked)?.error).toContain('a full pass is needed')
 })
 
-/** Waits until so many sessions of the database wait for a lock. */
-async function untilWaiting(platform: Pool, sessions = 1): Promise<void> {
-  for (const deadline = Date.now() + 10_000; Date.now() < deadline; await pause(5)) {
-    const waiting = await platform`
-      select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-    if (waiting.length >= sessions) return
-  }
-  throw new Error(`no ${sessions} sessions wait`)
-}
-
 test('purges at the same time count with the later instant, and a purge of nothing does not count', async () => {
-  const { remove, platform, ask, purge } = await createGround()
+  const { remove, platform, ask, purge } = await createFixture()
   const { epoch } = await ask()
   const [first = '', second = '', third = ''] = await remove(3)
   let purged: Promise<unknown> | undefined
   await platform.begin(async purger => {
     await purger`delete from gateway.removal where updated_at = ${second}::text::timestamptz`
     purged = purge(first).execute()
-    await untilWaiting(platform)
+    await untilLockWaits(platform)
   })
   await purged
-  expect((await ask({ since: second })).fault).toContain('a full pass is needed')
+  expect((await ask({ since: second })).error).toContain('a full pass is needed')
   const state = await stateOf(platform)
   await purge('2020-01-01T00:00:00Z')
   expect(await stateOf(platform)).toMatchObject({ since: state.since, epoch })
@@ -187,70 +178,70 @@ test.each([
      reset role; drop owned by test_purger; drop role test_purger`,
   ],
 ])('%s purges like others', async (_, statements) => {
-  const { ask, remove, platform } = await createGround()
+  const { ask, remove, platform } = await createFixture()
   const { serverTime } = await ask()
   await remove(2)
   await platform.begin(purger => purger.unsafe(statements).simple())
-  expect((await ask({ since: serverTime })).fault).toContain('a full pass is needed')
+  expect((await ask({ since: serverTime })).error).toContain('a full pass is needed')
   expect((await ask({ since: (await ask()).serverTime })).code).toBeUndefined()
 })
 
 test('a truncation under a snapshot that is older than the removals purges them, too', async () => {
-  const { ask, remove, platform } = await createGround()
+  const { ask, remove, platform } = await createFixture()
   const { serverTime } = await ask()
   await platform.begin('isolation level repeatable read', async purger => {
     await purger`select from tenant`
     await remove(1)
     await purger`truncate gateway.removal`
   })
-  expect((await ask({ since: serverTime })).fault).toContain('a full pass is needed')
+  expect((await ask({ since: serverTime })).error).toContain('a full pass is needed')
 })
 
-test('an operator can demand a full pass; demands for the same instant count once', async () => {
-  const { ask, platform } = await createGround()
+test('an operator can require a full pass; calls for the same instant count once', async () => {
+  const { ask, platform } = await createFixture()
   const before = await ask()
-  const [demanded] = await platform<{ epoch: number }[]>`select gateway.require_full_pass() as epoch`
-  expect(demanded?.epoch).toBeGreaterThan(before.epoch)
-  expect((await ask({ since: before.serverTime })).fault).toContain('a full pass is needed')
+  const [required] = await platform<{ epoch: number }[]>`select gateway.require_full_pass() as epoch`
+  expect(required?.epoch).toBeGreaterThan(before.epoch)
+  expect((await ask({ since: before.serverTime })).error).toContain('a full pass is needed')
   const after = await ask()
-  expect(after.epoch).toBe(demanded?.epoch)
+  expect(after.epoch).toBe(required?.epoch)
   expect((await ask({ since: after.serverTime })).code).toBeUndefined()
 
   const covered = platform`select gateway.require_full_pass(${before.serverTime}::text::timestamptz) as epoch`
-  expect(await covered).toEqual([demanded])
+  expect(await covered).toEqual([required])
   const again = await Promise.all(
     [1, 2].map(() => platform<{ epoch: number }[]>`select gateway.require_full_pass('2100-01-01Z') as epoch`),
   )
-  expect(again.flat().map(({ epoch }) => epoch)).toEqual([(demanded?.epoch ?? 0) + 1, (demanded?.epoch ?? 0) + 1])
+  expect(again.flat().map(({ epoch }) => epoch)).toEqual([(required?.epoch ?? 0) + 1, (required?.epoch ?? 0) + 1])
 })
 
-test('a page that does not know of a demand lies before it', async () => {
-  const { ask, platform } = await createGround()
+test('a page that does not show a required full pass lies before it', async () => {
+  const { ask, platform } = await createFixture()
   let unaware: Removals | undefined
   await platform.begin(async operator => {
     await operator`select gateway.require_full_pass()`
     unaware = await ask()
   })
-  expect((await ask({ since: unaware?.serverTime })).fault).toContain('a full pass is needed')
+  expect((await ask({ since: unaware?.serverTime })).error).toContain('a full pass is needed')
 })
 
-test('a demand that waits for a purge holds back no list', async () => {
-  const { ask, remove, platform } = await createGround()
+test('requiring a full pass does not hold the watermark while it waits for a purge', async () => {
+  const { ask, remove, platform } = await createFixture()
   await remove(1)
-  let demanded: Promise<unknown> | undefined
+  let required: Promise<unknown> | undefined
   await platform.begin(async purger => {
     await purger`delete from gateway.removal`
-    demanded = platform`select gateway.require_full_pass()`.execute()
-    await untilWaiting(platform)
+    required = platform`select gateway.require_full_pass()`.execute()
+    await untilLockWaits(platform)
     const [waiting] = await platform<{ now: string }[]>`select clock_timestamp() as now`
     const { serverTime } = await ask()
     expect(serverTime >= (waiting?.now ?? '')).toBe(true)
   })
-  await demanded
+  await required
 })
 
-test('another writer cannot demand one', async () => {
-  const { platform } = await createGround()
+test('another writer cannot require a full pass', async () => {
+  const { platform } = await createFixture()
   await expect(
     platform.begin(async writer => {
       await writer`create role test_writer`
@@ -283,8 +274,8 @@ function openPools(address: DatabaseAddress) {
   return { pool, platform, end }
 }
 
-test('a copied database demands a full pass, once for all instances', async () => {
-  const { tenant, secret, client, ask, ...database } = await createGround()
+test('a copied database requires a full pass, once for all instances', async () => {
+  const { tenant, secret, client, ask, ...database } = await createFixture()
   const before = await ask()
   expect((await stateOf(database.platform)).identity).not.toBeNull()
   await client.app.close()
@@ -293,7 +284,7 @@ test('a copied database demands a full pass, once for all instances', async () =
   await copy.platform.begin(async sql => {
     await sql`select from gateway.sync_state for update`
     starting = [startInstance(copy.pool), startInstance(copy.otherPool)]
-    await untilWaiting(copy.platform, 2)
+    await untilLockWaits(copy.platform, 2)
   })
   const instances = await Promise.all(starting)
 
@@ -303,26 +294,26 @@ test('a copied database demands a full pass, once for all instances', async () =
   expect(epoch).toBeGreaterThan(before.epoch)
   for (const instance of [...instances, await startInstance(copy.pool)]) {
     const resumed = await removals(instance.client, secret, { tenant: String(tenant), since: before.serverTime })
-    expect(resumed.fault).toContain('a full pass is needed')
+    expect(resumed.error).toContain('a full pass is needed')
     expect(await removals(instance.client, secret, { tenant: String(tenant) })).toMatchObject({ epoch })
   }
   expect(await stateOf(database.platform)).toMatchObject({ epoch: before.epoch, since: '-infinity' })
 })
 
-test('a database that comes from another cluster demands a full pass', async () => {
-  const { tenant, secret, client, ask, pool, platform } = await createGround()
+test('a database that comes from another cluster requires a full pass', async () => {
+  const { tenant, secret, client, ask, pool, platform } = await createFixture()
   const { epoch, serverTime } = await ask()
   await client.app.close()
-  // As a dump brings it: the identifier is that of the cluster where the service has looked before.
+  // As in a dump of another cluster: the recorded identifier is the one of that cluster.
   await platform`update gateway.sync_state set server_identity = regexp_replace(server_identity, '^[0-9]+', '1')`
   const instance = await startInstance(pool)
   expect(instance.lines().filter(({ msg }) => msg.includes('failed over'))).toHaveLength(1)
   const resumed = await removals(instance.client, secret, { tenant: String(tenant), since: serverTime })
-  expect(resumed.fault).toContain('a full pass is needed')
+  expect(resumed.error).toContain('a full pass is needed')
   expect((await stateOf(platform)).epoch).toBeGreaterThan(epoch)
 })
 
-test('a promoted standby that lacks changes demands a full pass', { timeout: 60_000 }, async () => {
+test('a promoted standby that lacks changes requires a full pass', { timeout: 60_000 }, async () => {
   const settings = { dataDir: createDataDirectory(), durable: false }
   const before = await startEmbedded(settings)
   const owner = connect(before, { max: 1, statementTimeoutMs: 10_000 })
@@ -339,7 +330,7 @@ test('a promoted standby that lacks changes demands a full pass', { timeout: 60_
   await Promise.all([first.end(), owner.end()])
   await before.stop()
 
-  // The standby has what the primary had here. A restart of the primary is no failover, and what it then writes is lost.
+  // The standby has the state of the primary at this point. A restart of the primary is no failover; its later writes are lost.
   const standbyDir = createDataDirectory()
   const cluster = clusterOf(standbyDir)
   cpSync(clusterOf(settings.dataDir), cluster, { recursive: true })
@@ -363,7 +354,7 @@ test('a promoted standby that lacks changes demands a full pass', { timeout: 60_
   const instance = await startInstance(third.pool)
   expect(instance.lines().map(({ msg }) => msg)).toEqual([expect.stringContaining('failed over')])
   const resumed = await removals(instance.client, secret, { tenant, since: latest.serverTime })
-  expect(resumed.fault).toContain('a full pass is needed')
+  expect(resumed.error).toContain('a full pass is needed')
   expect((await removals(instance.client, secret, { tenant })).epoch).toBeGreaterThan(epoch)
   await instance.app.close()
   await third.end()
@@ -372,7 +363,7 @@ test('a promoted standby that lacks changes demands a full pass', { timeout: 60_
 
 const inAnHour = new Date(Date.now() + 3_600_000).toISOString().replace('Z', '000Z')
 
-/** Gives a stamp to the rows of a table, as a clock did that was ahead. */
+/** Gives a stamp to the rows of a table, as a clock that was ahead did. */
 const stamp = (platform: Pool, table: string, at: string) =>
   platform.begin(async sql => {
     await sql.unsafe(`alter table ${table} disable trigger user`)
@@ -389,8 +380,8 @@ test.each([
   'purchased_voucher',
   'customer',
   'gateway.removal',
-])('a clock behind the newest stamp of %s is noticed at start', async table => {
-  const { client, build, tenant, secret, remove, platform, pool, ask } = await createGround()
+])('a clock behind the newest stamp of %s is detected at start', async table => {
+  const { client, build, tenant, secret, remove, platform, pool, ask } = await createFixture()
   const { epoch, serverTime } = await ask()
   await build.product(tenant)
   await build.voucher(tenant)
@@ -419,7 +410,7 @@ test.each([
 })
 
 test('lists are answered again when the clock is where it was', async () => {
-  const { client, build, tenant, secret, platform, pool } = await createGround()
+  const { client, build, tenant, secret, platform, pool } = await createFixture()
   await build.voucher(tenant)
   await client.app.close()
   const soon = new Date(Date.now() + 2_000).toISOString()
@@ -438,7 +429,7 @@ test('lists are answered again when the clock is where it was', async () => {
 })
 
 test('stamps that are planned ahead are no step of the clock', async () => {
-  const { client, build, tenant, secret, platform, pool } = await createGround()
+  const { client, build, tenant, secret, platform, pool } = await createFixture()
   await build.voucher(tenant)
   await client.app.close()
   await stamp(platform, 'purchased_voucher', inAnHour)
@@ -448,15 +439,15 @@ test('stamps that are planned ahead are no step of the clock', async () => {
   expect((await instance.client.rest(secret, `/tenants/${tenant}/sales/purchased-vouchers`)).status).toBe(200)
 })
 
-test('a service that stops notes where the clock was, which the next one compares', async () => {
-  const { client, tenant, secret, platform, pool, ask } = await createGround()
+test('a service that stops records the clock, which the next one compares', async () => {
+  const { client, tenant, secret, platform, pool, ask } = await createFixture()
   const { serverTime } = await ask()
   await client.app.close()
-  const [noted] = await platform`
+  const [recorded] = await platform`
     select clock_reached >= ${serverTime}::text::timestamptz as later from gateway.sync_state`
-  expect(noted?.later).toBe(true)
+  expect(recorded?.later).toBe(true)
 
-  // As the clock would have noted that was an hour ahead.
+  // As recorded by a clock that was an hour ahead.
   await platform`update gateway.sync_state set clock_reached = ${inAnHour}::text::timestamptz`
   const instance = await startInstance(pool)
   expect(instance.lines()).toEqual([expect.objectContaining({ msg: expect.stringContaining('was set back') })])

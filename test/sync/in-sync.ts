@@ -6,16 +6,16 @@ import { createToken } from '../../src/domain/token-lifecycle.ts'
 import { createApp } from '../support/app.ts'
 import { createDatabase } from '../support/database.ts'
 import { createNaiveAsk, createSyncClient, lostFrom, resumptions } from './clients.ts'
-import { doors, lists } from './lists.ts'
-import { open, prepareGround } from './seed.ts'
+import { lists, transports } from './lists.ts'
+import { open, seedDatabase } from './seed.ts'
 
-/** A small database, and clients of all lists, through all doors, that resume in all ways: to be kept in step. */
-export async function createStep() {
+/** Creates a small database, and clients of all lists that resume in all ways, over all transports. */
+export async function createSyncedClients() {
   const database = await createDatabase()
   const { address, pool } = database
   const { app } = await createApp(database, { RATE_LIMIT_PER_MINUTE: '1000000' })
-  const ground = await prepareGround(address, 4)
-  const [tenant = 0] = ground.owners
+  const knownIds = await seedDatabase(address, 4)
+  const [tenant = 0] = knownIds.owners
   const { secret } = await createToken(
     pool,
     { name: 'test', address: null },
@@ -24,17 +24,17 @@ export async function createStep() {
       contact: null,
       rateLimit: null,
       permissions: [...permissionNames],
-      tenants: [{ tenantId: ground.root, withDescendants: true }],
+      tenants: [{ tenantId: knownIds.root, withDescendants: true }],
       expiresAt: null,
     },
   )
   const clients = lists.flatMap(list =>
-    Object.entries(doors).flatMap(([door, knock]) =>
-      list.path || door === 'GraphQL'
+    Object.entries(transports).flatMap(([transport, askThrough]) =>
+      list.path || transport === 'GraphQL'
         ? resumptions.map(resumption => {
-            const owner = list.ofTenant ? tenant : ground.root
-            const client = createSyncClient(knock(app, secret, list, owner), resumption)
-            return { name: `${list.name}, ${door}, ${resumption}`, list, owner, client }
+            const owner = list.ofTenant ? tenant : knownIds.root
+            const client = createSyncClient(askThrough(app, secret, list, owner), resumption)
+            return { name: `${list.name}, ${transport}, ${resumption}`, list, owner, client }
           })
         : [],
     ),
@@ -43,13 +43,13 @@ export async function createStep() {
   const control = createSyncClient(naive.ask, 'first page')
   const sql = open(address, { max: 2 })
 
-  /** All clients pass: as they do before a test, and while its transaction is open. */
+  /** Each client reads once from its bound to the end of its list. */
   const pass = async () => {
     await Promise.all([...clients.map(({ client }) => client.pass()), control.pass()])
   }
 
   let marks = 0
-  /** A text that was not written before. */
+  /** Returns a text that was not written before. */
   const mark = () => `step ${++marks}`
 
   return {
@@ -58,10 +58,10 @@ export async function createStep() {
     insert: (on: postgres.ISql) =>
       on`insert into purchased_voucher (tenant_id, reference) values (${tenant}, ${mark()}) returning id`,
 
-    change: (on: postgres.ISql, id = ground.vouchers[0] ?? 0) =>
+    change: (on: postgres.ISql, id = knownIds.vouchers[0] ?? 0) =>
       on`update purchased_voucher set product_title = ${mark()} where id = ${id}`,
 
-    /** Longer than a transaction may keep its first stamps: pages are read, time passes, and pages are read again. */
+    /** Reads pages twice, and so takes longer than the lifetime of a writing marker. */
     pages: async () => {
       await pass()
       await pause(50)
@@ -70,41 +70,39 @@ export async function createStep() {
 
     database,
     app,
-    /** Of a token that is granted the root with all below it. */
+    /** The secret of a token that is authorised for the root with all tenants below it. */
     secret,
-    ground,
+    knownIds,
     tenant,
     sql,
     pass,
 
     /**
-     * Waits until the service has moved the products that an applier changed, resumes once more, and then all copies (or
-     * those of one list) are as the tables.
+     * Waits until the service has stamped what an applier changed, reads once more, and expects all copies to equal the
+     * tables.
+     *
+     * @param only the name of the one list to compare; default: all lists
      */
-    inStep: async (only?: string) => {
-      for (let pending = true; pending; ) {
-        const [row] = await sql<{ pending: boolean }[]>`select exists (select from gateway.stamp_queue) as pending`
-        pending = row?.pending ?? false
-        if (pending) await pause(20)
-      }
+    expectInSync: async (only?: string) => {
+      while ((await sql`select from gateway.stamp_queue limit 1`).length > 0) await pause(20)
       await pass()
       for (const { name, list, owner, client } of clients) {
         if (only && list.name !== only) continue
-        expect(lostFrom(client.copy, await list.truth(sql, owner, ground.root)), name).toEqual([])
+        expect(lostFrom(client.copy, await list.truth(sql, owner, knownIds.root)), name).toEqual([])
       }
     },
 
-    /** How many vouchers the control has lost so far. */
+    /** Returns how many vouchers the control has missed so far. */
     lostByControl: async () => {
       const vouchers = lists.find(({ name }) => name === 'vouchers')
-      return lostFrom(control.copy, (await vouchers?.truth(sql, tenant, ground.root)) ?? []).length
+      return lostFrom(control.copy, (await vouchers?.truth(sql, tenant, knownIds.root)) ?? []).length
     },
 
-    /** The `server_time` of a page now. */
+    /** Returns the `server_time` of a page that is read now. */
     serverTime: async () => {
       const [list] = lists
-      if (!list) throw new Error('no list')
-      return (await doors.REST(app, secret, list, tenant)(null, null)).serverTime
+      if (!list) throw new Error('There is no list.')
+      return (await transports.REST(app, secret, list, tenant)(null, null)).serverTime
     },
 
     end: () => Promise.all([sql.end(), naive.sql.end()]),

@@ -1,13 +1,13 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Transaction } from './changes.ts'
-import { createStep } from './in-sync.ts'
+import { createSyncedClients } from './in-sync.ts'
 
-const { ground, sql, pass, inStep, end, mark, insert, change, pages } = await createStep()
-const [product = 0] = ground.products
-const [variant = 0] = ground.variants
-const [category = 0] = ground.categories
-const [customer = 0] = ground.customers
-const [leaf = 0] = ground.tenants
+const { knownIds, sql, pass, expectInSync, end, mark, insert, change, pages } = await createSyncedClients()
+const [product = 0] = knownIds.products
+const [variant = 0] = knownIds.variants
+const [category = 0] = knownIds.categories
+const [customer = 0] = knownIds.customers
+const [leaf = 0] = knownIds.tenants
 afterAll(end)
 beforeEach(pass)
 
@@ -27,14 +27,14 @@ describe.each(['repeatable read', 'serializable'])('a %s transaction', isolation
     ['a truncation of variant', on => on`truncate variant`],
     ['a truncation of product_category', on => on`truncate product_category`],
     ['a truncation of product', on => on`truncate product cascade`],
-  ])('is refused %s, with a message that names READ COMMITTED', async (_, work) => {
+  ])('cannot perform %s; the error names READ COMMITTED', async (_, work) => {
     await expect(within(work)).rejects.toMatchObject({
       code: '25001',
       message: expect.stringMatching(new RegExp(`READ COMMITTED: the snapshot of a ${isolation}`, 'i')),
     })
   })
 
-  test('may change a category and keep all stamps: that concerns no product', async () => {
+  test('can change a category with kept stamps, which concerns no product', async () => {
     await within(async on => {
       await on`set local gateway.keep_updated_at = 'on'`
       await on`update category set title = title || '.' where id = ${category}`
@@ -42,7 +42,7 @@ describe.each(['repeatable read', 'serializable'])('a %s transaction', isolation
     })
   })
 
-  test('may make all other changes, and none is lost', async () => {
+  test('can perform all other changes, and clients find them', async () => {
     await within(async on => {
       await insert(on)
       await change(on)
@@ -56,6 +56,6 @@ describe.each(['repeatable read', 'serializable'])('a %s transaction', isolation
       await on`delete from purchased_voucher where id = (select max(id) from purchased_voucher)`
       await pages()
     })
-    await inStep()
+    await expectInSync()
   })
 })

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { createMark } from './changes.ts'
 import type { Ask, SyncPage } from './lists.ts'
-import { type Address, type Ground, open } from './seed.ts'
+import { type Address, type KnownIds, open } from './seed.ts'
 
-/** By how much `server_time` is behind the clock, in milliseconds. */
+/** How far `server_time` is behind the clock, in milliseconds. */
 export interface Lag {
   p50: number
   max: number
@@ -16,8 +16,8 @@ function summarise(lags: number[]): Lag {
 }
 
 /**
- * Watches how far the watermark, which is the `server_time`, is behind the clock, until it is to stop. Both are
- * read in one statement, the clock after the watermark: what a machine under load takes in between counts as lag.
+ * Measures how far the watermark, which is the `server_time`, is behind the clock, until `stop` is aborted. One statement
+ * reads both, the clock after the watermark, so delays of a loaded machine in between count as lag.
  */
 export async function watchLag(address: Address, stop: AbortSignal): Promise<Lag> {
   const sql = open(address)
@@ -32,44 +32,44 @@ export async function watchLag(address: Address, stop: AbortSignal): Promise<Lag
   return summarise(lags)
 }
 
-/** A writer of short transactions on vouchers of some tenants, until it is to stop. */
-async function writeBeside(address: Address, ground: Ground, writer: number, stop: AbortSignal): Promise<void> {
+/** Writes short transactions on vouchers of some tenants until `stop` is aborted. */
+async function writeBeside(address: Address, knownIds: KnownIds, writer: number, stop: AbortSignal): Promise<void> {
   const sql = open(address)
   for (let time = 0; !stop.aborted; time += 1) {
-    const id = ground.vouchers[(writer * 97 + time) % ground.vouchers.length] ?? 0
+    const id = knownIds.vouchers[(writer * 97 + time) % knownIds.vouchers.length] ?? 0
     await sql`update purchased_voucher set product_title = ${createMark('ordinary')} where id = ${id}`
     await pause(5)
   }
   await sql.end()
 }
 
-/** The lag while one writer holds a transaction open, and others write short ones beside it. */
-export async function lagBesideLongWriter(address: Address, ground: Ground, seconds: number): Promise<Lag> {
+/** Measures the lag while one writer holds a transaction open and others write short ones. */
+export async function lagBesideLongWriter(address: Address, knownIds: KnownIds, seconds: number): Promise<Lag> {
   const done = new AbortController()
   const hold = async () => {
     const sql = open(address)
     await sql.begin(async transaction => {
-      await transaction`update tenant set name = name || '.' where id = ${ground.root}`
+      await transaction`update tenant set name = name || '.' where id = ${knownIds.root}`
       await transaction`
-        insert into purchased_voucher (tenant_id, reference) values (${ground.owners[0] ?? 0}, ${`held ${Date.now()}`})`
+        insert into purchased_voucher (tenant_id, reference) values (${knownIds.owners[0] ?? 0}, ${`held ${Date.now()}`})`
       await pause(seconds * 1000)
     })
     await sql.end()
-    // The commit is part of what is watched.
+    // The commit is part of the measurement.
     await pause(100)
     done.abort()
   }
-  const beside = [0, 1, 2].map(writer => writeBeside(address, ground, writer, done.signal))
+  const beside = [0, 1, 2].map(writer => writeBeside(address, knownIds, writer, done.signal))
   const [lag] = await Promise.all([watchLag(address, done.signal), hold(), ...beside])
   return lag
 }
 
-/** How far a bulk load puts off other lists, and its own rows. Times are in milliseconds. */
+/** How far a bulk load delays other lists and its own rows. Times are in milliseconds. */
 export interface BulkLag {
   rows: number
-  /** Of the watermark, from before the load until its rows were listed. */
+  /** The lag of the watermark, from before the load until its rows were listed. */
   watermark: Lag
-  /** Of the `server_time` of pages of another tenant, when they arrive. */
+  /** The lag of the `server_time` in pages of another tenant, when they arrive. */
   pages: Lag
   /** How long the load took to write its rows, and to commit. */
   writing: number
@@ -78,7 +78,7 @@ export interface BulkLag {
   listing: number
 }
 
-/** A bulk load: whose, how many rows, and how a page of its tenant and of another one is asked for. */
+/** A bulk load: its tenant, its size, and how pages of this tenant and of another one are read. */
 export interface BulkLoad {
   tenant: number
   rows: number
@@ -86,13 +86,13 @@ export interface BulkLoad {
   other: Ask
 }
 
-/** The lag while one transaction writes many vouchers of one tenant, and ten others write short ones beside it. */
-export async function lagBesideBulk(address: Address, ground: Ground, load: BulkLoad): Promise<BulkLag> {
+/** Measures the lag while one transaction writes many vouchers of one tenant and ten writers write short ones. */
+export async function lagBesideBulk(address: Address, knownIds: KnownIds, load: BulkLoad): Promise<BulkLag> {
   const done = new AbortController()
   const times = { start: 0, written: 0, committed: 0, listed: 0 }
   const bringIn = async () => {
     const sql = open(address)
-    // The others have begun.
+    // The other writers have begun.
     await pause(500)
     times.start = performance.now()
     await sql.begin(async transaction => {
@@ -119,7 +119,7 @@ export async function lagBesideBulk(address: Address, ground: Ground, load: Bulk
     }
     return summarise(lags)
   }
-  const beside = Array.from({ length: 10 }, (_, writer) => writeBeside(address, ground, writer, done.signal))
+  const beside = Array.from({ length: 10 }, (_, writer) => writeBeside(address, knownIds, writer, done.signal))
   const [watermark, pages] = await Promise.all([watchLag(address, done.signal), readPages(), bringIn(), ...beside])
   return {
     rows: load.rows,

@@ -1,27 +1,28 @@
 import type { FastifyInstance } from 'fastify'
 import type postgres from '#postgres'
 
-/** A record as a copy keeps it: `image` holds all that is compared. */
-export interface Kept {
-  /** What tells it apart in its list. */
+/** A record in a copy. */
+export interface CopiedRecord {
+  /** Identifies it in its list. */
   key: string
   id: number
-  /** Of a removal: the resource of the record that is gone. */
+  /** For a removal: the resource of the record that left. */
   resource: string | null
-  /** The text that its last writer wrote. */
+  /** The text of its last change. */
   mark: string
   updatedAt: string
+  /** All that is compared. */
   image: string
 }
 
-/** A page, whatever it came through. */
+/** A page of a list, from either transport. */
 export interface SyncPage {
-  records: Kept[]
+  records: CopiedRecord[]
   cursor: string | null
   serverTime: string
 }
 
-/** Asks for a page of a list: all since an instant, from a cursor on. */
+/** Reads a page of a list that begins at an instant, after a cursor. */
 export type Ask = (since: string | null, cursor: string | null) => Promise<SyncPage>
 
 interface Titled {
@@ -29,7 +30,7 @@ interface Titled {
   title: string
 }
 
-/** The fields that the comparison looks at, under the names of v1. Each list has some of them. */
+/** The fields that are compared, under the names of v1. Each list has some of them. */
 interface Body {
   id?: number
   tenant_id?: number
@@ -39,7 +40,7 @@ interface Body {
   product_title?: string | null
   current_balance?: number | null
   surname?: string | null
-  /** Of a removal: what the record was, and why it is gone. */
+  /** For a removal: the resource of the record, and why it left. */
   resource?: string
   reason?: string
   category_refs?: Titled[]
@@ -54,13 +55,13 @@ interface PageBody {
 
 const titles = (list: Titled[] = []) => list.map(({ id, title }) => `${id}:${title}`).sort()
 
-/** @returns what a copy keeps of a record */
-export function keep(body: Body): Kept {
+/** @returns a record as a copy holds it */
+export function toCopiedRecord(body: Body): CopiedRecord {
   const { name, title, product_title, current_balance, surname, reason, category_refs, variant_summaries } = body
   const plain = [name, title, product_title, current_balance, surname, reason].map(field => field ?? null)
   const image = JSON.stringify([body.updated_at, ...plain, titles(category_refs), titles(variant_summaries)])
   const id = body.id ?? body.tenant_id ?? 0
-  // A record may leave more than once, and each time has an entry.
+  // A record can leave more than once; each time has an entry.
   const key = body.resource ? `${body.resource} ${id} ${body.updated_at}` : String(id)
   const mark = product_title ?? title ?? name ?? surname ?? ''
   return { key, id, resource: body.resource ?? null, mark, updatedAt: body.updated_at, image }
@@ -69,31 +70,31 @@ export function keep(body: Body): Kept {
 /** One of the service's lists. */
 export interface List {
   name: string
-  /** What a removal calls its records; null of the list of removals. */
+  /** The resource of its records in removals; null for the list of removals. */
   resource: string | null
-  /** Below v1's base path; null where v1 has no such list. */
+  /** The path below the base path of v1; null where v1 has no such list. */
   path: null | ((tenant: number) => string)
   field: string
-  /** What GraphQL is asked of a record, under v1's names. */
+  /** The GraphQL selection of a record, under the names of v1. */
   selection: string
-  /** Whether each tenant has its own. */
+  /** Whether each tenant has its own list. */
   ofTenant: boolean
   /**
-   * What the tables hold that the list should have.
+   * Reads from the tables what the list has to contain.
    *
-   * @param tenant whose list; of the list of tenants, the granted one, which is above all that are listed
-   * @param root the tenant that the token is granted with all below it
+   * @param tenant whose list it is; for the list of tenants, the tenant above all that are listed
+   * @param root the tenant that the token is authorised for, with all tenants below it
    */
-  truth: (sql: postgres.Sql, tenant: number, root: number) => Promise<Kept[]>
+  truth: (sql: postgres.Sql, tenant: number, root: number) => Promise<CopiedRecord[]>
 }
 
-/** An instant as the service writes it. */
+/** Returns SQL for an instant as the service formats it. */
 export const instant = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
 
 const read = async (sql: postgres.Sql, query: string, parameters: number[] = []) =>
-  (await sql.unsafe<{ body: Body }[]>(query, parameters)).map(({ body }) => keep(body))
+  (await sql.unsafe<{ body: Body }[]>(query, parameters)).map(({ body }) => toCopiedRecord(body))
 
-/** The ids of these tenants and of all below them. */
+/** Returns SQL for the ids of tenants and of all tenants below them. */
 const treeBelow = (top: string) => `(
   with recursive tree as (
     ${top} union select tenant.id from tenant join tree as above (id) on tenant.parent_id = above.id
@@ -107,8 +108,8 @@ const readTenants = (sql: postgres.Sql, condition: string, parameters: number[])
     parameters,
   )
 
-/** @returns the tenants that a token is authorised for, by its grants as they are now */
-export const readScope = (sql: postgres.Sql, token: number): Promise<Kept[]> =>
+/** Reads the tenants that a token is authorised for at present. */
+export const readScope = (sql: postgres.Sql, token: number): Promise<CopiedRecord[]> =>
   readTenants(
     sql,
     `id in (select tenant_id from gateway.token_tenant where token_id = $1)
@@ -118,7 +119,7 @@ export const readScope = (sql: postgres.Sql, token: number): Promise<Kept[]> =>
 
 const titledRows = (from: string) => `(select json_agg(json_build_object('id', part.id, 'title', part.title)) ${from})`
 
-/** The four lists of v1, and what left them, which GraphQL alone tells. */
+/** The four lists of v1, and the removals, which only GraphQL has. */
 export const lists: List[] = [
   {
     name: 'tenants',
@@ -188,8 +189,8 @@ export const lists: List[] = [
     field: 'removals',
     selection: 'id: recordId resource reason updated_at: removedAt',
     ofTenant: true,
-    // A record that left several times while a client did not look has to be reported once. A tenant may have left one
-    // tenant for another that the token is authorised for too, and left that later: the last one reports it.
+    // A record that left several times between two reads has to be reported once. A tenant that moved from one tenant of the
+    // token to another, and later left that, has to be reported by the last one.
     truth: (sql, tenant, root) =>
       read(
         sql,
@@ -212,14 +213,14 @@ export const lists: List[] = [
 ]
 
 const toPage = ({ data, next_cursor, server_time }: PageBody): SyncPage => ({
-  records: data.map(keep),
+  records: data.map(toCopiedRecord),
   cursor: next_cursor,
   serverTime: server_time,
 })
 
-/** A request that the service refused. */
+/** A request that the service answered with an error. */
 export class RequestError extends Error {
-  /** @param code as GraphQL has it, also for REST */
+  /** @param code the GraphQL error code, also for REST */
   constructor(
     readonly code: string,
     message: string,
@@ -230,8 +231,8 @@ export class RequestError extends Error {
 
 const codeOfStatus: Record<number, string> = { 403: 'FORBIDDEN', 404: 'NOT_FOUND' }
 
-/** The service's doors: how a list is asked for through each. */
-export const doors = {
+/** How a list is read over each transport. */
+export const transports = {
   REST: (app: FastifyInstance, secret: string, list: List, tenant: number): Ask => {
     const headers = { accept: 'application/json', authorization: `Bearer ${secret}` }
     return async (since, cursor) => {

@@ -1,29 +1,29 @@
-/** What clients end with, beside what the tables hold. */
+/** Compares the copies of clients with the tables. */
 import type postgres from '#postgres'
 import { type ClientCounts, lostFrom, type SyncClient, surplusOf } from './clients.ts'
-import { type Kept, type List, lists, readScope } from './lists.ts'
+import { type CopiedRecord, type List, lists, readScope } from './lists.ts'
 import { type NaiveRecipeClient, type RecipeClient, recordLists } from './recipe.ts'
 
-/** What a client ended with, in one list or in those of several tenants. */
+/** The differences of a client's copy, in one list or in those of several tenants. */
 export interface Outcome {
   client: string
   list: string
-  /** How many records the tables hold for it. */
+  /** How many records the tables hold. */
   records: number
-  /** Those of them that the copy lacks, or has as they no longer are. */
-  missing: Kept[]
-  /** How many records of the copy are gone; null for a client that does not read removals. */
+  /** The records that the copy lacks or has in an old state. */
+  missing: CopiedRecord[]
+  /** How many records of the copy no longer exist; null for a client that does not read removals. */
   tooMuch: number | null
-  /** Null where another row of the report has those of the client. */
+  /** Null when another row of the report has the client's counts. */
   counts: ClientCounts | null
-  /** Some of the differences, for the search. */
+  /** Some of the differences. */
   examples: string[]
 }
 
-/** Reads what the tables hold, once for all clients: to be made when all writers are done. */
+/** Reads what copies have to contain, once for all clients. To be created when all writers are done. */
 export function createTruths(sql: postgres.Sql, root: number) {
-  const known = new Map<string, Promise<Kept[]>>()
-  const once = (key: string, read: () => Promise<Kept[]>) => {
+  const known = new Map<string, Promise<CopiedRecord[]>>()
+  const once = (key: string, read: () => Promise<CopiedRecord[]>) => {
     const reading = known.get(key) ?? read()
     known.set(key, reading)
     return reading
@@ -38,8 +38,13 @@ export type Truths = ReturnType<typeof createTruths>
 
 const mostExamples = 3
 
-/** Compares a copy with the truth, and adds what it finds. */
-function compare(outcome: Outcome, where: string, copy: ReadonlyMap<string, Kept>, truth: readonly Kept[]): void {
+/** Compares a copy with the truth, and adds the differences to an outcome. */
+function compare(
+  outcome: Outcome,
+  where: string,
+  copy: ReadonlyMap<string, CopiedRecord>,
+  truth: readonly CopiedRecord[],
+): void {
   const missing = lostFrom(copy, truth)
   outcome.records += truth.length
   outcome.missing.push(...missing)
@@ -69,7 +74,7 @@ export interface FollowedList {
   client: SyncClient
 }
 
-/** @returns for each list what its clients have, whatever their tenants */
+/** @returns the outcome for each list, of all tenants together */
 export async function outcomesOfLists(name: string, followed: FollowedList[], truths: Truths): Promise<Outcome[]> {
   const outcomes: Outcome[] = []
   for (const list of new Set(followed.map(({ list }) => list))) {
@@ -84,7 +89,7 @@ export async function outcomesOfLists(name: string, followed: FollowedList[], tr
   return outcomes
 }
 
-/** @returns what a client of the recipe has of the tenants of its token, and of all of their lists */
+/** @returns the outcomes of a client of the recipe: the tenants of its token, and each of their lists */
 export async function outcomesOfRecipe(
   name: string,
   { copy, counts }: RecipeClient,
@@ -98,7 +103,8 @@ export async function outcomesOfRecipe(
   for (const list of recordLists) {
     const outcome = emptyOutcome(name, list.name, true)
     for (const key of new Set([...copy.keys(), ...scope.map(tenant => tenant.key)])) {
-      const records = copy.get(key)?.lists.find(copied => copied.list === list)?.records ?? new Map<string, Kept>()
+      const records =
+        copy.get(key)?.lists.find(copied => copied.list === list)?.records ?? new Map<string, CopiedRecord>()
       const truth = scope.some(tenant => tenant.key === key) ? await truths.list(list, Number(key)) : []
       compare(outcome, `tenant ${key}`, records, truth)
     }
@@ -107,7 +113,7 @@ export async function outcomesOfRecipe(
   return outcomes
 }
 
-/** @returns what the control of the removals has of some tenants' lists */
+/** @returns the outcomes of the control of the removals, for some tenants */
 export async function outcomesOfNaiveRecipe(
   { copy, counts }: NaiveRecipeClient,
   tenants: readonly number[],

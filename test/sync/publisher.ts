@@ -1,4 +1,4 @@
-/** A PostgreSQL server of its own that publishes the platform's tables, and subscriptions of other servers to it. */
+/** A PostgreSQL server that publishes the platform's tables, and subscriptions of other servers to it. */
 import { randomBytes } from 'node:crypto'
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -26,23 +26,23 @@ export interface SubscriptionOptions {
   tables?: readonly PlatformTable[]
   /** Whether `updated_at` is published; default true. */
   stamps?: boolean
-  /** Whether the rows that are there already are copied; default true. */
+  /** Whether existing rows are copied; default true. */
   copyData?: boolean
   /** Whether large transactions are sent before they commit; `parallel` means `on` below PostgreSQL 16. Default off. */
   streaming?: 'off' | 'on' | 'parallel'
-  /** Whether `prepare transaction` is replicated as such; default false: all of it is sent at `commit prepared`. */
+  /** Whether `prepare transaction` is replicated; default false: the transaction is sent at `commit prepared`. */
   twoPhase?: boolean
 }
 
 /** A running publisher. */
 export interface Publisher {
-  /** Its database, with the platform's tables (`sql/0001`) and no triggers: stamps are what a writer gives. */
+  /** Its database, with the platform's tables (`sql/0001`) and no triggers: rows keep the stamps that writers give. */
   address: Address
   /**
    * Creates a publication and a subscription to it; resolves when the tables are copied and changes are applied.
    * PostgreSQL 15 restarts its workers on the way, each after `wal_retrieve_retry_interval` (5 s by default).
    *
-   * @param subscriber a migrated database of another server; its user, a superuser, owns the subscription
+   * @param subscriber a migrated database of another server; its user, who must be a superuser, owns the subscription
    * @returns the subscription's name
    */
   subscribe(subscriber: Address, options?: SubscriptionOptions): Promise<string>
@@ -56,7 +56,7 @@ export interface Publisher {
    * Waits until each subscription has applied what was committed, or prepared under `twoPhase`, before the call.
    *
    * @param timeout in milliseconds; default 30 000
-   * @throws Error when that takes longer than the timeout, with what the subscriber says of its workers
+   * @throws Error after the timeout, with what the subscriber reports of its workers
    */
   caughtUp(timeout?: number): Promise<void>
   /** Drops the subscriptions, ends the server and removes its data. */
@@ -83,7 +83,7 @@ export async function startPublisher(settings: Record<string, string> = {}): Pro
       logical_decoding_work_mem: '64kB',
       max_wal_senders: '20',
       max_replication_slots: '20',
-      // Only flushed changes are sent, and without this they are flushed now and then.
+      // Only flushed changes are sent; without this setting they are flushed with delay.
       synchronous_commit: 'on',
       ...settings,
     },
@@ -102,7 +102,7 @@ export async function startPublisher(settings: Record<string, string> = {}): Pro
     }
   }
 
-  /** What the subscriber and the publisher report of a subscription, for an error message. */
+  /** Returns what both servers report of a subscription, for an error message. */
   async function describe(name: string): Promise<string> {
     const subscriber = subscriptions.get(name)
     const state = await subscriber?.unsafe(
@@ -118,7 +118,7 @@ export async function startPublisher(settings: Record<string, string> = {}): Pro
     return JSON.stringify({ subscription: state, sender: sent })
   }
 
-  /** Whether all tables are copied, and prepared transactions are sent as such where that is wanted. */
+  /** Returns whether all tables are copied and `two_phase` is as requested. */
   async function isReady(name: string): Promise<boolean> {
     const subscription = subscriptions.get(name)
     if (!subscription) throw new Error(`There is no subscription ${name}.`)
@@ -129,7 +129,7 @@ export async function startPublisher(settings: Record<string, string> = {}): Pro
     return row?.ready ?? false
   }
 
-  /** Waits until a subscription has applied all up to a position of the publisher's log. */
+  /** Waits until a subscription has applied the publisher's log up to a position. */
   async function applied(name: string, position: string, deadline: number): Promise<void> {
     await until(() => isReady(name), deadline, name)
     await until(

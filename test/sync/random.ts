@@ -1,10 +1,10 @@
-/** Chances that a seed decides: the same seed draws the same transactions, though not their interleaving. */
+/** Random numbers from a seed: the same seed gives the same transactions, but not the same interleaving. */
 export interface Random {
   /** @returns a number from 0 to below 1 */
   next(): number
   /** @returns a whole number from 0 to below `limit` */
   below(limit: number): number
-  /** @returns true this often */
+  /** @returns true with this probability */
   chance(share: number): boolean
   /** @returns one of them; undefined when there is none */
   pick<Item>(items: readonly Item[]): Item | undefined

@@ -2,22 +2,22 @@
 import type postgres from '#postgres'
 import { arrayText } from '../../src/db/connect.ts'
 import { type ClientCounts, type PassTimes, readPass, upsert } from './clients.ts'
-import { type Ask, instant, type Kept, type List, lists, RequestError } from './lists.ts'
+import { type Ask, type CopiedRecord, instant, type List, lists, RequestError } from './lists.ts'
 
-/** From where a pass goes on. */
+/** From where a pass resumes. */
 export type RecipeResumption = 'first page' | 'last page'
 
-/** A list of a tenant, as a copy holds it. */
+/** The copy of a tenant's list. */
 export interface CopiedList {
   list: List
-  records: Map<string, Kept>
+  records: Map<string, CopiedRecord>
   /** The bound of the next pass; null before the first one. */
   since: string | null
 }
 
-/** A tenant, as a copy holds it. */
+/** The copy of a tenant and its lists. */
 export interface CopiedTenant {
-  record: Kept
+  record: CopiedRecord
   lists: CopiedList[]
   /** The bound of the next pass over its removals. */
   removalsSince: string
@@ -25,7 +25,7 @@ export interface CopiedTenant {
 
 /** A client that follows the recipe, and compares no stamps. */
 export interface RecipeClient {
-  /** By id, as text. */
+  /** The tenants by id, as text. */
   copy: Map<string, CopiedTenant>
   counts: ClientCounts
   /** One round: removals, then the list of tenants, then the lists of each tenant. */
@@ -38,9 +38,9 @@ const [tenantList, removalList] = [find('tenants'), find('removals')]
 export const recordLists = lists.filter(({ ofTenant, resource }) => ofTenant && resource !== null)
 
 /**
- * Makes a client of all that a token may see.
+ * Creates a client of all that a token may read.
  *
- * @param askFor how a list of a tenant is asked for; the tenant is of no matter to the list of tenants
+ * @param askFor how a list of a tenant is read; the list of tenants ignores the tenant
  */
 export function createRecipeClient(
   askFor: (list: List, tenant: number) => Ask,
@@ -51,15 +51,15 @@ export function createRecipeClient(
   let tenantsSince: string | null = null
   const bound = ({ first, last }: PassTimes) => (resumption === 'first page' ? first : last)
 
-  function remove(tenant: CopiedTenant, { resource, id }: Kept): void {
+  function remove(tenant: CopiedTenant, { resource, id }: CopiedRecord): void {
     if (resource === tenantList.resource) copy.delete(String(id))
     else tenant.lists.find(({ list }) => list.resource === resource)?.records.delete(String(id))
   }
 
   /**
-   * The tenants that are in the copy when their turn comes: an entry of another tenant may have dropped them.
+   * Visits each tenant that is still in the copy when its turn comes: a removal of another tenant may have dropped it.
    *
-   * @param gone what becomes of a tenant that is deleted, or that the token is no longer authorised for
+   * @param gone called for a tenant that is deleted, or that the token is no longer authorised for
    */
   async function eachTenant(visit: (tenant: CopiedTenant) => Promise<void>, gone: (key: string) => void) {
     for (const [key, tenant] of [...copy]) {
@@ -81,7 +81,7 @@ export function createRecipeClient(
       key => copy.delete(key),
     )
 
-    const met: CopiedTenant[] = []
+    const found: CopiedTenant[] = []
     const times = await readPass(askFor(tenantList, 0), tenantsSince, record => {
       counts.received += 1
       const known = copy.get(record.key)
@@ -89,14 +89,14 @@ export function createRecipeClient(
       if (known) {
         known.record = record
       } else {
-        const empty = recordLists.map(list => ({ list, records: new Map<string, Kept>(), since: null }))
+        const empty = recordLists.map(list => ({ list, records: new Map<string, CopiedRecord>(), since: null }))
         const tenant = { record, lists: empty, removalsSince: '' }
         copy.set(record.key, tenant)
-        met.push(tenant)
+        found.push(tenant)
       }
     })
     tenantsSince = bound(times)
-    for (const tenant of met) tenant.removalsSince = times.first
+    for (const tenant of found) tenant.removalsSince = times.first
 
     await eachTenant(
       async tenant => {
@@ -104,7 +104,7 @@ export function createRecipeClient(
           const ask = askFor(copied.list, tenant.record.id)
           copied.since = bound(await readPass(ask, copied.since, record => upsert(copied.records, record, counts)))
         }
-        // The removals of the next round decide.
+        // The removals of the next round decide whether the tenant left.
       },
       () => {},
     )
@@ -113,21 +113,21 @@ export function createRecipeClient(
   return { copy, counts, round }
 }
 
-/** The control of the removals: it applies all that left, by its stamps, to records that it keeps by their id alone. */
+/** The control of the removals: it keeps records by their id only, and deletes every record that has a removal. */
 export interface NaiveRecipeClient {
   /** The records of each list, by the list's name. */
-  copy: Map<string, Map<string, Kept>>
+  copy: Map<string, Map<string, CopiedRecord>>
   counts: ClientCounts
   round(): Promise<void>
 }
 
-/** Makes the control of some tenants' lists. It reads the lists as others do, and the removals from their table. */
+/** Creates that control. It reads the lists from the service, and the removals from their table. */
 export function createNaiveRecipeClient(
   sql: postgres.Sql,
   askFor: (list: List, tenant: number) => Ask,
   tenants: readonly number[],
 ): NaiveRecipeClient {
-  const copy = new Map(recordLists.map(({ name }) => [name, new Map<string, Kept>()]))
+  const copy = new Map(recordLists.map(({ name }) => [name, new Map<string, CopiedRecord>()]))
   const counts = { passes: 0, received: 0, repeated: 0 }
   const bounds = new Map<string, string>()
   let removalsSince = '-infinity'
@@ -149,7 +149,7 @@ export function createNaiveRecipeClient(
     for (const tenant of tenants) {
       for (const list of recordLists) {
         const key = `${list.name} ${tenant}`
-        const accept = (record: Kept) => upsert(copy.get(list.name)!, record, counts)
+        const accept = (record: CopiedRecord) => upsert(copy.get(list.name)!, record, counts)
         bounds.set(key, (await readPass(askFor(list, tenant), bounds.get(key) ?? null, accept)).first)
       }
     }

@@ -7,10 +7,10 @@ import type { StressOptions, StressReport } from './run.ts'
 const missing = (outcomes: Outcome[]) => outcomes.reduce((total, outcome) => total + outcome.missing.length, 0)
 const tooMuch = (outcomes: Outcome[]) => outcomes.reduce((total, outcome) => total + (outcome.tooMuch ?? 0), 0)
 
-/** @returns how many records the service's clients lack, have as they no longer are, or have though they are gone */
+/** @returns how many records the clients lack, have in an old state, or have although they no longer exist */
 export const wrongInClients = ({ clients }: StressReport): number => missing(clients) + tooMuch(clients)
 
-/** @returns the same of each control; a check that cannot fail proves nothing, so none of these may be 0 */
+/** @returns the same for each control; none may be 0, because a check that cannot fail proves nothing */
 export const wrongInControls = ({ control, removalsControl }: StressReport) => ({
   stamps: missing(control),
   removals: missing(removalsControl) + tooMuch(removalsControl),
@@ -22,7 +22,7 @@ export function lostByKind({ control }: StressReport) {
   return kinds.map(kind => ({ kind, lost: marks.filter(mark => mark === kind).length }))
 }
 
-/** Received again though the copy had it just so, in per cent of what was new. */
+/** Returns how many records came again unchanged, in per cent of the new ones. */
 const repeats = ({ received, repeated }: ClientCounts) =>
   ((100 * repeated) / Math.max(1, received - repeated)).toFixed(1)
 
@@ -39,7 +39,7 @@ function bulkText({ lagBesideBulk: bulk }: StressReport): string[] {
   ]
 }
 
-/** Says what came of it, as a table for people. */
+/** Returns the report as text. */
 export function formatReport(report: StressReport, options: StressOptions): string {
   const { counts, clients, control, removalsControl, lag, lagBesideLong } = report
   const head = ['client', 'list', 'records', 'MISSING', 'TOO MUCH', 'received', 'again %', 'passes']
@@ -67,7 +67,7 @@ export function formatReport(report: StressReport, options: StressOptions): stri
     line(head),
     ...rows.map(line),
     '',
-    `lag among all writers, of whom those hold it who prepare, or set constraints immediate: ${lagText(lag)}`,
+    `lag among all writers, with prepared transactions and immediate constraints, which hold the watermark: ${lagText(lag)}`,
     ...(lagBesideLong ? [`lag beside a transaction of ${options.hold} s: ${lagText(lagBesideLong)}`] : []),
     ...bulkText(report),
     `clients: ${missing(clients)} missing, ${tooMuch(clients)} too much`,

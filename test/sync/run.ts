@@ -7,7 +7,7 @@ import type { TenantGrant } from '../../src/domain/token.ts'
 import { createToken, type NewToken } from '../../src/domain/token-lifecycle.ts'
 import { createNaiveAsk, createSyncClient, follow, type Resumption, resumptions } from './clients.ts'
 import { type BulkLag, type Lag, lagBesideBulk, lagBesideLongWriter, watchLag } from './lag.ts'
-import { doors, type List, lists } from './lists.ts'
+import { type List, lists, transports } from './lists.ts'
 import {
   createTruths,
   type FollowedList,
@@ -21,10 +21,10 @@ import {
 import type { Publisher } from './publisher.ts'
 import { createRandom } from './random.ts'
 import { createNaiveRecipeClient, createRecipeClient, type RecipeResumption } from './recipe.ts'
-import { type Address, type Ground, open, prepareGround, preparePublishedGround } from './seed.ts'
+import { type Address, type KnownIds, open, seedDatabase, seedPublisher } from './seed.ts'
 import { createWriterCounts, sell, type WriterCounts, type WriterOptions, write } from './writers.ts'
 
-/** How hard, and for how long. Times are in seconds. */
+/** The size of a run. Times are in seconds. */
 export interface StressOptions {
   seconds: number
   writers: number
@@ -33,35 +33,35 @@ export interface StressOptions {
   longest: number
   seed: number
   bulkRows: number
-  /** For how long a writer holds its transaction open while the lag is watched; 0 for no such watch. */
+  /** How long a writer holds its transaction open while the lag is measured; 0 for no such measurement. */
   hold: number
-  /** How many rows one transaction writes while the lag is watched; 0 for no such watch. */
+  /** How many rows one transaction writes while the lag is measured; 0 for no such measurement. */
   bulkBeside: number
 }
 
-/** What came of it all. */
+/** The result of a run. */
 export interface StressReport {
   counts: WriterCounts
   clients: Outcome[]
-  /** Of the control that stamps with `now()`. */
+  /** The outcome of the control that stamps with `now()`. */
   control: Outcome[]
-  /** Of the control that applies removals as they were filed. */
+  /** The outcome of the control that applies all removals. */
   removalsControl: Outcome[]
   lag: Lag
   lagBesideLong: Lag | null
   lagBesideBulk: BulkLag | null
 }
 
-type Transport = keyof typeof doors
+type Transport = keyof typeof transports
 
 /** A client that resumes in one way, over one transport. */
 type ClientKind =
-  /** Keeps a whole copy by the recipe, of what its token is granted. */
+  /** Keeps a whole copy by the recipe, of what its token is authorised for. */
   | { recipe: 'root' | 'branch' | 'single tenants'; transport: Transport; resumption: RecipeResumption }
-  /** Follows all lists of some tenants, each by itself, and sees nothing leave. */
+  /** Reads all lists of some tenants, each list by itself, without removals. */
   | { recipe?: undefined; transport: Transport; resumption: Resumption }
 
-/** The clients, those first that a run with few of them is to have. */
+/** The clients; a run with fewer takes the first ones. */
 export const clientKinds: ClientKind[] = [
   { recipe: 'root', transport: 'REST', resumption: 'first page' },
   { recipe: 'branch', transport: 'GraphQL', resumption: 'last page' },
@@ -75,37 +75,37 @@ export const clientKinds: ClientKind[] = [
   { transport: 'GraphQL', resumption: 'last page' },
 ]
 
-/** A client under way. */
+/** A running client. */
 interface Client {
-  /** What it does again and again; each of these by itself. */
+  /** What it repeats, each independently. */
   passes: (() => Promise<void>)[]
   outcomes(truths: Truths): Promise<Outcome[]>
 }
 
-/** What clients are made with. */
+/** What clients need. */
 interface Setting {
   address: Address
   app: FastifyInstance
-  ground: Ground
-  /** The tenants whose lists are followed by themselves. */
+  knownIds: KnownIds
+  /** The tenants whose lists are read by themselves. */
   listed: number[]
   createToken(grants: TenantGrant[]): Promise<NewToken>
 }
 
-/** How a list is asked for over a transport; v1 has no removals. */
+/** Returns how a list is read over a transport; v1 has no removals. */
 const askThrough = (app: FastifyInstance, transport: Transport, secret: string) => (list: List, tenant: number) =>
-  doors[list.path ? transport : 'GraphQL'](app, secret, list, tenant)
+  transports[list.path ? transport : 'GraphQL'](app, secret, list, tenant)
 
-async function createClient(kind: ClientKind, { app, ground, listed, createToken }: Setting): Promise<Client> {
+async function createClient(kind: ClientKind, { app, knownIds, listed, createToken }: Setting): Promise<Client> {
   const { transport, resumption } = kind
   const withDescendants = (tenantId: number) => [{ tenantId, withDescendants: true }]
   if (!kind.recipe) {
-    const { secret } = await createToken(withDescendants(ground.root))
+    const { secret } = await createToken(withDescendants(knownIds.root))
     const ask = askThrough(app, transport, secret)
     const followed: FollowedList[] = lists
       .filter(({ path }) => path || transport === 'GraphQL')
       .flatMap(list =>
-        (list.ofTenant ? listed : [ground.root]).map(tenant => {
+        (list.ofTenant ? listed : [knownIds.root]).map(tenant => {
           return { list, tenant, client: createSyncClient(ask(list, tenant), resumption) }
         }),
       )
@@ -114,10 +114,10 @@ async function createClient(kind: ClientKind, { app, ground, listed, createToken
       outcomes: truths => outcomesOfLists(`lists, ${transport}, ${resumption}`, followed, truths),
     }
   }
-  const single = [...listed, ground.branch, ...ground.shops.slice(0, 2), ...ground.tenants.slice(0, 5)]
+  const single = [...listed, knownIds.branch, ...knownIds.shops.slice(0, 2), ...knownIds.tenants.slice(0, 5)]
   const grants = {
-    root: withDescendants(ground.root),
-    branch: withDescendants(ground.branch),
+    root: withDescendants(knownIds.root),
+    branch: withDescendants(knownIds.branch),
     'single tenants': single.map(tenantId => ({ tenantId, withDescendants: false })),
   }[kind.recipe]
   const token = await createToken(grants)
@@ -126,8 +126,8 @@ async function createClient(kind: ClientKind, { app, ground, listed, createToken
   return { passes: [client.round], outcomes: truths => outcomesOfRecipe(name, client, token.id, truths) }
 }
 
-/** The clients that must fail, each with a connection of its own. */
-async function createControls({ address, app, ground, listed, createToken }: Setting) {
+/** Creates the clients that must miss records, each with its own connection. */
+async function createControls({ address, app, knownIds, listed, createToken }: Setting) {
   const connections: postgres.Sql[] = []
   const followed = listed.flatMap(tenant =>
     resumptions.map(resumption => {
@@ -136,7 +136,7 @@ async function createControls({ address, app, ground, listed, createToken }: Set
       return { list: voucherList, tenant, client: createSyncClient(ask, resumption) }
     }),
   )
-  const { secret } = await createToken([{ tenantId: ground.root, withDescendants: true }])
+  const { secret } = await createToken([{ tenantId: knownIds.root, withDescendants: true }])
   const sql = open(address)
   connections.push(sql)
   const removals = createNaiveRecipeClient(sql, askThrough(app, 'REST', secret), listed)
@@ -154,10 +154,10 @@ async function createControls({ address, app, ground, listed, createToken }: Set
 }
 
 /**
- * Runs the stress test on a migrated database that is the suite's own, and needs `max_prepared_transactions`.
+ * Runs the stress test on a migrated database that nothing else uses. Needs `max_prepared_transactions`.
  *
- * @param app the service over it, with a rate that is wide enough
- * @param publisher an empty one, to which the database is subscribed; it is left to the caller to stop
+ * @param app the service over that database, with a sufficient rate
+ * @param publisher an empty one, to which the database is subscribed; the caller stops it
  */
 export async function stress(
   address: Address,
@@ -166,17 +166,17 @@ export async function stress(
   options: StressOptions,
 ): Promise<StressReport> {
   const { seed, longest, bulkRows } = options
-  const ground = await prepareGround(address)
+  const knownIds = await seedDatabase(address)
   const subscribe = () => publisher.subscribe(address, { copyData: false, streaming: 'parallel', twoPhase: true })
-  const published = await preparePublishedGround(publisher.address, ground.root, 20, subscribe)
-  const listed = [...ground.owners, published.owners[0] ?? 0]
+  const published = await seedPublisher(publisher.address, knownIds.root, 20, subscribe)
+  const listed = [...knownIds.owners, published.owners[0] ?? 0]
   const pool = connect(address, { max: 1, statementTimeoutMs: 60_000 })
   await publisher.caughtUp()
 
   const setting: Setting = {
     address,
     app,
-    ground,
+    knownIds,
     listed,
     createToken: tenants =>
       createToken(
@@ -196,10 +196,10 @@ export async function stress(
   const atPublisher = Math.max(1, Math.round(options.writers / 5))
   const writing = Array.from({ length: options.writers }, (_, number) => {
     const random = createRandom(seed * 1000 + number)
-    const writer: WriterOptions = { address, ground, random, longest, bulkRows, counts, stop: writersStop.signal }
+    const writer: WriterOptions = { address, knownIds, random, longest, bulkRows, counts, stop: writersStop.signal }
     if (number === 0) return sell(writer)
     if (number > atPublisher) return write(writer)
-    return write({ ...writer, address: publisher.address, ground: published, kind: 'replicated' })
+    return write({ ...writer, address: publisher.address, knownIds: published, kind: 'replicated' })
   })
   const following = passes.map((pass, number) =>
     follow(pass, createRandom(seed * 1000 + 500 + number), clientsStop.signal),
@@ -212,11 +212,11 @@ export async function stress(
     await Promise.all(writing)
     return {
       lag: await watching,
-      lagBesideLong: options.hold > 0 ? await lagBesideLongWriter(address, ground, options.hold) : null,
+      lagBesideLong: options.hold > 0 ? await lagBesideLongWriter(address, knownIds, options.hold) : null,
       lagBesideBulk: options.bulkBeside > 0 ? await watchBulk(setting, options.bulkBeside) : null,
     }
   }
-  // Also when one of them fails: the others would go on, and with them the process.
+  // Also when one of them fails: the others would keep the process running.
   const lags = await run().finally(() => {
     for (const stop of [writersStop, clientsStop]) stop.abort()
     return Promise.allSettled([...writing, ...following, watching])
@@ -228,12 +228,12 @@ export async function stress(
   for (const server of [publisherSql, sql]) await commitPrepared(server)
   await publisher.caughtUp()
   await untilAllIsListed(sql)
-  // The second time, nothing changes any more while a client asks: a scope that was out of date is no longer.
+  // Twice: at the second time nothing changes during a read, so no cached scope is out of date.
   for (let time = 0; time < 2; time += 1) {
     await Promise.all(passes.map(pass => pass()))
     await pause(1000)
   }
-  const truths = createTruths(sql, ground.root)
+  const truths = createTruths(sql, knownIds.root)
   const report = {
     counts,
     clients: (await Promise.all(clients.map(client => client.outcomes(truths)))).flat(),
@@ -245,7 +245,7 @@ export async function stress(
   return report
 }
 
-/** Commits what writers prepared that were ended between the two halves of it. */
+/** Commits prepared transactions whose writers were stopped before `commit prepared`. */
 async function commitPrepared(sql: postgres.Sql): Promise<void> {
   const left = await sql<{ gid: string }[]>`
     select gid from pg_prepared_xacts where database = current_database() and gid like 'stress%'`
@@ -253,10 +253,10 @@ async function commitPrepared(sql: postgres.Sql): Promise<void> {
 }
 
 /**
- * Until the service has moved the products that the subscription changed, and the watermark has passed all stamps: those
- * of a bulk load can lie ahead.
+ * Waits until the service has stamped what the subscription changed, and the watermark has passed all stamps: those of a
+ * bulk load can lie ahead.
  *
- * @throws Error when that takes more than a minute
+ * @throws Error after a minute
  */
 async function untilAllIsListed(sql: postgres.Sql): Promise<void> {
   for (const deadline = Date.now() + 60_000; Date.now() < deadline; await pause(20)) {
@@ -267,20 +267,20 @@ async function untilAllIsListed(sql: postgres.Sql): Promise<void> {
         and not exists (select from gateway.stamp_queue) as listed`
     if (row?.listed) return
   }
-  throw new Error('The writers are done, and not all that they wrote can be listed.')
+  throw new Error('The writers are done, but a page cannot list all rows that they wrote.')
 }
 
-/** A bulk load for a tenant that no client reads, and how soon a client that does would have its rows. */
-async function watchBulk({ address, app, ground, createToken }: Setting, rows: number): Promise<BulkLag> {
+/** Measures the lag beside a bulk load for a tenant that no other client reads. */
+async function watchBulk({ address, app, knownIds, createToken }: Setting, rows: number): Promise<BulkLag> {
   const sql = open(address)
   const [made] = await sql`insert into tenant (name) values ('bulk') returning id`
   const tenant = Number(made?.id)
   await sql.end()
   const token = await createToken([
     { tenantId: tenant, withDescendants: false },
-    { tenantId: ground.root, withDescendants: true },
+    { tenantId: knownIds.root, withDescendants: true },
   ])
   const ask = askThrough(app, 'REST', token.secret)
-  const pages = { bulk: ask(voucherList, tenant), other: ask(voucherList, ground.owners[0] ?? 0) }
-  return lagBesideBulk(address, ground, { tenant, rows, ...pages })
+  const pages = { bulk: ask(voucherList, tenant), other: ask(voucherList, knownIds.owners[0] ?? 0) }
+  return lagBesideBulk(address, knownIds, { tenant, rows, ...pages })
 }

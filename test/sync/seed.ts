@@ -1,7 +1,7 @@
 import postgres from '#postgres'
 import { arrayText } from '../../src/db/connect.ts'
 
-/** Where the database is, for connections of the suite's own. */
+/** Where the database is, for connections of the tests. */
 export interface Address {
   host: string
   port: number
@@ -10,25 +10,25 @@ export interface Address {
   database: string
 }
 
-/** What the writers write on: ids that exist, or existed. Each writer adds those it made. */
-export interface Ground {
-  /** Above all tenants but those that have moved elsewhere. */
+/** Ids that exist, or existed, for the writers. Each writer adds those of its rows. */
+export interface KnownIds {
+  /** The tenant above all others, except those that moved below `elsewhere`. */
   root: number
-  /** A tenant below the root, with some of the others below it: a token is granted it with those. */
+  /** A tenant below the root, with some others below it: a token is authorised for this part of the tree. */
   branch: number
   /** A tenant that is not below the root. */
   elsewhere: number
-  /** The tenants that own records; none of them is deleted or moved. */
+  /** Tenants that own records, and are not deleted or moved. */
   owners: number[]
-  /** Tenants that own records, move, and come and go. */
+  /** Tenants that own records, and are moved, created and deleted. */
   shops: number[]
-  /** Tenants that own nothing, move, and come and go. */
+  /** Tenants that own no records, and are moved, created and deleted. */
   tenants: number[]
-  /** Pairs of a tenant and one below it, to be deleted together. */
+  /** Pairs of a tenant and one below it, which are deleted together. */
   families: [parent: number, child: number][]
-  /** There are no more tenants than this: a client asks for the lists of each in every round. */
+  /** The most tenants that there may be: a client reads the lists of each in every round. */
   mostTenants: number
-  /** Whether the database is a publisher's: it has the platform's tables and nothing else. */
+  /** Whether the database is one of a publisher: it has the platform's tables and nothing else. */
   isPublisher: boolean
   products: number[]
   variants: number[]
@@ -40,7 +40,7 @@ export interface Ground {
 /** A role that may sell vouchers and nothing else. */
 export const insertOnlyRole = 'stress_seller'
 
-/** Opens a plain connection, with nothing of the service's in it. */
+/** Opens a connection without the settings of the service. */
 export const open = (address: Address, options: postgres.Options<Record<string, never>> = {}) =>
   postgres({
     ...address,
@@ -53,16 +53,16 @@ export const open = (address: Address, options: postgres.Options<Record<string, 
 const ids = (rows: postgres.RowList<postgres.Row[]>) => rows.map(row => Number(row.id))
 
 /**
- * Prepares a migrated database: the first rows, the insert-only role, a table of the platform's own with a deferred
- * trigger, and what the control reads, a stamp as it is usually taken.
+ * Prepares a migrated database: the first rows, a role that may only insert, a table of the platform with a deferred
+ * trigger, and the stamps of the control, which come from `now()`.
  *
- * The control's column is of the vouchers' own table, so that it differs from the service's in nothing but the stamp.
+ * The stamps of the control are a column of the vouchers, so the control differs from the service in nothing else.
  */
-export async function prepareGround(address: Address, size = 100): Promise<Ground> {
+export async function seedDatabase(address: Address, size = 100): Promise<KnownIds> {
   const sql = open(address)
   await sql.unsafe(`
     alter table purchased_voucher add column naive_stamp timestamptz not null default now();
-    -- The load that is timed does not pay for the control.
+    -- The bulk load that is timed has no cost of the control.
     create index purchased_voucher_naive on purchased_voucher (tenant_id, naive_stamp, id)
       where product_title is distinct from 'bulk';
     create function naive_stamp() returns trigger language plpgsql as
@@ -75,7 +75,7 @@ export async function prepareGround(address: Address, size = 100): Promise<Groun
       execute function naive_stamp();
     alter table purchased_voucher enable always trigger a_naive_stamp_insert;
     alter table purchased_voucher enable always trigger a_naive_stamp_update;
-    -- A table of the platform's own, whose jobs change vouchers at commit. Some take their time.
+    -- A table of the platform, whose jobs change vouchers at commit. Some are slow.
     create table platform_job (voucher_id bigint not null, title text not null);
     create function do_platform_job() returns trigger language plpgsql as $$ begin
       update purchased_voucher set product_title = new.title where id = new.voucher_id;
@@ -91,40 +91,41 @@ export async function prepareGround(address: Address, size = 100): Promise<Groun
     grant usage on schema public to ${insertOnlyRole};
     grant insert on purchased_voucher to ${insertOnlyRole};`)
   const [root = 0] = ids(await sql`insert into tenant (name) values ('root') returning id`)
-  const ground = await fillGround(sql, root, { size, mostTenants: 30, isPublisher: false })
+  const knownIds = await insertRecords(sql, root, { size, mostTenants: 30, isPublisher: false })
   await sql.end()
-  return ground
+  return knownIds
 }
 
 /**
- * Prepares a publisher's database, which has the platform's tables and nothing else, for rows below a tenant of the
- * subscriber's. Its ids are of a range of its own.
+ * Prepares the database of a publisher, which has the platform's tables only. Its rows are below a tenant that the
+ * subscriber has, too; its ids are in another range.
  *
- * @param subscribe called when the publisher holds that tenant, which the subscriber has, and nothing else
+ * @param root that tenant
+ * @param subscribe called when the publisher holds that tenant and nothing else
  */
-export async function preparePublishedGround(
+export async function seedPublisher(
   address: Address,
   root: number,
   size: number,
   subscribe: () => Promise<unknown>,
-): Promise<Ground> {
+): Promise<KnownIds> {
   const sql = open(address)
   for (const table of ['tenant', 'category', 'product', 'variant', 'purchased_voucher', 'customer']) {
     await sql`alter table ${sql(table)} alter id restart with 1000000000`
   }
   await sql`insert into tenant (id, name) values (${root}, 'root')`
   await subscribe()
-  const ground = await fillGround(sql, root, { size, mostTenants: 12, isPublisher: true })
+  const knownIds = await insertRecords(sql, root, { size, mostTenants: 12, isPublisher: true })
   await sql.end()
-  return ground
+  return knownIds
 }
 
-/** The first rows below a tenant. */
-async function fillGround(
+/** Inserts the first rows below a tenant. */
+async function insertRecords(
   sql: postgres.Sql,
   root: number,
-  { size, ...rules }: { size: number } & Pick<Ground, 'mostTenants' | 'isPublisher'>,
-): Promise<Ground> {
+  { size, ...rules }: { size: number } & Pick<KnownIds, 'mostTenants' | 'isPublisher'>,
+): Promise<KnownIds> {
   const [elsewhere = 0] = ids(await sql`insert into tenant (name) values ('elsewhere') returning id`)
   const tenants = async (name: string, count: number, parent = root) =>
     ids(

@@ -37,27 +37,27 @@ const serverAddress = (text: string): Address => {
 
 const { server, ...options } = new Command('stress')
   .description(
-    'Writes in every way that writers do, and checks that clients which resume have exactly what the service holds. ' +
-      'Exits with 1 when a client lacks a record or has one too much, and when a control does not: a kind of writer ' +
-      'of which the control loses nothing proves nothing.',
+    'Runs all kinds of writers, and checks that clients that resume end with exactly what the service holds. ' +
+      'Exits with 1 when a client lacks a record or has one too much, and when a control misses no record of a kind of ' +
+      'writer: a check that cannot fail proves nothing.',
   )
-  .option('--seconds <seconds>', 'for how long', number, 60)
-  .option('--writers <count>', 'how many write at once, a fifth of them at a publisher', number, 10)
+  .option('--seconds <seconds>', 'how long the writers run', number, 60)
+  .option('--writers <count>', 'how many writers, a fifth of them at a publisher', number, 10)
   .option('--clients <count>', `how many clients; ${clientKinds.length} at most`, number, 7)
-  .option('--longest <seconds>', 'how long a transaction may take', number, 6)
-  .option('--seed <number>', 'decides what is written', number, Date.now() % 1_000_000)
-  .option('--bulk-rows <count>', 'how many rows a bulk load brings', number, 2000)
-  .option('--hold <seconds>', 'for how long one writer holds a transaction open while the lag is watched', number, 5)
-  .option('--bulk-beside <count>', 'how many rows one transaction writes while the lag is watched', number, 0)
+  .option('--longest <seconds>', 'the longest transaction', number, 6)
+  .option('--seed <number>', 'seed of the random numbers', number, Date.now() % 1_000_000)
+  .option('--bulk-rows <count>', 'rows of a bulk load', number, 2000)
+  .option('--hold <seconds>', 'how long one writer holds a transaction open while the lag is measured', number, 5)
+  .option('--bulk-beside <count>', 'rows of one transaction while the lag is measured', number, 0)
   .option(
     '--server <url>',
-    'a running server, of which a superuser is named, instead of one of its own: it needs max_prepared_transactions',
+    'a running server, with a superuser and max_prepared_transactions; default: a new one',
     serverAddress,
   )
   .parse()
   .opts<StressOptions & { server?: Address }>()
 
-/** Prepares a database of the run's own. */
+/** Creates the database of the run. */
 async function prepareServer(): Promise<{ address: Address; stop: () => Promise<unknown> }> {
   if (server) {
     const database = `stress_${randomBytes(6).toString('hex')}`

@@ -1,14 +1,14 @@
-/** What a subscription (`create subscription`) brings from another server. */
+/** Changes that a subscription (`create subscription`) applies. */
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type postgres from '#postgres'
-import { createStep } from './in-sync.ts'
+import { createSyncedClients } from './in-sync.ts'
 import { type PlatformTable, platformTables, type SubscriptionOptions, startPublisher } from './publisher.ts'
 import { open } from './seed.ts'
 
-const { database, ground, tenant, sql, inStep, end, mark, pages } = await createStep()
+const { database, knownIds, tenant, sql, expectInSync, end, mark, pages } = await createSyncedClients()
 const { address } = database
-const [, other = 0] = ground.owners
+const [, other = 0] = knownIds.owners
 const publisher = await startPublisher()
 const platform = open(publisher.address, { max: 3 })
 afterAll(end)
@@ -20,10 +20,10 @@ afterAll(async () => {
 const [server] = await sql<{ version: number }[]>`select current_setting('server_version_num')::int as version`
 const knowsParallel = (server?.version ?? 0) >= 160_000
 
-/** Tenants have a subscription of their own: both sides hold the same from the start. */
+/** Tenants have their own subscription: both sides hold the same ones from the start. */
 const tables = platformTables.filter(table => table !== 'tenant')
 
-/** Ids of rows that both sides hold, by table. What a test changes, no other test looks at. */
+/** Ids of rows that both sides hold. No other test reads the rows that a test changes. */
 interface Rows {
   kept: number
   moved: number
@@ -45,8 +45,8 @@ interface Rows {
 
 let ids = 1_000_000
 
-/** Makes rows at the publisher. */
-async function make(owner = tenant): Promise<Rows> {
+/** Inserts rows at the publisher. */
+async function insertRows(owner = tenant): Promise<Rows> {
   ids += 10
   const id = (n: number) => ids + n
   const [kept, moved, deleted] = [id(1), id(2), id(3)]
@@ -76,7 +76,7 @@ async function make(owner = tenant): Promise<Rows> {
 
 type Change = (on: postgres.ISql, rows: Rows) => Promise<unknown>
 
-/** What each changes at the publisher; in one transaction, they can follow each other in this order. */
+/** Changes at the publisher; one transaction can make all of them in this order. */
 const changes: Record<string, Change> = {
   'a variant changes': (on, { variant }) => on`update variant set title = ${mark()} where id = ${variant}`,
   'a variant moves to another product': (on, { straying, moved }) =>
@@ -103,7 +103,7 @@ const changes: Record<string, Change> = {
   'a customer without consent is deleted': (on, { third }) => on`delete from customer where id = ${third}`,
 }
 
-/** What all of the changes remove, as `removalsOf` reads it. */
+/** The removals of all these changes, as `removalsOf` returns them. */
 const removedBy = ({ second, deleted, first }: Rows) => [
   { resource: 'catalog_voucher', tenant_id: tenant, record_id: deleted, reason: 'deleted' },
   { resource: 'marketing_signup', tenant_id: tenant, record_id: first, reason: 'deleted' },
@@ -111,7 +111,7 @@ const removedBy = ({ second, deleted, first }: Rows) => [
   { resource: 'purchased_voucher', tenant_id: tenant, record_id: second, reason: 'deleted' },
 ]
 
-/** @returns the removals of the rows that `make` has made at a time */
+/** @returns the removals of the rows of one call of `insertRows` */
 const removalsOf = async ({ first }: Rows) => [
   ...(await sql`
     select resource, tenant_id::int, record_id::int, reason from gateway.removal
@@ -122,13 +122,13 @@ async function changeAll(on: postgres.ISql, rows: Rows): Promise<void> {
   for (const change of Object.values(changes)) await change(on, rows)
 }
 
-/** Waits for the apply; then the copies are as the tables. */
+/** Waits until all changes are applied, and expects the copies to equal the tables. */
 async function applied(): Promise<void> {
   await publisher.caughtUp()
-  await inStep()
+  await expectInSync()
 }
 
-/** Subscribes for the tests of a block. */
+/** Subscribes during the tests of a block. */
 function subscribed(options: SubscriptionOptions = {}): void {
   let name = ''
   beforeAll(async () => {
@@ -140,7 +140,7 @@ function subscribed(options: SubscriptionOptions = {}): void {
 /** Polls until the condition holds. */
 async function until(what: string, holds: () => Promise<boolean | undefined>): Promise<void> {
   for (const deadline = Date.now() + 20_000; !(await holds()); ) {
-    if (Date.now() > deadline) throw new Error(`in vain: ${what}`)
+    if (Date.now() > deadline) throw new Error(`not within 20 seconds: ${what}`)
   }
 }
 
@@ -157,12 +157,13 @@ const countPending = async () => {
 let ofTenants = ''
 
 beforeAll(async () => {
-  for (const id of [ground.root, ...ground.owners]) await platform`insert into tenant (id, name) values (${id}, 'same')`
+  for (const id of [knownIds.root, ...knownIds.owners])
+    await platform`insert into tenant (id, name) values (${id}, 'same')`
   ofTenants = await publisher.subscribe(address, { tables: ['tenant'], copyData: false })
 })
 
-describe('the first copy, table by table, in an order against that of the foreign keys', () => {
-  beforeAll(() => make())
+describe('the initial copy, table by table, in an order that violates the foreign keys', () => {
+  beforeAll(() => insertRows())
 
   test.each<PlatformTable>([
     'product',
@@ -176,7 +177,7 @@ describe('the first copy, table by table, in an order against that of the foreig
     const before = await count()
     await publisher.unsubscribe(await publisher.subscribe(address, { tables: [table] }))
     expect(await count()).toBeGreaterThan(before)
-    await inStep()
+    await expectInSync()
   })
 })
 
@@ -184,7 +185,7 @@ describe('a transaction of the publisher', () => {
   subscribed()
   let rows: Rows
   beforeAll(async () => {
-    rows = await make()
+    rows = await insertRows()
     await applied()
   })
 
@@ -193,11 +194,11 @@ describe('a transaction of the publisher', () => {
     await applied()
   })
 
-  test('and what was removed is reported once', async () => {
+  test('reports each removal once', async () => {
     expect(await removalsOf(rows)).toEqual(removedBy(rows))
   })
 
-  test('in which a tenant is deleted that is below another', async () => {
+  test('that deletes a tenant below another reports the removal', async () => {
     const [made] = await platform<{ id: number }[]>`
       insert into tenant (id, name, parent_id) values (${ids}, ${mark()}, ${tenant}) returning id::int`
     await applied()
@@ -208,8 +209,8 @@ describe('a transaction of the publisher', () => {
     ).toEqual([{ resource: 'tenant', reason: 'deleted' }])
   })
 
-  test('of which parts are rolled back', async () => {
-    const again = await make()
+  test('that rolls back a savepoint reports nothing of it', async () => {
+    const again = await insertRows()
     await applied()
     await platform.begin(async on => {
       const undone = on.savepoint(async inner => {
@@ -227,8 +228,8 @@ describe('a transaction of the publisher', () => {
 describe('without the stamps of the publisher', () => {
   subscribed({ stamps: false })
 
-  test('all changes in one transaction', async () => {
-    const rows = await make()
+  test('all changes in one transaction are applied', async () => {
+    const rows = await insertRows()
     await applied()
     await platform.begin(on => changeAll(on, rows))
     await applied()
@@ -239,8 +240,8 @@ describe('without the stamps of the publisher', () => {
 describe.each(['on', 'parallel'] as const)('with streaming = %s', streaming => {
   subscribed({ streaming })
 
-  test('a large transaction, beside a small one that commits first and changes the same product', async () => {
-    const rows = await make()
+  test('a large transaction is applied beside a small one that commits first and changes the same product', async () => {
+    const rows = await insertRows()
     await applied()
     const streamed = async () => {
       const [row] = await platform<
@@ -278,8 +279,8 @@ describe.each(['on', 'parallel'] as const)('with streaming = %s', streaming => {
 describe('with two_phase', () => {
   subscribed({ twoPhase: true })
 
-  test('a prepared transaction, beside one that commits first and changes the same products', async () => {
-    const rows = await make()
+  test('a prepared transaction is applied beside one that commits first and changes the same products', async () => {
+    const rows = await insertRows()
     await applied()
     await platform.begin(async on => {
       await changeAll(on, rows)
@@ -303,11 +304,11 @@ describe('with two_phase', () => {
 describe('without the links', () => {
   subscribed({ tables: tables.filter(table => table !== 'product_category') })
 
-  test('a category is deleted, and its links stay', async () => {
-    const rows = await make()
+  test('a category that is deleted while its links stay stamps the products', async () => {
+    const rows = await insertRows()
     await applied()
     await sql`insert into product_category values (${rows.kept}, ${rows.filed})`
-    await inStep()
+    await expectInSync()
     await platform`delete from category where id = ${rows.filed}`
     await applied()
   })
@@ -317,7 +318,7 @@ describe('beside a session that', () => {
   subscribed()
   let rows: Rows
   beforeAll(async () => {
-    rows = await make()
+    rows = await insertRows()
     await applied()
   })
 
@@ -328,10 +329,10 @@ describe('beside a session that', () => {
       await publisher.caughtUp()
       await pages()
     })
-    await inStep()
+    await expectInSync()
   })
 
-  test('locks a product, many variants of it are applied, and recorded once', async () => {
+  test('locks a product, many variants of it are applied, and queued once', async () => {
     await sql.begin(async on => {
       await on`select from product where id = ${rows.kept} for update`
       await platform`
@@ -341,13 +342,13 @@ describe('beside a session that', () => {
       await pages()
       expect(await countPending()).toBe(1)
     })
-    await inStep()
+    await expectInSync()
     await platform`delete from variant where title = 'many'`
     await applied()
   })
 })
 
-describe('of a role that keeps the stamps', () => {
+describe('a subscription of a role that keeps the stamps', () => {
   const role = `keeper_${randomBytes(4).toString('hex')}`
   let name = ''
   beforeAll(async () => {
@@ -359,9 +360,9 @@ describe('of a role that keeps the stamps', () => {
     await sql.unsafe(`drop role ${role}`)
   })
 
-  test('rows keep the stamps of the publisher, products are not moved, and removals are reported', async () => {
-    // Of a tenant whose lists no client follows: it would miss the stamps of the past.
-    const rows = await make(other)
+  test('keeps the stamps of the publisher, does not stamp products, and reports removals', async () => {
+    // For a tenant whose lists no client reads: it would miss stamps of the past.
+    const rows = await insertRows(other)
     await publisher.caughtUp()
     const before = await stampOf(rows.kept)
     await changes['a variant changes']?.(platform, rows)
@@ -388,9 +389,13 @@ test.each(['origin', 'replica'])('a session with session_replication_role = %s r
   expect(removals).toEqual([{ reason: 'deleted' }])
 })
 
-describe('a transaction of an applier moves what is free at its commit, without the service', () => {
-  /** Which of these have a new stamp when the transaction's constraints are immediate. */
-  async function movedBy(change: (on: postgres.ISql) => Promise<unknown>, table: string, id: number): Promise<boolean> {
+describe('a transaction of an applier, at its commit and without the service,', () => {
+  /** Returns whether a change gives a row a new stamp in its own transaction. */
+  async function isStamped(
+    change: (on: postgres.ISql) => Promise<unknown>,
+    table: string,
+    id: number,
+  ): Promise<boolean> {
     const stamp = (on: postgres.ISql) => on.unsafe(`select updated_at::text from ${table} where id = ${id}`)
     return sql.begin(async on => {
       await on`set local session_replication_role = replica`
@@ -401,40 +406,40 @@ describe('a transaction of an applier moves what is free at its commit, without 
       return before?.updated_at !== after?.updated_at
     })
   }
-  const [product = 0] = ground.products
-  const [variant = 0] = ground.variants
+  const [product = 0] = knownIds.products
+  const [variant = 0] = knownIds.variants
 
-  test('the product of a variant', async () => {
+  test('stamps the product of a variant', async () => {
     expect(
-      await movedBy(on => on`update variant set title = ${mark()} where id = ${variant}`, 'product', product),
+      await isStamped(on => on`update variant set title = ${mark()} where id = ${variant}`, 'product', product),
     ).toBe(true)
-    await inStep('products')
+    await expectInSync('products')
   })
 
-  test('the products of a category', async () => {
+  test('stamps the products of a category', async () => {
     const [link] = await sql<{ product: number; category: number }[]>`
       select product_id::int as product, category_id::int as category from product_category limit 1`
     const change = (on: postgres.ISql) => on`update category set title = ${mark()} where id = ${link?.category ?? 0}`
-    expect(await movedBy(change, 'product', link?.product ?? 0)).toBe(true)
-    await inStep('products')
+    expect(await isStamped(change, 'product', link?.product ?? 0)).toBe(true)
+    await expectInSync('products')
   })
 
-  test('those below a tenant', async () => {
+  test('stamps the tenants below a tenant', async () => {
     const [above, below] = await sql<{ id: number }[]>`
-      insert into tenant (id, name, parent_id) values (7000001, 'above', ${ground.root}), (7000002, 'below', 7000001)
+      insert into tenant (id, name, parent_id) values (7000001, 'above', ${knownIds.root}), (7000002, 'below', 7000001)
       returning id::int`
     const change = (on: postgres.ISql) =>
-      on`update tenant set parent_id = ${ground.owners[0] ?? 0} where id = ${above?.id ?? 0}`
-    expect(await movedBy(change, 'tenant', below?.id ?? 0)).toBe(true)
-    await inStep('tenants')
+      on`update tenant set parent_id = ${knownIds.owners[0] ?? 0} where id = ${above?.id ?? 0}`
+    expect(await isStamped(change, 'tenant', below?.id ?? 0)).toBe(true)
+    await expectInSync('tenants')
   })
 })
 
-test('those below a tenant that an applier moves wait for one that is locked, and are stamped once', async () => {
+test('tenants below one that an applier moves are stamped once, after the locked one among them is free', async () => {
   const [above = 0, locked = 0, free = 0] = [7_000_011, 7_000_012, 7_000_013]
   await sql`
     insert into tenant (id, name, parent_id)
-    values (${above}, 'above', ${ground.root}), (${locked}, 'locked', ${above}), (${free}, 'free', ${above})`
+    values (${above}, 'above', ${knownIds.root}), (${locked}, 'locked', ${above}), (${free}, 'free', ${above})`
   const stamp = async () => (await sql`select updated_at::text from tenant where id = ${free}`)[0]?.updated_at
   const before = await stamp()
   const holder = open(address)
@@ -442,14 +447,14 @@ test('those below a tenant that an applier moves wait for one that is locked, an
     await on`select from tenant where id = ${locked} for update`
     await sql.begin(async transaction => {
       await transaction`set local session_replication_role = replica`
-      await transaction`update tenant set parent_id = ${ground.owners[0] ?? 0} where id = ${above}`
+      await transaction`update tenant set parent_id = ${knownIds.owners[0] ?? 0} where id = ${above}`
     })
     for (let pass = 0; pass < 3; pass++) await sql`select gateway.process_stamp_queue(0)`
     expect(await stamp()).toBe(before)
     expect(await countPending()).toBe(1)
   })
   await holder.end()
-  await inStep('tenants')
+  await expectInSync('tenants')
   expect(await stamp()).not.toBe(before)
   expect(await countPending()).toBe(0)
 })
@@ -460,7 +465,7 @@ describe('a truncation', () => {
   test.each(['variant', 'product_category', 'product', 'purchased_voucher', 'customer'] as const)('%s', async table => {
     const count = async (from: string, where: string) =>
       (await sql.unsafe<{ n: number }[]>(`select count(*)::int as n from ${from} where ${where}`))[0]?.n ?? 0
-    await make()
+    await insertRows()
     await applied()
     const resources: Partial<Record<PlatformTable, string>> = {
       product: 'catalog_voucher',
@@ -476,8 +481,8 @@ describe('a truncation', () => {
     expect((await count('gateway.removal', `resource = '${resource}'`)) - removed).toBe(listed)
   })
 
-  test('of what its transaction wrote before', async () => {
-    const rows = await make()
+  test('of a table that its transaction wrote to before is applied', async () => {
+    const rows = await insertRows()
     await applied()
     await platform.begin(async on => {
       await changeAll(on, rows)
@@ -499,7 +504,7 @@ describe('tenants with two_phase', () => {
   afterAll(() => publisher.unsubscribe(name))
 
   /** Inserts a tenant at the publisher. */
-  async function plant(on: postgres.ISql, parent: number | null): Promise<number> {
+  async function insertTenant(on: postgres.ISql, parent: number | null): Promise<number> {
     id += 1
     await on`insert into tenant (id, name, parent_id) values (${id}, ${mark()}, ${parent})`
     return id
@@ -511,23 +516,23 @@ describe('tenants with two_phase', () => {
 
   test.each<[string, Step, Step]>([
     [
-      'one is made below another, which moves meanwhile',
-      (on, top) => plant(on, top),
-      (on, top) => move(on, top, ground.root),
+      'one is inserted below another, which then moves',
+      (on, top) => insertTenant(on, top),
+      (on, top) => move(on, top, knownIds.root),
     ],
     [
-      'one is moved, and another made below it meanwhile',
-      (on, top) => move(on, top, ground.root),
-      (on, top) => plant(on, top),
+      'one is moved, and another is then inserted below it',
+      (on, top) => move(on, top, knownIds.root),
+      (on, top) => insertTenant(on, top),
     ],
     [
-      'one is moved, and another below it changed meanwhile',
-      (on, top) => move(on, top, ground.root),
+      'one is moved, and another below it is then changed',
+      (on, top) => move(on, top, knownIds.root),
       (on, _top, below) => on`update tenant set name = ${mark()} where id = ${below}`,
     ],
   ])('%s', async (_, prepared, meanwhile) => {
-    const top = await plant(platform, null)
-    const below = await plant(platform, top)
+    const top = await insertTenant(platform, null)
+    const below = await insertTenant(platform, top)
     await publisher.caughtUp()
     await platform.begin(async on => {
       await prepared(on, top, below)

@@ -10,7 +10,7 @@ const { app } = await createApp(database, { RATE_LIMIT_PER_MINUTE: '1000000' })
 const publisher = await startPublisher()
 afterAll(() => publisher.stop())
 
-test('clients end with exactly what the service holds, whatever the writers do; the controls do not', {
+test('clients end with exactly what the service holds, whatever writers do; the controls do not', {
   timeout: 60_000,
 }, async () => {
   const options = {

@@ -1,14 +1,15 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import { createStep } from './in-sync.ts'
+import { createSyncedClients } from './in-sync.ts'
 import { open } from './seed.ts'
 
-const { database, ground, tenant, sql, pass, inStep, serverTime, end, mark, insert, change, pages } = await createStep()
+const { database, knownIds, tenant, sql, pass, expectInSync, serverTime, end, mark, insert, change, pages } =
+  await createSyncedClients()
 const { address } = database
 afterAll(end)
 beforeEach(pass)
 
 describe('a prepared transaction', () => {
-  test('holds the watermark, and is told once it is committed', async () => {
+  test('holds the watermark, and is listed after its commit', async () => {
     const seen = await serverTime()
     await sql.begin(async transaction => {
       await insert(transaction)
@@ -21,10 +22,10 @@ describe('a prepared transaction', () => {
     await sql`commit prepared 'edge'`
     expect((await serverTime()) > held).toBe(true)
     expect(held > seen).toBe(true)
-    await inStep()
+    await expectInSync()
   })
 
-  test('frees the watermark when it is rolled back', async () => {
+  test('releases the watermark when it is rolled back', async () => {
     await sql.begin(async transaction => {
       await insert(transaction)
       await transaction.prepare('edge')
@@ -34,7 +35,7 @@ describe('a prepared transaction', () => {
     expect(await serverTime()).toBe(held)
     await sql`rollback prepared 'edge'`
     expect((await serverTime()) > held).toBe(true)
-    await inStep()
+    await expectInSync()
   })
 })
 
@@ -50,17 +51,17 @@ test('a writer that is terminated leaves nothing that holds the watermark', asyn
   await expect(ended).rejects.toThrow()
   const [clock] = await sql<{ now: string }[]>`select to_json(clock_timestamp() at time zone 'UTC') #>> '{}' as now`
   expect((await serverTime()) > (clock?.now ?? '')).toBe(true)
-  await inStep()
+  await expectInSync()
 })
 
 describe('a loader that keeps its stamps', () => {
-  test('keeps them, and cannot bring any of the future', async () => {
+  test('keeps them, and cannot give one in the future', async () => {
     const load = (stamp: string) =>
       sql.begin(async transaction => {
         await transaction`set local gateway.keep_updated_at = 'on'`
         return transaction`
           insert into purchased_voucher (tenant_id, reference, updated_at)
-          values (${ground.owners[1] ?? 0}, ${mark()}, ${stamp}::text::timestamptz)
+          values (${knownIds.owners[1] ?? 0}, ${mark()}, ${stamp}::text::timestamptz)
           returning updated_at = ${stamp}::text::timestamptz as kept`
       })
     expect(await load('2001-02-03T04:05:06Z')).toEqual([{ kept: true }])
@@ -68,17 +69,17 @@ describe('a loader that keeps its stamps', () => {
   })
 })
 
-describe('nobody waits', () => {
-  test('a page for a writer that holds rows', async () => {
+describe('no lock waits', () => {
+  test('of a page for a writer that has locked rows', async () => {
     await sql.begin(async transaction => {
       await transaction`update purchased_voucher set product_title = ${mark()}`
       await transaction`update tenant set name = name || '.'`
       await pass()
     })
-    await inStep()
+    await expectInSync()
   })
 
-  test('a writer for a reader that is in the middle of a transaction', async () => {
+  test('of a writer for a reader whose transaction is open', async () => {
     const reader = open(address)
     const writer = open(address, { connection: { lock_timeout: 1000 } })
     await reader.begin(async transaction => {
@@ -88,6 +89,6 @@ describe('nobody waits', () => {
       await writer`insert into purchased_voucher (tenant_id, reference) values (${tenant}, ${mark()})`
     })
     await Promise.all([reader.end(), writer.end()])
-    await inStep()
+    await expectInSync()
   })
 })

@@ -2,20 +2,20 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type postgres from '#postgres'
 import {
   type Change,
+  type ChangeContext,
   changeNothing,
   changes,
   createMark,
-  drawChange,
-  type Hand,
   type Kind,
   loads,
   moves,
+  randomChange,
   type Transaction,
 } from './changes.ts'
 import type { Random } from './random.ts'
-import { type Address, type Ground, insertOnlyRole, open } from './seed.ts'
+import { type Address, insertOnlyRole, type KnownIds, open } from './seed.ts'
 
-/** What became of the writers' transactions. */
+/** Counts of the writers' transactions. */
 const noCounts = {
   transactions: 0,
   rows: 0,
@@ -24,75 +24,75 @@ const noCounts = {
   savepoints: 0,
   prepared: 0,
   loads: 0,
-  /** As an applier of a replication, in a session of our own. */
+  /** In a session with `session_replication_role = replica`. */
   replica: 0,
   /** After an update that changes nothing, and `set constraints all immediate`. */
   immediate: 0,
   /** Under REPEATABLE READ and SERIALIZABLE. */
   snapshot: 0,
-  /** In which records left lists, or came back. */
+  /** In which records left lists or came back. */
   moved: 0,
-  /** Away in one transaction, and back in the next. */
+  /** In which a record came back that the transaction before had moved away. */
   returned: 0,
-  /** Of a publisher, applied by a subscription. */
+  /** Of a publisher, and applied by a subscription. */
   replicated: 0,
   terminated: 0,
-  /** Ended by a lock that was not to be had, a deadlock, a check, or a snapshot that was too old. */
-  refused: 0,
+  /** Ended by a lock timeout, a deadlock, a constraint, or a snapshot that was too old. */
+  failed: 0,
 }
 export type WriterCounts = typeof noCounts
 
-/** How the writers are to be. */
+/** The options of a writer. */
 export interface WriterOptions {
   address: Address
-  ground: Ground
-  /** What all of its transactions are of; of all kinds of a platform's own when left out. */
+  knownIds: KnownIds
+  /** The kind of all its transactions; default: all kinds that a platform has. */
   kind?: Kind
   random: Random
-  /** Seconds. */
+  /** The longest transaction, in seconds. */
   longest: number
   bulkRows: number
   counts: WriterCounts
   stop: AbortSignal
 }
 
-/** The start of the counting. */
+/** Creates counts of 0. */
 export const createWriterCounts = (): WriterCounts => ({ ...noCounts })
 
-/** Thrown by a writer that thinks better of it. */
-class Undone extends Error {}
+/** Thrown by a writer to roll back. */
+class Rollback extends Error {}
 
 let prepared = 0
 
-/** How long a transaction takes, in milliseconds: most are short, some are of the longest. */
-function drawLength({ random, longest }: WriterOptions): number {
+/** Returns how long a transaction takes, in milliseconds: most are short, a few take up to the longest time. */
+function randomLength({ random, longest }: WriterOptions): number {
   const at = random.next()
   if (at < 0.8) return 0
   if (at < 0.94) return 3 + random.below(Math.min(400, longest * 1000))
   return random.below(longest * 1000)
 }
 
-/** What a transaction is to be. */
+/** The plan of a transaction. */
 interface Plan {
   kind: Kind
-  /** Milliseconds. */
+  /** Its length in milliseconds. */
   length: number
-  /** Whether foreign keys are checked: not where the session applies a replication. */
+  /** Whether foreign keys are checked; an applier does not check them. */
   checked: boolean
 }
 
-const handOf = (sql: Transaction, { ground, random, bulkRows }: WriterOptions, { kind }: Plan): Hand => {
-  return { sql, ground, random, mark: createMark(kind), bulkRows }
+const contextOf = (sql: Transaction, { knownIds, random, bulkRows }: WriterOptions, { kind }: Plan): ChangeContext => {
+  return { sql, knownIds, random, mark: createMark(kind), bulkRows }
 }
 
-/** The changes of one transaction, some of them in savepoints, with the writer's pauses between them. */
+/** Makes the changes of one transaction, some of them in savepoints, with pauses between them. */
 async function makeChanges(sql: Transaction, options: WriterOptions, plan: Plan): Promise<number> {
   const { random, counts } = options
   const { kind, length, checked } = plan
   const steps = 1 + random.below(4)
   let rows = 0
-  const draw = () => drawChange(random, random.chance(kind === 'moved' ? 1 : 0.1) ? moves : changes, checked)
-  const make = (change: Change, transaction: Transaction) => change(handOf(transaction, options, plan))
+  const draw = () => randomChange(random, random.chance(kind === 'moved' ? 1 : 0.1) ? moves : changes, checked)
+  const make = (change: Change, transaction: Transaction) => change(contextOf(transaction, options, plan))
   for (let step = 0; step < steps; step += 1) {
     if (random.chance(0.15)) {
       counts.savepoints += 1
@@ -102,11 +102,11 @@ async function makeChanges(sql: Transaction, options: WriterOptions, plan: Plan)
           const count = await make(draw(), inner)
           if (length > 0 && random.chance(0.5)) await pause(length / steps / 2)
           if (random.chance(0.1)) await inner`set constraints all immediate`
-          if (!kept) throw new Undone()
+          if (!kept) throw new Rollback()
           rows += count
         })
         .catch(error => {
-          if (!(error instanceof Undone)) throw error
+          if (!(error instanceof Rollback)) throw error
         })
     } else if (random.chance(0.004)) {
       counts.loads += 1
@@ -120,15 +120,15 @@ async function makeChanges(sql: Transaction, options: WriterOptions, plan: Plan)
   return rows
 }
 
-/** What Postgres may well refuse where writers meet, and how a terminated writer learns of it. */
-const refusals = new Set(['55P03', '40P01', '40001', '25001', '23503', '23505', '23514'])
+/** Errors that concurrent writers can get, and errors of a terminated writer. */
+const expectedErrors = new Set(['55P03', '40P01', '40001', '25001', '23503', '23505', '23514'])
 const terminations = new Set(['57P01', 'CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED'])
 
 const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : '')
 
 /**
- * Ends a writer in its transaction. Nothing may be asked of the driver's connection after that, not even to roll back
- * (it would write to a socket that is gone), so this does not come to an end: the driver tells of the closed connection.
+ * Terminates the session of a writer in its transaction. It never resolves, because the driver must not use the connection
+ * any more, not even to roll back; the driver reports that the connection is closed.
  */
 async function terminate(address: Address, transaction: Transaction): Promise<never> {
   const [own] = await transaction<{ pid: number }[]>`select pg_backend_pid() as pid`
@@ -138,21 +138,21 @@ async function terminate(address: Address, transaction: Transaction): Promise<ne
   return new Promise<never>(() => {})
 }
 
-/** How often a transaction is of a kind, by weight; all others are ordinary. */
+/** The shares of the kinds of transactions; all others are ordinary. */
 const kindsOfTransactions: [share: number, kind: Kind][] = [
   [0.1, 'immediate'],
   [0.15, 'snapshot'],
   [0.18, 'moved'],
 ]
 
-function drawPlan(options: WriterOptions): Plan {
+function randomPlan(options: WriterOptions): Plan {
   const { random } = options
-  const length = drawLength(options)
+  const length = randomLength(options)
   if (options.kind) return { kind: options.kind, checked: true, length }
   const checked = !random.chance(0.05)
   let at = random.next()
   for (const [share, kind] of kindsOfTransactions) {
-    // Stamps that are final early hold the watermark: short, or it would stand most of the time.
+    // A stamp that is final early holds the watermark, so these transactions are short.
     const short = random.chance(0.5) ? 0 : 20 + random.below(60)
     if (at < share) return { kind, checked, length: kind === 'immediate' ? short : length }
     at -= share
@@ -160,27 +160,29 @@ function drawPlan(options: WriterOptions): Plan {
   return { kind: 'ordinary', checked, length }
 }
 
-/** The tables whose records leave a tenant's list and come back, with a column that shows who wrote last. */
+/** The tables whose records leave a tenant's list and come back, with the column that shows the last change. */
 const returning = { purchased_voucher: 'product_title', product: 'title', customer: 'surname' } as const
 
-/** A record leaves a list, and comes back in a transaction of its own, soon or at once. */
-async function leaveAndReturn(sql: postgres.Sql, { ground, random, counts, kind = 'moved' }: WriterOptions) {
+/** Makes a record leave a list and come back in another transaction, soon or at once. */
+async function leaveAndReturn(sql: postgres.Sql, { knownIds, random, counts, kind = 'moved' }: WriterOptions) {
   const wait = () => pause(random.chance(0.5) ? 0 : random.below(60))
   const what = random.pick(['purchased_voucher', 'product', 'customer', 'consent', 'tenant'] as const) ?? 'consent'
   if (what === 'tenant') {
-    const id = random.pick(random.chance(0.5) ? ground.shops : ground.tenants) ?? 0
-    await sql`update tenant set parent_id = ${ground.elsewhere} where id = ${id}`
+    const id = random.pick(random.chance(0.5) ? knownIds.shops : knownIds.tenants) ?? 0
+    await sql`update tenant set parent_id = ${knownIds.elsewhere} where id = ${id}`
     await wait()
-    await sql`update tenant set parent_id = ${random.pick([ground.root, ground.branch]) ?? 0} where id = ${id}`
+    await sql`update tenant set parent_id = ${random.pick([knownIds.root, knownIds.branch]) ?? 0} where id = ${id}`
   } else if (what === 'consent') {
-    const id = random.pick(ground.customers) ?? 0
+    const id = random.pick(knownIds.customers) ?? 0
     await sql`update customer set marketing_opted = false where id = ${id}`
     await wait()
     await sql`update customer set marketing_opted = true, surname = ${createMark(kind)} where id = ${id}`
   } else {
-    const known = { purchased_voucher: ground.vouchers, product: ground.products, customer: ground.customers }[what]
+    const known = { purchased_voucher: knownIds.vouchers, product: knownIds.products, customer: knownIds.customers }[
+      what
+    ]
     const id = random.pick(known) ?? 0
-    const owners = random.chance(0.5) ? ground.owners : ground.owners.toReversed()
+    const owners = random.chance(0.5) ? knownIds.owners : knownIds.owners.toReversed()
     for (const owner of [...owners, ...owners]) {
       const mark = createMark(kind)
       await sql`update ${sql(what)} set tenant_id = ${owner}, ${sql(returning[what])} = ${mark} where id = ${id}`
@@ -192,13 +194,13 @@ async function leaveAndReturn(sql: postgres.Sql, { ground, random, counts, kind 
 
 const isolations = ['isolation level repeatable read', 'isolation level serializable']
 
-/** A writer of all kinds of changes, in transactions of all lengths that end in all ways. */
+/** Writes all kinds of changes, in transactions of all lengths that end in all ways, until `stop` is aborted. */
 export async function write(options: WriterOptions): Promise<void> {
   const { address, random, counts, stop } = options
   const sql = open(address, { connection: { lock_timeout: 700 }, backoff: () => 0.05 })
   const transact = async () => {
     if (random.chance(0.08)) return leaveAndReturn(sql, options)
-    const plan = drawPlan(options)
+    const plan = randomPlan(options)
     const name = random.chance(0.04) ? `stress_${process.pid}_${++prepared}` : null
     const isolation = plan.kind === 'snapshot' ? random.pick(isolations) : undefined
     const rows = await sql.begin(isolation ?? '', async transaction => {
@@ -207,13 +209,13 @@ export async function write(options: WriterOptions): Promise<void> {
         await transaction`set local session_replication_role = replica`
       }
       if (plan.kind === 'immediate') {
-        // No stamp is taken yet when the constraints of this row are done with.
-        await changeNothing(handOf(transaction, options, plan))
+        // The constraints of this row are checked before a stamp is taken.
+        await changeNothing(contextOf(transaction, options, plan))
         await transaction`set constraints all immediate`
       }
       const count = await makeChanges(transaction, options, plan)
       if (name) await transaction.prepare(name)
-      else if (random.chance(0.05)) throw new Undone()
+      else if (random.chance(0.05)) throw new Rollback()
       else if (random.chance(0.01)) await terminate(address, transaction)
       return count
     })
@@ -233,9 +235,9 @@ export async function write(options: WriterOptions): Promise<void> {
     try {
       await transact()
     } catch (error) {
-      if (error instanceof Undone) counts.rolledBack += 1
+      if (error instanceof Rollback) counts.rolledBack += 1
       else if (terminations.has(codeOf(error))) counts.terminated += 1
-      else if (refusals.has(codeOf(error))) counts.refused += 1
+      else if (expectedErrors.has(codeOf(error))) counts.failed += 1
       else throw error
     }
     await pause(random.below(30))
@@ -243,19 +245,19 @@ export async function write(options: WriterOptions): Promise<void> {
   await sql.end({ timeout: 5 })
 }
 
-/** A till: it may insert vouchers, and nothing else. */
+/** Inserts vouchers under a role that may do nothing else. */
 export async function sell(options: WriterOptions): Promise<void> {
-  const { address, ground, random, counts, stop } = options
+  const { address, knownIds, random, counts, stop } = options
   const sql = open({ ...address, user: insertOnlyRole })
   while (!stop.aborted) {
-    const length = drawLength(options)
+    const length = randomLength(options)
     const sold = 1 + random.below(3)
     await sql.begin(async transaction => {
       for (let n = 0; n < sold; n += 1) {
         const mark = createMark('ordinary')
         await transaction`
           insert into purchased_voucher (tenant_id, reference, product_title)
-          values (${random.pick(ground.owners) ?? 0}, ${mark}, ${mark})`
+          values (${random.pick(knownIds.owners) ?? 0}, ${mark}, ${mark})`
         if (length > 0) await pause(length / sold)
       }
     })

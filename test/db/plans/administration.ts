@@ -6,14 +6,14 @@ import type { Journey, Parts } from './journey.ts'
 
 let known: Promise<Browser> | undefined
 
-/** The administrator who makes most journeys; he signs in for the first of them. */
+/** Returns the browser of the administrator, who is signed in on the first call. */
 const administrator = (parts: Parts) => {
   known ??= signIn(parts.client, parts)
   return known
 }
 
-/** Somebody who signs in anew. */
-const somebody = (parts: Parts, email: string) => signIn(parts.client, parts, { email })
+/** Signs in another administrator. */
+const anotherAdministrator = (parts: Parts, email: string) => signIn(parts.client, parts, { email })
 
 const visit = (path: string) => async (parts: Parts) => expectStatus(await (await administrator(parts)).get(path), 200)
 
@@ -27,17 +27,16 @@ function expectStatus(page: Page, status: number): Page {
   return page
 }
 
-/** Of the days of which there are entries, one in the middle. */
+/** A day in the middle of those that have entries. */
 const day = new Date(Date.now() - 30 * 86_400_000).toISOString().slice(0, 10)
 
 const passwords = (password: string) => ({ password, again: password })
 const token = { name: 'Till', tenant: '54321', permission: ['view_vouchers'] }
 
-const passed = 'Tokens are passed along, from the newest on, until the page is full: each was made by a person.'
-const partOfName =
-  'Part of a name is asked for, which no index finds: all tenants are passed along, when a person searches.'
+const passed = 'Reads tokens from the newest on until the page is full; people create each of them.'
+const partOfName = 'No index finds a part of a name: a search by a person reads all tenants.'
 
-/** What administrators do, and who wants to be one. */
+/** The actions of administrators, and of people who sign in. */
 export const administration: Journey[] = [
   {
     what: 'signing in',
@@ -54,7 +53,7 @@ export const administration: Journey[] = [
       ),
   },
   {
-    what: 'a sign-in that the OpenID provider vouches for',
+    what: 'a sign-in through the OpenID provider',
     runs: ['administrator.verify_openid'],
     go: async ({ pool }) => {
       await verifyOpenIdAdministrator(pool, tester, { subject: 'issuer 1', email: 'open@example.com' })
@@ -65,13 +64,17 @@ export const administration: Journey[] = [
     what: 'signing out',
     runs: ['session.sign_out', 'session.delete'],
     go: async parts =>
-      (await somebody(parts, 'person1@example.com')).submit('/admin/tokens', {}, { action: '/admin/logout' }),
+      (await anotherAdministrator(parts, 'person1@example.com')).submit(
+        '/admin/tokens',
+        {},
+        { action: '/admin/logout' },
+      ),
   },
   {
     what: 'signing out everywhere',
     runs: ['session.sign_out_everywhere'],
     go: async parts =>
-      (await somebody(parts, 'person2@example.com')).submit(
+      (await anotherAdministrator(parts, 'person2@example.com')).submit(
         '/admin/account',
         {},
         { action: '/admin/account/sign-out-everywhere' },
@@ -183,11 +186,11 @@ export const administration: Journey[] = [
     ['entries of some days', `?from=${day}&to=${day}`],
   ].map(([what = '', query]) => ({ what, runs: ['audit.list'], go: visit(`/admin/audit${query}`) })),
   {
-    what: 'entries of somebody',
+    what: 'entries of one actor',
     runs: ['audit.list'],
-    go: visit('/admin/audit?actor=nobody'),
+    go: visit('/admin/audit?actor=unknown'),
     excused:
-      'Part of a name is asked for. Entries are passed along in their order until the page is full; days bound it.',
+      'No index finds a part of a name: reads entries in their order until the page is full, or within given days.',
   },
   {
     what: 'the audit as CSV',

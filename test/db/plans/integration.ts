@@ -3,10 +3,10 @@ import type { Answer } from '../../support/app.ts'
 import type { Journey, Parts } from './journey.ts'
 
 const everything = '{ nodes { databaseId title fromPrice categories { title } variants { title } } }'
-const amongGranted = 'The list is passed along, and each tenant looked up among those that are granted.'
-const counted = 'Counting passes along all that is counted: a range of an index.'
+const amongGranted = 'Reads the list, and looks up each tenant among those of the token.'
+const counted = 'A count reads all that it counts: a range of an index.'
 
-/** Something asked over REST, by a token that was just made: nothing is known of it yet. */
+/** A REST request with a new token, of which nothing is cached. */
 const rest =
   (path: string, tenantId = 1) =>
   async ({ build, client }: Parts) =>
@@ -33,7 +33,7 @@ function succeed(answer: Answer): Answer {
 const ofTenant = (selection: string) => graphql(`{ tenant(id: 1) { ${selection} } }`)
 const since = 'first: 1, updatedSince: "2026-01-02T00:00:00Z"'
 
-/** What integrations and dashboards ask. */
+/** The requests of integrations and dashboards. */
 export const integration: Journey[] = [
   {
     what: 'a token of a tenant deep in the tree',
@@ -50,7 +50,7 @@ export const integration: Journey[] = [
     what: 'the list of tenants below one',
     runs: ['tenant.list'],
     go: graphql('{ tenants { nodes { name } } }'),
-    walks: 'All tenants that the token reaches are looked up first, from one level of the tree to the next.',
+    walks: 'Reads all tenants of the token first, level by level.',
   },
   {
     what: 'a count of tenants',

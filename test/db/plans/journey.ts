@@ -2,19 +2,19 @@ import type { Pool } from '../../../src/db/connect.ts'
 import type { Client } from '../../support/app.ts'
 import type { Builders } from '../../support/builders.ts'
 
-/** Something that a user, an administrator or the service does. */
+/** An action of a user, of an administrator or of the service. */
 export interface Journey {
   what: string
-  /** The statements that it is there for. */
+  /** The statements that it has to run. */
   runs: string[]
   go(parts: Parts): Promise<unknown>
-  /** Why they pass along many rows: all that a condition on an index finds. */
+  /** Why they may read many rows, which a condition on an index finds. */
   walks?: string
-  /** Why they may pass along a whole table. */
+  /** Why they may read a whole table. */
   excused?: string
 }
 
-/** What journeys are made with. */
+/** What an action needs. */
 export interface Parts {
   pool: Pool
   client: Client

@@ -2,7 +2,7 @@ import { afterAll } from 'vitest'
 import { connect, type Pool, serviceRole } from '../../../src/db/connect.ts'
 import type { TestDatabase } from '../../support/database.ts'
 
-/** A step of a plan, as the server tells it. */
+/** A step of a plan, as the server reports it. */
 export interface Step {
   'Node Type': string
   'Relation Name'?: string
@@ -18,24 +18,24 @@ export interface Step {
 
 /** The plan of a statement that was run. */
 export interface Plan {
-  /** What its leading comment calls it; null: it is part of a function. */
+  /** The name in its leading comment; null: it is part of a function. */
   name: string | null
   text: string
   root: Step
 }
 
-/** @returns all names of statements in a text */
+/** @returns the names of all statements in a text */
 export const namesIn = (text: string): string[] =>
   [...text.matchAll(/\/\* ([a-z_]+\.[a-z_]+) \*\//g)].map(([, name = '']) => name)
 
 /**
- * A pool like that of the service, of which the server tells the plan of each statement as it runs, with what it met.
+ * Creates a pool like the one of the service; the server reports the plan of each statement that it runs, with row counts.
  *
- * @param kind whether plans are made for any parameters, or for those that are given: the server takes to the first
- *   when they do not cost more than the second have
+ * @param kind generic plans are for all parameters, custom ones for those of one execution; the server prefers generic
+ *   plans when they do not cost more than the custom ones did
  */
-export async function createTeller({ platform, address }: TestDatabase, kind: 'generic' | 'custom') {
-  const told: Plan[] = []
+export async function createPlanReader({ platform, address }: TestDatabase, kind: 'generic' | 'custom') {
+  const plans: Plan[] = []
   const settings = {
     session_preload_libraries: 'auto_explain',
     'auto_explain.log_min_duration': '0',
@@ -58,19 +58,19 @@ export async function createTeller({ platform, address }: TestDatabase, kind: 'g
     onNotice: message => {
       if (!/^duration: .* plan:/.test(message)) return
       const { 'Query Text': text, Plan: root } = JSON.parse(message.replace(/^[^{]*/, ''))
-      told.push({ name: namesIn(text)[0] ?? null, text, root })
+      plans.push({ name: namesIn(text)[0] ?? null, text, root })
     },
   })
   afterAll(() => pool.end({ timeout: 1 }))
   return {
     pool,
-    /** @returns the plans of all that was run meanwhile */
+    /** @returns the plans of all statements that ran during the work */
     async during(work: () => Promise<unknown>): Promise<Plan[]> {
-      told.length = 0
+      plans.length = 0
       await work()
-      return [...told]
+      return [...plans]
     },
   }
 }
 
-export type Teller = Awaited<ReturnType<typeof createTeller>>
+export type PlanReader = Awaited<ReturnType<typeof createPlanReader>>

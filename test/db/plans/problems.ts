@@ -1,10 +1,10 @@
 import type { Plan, Step } from './plan.ts'
 import { large } from './seed.ts'
 
-/** How many rows a step may pass along or sort; a batch of the audit as CSV has so many. */
+/** How many rows a step may read or sort: the size of a batch of the audit as CSV. */
 const mostRows = 1_000
 
-/** How many blocks a statement may touch, however few rows it finds in them: a large table has more. */
+/** How many blocks a statement may read, however few rows it finds: a large table has more. */
 const mostBlocks = 1_000
 
 const largeNames = Object.keys(large).map(name => name.replace('gateway.', ''))
@@ -15,8 +15,8 @@ const rowsOf = (step: Step) =>
   Math.round((step['Actual Rows'] + (step['Rows Removed by Filter'] ?? 0)) * step['Actual Loops'])
 
 /**
- * @param walks whether many rows may be passed along, if a condition on an index finds them
- * @returns what is wrong with a plan: it reads a large table, or much of one, or sorts much
+ * @param walks whether the plan may read many rows, if a condition on an index finds them
+ * @returns the problems of a plan: it reads all or much of a large table, or sorts many rows
  */
 export function problemsOf({ name, text, root }: Plan, walks: boolean): string[] {
   const problems = stepsOf(root).flatMap(step => {
@@ -25,9 +25,9 @@ export function problemsOf({ name, text, root }: Plan, walks: boolean): string[]
     if (type === 'Seq Scan') return table && largeNames.includes(table) ? [`reads all of ${table}`] : []
     if (/Sort$/.test(type)) return rows > mostRows ? [`sorts ${rows} rows`] : []
     if (!index || rows <= mostRows || (walks && condition)) return []
-    return [`passes along ${rows} rows of ${index}`]
+    return [`reads ${rows} rows of ${index}`]
   })
   const blocks = root['Shared Hit Blocks'] + root['Shared Read Blocks']
-  if (blocks > mostBlocks && !walks) problems.push(`touches ${blocks} blocks`)
-  return problems.map(fault => `${name ?? text} ${fault}`)
+  if (blocks > mostBlocks && !walks) problems.push(`reads ${blocks} blocks`)
+  return problems.map(problem => `${name ?? text} ${problem}`)
 }

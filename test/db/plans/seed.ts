@@ -1,11 +1,11 @@
 import type { Sql } from '../../../src/db/connect.ts'
 import type { TestDatabase } from '../../support/database.ts'
 
-/** How many rows each table has that is large in a large installation. */
+/** How many rows each table has here that is large in a large installation. */
 export const many = 100_000
 
 const numbers = `from generate_series(1, ${many}) n`
-/** Half of all records are one tenant's, the others a hundred others'. */
+/** One tenant owns half of all records, a hundred others own the other half. */
 const owner = 'case when n % 2 = 0 then 1 else 2 + n % 100 end'
 const stamp = `timestamptz '2026-01-01Z' + n * interval '1 second'`
 /** Each of a thousand tokens on each of a hundred days. */
@@ -45,7 +45,7 @@ export const large: Record<string, string> = {
     select sha256(n::text::bytea), 1 + n % 100, 1, '{}', now() + interval '1 h' ${numbers} where n <= ${many} / 10`,
 }
 
-/** The tables that are never large, and why: to pass along all of one costs nothing. */
+/** The tables that are never large, and why: a scan of the whole table costs nothing. */
 export const small: Record<string, string> = {
   'gateway.planned_stamp': 'the bulk commits of the last seconds',
   'gateway.sync_state': 'one row',
@@ -53,10 +53,10 @@ export const small: Record<string, string> = {
   'gateway.invitation': 'links of the last day, for people',
   'gateway.setting': 'the secrets of the service',
   'gateway.migration': 'the files of sql/',
-  'gateway.stamp_queue': 'what a subscription changed in the last quarter of a second',
+  'gateway.stamp_queue': 'what a subscription changed in the last 250 ms',
 }
 
-/** Fills the large tables, two at a time. What keys and triggers would do to their rows has been done here. */
+/** Fills the large tables, two at a time, with the rows that triggers and foreign keys would leave. */
 export async function seedTables({ platform }: TestDatabase): Promise<void> {
   const waiting = Object.entries(large)
   const fillAll = async () => {

@@ -42,18 +42,18 @@ export const service: Journey[] = [
   },
   { what: 'where the clock is', runs: ['clock.record'], go: ({ pool }) => recordClock(pool) },
   {
-    what: 'whether the server is the former one',
+    what: 'whether the server was replaced',
     runs: ['full_pass.detect_server_change'],
     go: ({ pool }) => detectServerChange(pool),
   },
-  { what: 'a demand for a full pass', runs: ['full_pass.require'], go: ({ pool }) => requireFullPass(pool, 1) },
+  { what: 'requiring a full pass', runs: ['full_pass.require'], go: ({ pool }) => requireFullPass(pool, 1) },
   {
     what: 'deleting planned stamps that have passed',
     runs: ['planned_stamp.delete_passed'],
     go: ({ pool }) => deletePassedStamps(pool),
   },
   {
-    what: 'moving what a subscription changed',
+    what: 'stamping what a subscription changed',
     runs: ['stamp_queue.process'],
     go: ({ pool }) => createStampQueue(pool, new AbortController().signal).process(),
   },
@@ -69,7 +69,7 @@ export const service: Journey[] = [
     },
   },
   {
-    what: 'what tokens were used for',
+    what: 'request counts',
     runs: ['request_count.save', 'request_error.save'],
     go: async ({ pool }) => {
       const usage = createRequestCounter(pool)
