@@ -162,7 +162,7 @@ class OperationPlan implements Plan {
     const known = this.#variants.get(key)
     if (known !== undefined) return known
     if (this.#variants.size >= (this.#options.maxVariants ?? Number.POSITIVE_INFINITY)) return null
-    const conditions: Conditions = {}
+    const conditions: Conditions = Object.create(null)
     for (const name of names) {
       const value = variables[name]
       if (typeof value !== 'boolean') return null

@@ -161,7 +161,8 @@ function resolveLists(
       else if (isMissing(list)) lists[at] = list
       else throw new GraphQLError(notIterable(field))
     } catch (error) {
-      items.length = first
+      // The items before the error are dropped, and those that reject are handled, as graphql-js does.
+      for (const item of items.splice(first)) if (isPromise(item)) item.then(undefined, () => {})
       lists[at] = new Failure(error)
     }
     const isThere = !isMissing(lists[at])

@@ -28,7 +28,8 @@ export function prepareVariables(schema: GraphQLSchema, definitions: readonly Va
     return { name: variable.name.value, type, defaultValue: defaultValue && valueFromAST(defaultValue, type) }
   })
   return inputs => {
-    const read: Record<string, unknown> = {}
+    // Without a prototype, because a variable may be named `__proto__`.
+    const read: Record<string, unknown> = Object.create(null)
     let faulty = false
     for (const { name, type, defaultValue } of variables) {
       if (!Object.hasOwn(inputs, name)) {

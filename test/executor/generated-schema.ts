@@ -1,0 +1,501 @@
+/** A schema with fields of all types and all sources, whose resolvers do what a seed decides. */
+import {
+  type GraphQLArgumentConfig,
+  GraphQLBoolean,
+  GraphQLEnumType,
+  GraphQLError,
+  type GraphQLFieldConfigMap,
+  type GraphQLFieldResolver,
+  GraphQLFloat,
+  GraphQLID,
+  GraphQLInputObjectType,
+  GraphQLInt,
+  GraphQLInterfaceType,
+  type GraphQLLeafType,
+  GraphQLList,
+  GraphQLNonNull,
+  GraphQLObjectType,
+  type GraphQLOutputType,
+  type GraphQLResolveInfo,
+  GraphQLScalarType,
+  GraphQLSchema,
+  GraphQLString,
+  getNullableType,
+  isLeafType,
+  isListType,
+  isObjectType,
+} from 'graphql'
+import { rowCodec } from '../../src/db/row-codec.ts'
+import { markDirect, offerBatch } from '../../src/graphql/direct-resolver.ts'
+
+/** What one run is given as the context. */
+export interface World {
+  seed: number
+  /** How many of a hundred positions go wrong. */
+  trouble: number
+  /** The keys of the root fields, one for each call of a resolver below them, in the order of the calls. */
+  log: (string | number)[]
+}
+
+/** A whole number that depends on the seed and the text alone: a position does the same however it is reached. */
+function drawOf({ seed }: World, text: string): number {
+  let hash = seed ^ 0x811c9dc5
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
+  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
+  hash = Math.imul(hash ^ (hash >>> 12), 0x297a2d39)
+  return (hash ^ (hash >>> 15)) >>> 0
+}
+
+const pick = <Item>(items: readonly Item[], draw: number): Item => items[draw % items.length]!
+
+const Color = new GraphQLEnumType({ name: 'Color', values: { RED: { value: 1 }, BLUE: { value: 'blue' }, OLD: {} } })
+
+/** Writes what it is given, and fails for some of it. */
+const Odd = new GraphQLScalarType({
+  name: 'Odd',
+  serialize(value) {
+    if (value === 'throw') throw new Error('Odd cannot be serialized.')
+    if (value === 'throw text') throw 'not an error'
+    if (typeof value === 'function') throw new Error('Odd cannot be a function.')
+    return value === 'null' ? null : value === 'undefined' ? undefined : value
+  },
+})
+
+/** Writes values as they are, but for those that JSON has no text for. */
+const asIs = (name: string) =>
+  new GraphQLScalarType({
+    name,
+    serialize(value) {
+      if (typeof value === 'function') throw new Error(`${name} cannot be a function.`)
+      return value
+    },
+  })
+
+const [BigNumber, Money, DateTime, CalendarDate] = ['BigInt', 'Money', 'DateTime', 'Date'].map(asIs) as [
+  GraphQLScalarType,
+  GraphQLScalarType,
+  GraphQLScalarType,
+  GraphQLScalarType,
+]
+
+const Input = new GraphQLInputObjectType({
+  name: 'Input',
+  fields: {
+    n: { type: GraphQLInt, defaultValue: 7 },
+    color: { type: Color },
+    list: { type: new GraphQLList(new GraphQLNonNull(GraphQLInt)) },
+  },
+})
+
+/** What arguments and variables are given, by type. */
+export const argumentValues: Record<string, unknown[]> = {
+  Int: [0, 1, -5, 2147483647, 'not a number'],
+  String: ['', 'x', 'ü'],
+  Color: ['RED', 'BLUE'],
+  Boolean: [true, false],
+  Input: [{}, { n: 1 }, { color: 'RED', list: [1, 2] }, { list: 3 }, { n: null }],
+}
+
+/** Values that a leaf type serializes, and values that it does not. */
+const leafValues: Record<string, readonly [good: readonly unknown[], bad: readonly unknown[]]> = {
+  Int: [
+    [0, -1, 2147483647, '42', true],
+    [1.5, 'x', 2147483648, {}, Number.NaN],
+  ],
+  Float: [
+    [0, -0, 0.1, 1e21, '3'],
+    [Number.POSITIVE_INFINITY, 'x', []],
+  ],
+  String: [
+    ['', 'a "b" \\ \n\u2028', '😀', 5, true, 'ü'.repeat(50)],
+    [{}, [], Symbol('s')],
+  ],
+  Boolean: [
+    [true, false, 0, 1],
+    ['x', {}, Number.NaN],
+  ],
+  ID: [
+    ['a', 'ü"', 7],
+    [1.5, {}, true],
+  ],
+  Color: [
+    [1, 'blue', 'OLD'],
+    ['RED', 2, {}],
+  ],
+  Odd: [
+    [0, 'x', { a: [1, { b: null }] }, [null], '', false],
+    ['throw', 'throw text', 'null', 'undefined'],
+  ],
+}
+
+/** An object of the types `A` and `B`. */
+class Thing {
+  readonly world: World
+  readonly id: string
+  constructor(world: World, id: string) {
+    this.world = world
+    this.id = id
+  }
+}
+class ThingB extends Thing {}
+
+/** Two layouts of the same properties: the columns of one are in another order and partly of another kind. */
+const columns = {
+  i: ['i', 'integer'],
+  d: ['d', 'decimal'],
+  b: ['b', 'boolean'],
+  t: ['t', 'text'],
+  at: ['at', 'instant'],
+  day: ['day', 'date'],
+  j: ['j', 'json'],
+} as const
+interface Row {
+  i: number | null
+  d: number | null
+  b: boolean | null
+  t: string | null
+  at: string | null
+  day: string | null
+  j: string[] | null
+}
+const layouts = [
+  { codec: rowCodec<Row>(columns), names: Object.keys(columns) },
+  {
+    codec: rowCodec<Row>({
+      j: columns.j,
+      t: columns.t,
+      i: ['i', 'decimal'],
+      day: ['day', 'text'],
+      at: columns.at,
+      b: columns.b,
+      d: columns.d,
+    }),
+    names: ['j', 't', 'i', 'day', 'at', 'b', 'd'],
+  },
+]
+/** Columns as PostgreSQL writes them in a record. */
+const columnTexts: Record<string, readonly string[]> = {
+  i: ['0', '-7', '2147483647'],
+  d: ['25.00', '0.070', '12', '-3.10', '999999999999.999'],
+  b: ['t', 'f'],
+  t: ['blue', '""', '"a ""b"" \\\\ c"', '"line\nbreak"', '\u0001', '"ü, (😀)"'],
+  at: ['"2026-01-02 03:04:05+00"', '"2026-01-02 03:04:05.12+00"', '"0001-01-01 00:00:00.000001+00"'],
+  day: ['2026-01-31'],
+  j: ['[]', '"[""a"",""ü\\\\""x""]"'],
+}
+
+function recordOf(world: World, id: string, names: readonly string[]): Buffer {
+  const texts = names.map(name => {
+    const draw = drawOf(world, `${id}.${name}`)
+    return draw % 5 === 0 ? '' : pick(columnTexts[name]!, draw >>> 4)
+  })
+  return Buffer.from(`(${texts.join(',')})`)
+}
+
+function rowsOf(world: World, ids: readonly string[]): unknown[] {
+  const { codec, names } = pick(layouts, drawOf(world, `layout of ${ids[0]}`))
+  return codec.read(Buffer.concat(ids.map(id => recordOf(world, id, names))))
+}
+
+/** An object that is a promise to graphql-js and no `Promise`. */
+const thenable = (value: unknown) => ({
+  // biome-ignore lint/suspicious/noThenProperty: it is what is tested.
+  then: (fulfill: (value: unknown) => unknown, reject: (error: unknown) => unknown) =>
+    Promise.resolve(value).then(fulfill, reject),
+})
+
+/** A value that fits the type, though what is in it may go wrong. */
+function goodValue(world: World, type: GraphQLOutputType, id: string): unknown {
+  const draw = drawOf(world, `value ${id}`)
+  const nullable = getNullableType(type)
+  if (isListType(nullable)) return listOf(world, nullable, id, draw)
+  if (isLeafType(nullable)) return pick(leafValues[nullable.name]![0], draw)
+  if (isObjectType(nullable) && nullable.name === 'Row') {
+    const [row] = rowsOf(world, [id])
+    return draw % 4 === 0 ? { i: draw, t: 'plain', b: 'x', j: ['a', null] } : row
+  }
+  return isObjectType(nullable) && nullable.name === 'B' ? new ThingB(world, id) : new Thing(world, id)
+}
+
+function listOf(world: World, type: GraphQLList<GraphQLOutputType>, id: string, draw: number): unknown {
+  const ids = Array.from({ length: draw % 4 }, (_, index) => `${id}/${index}`)
+  const item = getNullableType(type.ofType)
+  if (isObjectType(item) && item.name === 'Row' && ids.length > 0 && draw % 3 > 0) return rowsOf(world, ids)
+  const items = ids.map(itemId => itemOf(world, type.ofType, itemId))
+  const form = (draw >>> 8) % 8
+  if (form === 0) return new Set(items)
+  if (form === 1)
+    return {
+      *[Symbol.iterator]() {
+        yield* items
+      },
+    }
+  return items
+}
+
+/** What stands in a list: it cannot throw. */
+function itemOf(world: World, type: GraphQLOutputType, id: string): unknown {
+  try {
+    return behave(world, type, id)
+  } catch (error) {
+    const rejected = Promise.reject(error)
+    // Lists that fail as a whole leave their items.
+    rejected.catch(() => {})
+    return rejected
+  }
+}
+
+/** What a resolver does at a position: it returns something, or throws. */
+function behave(world: World, type: GraphQLOutputType, id: string): unknown {
+  const draw = drawOf(world, id)
+  if (draw % 100 >= world.trouble) {
+    const value = goodValue(world, type, id)
+    const form = (draw >>> 8) % 12
+    return form === 0 ? Promise.resolve(value) : form === 1 ? thenable(value) : value
+  }
+  const error = new Error(`${id} failed.`)
+  switch ((draw >>> 8) % 14) {
+    case 0:
+      throw error
+    case 1:
+      return Promise.reject(error)
+    case 2:
+      return error
+    case 3:
+      return Promise.resolve(error)
+    case 4:
+      throw new GraphQLError(`${id} is not there.`, { extensions: { code: 'GONE' } })
+    case 5:
+      throw 'a text'
+    case 6:
+      return Promise.resolve(null)
+    case 7:
+      return undefined
+    case 8:
+    case 9:
+      return wrongValue(type, draw >>> 12)
+    case 10:
+      return Promise.resolve(wrongValue(type, draw >>> 12))
+    default:
+      return null
+  }
+}
+
+function wrongValue(type: GraphQLOutputType, draw: number): unknown {
+  const nullable = getNullableType(type)
+  if (isLeafType(nullable)) return pick(leafValues[nullable.name]![1], draw)
+  if (!isListType(nullable)) return pick<unknown>([5, 'text', true, () => 1, [], new Date(0)], draw)
+  const failing = {
+    *[Symbol.iterator]() {
+      yield Promise.reject(new Error('An item failed.'))
+      throw new Error('The list ended early.')
+    },
+  }
+  // biome-ignore lint/suspicious/noSparseArray: a hole is an item without a value.
+  return pick<unknown>(['text', 5, {}, { length: 1 }, failing, [, null], new Error('No list.')], draw)
+}
+
+const idOf = (parent: unknown) => (parent instanceof Thing ? parent.id : '')
+
+const rootKeyOf = ({ path }: GraphQLResolveInfo) => {
+  let root = path
+  while (root.prev) root = root.prev
+  return root.key
+}
+
+const resolverOf =
+  (type: GraphQLOutputType): GraphQLFieldResolver<unknown, World> =>
+  (parent, _args, world, info) => {
+    world.log.push(rootKeyOf(info))
+    return behave(world, type, `${idOf(parent)}.${info.fieldName}`)
+  }
+
+/** A resolver that the executor may replace by one call for all parents. Its failures concern all of them. */
+function batchResolverOf(name: string, type: GraphQLOutputType): GraphQLFieldResolver<unknown, World> {
+  const one = (parent: unknown, world: World) => {
+    const id = `${idOf(parent)}.${name}`
+    const draw = drawOf(world, id)
+    if (draw % 100 >= world.trouble) return goodValue(world, type, id)
+    return pick<unknown>([null, undefined, wrongValue(type, draw >>> 8), new Error(`${id} failed.`)], draw >>> 8)
+  }
+  const failAll = (world: World) => {
+    if (drawOf(world, `all ${name}`) % 400 < world.trouble) throw new Error(`All ${name} failed.`)
+  }
+  const resolve: GraphQLFieldResolver<unknown, World> = async (parent, _args, world) => {
+    failAll(world)
+    return one(parent, world)
+  }
+  offerBatch(resolve, async (parents: readonly never[], context: never) => {
+    failAll(context)
+    return parents.map(parent => one(parent, context))
+  })
+  markDirect(resolve, null)
+  return resolve
+}
+
+function exposed(property: string): GraphQLFieldResolver<unknown, World> {
+  const resolve: GraphQLFieldResolver<unknown, World> = parent => Reflect.get(Object(parent), property)
+  markDirect(resolve, property)
+  return resolve
+}
+
+/** Makes a property of a class do what the seed decides, as a getter or, where methods are called, as a method. */
+function defineProperty(prototype: object, name: string, type: GraphQLOutputType, mayBeMethod: boolean): void {
+  Object.defineProperty(prototype, name, {
+    get(this: Thing) {
+      const { world, id } = this
+      const run = () => behave(world, type, `${id}.${name}`)
+      if (!mayBeMethod || drawOf(world, `form ${id}.${name}`) % 3 > 0) return run()
+      return function (this: unknown, args: object, context: World, info: GraphQLResolveInfo) {
+        if (this === undefined || context !== world || Object.keys(args).length > 0) throw new Error('A wrong call.')
+        context.log.push(rootKeyOf(info))
+        return run()
+      }
+    },
+  })
+}
+
+const shapes: readonly ((type: GraphQLOutputType) => GraphQLOutputType)[] = [
+  type => type,
+  type => type,
+  type => new GraphQLNonNull(type),
+  type => new GraphQLList(type),
+  type => new GraphQLList(new GraphQLNonNull(type)),
+  type => new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(type))),
+  type => new GraphQLList(new GraphQLList(type)),
+  type => new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(type))))),
+]
+
+const leaves: readonly GraphQLLeafType[] = [
+  GraphQLInt,
+  GraphQLFloat,
+  GraphQLString,
+  GraphQLBoolean,
+  GraphQLID,
+  Color,
+  Odd,
+]
+
+/** Fields of each type in each shape, from one of the sources. */
+function fieldsOf(prototype: object | null): GraphQLFieldConfigMap<unknown, World> {
+  const fields: GraphQLFieldConfigMap<unknown, World> = {}
+  let count = 0
+  const types: GraphQLOutputType[] = [...leaves, A, A, B, B, RowType, RowType]
+  for (const [place, named] of types.entries()) {
+    for (const [index, shape] of shapes.entries()) {
+      const type = shape(named as GraphQLObjectType)
+      const name = `f${place}_${index}`
+      const source = prototype ? pick(['resolver', 'default', 'batch', 'exposed', 'default'], count++) : 'resolver'
+      if (source === 'resolver') fields[name] = { type, resolve: resolverOf(type) }
+      else if (source === 'batch') fields[name] = { type, resolve: batchResolverOf(name, type) }
+      else {
+        const property = source === 'default' ? name : `p${name}`
+        defineProperty(prototype!, property, type, source === 'default')
+        fields[name] = source === 'default' ? { type } : { type, resolve: exposed(property) }
+      }
+    }
+  }
+  return { ...fields, ...commonFields }
+}
+
+const inputs: Record<string, GraphQLArgumentConfig> = {
+  n: { type: GraphQLInt, defaultValue: 3 },
+  s: { type: GraphQLString },
+  color: { type: Color, defaultValue: 1 },
+  input: { type: Input },
+  list: { type: new GraphQLList(GraphQLInt) },
+}
+
+const commonFields: GraphQLFieldConfigMap<unknown, World> = {
+  echo: { type: GraphQLString, args: inputs, resolve: (_parent, args) => JSON.stringify(args) },
+  required: {
+    type: new GraphQLNonNull(GraphQLString),
+    args: {
+      n: { type: new GraphQLNonNull(GraphQLInt), defaultValue: 5 },
+      s: { type: new GraphQLNonNull(GraphQLString) },
+    },
+    resolve: (_parent, args) => JSON.stringify(args),
+  },
+  info: {
+    type: GraphQLString,
+    args: { n: { type: GraphQLInt } },
+    resolve: (parent, _args, _context, info) => {
+      const keys: (string | number)[] = []
+      for (let at: typeof info.path | undefined = info.path; at; at = at.prev) keys.unshift(at.key, at.typename ?? '')
+      const { fieldName, fieldNodes, parentType, variableValues, fragments, operation, rootValue } = info
+      const said = { keys, fieldName, nodes: fieldNodes.length, parentType, variableValues, rootValue }
+      return JSON.stringify({
+        ...said,
+        fragments: Object.keys(fragments),
+        operation: operation.loc?.end,
+        isRoot: parent === undefined,
+        isSame: info.schema.getType(parentType.name) === parentType,
+      })
+    },
+  },
+}
+
+const Named = new GraphQLInterfaceType({
+  name: 'Named',
+  fields: { echo: { type: GraphQLString, args: inputs } },
+  resolveType: value => (value instanceof ThingB ? 'B' : 'A'),
+})
+
+const A: GraphQLObjectType = new GraphQLObjectType({
+  name: 'A',
+  interfaces: [Named],
+  fields: () => fieldsOf(Thing.prototype),
+})
+
+/** A type that checks its objects. */
+const B: GraphQLObjectType = new GraphQLObjectType({
+  name: 'B',
+  interfaces: [Named],
+  fields: () => fieldsOf(ThingB.prototype),
+  isTypeOf(value, world: World) {
+    const draw = drawOf(world, `type of ${idOf(value)}`)
+    if (draw % 400 < world.trouble) throw new Error('The type is not known.')
+    const is = value instanceof ThingB
+    return draw % 3 === 0 ? Promise.resolve(is) : is
+  },
+})
+
+const RowType: GraphQLObjectType = new GraphQLObjectType({
+  name: 'Row',
+  fields: () => {
+    const fields: GraphQLFieldConfigMap<unknown, World> = {}
+    const tags = new GraphQLList(new GraphQLNonNull(GraphQLString))
+    const types: Record<keyof Row, GraphQLOutputType[]> = {
+      i: [GraphQLInt, BigNumber, GraphQLID, GraphQLString, GraphQLFloat],
+      d: [Money, GraphQLString, GraphQLFloat, BigNumber],
+      b: [GraphQLBoolean, GraphQLString],
+      t: [GraphQLString, GraphQLID, Color, GraphQLInt, Odd],
+      at: [DateTime, GraphQLString],
+      day: [CalendarDate, GraphQLString],
+      j: [tags, new GraphQLNonNull(tags), new GraphQLList(GraphQLString), Odd, GraphQLString],
+    }
+    for (const [property, [plain, ...others]] of Object.entries(types)) {
+      fields[property] = { type: plain! }
+      for (const type of [plain!, ...others]) {
+        fields[`${property}_${Object.keys(fields).length}`] = { type, resolve: exposed(property) }
+      }
+      fields[`${property}Required`] = {
+        type: new GraphQLNonNull(getNullableType(plain!)),
+        resolve: exposed(property),
+      }
+    }
+    return { ...fields, echo: commonFields.echo! }
+  },
+})
+
+export const generatedSchema = new GraphQLSchema({
+  query: new GraphQLObjectType({
+    name: 'Query',
+    fields: () => ({
+      ...fieldsOf(null),
+      named: { type: Named, resolve: (_, _args, world) => new Thing(world, '.named') },
+    }),
+  }),
+  mutation: new GraphQLObjectType({ name: 'Mutation', fields: () => fieldsOf(null) }),
+  types: [A, B, RowType],
+})

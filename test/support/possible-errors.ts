@@ -1,0 +1,212 @@
+/**
+ * Which errors an answer may have. A null that goes up to a position hides what else failed below it, and which of the
+ * errors is reported depends on the order in which resolvers end. So each null has to be explained by one of the errors
+ * that can have caused it, and by one alone.
+ */
+import {
+  defaultFieldResolver,
+  type ExecutionArgs,
+  execute,
+  type FieldNode,
+  GraphQLError,
+  type GraphQLFieldConfigMap,
+  type GraphQLFieldResolver,
+  GraphQLInterfaceType,
+  GraphQLList,
+  type GraphQLNamedOutputType,
+  GraphQLObjectType,
+  type GraphQLOutputType,
+  type GraphQLResolveInfo,
+  GraphQLSchema,
+  getArgumentValues,
+  getNullableType,
+  isListType,
+  isNonNullType,
+} from 'graphql'
+
+type Path = readonly (string | number)[]
+
+/** A field at a position of the answer, in the schema as it is. */
+interface Position {
+  parentName: string
+  fieldName: string
+  type: GraphQLOutputType
+  nodes: readonly FieldNode[]
+}
+
+const toArray = (path: GraphQLResolveInfo['path'] | undefined): (string | number)[] =>
+  path ? [...toArray(path.prev), path.key] : []
+
+const nameOf = (path: Path) => JSON.stringify(path)
+
+/** Makes the same schema with all types nullable: there each error stays where it is, and hides no other. */
+export function nullableSchema(schema: GraphQLSchema, record: (path: Path, position: Position) => void): GraphQLSchema {
+  const made = new Map<string, GraphQLNamedOutputType>()
+
+  function nullable(type: GraphQLOutputType): GraphQLOutputType {
+    const inner = getNullableType(type)
+    if (isListType(inner)) return new GraphQLList(nullable(inner.ofType))
+    return named(inner as GraphQLNamedOutputType)
+  }
+
+  function named(type: GraphQLNamedOutputType): GraphQLNamedOutputType {
+    if (!(type instanceof GraphQLObjectType || type instanceof GraphQLInterfaceType)) return type
+    const known = made.get(type.name)
+    if (known) return known
+    const fields = () => fieldsOf(type)
+    const interfaces = () => type.getInterfaces().map(one => named(one) as GraphQLInterfaceType)
+    const copy =
+      type instanceof GraphQLObjectType
+        ? new GraphQLObjectType({ ...type.toConfig(), fields, interfaces })
+        : new GraphQLInterfaceType({ ...type.toConfig(), fields, interfaces })
+    made.set(type.name, copy)
+    return copy
+  }
+
+  function fieldsOf(type: GraphQLObjectType | GraphQLInterfaceType) {
+    const fields: GraphQLFieldConfigMap<unknown, unknown> = {}
+    for (const [name, config] of Object.entries(type.toConfig().fields)) {
+      const run = config.resolve ?? defaultFieldResolver
+      const field = type.getFields()[name]!
+      const resolve: GraphQLFieldResolver<unknown, unknown> = (parent, _args, context, info) => {
+        const { fieldNodes: nodes } = info
+        record(toArray(info.path), { parentName: type.name, fieldName: name, type: config.type, nodes })
+        // Read here, so that a field whose arguments fail is recorded too.
+        return run(parent, getArgumentValues(field, nodes[0]!, info.variableValues), context, info)
+      }
+      fields[name] = { ...config, args: {}, type: nullable(config.type), resolve }
+    }
+    return fields
+  }
+
+  const { query, mutation, types, ...config } = schema.toConfig()
+  const copies = types.map(type => (type.name.startsWith('__') ? type : named(type as GraphQLNamedOutputType)))
+  return new GraphQLSchema({
+    ...config,
+    subscription: null,
+    query: query ? (named(query) as GraphQLObjectType) : null,
+    mutation: mutation ? (named(mutation) as GraphQLObjectType) : null,
+    types: copies,
+  })
+}
+
+/** What can be seen of an error. */
+export type ShownError = Pick<GraphQLError, 'message' | 'path' | 'locations'>
+
+const shownError = ({ message, path, locations }: ShownError): string => JSON.stringify({ message, path, locations })
+
+/** All errors that an operation can have. */
+export class PossibleErrors {
+  readonly #positions: Map<string, Position>
+  /** By how they are shown: the position that each of them nulls. */
+  readonly #nulled = new Map<string, Path>()
+
+  constructor(positions: Map<string, Position>) {
+    this.#positions = positions
+  }
+
+  add(error: GraphQLError): void {
+    if (error.path) this.#nulled.set(shownError(error), this.#nulledBy(error.path))
+  }
+
+  /** Adds the errors of nulls that have none yet, where the schema has no null. */
+  addNulls(value: unknown, path: Path = []): void {
+    const position = this.#positionAt(path)
+    if (value === null && position && isNonNullType(typeAt(position.type, path))) {
+      if ([...this.#nulled.keys()].some(shown => nameOf(JSON.parse(shown).path) === nameOf(path))) return
+      const message = `Cannot return null for non-nullable field ${position.parentName}.${position.fieldName}.`
+      this.add(new GraphQLError(message, { nodes: position.nodes, path }))
+    }
+    if (typeof value !== 'object' || value === null) return
+    const isLeaf =
+      position &&
+      !('getFields' in innermost(position.type)) &&
+      !isListType(getNullableType(typeAt(position.type, path)))
+    if (isLeaf) return
+    for (const [key, inner] of Object.entries(value))
+      this.addNulls(inner, [...path, Array.isArray(value) ? Number(key) : key])
+  }
+
+  /**
+   * Checks the errors of an answer.
+   *
+   * @returns what is wrong with them; null: they explain the nulls of the answer
+   */
+  check(data: unknown, errors: readonly ShownError[]): string | null {
+    const reported = new Map<string, number>()
+    for (const error of errors) {
+      const shown = shownError(error)
+      const nulled = this.#nulled.get(shown)
+      if (!nulled) return `This error is not possible: ${shown}`
+      const name = nameOf(nulled)
+      reported.set(name, (reported.get(name) ?? 0) + 1)
+    }
+    for (const [shown, nulled] of this.#nulled) {
+      const count = reported.get(nameOf(nulled)) ?? 0
+      if (count > 1) return `The null at ${nameOf(nulled)} has ${count} errors.`
+      const isSeen = valueAt(data, nulled.slice(0, -1)) !== null
+      if (nulled.length > 0 && isSeen && valueAt(data, nulled) !== null) return `There is a value at ${nameOf(nulled)}.`
+      if (count === 0 && (isSeen || nulled.length === 0))
+        return `No error explains the null at ${nameOf(nulled)}, such as ${shown}`
+    }
+    return null
+  }
+
+  /** The field that a value is of, directly or as the item of a list. */
+  #positionAt(path: Path): Position | undefined {
+    return this.#positions.get(nameOf(path.slice(0, path.findLastIndex(key => typeof key === 'string') + 1)))
+  }
+
+  /** The nearest nullable position above an error. */
+  #nulledBy(path: Path): Path {
+    let end = path.length
+    while (end > 0) {
+      const position = this.#positionAt(path.slice(0, end))
+      if (!position) throw new Error(`There is no field at ${nameOf(path)}.`)
+      if (!isNonNullType(typeAt(position.type, path.slice(0, end)))) break
+      end--
+    }
+    return path.slice(0, end)
+  }
+}
+
+/** The type of the item of a list of this type, as deep as there are indexes at the end of the path. */
+function typeAt(type: GraphQLOutputType, path: Path): GraphQLOutputType {
+  const depth = path.length - 1 - path.findLastIndex(key => typeof key === 'string')
+  let at = type
+  for (let level = 0; level < depth; level++) {
+    const list = getNullableType(at)
+    if (!isListType(list)) throw new Error(`${String(type)} has no items at ${nameOf(path)}.`)
+    at = list.ofType
+  }
+  return at
+}
+
+function innermost(type: GraphQLOutputType): object {
+  const inner = getNullableType(type)
+  return isListType(inner) ? innermost(inner.ofType) : inner
+}
+
+/** Null as soon as something on the way is null. */
+function valueAt(data: unknown, path: Path): unknown {
+  let at = data
+  for (const key of path) {
+    if (typeof at !== 'object' || at === null) return null
+    at = Reflect.get(at, key)
+  }
+  return at
+}
+
+/** Makes a function that finds the errors that an operation can have. */
+export function createErrorFinder(schema: GraphQLSchema) {
+  let positions = new Map<string, Position>()
+  const nullable = nullableSchema(schema, (path, position) => positions.set(nameOf(path), position))
+  return async (args: Omit<ExecutionArgs, 'schema'>): Promise<PossibleErrors> => {
+    positions = new Map()
+    const { data, errors = [] } = await execute({ ...args, schema: nullable })
+    const possible = new PossibleErrors(positions)
+    for (const error of errors) possible.add(error)
+    possible.addNulls(data)
+    return possible
+  }
+}
