@@ -1,25 +1,20 @@
-import fc, { type GeneratorValue } from 'fast-check'
-import {
-  execute,
-  type GraphQLArgument,
-  type GraphQLError,
-  type GraphQLField,
-  type GraphQLObjectType,
-  getNamedType,
-  getNullableType,
-  isListType,
-  isNonNullType,
-  isObjectType,
-  parse,
-  validate,
-} from 'graphql'
-import { expect, test } from 'vitest'
+import fc from 'fast-check'
+import { type ExecutionResult, execute, parse, validate } from 'graphql'
+import { describe, expect, test } from 'vitest'
 import { permissionNames } from '../../src/domain/permission.ts'
+import { createMemoryRateCounter } from '../../src/domain/rate.ts'
+import { planOperation } from '../../src/executor/plan.ts'
+import type { Context } from '../../src/graphql/context.ts'
 import { schema } from '../../src/graphql/schema.ts'
 import { createApp } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
+import { DocumentMaker, type GeneratedDocument } from '../support/document-maker.ts'
 import { createContexts } from '../support/gateway.ts'
+import { createErrorFinder, type ShownError } from '../support/possible-errors.ts'
+
+/** `PARITY_DOCUMENTS=100000` for a long run. */
+const documents = Number(process.env.PARITY_DOCUMENTS ?? 1000)
 
 const database = await createDatabase()
 const build = createBuilders(database)
@@ -35,31 +30,20 @@ await build.variant(products[0]!, { price: '9.90' })
 await build.category(tenantId, products)
 const voucherId = await build.voucher(tenantId, { currency: 'GBP', current_balance: '0.07' })
 await build.customer(tenantId, { email: 'ada@example.com' })
+const foreignId = await build.tenant()
+await build.voucher(foreignId)
 const permissions = permissionNames.filter(name => name !== 'view_orders')
 const { id: tokenId, secret } = await build.token([tenantId], { permissions, name: 'Sync' })
 
 /** Fields whose values differ from one answer to the next. */
-const unsteady = new Set(['serverTime', 'cursor', 'nextCursor', 'startCursor', 'endCursor', 'rate', 'redemptionToken'])
-
-const oddNames = [
-  'then',
-  'constructor',
-  'toString',
-  'hasOwnProperty',
-  '__proto__',
-  'toJSON',
-  'length',
-  'x',
-  '_',
-  'data',
-]
+const without = ['serverTime', 'cursor', 'nextCursor', 'startCursor', 'endCursor', 'rate', 'redemptionToken']
 
 const globalId = (key: string) => Buffer.from(key).toString('base64url')
-const ids = [String(tenantId), String(products[0]), String(voucherId), '6', 'x', globalId(`Tenant:${tenantId}`)]
+const ids = [tenantId, tenantId, tenantId, products[0], voucherId, foreignId].map(String)
 
 /** The values that arguments and variables take, by their type. `Int` as text is faulty for a variable. */
 const values: Record<string, unknown[]> = {
-  ID: [...ids, products[0]],
+  ID: [...ids, '6', 'x', globalId(`Tenant:${tenantId}`), globalId(`Tenant:${foreignId}`), products[0]],
   Int: [0, 1, 2, 100, -1],
   String: ['', 'x', 'after'],
   DateTime: ['2020-01-01T00:00:00Z', 'never'],
@@ -67,165 +51,109 @@ const values: Record<string, unknown[]> = {
   RemovalResource: ['TENANT', 'CATALOG_VOUCHER'],
 }
 
-interface Variable {
-  name: string
-  type: string
-  fallback: string | null
-  value: unknown
+const makeDocument = (draw: fc.GeneratorValue, others: readonly string[] = []) =>
+  new DocumentMaker(draw, schema, { values, without: new Set([...without, ...others]) }).make()
+
+/** The contexts of callers who may do all, less, or nothing more. */
+const callers: Record<string, () => Context> = {
+  'a token with most permissions': () => contextOf({ tokenId, tenants: [tenantId], permissions }),
+  'a token without permissions': () => contextOf({ tokenId, tenants: [tenantId, foreignId], permissions: [] }),
+  'a token without tenants': () => contextOf({ tokenId, tenants: [], permissions }),
+  'a caller whose rate is exhausted': () => {
+    const context = contextOf({ tokenId, tenants: [tenantId], permissions })
+    context.caller.operations = 1
+    context.rate = { limit: 0, counter: createMemoryRateCounter() }
+    return context
+  },
 }
 
-/** Makes one document: its choices are drawn from fast-check, so that it can make a smaller one of it. */
-class DocumentMaker {
-  readonly #draw: GeneratorValue
-  readonly #fragments = new Map<string, string>()
-  readonly #variables = new Map<string, Variable>()
-  #aliases = 0
+const findPossibleErrors = createErrorFinder(schema)
 
-  constructor(draw: GeneratorValue) {
-    this.#draw = draw
-  }
-
-  make(): { query: string; variables: Record<string, unknown> } {
-    const selection = this.#selection(schema.getQueryType()!, 0)
-    const variables = [...this.#variables.values()]
-    const declared = variables.map(
-      ({ name, type, fallback }) => `$${name}: ${type}${fallback === null ? '' : ` = ${fallback}`}`,
-    )
-    const head = declared.length > 0 ? `query (${declared.join(', ')})` : ''
-    const given = variables.filter(({ value }) => value !== undefined).map(({ name, value }) => [name, value])
-    return {
-      query: [`${head} ${selection}`, ...this.#fragments.values()].join('\n'),
-      variables: Object.fromEntries(given),
-    }
-  }
-
-  #pick<Item>(items: readonly Item[]): Item {
-    return items[this.#draw(fc.nat, { max: items.length - 1 })]!
-  }
-
-  #chance(oneIn: number): boolean {
-    return this.#draw(fc.nat, { max: oneIn - 1 }) === 0
-  }
-
-  #selection(type: GraphQLObjectType, depth: number): string {
-    const fields = Object.values(type.getFields()).filter(
-      field => !unsteady.has(field.name) && (depth < 4 || !isObjectType(getNamedType(field.type))),
-    )
-    if (fields.length === 0) return '{ __typename }'
-    const parts: string[] = []
-    for (let count = 1 + this.#draw(fc.nat, { max: 3 }); count > 0; count--) {
-      const part = this.#field(this.#pick(fields), depth)
-      parts.push(part)
-      // The same field again is merged with the first.
-      if (this.#chance(4)) parts.push(part)
-    }
-    if (this.#chance(6)) parts.push('__typename')
-    const body = `{ ${parts.join(' ')} }`
-    if (depth === 0 || !this.#chance(3)) return body
-    if (this.#chance(2)) return `{ ... on ${type.name}${this.#directives()} ${body} __typename }`
-    const odd = this.#pick(oddNames)
-    const name = this.#chance(2) && !this.#fragments.has(odd) ? odd : `F${this.#fragments.size}`
-    this.#fragments.set(name, `fragment ${name} on ${type.name} ${body}`)
-    return `{ ...${name}${this.#directives()} __typename ...${name} }`
-  }
-
-  #field(field: GraphQLField<unknown, unknown>, depth: number): string {
-    const alias = this.#chance(4) && this.#aliases++ < 20 ? `${this.#pick(oddNames)}: ` : ''
-    const args = field.args.flatMap(arg => this.#argument(arg))
-    const type = getNamedType(field.type)
-    const isInterface = !isObjectType(type) && 'getFields' in type
-    const selection = isInterface
-      ? ' { __typename id ... on Tenant { name } }'
-      : isObjectType(type)
-        ? ` ${this.#selection(type, depth + 1)}`
-        : ''
-    return `${alias}${field.name}${args.length > 0 ? `(${args.join(', ')})` : ''}${this.#directives()}${selection}`
-  }
-
-  #argument({ name, type }: GraphQLArgument): string[] {
-    const required = isNonNullType(type)
-    if (!required && this.#chance(2)) return []
-    const isList = isListType(getNullableType(type))
-    const known = values[getNamedType(type).name]
-    if (!known) return []
-    const one = this.#pick(known)
-    const value = isList && !this.#chance(4) ? [one] : one
-    if (this.#chance(2)) return [`${name}: ${this.#literal(value, getNamedType(type).name)}`]
-    return [`${name}: $${this.#variable(String(type), value, getNamedType(type).name)}`]
-  }
-
-  #directives(): string {
-    if (!this.#chance(4)) return ''
-    const name = this.#pick(['skip', 'include'])
-    const condition = this.#chance(2)
-      ? this.#pick(['true', 'false'])
-      : `$${this.#variable('Boolean!', true, 'Boolean')}`
-    return ` @${name}(if: ${condition})`
-  }
-
-  /** Declares a variable: with a default or without, given or not, under an odd name or a plain one. */
-  #variable(type: string, value: unknown, named: string): string {
-    const odd = this.#pick(oddNames)
-    const name = this.#chance(3) && !this.#variables.has(odd) ? odd : `v${this.#variables.size}`
-    const fallback = this.#chance(3) ? this.#literal(value, named) : null
-    const isGiven = fallback === null ? !this.#chance(10) : this.#chance(2)
-    this.#variables.set(name, { name, type, fallback, value: isGiven ? value : undefined })
-    return name
-  }
-
-  #literal(value: unknown, named: string): string {
-    return named === 'RemovalResource' ? JSON.stringify(value).replaceAll('"', '') : JSON.stringify(value)
-  }
+/** What graphql-js answers to a valid document. */
+async function executeByGraphql({ query, variables }: GeneratedDocument, contextValue: Context) {
+  const document = parse(query)
+  const options = { maxCoercionErrors: 10 }
+  return execute({ schema, document, contextValue, variableValues: variables, hideSuggestions: true, options })
 }
+
+/** Checks the data and the errors of an answer against those of graphql-js. */
+async function expectSame(
+  { query, variables }: GeneratedDocument,
+  createContext: () => Context,
+  { data, errors = [] }: ExecutionResult,
+  answers: readonly { data: string; errors: readonly ShownError[] }[],
+) {
+  for (const answer of answers) expect(answer.data, query).toBe(JSON.stringify(data))
+  if (errors.length === 0 && answers.every(answer => answer.errors.length === 0)) return
+  const document = parse(query)
+  const possible = await findPossibleErrors({ document, contextValue: createContext(), variableValues: variables })
+  for (const answer of [{ errors }, ...answers]) expect(possible.check(data, answer.errors), query).toBeNull()
+}
+
+describe.each(Object.entries(callers))('the executor gives what graphql-js gives to %s', (_, createContext) => {
+  test('for any valid document', async () => {
+    let planned = 0
+    await fc.assert(
+      fc.asyncProperty(fc.gen(), async draw => {
+        // Interfaces are left to graphql-js.
+        const generated = makeDocument(draw, ['node', 'nodes'])
+        const { query, variables } = generated
+        fc.pre(validate(schema, parse(query)).length === 0)
+        const plan = planOperation(schema, parse(query), null)
+        const answers: { data: string; errors: readonly ShownError[] }[] = []
+        for (let time = 0; time < 2; time++) {
+          const outcome = await plan?.run(createContext(), variables)
+          if (outcome) answers.push({ data: outcome.data.toString(), errors: outcome.errors })
+        }
+        if (answers.length === 0) return
+        planned++
+        await expectSame(generated, createContext, await executeByGraphql(generated, createContext()), answers)
+      }),
+      { numRuns: Math.ceil(documents / 10) },
+    )
+    expect(planned).toBeGreaterThan(documents / 20)
+  }, 600_000)
+})
 
 /** The start of a message: the service leaves out the middle of a long one. */
 const startOf = ({ message }: { message: string }) => message.slice(0, 100)
 
-const shown = ({ message, path, locations }: GraphQLError | { message: string; path?: unknown; locations?: unknown }) =>
-  JSON.stringify({ message, path, locations })
-
-/** graphql-js' own answer: data, and errors in no order. */
-async function answerOfGraphql(query: string, variables: Record<string, unknown>) {
-  const document = parse(query)
-  const fieldErrors = validate(schema, document, undefined, { maxErrors: 10, hideSuggestions: true })
-  if (fieldErrors.length > 0) return { errors: fieldErrors.map(startOf).sort() }
-  const contextValue = contextOf({ tokenId, tenants: [tenantId], permissions })
-  const variableValues = variables
-  const { data, errors = [] } = await execute({
-    schema,
-    document,
-    contextValue,
-    variableValues,
-    hideSuggestions: true,
-    options: { maxCoercionErrors: 10 },
-  })
-  if (data === undefined) return { errors: errors.map(startOf).sort() }
-  return { data: JSON.stringify(data), errors: errors.map(shown).sort() }
+/** Checks that the service answers as graphql-js does, however often it is asked. */
+async function expectSameOfService(generated: GeneratedDocument): Promise<'data' | 'no data'> {
+  const { query, variables } = generated
+  const bodies: { data?: unknown; errors?: ShownError[] }[] = []
+  for (let time = 0; time < 10; time++) bodies.push((await client.graphql(secret, query, variables)).body)
+  const createContext = callers['a token with most permissions']!
+  const faults = validate(schema, parse(query), undefined, { maxErrors: 10, hideSuggestions: true })
+  const expected: ExecutionResult =
+    faults.length > 0 ? { errors: faults } : await executeByGraphql(generated, createContext())
+  if (expected.data === undefined) {
+    for (const { data, errors = [] } of bodies) {
+      expect(data, query).toBeUndefined()
+      expect(errors.map(startOf).sort(), query).toEqual((expected.errors ?? []).map(startOf).sort())
+    }
+    return 'no data'
+  }
+  const answers = bodies.map(({ data, errors = [] }) => ({ data: JSON.stringify(data), errors }))
+  await expectSame(generated, createContext, expected, answers)
+  return 'data'
 }
 
-async function answerOfService(query: string, variables: Record<string, unknown>) {
-  const { body } = await client.graphql(secret, query, variables)
-  const errors: { message: string }[] = body.errors ?? []
-  if (body.data === undefined) return { errors: errors.map(startOf).sort() }
-  return { data: JSON.stringify(body.data), errors: errors.map(shown).sort() }
-}
-
-test('each answer to a document, up to the tenth, is that of graphql-js', async () => {
-  let valid = 0
+test('the service gives what graphql-js gives, up to the tenth time', async () => {
+  const count = { data: 0, 'no data': 0 }
   await fc.assert(
     fc.asyncProperty(fc.gen(), async draw => {
-      const { query, variables } = new DocumentMaker(draw).make()
+      const generated = makeDocument(draw)
       // graphql-js knows no limits.
-      const { errors } = await answerOfService(query, variables)
-      fc.pre(!errors.some(message => /limit of \d+ exceeded|2000 tokens|The query costs/.test(message)))
-      const expected = await answerOfGraphql(query, variables)
-      if (expected.data !== undefined) valid++
-      for (let time = 0; time < 10; time++) expect(await answerOfService(query, variables), query).toEqual(expected)
+      const { errors = [] } = (await client.graphql(secret, generated.query, generated.variables)).body
+      const limited = /limit of \d+ exceeded|2000 tokens|The query costs/
+      fc.pre(!errors.some(({ message }: ShownError) => limited.test(message)))
+      count[await expectSameOfService(generated)]++
     }),
-    { numRuns: 200, endOnFailure: true },
+    { numRuns: Math.ceil(documents / 20), endOnFailure: true },
   )
-  expect(valid).toBeGreaterThan(20)
-}, 120_000)
+  expect(count.data).toBeGreaterThan(documents / 100)
+}, 600_000)
 
 test.each([
   [
@@ -258,9 +186,8 @@ test.each([
   ],
   ['a number for a list', 'query ($n: Int) { nodes(ids: $n) { id } }', { n: 5 }],
   ['a fragment twice', '{ viewer { ...F ...F } } fragment F on Viewer { name ... on Viewer { name permissions } }', {}],
-])('is that of graphql-js: %s', async (_, query, variables) => {
-  const expected = await answerOfGraphql(query, variables)
-  for (let time = 0; time < 10; time++) expect(await answerOfService(query, variables)).toEqual(expected)
+])('the service gives what graphql-js gives: %s', async (_, query, variables) => {
+  await expectSameOfService({ query, variables })
 })
 
 test('the operation that is named runs, whatever the name is', async () => {
