@@ -3,7 +3,7 @@ import type { Sql } from '../db/connect.ts'
 import type { Caller } from '../domain/caller.ts'
 import type { Instant } from '../domain/instant.ts'
 import { type Page, type Range, upTo } from '../domain/page.ts'
-import type { CountWanted, PageWanted, RecordWanted, TenantTable } from '../domain/tenant-table.ts'
+import type { CountRequest, PageRequest, RecordRequest, TenantTable } from '../domain/tenant-table.ts'
 import type { Watermark } from '../domain/watermark.ts'
 
 /** A page, and the watermark up to which it was read. */
@@ -37,9 +37,9 @@ export const createPageLoader = <Wanted extends { range: Range }, Row>(
 export class TenantTableLoaders<Row> {
   readonly #reader: Reader
   readonly #table: TenantTable<Row>
-  #pages?: DataLoader<PageWanted, Reading<Row>>
-  #counts?: DataLoader<CountWanted, number>
-  #records?: DataLoader<RecordWanted, Row | null>
+  #pages?: DataLoader<PageRequest, Reading<Row>>
+  #counts?: DataLoader<CountRequest, number>
+  #records?: DataLoader<RecordRequest, Row | null>
 
   constructor(reader: Reader, table: TenantTable<Row>) {
     this.#reader = reader
