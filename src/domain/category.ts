@@ -2,7 +2,7 @@ import { arrayText, type Sql } from '../db/connect.ts'
 import { rowCodec } from '../db/row-codec.ts'
 import { groupByProduct, type OfProduct } from './product.ts'
 
-/** What a product is filed under. */
+/** A category of products. */
 export interface Category {
   id: number
   slug: string
@@ -19,9 +19,9 @@ const categoryRow = rowCodec<Category & OfProduct>({
 })
 
 /**
- * The categories of products, those of the product's own tenant.
+ * Lists the categories of products. A category belongs to the product's tenant.
  *
- * @param products rows that their tenant's caller has already been given
+ * @param products rows that the caller may see
  * @returns for each product, in order, its categories by `sort_order`, then `id` (R16)
  */
 export async function listCategoriesOf(

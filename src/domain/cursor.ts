@@ -8,12 +8,12 @@ export interface Position {
   id: number
 }
 
-/** What a cursor carries: the record it stands at, and the lower bound of the list it was taken from. */
+/** The content of a cursor: the position of a record, and the lower bound of the list. */
 export interface Cursor extends Position {
   updatedSince: Instant | null
 }
 
-/** A list that cursors belong to: its name, and the tenant it is a list of (none for the list of tenants). */
+/** A list that cursors belong to: its name and its tenant. The list of tenants has no tenant. */
 export interface ListIdentity {
   name: string
   tenantId?: number
@@ -21,8 +21,9 @@ export interface ListIdentity {
 
 /** Encrypts positions into cursors and decrypts them again (R10). */
 export interface CursorCipher {
+  /** Returns the cursor as text that a URL need not escape. */
   encrypt(list: ListIdentity, cursor: Cursor): string
-  /** @returns null when the text is no cursor of this list: altered, or taken from another list or tenant */
+  /** Returns null when the text is no cursor of this list: altered, or of another list or tenant. */
   decrypt(list: ListIdentity, text: string): Cursor | null
 }
 
@@ -31,10 +32,10 @@ const version = 1
 const nonceLength = 12
 const tagLength = 16
 
-/** No cursor is longer, in characters. A field below a list opens the same argument for each record of the list. */
-const longestCursor = 1_000
+/** The longest text that is decrypted, in characters. A field below a list decrypts its argument for each record. */
+const maxCursorLength = 1_000
 
-/** Random bytes for many nonces: each time they are asked for costs more than the encryption. */
+/** Random bytes for many nonces: a call for random bytes costs more than the encryption of a cursor. */
 const random = Buffer.alloc(256 * nonceLength)
 let used = random.length
 
@@ -48,7 +49,7 @@ function createNonce(): Buffer {
 }
 
 /**
- * Cursors are AES-256-GCM: version (1 byte), nonce (12), encrypted text, tag (16), in base64url. The list they belong
+ * Creates a cipher. Cursors are AES-256-GCM: version (1 byte), nonce (12), encrypted text, tag (16), in base64url. The list they belong
  * to is authenticated data, so a cursor of another list or tenant decrypts no more than one that was altered.
  *
  * @param key 32 bytes, the same in every instance
@@ -64,9 +65,9 @@ export function createCursorCipher(key: Buffer): CursorCipher {
       return Buffer.concat([Buffer.of(version), nonce, ...encrypted, cipher.getAuthTag()]).toString('base64url')
     },
     decrypt(list, text) {
-      if (text.length > longestCursor) return null
+      if (text.length > maxCursorLength) return null
       const bytes = Buffer.from(text, 'base64url')
-      // Decoding is lenient (other alphabets, left-over bits), so only the one canonical spelling is a cursor.
+      // Decoding is lenient (other alphabets, unused bits): only the canonical text is a cursor.
       if (bytes.toString('base64url') !== text) return null
       if (bytes.length <= 1 + nonceLength + tagLength || bytes[0] !== version) return null
       const nonce = bytes.subarray(1, 1 + nonceLength)

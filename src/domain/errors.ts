@@ -1,4 +1,4 @@
-/** Every way in which the gateway refuses. Each door translates these once, and knows no others. */
+/** The kinds of errors that callers see. Each transport translates every code once, and knows no others. */
 export type ErrorCode =
   | 'UNAUTHENTICATED'
   | 'RATE_LIMITED'
@@ -11,16 +11,16 @@ export type ErrorCode =
   | 'UNAVAILABLE'
   | 'INTERNAL'
 
-/** What is wrong with each field of an input: sentences for a person, by field name. */
+/** The errors of an input: sentences for a person, by field name. */
 export type FieldErrors = Record<string, string[]>
 
-/** A refusal, with a sentence for the person who reads it (R18). */
+/** An error with a message for a person (R18). */
 export class GatewayError extends Error {
   override readonly name = 'GatewayError'
   readonly code: ErrorCode
   /** With `BAD_USER_INPUT`: the errors of each field. */
   readonly fieldErrors?: FieldErrors
-  /** With `RATE_LIMITED` and `UNAVAILABLE`: seconds until it is worth trying again. */
+  /** With `RATE_LIMITED` and `UNAVAILABLE`: seconds after which the caller should try again. */
   readonly retryAfter?: number
 
   constructor(
@@ -35,31 +35,47 @@ export class GatewayError extends Error {
   }
 }
 
-/** One answer for a token that is missing, malformed, unknown, expired or revoked. */
+/** The same error for a token that is missing, malformed, unknown, expired or revoked. */
 export const unauthenticated = () => new GatewayError('UNAUTHENTICATED', 'A valid bearer token is required.')
 
-/** @param permission the name of the permission that the token lacks */
+/**
+ * The token lacks a permission.
+ *
+ * @param permission its name
+ */
 export const lacksPermission = (permission: string) =>
   new GatewayError('FORBIDDEN', `This token lacks the permission ${permission}.`)
 
 /** The tenant exists, but the token is not authorised for it (R19). */
 export const lacksTenant = () => new GatewayError('FORBIDDEN', 'This token is not authorised for this tenant.')
 
-/** @param what a noun: `tenant`, `purchased voucher` */
-export const notFound = (what: string) => new GatewayError('NOT_FOUND', `No such ${what}.`)
+/**
+ * A record does not exist in the authorised scope.
+ *
+ * @param noun `tenant`, `purchased voucher`
+ */
+export const notFound = (noun: string) => new GatewayError('NOT_FOUND', `No such ${noun}.`)
 
-/** @returns a function that gives the record that was found, and throws `NOT_FOUND` when there is none */
+/** Returns a function that returns the record it is given, and throws `NOT_FOUND` when that is null. */
 export const orNotFound =
-  (what: string) =>
+  (noun: string) =>
   <Row>(row: Row | null): Row => {
-    if (row === null) throw notFound(what)
+    if (row === null) throw notFound(noun)
     return row
   }
 
-/** @param retryAfter seconds until the window resets */
+/**
+ * The rate limit is exceeded.
+ *
+ * @param retryAfter seconds until the window resets
+ */
 export const rateLimited = (retryAfter: number) =>
   new GatewayError('RATE_LIMITED', 'The rate limit is exceeded. Try again after the window resets.', { retryAfter })
 
-/** @param errors at least one field with at least one sentence */
+/**
+ * The input is not valid.
+ *
+ * @param fieldErrors at least one field with at least one sentence
+ */
 export const badInput = (fieldErrors: FieldErrors) =>
   new GatewayError('BAD_USER_INPUT', 'The request is not valid.', { fieldErrors })

@@ -1,23 +1,25 @@
-/** An instant as R13 text, `2026-01-02T03:04:05.123456Z`, so that instants sort as their texts do. */
+/** An instant as text (R13), `2026-01-02T03:04:05.123456Z`: instants sort as their texts do. */
 export type Instant = string
 
-/** Before and after every instant: Postgres reads them, and they sort round the texts of instants. */
+/** Before every instant, in PostgreSQL and as text. */
 export const beforeAll = '-infinity'
+
+/** After every instant, in PostgreSQL and as text. */
 export const afterAll = 'infinity'
 
-/** Longer texts are no instants, in characters. A field below a list reads the same argument for each record. */
-const longestInstant = 1_000
+/** The longest text that is parsed, in characters. A field below a list parses its argument for each record. */
+const maxInstantLength = 1_000
 
 const form = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?(?:Z|([+ -])(\d{2})(?::?(\d{2}))?)?$/i
 
 /**
- * Reads an instant from outside (R6): an ISO-8601 date and time with `Z` or an offset, UTC without one. A space
- * before the offset is a `+` that a URL lost. Digits beyond the microsecond are cut.
+ * Parses an instant (R6): an ISO-8601 date and time with `Z` or an offset, UTC without one. A space before the offset
+ * is a `+` that a URL decoded. Digits beyond the microsecond are cut.
  *
- * @returns the instant; `infinity` when its offset carries it past the year 9999; null when the text is none
+ * @returns the instant; `infinity` when its offset moves it past the year 9999; null when the text is no instant
  */
 export function parseInstant(text: string): Instant | null {
-  const parts = text.length <= longestInstant ? form.exec(text) : null
+  const parts = text.length <= maxInstantLength ? form.exec(text) : null
   if (!parts) return null
   const [year, month, day, hour, minute, second] = parts.slice(1, 7).map(part => Number(part ?? 0)) as Six
   const [offsetHour, offsetMinute] = [Number(parts[9] ?? 0), Number(parts[10] ?? 0)]

@@ -3,7 +3,7 @@ import type { CursorCipher, ListIdentity, Position } from './cursor.ts'
 import { badInput, type FieldErrors } from './errors.ts'
 import { afterAll, beforeAll, type Instant, parseInstant } from './instant.ts'
 
-/** How much of a list is wanted, as the caller said it. */
+/** The arguments of a list, as the caller sent them. */
 export interface PageArguments {
   first?: number | null | undefined
   last?: number | null | undefined
@@ -12,68 +12,70 @@ export interface PageArguments {
   updatedSince?: string | null | undefined
 }
 
-/** The same, understood: the records strictly between two positions, `limit` of them, from one end. */
+/** The records of a list strictly between two positions: `limit` of them, from one end. */
 export interface Range {
   lower: Position
   upper: Position
   limit: number
   backward: boolean
   updatedSince: Instant | null
-  /** Whether the caller named a bound: then there is a record beyond it. */
+  /** Whether the caller gave `after` or `before`: then there is a record beyond it. */
   afterGiven: boolean
   beforeGiven: boolean
 }
 
-/** A page of a list, in the list's order whichever way it was asked for. */
+/** A page of a list. The rows are in the list's order, from whichever end the page was read. */
 export interface Page<Row> {
   rows: Row[]
   hasPreviousPage: boolean
   hasNextPage: boolean
 }
 
+/** The records on a page when neither `first` nor `last` is given (contract, Limits). */
 export const defaultPageSize = 50
 const maxPageSize = 100
 
 /**
- * Understands what is wanted of a list (R4, R6, R10, R15). All errors are told at once.
+ * Parses the arguments of a list (R4, R6, R10, R15). Reports all errors at once.
  *
- * @param known errors that the door found before it came here
+ * @param list the list that the cursors must belong to
+ * @param known errors that the transport found
  * @throws `BAD_USER_INPUT` with the errors of `first`, `last`, `after`, `before`, `updatedSince`
  */
 export function readRange(
   cipher: CursorCipher,
   list: ListIdentity,
-  wanted: PageArguments,
+  args: PageArguments,
   known: FieldErrors = {},
 ): Range {
   const fieldErrors: FieldErrors = { ...known }
   const size = (name: 'first' | 'last') => {
-    const count = wanted[name] ?? null
+    const count = args[name] ?? null
     if (count !== null && (count < 0 || count > maxPageSize))
-      fieldErrors[name] = [`Ask for 0 to ${maxPageSize} records.`]
+      fieldErrors[name] = [`Must be 0 to ${maxPageSize}, for example 50.`]
     return count
   }
   const first = size('first')
   const last = size('last')
-  if (first !== null && last !== null) fieldErrors.last = ['Ask for the first or the last records, not for both.']
+  if (first !== null && last !== null) fieldErrors.last = ['Give either first or last, not both.']
 
-  const open = (name: 'after' | 'before') => {
-    const text = wanted[name]
+  const decrypt = (name: 'after' | 'before') => {
+    const text = args[name]
     if (!text) return null
     const cursor = cipher.decrypt(list, text)
     if (!cursor) fieldErrors[name] = ['This is no cursor of this list. Pass one on exactly as this list returned it.']
     return cursor
   }
-  const after = open('after')
-  const before = open('before')
+  const after = decrypt('after')
+  const before = decrypt('before')
 
-  const asked = wanted.updatedSince ? parseInstant(wanted.updatedSince) : null
-  if (wanted.updatedSince && !asked) {
+  const given = args.updatedSince ? parseInstant(args.updatedSince) : null
+  if (args.updatedSince && !given) {
     fieldErrors.updatedSince = ['Give an ISO-8601 date and time, such as 2026-01-31T09:30:00Z.']
   }
   if (Object.keys(fieldErrors).length > 0) throw badInput(fieldErrors)
 
-  const updatedSince = latest(asked, after?.updatedSince, before?.updatedSince)
+  const updatedSince = latest(given, after?.updatedSince, before?.updatedSince)
   const since: Position = { updatedAt: updatedSince ?? beforeAll, id: 0 }
   return {
     lower: after && comesAfter(after, since) ? after : since,
@@ -92,17 +94,17 @@ const comesAfter = (a: Position, b: Position) =>
 const latest = (...instants: (Instant | null | undefined)[]) =>
   instants.reduce<Instant | null>((found, instant) => (instant && (!found || instant > found) ? instant : found), null)
 
-/** The range as far as the watermark: what is stamped from there on may not all be seen yet. */
+/** Limits a range to the records stamped before the watermark: not all later ones can be seen yet. */
 export const upTo = (watermark: Instant, range: Range): Range => {
   const end: Position = { updatedAt: watermark, id: 0 }
   return comesAfter(range.upper, end) ? { ...range, upper: end } : range
 }
 
 /**
- * The end of a list's statement: its rows strictly between the bounds, from one end, and one more than asked for.
+ * Returns the end of a list's statement: rows strictly between the bounds, from one end, and one more than the page has.
  *
  * @param stamp what the list is ordered by before `id`, as its index has it
- * @param direction in which the rows are read: `desc` from the list's other end
+ * @param direction `desc` when rows are read from the end of the list
  */
 export function within(
   sql: Sql,
@@ -116,7 +118,11 @@ export function within(
     order by ${stamp} ${direction}, id ${direction} limit ${limit + 1}`
 }
 
-/** @param found the rows of a list's statement */
+/**
+ * Makes a page of the rows that a list's statement found.
+ *
+ * @param found up to one row more than the page has
+ */
 export function toPage<Row>(range: Range, found: Row[]): Page<Row> {
   const more = found.length > range.limit
   const rows = more ? found.slice(0, range.limit) : found

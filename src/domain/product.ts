@@ -54,12 +54,12 @@ export const products = defineResource<Product>({
   },
 })
 
-/** What belongs to a product. */
+/** A row that belongs to a product. */
 export interface OfProduct {
   productId: number
 }
 
-/** @returns for each product id, in order, the rows that belong to it, in theirs */
+/** Returns for each product id, in order, the rows that belong to it, in the order of the rows. */
 export function groupByProduct<Row extends OfProduct>(productIds: readonly number[], rows: readonly Row[]): Row[][] {
   const byProduct = new Map<number, Row[]>(productIds.map(id => [id, []]))
   for (const row of rows) byProduct.get(row.productId)?.push(row)

@@ -4,17 +4,17 @@ import { badInput, type FieldErrors, notFound } from './errors.ts'
 import { hashSecret } from './secret.ts'
 import type { Token } from './token.ts'
 
-/** Why a voucher cannot be redeemed, in the order in which they are told (R25). */
+/** Why a voucher cannot be redeemed. The first that applies is reported (R25). */
 export type ReasonCode = 'void' | 'not_yet_valid' | 'expired' | 'redeemed' | 'no_balance'
 
-/** Whether a voucher can be redeemed, and if not, why not. */
+/** Whether a voucher can be redeemed, and why not. */
 interface Verdict {
   status: 'redeemable' | 'not_redeemable'
   /** Null when redeemable. */
   reasonCode: ReasonCode | null
 }
 
-/** What a resolution needs to know of a voucher. */
+/** The state of a voucher that a resolution depends on. */
 export interface VoucherState {
   id: number
   reference: string
@@ -32,7 +32,7 @@ export interface VoucherState {
   dateValidEnd: string | null
 }
 
-/** What a resolution shows of a voucher. */
+/** A voucher as a resolution shows it. */
 export type ResolvedVoucher = VoucherState & Verdict
 
 /** The tenant at which a voucher was resolved, and the one that owns the voucher (R24). */
@@ -45,7 +45,7 @@ export interface ResolutionTenant {
   sourceTenantType: string | null
 }
 
-/** What a voucher is worth at a tenant now. */
+/** The result of resolving a voucher at a tenant. */
 export interface Resolution extends Verdict {
   voucher: ResolvedVoucher
   tenant: ResolutionTenant
@@ -53,16 +53,16 @@ export interface Resolution extends Verdict {
   redemptionToken: string | null
 }
 
-/** A voucher, named in one of the two ways. */
+/** A voucher by its reference or by its QR token. */
 export type VoucherName = { reference: string } | { qrToken: string }
 
 /** The longest inputs, in characters (R9). */
-const longest = { qrToken: 2048, voucherReference: 255 }
+const maxLengths = { qrToken: 2048, voucherReference: 255 }
 
 /**
- * Understands which voucher is meant (R9, R27).
+ * Parses the input that names a voucher (R9, R27).
  *
- * @param known errors that the door found before it came here
+ * @param known errors that the transport found
  * @throws `BAD_USER_INPUT` with the errors of `qrToken` and `voucherReference`
  */
 export function readVoucherName(
@@ -70,24 +70,24 @@ export function readVoucherName(
   known: FieldErrors = {},
 ): VoucherName {
   const fieldErrors: FieldErrors = { ...known }
-  const read = (field: keyof typeof longest) => {
+  const read = (field: keyof typeof maxLengths) => {
     const text = given[field] ?? ''
-    if ([...text].length > longest[field]) fieldErrors[field] = [`Give at most ${longest[field]} characters.`]
+    if ([...text].length > maxLengths[field]) fieldErrors[field] = [`Give at most ${maxLengths[field]} characters.`]
     return text.trim() === '' ? null : text
   }
   const qrToken = read('qrToken')
   const voucherReference = read('voucherReference')
   if (Object.keys(fieldErrors).length === 0 && (qrToken === null) === (voucherReference === null)) {
-    const fault =
+    const error =
       qrToken === null ? 'Give a QR token or URL, or a voucher reference.' : 'Give one of the two, not both.'
-    fieldErrors.qrToken = [fault]
-    fieldErrors.voucherReference = [fault]
+    fieldErrors.qrToken = [error]
+    fieldErrors.voucherReference = [error]
   }
   if (Object.keys(fieldErrors).length > 0) throw badInput(fieldErrors)
   return qrToken === null ? { reference: (voucherReference ?? '').trim() } : { qrToken: qrTokenIn(qrToken) }
 }
 
-/** @returns the QR token in what was read off a voucher: the text itself, or what its URL holds (R27) */
+/** Returns the QR token in a scanned text: the text itself, or a part of its URL (R27). */
 function qrTokenIn(text: string): string {
   if (!/^\s*https?:/i.test(text) || !URL.canParse(text)) return text
   const url = new URL(text)
@@ -105,7 +105,7 @@ function qrTokenIn(text: string): string {
 }
 
 /**
- * Why the voucher cannot be redeemed on that day, or null when it can be (R25).
+ * Returns why the voucher cannot be redeemed on a day, or null when it can be (R25).
  *
  * @param today the calendar day at the tenant that owns the voucher, `YYYY-MM-DD`
  */
@@ -119,10 +119,10 @@ export function reasonAgainst(voucher: VoucherState, today: string): ReasonCode 
 }
 
 /**
- * Resolves a voucher ahead of its redemption (contract, operation 8). Writes nothing but the redemption token.
+ * Resolves a voucher ahead of its redemption (contract, operation 8). Writes only the redemption token.
  *
- * @param at the path tenant, which the token is already known to be authorised for
- * @param timeToLive seconds for which a redemption token holds
+ * @param at the path tenant, for which the caller's token is authorised
+ * @param timeToLive seconds until the redemption token expires
  * @throws `NOT_FOUND` when there is no such voucher within the scope of the token at the path tenant (R24)
  */
 export async function resolveVoucher(
@@ -168,14 +168,14 @@ type Found = VoucherState & {
  * Finds the voucher of that name when its owner is the path tenant, above it or below it, and the token is authorised
  * for the owner (R21, R24).
  *
- * The time it takes does not tell a voucher out of scope from an absent one: for both, the statement walks up the tree
- * twice and returns one row. Without an owner it walks up from the path tenant.
+ * Takes as long for a voucher out of scope as for an absent one: for both, the statement walks up the tree twice and
+ * returns one row. Without an owner it walks up from the path tenant.
  *
  * @returns null when there is no such voucher within the scope
  */
 async function findWithinScope(sql: Sql, caller: Token, at: number, name: VoucherName): Promise<Found | null> {
   const text = 'reference' in name ? name.reference : name.qrToken
-  // Postgres holds no such text, and refuses to be asked for it.
+  // PostgreSQL stores no such text, and its protocol rejects it.
   if (text.includes('\0')) return null
   const named = 'reference' in name ? sql`lower(reference) = lower(${text})` : sql`qr_token = ${text}`
   const [row] = await sql<[Found | { id: null }]>`
@@ -207,7 +207,7 @@ async function findWithinScope(sql: Sql, caller: Token, at: number, name: Vouche
   return row.id === null ? null : row
 }
 
-/** @returns the secret: 256 random bits, of which only the SHA-256 is kept (R26) */
+/** Issues a token of 256 random bits, of which the SHA-256 is stored (R26). Returns the token. */
 async function issueRedemptionToken(
   sql: Sql,
   voucherId: number,
@@ -223,7 +223,7 @@ async function issueRedemptionToken(
   return secret
 }
 
-/** Forgets redemption tokens a day after they expired. */
+/** Deletes redemption tokens a day after they expired. */
 export async function deleteExpiredRedemptionTokens(sql: Sql): Promise<void> {
   await sql`
     delete /* redemption_token.forget */ from gateway.redemption_token where expires_at < now() - interval '1 day'`

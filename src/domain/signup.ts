@@ -1,7 +1,7 @@
 import type { Instant } from './instant.ts'
 import { defineResource } from './resource.ts'
 
-/** A customer whose consent to marketing holds now (R23). Personal data. */
+/** A customer who consents to marketing now (R23). Personal data. */
 export interface MarketingSignup {
   id: number
   tenantId: number

@@ -1,16 +1,16 @@
 import { arrayText, type Sql } from '../db/connect.ts'
 import { parseIdentifier } from './identifier.ts'
 
-/** A tenant as one looks for it. */
+/** A tenant as administrators find it. */
 export interface TenantLabel {
   id: number
   name: string
   subdomain: string | null
 }
 
-/** A tenant and where it stands. */
+/** A tenant with its place in the tree. */
 export interface PlacedTenant extends TenantLabel {
-  /** The names of the tenants above it, root first. */
+  /** The names of its ancestors, root first. */
   above: string[]
 }
 
@@ -26,12 +26,12 @@ export interface TreeLevel {
   count: number
 }
 
-/** How many children of one tenant a level lists; the others are found by name. */
+/** The most children that a level lists. A search finds the others. */
 const levelLength = 100
 
 const matchesLength = 30
 
-/** A relation `placed(id, above)` of the names above each tenant of the relation `chosen(id)`. */
+/** Returns the relation `placed(id, above)`: the names of the ancestors of each tenant of the relation `chosen(id)`. */
 const places = (sql: Sql) => sql`
   above_chosen as (
     select id, parent_id, 0 as steps, null::text as name from tenant where id in (select id from chosen)
@@ -43,7 +43,7 @@ const places = (sql: Sql) => sql`
     from above_chosen where not repeated group by id
   )`
 
-/** @returns the tenants of these ids that there are, by name */
+/** Returns the tenants of these ids that exist, by name. */
 export async function placeTenants(sql: Sql, ids: readonly number[]): Promise<PlacedTenant[]> {
   return sql<PlacedTenant[]>`
     with /* tenant_tree.place */ recursive chosen as (
@@ -53,8 +53,10 @@ export async function placeTenants(sql: Sql, ids: readonly number[]): Promise<Pl
 }
 
 /**
+ * Finds tenants.
+ *
  * @param search part of a name or of a subdomain, in any case, or an id
- * @returns the first matches, those that begin with it before the others, and how many there are in all
+ * @returns the first matches, those that begin with the text before the others, and the count of all
  */
 export async function searchTenants(sql: Sql, search: string): Promise<{ tenants: PlacedTenant[]; count: number }> {
   const id = parseIdentifier(search)
@@ -76,8 +78,9 @@ export async function searchTenants(sql: Sql, search: string): Promise<{ tenants
 }
 
 /**
- * @param parentIds the tenants whose children are wanted
- * @returns the level of the roots under the key null, and that of each parent that has children
+ * Lists the roots, and the children of tenants.
+ *
+ * @returns the roots under the key null, and the children of each parent that has any
  */
 export async function listTreeLevels(sql: Sql, parentIds: readonly number[]): Promise<Map<number | null, TreeLevel>> {
   const rows = await sql<(TreeTenant & { parentId: number | null; count: number })[]>`

@@ -3,7 +3,7 @@ import { rowCodec } from '../db/row-codec.ts'
 import type { Instant } from './instant.ts'
 import { groupByProduct, type OfProduct } from './product.ts'
 
-/** A form in which a product is sold. */
+/** A variant of a product, with its own price. */
 export interface Variant {
   id: number
   slug: string
@@ -30,8 +30,9 @@ const variantRow = rowCodec<Variant & OfProduct>({
 })
 
 /**
- * The variants of products that their tenant's caller has already been given.
+ * Lists the variants of products.
  *
+ * @param productIds products that the caller may see
  * @returns for each product id, in order, its variants by `sort_order`, then `id` (R16)
  */
 export async function listVariantsOf(sql: Sql, productIds: readonly number[]): Promise<Variant[][]> {
@@ -44,7 +45,7 @@ export async function listVariantsOf(sql: Sql, productIds: readonly number[]): P
   return groupByProduct(productIds, variantRow.read(found?.[0]))
 }
 
-/** @returns the lowest of the variants' amounts, null where none has one (R16) */
+/** Returns the lowest amount of the variants, null when none has an amount (R16). */
 export function lowest(variants: readonly Variant[], amount: 'price' | 'salePrice'): number | null {
   return variants.reduce<number | null>((found, variant) => {
     const value = variant[amount]

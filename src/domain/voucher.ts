@@ -1,7 +1,7 @@
 import type { Instant } from './instant.ts'
 import { defineResource } from './resource.ts'
 
-/** A voucher that was bought, with its balance. Dates without a time are `YYYY-MM-DD`. */
+/** A purchased voucher with its balance. Dates without a time are `YYYY-MM-DD`. */
 export interface PurchasedVoucher {
   id: number
   tenantId: number

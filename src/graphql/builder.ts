@@ -6,7 +6,7 @@ import type { Context } from './context.ts'
 import { policyPlugin } from './policy.ts'
 import { encodeGlobalId, type RecordId } from './record-id.ts'
 
-/** What the parts of the schema agree on. */
+/** The types that all files of the schema share. */
 export interface SchemaTypes {
   Context: Context
   DefaultFieldNullability: false
@@ -19,7 +19,7 @@ export interface SchemaTypes {
     DateTime: { Input: string; Output: Instant }
     Date: { Input: string; Output: string }
   }
-  /** What every connection has beside its edges. */
+  /** The fields of every connection beside those of Relay. */
   Connection: {
     nextCursor: string | null
     serverTime: Instant
@@ -27,7 +27,7 @@ export interface SchemaTypes {
   }
 }
 
-/** The one builder: each noun's file adds its type and its fields to it. */
+/** The builder of the schema. Each file adds its types and fields. */
 export const builder = new SchemaBuilder<SchemaTypes>({
   plugins: [policyPlugin, RelayPlugin, ComplexityPlugin],
   defaultFieldNullability: false,
@@ -40,21 +40,23 @@ export const builder = new SchemaBuilder<SchemaTypes>({
       description: 'The records of this page, each with its cursor.',
     },
     nodeFieldOptions: { nullable: false, description: 'The record.' },
-    cursorFieldOptions: { description: 'Where this record stands in the list; for `after` and `before`.' },
-    pageInfoFieldOptions: { description: 'Where this page stands in the list.' },
-    pageInfoTypeOptions: { description: 'Where a page stands in its list.' },
-    hasNextPageFieldOptions: { description: 'Whether the list goes on after this page.' },
+    cursorFieldOptions: { description: 'The position of this record in the list; a value of `after` and `before`.' },
+    pageInfoFieldOptions: { description: 'The position of this page in the list.' },
+    pageInfoTypeOptions: { description: 'The position of a page in its list.' },
+    hasNextPageFieldOptions: { description: 'Whether the list has records after this page.' },
     hasPreviousPageFieldOptions: { description: 'Whether the list has records before this page.' },
     startCursorFieldOptions: { description: 'The cursor of the first record; null on an empty page.' },
     endCursorFieldOptions: { description: 'The cursor of the last record; null on an empty page.' },
-    beforeArgOptions: { description: 'A cursor: only what stands before it in the list.' },
-    afterArgOptions: { description: 'A cursor: only what stands after it in the list.' },
-    firstArgOptions: { description: 'How many records, from the start; 0 to 100, and 50 without `first` and `last`.' },
-    lastArgOptions: { description: 'How many records, from the end; 0 to 100, and not together with `first`.' },
+    beforeArgOptions: { description: 'A cursor. Only records before it in the list.' },
+    afterArgOptions: { description: 'A cursor. Only records after it in the list.' },
+    firstArgOptions: {
+      description: 'The number of records from the start: 0 to 100. Default 50, when `last` is not given either.',
+    },
+    lastArgOptions: { description: 'The number of records from the end: 0 to 100. Not together with `first`.' },
     defaultConnectionTypeOptions: { description: 'A page of a list.' },
-    defaultEdgeTypeOptions: { description: 'A record, and where it stands in its list.' },
+    defaultEdgeTypeOptions: { description: 'A record with its position in the list.' },
     idFieldOptions: { description: 'The global id: opaque, and unique among all types.' },
-    nodeTypeOptions: { description: 'A record that can be fetched again by its global id.' },
+    nodeTypeOptions: { description: 'A record that can be fetched by its global id.' },
     // `node.ts` adds these fields.
     nodeQueryOptions: false,
     nodesQueryOptions: false,
@@ -62,5 +64,5 @@ export const builder = new SchemaBuilder<SchemaTypes>({
   },
 })
 
-builder.queryType({ description: 'What can be read.' })
-builder.mutationType({ description: 'What can be done.' })
+builder.queryType({ description: 'The data that can be read.' })
+builder.mutationType({ description: 'The operations that can be run.' })

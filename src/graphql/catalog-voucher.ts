@@ -8,28 +8,28 @@ import { encodeGlobalId } from './record-id.ts'
 import { addResource } from './resource.ts'
 
 const Category = builder.objectRef<CategoryRow>('Category').implement({
-  description: 'What a product is filed under.',
+  description: 'A category of products.',
   fields: t => ({
     id: t.id({ description: 'The global id.', resolve: category => encodeGlobalId('Category', category.id) }),
     databaseId: t.expose('id', { type: 'BigInt', description: 'The numeric id, as in v1.' }),
-    slug: t.exposeString('slug', { description: 'Its name in addresses.' }),
-    title: t.exposeString('title', { description: 'What it is called.' }),
-    sortOrder: t.exposeInt('sortOrder', { description: 'Where it stands among its like, lowest first.' }),
+    slug: t.exposeString('slug', { description: 'Its name in URLs.' }),
+    title: t.exposeString('title', { description: 'The title.' }),
+    sortOrder: t.exposeInt('sortOrder', { description: 'Its place among its siblings, lowest first.' }),
   }),
 })
 
 const Variant = builder.objectRef<VariantRow>('Variant').implement({
-  description: 'A form in which a product is sold.',
+  description: 'A variant of a product, with its own price.',
   fields: t => ({
     id: t.id({ description: 'The global id.', resolve: variant => encodeGlobalId('Variant', variant.id) }),
     databaseId: t.expose('id', { type: 'BigInt', description: 'The numeric id, as in v1.' }),
-    slug: t.exposeString('slug', { description: 'Its name in addresses.' }),
-    title: t.exposeString('title', { description: 'What it is called.' }),
-    price: t.expose('price', { type: 'Money', nullable: true, description: 'What it costs.' }),
-    salePrice: t.expose('salePrice', { type: 'Money', nullable: true, description: 'What it costs while on sale.' }),
+    slug: t.exposeString('slug', { description: 'Its name in URLs.' }),
+    title: t.exposeString('title', { description: 'The title.' }),
+    price: t.expose('price', { type: 'Money', nullable: true, description: 'The price.' }),
+    salePrice: t.expose('salePrice', { type: 'Money', nullable: true, description: 'The price while it is on sale.' }),
     currency: t.exposeString('currency', { description: 'The ISO 4217 code of its amounts.' }),
-    isMonetary: t.exposeBoolean('isMonetary', { description: 'Whether it is worth an amount of money.' }),
-    sortOrder: t.exposeInt('sortOrder', { description: 'Where it stands among its like, lowest first.' }),
+    isMonetary: t.exposeBoolean('isMonetary', { description: 'Whether its value is an amount of money.' }),
+    sortOrder: t.exposeInt('sortOrder', { description: 'Its place among its siblings, lowest first.' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', nullable: true, description: 'When it was last changed.' }),
   }),
 })
@@ -48,16 +48,16 @@ const variantsOf = ({ sql }: Reader) =>
 const CatalogVoucher = addResource(products, 'A product that is sold as a voucher.')
 
 builder.objectFields(CatalogVoucher, t => ({
-  slug: t.exposeString('slug', { description: 'Its name in addresses.' }),
-  title: t.exposeString('title', { description: 'What it is called.' }),
-  summary: t.exposeString('summary', { nullable: true, description: 'A few words about it.' }),
+  slug: t.exposeString('slug', { description: 'Its name in URLs.' }),
+  title: t.exposeString('title', { description: 'The title.' }),
+  summary: t.exposeString('summary', { nullable: true, description: 'A short description.' }),
   descriptionHtml: t.exposeString('descriptionHtml', {
     nullable: true,
-    description: 'All about it, as HTML from the platform: clean it before showing it.',
+    description: 'The full description, as HTML from the platform. Sanitize it before you show it.',
   }),
   currency: t.exposeString('currency', { description: 'The ISO 4217 code of its amounts.' }),
-  price: t.expose('price', { type: 'Money', nullable: true, description: 'What it costs.' }),
-  salePrice: t.expose('salePrice', { type: 'Money', nullable: true, description: 'What it costs while on sale.' }),
+  price: t.expose('price', { type: 'Money', nullable: true, description: 'The price.' }),
+  salePrice: t.expose('salePrice', { type: 'Money', nullable: true, description: 'The price while it is on sale.' }),
   fromPrice: t.field({
     type: 'Money',
     nullable: true,
@@ -79,21 +79,24 @@ builder.objectFields(CatalogVoucher, t => ({
   monetaryValue: t.expose('monetaryValue', {
     type: 'Money',
     nullable: true,
-    description: 'The amount a voucher of it is worth.',
+    description: 'The monetary value of one of its vouchers.',
   }),
-  isMonetary: t.exposeBoolean('isMonetary', { description: 'Whether it is worth an amount of money.' }),
+  isMonetary: t.exposeBoolean('isMonetary', { description: 'Whether its value is an amount of money.' }),
   allowPartRedeem: t.exposeBoolean('allowPartRedeem', {
     description: 'Whether its vouchers can be redeemed in parts.',
   }),
-  validityType: t.exposeString('validityType', { nullable: true, description: 'How its validity is reckoned.' }),
-  validityMonths: t.exposeInt('validityMonths', { nullable: true, description: 'For how many months it is valid.' }),
-  redemptionInfo: t.exposeString('redemptionInfo', { nullable: true, description: 'How it is redeemed.' }),
-  sortOrder: t.exposeInt('sortOrder', { description: 'Where it stands among its like, lowest first.' }),
-  imageUrl: t.exposeString('imageUrl', { nullable: true, description: 'The address of its main picture.' }),
-  imageUrls: t.exposeStringList('imageUrls', { description: 'The addresses of all its pictures.' }),
+  validityType: t.exposeString('validityType', { nullable: true, description: 'How its validity is calculated.' }),
+  validityMonths: t.exposeInt('validityMonths', {
+    nullable: true,
+    description: 'The number of months for which it is valid.',
+  }),
+  redemptionInfo: t.exposeString('redemptionInfo', { nullable: true, description: 'How to redeem it.' }),
+  sortOrder: t.exposeInt('sortOrder', { description: 'Its place among its siblings, lowest first.' }),
+  imageUrl: t.exposeString('imageUrl', { nullable: true, description: 'The URL of its main image.' }),
+  imageUrls: t.exposeStringList('imageUrls', { description: 'The URLs of all its images.' }),
   categories: t.field({
     type: [Category],
-    description: 'What it is filed under, by `sortOrder`, then id.',
+    description: 'Its categories, by `sortOrder`, then `id`.',
     complexity: { field: 1, multiplier: 3 },
     ...childField(
       ({ loaders }) => loaders.get(categoriesOf),
@@ -102,7 +105,7 @@ builder.objectFields(CatalogVoucher, t => ({
   }),
   variants: t.field({
     type: [Variant],
-    description: 'The forms in which it is sold, by `sortOrder`, then id.',
+    description: 'Its variants, by `sortOrder`, then `id`.',
     complexity: { field: 1, multiplier: 3 },
     ...childField(
       ({ loaders }) => loaders.get(variantsOf),
@@ -112,6 +115,6 @@ builder.objectFields(CatalogVoucher, t => ({
   updatedAt: t.expose('updatedAt', {
     type: 'DateTime',
     nullable: true,
-    description: 'When it, a category or a variant of it was last changed.',
+    description: 'When the product, one of its categories or one of its variants was last changed.',
   }),
 }))

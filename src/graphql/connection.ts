@@ -7,13 +7,18 @@ import type { Reading } from './loaders.ts'
 
 type Listed = { id: number; updatedAt: Instant | null }
 
-/** How a list's page and its length are read. */
+/** Reads a page of a list, and its length. */
 interface Source<Row> {
   page: (range: Range) => Promise<Reading<Row>>
   count: (updatedSince: Instant | null) => Promise<number>
 }
 
-/** Reads a page of a list as a Relay connection (R10, R15). */
+/**
+ * Reads a page of a list as a Relay connection (R10, R15).
+ *
+ * @param list the list that cursors belong to
+ * @throws `BAD_USER_INPUT` with the errors of the arguments; `UNAVAILABLE` while the database's clock is behind
+ */
 export async function readConnection<Row extends Listed>(
   { clock, cursors, fieldErrors }: Context,
   list: ListIdentity,
@@ -28,8 +33,8 @@ export async function readConnection<Row extends Listed>(
   return new Connection(page, serverTime, cursorOf, () => source.count(range.updatedSince))
 }
 
-// Classes, because an object literal with a getter makes that getter anew for each object. Cursors are sealed, and
-// edges made, only for those who ask for them.
+// Classes, because an object literal creates its getters again for each object. Cursors are encrypted and edges created
+// only when a field reads them.
 
 class Edge<Row> {
   readonly node: Row
@@ -99,18 +104,18 @@ class Connection<Row> {
 builder.globalConnectionFields(t => ({
   nextCursor: t.exposeString('nextCursor', {
     nullable: true,
-    description: 'What to pass as `after` for the next page; null when there is none.',
+    description: 'The value of `after` for the next page; null when there is none.',
   }),
   serverTime: t.expose('serverTime', {
     type: 'DateTime',
-    description:
-      'Until when this page knows of all changes: the clock, less what is being committed. Resume with it as `updatedSince`.',
+    description: 'The watermark: this page reflects all changes before this instant. Resume with it as `updatedSince`.',
   }),
   totalCount: t.int({
-    description: 'How many records the whole list holds, whatever the page. Counted only when asked for.',
+    description: 'The number of records in the whole list. Counted only when it is selected.',
     resolve: connection => connection.totalCount(),
   }),
 }))
 
+/** The description of the argument `updatedSince`. */
 export const updatedSinceDescription =
-  'Only records updated at or after this instant. A record without an update time is never among them.'
+  'Only records updated at or after this instant. A record without an update time is not included.'

@@ -8,34 +8,38 @@ import type { TenantScope } from '../domain/scope.ts'
 import type { Watermark } from '../domain/watermark.ts'
 import { Loaders } from './loaders.ts'
 
-/** What all requests share. */
+/** The parts of the service that all requests share. */
 export interface Gateway {
   sql: Sql
   cursors: CursorCipher
   clock: ClockWatch
   watermark: Watermark
   scope: TenantScope
-  /** What callers may spend, for tokens that do not say it themselves. */
+  /** The rate budget of tokens that have no limit of their own. */
   rate: RateBudget
-  /** Seconds. */
+  /** Seconds until a redemption token expires. */
   redemptionTokenTtl: number
 }
 
-/** What the resolvers of one request share. */
+/** The context value of the resolvers of one request. */
 export interface Context extends Gateway {
   caller: Caller
-  /** What this caller may spend. */
+  /** The rate budget of this caller. */
   rate: RateBudget
-  /** What the door found wrong with the request; told after scope and permission (R1), with all other errors. */
+  /** Errors that the transport found. They are reported after scope and permission (R1), with all other errors. */
   fieldErrors: FieldErrors
   loaders: Loaders
 }
 
-/** @returns the context of one request */
+/**
+ * Creates the context of one request.
+ *
+ * @param fieldErrors errors that the transport found
+ */
 export function createContext(gateway: Gateway, caller: Caller, fieldErrors: FieldErrors = {}): Context {
   const { sql, cursors, clock, watermark, scope, redemptionTokenTtl } = gateway
   const { rate } = caller
   const loaders = new Loaders({ sql, watermark, caller })
-  // Named one by one: to spread an object and add to it takes some 3 µs.
+  // Named one by one: spreading an object and adding to it takes 3 µs.
   return { sql, cursors, clock, watermark, scope, redemptionTokenTtl, caller, rate, fieldErrors, loaders }
 }

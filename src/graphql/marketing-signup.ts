@@ -2,7 +2,7 @@ import { signups } from '../domain/signup.ts'
 import { builder } from './builder.ts'
 import { addResource } from './resource.ts'
 
-const MarketingSignup = addResource(signups, 'A customer whose consent to marketing holds now. Personal data.')
+const MarketingSignup = addResource(signups, 'A customer who consents to marketing now. Personal data.')
 
 builder.objectFields(MarketingSignup, t => ({
   email: t.exposeString('email', { nullable: true, description: 'E-mail address.' }),
@@ -13,11 +13,11 @@ builder.objectFields(MarketingSignup, t => ({
     description: 'When the customer consented.',
   }),
   consentSource: t.exposeString('consentSource', { nullable: true, description: 'Where the customer consented.' }),
-  createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the customer was first known.' }),
+  createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the customer was created.' }),
   updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When the record was last changed.' }),
   forename: t.exposeString('forename', { nullable: true, description: 'Given name.' }),
   surname: t.exposeString('surname', { nullable: true, description: 'Family name.' }),
-  fullName: t.exposeString('fullName', { nullable: true, description: 'Whole name, as the customer writes it.' }),
+  fullName: t.exposeString('fullName', { nullable: true, description: 'Full name.' }),
   phoneNumber: t.exposeString('phoneNumber', { nullable: true, description: 'Telephone number.' }),
   address1: t.exposeString('address1', { nullable: true, description: 'First line of the address.' }),
   address2: t.exposeString('address2', { nullable: true, description: 'Second line of the address.' }),

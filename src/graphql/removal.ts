@@ -23,13 +23,16 @@ const RemovalResource = builder.enumType('RemovalResource', {
 })
 
 const RemovalReason = builder.enumType('RemovalReason', {
-  description: 'Why a record is gone.',
+  description: 'Why a record left a list.',
   values: {
-    DELETED: { value: 'deleted', description: 'It was deleted; of a tenant, also: a tenant above it was.' },
+    DELETED: {
+      value: 'deleted',
+      description: 'The record was deleted. For a tenant: it or a tenant above it was deleted.',
+    },
     MOVED: {
       value: 'moved',
       description:
-        'It belongs to another tenant now, or has another id; of a tenant, it or one above it stands elsewhere.',
+        'The record belongs to another tenant now, or has another id. For a tenant: it or a tenant above it was moved.',
     },
     CONSENT_WITHDRAWN: { value: 'consent_withdrawn', description: 'The customer no longer consents to marketing.' },
   } as const,
@@ -39,10 +42,13 @@ const Removal = builder.objectRef<Row>('Removal').implement({
   description:
     'A record that left a list of the tenant, so that a copy can follow. It is reported only while it is absent from that list.',
   fields: t => ({
-    resource: t.expose('resource', { type: RemovalResource, description: 'What it was.' }),
-    recordId: t.expose('recordId', { type: 'BigInt', description: 'Its numeric id, as in v1.' }),
-    tenantId: t.expose('tenantId', { type: 'BigInt', description: 'The numeric id of the tenant whose list it left.' }),
-    reason: t.expose('reason', { type: RemovalReason, description: 'Why it is gone.' }),
+    resource: t.expose('resource', { type: RemovalResource, description: 'The type of the record.' }),
+    recordId: t.expose('recordId', { type: 'BigInt', description: 'The numeric id of the record, as in v1.' }),
+    tenantId: t.expose('tenantId', {
+      type: 'BigInt',
+      description: 'The numeric id of the tenant whose list the record left.',
+    }),
+    reason: t.expose('reason', { type: RemovalReason, description: 'Why it left.' }),
     removedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it left.' }),
   }),
 })
@@ -90,14 +96,14 @@ builder.objectField(Tenant, 'removals', t =>
       type: Removal,
       nullable: true,
       description:
-        "What left the tenant's lists, by `removedAt`: records that were deleted or moved, and customers who no longer consent.",
+        "The records that left the tenant's lists, by `removedAt`: deleted, moved, or customers who no longer consent.",
       policy: { operations: oneOperation },
       complexity: pageComplexity,
       args: {
         updatedSince: t.arg({ type: 'DateTime', description: updatedSinceDescription }),
         resources: t.arg({
           type: [RemovalResource],
-          description: 'Only these; all that the token is permitted to read, when left out.',
+          description: 'Only records of these types. Default: all that the token is permitted to read.',
         }),
       },
       resolve: async (tenant, args, context) => {
@@ -121,13 +127,13 @@ builder.objectField(Tenant, 'removals', t =>
         epoch: t.expose('epoch', {
           type: 'BigInt',
           description:
-            'Grows when all copies must be rebuilt. Keep the one that a full pass began with; do a full pass when it has grown.',
+            'Grows when all copies must be rebuilt. Store the value from the start of a full pass. Do a full pass when it has grown.',
         }),
         removalsCompleteSince: t.expose('removalsCompleteSince', {
           type: 'DateTime',
           nullable: true,
           description:
-            'From this instant on, no removal is missing; an `updatedSince` before it is refused. Null when none was ever purged.',
+            'No removal is missing from this instant on. An `updatedSince` before it is an error. Null when no removal was ever purged.',
         }),
       }),
     },

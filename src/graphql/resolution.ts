@@ -15,26 +15,39 @@ const reasonDescription =
   'Why it cannot be redeemed, the first that applies: `void`, `not_yet_valid`, `expired`, `redeemed`, `no_balance`.'
 
 const ResolvedVoucher = builder.objectRef<ResolvedVoucherRow>('ResolvedVoucher').implement({
-  description: 'What a till needs to know of a voucher.',
+  description: 'A voucher as a point of sale needs it.',
   fields: t => ({
     databaseId: t.expose('id', { type: 'BigInt', description: 'The numeric id, as in v1.' }),
-    reference: t.exposeString('reference', { description: 'What is printed on it.' }),
-    currentBalance: t.expose('currentBalance', { type: 'Money', nullable: true, description: 'What is left on it.' }),
+    reference: t.exposeString('reference', { description: 'The reference that is printed on it.' }),
+    currentBalance: t.expose('currentBalance', {
+      type: 'Money',
+      nullable: true,
+      description: 'The balance that is left.',
+    }),
     initialBalance: t.expose('initialBalance', {
       type: 'Money',
       nullable: true,
-      description: 'What was on it when it was bought.',
+      description: 'The balance when it was purchased.',
     }),
     currency: t.exposeString('currency', { nullable: true, description: 'The ISO 4217 code of its amounts.' }),
-    isMonetary: t.exposeBoolean('isMonetary', { description: 'Whether it is worth an amount of money.' }),
+    isMonetary: t.exposeBoolean('isMonetary', { description: 'Whether its value is an amount of money.' }),
     allowPartRedeem: t.exposeBoolean('allowPartRedeem', { description: 'Whether it can be redeemed in parts.' }),
     status: t.exposeString('status', { description: statusDescription }),
     reasonCode: t.exposeString('reasonCode', { nullable: true, description: reasonDescription }),
-    productTitle: t.exposeString('productTitle', { nullable: true, description: 'What was bought.' }),
-    recipientName: t.exposeString('recipientName', { nullable: true, description: 'Whom it was bought for.' }),
-    customerName: t.exposeString('customerName', { nullable: true, description: 'Who bought it.' }),
-    redemptionStatus: t.exposeString('redemptionStatus', { nullable: true, description: 'How far it is redeemed.' }),
-    void: t.exposeBoolean('void', { description: 'Whether it was made void.' }),
+    productTitle: t.exposeString('productTitle', {
+      nullable: true,
+      description: 'The title of the product at the time of purchase.',
+    }),
+    recipientName: t.exposeString('recipientName', { nullable: true, description: 'The name of the recipient.' }),
+    customerName: t.exposeString('customerName', {
+      nullable: true,
+      description: 'The name of the customer who purchased it.',
+    }),
+    redemptionStatus: t.exposeString('redemptionStatus', {
+      nullable: true,
+      description: 'The state of its redemption.',
+    }),
+    void: t.exposeBoolean('void', { description: 'Whether it was voided.' }),
     dateValidStart: t.expose('dateValidStart', {
       type: 'Date',
       nullable: true,
@@ -56,7 +69,7 @@ const ResolutionTenant = builder.objectRef<ResolutionTenantRow>('ResolutionTenan
       description: 'The numeric id of the tenant at which it was resolved.',
     }),
     name: t.exposeString('name', { description: 'The name of the tenant at which it was resolved.' }),
-    type: t.exposeString('type', { nullable: true, description: 'What kind of tenant that is.' }),
+    type: t.exposeString('type', { nullable: true, description: 'The type of that tenant.' }),
     sourceTenantId: t.expose('sourceTenantId', {
       type: 'BigInt',
       description: 'The numeric id of the tenant that owns the voucher.',
@@ -64,34 +77,40 @@ const ResolutionTenant = builder.objectRef<ResolutionTenantRow>('ResolutionTenan
     sourceTenantName: t.exposeString('sourceTenantName', { description: 'The name of the owner.' }),
     sourceTenantType: t.exposeString('sourceTenantType', {
       nullable: true,
-      description: 'What kind of tenant the owner is.',
+      description: 'The type of the owner.',
     }),
   }),
 })
 
 const Resolution = builder.objectRef<ResolutionRow>('Resolution').implement({
-  description: 'What a voucher is worth at a tenant now.',
+  description: 'The result of resolving a voucher at a tenant.',
   fields: t => ({
     status: t.exposeString('status', { description: statusDescription }),
     reasonCode: t.exposeString('reasonCode', { nullable: true, description: reasonDescription }),
     voucher: t.expose('voucher', { type: ResolvedVoucher, description: 'The voucher.' }),
-    tenant: t.expose('tenant', { type: ResolutionTenant, description: 'Where it was resolved, and whose it is.' }),
+    tenant: t.expose('tenant', {
+      type: ResolutionTenant,
+      description: 'The tenant at which it was resolved, and its owner.',
+    }),
     redemptionToken: t.exposeString('redemptionToken', {
       nullable: true,
-      description: 'What the redemption is to be done with: shown this once, short-lived; only when redeemable.',
+      description:
+        'The token for the redemption. It is shown once and expires soon. Null when the voucher is not redeemable.',
     }),
   }),
 })
 
 const ResolveVoucherInput = builder.inputType('ResolveVoucherInput', {
-  description: 'Which voucher, and where. Give either `qrToken` or `voucherReference`.',
+  description: 'A voucher and a tenant. Give either `qrToken` or `voucherReference`.',
   fields: t => ({
     tenantId: t.id({
       required: true,
       description: 'The numeric or the global id of the tenant at which it is resolved.',
     }),
-    qrToken: t.string({ description: 'A QR token, or the URL that a QR code held; at most 2048 characters.' }),
-    voucherReference: t.string({ description: 'What is printed on the voucher, in any case; at most 255 characters.' }),
+    qrToken: t.string({ description: 'A QR token, or the URL in a QR code; at most 2048 characters.' }),
+    voucherReference: t.string({
+      description: 'The reference that is printed on the voucher, in any case; at most 255 characters.',
+    }),
   }),
 })
 
@@ -99,7 +118,7 @@ builder.mutationField('resolveVoucher', t =>
   t.field({
     type: Resolution,
     nullable: true,
-    description: 'Resolves a voucher ahead of its redemption; redeems nothing. Needs `redeem_vouchers`.',
+    description: 'Resolves a voucher ahead of its redemption. Does not redeem it. Needs `redeem_vouchers`.',
     policy: {
       operations: oneOperation,
       tenant: ({ input }) =>
@@ -108,7 +127,7 @@ builder.mutationField('resolveVoucher', t =>
     },
     complexity: recordComplexity,
     args: {
-      input: t.arg({ type: ResolveVoucherInput, required: true, description: 'Which voucher, and where.' }),
+      input: t.arg({ type: ResolveVoucherInput, required: true, description: 'The voucher and the tenant.' }),
     },
     resolve: (_, { input }, { sql, caller, fieldErrors, redemptionTokenTtl }) => {
       const name = readVoucherName(input, fieldErrors)

@@ -12,7 +12,7 @@ import { addNodeType } from './node-types.ts'
 import { oneOperation } from './policy.ts'
 import { requireTenantId } from './record-id.ts'
 
-/** A tenant that the caller's token is authorised for. Its row is read when a field asks for it. */
+/** A tenant that the caller's token is authorised for. Its row is loaded when a field needs it. */
 export type TenantSource = { id: number } | Row
 
 const tenantLoader = ({ sql }: Reader) => new DataLoader((ids: readonly number[]) => findTenants(sql, ids))
@@ -28,17 +28,17 @@ const rowOf = (source: TenantSource, { loaders }: Context): Row | Promise<Row> =
 
 export const Tenant = builder.node(builder.objectRef<TenantSource>('Tenant'), {
   description:
-    'An organisation unit, which may have a parent. What it holds is its own alone, not that of the tenants below it.',
+    'An organisation unit that can have a parent. Its lists have its own records only, not those of tenants below it.',
   id: { resolve: tenant => tenant.id, description: 'The global id.' },
   fields: t => ({
     databaseId: t.expose('id', { type: 'BigInt', description: 'The numeric id, as in v1.' }),
     name: t.string({
-      description: 'What the tenant is called.',
+      description: 'The name.',
       resolve: async (tenant, _, context) => (await rowOf(tenant, context)).name,
     }),
     subdomain: t.string({
       nullable: true,
-      description: 'The subdomain under which it sells.',
+      description: 'The subdomain of its shop.',
       resolve: async (tenant, _, context) => (await rowOf(tenant, context)).subdomain,
     }),
     parentId: t.field({
@@ -49,11 +49,11 @@ export const Tenant = builder.node(builder.objectRef<TenantSource>('Tenant'), {
     }),
     type: t.string({
       nullable: true,
-      description: 'What kind of tenant it is.',
+      description: 'The type of tenant.',
       resolve: async (tenant, _, context) => (await rowOf(tenant, context)).type,
     }),
     timeZone: t.string({
-      description: "The IANA time zone whose calendar days its vouchers' dates are.",
+      description: 'The IANA time zone of the dates of its vouchers.',
       resolve: async (tenant, _, context) => (await rowOf(tenant, context)).timeZone,
     }),
     updatedAt: t.field({
@@ -75,7 +75,7 @@ builder.queryFields(t => ({
     {
       type: Tenant,
       nullable: true,
-      description: 'The tenants that the token is authorised for, by `updatedAt`, then id.',
+      description: 'The tenants that the token is authorised for, by `updatedAt`, then `id`.',
       policy: { operations: oneOperation },
       complexity: pageComplexity,
       args: { updatedSince: t.arg({ type: 'DateTime', description: updatedSinceDescription }) },

@@ -5,7 +5,7 @@ import { builder } from './builder.ts'
 import { Tenant } from './tenant.ts'
 
 const Permission = builder.enumType('Permission', {
-  description: 'What a token may be permitted.',
+  description: 'A permission of a token.',
   values: Object.fromEntries(
     permissionNames.map(name => [name, { value: name, description: permissions[name] }]),
   ) as Record<keyof typeof permissions, { value: keyof typeof permissions; description: string }>,
@@ -22,9 +22,9 @@ const ViewerTenant = builder.objectRef<TenantGrant>('ViewerTenant').implement({
 })
 
 const ViewerRate = builder.objectRef<RateWindow & { limit: number }>('ViewerRate').implement({
-  description: "What is left of the rate of this token at the caller's address.",
+  description: "The rate limit of this token at the caller's address.",
   fields: t => ({
-    limit: t.exposeInt('limit', { description: 'Operations in a window of 60 seconds.' }),
+    limit: t.exposeInt('limit', { description: 'The operations allowed in a window of 60 seconds.' }),
     remaining: t.int({
       description: 'Operations left in this window.',
       resolve: ({ limit, used }) => Math.max(0, limit - used),
@@ -37,12 +37,12 @@ const ViewerRate = builder.objectRef<RateWindow & { limit: number }>('ViewerRate
 })
 
 const Viewer = builder.objectRef<Token>('Viewer').implement({
-  description: 'The token that asks.',
+  description: 'The token of this request.',
   fields: t => ({
-    name: t.exposeString('name', { description: 'What the token is called.' }),
+    name: t.exposeString('name', { description: 'The name of the token.' }),
     permissions: t.field({
       type: [Permission],
-      description: 'What the token is permitted.',
+      description: 'The permissions of the token.',
       resolve: token => token.permissions,
     }),
     tenants: t.field({
@@ -54,11 +54,11 @@ const Viewer = builder.objectRef<Token>('Viewer').implement({
     expiresAt: t.expose('expiresAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When the token ends; null when it does not.',
+      description: 'When the token expires; null when it does not expire.',
     }),
     rate: t.field({
       type: ViewerRate,
-      description: 'What is left of its rate.',
+      description: 'Its rate limit.',
       resolve: async (_, _args, { rate, caller }) => ({
         limit: rate.limit,
         ...(await rate.counter.read(caller.rateKey)),
@@ -68,5 +68,5 @@ const Viewer = builder.objectRef<Token>('Viewer').implement({
 })
 
 builder.queryField('viewer', t =>
-  t.field({ type: Viewer, description: 'The token that asks.', resolve: (_, _args, { caller }) => caller.token }),
+  t.field({ type: Viewer, description: 'The token of this request.', resolve: (_, _args, { caller }) => caller.token }),
 )
