@@ -1,8 +1,15 @@
 import DataLoader from 'dataloader'
 import { orNotFound } from '../domain/errors.ts'
+import { mapMaybePromise } from '../domain/maybe-promise.ts'
 import type { Range } from '../domain/page.ts'
-import type { Tenant as Row } from '../domain/tenant.ts'
-import { countTenants, findTenants, listTenants, tenantList, tenantRecords } from '../domain/tenant.ts'
+import {
+  countTenants,
+  findTenants,
+  listTenants,
+  type Tenant as Row,
+  tenantList,
+  tenantRecords,
+} from '../domain/tenant.ts'
 import { builder } from './builder.ts'
 import { pageComplexity } from './complexity.ts'
 import { readConnection, updatedSinceDescription } from './connection.ts'
@@ -26,6 +33,13 @@ const pageLoader = (reader: Reader) =>
 const rowOf = (source: TenantSource, { loaders }: Context): Row | Promise<Row> =>
   'name' in source ? source : loaders.get(tenantLoader).load(source.id).then(orNotFound('tenant'))
 
+/** Returns a resolver for a column of the row, which may have to be loaded. */
+const fromRow =
+  <Column extends keyof Row>(column: Column) =>
+  (source: TenantSource, _args: object, context: Context): Row[Column] | Promise<Row[Column]> =>
+    mapMaybePromise(rowOf(source, context), row => row[column])
+
+/** The type `Tenant`. The lists of a tenant are fields that `addResource` adds. */
 export const Tenant = builder.node(builder.objectRef<TenantSource>('Tenant'), {
   description:
     'An organisation unit that can have a parent. Its lists have its own records only, not those of tenants below it.',
@@ -34,32 +48,32 @@ export const Tenant = builder.node(builder.objectRef<TenantSource>('Tenant'), {
     databaseId: t.expose('id', { type: 'BigInt', description: 'The numeric id, as in v1.' }),
     name: t.string({
       description: 'The name.',
-      resolve: async (tenant, _, context) => (await rowOf(tenant, context)).name,
+      resolve: fromRow('name'),
     }),
     subdomain: t.string({
       nullable: true,
       description: 'The subdomain of its shop.',
-      resolve: async (tenant, _, context) => (await rowOf(tenant, context)).subdomain,
+      resolve: fromRow('subdomain'),
     }),
     parentId: t.field({
       type: 'BigInt',
       nullable: true,
       description: 'The numeric id of the tenant above it.',
-      resolve: async (tenant, _, context) => (await rowOf(tenant, context)).parentId,
+      resolve: fromRow('parentId'),
     }),
     type: t.string({
       nullable: true,
       description: 'The type of tenant.',
-      resolve: async (tenant, _, context) => (await rowOf(tenant, context)).type,
+      resolve: fromRow('type'),
     }),
     timeZone: t.string({
       description: 'The IANA time zone of the dates of its vouchers.',
-      resolve: async (tenant, _, context) => (await rowOf(tenant, context)).timeZone,
+      resolve: fromRow('timeZone'),
     }),
     updatedAt: t.field({
       type: 'DateTime',
       description: 'When it was last changed.',
-      resolve: async (tenant, _, context) => (await rowOf(tenant, context)).updatedAt,
+      resolve: fromRow('updatedAt'),
     }),
   }),
 })
