@@ -24,7 +24,7 @@ const never: Record<string, string> = {
   'demo.is_filled': 'before the demo data are loaded: into empty tables',
   'demo.keep_updated_at': 'touches no table',
   'demo.move_sequence': 'after the demo data are loaded, once',
-  'demo.patience': 'touches no table',
+  'demo.no_timeout': 'touches no table',
   'demo.today': 'touches no table',
   'migration.lock': 'touches no table',
   'migration.read': 'one row for each file of sql/',
