@@ -65,10 +65,11 @@ describe('a database out of reach', () => {
     }
   })
 
-  test('that falls silent is 503 for every operation, and 200 again once new connections reach it', async () => {
+  test('that falls silent is 503 where a connection was used, and 200 again once new connections reach it', async () => {
     for (const socket of open) socket.unpipe().pause()
-    const answers = await askAll()
-    for (const answer of answers) expect(flawOf(answer, 503)).toBeNull()
+    const failed = (await askAll()).filter(({ status }) => status !== 200)
+    expect(failed).not.toEqual([])
+    for (const answer of failed) expect(flawOf(answer, 503)).toBeNull()
     await until('every operation is 200', async () => (await askAll()).every(({ status }) => status === 200), 10_000)
   })
 
