@@ -9,7 +9,7 @@ import { databaseError, dataDirectoryError, unreleasedDatabaseError } from './da
 import { shellCommand } from './shell-command.ts'
 
 /** The statement timeout of every connection, in milliseconds. */
-export const statementTimeoutMs = 10_000
+const statementTimeoutMs = 10_000
 
 /** Longer than a statement may take, and shorter than a request may (server.ts); in milliseconds. */
 const silenceTimeoutMs = 12_000

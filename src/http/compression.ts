@@ -14,7 +14,7 @@ const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
  * The content codings on offer, each at its fastest level: higher levels take far longer and save little. They run on
  * this thread: a worker would save it at most half of the time, and take up to three times as much CPU time in all.
  */
-export const codings: Record<string, (body: string | Buffer) => Buffer> = {
+const codings: Record<string, (body: string | Buffer) => Buffer> = {
   br: body => brotliCompressSync(body, brotliOptions),
   gzip: body => gzipSync(body, { level: 1 }),
 }
