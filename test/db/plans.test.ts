@@ -28,12 +28,12 @@ const never: Record<string, string> = {
   'demo.today': 'touches no table',
   'migration.lock': 'touches no table',
   'migration.read': 'one row for each file of sql/',
-  'migration.table_exists': 'reads the catalogue alone',
+  'migration.table_exists': 'reads the catalog only',
   'migration.timeout': 'touches no table',
-  'removal.find': 'no removal is asked for by its id',
-  'removal.find_many': 'no removal is asked for by its id',
-  'triggers.read': 'reads the catalogue alone',
-  'triggers.read_inheritance': 'reads the catalogue alone',
+  'removal.find': 'no removal is read by its id',
+  'removal.find_many': 'no removal is read by its id',
+  'triggers.read': 'reads the catalog only',
+  'triggers.read_inheritance': 'reads the catalog only',
 }
 
 let database: TestDatabase
