@@ -63,6 +63,8 @@ async function readApplied(sql: Sql): Promise<{ version: number; md5: string | n
 }
 
 /**
+ * Counts the migrations that the database lacks.
+ *
  * @returns how many migrations of `sql/` the database lacks; 0 when it is up to date, or newer than this code
  * @throws `UnreleasedDatabaseError`
  */
@@ -72,6 +74,8 @@ export async function countMissingMigrations(sql: Sql): Promise<number> {
 }
 
 /**
+ * Compares the applied migrations with `sql/`.
+ *
  * @returns whether the database has a migration that `sql/` lacks, as while instances of a newer version are started
  * @throws `UnreleasedDatabaseError`
  */

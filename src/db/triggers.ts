@@ -23,6 +23,8 @@ export interface TriggerWatch {
 }
 
 /**
+ * Creates the watch.
+ *
  * @param sql a pool of any role
  * @param onChange called with the problems when they differ from those of the check before; before the first there are none
  */

@@ -30,6 +30,8 @@ export interface ClockWatch {
 const allowedDifference = (elapsed: number) => 2 + 0.1 * Math.max(0, elapsed)
 
 /**
+ * Creates the watch.
+ *
  * @param onStep called with the size of a step back, in milliseconds
  * @param now the service's own clock in milliseconds, which never steps
  */

@@ -10,6 +10,8 @@ export interface StampQueue {
 }
 
 /**
+ * Creates the worker of the stamp queue.
+ *
  * @param sql the service's pool
  * @param closing no transaction begins after it is aborted
  */
