@@ -30,7 +30,7 @@ export const service: Journey[] = [
     what: 'whether there are tenants',
     runs: ['demo.is_empty'],
     go: ({ pool }) => isEmpty(pool),
-    excused: 'One row tells.',
+    excused: 'Reads one row.',
   },
   { what: 'whether the demo data are there', runs: ['demo.is_demo'], go: ({ pool }) => isDemo(pool) },
   { what: 'the clock', runs: ['clock.read'], go: ({ pool }) => createClockWatch(pool, () => {}).check() },
