@@ -39,7 +39,7 @@ test('every command refuses it with the remedy, and changes nothing', async () =
     expect(refused.stderr, command).toBe(
       'The database that DATABASE_URL names was made by an unreleased version of this service and cannot be upgraded. ' +
         'Create an empty one, name it in DATABASE_URL, and run: node main.js migrate. ' +
-        'It is filled by the platform, or with demo data by: node main.js demo.\n',
+        'Then let the platform fill it, or load demo data with: node main.js demo.\n',
     )
   }
   expect(await describeSchema(sql)).toEqual(before)
