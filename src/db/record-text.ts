@@ -11,9 +11,7 @@ export interface RecordText {
   readonly bounds: Int32Array
 }
 
-/** The byte that PostgreSQL doubles in a column, like the backslash. */
-export const quotationMark = 0x22
-export const backslash = 0x5c
+const quotationMark = 0x22
 const comma = 0x2c
 const closingBracket = 0x29
 
