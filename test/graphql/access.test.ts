@@ -30,7 +30,7 @@ const lists: [string, Permission[]][] = [
 ]
 
 describe('permissions', () => {
-  it.each(lists)('opens %s to %j, and to nothing less', async (field, needed) => {
+  it.each(lists)('%s requires all of %j', async (field, needed) => {
     const query = `{ tenant(id: ${root}) { name field: ${field} } }`
     const codeWith = async (permissions: Permission[]) => {
       const { body } = await client.graphql((await build.token([root], { permissions })).secret, query)
@@ -43,7 +43,7 @@ describe('permissions', () => {
     }
   })
 
-  it('opens resolveVoucher to redeem_vouchers alone', async () => {
+  it('resolveVoucher requires redeem_vouchers', async () => {
     await build.voucher(root, { reference: 'ALONE' })
     const query = `mutation { resolveVoucher(input: { tenantId: ${root}, voucherReference: "alone" }) { status } }`
     const allowed = await build.token([root], { permissions: ['redeem_vouchers'] })
@@ -51,8 +51,8 @@ describe('permissions', () => {
       data: { resolveVoucher: { status: 'redeemable' } },
     })
     const rest = permissionNames.filter(permission => permission !== 'redeem_vouchers')
-    const refused = await build.token([root], { permissions: rest })
-    expect((await client.graphql(refused.secret, query)).body).toMatchObject({
+    const rejected = await build.token([root], { permissions: rest })
+    expect((await client.graphql(rejected.secret, query)).body).toMatchObject({
       data: { resolveVoucher: null },
       errors: [{ path: ['resolveVoucher'], extensions: { code: 'FORBIDDEN' } }],
     })
@@ -68,7 +68,7 @@ describe('tenants', () => {
   const codeOf = async (secret: string, id: number) =>
     (await client.graphql(secret, `{ tenant(id: ${id}) { name } }`)).body.errors?.[0].extensions.code
 
-  it('are those that were granted, and those below them where the grant says so', async () => {
+  it('include the granted ones, and those below them when the grant includes descendants', async () => {
     const alone = (await build.token([root])).secret
     expect(await seenBy(alone)).toEqual([root])
     expect(await Promise.all([root, branch, leaf, other].map(id => codeOf(alone, id)))).toEqual([
@@ -85,7 +85,7 @@ describe('tenants', () => {
     expect(await seenBy((await build.token([])).secret)).toEqual([])
   })
 
-  it('come before permission: a foreign tenant is refused as such to a token that may do nothing', async () => {
+  it('are checked before permissions: a token without permissions gets the error of the tenant', async () => {
     const { secret } = await build.token([root], { permissions: [] })
     const { body } = await client.graphql(secret, `{ tenant(id: ${other}) { catalogVouchers { totalCount } } }`)
     expect(body.errors[0].message).toBe('This token is not authorised for this tenant.')
@@ -93,7 +93,7 @@ describe('tenants', () => {
 })
 
 describe('viewer', () => {
-  it('tells the name, tenants, permissions, end and rate of the token', async () => {
+  it('has the name, tenants, permissions, expiry and rate of the token', async () => {
     const expiresAt = new Date(Date.now() + 3_600_000)
     const { secret } = await build.token([root, { tenantId: other, withDescendants: true }], {
       name: 'Till 7',
@@ -150,7 +150,7 @@ describe('resolveVoucher', () => {
     }
   })
 
-  it('says why a voucher cannot be redeemed, without a redemption token', async () => {
+  it('returns why a voucher cannot be redeemed, without a redemption token', async () => {
     const { secret } = await build.token([root])
     await build.voucher(root, { reference: 'GONE', date_valid_end: '2020-01-01' })
     const input = { tenantId: String(root), voucherReference: 'gone' }
@@ -163,7 +163,7 @@ describe('resolveVoucher', () => {
     })
   })
 
-  it('keeps what one resolution of a request gave when another is refused', async () => {
+  it('returns the result of one resolution when another of the same request fails', async () => {
     const { secret } = await build.token([root])
     await build.voucher(root, { reference: 'KEPT' })
     const one = (reference: string) =>
@@ -178,7 +178,7 @@ describe('resolveVoucher', () => {
     [{ qrToken: 'a', voucherReference: 'b' }, ['qrToken', 'voucherReference']],
     [{ qrToken: 'a'.repeat(2049) }, ['qrToken']],
     [{ voucherReference: 'a'.repeat(256) }, ['voucherReference']],
-  ])('refuses the input of %#', async (name, fields) => {
+  ])('rejects invalid input %#', async (name, fields) => {
     const { secret } = await build.token([root])
     const { body } = await client.graphql(secret, mutation, { input: { tenantId: String(root), ...name } })
     expect(body.errors[0].extensions.code).toBe('BAD_USER_INPUT')

@@ -67,7 +67,7 @@ async function cursorOf(id: number): Promise<string> {
 }
 
 describe('paging', () => {
-  it.each([1, 2, 3, 4, 10])('finds every record once, in order, forward by %i', async first => {
+  it.each([1, 2, 3, 4, 10])('lists every record once, in order, forward by %i', async first => {
     const found: number[] = []
     let after: string | null = null
     do {
@@ -80,7 +80,7 @@ describe('paging', () => {
     expect(found).toEqual(ids)
   })
 
-  it.each([1, 2, 3, 4, 10])('finds every record once, in order, backward by %i', async last => {
+  it.each([1, 2, 3, 4, 10])('lists every record once, in order, backward by %i', async last => {
     const found: number[] = []
     let before: string | null = null
     do {
@@ -92,7 +92,7 @@ describe('paging', () => {
     expect(found).toEqual(ids)
   })
 
-  it('reads what lies strictly between two cursors, from either end', async () => {
+  it('lists the records strictly between two cursors, from either end', async () => {
     const [after, before] = [await cursorOf(ids[1]!), await cursorOf(ids[8]!)]
     expect(idsOf(await page({ after, before }))).toEqual(ids.slice(2, 8))
 
@@ -105,12 +105,12 @@ describe('paging', () => {
     expect(end.pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: true })
   })
 
-  it('finds nothing between cursors that stand the wrong way round', async () => {
+  it('lists nothing between cursors in the wrong order', async () => {
     const [after, before] = [await cursorOf(ids[8]!), await cursorOf(ids[1]!)]
     expect(await page({ after, before })).toMatchObject({ nodes: [], edges: [], nextCursor: null })
   })
 
-  it('gives edges the cursors at which their records stand', async () => {
+  it('gives each edge the cursor of its record', async () => {
     const { edges, nodes, pageInfo } = await page({ first: 5 })
     expect(edges.map(edge => edge.node)).toEqual(nodes)
     for (const [index, { cursor }] of edges.entries()) {
@@ -119,7 +119,7 @@ describe('paging', () => {
     expect(idsOf(await page({ first: 1, after: pageInfo.startCursor }))).toEqual([ids[1]])
   })
 
-  it('gives an empty page with whether there is more', async () => {
+  it('returns for an empty page whether there are more records', async () => {
     const none = { nodes: [], edges: [], nextCursor: null }
     const cursors = { startCursor: null, endCursor: null }
     expect(await page({ first: 0 })).toMatchObject({ ...none, pageInfo: { ...cursors, hasNextPage: true } })
@@ -129,7 +129,7 @@ describe('paging', () => {
     expect(await page({ first: 0 }, 'marketingSignups')).toMatchObject({ ...none, pageInfo: nothing })
   })
 
-  it('has 50 records on a page, and at most 100', async () => {
+  it('has 50 records on a page by default, and at most 100', async () => {
     const busy = await build.tenant()
     secret = (await build.token([tenantId, busy])).secret
     for (let made = 0; made < 101; made++) await build.customer(busy)
@@ -141,7 +141,7 @@ describe('paging', () => {
 })
 
 describe('updatedSince', () => {
-  it('holds to the microsecond, inclusive, and leaves out records without a stamp', async () => {
+  it('is inclusive and exact to the microsecond, and omits records without a stamp', async () => {
     const since = (updatedSince: string) => page({ updatedSince })
     expect(idsOf(await since('0001-01-01T00:00:00Z'))).toEqual(ids.slice(3))
     expect(idsOf(await since('2026-01-01T10:00:00.000002Z'))).toEqual(ids.slice(4))
@@ -150,7 +150,7 @@ describe('updatedSince', () => {
     expect(idsOf(await since('9999-12-31T23:59:59Z'))).toEqual([])
   })
 
-  it('is carried on by cursors both ways, and the later of two holds', async () => {
+  it('is part of cursors in both directions, and the later of two applies', async () => {
     const { pageInfo, totalCount } = await page({ first: 1, updatedSince: '2026-01-01T10:00:00.000002Z' })
     expect(totalCount).toBe(6)
     expect((await page({ after: pageInfo.endCursor })).totalCount).toBe(6)
@@ -165,7 +165,7 @@ describe('updatedSince', () => {
 })
 
 describe('errors', () => {
-  it('tells all of them at once', async () => {
+  it('are all reported at once', async () => {
     const wrong = { first: -1, last: 101, after: 'x', before: 'y', updatedSince: '2026-01-01' }
     const { status, body } = await ask(wrong)
     expect(status).toBe(200)
@@ -186,13 +186,13 @@ describe('errors', () => {
     { updatedSince: 'now' },
     { updatedSince: '2026-02-30T00:00:00Z' },
     { after: 'A'.repeat(100_000) },
-  ])('refuses %o', async args => {
+  ])('rejects %o', async args => {
     const { body } = await ask(args)
     expect(body.errors[0].extensions.code).toBe('BAD_USER_INPUT')
     expect(body.data).toEqual({ tenant: { catalogVouchers: null } })
   })
 
-  it('refuses a cursor of another list, of another tenant, or altered', async () => {
+  it('rejects a cursor that is altered, or of another list or tenant', async () => {
     const other = await build.tenant()
     secret = (await build.token([tenantId, other])).secret
     const cursor = await cursorOf(ids[4]!)
@@ -206,7 +206,7 @@ describe('errors', () => {
     }
   })
 
-  it('takes null and empty arguments for absent ones', async () => {
+  it('treats null and empty arguments as absent', async () => {
     expect(idsOf(await page({ first: null, last: null, after: null, before: '', updatedSince: '' }))).toEqual(ids)
   })
 })

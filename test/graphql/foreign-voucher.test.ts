@@ -63,7 +63,7 @@ const transports: Record<string, (client: Client, secret: string, name: object) 
   GraphQL: (client, secret, name) => client.graphql(secret, document, { input: { tenantId: at, ...name } }),
 }
 
-/** The statements of a request and the values they were sent with, without those of cached token and path tenant. */
+/** The statements of a request and their parameters, without those for the cached token and path tenant. */
 const comparable = (statements: Statement[], owner: number) =>
   statements
     .filter(({ name }) => !name.startsWith('token.') && !ofJobs.includes(name))
@@ -78,11 +78,11 @@ describe.each(Object.entries(transports))('over %s', (_transport, ask) => {
     let client: Client
 
     beforeAll(async () => {
-      // A service of its own knows no paths of tenants yet.
+      // A new service has no paths of tenants in its cache.
       client = await createApp(database)
     })
 
-    it.each(cases)('$what: a foreign voucher is answered like an absent one, by the same statement', async ({
+    it.each(cases)('$what: a foreign voucher gets the answer of an absent one, with the same statement', async ({
       grants,
       foreign,
     }) => {

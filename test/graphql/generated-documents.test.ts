@@ -41,7 +41,7 @@ const without = ['serverTime', 'cursor', 'nextCursor', 'startCursor', 'endCursor
 const globalId = (key: string) => Buffer.from(key).toString('base64url')
 const ids = [tenantId, tenantId, tenantId, products[0], voucherId, foreignId].map(String)
 
-/** The values that arguments and variables take, by their type. `Int` as text is faulty for a variable. */
+/** The values that arguments and variables take, by their type. `Int` as text is not valid for a variable. */
 const values: Record<string, unknown[]> = {
   ID: [...ids, '6', 'x', globalId(`Tenant:${tenantId}`), globalId(`Tenant:${foreignId}`), products[0]],
   Int: [0, 1, 2, 100, -1],
@@ -54,7 +54,7 @@ const values: Record<string, unknown[]> = {
 const makeDocument = (draw: fc.GeneratorValue, others: readonly string[] = []) =>
   new DocumentMaker(draw, schema, { values, without: new Set([...without, ...others]) }).make()
 
-/** The contexts of callers who may do all, less, or nothing more. */
+/** The contexts of callers with all permissions, with some, and with a spent rate. */
 const callers: Record<string, () => Context> = {
   'a token with most permissions': () => contextOf({ tokenId, tenants: [tenantId], permissions }),
   'a token without permissions': () => contextOf({ tokenId, tenants: [tenantId, foreignId], permissions: [] }),
@@ -69,7 +69,7 @@ const callers: Record<string, () => Context> = {
 
 const findPossibleErrors = createErrorFinder(schema)
 
-/** What graphql-js answers to a valid document. */
+/** Returns the result of graphql-js for a valid document. */
 async function executeByGraphql({ query, variables }: GeneratedDocument, contextValue: Context) {
   const document = parse(query)
   const options = { maxCoercionErrors: 10 }
@@ -90,12 +90,12 @@ async function expectSame(
   for (const answer of [{ errors }, ...answers]) expect(possible.check(data, answer.errors), query).toBeNull()
 }
 
-describe.each(Object.entries(callers))('the executor gives what graphql-js gives to %s', (_, createContext) => {
+describe.each(Object.entries(callers))('the executor returns what graphql-js returns to %s', (_, createContext) => {
   test('for any valid document', async () => {
     let planned = 0
     await fc.assert(
       fc.asyncProperty(fc.gen(), async draw => {
-        // Interfaces are left to graphql-js.
+        // graphql-js runs documents with interfaces.
         const generated = makeDocument(draw, ['node', 'nodes'])
         const { query, variables } = generated
         fc.pre(validate(schema, parse(query)).length === 0)
@@ -115,18 +115,17 @@ describe.each(Object.entries(callers))('the executor gives what graphql-js gives
   }, 600_000)
 })
 
-/** The start of a message: the service leaves out the middle of a long one. */
+/** The start of a message: the service omits the middle of a long one. */
 const startOf = ({ message }: { message: string }) => message.slice(0, 100)
 
-/** Checks that the service answers as graphql-js does, however often it is asked. */
+/** Checks that the service answers as graphql-js does, from the first to the tenth request. */
 async function expectSameOfService(generated: GeneratedDocument): Promise<'data' | 'no data'> {
   const { query, variables } = generated
   const bodies: { data?: unknown; errors?: ShownError[] }[] = []
   for (let time = 0; time < 10; time++) bodies.push((await client.graphql(secret, query, variables)).body)
   const createContext = callers['a token with most permissions']!
-  const faults = validate(schema, parse(query), undefined, { maxErrors: 10, hideSuggestions: true })
-  const expected: ExecutionResult =
-    faults.length > 0 ? { errors: faults } : await executeByGraphql(generated, createContext())
+  const errors = validate(schema, parse(query), undefined, { maxErrors: 10, hideSuggestions: true })
+  const expected: ExecutionResult = errors.length > 0 ? { errors } : await executeByGraphql(generated, createContext())
   if (expected.data === undefined) {
     for (const { data, errors = [] } of bodies) {
       expect(data, query).toBeUndefined()
@@ -139,12 +138,12 @@ async function expectSameOfService(generated: GeneratedDocument): Promise<'data'
   return 'data'
 }
 
-test('the service gives what graphql-js gives, up to the tenth time', async () => {
+test('the service returns what graphql-js returns, up to the tenth time', async () => {
   const count = { data: 0, 'no data': 0 }
   await fc.assert(
     fc.asyncProperty(fc.gen(), async draw => {
       const generated = makeDocument(draw)
-      // graphql-js knows no limits.
+      // graphql-js has no limits.
       const { errors = [] } = (await client.graphql(secret, generated.query, generated.variables)).body
       const limited = /limit of \d+ exceeded|2000 tokens|The query costs/
       fc.pre(!errors.some(({ message }: ShownError) => limited.test(message)))
@@ -186,11 +185,11 @@ test.each([
   ],
   ['a number for a list', 'query ($n: Int) { nodes(ids: $n) { id } }', { n: 5 }],
   ['a fragment twice', '{ viewer { ...F ...F } } fragment F on Viewer { name ... on Viewer { name permissions } }', {}],
-])('the service gives what graphql-js gives: %s', async (_, query, variables) => {
+])('the service returns what graphql-js returns: %s', async (_, query, variables) => {
   await expectSameOfService({ query, variables })
 })
 
-test('the operation that is named runs, whatever the name is', async () => {
+test('the named operation runs, for any name', async () => {
   const query = 'query A { viewer { name } } query B { viewer { permissions } }'
   const ask = async (operationName: string | null, text = query) => {
     const headers = {

@@ -23,7 +23,7 @@ test('GraphiQL is a page and seven files, without inline scripts', () => {
   )
 })
 
-test.each(files)('%s is compressed as the browser asks, and revalidated by its ETag', async url => {
+test.each(files)('%s is compressed as Accept-Encoding allows, and revalidated by its ETag', async url => {
   const plain = await get(url)
   expect(plain.statusCode).toBe(200)
   expect(plain.headers).toMatchObject({ 'cache-control': 'private, no-cache', vary: 'Accept-Encoding' })
@@ -45,7 +45,7 @@ test.each(files)('%s is compressed as the browser asks, and revalidated by its E
   expect((await get(url, { 'if-none-match': '"another"' })).statusCode).toBe(200)
 })
 
-test('the page holds the schema, and examples that are valid in it', () => {
+test('the page contains the schema and examples that are valid in it', () => {
   expect(printSchema(buildClientSchema(settings.schema))).toBe(printSchema(schema))
   expect(settings.tabs).toHaveLength(4)
   for (const { query, variables } of settings.tabs) {
@@ -54,7 +54,7 @@ test('the page holds the schema, and examples that are valid in it', () => {
   }
 })
 
-test('other names below /graphiql are unknown paths, and so are all when it is off', async () => {
+test('other paths below /graphiql are unknown, and all of them when GraphiQL is disabled', async () => {
   for (const url of ['/graphiql/', '/graphiql/start.ts', '/graphiql/..%2fgraphiql.tsx', '/graphiql/constructor']) {
     expect((await get(url)).statusCode).toBe(404)
   }

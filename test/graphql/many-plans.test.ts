@@ -35,22 +35,22 @@ describe.each([
   it.each([
     ['first: 1', 'Forward'],
     ['last: 1', 'Backward'],
-  ])('are with %s one range of the index each', async (args, direction) => {
+  ])('are read with %s as one range of the index each', async (args, direction) => {
     const plan = await planOf(await statementFor(args, `${noun}.list_of_tenants`))
     const scans = plan.filter(
       step => step['Node Type'].includes('Scan') && step['Node Type'] !== 'Function Scan' && !isOfRecord(step),
     )
     expect(scans).toMatchObject([{ 'Index Name': index, 'Scan Direction': direction }])
     expect(scans[0]!['Index Cond']).toMatch(/tenant_id = wanted\.tenant_id.*ROW\(.*\) > ROW\(.*ROW\(.*\) < ROW\(/)
-    // Only the few that each kind of removal begins with are put in order.
+    // Only the first few of each type of removal are sorted.
     const sorts = plan.filter(step => step['Node Type'] === 'Sort')
     expect(sorts).toHaveLength(noun === 'removal' ? 1 : 0)
   })
 
-  it('are counted along the index', async () => {
+  it('are counted by the index', async () => {
     const plan = await planOf(await statementFor('first: 1', `${noun}.count`))
     const scans = plan.filter(step => step['Index Name'] && !isOfRecord(step))
-    // Who asks for removals of all kinds may have them counted by either of their indexes.
+    // Removals of all types can be counted by either of their indexes.
     expect(scans).toMatchObject([{ 'Index Name': noun === 'removal' ? expect.stringMatching(/^removal_/) : index }])
     expect(scans[0]!['Index Cond']).toContain('tenant_id = wanted.tenant_id')
     const passing = plan.filter(step => step['Node Type'] === 'Seq Scan')

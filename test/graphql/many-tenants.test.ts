@@ -40,7 +40,7 @@ describe('a thousand tenants in one query', () => {
   })
 })
 
-it('gives lists of any arguments what each is given by itself', async () => {
+it('returns for lists of any arguments what each returns alone', async () => {
   const list = (field: string, nodes: string) => (args: string, at: number) =>
     `${field}${at}: ${field}${args} { totalCount nodes { ${nodes} } pageInfo { hasNextPage hasPreviousPage } }`
   const selection = [
@@ -59,12 +59,12 @@ it('gives lists of any arguments what each is given by itself', async () => {
   for (const node of answer.data.tenants.nodes) {
     expect(node).toEqual((await data(`{ tenant(id: ${node.databaseId}) { ...All } } ${fragment}`)).tenant)
   }
-  // Each end that pages are taken from is a statement of its own.
+  // Pages from the start and pages from the end take a statement each.
   expect(names.filter(name => name === 'voucher.list_of_tenants')).toHaveLength(2)
   expect(names.length).toBeLessThanOrEqual(20)
 })
 
-it('continues each list from its own cursor, and refuses those of others', async () => {
+it('continues each list from its own cursor, and rejects those of others', async () => {
   const [one, other] = [tenants[3]!, tenants[4]!]
   const list = (args: string) => `purchasedVouchers(${args}) { nodes { reference } pageInfo { startCursor endCursor } }`
   const found = await data(
@@ -120,7 +120,7 @@ it('reads a hundred nodes in a statement for each type', async () => {
   expect(answer.errors).toHaveLength(2)
 })
 
-it('puts down each export, as many as there are at once', async () => {
+it('records every export in the audit', async () => {
   const token = await build.token([{ tenantId: root, withDescendants: true }])
   const list = 'marketingSignups(first: 2) { nodes { databaseId } }'
   const { names } = await run(`{ tenants(first: 20) { nodes { a: ${list} b: ${list} } } }`, {}, token.secret)
@@ -137,7 +137,7 @@ it('puts down each export, as many as there are at once', async () => {
   expect([...sums]).toEqual(given.map(({ tenantId, records }) => ({ tenantId, records: 2 * records })))
 })
 
-it('counts each list against the rate, and gives those that it leaves', async () => {
+it('counts each list against the rate, and returns the lists within it', async () => {
   const token = await build.token([{ tenantId: root, withDescendants: true }], { rateLimit: 50 })
   const { answer } = await run(
     '{ tenants(first: 60) { nodes { purchasedVouchers { totalCount } } } }',
@@ -152,7 +152,7 @@ it('counts each list against the rate, and gives those that it leaves', async ()
 })
 
 describe('a thousand grants', () => {
-  it('are told, and their tenants listed, in one statement', async () => {
+  it('are returned, and their tenants listed, in one statement', async () => {
     const viewer = await run('{ viewer { tenants { tenant { name } } } }', {}, named.secret)
     expect(viewer.answer.data.viewer.tenants).toHaveLength(many)
     expect(viewer.names).toEqual(['tenant.find_many'])

@@ -4,10 +4,10 @@ import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
 import { capture, namesOf } from './statements.ts'
 
-/** So many tenants lie below one. */
+/** The number of tenants below one. */
 export const many = 1000
 
-/** A thousand tenants below one, with none to four records of each kind, and most of the records that one's own. */
+/** Creates a thousand tenants below one, with none to four records of each type; the one above has most records. */
 export async function createManyTenants() {
   const database = await createDatabase()
   const client = await createApp(database)
@@ -33,10 +33,10 @@ export async function createManyTenants() {
   await loader`insert into gateway.removal (tenant_id, resource, record_id, reason, updated_at)
     select tenant_id, case when record % 2 = 0 then 'purchased_voucher' else 'marketing_signup' end, record, 'deleted', ${stamp} ${owned}`
   await loader`vacuum analyze tenant, product, purchased_voucher, customer, gateway.removal`
-  // The removals bear the stamp of a bulk load: they are listed when it has come.
+  // The removals have the stamp of a bulk load: they are listed from that time on.
   await loader`select pg_sleep(extract(epoch from max(stamp) - clock_timestamp())) from gateway.planned_stamp`
 
-  // Granted the one with all below it, and each of the others by itself.
+  // Grants the tenant above with all its descendants, and each of the others by itself.
   const { secret } = await build.token([{ tenantId: root, withDescendants: true }])
   const named = await build.token(tenants)
 
@@ -46,26 +46,26 @@ export async function createManyTenants() {
     return body.data
   }
 
-  /** What a query comes to, and what it sends to the database for its own sake. */
+  /** Runs a query. Returns the result and the statements that it needs. */
   async function run(query: string, variables = {}, token = secret) {
-    // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever it is
+    // biome-ignore lint/suspicious/noExplicitAny: the tests know the shape of the answer
     let answer: any
     const statements = await capture(database.pool, async () => {
       answer = (await client.graphql(token, query, variables)).body
     })
-    // What the service does every two seconds falls in between.
+    // Background jobs run every two seconds.
     const own = statements.filter(({ name }) => /^(tenant|product|voucher|signup|removal|export)\./.test(name))
     return { answer, statements: own, names: namesOf(own) }
   }
 
-  /** The cursors after which each further hundred of the tenants begins. */
+  /** The cursors after which each hundred of the tenants begins. */
   const cursors: string[] = []
   const after = (page: number) => (page === 0 ? '' : `, after: "${cursors[page - 1]}"`)
   for (let page = 0; page < many / 100; page++) {
     cursors.push((await data(`{ tenants(first: 100${after(page)}) { nextCursor } }`)).tenants.nextCursor)
   }
 
-  /** The thousand, in ten pages of one query. */
+  /** All thousand, in ten pages of one query. */
   const allTenants = (selection: string) =>
     `{ ${cursors.map((_, page) => `t${page}: tenants(first: 100${after(page)}) { ...Of }`).join(' ')} }
      fragment Of on TenantConnection { nodes { databaseId ${selection} } }`

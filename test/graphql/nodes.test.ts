@@ -34,7 +34,7 @@ const node = async (id: string) =>
   (await client.graphql(secret, 'query ($id: ID!) { node(id: $id) { __typename id } }', { id })).body
 
 describe('node', () => {
-  it('fetches each type by the id that the record itself tells', async () => {
+  it('fetches each type by the id of the record', async () => {
     for (const { type, field, id, globalId } of records) {
       const query = `query ($id: ID!) { tenant(id: ${own}) { ${field}(id: $id) { __typename id databaseId } } }`
       for (const given of [String(id), globalId]) {
@@ -49,7 +49,7 @@ describe('node', () => {
     expect(body.data).toEqual({ tenant: { databaseId: own } })
   })
 
-  it('answers for a foreign record just as for an absent one', async () => {
+  it('returns the same error for a foreign record as for an absent one', async () => {
     const answers = new Set<string>()
     const absent = 9_007_199_254_740_991
     for (const [type, make] of [
@@ -100,7 +100,7 @@ describe('node', () => {
     expect((await node(id)).errors[0]).toMatchObject({ extensions: { code: 'NOT_FOUND' } })
   })
 
-  it('takes the id of another type or tenant for no record of this one', async () => {
+  it('finds no record by an id of another type or tenant', async () => {
     const [product, voucher] = records
     const fieldOf = async (id: string) => {
       const query = `query ($id: ID!) { tenant(id: ${own}) { name catalogVoucher(id: $id) { id } } }`
@@ -124,7 +124,7 @@ describe('nodes', () => {
   const nodes = async (ids: string[]) =>
     (await client.graphql(secret, 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids })).body
 
-  it('gives records in the order of their ids, each with an error of its own', async () => {
+  it('returns records in the order of their ids, with an error for each that fails', async () => {
     const limited = await build.token([own], { permissions: ['view_vouchers'] })
     const [product, voucher, signup] = records
     const ids = [
@@ -145,7 +145,7 @@ describe('nodes', () => {
     expect(Object.fromEntries(codes)).toEqual({ 0: 'NOT_FOUND', 2: 'FORBIDDEN', 3: 'FORBIDDEN', 5: 'NOT_FOUND' })
   })
 
-  it('takes none to 100 ids', async () => {
+  it('accepts up to 100 ids', async () => {
     const { globalId } = records[0]!
     expect(await nodes([])).toEqual({ data: { nodes: [] } })
     expect((await nodes(Array<string>(100).fill(globalId))).data.nodes).toHaveLength(100)

@@ -27,7 +27,7 @@ beforeAll(async () => {
   secret = (await build.token([parent, tenantId])).secret
 })
 
-/** All there is to ask of a type, but for what REST has no word for. */
+/** Selects all fields of a type but those that v1 does not have. */
 function selectionOf(typeName: string): string {
   const type = schema.getType(typeName)
   if (!isObjectType(type)) throw new Error(`${typeName} is no object type`)
@@ -49,7 +49,7 @@ const v1Names: Record<string, string> = {
   variant_summaries: 'variants',
 }
 
-/** A record of v1 under GraphQL's names. */
+/** A record of v1 with the names of GraphQL. */
 function inGraphql(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inGraphql)
   if (typeof value !== 'object' || value === null) return value
@@ -61,7 +61,7 @@ function inGraphql(value: unknown): unknown {
   )
 }
 
-/** R11: v1 leaves out what has no value, where GraphQL says null. */
+/** Leaves out null values, as v1 does (R11). */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls)
   if (typeof value !== 'object' || value === null) return value
@@ -69,7 +69,7 @@ function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(kept.map(([name, inner]) => [name, withoutNulls(inner)]))
 }
 
-/** @param values what must stand in the text of the record */
+/** @param values parts that the text of the record must contain */
 function expectParity(rest: Json, record: Json, ...values: string[]): void {
   expect(withoutNulls(record)).toEqual(withoutNulls(inGraphql(rest)))
   for (const name of Object.keys(Object(inGraphql(rest)))) expect(record).toHaveProperty(name)
@@ -82,7 +82,7 @@ const nouns = [
   { type: 'MarketingSignup', field: 'marketingSignup', path: 'customers/marketing-signups' },
 ]
 
-/** The record by id and in its list, over both doors. */
+/** The record by id and in its list, over both transports. */
 async function expectSame(type: string, id: number, ...values: string[]): Promise<void> {
   const { field, path } = nouns.find(noun => noun.type === type)!
   const selection = selectionOf(type)
@@ -100,7 +100,7 @@ async function expectSame(type: string, id: number, ...values: string[]): Promis
   for (const [index, record] of body.data.tenant.many.nodes.entries()) expectParity(many[index], record)
 }
 
-describe('REST and GraphQL say the same', () => {
+describe('REST and GraphQL return the same', () => {
   it('of tenants', async () => {
     const { body } = await client.graphql(secret, `{ tenants { nodes { ${selectionOf('Tenant')} } } }`)
     const rest = (await client.rest(secret, '/tenants')).body.data

@@ -49,7 +49,7 @@ beforeAll(async () => {
   const other = await build.tenant()
   const { loader } = database
   const stamp = loader`timestamptz '2026-01-01Z' + n * interval '1 second'`
-  // A tree with ten tenants below each, of which the token has one of the uppermost ten with all below it.
+  // A tree with ten tenants below each. The token has one of the highest ten with all its descendants.
   await loader`insert into tenant (id, name, parent_id, updated_at)
     select n + 10, 'Below ' || n, case when n <= 10 then ${tenantId}::bigint else n / 10 + 10 end, ${stamp}
     from generate_series(1, 100000) n`
@@ -67,15 +67,15 @@ beforeAll(async () => {
   await loader`vacuum analyze tenant, product, purchased_voucher, customer`
 })
 
-/** The plan of the list's page: made for any parameters, and told by the server as it runs. */
+/** The generic plan of the list's page, as the server reports it when the statement runs. */
 async function planOf({ name, text, parameters }: Statement): Promise<Plan[]> {
-  const told: string[] = []
+  const notices: string[] = []
   const { url } = database
   const explained = postgres(url.replace(/\?.*/, ''), {
     host: database.address.host,
     max: 1,
     fetch_types: false,
-    onnotice: notice => told.push(notice.message ?? ''),
+    onnotice: notice => notices.push(notice.message ?? ''),
   })
   await explained.unsafe(`
     load 'auto_explain';
@@ -86,7 +86,7 @@ async function planOf({ name, text, parameters }: Statement): Promise<Plan[]> {
     set client_min_messages = log`)
   await explained.unsafe(text, parameters.map(String))
   await explained.end()
-  const plans = told.filter(message => message.includes('plan:')).map(message => message.replace(/^[^{]*/, ''))
+  const plans = notices.filter(message => message.includes('plan:')).map(message => message.replace(/^[^{]*/, ''))
   const pages = plans.map(plan => JSON.parse(plan)).filter(plan => plan['Query Text'].includes(`/* ${name} */`))
   expect(pages).toHaveLength(1)
   const flatten = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(flatten)]
@@ -122,7 +122,7 @@ describe.each(lists)('$field', ({ field, table, index, statement }) => {
     expect(scans.map(step => step['Node Type'])).toEqual([expect.stringMatching(/^Index (Only )?Scan$/)])
     expect(scans[0]!['Index Cond']).toMatch(/ROW\(.*\) > ROW\(.*ROW\(.*\) < ROW\(/)
     expect(scans[0]!['Actual Rows']).toBe(51)
-    // Which tenants are the token's own is no range: what lies between them is passed over.
+    // The tenants of the token are not a range: the rows between them are skipped.
     if (table !== 'tenant') expect(scans[0]!['Rows Removed by Filter'] ?? 0).toBe(0)
     expect(plan.map(step => step['Node Type'])).not.toContain('Sort')
     expect(plan.filter(step => step['Relation Name'] === table).map(step => step['Node Type'])).not.toContain(

@@ -39,7 +39,7 @@ describe('operations', () => {
     [1, 'an empty nodes', () => '{ nodes(ids: []) { id } }'],
     [1, 'one list', () => '{ tenants { nodes { name } edges { cursor } totalCount } }'],
     [1, 'one list and what is beside it', () => `{ viewer { name } ${tenant('name catalogVouchers { totalCount }')} }`],
-    [1, 'a list that is refused', () => `{ ${tenant('catalogVouchers(first: -1) { totalCount }')} }`],
+    [1, 'a list that is rejected', () => `{ ${tenant('catalogVouchers(first: -1) { totalCount }')} }`],
     [
       3,
       'three lists of a tenant',
@@ -68,13 +68,13 @@ describe('operations', () => {
     expect(answer.headers).toMatchObject({ 'ratelimit-limit': String(limit), 'ratelimit-reset': '60' })
   })
 
-  it('leaves out what a directive leaves out', async () => {
+  it('does not count fields that a directive skips', async () => {
     await anew()
     const query = `query ($no: Boolean!) { a: tenants { totalCount } b: tenants @include(if: $no) { totalCount } }`
     expect(remaining(await client.graphql(secret, query, { no: false }))).toBe(limit - 1)
   })
 
-  it('are told by the viewer as by the headers', async () => {
+  it('are reported by the viewer as by the headers', async () => {
     await anew()
     await client.graphql(secret, '{ a: tenants { totalCount } b: tenants { totalCount } }')
     const answer = await client.graphql(secret, '{ viewer { rate { limit remaining resetsIn } } }')
@@ -84,7 +84,7 @@ describe('operations', () => {
 })
 
 describe('the budget', () => {
-  it('is one for REST and GraphQL', async () => {
+  it('is shared by REST and GraphQL', async () => {
     await anew()
     expect(remaining(await client.rest(secret, '/tenants'))).toBe(limit - 1)
     expect(remaining(await client.graphql(secret, '{ a: tenants { totalCount } b: tenants { totalCount } }'))).toBe(
@@ -93,7 +93,7 @@ describe('the budget', () => {
     expect(remaining(await client.rest(secret, `/tenants/${tenantId}/catalog/vouchers`))).toBe(limit - 4)
   })
 
-  it('lets exactly as many pass in a burst, over both doors', async () => {
+  it('allows exactly its number in a burst over both transports', async () => {
     await anew()
     const answers = await Promise.all(
       Array.from({ length: 5 * limit }, (_, n) =>
@@ -108,7 +108,7 @@ describe('the budget', () => {
     }
   })
 
-  it('lets exactly as many operations pass, however they are spread over concurrent queries', async () => {
+  it('allows exactly its number of operations in concurrent queries', async () => {
     await anew()
     const answers = await Promise.all(
       Array.from({ length: limit }, () =>
@@ -119,7 +119,7 @@ describe('the budget', () => {
     expect(served).toHaveLength(limit)
   })
 
-  it('serves the fields it lasts for, and refuses those beyond', async () => {
+  it('resolves the fields within it, and rejects those beyond', async () => {
     await anew()
     const fields = Array.from({ length: limit + 3 }, (_, n) => `f${n}: tenants(first: 1) { nodes { name } }`)
     const { status, body, headers } = await client.graphql(secret, `{ ${fields.join(' ')} }`)
@@ -132,7 +132,7 @@ describe('the budget', () => {
     expect((await client.rest(secret, '/tenants')).status).toBe(429)
   })
 
-  it('is that of one token at one address', async () => {
+  it('belongs to one token at one address', async () => {
     await anew()
     const from = (remoteAddress: string) =>
       client.ask({
@@ -150,14 +150,14 @@ describe('the budget', () => {
   })
 })
 
-describe('a limit of the token’s own', () => {
+describe('the limit of a token', () => {
   const list = (n: number) => `f${n}: tenants(first: 1) { nodes { name } }`
   const lists = (count: number) => `{ ${Array.from({ length: count }, (_, n) => list(n)).join(' ')} }`
 
   it.each([
     ['below the default', 3],
     ['above the default', limit + 5],
-  ])('holds instead of the default: %s', async (_, rateLimit) => {
+  ])('applies instead of the default: %s', async (_, rateLimit) => {
     const { secret } = await build.token([tenantId], { rateLimit })
     const { body, headers } = await client.graphql(secret, lists(rateLimit + 2))
     expect(Object.values(body.data).filter(field => field !== null)).toHaveLength(rateLimit)
@@ -170,7 +170,7 @@ describe('a limit of the token’s own', () => {
     }
   })
 
-  it('is one for both doors, told in headers and by the viewer, and leaves other tokens theirs', async () => {
+  it('is shared by both transports, reported in headers and by the viewer, and not shared with other tokens', async () => {
     const { secret } = await build.token([tenantId], { rateLimit: 5 })
     expect(remaining(await client.rest(secret, '/tenants'))).toBe(4)
     expect(remaining(await client.graphql(secret, lists(2)))).toBe(2)

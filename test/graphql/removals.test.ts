@@ -28,7 +28,7 @@ async function removals(variables: Record<string, unknown> = {}, token = secret)
   return { ...body.data?.tenant?.removals, errors: body.errors }
 }
 
-/** What left the tenant's lists while this was done. */
+/** Returns what left the tenant's lists while an action ran. */
 async function gone(work: () => Promise<unknown>, token = secret) {
   const { serverTime } = await removals()
   await work()
@@ -36,7 +36,7 @@ async function gone(work: () => Promise<unknown>, token = secret) {
   return nodes.map(({ resource, recordId, reason }: Record<string, unknown>) => [resource, recordId, reason])
 }
 
-test('records that are deleted are told, those of other tenants are not', async () => {
+test('deleted records are reported, but not those of other tenants', async () => {
   const product = await build.product(tenantId)
   await build.variant(product)
   const vouchers = [await build.voucher(tenantId), await build.voucher(tenantId)]
@@ -56,7 +56,7 @@ test('records that are deleted are told, those of other tenants are not', async 
   ])
 })
 
-test('a customer who withdraws consent is told once, and may come back', async () => {
+test('a customer who withdraws consent is reported once, and can return', async () => {
   const customer = await build.customer(tenantId, { email: 'ada@example.com' })
   const withdraw = () => platform`update customer set marketing_opted = false where id = ${customer}`
   expect(await gone(withdraw)).toEqual([['MARKETING_SIGNUP', customer, 'CONSENT_WITHDRAWN']])
@@ -66,18 +66,18 @@ test('a customer who withdraws consent is told once, and may come back', async (
   expect(await gone(() => platform`update customer set marketing_opted = true where id = ${other}`)).toEqual([])
 })
 
-test('a record that goes over to another tenant has left this one', async () => {
+test('a record that moves to another tenant is reported to the former', async () => {
   const voucher = await build.voucher(tenantId)
   const move = () => platform`update purchased_voucher set tenant_id = ${childId} where id = ${voucher}`
   expect(await gone(move)).toEqual([['PURCHASED_VOUCHER', voucher, 'MOVED']])
 })
 
-test('a truncation is told too', async () => {
+test('a truncation is reported', async () => {
   const voucher = await build.voucher(tenantId)
   expect(await gone(() => platform`truncate purchased_voucher`)).toEqual([['PURCHASED_VOUCHER', voucher, 'DELETED']])
 })
 
-test('what is rolled back is not told', async () => {
+test('a rolled-back deletion is not reported', async () => {
   const voucher = await build.voucher(tenantId)
   const undo = () =>
     platform.begin(async transaction => {
@@ -87,7 +87,7 @@ test('what is rolled back is not told', async () => {
   expect(await gone(() => expect(undo()).rejects.toThrow('undone'))).toEqual([])
 })
 
-test('being told needs what the record itself needs', async () => {
+test('removals require the permissions of the record', async () => {
   const vouchersOnly = await build.token([tenantId], { permissions: ['view_vouchers'] })
   const product = await build.product(tenantId)
   const customer = await build.customer(tenantId)
@@ -103,7 +103,7 @@ test('being told needs what the record itself needs', async () => {
   expect(foreign.errors[0].extensions.code).toBe('FORBIDDEN')
 })
 
-test('they are paged like every list', async () => {
+test('removals are paged like every list', async () => {
   await platform`delete from purchased_voucher where tenant_id = ${tenantId}`
   const { serverTime } = await removals()
   const ids = []
@@ -123,7 +123,7 @@ test('they are paged like every list', async () => {
   expect(seen.sort((a, b) => a - b)).toEqual(ids)
 })
 
-test('those of several resources come in one order, once each', async () => {
+test('removals of several types come in one order, once each', async () => {
   const { serverTime } = await removals()
   const gone: [string, number][] = []
   for (let made = 0; made < 4; made++) {
@@ -137,12 +137,12 @@ test('those of several resources come in one order, once each', async () => {
   const resources = ['PURCHASED_VOUCHER', 'MARKETING_SIGNUP', 'PURCHASED_VOUCHER']
   const first = await removals({ since: serverTime, resources, first: 5 })
   const second = await removals({ since: serverTime, resources, first: 5, after: first.nextCursor })
-  const told = [...first.nodes, ...second.nodes].map(({ resource, recordId }) => [resource, recordId])
-  expect(told).toEqual(gone)
+  const reported = [...first.nodes, ...second.nodes].map(({ resource, recordId }) => [resource, recordId])
+  expect(reported).toEqual(gone)
   expect([first.nodes.length, first.totalCount, second.nextCursor]).toEqual([5, 8, null])
 })
 
-describe('a record that is in its list is not reported, whatever happened before', () => {
+describe('a record that is in its list is not reported', () => {
   test('a customer who withdraws consent and gives it again', async () => {
     const customer = await build.customer(tenantId)
     const consent = (opted: boolean) => platform`update customer set marketing_opted = ${opted} where id = ${customer}`
@@ -185,7 +185,7 @@ describe('a record that is in its list is not reported, whatever happened before
   })
 })
 
-test('a record that goes on under another id has left under the former', async () => {
+test('a record that gets another id is reported under the former', async () => {
   const [product, voucher, customer] = [
     await build.product(tenantId),
     await build.voucher(tenantId),
@@ -216,7 +216,7 @@ describe('tenants', () => {
     const child = await build.tenant({ parent_id: parent })
     const ofTop = await build.token([{ tenantId: top, withDescendants: true }])
     const ofMiddle = await build.token([{ tenantId: middle, withDescendants: true }])
-    /** What the removals of a tenant report to a token while this is done: ids and reasons, in order of the ids. */
+    /** Returns the removals that a token sees while an action runs: ids and reasons, by id. */
     const reported = async (tenant: number, token: { secret: string }, work: () => Promise<unknown>) => {
       const { serverTime } = await removals({ tenant: String(tenant) }, token.secret)
       await work()
@@ -257,7 +257,7 @@ describe('tenants', () => {
     )
   })
 
-  test('a part of the tree that leaves the scope of a token is reported whole, to that token alone', async () => {
+  test('a subtree that leaves the scope of a token is reported whole, to that token only', async () => {
     const { top, middle, parent, child, ofTop, ofMiddle, reported } = await createTree()
     const move = () => platform`update tenant set parent_id = ${top} where id = ${parent}`
     expect(await reported(middle, ofMiddle, move)).toEqual([
@@ -273,7 +273,7 @@ describe('tenants', () => {
     expect((await removals({ tenant: String(middle) }, ofMiddle.secret)).nodes, 'it came back').toEqual([])
   })
 
-  test('a tenant that a token names stays in its list wherever it goes', async () => {
+  test('a tenant that a grant names stays in the list wherever it moves', async () => {
     const { middle, parent, child } = await createTree()
     const named = await build.token([middle, child])
     await platform`update tenant set parent_id = null where id = ${parent}`
@@ -281,7 +281,7 @@ describe('tenants', () => {
     expect(nodes.map((node: { recordId: number }) => node.recordId)).toEqual([parent])
   })
 
-  test('those that left below a tenant that left too', async () => {
+  test('tenants that left below a tenant that left are reported', async () => {
     const { top, middle, parent, child, ofTop, reported } = await createTree()
     const leave = async () => {
       await platform`update tenant set parent_id = null where id = ${child}`
@@ -295,7 +295,7 @@ describe('tenants', () => {
     ])
   })
 
-  test('the only tenant of a token, once deleted, is not found', async () => {
+  test('the only tenant of a token is not found after its deletion', async () => {
     const only = await build.tenant()
     const { secret } = await build.token([only])
     await platform`delete from tenant where id = ${only}`

@@ -61,7 +61,7 @@ it('has money, instants, dates and long numbers as scalars', () => {
   expect(typeOf('PurchasedVoucher', 'databaseId')).toBe('BigInt!')
 })
 
-it('lets a field that can be refused be null, so that the fields beside it are still answered', () => {
+it('makes fields that can fail nullable, so that the fields beside them are still returned', () => {
   const nullable = (type: string) => {
     const found = schema.getType(type)
     return isObjectType(found)
@@ -77,7 +77,7 @@ it('lets a field that can be refused be null, so that the fields beside it are s
   )
 })
 
-it('has every list as a Relay connection of the same form', () => {
+it('makes every list a Relay connection of the same shape', () => {
   for (const noun of ['Tenant', 'CatalogVoucher', 'PurchasedVoucher', 'MarketingSignup']) {
     const connection = schema.getType(`${noun}Connection`)
     const edge = schema.getType(`${noun}Edge`)

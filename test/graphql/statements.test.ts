@@ -45,11 +45,11 @@ it.each([
     `nodes { ${all} } edges { cursor node { ${all} } } pageInfo { endCursor hasNextPage } nextCursor serverTime`,
     ['category.of_products', 'product.list', 'variant.of_products'],
   ],
-])('reads a page of 50 products with %s in as few statements', async (_, selection, names) => {
+])('reads a page of 50 products with %s in the fewest statements', async (_, selection, names) => {
   expect(await statementsOf(`catalogVouchers { ${selection} }`)).toEqual(names)
 })
 
-it('gathers what two lists of products have below them', async () => {
+it('reads the children of two lists of products in one statement', async () => {
   const list = `catalogVouchers(first: 25) { nodes { ${all} } }`
   expect(await statementsOf(`a: ${list} b: ${list}`)).toEqual([
     'category.of_products',
@@ -62,26 +62,26 @@ it.each([
   ['catalogVouchers', 'product'],
   ['purchasedVouchers', 'voucher'],
   ['marketingSignups', 'signup'],
-])('counts %s only when asked', async (field, noun) => {
+])('counts %s only when totalCount is selected', async (field, noun) => {
   expect(await statementsOf(`${field} { nodes { databaseId } pageInfo { hasNextPage } }`)).toEqual([`${noun}.list`])
   expect(await statementsOf(`${field} { totalCount }`)).toEqual([`${noun}.count`, `${noun}.list`])
 })
 
-it('reads once for the removals of many tenants whether they are complete', async () => {
+it('reads the sync state once for the removals of many tenants', async () => {
   const list = 'removals(first: 1, updatedSince: "2026-01-01T00:00:00Z") { epoch removalsCompleteSince }'
   const names = async (text: string) => namesOf(await capture(database.pool, () => client.graphql(secret, text)))
   expect(await names(`{ tenants { nodes { ${list} } } }`)).toEqual(['removal.list', 'sync_state.read', 'tenant.list'])
   expect(await statementsOf(`a: ${list} b: ${list} c: ${list}`)).toEqual(['removal.list_of_tenants', 'sync_state.read'])
 })
 
-it('counts tenants only when asked', async () => {
+it('counts tenants only when totalCount is selected', async () => {
   const names = async (selection: string) =>
     namesOf(await capture(database.pool, () => client.graphql(secret, `{ tenants { ${selection} } }`)))
   expect(await names('nodes { name }')).toEqual(['tenant.list'])
   expect(await names('totalCount')).toEqual(['tenant.count', 'tenant.list'])
 })
 
-it('reads the tenants that several fields name at once', async () => {
+it('reads the tenants of several fields in one statement', async () => {
   const statements = await capture(database.pool, () =>
     client.graphql(
       secret,
@@ -91,7 +91,7 @@ it('reads the tenants that several fields name at once', async () => {
   expect(namesOf(statements)).toEqual(['tenant.find_many'])
 })
 
-it('is counted the same by the database', async () => {
+it('runs as many statements as the database counts', async () => {
   const calls = await countCalls(database, () =>
     client.graphql(secret, `{ tenant(id: ${tenantId}) { catalogVouchers { nodes { ${all} } } } }`),
   )

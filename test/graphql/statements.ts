@@ -1,9 +1,9 @@
 import type { Pool } from '../../src/db/connect.ts'
 import type { TestDatabase } from '../support/database.ts'
 
-/** A statement as it went to the database. */
+/** A statement that was sent to the database. */
 export interface Statement {
-  /** What its leading comment calls it. */
+  /** The name in its leading comment. */
   name: string
   text: string
   parameters: unknown[]

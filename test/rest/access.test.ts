@@ -35,7 +35,7 @@ describe.each(operations)('$name', operation => {
     options: Parameters<typeof perform>[4] = {},
   ) => perform(client, operation, where, { ...bearer(secret), ...headers }, options)
 
-  test('answers with the headers that every answer has', async () => {
+  test('sets the headers of every response', async () => {
     const { status, headers } = await ask()
     expect(status).toBe(200)
     expect(headers['content-type']).toBe('application/json; charset=utf-8')
@@ -47,7 +47,7 @@ describe.each(operations)('$name', operation => {
     expect(Number(headers['ratelimit-reset'])).toBeLessThanOrEqual(60)
   })
 
-  test('gives one and the same 401 to every token that is not valid, whatever else is wrong', async () => {
+  test('returns the same 401 for every invalid token, whatever else is wrong', async () => {
     const seen = new Set<string>()
     for (const [form, authorization] of Object.entries(badAuthorizations)) {
       for (const accept of ['application/json', 'text/html']) {
@@ -62,12 +62,12 @@ describe.each(operations)('$name', operation => {
     expect([...seen][0]).not.toContain('ratelimit')
   })
 
-  test('takes the scheme in any case', async () => {
+  test('accepts the scheme in any case', async () => {
     expect((await ask({ authorization: `bearer ${secret}` })).status).toBe(200)
     expect((await ask({ authorization: `BEARER  ${secret}` })).status).toBe(200)
   })
 
-  test('refuses a token without each of its permissions, and one with all but those', async () => {
+  test('rejects a token without one of its permissions, and one with all others', async () => {
     for (const missing of permissions) {
       const lacking = await build.token([tenantId], { permissions: permissionNames.filter(name => name !== missing) })
       const answer = await ask(bearer(lacking.secret))
@@ -78,7 +78,7 @@ describe.each(operations)('$name', operation => {
     expect((await ask(bearer(bare.secret))).status).toBe(200)
   })
 
-  test('wants Accept to name application/json', async () => {
+  test('requires application/json in Accept', async () => {
     for (const accept of [undefined, '', '*/*', 'text/html', 'application/*', 'application/json;q=0', ',;=', 'json']) {
       const answer = await ask({ accept })
       expect(flawOf(answer, 422), String(accept)).toBeNull()
@@ -94,7 +94,7 @@ describe.each(operations)('$name', operation => {
     }
   })
 
-  test('answers every other method with 405 and what is allowed', async () => {
+  test('returns 405 with Allow for every other method', async () => {
     const others = METHODS.filter(other => other !== method && other !== 'CONNECT')
     expect(others).toContain('HEAD')
     expect(others).toContain('OPTIONS')
@@ -107,7 +107,7 @@ describe.each(operations)('$name', operation => {
     }
   })
 
-  test('takes any body with a method that is not allowed, and still says 405', async () => {
+  test('returns 405 with any body', async () => {
     const options = { method: method === 'GET' ? 'POST' : 'PUT', payload: '{' } as const
     for (const type of ['application/json', 'text/html', undefined]) {
       expect(flawOf(await ask({ 'content-type': type }, place, options), 405), type).toBeNull()
@@ -115,7 +115,7 @@ describe.each(operations)('$name', operation => {
   })
 
   if (body) {
-    test('wants Content-Type to be application/json', async () => {
+    test('requires the Content-Type application/json', async () => {
       for (const type of [undefined, '', 'text/plain', 'application/jsonx', 'application/x-www-form-urlencoded']) {
         const answer = await ask({ 'content-type': type })
         expect(flawOf(answer, 422), type).toBeNull()
@@ -134,14 +134,14 @@ describe.each(underTenant)('$name, below a tenant', operation => {
   const ask = (where: number | string, headers: Record<string, string> = {}, token = secret, query = '') =>
     perform(client, operation, { ...place, tenantId: where }, { ...bearer(token), ...headers }, { query })
 
-  test('404 where there is no such tenant, 403 where the token is not authorised for it', async () => {
+  test('returns 404 for an unknown tenant, and 403 for one that the token is not authorised for', async () => {
     expect(flawOf(await ask(999_999), 404)).toBeNull()
-    const refused = await ask(foreignTenant)
-    expect(flawOf(refused, 403)).toBeNull()
-    expect(refused.text).not.toContain('Foreign')
+    const rejected = await ask(foreignTenant)
+    expect(flawOf(rejected, 403)).toBeNull()
+    expect(rejected.text).not.toContain('Foreign')
   })
 
-  test('404 for what is not a plain positive integer', async () => {
+  test('returns 404 for an id that is not a plain positive integer', async () => {
     for (const id of [
       '0',
       '-1',
@@ -165,13 +165,13 @@ describe.each(underTenant)('$name, below a tenant', operation => {
     expect((await ask('9007199254740991')).status).toBe(404)
   })
 
-  test('refuses in the order of R1 when several things are wrong', async () => {
+  test('reports errors in the order of R1', async () => {
     const powerless = await build.token([tenantId], { permissions: [] })
-    const fault = '?cursor=x&updated_since=x'
-    expect((await ask(999_999, { accept: 'a/b' }, 'nonsense', fault)).status).toBe(401)
-    expect((await ask(999_999, { accept: 'a/b' }, powerless.secret, fault)).status).toBe(422)
-    expect((await ask(999_999, {}, powerless.secret, fault)).status).toBe(404)
-    expect((await ask(foreignTenant, {}, powerless.secret, fault)).body.message).toContain('tenant')
-    expect((await ask(tenantId, {}, powerless.secret, fault)).body.message).toContain('permission')
+    const invalid = '?cursor=x&updated_since=x'
+    expect((await ask(999_999, { accept: 'a/b' }, 'nonsense', invalid)).status).toBe(401)
+    expect((await ask(999_999, { accept: 'a/b' }, powerless.secret, invalid)).status).toBe(422)
+    expect((await ask(999_999, {}, powerless.secret, invalid)).status).toBe(404)
+    expect((await ask(foreignTenant, {}, powerless.secret, invalid)).body.message).toContain('tenant')
+    expect((await ask(tenantId, {}, powerless.secret, invalid)).body.message).toContain('permission')
   })
 })

@@ -9,11 +9,11 @@ const { client, build, tenantId, place, secret } = world
 const product = await build.product(tenantId, {
   description_html: 'Überraschungsmenü für zwei, 温泉ギフト券 🎁. '.repeat(60),
 })
-/** A record, whose answer is the same each time, and too short a one. */
+/** A record whose answer does not change, and one that is too short. */
 const long = `/tenants/${tenantId}/catalog/vouchers/${product}`
 const short = `/tenants/${tenantId}/sales/purchased-vouchers/${place.voucher}`
 
-/** An answer as it goes over the line. */
+/** An answer as bytes of the connection. */
 async function ask({ app }: Client, url: string, acceptEncoding?: string, options: { query?: string } = {}) {
   const { query } = options
   const { statusCode, headers, rawPayload } = await app.inject({
@@ -41,7 +41,7 @@ function plain({ bytes, coding }: Answer): string {
 
 const unpacked = await ask(client, v1 + long)
 
-test('who does not ask for it gets the plain bytes, and caches are told', () => {
+test('a request without Accept-Encoding gets plain bytes, and Vary is set', () => {
   expect(unpacked.status).toBe(200)
   expect(JSON.parse(unpacked.bytes.toString()).data.id).toBe(product)
   expect(unpacked.coding).toBeUndefined()
@@ -67,7 +67,7 @@ test.each([
   ['deflate, zstd', undefined],
   ['nonsense;;=, ,', undefined],
   ['', undefined],
-])('Accept-Encoding: %s is answered in %s', async (acceptEncoding, coding) => {
+])('Accept-Encoding: %s gets %s', async (acceptEncoding, coding) => {
   const answer = await ask(client, v1 + long, acceptEncoding)
   expect(answer.coding).toBe(coding)
   expect(answer.headers).toMatchObject({
@@ -79,7 +79,7 @@ test.each([
   if (coding !== undefined) expect(answer.bytes.length).toBeLessThan(unpacked.bytes.length / 4)
 })
 
-test('GraphQL is answered alike, by Yoga and where a document recurs', async () => {
+test('GraphQL answers are compressed, by Yoga and by the executor', async () => {
   const query = `{ tenant(id: ${tenantId}) { catalogVoucher(id: ${product}) { databaseId descriptionHtml } } }`
   for (const coding of ['br', 'gzip', undefined, 'br', 'gzip', undefined]) {
     const answer = await ask(client, '/graphql', coding, { query })
@@ -89,14 +89,14 @@ test('GraphQL is answered alike, by Yoga and where a document recurs', async () 
   }
 })
 
-test('a long list of errors is compressed as well', async () => {
+test('a long list of errors is compressed', async () => {
   const query = `{ ${Array.from({ length: 30 }, (_, field) => `unknown${field}`).join(' ')} }`
   const answer = await ask(client, '/graphql', 'br', { query })
   expect(answer).toMatchObject({ status: 200, coding: 'br' })
   expect(JSON.parse(plain(answer)).errors.length).toBeGreaterThan(5)
 })
 
-test('short answers are left as they are: records, refusals, and what HEAD is told', async () => {
+test('short answers are not compressed: records, errors and HEAD', async () => {
   const { headers } = await client.app.inject({
     method: 'HEAD',
     url: v1 + long,
@@ -111,7 +111,7 @@ test('short answers are left as they are: records, refusals, and what HEAD is to
   expect(JSON.parse(others[0]!.bytes.toString()).data.id).toBe(place.voucher)
 })
 
-test('the API access page is never compressed: secrets stand there beside what was asked', async () => {
+test('the API access page is never compressed, because it shows secrets beside input', async () => {
   for (const path of ['/admin/login', '/admin/assets/admin.css']) {
     const answer = await ask(client, path, 'br, gzip')
     expect(answer.status).toBe(200)
@@ -120,7 +120,7 @@ test('the API access page is never compressed: secrets stand there beside what w
   }
 })
 
-test('over one connection, compressed answers end where they should', async () => {
+test('compressed answers on one connection end correctly', async () => {
   const origin = await client.app.listen({ host: '127.0.0.1', port: 0 })
   for (const coding of ['gzip', 'br', 'identity', 'gzip']) {
     const headers = { accept: 'application/json', ...bearer(secret), 'accept-encoding': coding }
@@ -130,7 +130,7 @@ test('over one connection, compressed answers end where they should', async () =
   }
 })
 
-test('nothing is compressed where it is off, as it is behind a proxy', async () => {
+test('nothing is compressed when compression is off', async () => {
   for (const environment of [{ COMPRESSION: 'off' }, { TRUST_PROXY: '10.0.0.0/8' }]) {
     const answer = await ask(await createApp(world, environment), v1 + long, 'br')
     expect(answer.coding).toBeUndefined()

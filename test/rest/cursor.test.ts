@@ -28,14 +28,14 @@ const firstCursor = async (path: string): Promise<string> => (await client.rest(
 describe.each(lists)('a cursor of $name', list => {
   const path = list.path(place)
 
-  test('is one opaque word that a URL need not escape, and tells nothing of its record', async () => {
+  test('is opaque, needs no escaping in a URL, and reveals nothing of its record', async () => {
     const cursor = await firstCursor(path)
     expect(cursor).toMatch(/^[A-Za-z0-9_-]{40,250}$/)
     const decoded = Buffer.from(cursor, 'base64url').toString('latin1')
     expect(decoded).not.toMatch(/2026|updated|\d{4}/)
   })
 
-  test('is 422 when any one of its characters is another, is gone, or is one too many', async () => {
+  test('is 422 when a character is changed, removed or added', async () => {
     const cursor = await firstCursor(path)
     expect((await pageOf(path, cursor)).status).toBe(200)
     for (let at = 0; at < cursor.length; at++) {
@@ -53,7 +53,7 @@ describe.each(lists)('a cursor of $name', list => {
     }
   })
 
-  test('is 422 when it never was one', async () => {
+  test('is 422 when it was never a cursor', async () => {
     for (const text of [
       'x',
       '0',
@@ -72,7 +72,7 @@ describe.each(lists)('a cursor of $name', list => {
     }
   })
 
-  test('is 422 at every other list, and at the same list of another tenant', async () => {
+  test('is 422 in every other list, and in the same list of another tenant', async () => {
     const cursor = await firstCursor(path)
     const places = [place, { ...place, tenantId: otherTenant }]
     const paths = new Set(places.flatMap(where => lists.map(other => other.path(where))))
@@ -80,7 +80,7 @@ describe.each(lists)('a cursor of $name', list => {
     for (const other of paths) expect(faultyFields(await pageOf(other, cursor)), other).toEqual(['cursor'])
   })
 
-  test('serves another token, and an instance that was started later', async () => {
+  test('works with another token, and with an instance that is started later', async () => {
     const cursor = await firstCursor(path)
     const page = (await pageOf(path, cursor)).body.data
     expect(page.length).toBeGreaterThan(0)
@@ -91,7 +91,7 @@ describe.each(lists)('a cursor of $name', list => {
   })
 })
 
-test('a configured key seals cursors; one sealed with another key is 422', async () => {
+test('a configured key encrypts cursors, and a cursor of another key is 422', async () => {
   const path = lists[1]!.path(place)
   const keyed = await createApp(world, { CURSOR_KEY: 'ab'.repeat(32) })
   const twin = await createApp(world, { CURSOR_KEY: 'ab'.repeat(32) })

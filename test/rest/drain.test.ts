@@ -7,7 +7,7 @@ const { client, platform, pool, secret, tenantId } = await createWorld()
 await client.app.listen({ host: '127.0.0.1', port: 0 })
 const { port } = client.app.server.address() as AddressInfo
 
-test('a service that closes answers what is under way, and what comes behind it on the same connection', async () => {
+test('a service that closes answers running requests, and those behind them on the same connection', async () => {
   const ask = (path: string) =>
     `GET ${v1}${path} HTTP/1.1\r\nHost: x\r\nAccept: application/json\r\nAuthorization: Bearer ${secret}\r\n\r\n`
   const socket = connect(port, '127.0.0.1')

@@ -39,7 +39,7 @@ describe('a tenant', () => {
 })
 
 describe('the clock', () => {
-  test('server_time is the time of the answer, in the form that every date-time has', async () => {
+  test('server_time is the time of the answer, in the format of every date-time', async () => {
     const { secret } = await build.token([await build.tenant()])
     const before = Date.now()
     const { body } = await client.rest(secret, '/tenants')
@@ -50,7 +50,7 @@ describe('the clock', () => {
 })
 
 describe('a catalog voucher', () => {
-  test('sparse: what may be null is there and null, validity_type is left out', async () => {
+  test('sparse: nullable fields are null, and validity_type is omitted', async () => {
     const tenantId = await build.tenant()
     const { secret } = await build.token([tenantId])
     const id = await build.product(tenantId, { slug: 's', title: 'T', updated_at: null })
@@ -147,7 +147,7 @@ describe('a catalog voucher', () => {
 })
 
 describe('a purchased voucher', () => {
-  test('sparse: what has no value is left out', async () => {
+  test('sparse: fields without a value are omitted', async () => {
     const tenantId = await build.tenant()
     const { secret } = await build.token([tenantId])
     const id = await build.voucher(tenantId, { reference: 'SPARSE', ...sparseStamp })
@@ -156,7 +156,7 @@ describe('a purchased voucher', () => {
     await expectRecord(`/tenants/${tenantId}/sales/purchased-vouchers`, id, secret, wanted)
   })
 
-  test('full: every field in the contract’s order, and none beside them', async () => {
+  test('full: every field in the contract’s order, and no other', async () => {
     const tenantId = await build.tenant()
     const { secret } = await build.token([tenantId])
     const columns = {
@@ -194,7 +194,7 @@ describe('a purchased voucher', () => {
 })
 
 describe('a marketing signup', () => {
-  test('sparse: what has no value is left out', async () => {
+  test('sparse: fields without a value are omitted', async () => {
     const tenantId = await build.tenant()
     const { secret } = await build.token([tenantId])
     const id = await build.customer(tenantId, sparseStamp)

@@ -8,7 +8,7 @@ const { client, secret, tenantId, place } = await createWorld()
 await client.app.listen({ host: '127.0.0.1', port: 0 })
 const { port } = client.app.server.address() as AddressInfo
 
-/** Sends bytes as they are, and reads the first answer. */
+/** Sends bytes, and reads the first answer. */
 async function send(bytes: string | Buffer): Promise<Answer> {
   const socket = connect(port, '127.0.0.1')
   socket.setTimeout(5_000, () => socket.destroy(new Error('no answer')))
@@ -33,7 +33,7 @@ const known = `Accept: application/json\r\nAuthorization: Bearer ${secret}\r\n`
 const get = (target: string, headers = known) =>
   send(Buffer.from(`GET ${target} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`, 'latin1'))
 
-describe('what is no HTTP', () => {
+describe('malformed HTTP', () => {
   test.each([
     ['garbage', 'garbage\r\n\r\n', 400],
     ['a target that is no path', 'GET x HTTP/1.1\r\nHost: x\r\n\r\n', 400],
@@ -60,7 +60,7 @@ describe('what is no HTTP', () => {
     expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
   })
 
-  test('the next caller is served', async () => {
+  test('the next request is answered', async () => {
     await send('garbage\r\n\r\n')
     expect((await get(`${v1}/tenants`)).status).toBe(200)
   })
@@ -72,7 +72,7 @@ describe('what is no HTTP', () => {
   })
 })
 
-describe('odd but valid HTTP is served as any other', () => {
+describe('unusual but valid HTTP is answered', () => {
   test.each([
     ['without a Host', `GET ${v1}/tenants HTTP/1.1\r\n${known}\r\n`],
     ['HTTP/1.0', `GET ${v1}/tenants HTTP/1.0\r\n${known}\r\n`],
@@ -91,7 +91,7 @@ describe('odd but valid HTTP is served as any other', () => {
   })
 })
 
-describe('a path that names nothing', () => {
+describe('an unknown path', () => {
   const paths = [
     '',
     '/',
@@ -161,7 +161,7 @@ describe('a path that names nothing', () => {
 })
 
 describe('X-Request-Id', () => {
-  test.each(['a', 'A-z_0.9', '6f1c', 'x'.repeat(128)])('%s is kept, on refusals too', async id => {
+  test.each(['a', 'A-z_0.9', '6f1c', 'x'.repeat(128)])('%s is kept, also in errors', async id => {
     const headers = `X-Request-Id: ${id}\r\n`
     expect((await get(`${v1}/tenants`, known + headers)).headers['x-request-id']).toBe(id)
     for (const target of [`${v1}/tenants`, `${v1}/%zz`, '/nowhere']) {

@@ -12,7 +12,7 @@ const client = await createApp(database)
 type Fill = (count: number, stamp: string) => Promise<{ path: string; secret: string }>
 
 /**
- * Fills one list with records, ids descending as the stamps ascend, so that the order shown is not that of ids.
+ * Fills a list with records whose ids descend as their stamps ascend, so that the list's order is not that of ids.
  *
  * @param stamp SQL of record number `n`, from 1
  */
@@ -57,7 +57,7 @@ const keyOf = ({ id, tenant_id, updated_at }: Listed) =>
 describe.each(Object.keys(fillers))('the list of %s', name => {
   const fill = fillers[name]!
 
-  test.each([1, 49, 50, 51, 100, 101, 150])('of %i records is walked in pages of 50, each record once', async count => {
+  test.each([1, 49, 50, 51, 100, 101, 150])('with %i records has pages of 50, and each record once', async count => {
     for (const [kind, stamp] of Object.entries(stamps)) {
       const { path, secret } = await fill(count, stamp)
       const { pages, records } = await walk(client, secret, path)
@@ -72,14 +72,14 @@ describe.each(Object.keys(fillers))('the list of %s', name => {
     }
   })
 
-  test('of no records is one empty page', async () => {
+  test('without records is one empty page', async () => {
     const { path, secret } = await fill(1, stamps['one stamp for all'])
     const { status, body } = await client.rest(secret, `${path}?updated_since=9999-01-01T00:00:00Z`)
     expect([status, body.data, body.next_cursor]).toEqual([200, [], null])
     expect(body.server_time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
   })
 
-  test('from an instant on holds that instant, to the microsecond', async () => {
+  test('includes the instant of updated_since, to the microsecond', async () => {
     const { path, secret } = await fill(101, stamps['a microsecond apart'])
     const all = (await walk(client, secret, path)).records
     for (const index of [1, 49, 50, 100]) {
@@ -88,7 +88,7 @@ describe.each(Object.keys(fillers))('the list of %s', name => {
     }
   })
 
-  test('a cursor carries its list on, and an updated_since sent along narrows it further', async () => {
+  test('continues from a cursor alone, and updated_since narrows it further', async () => {
     const { path, secret } = await fill(130, stamps['a microsecond apart'])
     const all = (await walk(client, secret, path)).records
     const ask = async (query: Record<string, string>) => {
@@ -113,7 +113,7 @@ describe.each(Object.keys(fillers))('the list of %s', name => {
 })
 
 describe('products without a stamp', () => {
-  test('come first, by id, on as many pages as they fill', async () => {
+  test('come first, by id, on all pages that they fill', async () => {
     const { path, secret } = await fillers['catalog vouchers']!(
       120,
       `case when n <= 70 then null else timestamptz '2026-05-05 05:05:05+00' + n * interval '1 microsecond' end`,
@@ -126,7 +126,7 @@ describe('products without a stamp', () => {
     expect(new Set(keys).size).toBe(120)
   })
 
-  test('are in no list with updated_since, nor behind a cursor that is sent with one', async () => {
+  test('are in no list with updated_since, also with a cursor', async () => {
     const { path, secret } = await fillers['catalog vouchers']!(60, 'null')
     const since = await client.rest(secret, `${path}?updated_since=0000-01-01T00:00:00Z`)
     expect([since.body.data, since.body.next_cursor]).toEqual([[], null])
@@ -136,7 +136,7 @@ describe('products without a stamp', () => {
   })
 })
 
-test('a record that changes during a walk comes again at its end, and none is lost', async () => {
+test('a record that changes during a walk comes again at the end, and no record is lost', async () => {
   const { path, secret } = await fillers['purchased vouchers']!(60, stamps['one stamp for all'])
   const first = await client.rest(secret, path)
   const changed = first.body.data[7].id

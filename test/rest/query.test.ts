@@ -91,7 +91,7 @@ const impossible = [
 describe.each(lists)('updated_since of $name', ({ path }) => {
   const ask = (query: string) => client.rest(secret, `${path(place)}?${query}`)
 
-  test('takes an ISO-8601 date and time', async () => {
+  test('accepts an ISO-8601 date and time', async () => {
     for (const text of finding) {
       const { status, body } = await ask(`updated_since=${text}`)
       expect([status, body.data?.length], text).toEqual([200, 1])
@@ -102,7 +102,7 @@ describe.each(lists)('updated_since of $name', ({ path }) => {
     }
   })
 
-  test('refuses everything else', async () => {
+  test('rejects everything else', async () => {
     for (const text of impossible) {
       const answer = await ask(`updated_since=${text}`)
       expect(flawOf(answer, 422), text).toBeNull()
@@ -110,7 +110,7 @@ describe.each(lists)('updated_since of $name', ({ path }) => {
     }
   })
 
-  test('absent, empty and null are the same, for cursor too', async () => {
+  test('absent, empty and null are the same, also for cursor', async () => {
     for (const query of [
       '',
       'updated_since',
@@ -123,7 +123,7 @@ describe.each(lists)('updated_since of $name', ({ path }) => {
     }
   })
 
-  test('a parameter given twice is a fault of that parameter; all errors are told at once', async () => {
+  test('a repeated parameter is an error, and all errors are reported at once', async () => {
     const good = 'updated_since=2026-01-01T00:00:00Z'
     expect(faultyFields(await ask(`${good}&${good}`))).toEqual(['updated_since'])
     expect(faultyFields(await ask('updated_since=&updated_since='))).toEqual(['updated_since'])
@@ -132,7 +132,7 @@ describe.each(lists)('updated_since of $name', ({ path }) => {
     expect(faultyFields(await ask('cursor=x&updated_since=x'))).toEqual(['cursor', 'updated_since'])
   })
 
-  test('unknown parameters are ignored, however odd', async () => {
+  test('unknown parameters are ignored', async () => {
     const odd = 'x=1&x=2&first=1&limit=1&after=x&updatedSince=x&__proto__=1&constructor=2&%zz=%ff&[]=&=&&cursor[]=x'
     expect((await ask(odd)).status).toBe(200)
   })
@@ -144,7 +144,7 @@ describe('include', () => {
     return Object.keys(body.data[0]).filter(key => key === 'categories' || key === 'variants')
   }
 
-  test('names categories and variants, in any order, spaced and repeated', async () => {
+  test('accepts categories and variants, in any order, with spaces and repeated', async () => {
     expect(await keysWith('')).toEqual([])
     for (const nothing of ['include=', 'include=null', 'include']) expect(await keysWith(nothing)).toEqual([])
     expect(await keysWith('include=variants')).toEqual(['variants'])
@@ -154,7 +154,7 @@ describe('include', () => {
     }
   })
 
-  test('refuses any other value, and a second include', async () => {
+  test('rejects any other value, and a second include', async () => {
     for (const value of [
       'x',
       'categories,x',
@@ -174,7 +174,7 @@ describe('include', () => {
     expect(faultyFields(all)).toEqual(['cursor', 'include', 'updated_since'])
   })
 
-  test('is ignored everywhere else', async () => {
+  test('is ignored by other lists', async () => {
     for (const { method, path, name } of operations.filter(({ name }) => name !== 'list catalog vouchers')) {
       if (method !== 'GET') continue
       const answer = await client.rest(secret, `${path(place)}?include=x&include=categories`)
@@ -184,7 +184,7 @@ describe('include', () => {
     expect(Object.keys(body.data)).not.toContain('categories')
   })
 
-  test('holds for the page that a cursor leads to only when it is asked for again', async () => {
+  test('applies to the page after a cursor only when it is sent again', async () => {
     for (let made = 0; made < 55; made++) await build.product(tenantId)
     const first = await client.rest(secret, `${catalog}?include=variants`)
     const plain = await client.rest(secret, `${catalog}?cursor=${first.body.next_cursor}`)

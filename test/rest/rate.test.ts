@@ -12,7 +12,7 @@ const remaining = async (secret: string, remoteAddress: string, headers: Record<
   Number((await app.rest(secret, '/tenants', { remoteAddress, headers })).headers['ratelimit-remaining'])
 
 describe('the rate', () => {
-  test('exactly 120 of a burst of 300 pass, mixed as they may be', async () => {
+  test('exactly 120 of a mixed burst of 300 pass', async () => {
     const secret = await newSecret()
     const burst = Array.from({ length: 300 }, (_, index) =>
       perform(client, operations[index % operations.length]!, place, bearer(secret)),
@@ -23,8 +23,8 @@ describe('the rate', () => {
     const left = passed.map(({ headers }) => Number(headers['ratelimit-remaining'])).sort((a, b) => b - a)
     expect(left).toEqual(Array.from({ length: 120 }, (_, index) => 119 - index))
 
-    const refused = answers.filter(({ status }) => status !== 200)
-    for (const answer of refused) {
+    const rejected = answers.filter(({ status }) => status !== 200)
+    for (const answer of rejected) {
       expect(flawOf(answer, 429)).toBeNull()
       expect(answer.headers['ratelimit-limit']).toBe('120')
       expect(answer.headers['ratelimit-remaining']).toBe('0')
@@ -35,7 +35,7 @@ describe('the rate', () => {
     }
   })
 
-  test('every request with a valid token counts, whatever comes of it', async () => {
+  test('every request with a valid token counts, also when it fails', async () => {
     const secret = await newSecret()
     const { secret: powerless } = await build.token([tenantId], { permissions: [] })
     const list = operations[1]!
@@ -56,14 +56,14 @@ describe('the rate', () => {
     expect([forbidden.status, forbidden.headers['ratelimit-remaining']]).toEqual([403, '119'])
   })
 
-  test('a request without a valid token counts for nobody', async () => {
+  test('a request without a valid token does not count', async () => {
     const secret = await newSecret()
     await remaining(secret, '1.1.1.1')
     for (let asked = 0; asked < 5; asked++) await client.rest(`${secret}x`, '/tenants', { remoteAddress: '1.1.1.1' })
     expect(await remaining(secret, '1.1.1.1')).toBe(118)
   })
 
-  test('another token, or another address, has a budget of its own', async () => {
+  test('each token and each address has its own budget', async () => {
     const [one, other] = [await newSecret(), await newSecret()]
     expect(await remaining(one, '1.1.1.1')).toBe(119)
     expect(await remaining(one, '1.1.1.1')).toBe(118)
@@ -74,18 +74,18 @@ describe('the rate', () => {
   })
 })
 
-describe('a rate of the token’s own', () => {
+describe('the rate limit of a token', () => {
   test.each([
     ['below the default', 3, '1.1.1.1'],
     ['above the default', 125, '1.1.1.2'],
-  ])('holds instead of the default: %s', async (_, rateLimit, remoteAddress) => {
+  ])('applies instead of the default: %s', async (_, rateLimit, remoteAddress) => {
     const { secret } = await build.token([tenantId], { rateLimit })
     const asked = Array.from({ length: rateLimit + 5 }, () => client.rest(secret, '/tenants', { remoteAddress }))
     const answers = await Promise.all(asked)
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(rateLimit)
-    const refused = answers.filter(({ status }) => status !== 200)
-    expect(refused).toHaveLength(5)
-    for (const answer of refused) expect(flawOf(answer, 429)).toBeNull()
+    const rejected = answers.filter(({ status }) => status !== 200)
+    expect(rejected).toHaveLength(5)
+    for (const answer of rejected) expect(flawOf(answer, 429)).toBeNull()
     for (const { headers } of answers) expect(headers['ratelimit-limit']).toBe(String(rateLimit))
     const left = answers.map(({ headers }) => Number(headers['ratelimit-remaining']))
     expect(Math.max(...left)).toBe(rateLimit - 1)
@@ -109,7 +109,7 @@ describe.each(operations)('$name, when the rate is spent', operation => {
 })
 
 describe('the address', () => {
-  test('is the socket’s, whatever a stranger forwards', async () => {
+  test('is the socket’s, whatever an untrusted client forwards', async () => {
     const secret = await newSecret()
     expect(await remaining(secret, '9.9.9.9', { 'x-forwarded-for': '1.2.3.4' })).toBe(119)
     expect(await remaining(secret, '9.9.9.9', { 'x-forwarded-for': '1.2.3.5' })).toBe(118)
@@ -117,7 +117,7 @@ describe('the address', () => {
     expect(await remaining(secret, '9.9.9.9', { 'x-forwarded-for': '1.2.3.7' }, proxied)).toBe(118)
   })
 
-  test('is what a trusted proxy forwards: the last that is no proxy', async () => {
+  test('is the last forwarded address that is not a trusted proxy', async () => {
     const secret = await newSecret()
     const from = (forwarded: string) => remaining(secret, '10.1.2.3', { 'x-forwarded-for': forwarded }, proxied)
     expect(await from('1.2.3.4')).toBe(119)
@@ -126,7 +126,7 @@ describe('the address', () => {
     expect(await from('1.2.3.4, 10.9.9.9')).toBe(117)
   })
 
-  test('is the proxy’s own when what it forwards is no address', async () => {
+  test('is the proxy’s when the forwarded text is not an address', async () => {
     const secret = await newSecret()
     const from = (forwarded: string) => remaining(secret, '10.1.2.3', { 'x-forwarded-for': forwarded }, proxied)
     expect(await from('nonsense')).toBe(119)

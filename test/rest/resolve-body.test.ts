@@ -31,7 +31,7 @@ describe('the body of a resolution', () => {
     ['a token too long', JSON.stringify({ qr_token: 'q'.repeat(2049) }), ['qr_token']],
     ['a reference too long', JSON.stringify({ voucher_reference: 'r'.repeat(256) }), ['voucher_reference']],
     ['both too long', JSON.stringify({ qr_token: 'q'.repeat(2049), voucher_reference: 'r'.repeat(256) }), both],
-  ])('%s is 422 on the fields at fault', async (_, body, fields) => {
+  ])('%s is 422 with errors of the fields', async (_, body, fields) => {
     const answer = await resolve(body)
     expect(flawOf(answer, 422)).toBeNull()
     expect(faultyFields(answer)).toEqual(fields)
@@ -53,7 +53,7 @@ describe('the body of a resolution', () => {
     expect((await resolve({ voucher_reference: 'ref-üNÏ 7' })).body.data.voucher.id).toBe(qrVoucher)
   })
 
-  test('as long as allowed is looked for, counted in characters', async () => {
+  test('is looked up at the longest length, counted in characters', async () => {
     for (const body of [{ qr_token: '🎁'.repeat(2048) }, { voucher_reference: '🎁'.repeat(255) }]) {
       expect(flawOf(await resolve(body), 404)).toBeNull()
     }
@@ -71,7 +71,7 @@ describe('the body of a resolution', () => {
     '\u202e',
     'undefined',
     'NaN',
-  ])('what is no voucher’s is 404: %j', async text => {
+  ])('is 404 when no voucher has it: %j', async text => {
     expect(flawOf(await resolve({ voucher_reference: text }), 404)).toBeNull()
     expect(flawOf(await resolve({ qr_token: text }), 404)).toBeNull()
     const url = `https://x.example/v?${new URLSearchParams({ token: text })}`
@@ -88,7 +88,7 @@ describe('the body of a resolution', () => {
     expect(flawOf(await resolve(sized(2_000_000)), 413)).toBeNull()
   })
 
-  test('that is no UTF-8 is answered as any other', async () => {
+  test('with invalid UTF-8 gets an answer', async () => {
     const headers = { ...bearer(secret), accept: 'application/json', 'content-type': 'application/json' }
     const url = `/api/external/v1/tenants/${tenantId}/redemptions/resolve`
     const payload = Buffer.from('{"voucher_reference":"\xff\xfe"}', 'latin1')
@@ -138,15 +138,15 @@ describe('a QR token', () => {
     expect(flawOf(await resolve({ qr_token: text }), 404)).toBeNull()
   })
 
-  test('does not serve as a reference, and is not given away', async () => {
+  test('is not a reference, and is not in the answer', async () => {
     expect((await resolve({ voucher_reference: qr })).status).toBe(404)
     expect((await resolve({ qr_token: qr })).text).not.toContain(JSON.stringify(qr))
   })
 })
 
-test('a refusal leaves no redemption token behind', async () => {
+test('an error creates no redemption token', async () => {
   const before = await pool`select count(*) from gateway.redemption_token`
-  await resolve({ voucher_reference: 'nobody' })
+  await resolve({ voucher_reference: 'unknown' })
   await resolve({})
   expect(await pool`select count(*) from gateway.redemption_token`).toEqual(before)
 })

@@ -6,7 +6,7 @@ import { createWorld, flawOf, until } from './support.ts'
 const world = await createWorld()
 const { client, build, pool, platform, secret, tenantId } = world
 
-/** A calendar day at a tenant's time zone, counted from its today. */
+/** A calendar day in a tenant's time zone, relative to today. */
 const dayAt = async (zone: string, days: number): Promise<string> => {
   const [row] = await pool<{ day: string }[]>`select (now() at time zone ${zone})::date + ${days}::int as day`
   return row!.day
@@ -24,7 +24,7 @@ async function resolveOne(columns: Parameters<typeof build.voucher>[1], at = ten
 }
 
 describe('the result', () => {
-  test('sparse: what has no value is left out', async () => {
+  test('sparse: fields without a value are omitted', async () => {
     const { id, reference, answer, data } = await resolveOne({})
     const voucher = { id, reference, is_monetary: false, allow_part_redeem: false, status: 'redeemable', void: false }
     const tenant = { id: tenantId, name: 'World', source_tenant_id: tenantId, source_tenant_name: 'World' }
@@ -85,7 +85,7 @@ describe('the reason', () => {
     expect(data.redemption_token).toMatch(/^\S{22,}$/)
   })
 
-  test('goes by the calendar day of the tenant that owns the voucher, both ends valid', async () => {
+  test('depends on the calendar day of the tenant that owns the voucher, and both ends are valid', async () => {
     for (const [zone, elsewhere] of [
       ['Pacific/Kiritimati', 'Pacific/Niue'],
       ['Pacific/Niue', 'Pacific/Kiritimati'],
@@ -114,7 +114,7 @@ describe('the redemption token', () => {
     from gateway.redemption_token where voucher_id = ${voucherId} order by created_at`
   const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 
-  test('is kept as a hash alone, with voucher, path tenant, API token and expiry; each resolution issues its own', async () => {
+  test('is stored as a hash with voucher, path tenant, API token and expiry, and each resolution issues one', async () => {
     const owner = await build.tenant()
     const till = await build.tenant({ parent_id: owner })
     const token = await build.token([owner, till])
@@ -130,19 +130,19 @@ describe('the redemption token', () => {
     for (const result of [data, again]) expect(dump!.text).not.toContain(result.redemption_token)
   })
 
-  test('lives as long as is configured', async () => {
+  test('expires after the configured time', async () => {
     const brief = await createApp(world, { REDEMPTION_TOKEN_TTL: '7' })
     const id = await build.voucher(tenantId, { reference: 'BRIEF' })
     expect((await brief.resolve(secret, tenantId, { voucher_reference: 'brief' })).status).toBe(200)
     expect(await issued(id)).toMatchObject([{ lifetime: 7 }])
   })
 
-  test('is issued for nothing that cannot be redeemed', async () => {
+  test('is issued only for a redeemable voucher', async () => {
     const { id } = await resolveOne({ void: true })
     expect(await issued(id)).toHaveLength(0)
   })
 
-  test('is all that is written: the voucher’s row is not touched, nor even locked', async () => {
+  test('is all that is written: the voucher’s row is neither changed nor locked', async () => {
     const { id, reference } = await resolveOne({})
     const row = () =>
       pool`select voucher.*, xmin::text, xmax::text, ctid::text from purchased_voucher voucher where id = ${id}`
@@ -159,7 +159,7 @@ describe('the redemption token', () => {
 })
 
 describe('the scope of a resolution', () => {
-  test('is the path tenant, those above it and those below it, as far as the token is authorised for the owner', async () => {
+  test('is the path tenant, its ancestors and its descendants, if the token is authorised for the owner', async () => {
     const top = await build.tenant({ name: 'Top' })
     const middle = await build.tenant({ name: 'Middle', parent_id: top })
     const bottom = await build.tenant({ name: 'Bottom', parent_id: middle })
@@ -184,7 +184,7 @@ describe('the scope of a resolution', () => {
     expect(await found(bottom, ends)).toEqual([true, false, true, false])
   })
 
-  test('names the path tenant and the owner, and a voucher out of scope is as if absent', async () => {
+  test('shows the path tenant and the owner, and a voucher out of scope is as if absent', async () => {
     const owner = await build.tenant({ name: 'Head office' })
     const till = await build.tenant({ name: 'Till', parent_id: owner })
     const { secret: both } = await build.token([owner, till])
@@ -197,7 +197,7 @@ describe('the scope of a resolution', () => {
     })
     const { secret: one } = await build.token([till])
     const hidden = await client.resolve(one, till, { voucher_reference: reference })
-    const absent = await client.resolve(one, till, { voucher_reference: 'nobody' })
+    const absent = await client.resolve(one, till, { voucher_reference: 'unknown' })
     expect(flawOf(hidden, 404)).toBeNull()
     expect(hidden.text).toBe(absent.text)
   })

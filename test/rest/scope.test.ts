@@ -6,7 +6,7 @@ import { createWorld, flawOf, until } from './support.ts'
 
 const { client, build, platform, pool } = await createWorld()
 
-/** The time within which a change to grants or tree is seen, with room for a busy machine. */
+/** The time within which a change of grants or of the tree takes effect, on a busy machine too. */
 const soon = 1_500
 
 const recordPaths = (tenantId: number, ids: { product: number; voucher: number; customer: number }) => [
@@ -25,7 +25,7 @@ const tenantsOf = ({ body }: Answer): number[] => body.data.map(({ tenant_id }: 
 const sorted = (...ids: number[]) => ids.sort((a, b) => a - b)
 const visible = async (secret: string) => tenantsOf(await client.rest(secret, '/tenants')).sort((a, b) => a - b)
 
-test('a list and a record hold the path tenant’s own rows alone', async () => {
+test('lists and records contain rows of the path tenant only', async () => {
   const parent = await build.tenant()
   const child = await build.tenant({ parent_id: parent })
   const other = await build.tenant()
@@ -50,7 +50,7 @@ test('a list and a record hold the path tenant’s own rows alone', async () => 
   for (const path of recordPaths(child, own)) expect(flawOf(await client.rest(secret, path), 404)).toBeNull()
 })
 
-test('a record that is not there looks like one of another tenant', async () => {
+test('an absent record gets the answer of a record of another tenant', async () => {
   const [mine, theirs] = [await build.tenant(), await build.tenant()]
   const { secret } = await build.token([mine])
   const foreign = await fill(theirs)
@@ -64,7 +64,7 @@ test('a record that is not there looks like one of another tenant', async () => 
   }
 })
 
-test('a grant of a tenant alone reaches neither its children nor its parent', async () => {
+test('a grant without descendants includes neither children nor parent', async () => {
   const top = await build.tenant()
   const middle = await build.tenant({ parent_id: top })
   const bottom = await build.tenant({ parent_id: middle })
@@ -75,7 +75,7 @@ test('a grant of a tenant alone reaches neither its children nor its parent', as
   }
 })
 
-test('a grant with all below reaches every depth, each tenant listed once, and nothing beside', async () => {
+test('a grant with descendants includes every depth, each tenant once, and no other', async () => {
   const top = await build.tenant()
   const middle = await build.tenant({ parent_id: top })
   const bottom = await build.tenant({ parent_id: middle })
@@ -91,13 +91,13 @@ test('a grant with all below reaches every depth, each tenant listed once, and n
   expect((await client.rest(lower, listPaths(top)[0]!)).status).toBe(403)
 })
 
-test('a token without tenants sees none', async () => {
+test('a token without grants lists no tenants', async () => {
   const { secret } = await build.token([])
   const { status, body } = await client.rest(secret, '/tenants')
   expect([status, body.data, body.next_cursor]).toEqual([200, [], null])
 })
 
-test('a grant with all below follows the tree as it changes', async () => {
+test('a grant with descendants follows changes of the tree', async () => {
   const top = await build.tenant()
   const branch = await build.tenant()
   const leaf = await build.tenant({ parent_id: branch })
@@ -115,7 +115,7 @@ test('a grant with all below follows the tree as it changes', async () => {
   await until('the branch is gone', () => answers(403, [top]), soon)
 })
 
-test('a tenant that is made is there at once, even after it was asked for in vain', async () => {
+test('a new tenant is found at once, also after a request that did not find it', async () => {
   const id = 7_000_000_000
   const { id: tokenId, secret } = await build.token([])
   expect((await client.rest(secret, listPaths(id)[0]!)).status).toBe(404)
@@ -126,25 +126,25 @@ test('a tenant that is made is there at once, even after it was asked for in vai
   await until('the grant is known', reached, soon)
 })
 
-test('a token that is made is there at once, even after it was asked for in vain', async () => {
+test('a new token is accepted at once, also after a request that was rejected', async () => {
   const secret = createTokenSecret()
   expect((await client.rest(secret, '/tenants')).status).toBe(401)
   await pool`insert into gateway.token (name, token_hash, hint) values ('Late', ${hashSecret(secret)}, 'hint')`
   expect((await client.rest(secret, '/tenants')).status).toBe(200)
 })
 
-test('a token that is revoked, or expires, is refused within a second', async () => {
+test('a token that is revoked or expires is rejected within a second', async () => {
   const tenantId = await build.tenant()
   const revoked = await build.token([tenantId])
   const expiring = await build.token([tenantId], { expiresAt: new Date(Date.now() + 400) })
   const statusOf = async ({ secret }: { secret: string }) => (await client.rest(secret, '/tenants')).status
   expect([await statusOf(revoked), await statusOf(expiring)]).toEqual([200, 200])
   await pool`update gateway.token set revoked_at = now() where id = ${revoked.id}`
-  await until('the revoked token is refused', async () => (await statusOf(revoked)) === 401, soon)
-  await until('the expired token is refused', async () => (await statusOf(expiring)) === 401, soon)
+  await until('the revoked token is rejected', async () => (await statusOf(revoked)) === 401, soon)
+  await until('the expired token is rejected', async () => (await statusOf(expiring)) === 401, soon)
 })
 
-test('v1 shows the customers whose consent holds now, and no others', async () => {
+test('v1 shows only customers who consent now', async () => {
   const tenantId = await build.tenant()
   const { secret } = await build.token([tenantId])
   const yes = await build.customer(tenantId)

@@ -5,7 +5,7 @@ import { bearer, createWorld, operations, perform } from './support.ts'
 const world = await createWorld()
 const { client, place, build } = world
 
-/** The statements that each operation needs, once each, when the token and the tenant are known. */
+/** The statements that each operation runs, once each, when the token and the tenant are cached. */
 const needed: Record<string, string[]> = {
   'list tenants': ['watermark.read', 'tenant.list'],
   'list catalog vouchers': ['category.of_products', 'watermark.read', 'product.list', 'variant.of_products'],
@@ -17,23 +17,23 @@ const needed: Record<string, string[]> = {
   'resolve voucher': ['redemption_token.issue', 'resolution.find'],
 }
 
-it.each(operations)('$name takes the statements that it needs', async operation => {
+it.each(operations)('$name runs only the statements that it needs', async operation => {
   const calls = await countCalls(world, async () => {
     expect((await perform(client, operation, place, bearer(world.secret))).status).toBe(200)
   })
   expect(unlessKept(calls)).toEqual(Object.fromEntries((needed[operation.name] ?? []).map(name => [name, 1])))
 })
 
-it('looks up the token and the tenant once, and the watermark twice, for many who ask at a time', async () => {
+it('reads the token and the tenant once, and the watermark twice, for concurrent requests', async () => {
   const tenantId = await build.tenant()
   const { secret } = await build.token([tenantId])
   const path = `/tenants/${tenantId}/sales/purchased-vouchers`
   const calls = await countCalls(world, () => Promise.all([1, 2, 3, 4, 5].map(() => client.rest(secret, path))))
-  // Who comes while the watermark is being looked at may have come too late for it: all of those share the next look.
+  // Requests that come while the watermark is being read share the next read.
   expect(calls).toEqual({ 'token.find': 1, 'tenant.paths': 1, 'watermark.read': 2, 'voucher.list': 5 })
 })
 
-it('asks nothing more when there is nothing new', async () => {
+it('runs no further statements when nothing is new', async () => {
   const { tenantId, secret } = world
   const path = `/tenants/${tenantId}/catalog/vouchers?updated_since=2999-01-01T00:00:00Z`
   const calls = await countCalls(world, () => client.rest(secret, path))

@@ -5,7 +5,7 @@ import { type Answer, type Client, createApp, v1 } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
 
-/** What the path of an operation names. */
+/** The ids in the paths of operations. */
 export interface Place {
   tenantId: number | string
   product: number | string
@@ -19,7 +19,7 @@ export interface Operation {
   method: 'GET' | 'POST'
   path: (place: Place) => string
   permissions: Permission[]
-  /** A body that resolves the world's voucher. */
+  /** A body that resolves the voucher of `createWorld`. */
   body?: object
 }
 
@@ -76,7 +76,7 @@ export const operations: Operation[] = [
 export const lists = operations.filter(({ name }) => name.startsWith('list'))
 export const underTenant = operations.filter(({ name }) => name !== 'list tenants')
 
-/** A database and the service over it, with a tenant that has one record of each kind and a token for all of it. */
+/** Creates a database and a service, with a tenant that has a record of each type and a token with all permissions. */
 export async function createWorld(environment: NodeJS.ProcessEnv = {}) {
   const database = await createDatabase()
   const build = createBuilders(database)
@@ -92,7 +92,7 @@ export async function createWorld(environment: NodeJS.ProcessEnv = {}) {
   return { ...database, build, client, tenantId, place, secret }
 }
 
-/** Asks for an operation; headers set to undefined are not sent. */
+/** Sends the request of an operation. Headers set to undefined are not sent. */
 export function perform(
   client: Client,
   { method, path, body }: Operation,
@@ -117,7 +117,7 @@ export const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` }
 
 /** Walks all pages of a list. */
 export async function walk(client: Client, secret: string, path: string, query: Record<string, string> = {}) {
-  // biome-ignore lint/suspicious/noExplicitAny: records are whatever they are: that is what the tests look at
+  // biome-ignore lint/suspicious/noExplicitAny: the tests check the shape of the records
   const pages: any[][] = []
   const cursors: string[] = []
   let cursor: string | null = null
@@ -132,7 +132,7 @@ export async function walk(client: Client, secret: string, path: string, query: 
   return { pages, cursors, records: pages.flat() }
 }
 
-/** Asks again until it holds; fails after the deadline. */
+/** Repeats a check until it holds. Fails after the deadline. */
 export async function until(what: string, holds: () => Promise<boolean>, withinMs = 1_000): Promise<void> {
   const deadline = Date.now() + withinMs
   while (!(await holds())) {
@@ -145,7 +145,7 @@ export async function until(what: string, holds: () => Promise<boolean>, withinM
 export const faultyFields = ({ status, body }: Answer): string[] | null =>
   status === 422 ? Object.keys(body.errors).sort() : null
 
-/** @returns what is wrong with a refusal, which is a JSON body with a sentence and no hint of internals (R17, R18) */
+/** Returns what is wrong with an error response: it must be JSON with a sentence and without internals (R17, R18). */
 export function flawOf({ status, headers, text, body }: Answer, wanted: number): string | null {
   if (status !== wanted) return `${status} instead of ${wanted}: ${text}`
   if (headers['content-type'] !== 'application/json; charset=utf-8') return `type ${headers['content-type']}`
@@ -159,7 +159,7 @@ export function flawOf({ status, headers, text, body }: Answer, wanted: number):
   if (wanted !== 422) return null
   const fieldErrors = Object.values<unknown>(body.errors)
   const sentences = fieldErrors.every(
-    fault => Array.isArray(fault) && fault.length > 0 && fault.every(line => /^[A-Z].+\.$/.test(String(line))),
+    error => Array.isArray(error) && error.length > 0 && error.every(line => /^[A-Z].+\.$/.test(String(line))),
   )
   return fieldErrors.length > 0 && sentences ? null : `errors ${text}`
 }

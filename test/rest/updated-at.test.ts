@@ -10,7 +10,7 @@ const stampOf = async (id: number): Promise<string> =>
   (await client.rest(secret, `${catalog}/${id}`)).body.data.updated_at
 const age = () => loader`update product set updated_at = ${old}`
 
-/** Does something as a platform would, and tells which products have moved to now. */
+/** Runs a write as the platform does, and returns which products got a new stamp. */
 async function moved(ids: number[], change: () => Promise<unknown>): Promise<number[]> {
   await age()
   const { body } = await client.rest(secret, catalog)
@@ -21,7 +21,7 @@ async function moved(ids: number[], change: () => Promise<unknown>): Promise<num
   return found.sort((a, b) => a - b)
 }
 
-describe('a product moves', () => {
+describe('a product gets a new stamp', () => {
   let one: number
   let two: number
   let variant: number
@@ -47,12 +47,12 @@ describe('a product moves', () => {
     expect(await moved([one, two], () => platform`delete from variant where id = ${variant}`)).toEqual([])
   })
 
-  test('when a variant is given from one to another: both', async () => {
+  test('when a variant moves from one to another, as does the other', async () => {
     const give = () => platform`update variant set product_id = ${two} where id = ${variant}`
     expect(await moved([one, two], give)).toEqual([one, two])
   })
 
-  test('when a category of it is changed, given or taken, and not when it is touched in vain', async () => {
+  test('when a category of it is changed, added or removed, and not when a write changes nothing', async () => {
     const rename = () => platform`update category set title = 'New' where id = ${category}`
     expect(await moved([one, two], rename)).toEqual([one, two])
     expect(await moved([one, two], rename)).toEqual([])
@@ -63,20 +63,20 @@ describe('a product moves', () => {
     expect(await moved([one, two], () => platform`delete from category where id = ${category}`)).toEqual([one, two])
   })
 
-  test('together with many others, in one statement', async () => {
+  test('with many others, in one statement', async () => {
     const price = () => platform`update variant set price = 7 where product_id in (${one}, ${two})`
     expect(await moved([one, two], price)).toEqual([one])
     const link = () => platform`update product_category set category_id = category_id`
     expect(await moved([one, two], link)).toEqual([])
   })
 
-  test('whatever stamp its writer would give it', async () => {
+  test('whatever stamp the writer gives', async () => {
     const then = () =>
       platform`update product set updated_at = '2021-01-01 00:00:00+00', title = 'Then' where id = ${one}`
     expect(await moved([one, two], then)).toEqual([one])
   })
 
-  test('not by a loader that keeps the stamps it brings, which lie in the past', async () => {
+  test('not from a loader that keeps the stamps it gives, which must be in the past', async () => {
     await loader`update product set updated_at = '2021-01-01 00:00:00+00', title = 'Then' where id = ${one}`
     expect(await stampOf(one)).toBe('2021-01-01T00:00:00.000000Z')
     await expect(loader`update product set updated_at = now() + interval '1 hour' where id = ${one}`).rejects.toThrow(
@@ -88,7 +88,7 @@ describe('a product moves', () => {
 test.each([
   ['purchased_voucher', 'sales/purchased-vouchers', voucher, 'current_balance = 3, currency = $$GBP$$', 'void = void'],
   ['customer', 'customers/marketing-signups', customer, 'forename = $$Ann$$', 'forename = forename'],
-])('a %s moves when it is changed, and not when a write changes nothing', async (table, list, id, change, nothing) => {
+])('a %s gets a new stamp when it is changed, and not when a write changes nothing', async (table, list, id, change, nothing) => {
   const path = `/tenants/${tenantId}/${list}`
   const stamp = async () => (await client.rest(secret, `${path}/${id}`)).body.data.updated_at
   await loader`update ${loader(table)} set updated_at = ${old}`
@@ -100,7 +100,7 @@ test.each([
   expect((await client.rest(secret, `${path}?updated_since=${body.server_time}`)).body.data).toHaveLength(1)
 })
 
-test('a tenant moves when it is changed, and not when another is', async () => {
+test('a tenant gets a new stamp when it is changed, and not when another is', async () => {
   await build.tenant({ parent_id: tenantId })
   const stamp = async () => (await client.rest(secret, '/tenants')).body.data[0].updated_at
   await loader`update tenant set updated_at = ${old}`

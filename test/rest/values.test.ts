@@ -5,7 +5,7 @@ const { client, build, platform, place, secret, tenantId } = await createWorld()
 const vouchers = `/tenants/${tenantId}/sales/purchased-vouchers`
 const products = `/tenants/${tenantId}/catalog/vouchers`
 
-/** An amount as Postgres was given it, and as the answer's text has it. */
+/** An amount in SQL, and in the text of the answer. */
 const amounts: Record<string, Record<string, string>> = {
   JPY: { '0': '0', '1500': '1500', '999999999999': '999999999999' },
   GBP: {
@@ -46,7 +46,7 @@ test.each(Object.entries(amounts))('money in %s is exact to the minor unit, and 
   }
 })
 
-test('a lowest price is taken over all variants that have one', async () => {
+test('the lowest price is that of all variants that have one', async () => {
   const id = await build.product(tenantId, { price: 1 })
   await build.variant(id, { price: 30, sale_price: null })
   await build.variant(id, { price: 9.99, sale_price: 9.5 })
@@ -71,13 +71,13 @@ test.each([
   await platform`delete from purchased_voucher where id = ${id}`
 })
 
-test.each(['0001-01-01', '2024-02-29', '9999-12-31'])('the date %s is shown as it is', async date => {
+test.each(['0001-01-01', '2024-02-29', '9999-12-31'])('the date %s is unchanged', async date => {
   const id = await build.voucher(tenantId, { date_valid_start: date, date_valid_end: date })
   const { body } = await client.rest(secret, `${vouchers}/${id}`)
   expect(body.data).toMatchObject({ date_valid_start: date, date_valid_end: date })
 })
 
-test.each(['text', 'bytes'])('any text comes through as it is: %s', async kind => {
+test.each(['text', 'bytes'])('any text is unchanged: %s', async kind => {
   const title = kind === 'text' ? '"\\ \n\t\u2028 <script>&amp; 🎁 עברית' : String.fromCharCode(1, 31, 127, 0xfffd)
   const id = await build.product(tenantId, { title, slug: title })
   const { body } = await client.rest(secret, `${products}/${id}`)
