@@ -1,11 +1,11 @@
 /** The scalar `ID`, whose arguments are parsed once. */
 import {
   GraphQLID,
-  type GraphQLInputType,
   GraphQLList,
   GraphQLNonNull,
   GraphQLScalarType,
   type GraphQLSchema,
+  type GraphQLType,
   isInputObjectType,
   isInterfaceType,
   isListType,
@@ -21,15 +21,16 @@ const idScalar = new GraphQLScalarType<RecordId, string>({
   parseLiteral: node => RecordId.parse(GraphQLID.parseLiteral(node)),
 })
 
-function replace(type: GraphQLInputType): GraphQLInputType {
+/** Replaces the scalar in a type. A scalar is both an input and an output type, so the kind of type stays. */
+function replace<Type extends GraphQLType>(type: Type): Type
+function replace(type: GraphQLType): GraphQLType {
   if (isNonNullType(type)) return new GraphQLNonNull(replace(type.ofType))
   if (isListType(type)) return new GraphQLList(replace(type.ofType))
   return type === GraphQLID ? idScalar : type
 }
 
 /**
- * Gives all arguments and input fields of type `ID` the scalar that parses record ids, because Pothos builds every `ID`
- * as graphql-js' own.
+ * Replaces the scalar `ID` by the one that parses record ids, because Pothos builds every `ID` as graphql-js' own.
  *
  * @param schema is changed
  */
@@ -39,8 +40,9 @@ export function parseIdArguments(schema: GraphQLSchema): GraphQLSchema {
   for (const type of Object.values(types)) {
     if (isInputObjectType(type)) for (const field of Object.values(type.getFields())) field.type = replace(field.type)
     if (!isObjectType(type) && !isInterfaceType(type)) continue
-    for (const { args } of Object.values(type.getFields())) {
-      for (const argument of args) argument.type = replace(argument.type)
+    for (const field of Object.values(type.getFields())) {
+      field.type = replace(field.type)
+      for (const argument of field.args) argument.type = replace(argument.type)
     }
   }
   return schema
