@@ -1,58 +1,83 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { h, type VNode } from 'preact'
+import { renderToString } from 'preact-render-to-string'
+import type { Config } from '../config.ts'
+import type { Pool } from '../db/connect.ts'
 import type { Administrator } from '../domain/administrator.ts'
 import type { Actor } from '../domain/audit.ts'
 import { clientAddress } from '../http/caller.ts'
-import type { View } from './components/layout.tsx'
+import type { LoginThrottle } from './auth/login-throttle.ts'
+import { RequestContext } from './components/layout.tsx'
+
+/** The parts of the service that the pages use. */
+export interface AdminContext {
+  sql: Pool
+  config: Config
+  throttle: LoginThrottle
+}
+
+/** A request whose path holds the id of a record. */
+export type RequestById = FastifyRequest<{ Params: { id: string } }>
 
 declare module 'fastify' {
   interface Session {
-    /** Who is signed in. */
+    /** The administrator who is signed in. */
     administrator?: Administrator
-    /** A sentence that the next page shows once. */
-    notice?: string
+    /** A message that the next page shows once. */
+    flash?: string
   }
   interface FastifyRequest {
-    /** The origin under which the page is visited; the door sets it before anything else. */
-    visitedOrigin: string
+    /** The origin under which the browser reaches the service, as in `https://gateway.example.com` (`checkOrigin`). */
+    publicOrigin: string
   }
 }
 
-/** Who is signed in; null: nobody. */
-export const signedIn = (request: FastifyRequest): Administrator | null => request.session?.administrator ?? null
+/** @returns the administrator who is signed in, or null */
+export const findSignedIn = (request: FastifyRequest): Administrator | null => request.session?.administrator ?? null
 
-/** What a CSRF token is bound to: the session, or that there is none. */
-export const csrfBinding = (request: FastifyRequest): string =>
-  signedIn(request) ? request.session.sessionId : 'not signed in'
-
-/** What a page shows of its visit. What was to be said is said with this. */
-export function viewOf(request: FastifyRequest, reply: FastifyReply): View {
-  const administrator = signedIn(request)
-  const notice = request.session?.notice ?? null
-  if (notice !== null) delete request.session.notice
-  return { administrator, notice, csrfToken: reply.generateCsrf({ userInfo: csrfBinding(request) }) }
-}
-
-/** Who is signed in. Only for pages behind the sign-in. */
-export function visitor(request: FastifyRequest): Administrator {
-  const administrator = signedIn(request)
-  if (!administrator) throw new Error('nobody is signed in')
+/** @returns the administrator who is signed in. Only for pages behind `requireSignIn`. */
+export function getSignedIn(request: FastifyRequest): Administrator {
+  const administrator = findSignedIn(request)
+  if (!administrator) throw new Error('The request has no signed-in administrator.')
   return administrator
 }
 
-/** Who acts: whoever is signed in. Only for pages behind the sign-in. */
+/** @returns the signed-in administrator as the actor of an audit entry. Only for pages behind `requireSignIn`. */
 export const actorOf = (request: FastifyRequest): Actor => ({
-  name: visitor(request).email,
+  name: getSignedIn(request).email,
   address: clientAddress(request),
 })
 
-/** The form that was posted. */
-export const formOf = (request: FastifyRequest): URLSearchParams =>
-  request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
+/** @returns what CSRF tokens are bound to: the session, or the fact that there is none */
+export const csrfBinding = (request: FastifyRequest): string =>
+  findSignedIn(request) ? request.session.sessionId : 'not signed in'
 
-/** Says something on the next page, once. */
-export function say(request: FastifyRequest, notice: string): void {
-  request.session.notice = notice
+/** Redirects to a page that shows the message once. */
+export function redirectWithFlash(request: FastifyRequest, reply: FastifyReply, path: string, message: string) {
+  request.session.flash = message
+  return reply.redirect(path, 303)
 }
 
-/** The origin under which people reach the service, as in `https://gateway.example.com`. */
-export const originOf = (request: FastifyRequest): string => request.visitedOrigin
+/**
+ * Answers with a page, and deletes the flash message that it shows from the session.
+ *
+ * @param status the HTTP status
+ */
+export function sendPage(request: FastifyRequest, reply: FastifyReply, page: VNode, status = 200): FastifyReply {
+  const flash = request.session?.flash ?? null
+  if (flash !== null) delete request.session.flash
+  let token: string | undefined
+  const value = {
+    administrator: findSignedIn(request),
+    flash,
+    // Made once for all forms: without a cookie yet, a second token would replace the secret of the first.
+    csrfToken() {
+      token ??= reply.generateCsrf({ userInfo: csrfBinding(request) })
+      return token
+    },
+  }
+  return reply
+    .code(status)
+    .type('text/html; charset=utf-8')
+    .send(`<!doctype html>${renderToString(h(RequestContext.Provider, { value }, page))}`)
+}

@@ -1,24 +1,24 @@
+// Forms and query strings as the pages read them.
 import type { FastifyRequest } from 'fastify'
 import { type FieldErrors, GatewayError } from '../domain/errors.ts'
 
-/**
- * A text of a form or a query string, blanks round it cut. Postgres keeps no NUL in a text: it goes too.
- *
- * @returns empty when the field is not there
- */
-export const textOf = (form: URLSearchParams, name: string): string =>
-  (form.get(name) ?? '').replaceAll('\0', '').trim()
+/** @returns the fields of the form that was posted */
+export const formBody = (request: FastifyRequest): URLSearchParams =>
+  request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
 
-/** What the path is followed by. */
-export const queryOf = (request: FastifyRequest): URLSearchParams =>
+/** @returns the parameters after the `?` of the URL */
+export const queryParameters = (request: FastifyRequest): URLSearchParams =>
   new URLSearchParams(/\?(.*)$/.exec(request.url)?.[1])
 
+/** @returns the value without blanks around it and without NUL, which Postgres refuses; empty when the field is missing */
+export const textField = (form: URLSearchParams, name: string): string =>
+  (form.get(name) ?? '').replaceAll('\0', '').trim()
+
 /**
- * What is wrong with what was posted, for the form to say.
- *
- * @throws what is no fault of the form
+ * @returns the field errors of what was thrown, for the form to show
+ * @throws the same error when it has none
  */
-export function faultsOf(error: unknown): FieldErrors {
+export function fieldErrorsOf(error: unknown): FieldErrors {
   if (error instanceof GatewayError && error.fieldErrors) return error.fieldErrors
   throw error
 }

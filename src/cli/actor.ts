@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os'
 import type { Actor } from '../domain/audit.ts'
 
-/** @returns who acts when a command does: whoever is logged in to this machine */
+/** @returns the actor of audit entries that a command makes: the user of this machine */
 export function commandLine(): Actor {
   return { name: `command line (${userName()})`, address: null }
 }
@@ -10,7 +10,7 @@ function userName(): string {
   try {
     return userInfo().username
   } catch {
-    // A container's user need not have a name.
+    // The user of a container may have no name.
     return `user ${process.getuid?.() ?? 'unknown'}`
   }
 }

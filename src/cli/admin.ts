@@ -8,7 +8,7 @@ import {
   removeAdministrator,
 } from '../domain/administrator.ts'
 import { createAdministrator } from '../domain/administrator-password.ts'
-import { badInput } from '../domain/errors.ts'
+import { throwIfErrors } from '../domain/errors.ts'
 import { inviteAdministrator } from '../domain/invitation.ts'
 import { passwordErrors } from '../domain/password.ts'
 import { setupPath } from '../http/paths.ts'
@@ -24,30 +24,27 @@ function readAddress(given: string): string {
   return email
 }
 
-/** @returns the first line of the standard input */
+/** @returns the password in the first line of the standard input */
 async function readPassword(email: string): Promise<string> {
   const [password = ''] = (await text(process.stdin)).split(/\r?\n/, 1)
-  const fieldErrors = passwordErrors(email, password, password)
-  if (Object.keys(fieldErrors).length > 0) throw badInput(fieldErrors)
+  throwIfErrors(passwordErrors(email, password, password))
   return password
 }
 
-/**
- * @returns the link, and a sentence about its address when no running service and no `PUBLIC_URL` says what it is
- */
-function linkTo(path: string, config: Config, serviceOrigin: string | null): string {
-  const known = serviceOrigin ?? config.publicUrl
-  if (known !== undefined) return `  ${known}${path}\n`
+/** @returns the link; with a note when neither a running service nor `PUBLIC_URL` gives its origin */
+function formatLink(path: string, config: Config, serviceOrigin: string | null): string {
+  const origin = serviceOrigin ?? config.publicUrl
+  if (origin !== undefined) return `  ${origin}${path}\n`
   return (
     `  ${localOrigin(config.host, config.port)}${path}\n\n` +
-    'The address is that of HOST and PORT. If people reach the service at another one, put it in its place, or set PUBLIC_URL.'
+    'The address is from HOST and PORT. If people use another address, replace it in the link, or set PUBLIC_URL.'
   )
 }
 
 const create = new Command('create')
-  .description('Make an administrator, or give one a new password: prints a one-time link, which holds for 24 hours.')
-  .requiredOption('--email <address>', 'who it is', readAddress)
-  .option('--password-stdin', 'set the password that stands on the standard input, and make no link', false)
+  .description('Create an administrator, or reset a password: prints a one-time link, which is valid for 24 hours.')
+  .requiredOption('--email <address>', 'the e-mail of the administrator', readAddress)
+  .option('--password-stdin', 'set the password from the standard input, and print no link', false)
   .action(async ({ email, passwordStdin }: { email: string; passwordStdin: boolean }) => {
     const config = readConfig(process.env)
     const password = passwordStdin ? await readPassword(email) : null
@@ -55,13 +52,17 @@ const create = new Command('create')
       await requireMigrated(database)
       if (password === null) {
         const secret = await inviteAdministrator(database.pool, commandLine(), email)
-        return linkTo(`${setupPath}/${secret}`, config, database.attached ? readServiceOrigin(config.dataDir) : null)
+        return formatLink(
+          `${setupPath}/${secret}`,
+          config,
+          database.attached ? readServiceOrigin(config.dataDir) : null,
+        )
       }
       await createAdministrator(database.pool, commandLine(), email, password)
       return null
     })
     if (link === null) console.log(`The password of ${email} is set.`)
-    else console.log(`With this link ${email} chooses a password, once, within 24 hours:\n\n${link}`)
+    else console.log(`This link lets ${email} choose a password, once, within 24 hours:\n\n${link}`)
   })
 
 const list = new Command('list')
@@ -74,13 +75,13 @@ const list = new Command('list')
     })
     if (json) console.log(JSON.stringify(administrators.map(toJson)))
     else if (administrators.length === 0) {
-      console.log(`There are no administrators. To make one: ${shellCommand('admin create --email you@example.com')}`)
+      console.log(`There are no administrators. To create one: ${shellCommand('admin create --email you@example.com')}`)
     } else console.table(administrators.map(toJson))
   })
 
 const remove = new Command('remove')
-  .description('Remove an administrator; all sessions of the account end.')
-  .argument('<email>', 'who it is', readAddress)
+  .description('Remove an administrator, and end all sessions of the account.')
+  .argument('<email>', 'the e-mail of the administrator', readAddress)
   .action(async (email: string) => {
     await withDatabase(readConfig(process.env), async database => {
       await requireMigrated(database)
@@ -89,9 +90,9 @@ const remove = new Command('remove')
     console.log(`${email} is removed.`)
   })
 
-/** `admin`: who may use the API access page. */
+/** The command `admin`: the administrators, who use the API access page. */
 export const adminCommand = new Command('admin')
-  .description('Make, list and remove administrators of the API access page.')
+  .description('Create, list and remove the administrators of the API access page.')
   .addCommand(create)
   .addCommand(list)
   .addCommand(remove)

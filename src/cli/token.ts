@@ -13,7 +13,7 @@ const units = { s: 1, m: 60, h: 3600, d: 86_400 } as const
 
 function readId(text: string): number {
   const id = parseIdentifier(text)
-  if (id === null) throw new InvalidArgumentError('Give a positive whole number.')
+  if (id === null) throw new InvalidArgumentError('Give the id of a record, a whole number such as 7.')
   return id
 }
 
@@ -27,15 +27,16 @@ function readPermission(text: string, earlier: Permission[] = []): Permission[] 
 /** @returns seconds */
 function readDuration(text: string): number {
   const [, count, unit] = /^(0|[1-9]\d{0,5})([smhd])$/.exec(text) ?? []
-  if (!count || !unit) throw new InvalidArgumentError('Give a time such as 90d, 12h, 30m or 45s.')
+  if (!count || !unit) throw new InvalidArgumentError('Give a duration, such as 90d, 12h, 30m or 45s.')
   return Number(count) * units[unit as keyof typeof units]
 }
 
-/** @returns the time that lies that far from now */
+/** @param text a duration; @returns the time after it, counted from now */
 const readTimeFromNow = (text: string) => new Date(Date.now() + readDuration(text) * 1000)
 
 function readRate(text: string): number {
-  if (!/^[1-9]\d{0,6}$/.test(text)) throw new InvalidArgumentError('Give a positive whole number.')
+  if (!/^[1-9]\d{0,6}$/.test(text))
+    throw new InvalidArgumentError('Give a whole number from 1 to 1,000,000, such as 600.')
   return Number(text)
 }
 
@@ -51,18 +52,22 @@ interface CreateOptions {
 }
 
 const create = new Command('create')
-  .description('Create a token. Its secret is shown this once.')
-  .requiredOption('--name <name>', 'what it is called')
-  .addOption(new Option('--tenant <id...>', 'a tenant it is authorised for').argParser(readIds).default([], 'none'))
-  .option('--with-descendants', 'authorise it for all tenants below those too', false)
+  .description('Create a token. Its secret is shown only once.')
+  .requiredOption('--name <name>', 'the name of the token')
+  .addOption(
+    new Option('--tenant <id...>', 'the id of a tenant that the token may access')
+      .argParser(readIds)
+      .default([], 'none'),
+  )
+  .option('--with-descendants', 'grant access to all tenants below these too', false)
   .addOption(
     new Option('--permission <permission...>', permissionNames.map(name => `${name}: ${permissions[name]}`).join('\n'))
       .argParser(readPermission)
       .default([], 'none'),
   )
-  .option('--contact <who>', 'who answers for it at the partner')
-  .option('--rate-limit <n>', 'operations a minute, when not what the service allows by default', readRate)
-  .option('--expires-in <time>', 'when it ends, such as 90d or 12h (never, when not given)', readTimeFromNow)
+  .option('--contact <person>', 'the person at the partner who is responsible for the token')
+  .option('--rate-limit <n>', 'operations a minute (default: the rate of the service)', readRate)
+  .option('--expires-in <time>', 'when the token ends, such as 90d or 12h (default: never)', readTimeFromNow)
   .option('--json', 'print JSON', false)
   .action(async (options: CreateOptions) => {
     const { id, secret } = await withDatabase(readConfig(process.env), async database => {
@@ -86,7 +91,7 @@ const create = new Command('create')
       }
       console.log(JSON.stringify({ id, token: secret, name, ...shown, ...rest }))
     } else {
-      console.log(`Token ${id} is created. Keep its secret now: it cannot be shown again.\n\n  ${secret}\n`)
+      console.log(`Token ${id} is created. Copy its secret now: it cannot be shown again.\n\n  ${secret}\n`)
     }
   })
 
@@ -111,10 +116,15 @@ interface RotateOptions {
 }
 
 const rotate = new Command('rotate')
-  .description('Give a token a successor with a new secret, which is shown this once.')
+  .description('Replace a token by a successor with a new secret, which is shown only once.')
   .argument('<id>', 'the id of the token', readId)
-  .option('--overlap <time>', 'how long the old one still holds, such as 24h (0s: not at all)', readDuration, 86_400)
-  .option('--expires-in <time>', 'when the new one ends (with the old one, when not given)', readTimeFromNow)
+  .option(
+    '--overlap <time>',
+    'how long the old token stays valid, such as 24h (0s: it is revoked)',
+    readDuration,
+    86_400,
+  )
+  .option('--expires-in <time>', 'when the new token ends (default: like the old one)', readTimeFromNow)
   .option('--json', 'print JSON', false)
   .action(async (id: number, { overlap, expiresIn, json }: RotateOptions) => {
     const successor = await withDatabase(readConfig(process.env), async database => {
@@ -124,13 +134,13 @@ const rotate = new Command('rotate')
     if (json) console.log(JSON.stringify({ id: successor.id, token: successor.secret, rotated_from: id }))
     else {
       console.log(
-        `Token ${successor.id} takes the place of ${id}. Keep its secret now: it cannot be shown again.\n\n  ${successor.secret}\n`,
+        `Token ${successor.id} replaces token ${id}. Copy its secret now: it cannot be shown again.\n\n  ${successor.secret}\n`,
       )
     }
   })
 
 const revoke = new Command('revoke')
-  .description('Revoke a token; it is refused everywhere within a second.')
+  .description('Revoke a token. All instances reject it within a second.')
   .argument('<id>', 'the id of the token', readId)
   .action(async (id: number) => {
     await withDatabase(readConfig(process.env), async database => {
@@ -140,7 +150,7 @@ const revoke = new Command('revoke')
     console.log(`Token ${id} is revoked.`)
   })
 
-/** `token`: the bearer tokens of integrations. */
+/** The command `token`: the bearer tokens of integrations. */
 export const tokenCommand = new Command('token')
   .description('Create, list, rotate and revoke bearer tokens.')
   .addCommand(create)

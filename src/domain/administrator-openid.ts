@@ -2,26 +2,26 @@ import type { Sql } from '../db/connect.ts'
 import { type Actor, auditEntry } from './audit.ts'
 import type { VerifiedAdministrator } from './session.ts'
 
-/** Somebody whom the OpenID provider vouches for. */
+/** A person whose identity the OpenID provider has verified. */
 export interface OpenIdIdentity {
-  /** The issuer, a space, and who it is there. */
+  /** The issuer, a space, and the subject. */
   subject: string
-  /** As `parseEmail` has it; null: the provider has not verified one. */
+  /** As `parseEmail` returns it; null when the provider has not verified one. */
   email: string | null
 }
 
 /**
- * The administrator whom the OpenID provider vouches for: who is bound to the subject, else who has the e-mail and is
- * bound to no subject yet, else a new one.
+ * Finds the administrator of an OpenID identity: the account that is bound to the subject; otherwise the account with
+ * the e-mail, which is then bound; otherwise a new account.
  *
- * @returns null: he was removed, or the e-mail is that of another subject, or there is none to make him with
+ * @returns null when the account was removed, the e-mail belongs to another subject, or a new account has no e-mail
  */
 export async function verifyOpenIdAdministrator(
   sql: Sql,
   actor: Actor,
   { subject, email }: OpenIdIdentity,
 ): Promise<VerifiedAdministrator | null> {
-  const [admitted] = await sql<VerifiedAdministrator[]>`
+  const [verified] = await sql<VerifiedAdministrator[]>`
     with /* administrator.verify_openid */ found as (
       select id, email, generation, subject, removed_at from gateway.administrator
       where subject = ${subject} or email = ${email}::text
@@ -56,5 +56,5 @@ export async function verifyOpenIdAdministrator(
     select id, email, generation from found where subject = ${subject} and removed_at is null
     union all select id, email, generation from bound
     union all select id, email, generation from created`
-  return admitted ?? null
+  return verified ?? null
 }

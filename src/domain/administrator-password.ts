@@ -4,8 +4,10 @@ import { hashPassword, verifyPassword } from './password.ts'
 import { type NewSession, sessionEntry, type VerifiedAdministrator } from './session.ts'
 
 /**
- * @returns who has this e-mail and this password; null: nobody. Both take the same time.
- * @throws `UNAVAILABLE` when too many passwords are looked at just now
+ * Verifies an e-mail and a password. An unknown e-mail takes as long as a wrong password.
+ *
+ * @returns the administrator, or null when one of the two is wrong
+ * @throws `UNAVAILABLE` when too many passwords are being checked
  */
 export async function verifyCredentials(
   sql: Sql,
@@ -15,47 +17,47 @@ export async function verifyCredentials(
   const [found] = await sql<(VerifiedAdministrator & { passwordHash: string | null })[]>`
     select /* administrator.find_credentials */ id, email, generation, password_hash as "passwordHash"
     from gateway.administrator where email = ${email} and removed_at is null`
-  const right = await verifyPassword(found?.passwordHash ?? null, password)
-  return right && found ? { id: found.id, email: found.email, generation: found.generation } : null
+  const isRight = await verifyPassword(found?.passwordHash ?? null, password)
+  return isRight && found ? { id: found.id, email: found.email, generation: found.generation } : null
 }
 
 /**
- * Puts down that somebody was not let in.
+ * Records a failed sign-in in the audit.
  *
  * @param reason a few words: `wrong password`, `too many attempts`
  */
 export async function recordFailedSignIn(sql: Sql, actor: Actor, reason: string): Promise<void> {
   await sql`
-    with /* administrator.record_failed_sign_in */ refused as (select ${actor.name}::text as email)
+    with /* administrator.record_failed_sign_in */ attempt as (select ${actor.name}::text as email)
     ${auditEntry(
       sql,
       actor,
       'administrator.sign_in_refused',
-      sql`null::bigint, (select id from gateway.administrator where administrator.email = refused.email), null::bigint,
-          jsonb_build_object('reason', ${reason}::text) from refused`,
+      sql`null::bigint, (select id from gateway.administrator where administrator.email = attempt.email), null::bigint,
+          jsonb_build_object('reason', ${reason}::text) from attempt`,
     )}`
 }
 
 /**
- * Gives an account a password: one that is there ends its sessions; one that is not, or was removed, is made. One-time
- * links for it are void, and so is that of the first set-up.
+ * Sets the password of an account, and ends its sessions. An account that does not exist, or was removed, is created.
+ * One-time links for it, and for the first administrator, become invalid.
  *
- * @param wanted a part of a statement `with …` that ends in `wanted(email)`, of one row at most
- * @returns null: `wanted` has no row
- * @throws `UNAVAILABLE` when too many passwords are looked at just now
+ * @param account a part of a statement `with …` that ends in `account(email)`, of one row at most
+ * @returns null when `account` has no row
+ * @throws `UNAVAILABLE` when too many passwords are being checked
  */
 export async function setPassword(
   sql: Sql,
   actor: Actor,
-  wanted: Fragment,
+  account: Fragment,
   password: string,
 ): Promise<VerifiedAdministrator | null> {
   const passwordHash = await hashPassword(password)
-  const [given] = await sql<VerifiedAdministrator[]>`
-    with /* administrator.set_password */ ${wanted}, before as (
-      select administrator.id from gateway.administrator join wanted using (email) where removed_at is null
-    ), given as (
-      insert into gateway.administrator (email, password_hash) select email, ${passwordHash} from wanted
+  const [administrator] = await sql<VerifiedAdministrator[]>`
+    with /* administrator.set_password */ ${account}, before as (
+      select administrator.id from gateway.administrator join account using (email) where removed_at is null
+    ), changed_account as (
+      insert into gateway.administrator (email, password_hash) select email, ${passwordHash} from account
       on conflict (email) do update set
         password_hash = excluded.password_hash,
         generation = administrator.generation + 1,
@@ -64,15 +66,16 @@ export async function setPassword(
         removed_at = null
       returning id, email, generation
     ), ended as (
-      delete from gateway.session where administrator_id in (select id from given)
+      delete from gateway.session where administrator_id in (select id from changed_account)
     ), voided as (
-      delete from gateway.invitation using given where invitation.email = given.email or invitation.email is null
+      delete from gateway.invitation using changed_account
+      where invitation.email = changed_account.email or invitation.email is null
     ), created as (
       ${auditEntry(
         sql,
         actor,
         'administrator.create',
-        sql`null::bigint, id, null::bigint, jsonb_build_object('email', email) from given
+        sql`null::bigint, id, null::bigint, jsonb_build_object('email', email) from changed_account
             where id not in (select id from before)`,
       )}
     ), changed as (
@@ -80,26 +83,25 @@ export async function setPassword(
         sql,
         actor,
         'administrator.change_password',
-        sql`null::bigint, id, null::bigint, jsonb_build_object('email', email) from given
+        sql`null::bigint, id, null::bigint, jsonb_build_object('email', email) from changed_account
             where id in (select id from before)`,
       )}
     )
-    select id, email, generation from given`
-  return given ?? null
+    select id, email, generation from changed_account`
+  return administrator ?? null
 }
 
-/** Makes an administrator with a password, or gives him this one when he is there already. */
+/** Creates an administrator with a password, or changes the password when the account exists. */
 export async function createAdministrator(sql: Sql, actor: Actor, email: string, password: string): Promise<void> {
-  await setPassword(sql, actor, sql`wanted as (select ${email}::text as email)`, password)
+  await setPassword(sql, actor, sql`account as (select ${email}::text as email)`, password)
 }
 
 /**
- * Changes one's own password. All sessions end, and a new one begins.
+ * Changes the password of the administrator who is signed in. All sessions end, and a new session starts.
  *
- * @param verified who has just shown the password before
- * @param session the one that begins
- * @returns whether it was changed: not when another password was set meanwhile
- * @throws `UNAVAILABLE` when too many passwords are looked at just now
+ * @param verified the administrator, verified with the previous password
+ * @returns false when the password has changed since the verification
+ * @throws `UNAVAILABLE` when too many passwords are being checked
  */
 export async function changePassword(
   sql: Sql,

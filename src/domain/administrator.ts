@@ -3,14 +3,14 @@ import { type Actor, auditEntry } from './audit.ts'
 import { badInput, notFound } from './errors.ts'
 import type { Instant } from './instant.ts'
 
-/** Who administers the gateway. */
+/** An account that may use the API access page. */
 export interface Administrator {
   id: number
   /** In lower case. */
   email: string
 }
 
-/** An administrator as the others see him. */
+/** An administrator as other administrators see it. */
 export interface AdministratorRecord extends Administrator {
   hasPassword: boolean
   hasOpenId: boolean
@@ -18,13 +18,13 @@ export interface AdministratorRecord extends Administrator {
   signedInAt: Instant | null
 }
 
-/** @returns the e-mail as it is kept, in lower case; null: the text is none */
+/** @returns the e-mail in lower case, or null when the text is not an e-mail */
 export function parseEmail(text: string): string | null {
   const email = text.trim().toLowerCase()
   return email.length <= 254 && /^[^@\s\p{Cc}]+@[^@\s\p{Cc}]+$/u.test(email) ? email : null
 }
 
-/** The condition that no administrator exists. */
+/** @returns the condition that no administrator exists */
 export const noAdministratorYet = (sql: Sql) =>
   sql`not exists (select from gateway.administrator where removed_at is null)`
 
@@ -42,14 +42,17 @@ const recordColumns = (sql: Sql) => sql`
    where entry.action = 'administrator.sign_in' and entry.administrator_id = administrator.id
    order by entry.id desc limit 1) as "signedInAt"`
 
-/** @returns all administrators, by e-mail */
+/** @returns all administrators, sorted by e-mail */
 export async function listAdministrators(sql: Sql): Promise<AdministratorRecord[]> {
   return sql<AdministratorRecord[]>`
     select /* administrator.list */ ${recordColumns(sql)}
     from gateway.administrator where removed_at is null order by email`
 }
 
-/** @throws `NOT_FOUND` */
+/**
+ * @returns an administrator by id
+ * @throws `NOT_FOUND`
+ */
 export async function getAdministrator(sql: Sql, id: number): Promise<AdministratorRecord> {
   const [found] = await sql<AdministratorRecord[]>`
     select /* administrator.get */ ${recordColumns(sql)}
@@ -59,12 +62,12 @@ export async function getAdministrator(sql: Sql, id: number): Promise<Administra
 }
 
 /**
- * Removes an administrator: his sessions end, and void are the links that were made for him and those that he made.
+ * Removes an administrator and ends its sessions. One-time links for it, and links that it created, become invalid.
  *
- * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the errors of `administrator` when he is the last
+ * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the errors of `administrator` when it is the last one
  */
 export async function removeAdministrator(sql: Sql, actor: Actor, email: string): Promise<void> {
-  // All are locked, in one order: of two who remove each other at once, one stays.
+  // Locks all rows in one order: of two administrators who remove each other at the same time, one stays.
   const [outcome] = await sql<{ found: boolean; removed: boolean }[]>`
     with /* administrator.remove */ present as (
       select id, email from gateway.administrator where removed_at is null order by id for update
@@ -88,6 +91,6 @@ export async function removeAdministrator(sql: Sql, actor: Actor, email: string)
     select exists (select from present where email = ${email}) as found, exists (select from removed) as removed`
   if (!outcome?.found) throw notFound('administrator')
   if (!outcome.removed) {
-    throw badInput({ administrator: ['The last administrator cannot be removed: make another one first.'] })
+    throw badInput({ administrator: ['The last administrator cannot be removed: create another one first.'] })
   }
 }

@@ -1,15 +1,15 @@
 import type { Fragment, Sql } from '../db/connect.ts'
 import type { Instant } from './instant.ts'
 
-/** Who acts, and from where. */
+/** Who performs an action, and from which address. */
 export interface Actor {
   /** An administrator's e-mail, a token's name, the command line, or the service. */
   name: string
-  /** Null when it is not over the network. */
+  /** Null for the command line and the service itself. */
   address: string | null
 }
 
-/** Every act that is put down, and what it is called. */
+/** The actions that the audit records, with their labels. */
 export const auditActions = {
   'token.create': 'Token created',
   'token.edit': 'Token edited',
@@ -29,22 +29,24 @@ export const auditActions = {
   'audit.export': 'Audit exported',
 } as const
 
+/** The name of an action in the audit. */
 export type AuditAction = keyof typeof auditActions
 
-/** @returns whether the word names an act */
-export const isAuditAction = (word: string): word is AuditAction => Object.hasOwn(auditActions, word)
+/** @returns whether the text is the name of an action */
+export const isAuditAction = (text: string): text is AuditAction => Object.hasOwn(auditActions, text)
 
 /**
- * The part of a statement that puts an act down, so that the act and its entry stand or fall together.
+ * The part of a statement that inserts an audit entry: an action and its entry are one statement, so neither exists
+ * without the other.
  *
- * @param about the values of `token_id`, `administrator_id`, `tenant_id` and `detail` (jsonb), and where they come
- *   from: as in ``sql`created.id, null::bigint, null::bigint, ${detail}::text::jsonb from created` ``
+ * @param about the values of `token_id`, `administrator_id`, `tenant_id` and `detail` (jsonb), and their relation,
+ *   as in ``sql`created.id, null::bigint, null::bigint, ${detail}::text::jsonb from created` ``
  */
 export const auditEntry = (sql: Sql, actor: Actor, action: AuditAction, about: Fragment): Fragment => sql`
   insert into gateway.audit_entry (actor, address, action, token_id, administrator_id, tenant_id, detail)
   select ${actor.name}::text, ${actor.address}::text, ${action}::text, ${about}`
 
-/** An act as it was put down. The names are those of today; null when what they named is gone. */
+/** An entry of the audit. Names are current; null when the record is deleted. */
 export interface AuditEntry {
   id: number
   at: Instant
@@ -55,20 +57,20 @@ export interface AuditEntry {
   tokenName: string | null
   tenantId: number | null
   tenantName: string | null
-  /** The administrator whom the act concerns. */
+  /** The administrator that the action is about. */
   administratorId: number | null
   administratorEmail: string | null
-  /** What changed, in the form that each act gives it. */
+  /** What changed; each action has its own form. */
   detail: Record<string, unknown>
 }
 
-/** Which entries to list; each part that is given narrows the list. */
+/** Filters of the audit; an entry must match all that are given. */
 export interface AuditFilter {
-  /** Part of who acted, in any case. */
+  /** Part of the actor's name, in any case. */
   actor?: string
   action?: AuditAction
   tokenId?: number
-  /** The tenant whose data were given out, or that was granted to a token or taken from it. */
+  /** The tenant whose data was exported, or that was granted to a token or withdrawn from it. */
   tenantId?: number
   /** First and last day, `YYYY-MM-DD`, UTC. */
   from?: string
@@ -83,7 +85,7 @@ const matching = (sql: Sql, { actor, action, tokenId, from, to }: AuditFilter) =
   ${from ? sql`and entry.at >= ${from}::text::date` : sql``}
   ${to ? sql`and entry.at < ${to}::text::date + 1` : sql``}`
 
-/** The entries that name the tenant, and those of tokens that were granted it or lost it: each has an index. */
+/** Two conditions, each with an index: the entry names the tenant; its token was granted the tenant or lost it. */
 const aboutTenant = (sql: Sql, tenantId: number): [named: Fragment, granted: Fragment] => [
   sql`and entry.tenant_id = ${tenantId}`,
   sql`and entry.tenant_id is distinct from ${tenantId} and entry.action in ('token.create', 'token.edit')
@@ -92,10 +94,8 @@ const aboutTenant = (sql: Sql, tenantId: number): [named: Fragment, granted: Fra
 ]
 
 /**
- * Lists what was done, newest first.
- *
- * @param range `before`: those older than this entry; `after`: those next newer than it; neither: from the newest
- * @returns at most `limit` entries
+ * @param range `before`: entries older than this id; `after`: the entries next newer than it
+ * @returns at most `limit` entries, newest first
  */
 export async function listAudit(
   sql: Sql,
@@ -104,16 +104,16 @@ export async function listAudit(
 ): Promise<AuditEntry[]> {
   const { before, after, limit } = range
   const direction = after === undefined ? sql`desc` : sql`asc`
-  const placeOf = (id: number) => sql`((select at from gateway.audit_entry where id = ${id}), ${id})`
+  const positionOf = (id: number) => sql`((select at from gateway.audit_entry where id = ${id}), ${id})`
   const first = (about: Fragment) => sql`
     (select * from gateway.audit_entry entry
      where ${matching(sql, filter)} ${about}
-       ${before === undefined ? sql`` : sql`and (entry.at, entry.id) < ${placeOf(before)}`}
-       ${after === undefined ? sql`` : sql`and (entry.at, entry.id) > ${placeOf(after)}`}
+       ${before === undefined ? sql`` : sql`and (entry.at, entry.id) < ${positionOf(before)}`}
+       ${after === undefined ? sql`` : sql`and (entry.at, entry.id) > ${positionOf(after)}`}
      order by entry.at ${direction}, entry.id ${direction} limit ${limit})`
   const [named, granted] = filter.tenantId ? aboutTenant(sql, filter.tenantId) : []
-  // The names are looked up of the entries that are shown, one by one: a join for any limit would read all tokens.
-  const entries = await sql<AuditEntry[]>`
+  // Names come from subqueries on the listed entries: a planner that does not know the limit joins all tokens.
+  return sql<AuditEntry[]>`
     select /* audit.list */ id, at, actor, address, action, token_id as "tokenId", tenant_id as "tenantId",
            administrator_id as "administratorId", detail,
            (select name from gateway.token where token.id = entry.token_id) as "tokenName",
@@ -124,26 +124,24 @@ export async function listAudit(
       order by at ${direction}, id ${direction} limit ${limit}
     ) entry
     order by at desc, id desc`
-  return entries
 }
 
-/** Entries that are read at a time when all are: some hundred kilobytes. */
+/** How many entries an export reads at a time: some hundred kilobytes. */
 const batchSize = 1_000
 
 /**
- * Puts down that the audit is taken out, and reads it from there back to its beginning, newest first, a batch at a
- * time: however long it is, little of it is in memory.
+ * Records an export of the audit, and reads the audit newest first, in batches, so that it need not fit in memory.
  *
- * @returns every entry that matches and was there before this export
+ * @returns all entries that match and are older than the entry of this export
  */
 export async function exportAudit(sql: Sql, actor: Actor, filter: AuditFilter): Promise<AsyncGenerator<AuditEntry>> {
   const action: AuditAction = 'audit.export'
-  const [noted] = await sql<{ id: number }[]>`
+  const [entry] = await sql<{ id: number }[]>`
     insert /* audit.record_export */ into gateway.audit_entry (actor, address, action, detail)
     values (${actor.name}, ${actor.address}, ${action}, ${JSON.stringify(filter)}::text::jsonb)
     returning id`
-  if (!noted) throw new Error('the export was not put down')
-  return entriesBefore(sql, filter, noted.id)
+  if (!entry) throw new Error('The export was not recorded.')
+  return entriesBefore(sql, filter, entry.id)
 }
 
 async function* entriesBefore(sql: Sql, filter: AuditFilter, start: number): AsyncGenerator<AuditEntry> {

@@ -1,17 +1,17 @@
 import type { RateBudget } from './rate.ts'
 import type { Token } from './token.ts'
 
-/** Who asks. */
+/** The sender of an authenticated request. */
 export interface Caller {
   token: Token
-  /** From where. */
+  /** The client's IP address. */
   address: string
-  /** The id of the request, which the answer names too (R17). */
+  /** The id of the request, which the response returns (R17). */
   requestId: string
-  /** What the token may spend: as much as it says itself, or else what the service allows by default. */
+  /** The token's own rate limit, or the default. */
   rate: RateBudget
-  /** The pair of token and address whose rate is spent (R28). */
+  /** The token and the address, whose requests share a rate window (R28). */
   rateKey: string
-  /** How many v1 operations the request has performed so far. The door has counted one before it knows of any. */
+  /** How many v1 operations the request has performed. The authentication has counted the first one already. */
   operations: number
 }

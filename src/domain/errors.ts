@@ -79,3 +79,11 @@ export const rateLimited = (retryAfter: number) =>
  */
 export const badInput = (fieldErrors: FieldErrors) =>
   new GatewayError('BAD_USER_INPUT', 'The request is not valid.', { fieldErrors })
+
+/** @returns whether any field has an error */
+export const hasErrors = (fieldErrors: FieldErrors): boolean => Object.keys(fieldErrors).length > 0
+
+/** @throws `BAD_USER_INPUT` when any field has an error */
+export function throwIfErrors(fieldErrors: FieldErrors): void {
+  if (hasErrors(fieldErrors)) throw badInput(fieldErrors)
+}

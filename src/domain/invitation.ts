@@ -1,5 +1,6 @@
+// One-time links with which an administrator chooses a password.
 import { randomBytes } from 'node:crypto'
-import type { Sql } from '../db/connect.ts'
+import type { Fragment, Sql } from '../db/connect.ts'
 import { type Administrator, noAdministratorYet } from './administrator.ts'
 import { setPassword } from './administrator-password.ts'
 import { type Actor, auditEntry } from './audit.ts'
@@ -8,34 +9,38 @@ import type { Instant } from './instant.ts'
 import { hashSecret } from './secret.ts'
 import type { VerifiedAdministrator } from './session.ts'
 
-/** A one-time link that holds. */
+/** A valid one-time link. */
 export interface Invitation {
-  /** Whose password it sets; null: that of the first administrator, who gives his own e-mail. */
+  /** The account whose password it sets; null: the first administrator, who enters an e-mail too. */
   email: string | null
 }
 
-/** 256 random bits, as text for an address. */
-const createSecret = () => randomBytes(32).toString('base64url')
+/** @returns 256 random bits in base64url */
+const createLinkSecret = () => randomBytes(32).toString('base64url')
 
 const lifetime = (sql: Sql) => sql`interval '24 hours'`
 
-/** A link ends with whoever made it, also one that he makes in the moment in which he is removed. */
-const holds = (sql: Sql) => sql`
+/** A link becomes invalid when the administrator who created it is removed, even if both happen at once. */
+const isValid = (sql: Sql) => sql`
   invitation.expires_at > now()
   and (invitation.invited_by is null
        or exists (select from gateway.administrator
                   where administrator.id = invitation.invited_by and administrator.removed_at is null))`
 
+/** The id of the account with an e-mail, or null when it does not exist. */
+const accountOf = (sql: Sql, email: Fragment) => sql`
+  (select id from gateway.administrator where administrator.email = ${email} and removed_at is null)`
+
 /**
- * Makes a one-time link for the first administrator. It is valid for 24 hours; earlier links stay valid, because other
- * instances have printed them.
+ * Creates a one-time link for the first administrator. It is valid for 24 hours; earlier links stay valid, because
+ * other instances have printed them.
  *
  * @returns the link's secret, or null when there is an administrator
  */
 export async function inviteFirstAdministrator(sql: Sql, actor: Actor): Promise<string | null> {
-  const secret = createSecret()
-  const [made] = await sql`
-    with /* invitation.create_first */ made as (
+  const secret = createLinkSecret()
+  const [created] = await sql`
+    with /* invitation.create_first */ created as (
       insert into gateway.invitation (token_hash, expires_at)
       select ${hashSecret(secret)}, now() + ${lifetime(sql)} where ${noAdministratorYet(sql)}
       returning expires_at
@@ -45,17 +50,17 @@ export async function inviteFirstAdministrator(sql: Sql, actor: Actor): Promise<
       actor,
       'administrator.invite',
       sql`null::bigint, null::bigint, null::bigint, jsonb_build_object('reason', 'there is no administrator')
-          from made`,
+          from created`,
     )}
     returning id`
-  return made ? secret : null
+  return created ? secret : null
 }
 
 /**
- * Makes a one-time link with which this account gets its (new) password, and is made when it is not there. It holds
- * for 24 hours, or until who made it is removed; earlier ones for the account are void.
+ * Creates a one-time link that sets the password of an account, and creates the account when it does not exist. The
+ * link is valid for 24 hours, or until its creator is removed; it replaces earlier links of the account.
  *
- * @param invitedBy who makes it; null: the command line
+ * @param invitedBy the administrator who creates it; null: the command line
  * @returns the link's secret
  */
 export async function inviteAdministrator(
@@ -64,11 +69,11 @@ export async function inviteAdministrator(
   email: string,
   invitedBy: Administrator | null = null,
 ): Promise<string> {
-  const secret = createSecret()
+  const secret = createLinkSecret()
   await sql`
-    with /* invitation.create */ voided as (
+    with /* invitation.create */ replaced as (
       delete from gateway.invitation where email = ${email}
-    ), made as (
+    ), created as (
       insert into gateway.invitation (token_hash, email, invited_by, expires_at)
       values (${hashSecret(secret)}, ${email}, ${invitedBy?.id ?? null}, now() + ${lifetime(sql)})
       returning email
@@ -77,85 +82,75 @@ export async function inviteAdministrator(
       sql,
       actor,
       'administrator.invite',
-      sql`null::bigint,
-          (select id from gateway.administrator where administrator.email = made.email and removed_at is null),
-          null::bigint, jsonb_build_object('email', email) from made`,
+      sql`null::bigint, ${accountOf(sql, sql`created.email`)}, null::bigint, jsonb_build_object('email', email) from created`,
     )}`
   return secret
 }
 
-/** @returns null: the link was used, is void or too old, or never was one */
+/** @returns the invitation, or null when the link is not valid */
 export async function findInvitation(sql: Sql, secret: string): Promise<Invitation | null> {
   const [found] = await sql<Invitation[]>`
     select /* invitation.find */ email from gateway.invitation
-    where token_hash = ${hashSecret(secret)} and ${holds(sql)} and (email is not null or ${noAdministratorYet(sql)})`
+    where token_hash = ${hashSecret(secret)} and ${isValid(sql)} and (email is not null or ${noAdministratorYet(sql)})`
   return found ?? null
 }
 
 /**
- * Uses a link that makes the first administrator. All links of this kind are void afterwards.
+ * Uses a link: sets the password of its account. A link for the first administrator creates the account of the actor,
+ * and makes all other such links invalid.
  *
- * @returns null when the link is not valid any more
- */
-export async function acceptFirstInvitation(
-  sql: Sql,
-  secret: string,
-  { email, address }: { email: string; address: string },
-  password: string,
-): Promise<VerifiedAdministrator | null> {
-  // A valid link deletes all of them, so that of two links used at the same time one finds itself gone.
-  const wanted = sql`taken as (
-    delete from gateway.invitation
-    where email is null
-      and exists (select from gateway.invitation
-                  where token_hash = ${hashSecret(secret)} and email is null and ${holds(sql)})
-    returning token_hash
-  ), wanted as (
-    select ${email}::text as email from taken where token_hash = ${hashSecret(secret)} and ${noAdministratorYet(sql)}
-  )`
-  return setPassword(sql, { name: email, address }, wanted, password)
-}
-
-/**
- * Uses the link that an account was sent.
- *
- * @returns null: the link does not hold any more
+ * @param actor the name is the e-mail of the account
+ * @returns null when the link is no longer valid
+ * @throws `UNAVAILABLE` when too many passwords are being checked
  */
 export async function acceptInvitation(
   sql: Sql,
+  actor: Actor,
   secret: string,
-  { email, address }: { email: string; address: string },
+  invitation: Invitation,
   password: string,
 ): Promise<VerifiedAdministrator | null> {
-  const wanted = sql`wanted as (
-    delete from gateway.invitation
-    where token_hash = ${hashSecret(secret)} and email = ${email} and ${holds(sql)}
-    returning email
-  )`
-  return setPassword(sql, { name: email, address }, wanted, password)
+  const hash = hashSecret(secret)
+  // A first link deletes all of them: of two that are used at once, the second finds itself deleted.
+  const account =
+    invitation.email === null
+      ? sql`used as (
+          delete from gateway.invitation
+          where email is null
+            and exists (select from gateway.invitation where token_hash = ${hash} and email is null and ${isValid(sql)})
+          returning token_hash
+        ), account as (
+          select ${actor.name}::text as email from used where token_hash = ${hash} and ${noAdministratorYet(sql)}
+        )`
+      : sql`account as (
+          delete from gateway.invitation
+          where token_hash = ${hash} and email = ${invitation.email} and ${isValid(sql)}
+          returning email
+        )`
+  return setPassword(sql, actor, account, password)
 }
 
-/** A link that was not used yet. */
+/** A link that has not been used yet. */
 export interface PendingInvitation {
   email: string
-  /** The e-mail of who made it; null: the command line. */
+  /** The e-mail of its creator; null: the command line. */
   invitedBy: string | null
   createdAt: Instant
   expiresAt: Instant
 }
 
-/** @returns the links of accounts that hold, by e-mail */
+/** @returns the valid links of accounts, by e-mail */
 export async function listInvitations(sql: Sql): Promise<PendingInvitation[]> {
   return sql<PendingInvitation[]>`
     select /* invitation.list */ email, created_at as "createdAt", expires_at as "expiresAt",
            (select administrator.email from gateway.administrator where administrator.id = invited_by) as "invitedBy"
-    from gateway.invitation where email is not null and ${holds(sql)} order by email`
+    from gateway.invitation where email is not null and ${isValid(sql)} order by email`
 }
 
 /**
- * Voids the link of an account.
+ * Deletes the link of an account.
  *
- * @throws `NOT_FOUND` when it has none that was not used
+ * @throws `NOT_FOUND` when the account has no pending link
  */
 export async function withdrawInvitation(sql: Sql, actor: Actor, email: string): Promise<void> {
   const withdrawn = await sql`
@@ -166,9 +161,7 @@ export async function withdrawInvitation(sql: Sql, actor: Actor, email: string):
       sql,
       actor,
       'administrator.withdraw',
-      sql`null::bigint,
-          (select id from gateway.administrator where administrator.email = withdrawn.email and removed_at is null),
-          null::bigint, jsonb_build_object('email', email) from withdrawn`,
+      sql`null::bigint, ${accountOf(sql, sql`withdrawn.email`)}, null::bigint, jsonb_build_object('email', email) from withdrawn`,
     )}
     returning id`
   if (withdrawn.length === 0) throw notFound('invitation')

@@ -1,49 +1,49 @@
 import DataLoader from 'dataloader'
 import { LRUCache } from 'lru-cache'
 
-/** Finds what is asked for, many at once, and knows it for a while: a busy integration asks the same at every page. */
+/** Loads values by key, many at once, and keeps them for a limited time: an integration sends the same keys often. */
 export interface LoadingCache<Key, Value> {
-  /** @returns undefined when it has to be looked up */
+  /** @returns the cached value, or undefined when it must be loaded */
   peek(key: Key): Value | undefined
   /**
-   * Looks it up, with others who look for the same at that time. What is there is known from then on. A null and a failure
-   * are not: what is made or mended now is there at the next request.
+   * Loads a value, together with other loads of the moment, and joins a load of the same key. Null and failures are
+   * not cached, so that a value which appears is found by the next request.
    *
-   * @returns null when there is no such thing; fails as the look-up does
+   * @returns null when there is no such value
    */
   load(key: Key): Promise<Value | null>
-  /** The same, by a look-up that begins after the call. */
+  /** Loads a value by a query that starts after the call. */
   reload(key: Key): Promise<Value | null>
 }
 
 /**
- * @param find finds each of many, in order; null for what is not there
- * @param lifetime how long what was found may be out of date, in milliseconds
+ * @param loadMany loads the value of each key, in order; null where there is none
+ * @param lifetime how old a cached value may be, in milliseconds
  */
 export function createLoadingCache<Key extends string | number, Value extends object>(
-  find: (keys: readonly Key[]) => Promise<(Value | null)[]>,
+  loadMany: (keys: readonly Key[]) => Promise<(Value | null)[]>,
   lifetime: number,
 ): LoadingCache<Key, Value> {
-  const known = new LRUCache<Key, Value>({ max: 10_000, ttl: lifetime })
-  // Nobody joins a look-up that began longer ago: what it will find is too old, and it may be lost.
-  const underWay = new LRUCache<Key, Promise<Value | null>>({ max: 10_000, ttl: lifetime })
+  const cached = new LRUCache<Key, Value>({ max: 10_000, ttl: lifetime })
+  // An older load is not joined: its value would be too old, and it may never settle.
+  const loading = new LRUCache<Key, Promise<Value | null>>({ max: 10_000, ttl: lifetime })
   const loader = new DataLoader<Key, Value | null>(
     async keys => {
       const start = performance.now()
       try {
-        const found = await find(keys)
-        for (const [index, key] of keys.entries()) known.set(key, found[index] ?? undefined, { start })
-        return found
+        const values = await loadMany(keys)
+        for (const [index, key] of keys.entries()) cached.set(key, values[index] ?? undefined, { start })
+        return values
       } finally {
         for (const key of keys) loader.clear(key)
       }
     },
-    { cacheMap: underWay },
+    { cacheMap: loading },
   )
   return {
-    peek: key => known.get(key),
-    // The loader would make who joins a look-up wait for its next batch as well.
-    load: key => underWay.get(key) ?? loader.load(key),
+    peek: key => cached.get(key),
+    // DataLoader delays a load that it joins until its next batch.
+    load: key => loading.get(key) ?? loader.load(key),
     reload: key => loader.clear(key).load(key),
   }
 }

@@ -1,4 +1,4 @@
-/** What a token may be permitted, and what each opens, in a sentence. The contract names the four. */
+/** The permissions of the contract, each with a description. */
 export const permissions = {
   view_vouchers: 'Read voucher products, and (with view_orders) purchased vouchers.',
   view_orders: 'Read purchased vouchers and their balances (with view_vouchers).',
@@ -6,9 +6,11 @@ export const permissions = {
   redeem_vouchers: 'Resolve a voucher ahead of redemption.',
 } as const
 
+/** The name of a permission. */
 export type Permission = keyof typeof permissions
 
+/** All permissions, in the order in which they are shown. */
 export const permissionNames = Object.keys(permissions) as readonly Permission[]
 
-/** @returns whether the word names a permission */
-export const isPermission = (word: string): word is Permission => Object.hasOwn(permissions, word)
+/** @returns whether the text is the name of a permission */
+export const isPermission = (text: string): text is Permission => Object.hasOwn(permissions, text)

@@ -1,22 +1,22 @@
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
 
-/** A caller's window as it stands (R28). */
+/** The state of a caller's rate window (R28). */
 export interface RateWindow {
-  /** Calls counted in the window, those that were refused among them. */
+  /** Calls in the window, with rejected ones. */
   used: number
-  /** Milliseconds until it resets; the whole length when it is not open. */
+  /** Milliseconds until it resets; the whole length when no window is open. */
   resetsIn: number
 }
 
-/** Counts calls in fixed windows, each opened by its first call. Counting is atomic. */
+/** Counts calls in fixed windows; the first call opens a window. Counting is atomic. */
 export interface RateCounter {
-  /** Counts one call. */
+  /** Counts one call, and returns the window. */
   hit(key: string): Promise<RateWindow>
-  /** Counts nothing. */
+  /** Returns the window without counting. */
   read(key: string): Promise<RateWindow>
 }
 
-/** How many calls a window allows, and what counts them. */
+/** How many calls a window allows, and the counter of the calls. */
 export interface RateBudget {
   limit: number
   counter: RateCounter
@@ -25,7 +25,7 @@ export interface RateBudget {
 /** The length of a window, in seconds (R28). */
 export const rateWindowSeconds = 60
 
-/** A counter for one process; windows that have ended are forgotten. */
+/** @returns a counter in memory, for one process, which deletes expired windows */
 export function createMemoryRateCounter(): RateCounter {
   const limiter = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: rateWindowSeconds })
   return {
@@ -34,7 +34,7 @@ export function createMemoryRateCounter(): RateCounter {
   }
 }
 
-/** @param open null: there is none */
+/** @param open the open window, or null */
 const toWindow = (open: RateLimiterRes | null): RateWindow => ({
   used: open?.consumedPoints ?? 0,
   resetsIn: open?.msBeforeNext ?? rateWindowSeconds * 1000,

@@ -2,14 +2,14 @@ import { arrayText, type Sql } from '../db/connect.ts'
 import type { Instant } from './instant.ts'
 import { createWriteBuffer } from './write-buffer.ts'
 
-/** Why a request, or a part of one, was refused. Few of a kind: neither part holds what a caller sent. */
+/** The error of a request, or of a part of it. Neither field contains text that a caller sent. */
 export interface RequestError {
   code: string
-  /** For the person who answers for the token. */
+  /** A sentence for the person who is responsible for the token. */
   reason: string
 }
 
-/** @returns what is counted of a refusal: of errors the fields' names alone, for what is said of them may quote */
+/** @returns the error as it is counted: of field errors only the names, because their messages may quote a caller */
 export function toRequestError({
   code,
   message,
@@ -22,29 +22,29 @@ export function toRequestError({
   return { code, reason: fieldErrors ? `${message} Fields: ${Object.keys(fieldErrors).sort().join(', ')}.` : message }
 }
 
-/** Counts what tokens are used for: in memory, and now and then saved. */
+/** Counts the requests of tokens in memory, and saves the counts at intervals. */
 export interface RequestCounter {
   /**
    * Counts one request of a token; costs no statement.
    *
-   * @param operation its name; `unknown` when it has none
-   * @param status the status of its answer
-   * @param refusals each distinct one once
+   * @param operation the name of the route's operation, or `unknown`
+   * @param status the HTTP status of the response
+   * @param errors each distinct error once
    */
-  count(tokenId: number, operation: string, status: number, refusals: readonly RequestError[]): void
-  /** Adds what was counted to what the database holds. What cannot be written is kept for the next time. */
+  count(tokenId: number, operation: string, status: number, errors: readonly RequestError[]): void
+  /** Adds the counts to those in the database. When it fails, the counts are kept for the next call. */
   save(): Promise<void>
 }
 
-/** For how many days, today not among them, what was counted is kept. */
-const daysKept = 90
+/** How many days counts are kept, without today. */
+const keptDays = 90
 
-const millisecondsOfDay = 86_400_000
+const millisecondsPerDay = 86_400_000
 
-/** Distinct refusals that are kept until the next save; those beyond go under one reason for each code. */
-const mostRefusals = 10_000
+/** The most distinct errors between two saves; further ones are counted as `other`, by code. */
+const maxErrors = 10_000
 
-interface Use {
+interface Count {
   tokenId: number
   /** Days since 1970, UTC. */
   day: number
@@ -53,73 +53,71 @@ interface Use {
   requests: number
 }
 
-type RefusedUse = Omit<Use, 'status'> & RequestError & { lastAt: number }
+/** @param lastAt milliseconds since 1970 */
+type ErrorCount = Omit<Count, 'status'> & RequestError & { lastAt: number }
 
-/**
- * What is counted stays small by itself: tokens are those that exist, operations and statuses are the service's own.
- * Only reasons could be many, and have a bound.
- */
+/** Tokens, operations and statuses are few; reasons may be many, and are limited by `maxErrors`. */
 export function createRequestCounter(sql: Sql): RequestCounter {
-  const uses = createWriteBuffer<Use>(
+  const counts = createWriteBuffer<Count>(
     (before, after) => {
       before.requests += after.requests
       return before
     },
-    rows => saveUses(sql, rows),
+    rows => saveCounts(sql, rows),
   )
-  const refused = createWriteBuffer<RefusedUse>(
+  const errorCounts = createWriteBuffer<ErrorCount>(
     (before, after) => ({
       ...before,
       requests: before.requests + after.requests,
       lastAt: Math.max(before.lastAt, after.lastAt),
     }),
-    rows => saveRefusals(sql, rows),
+    rows => saveErrorCounts(sql, rows),
   )
 
-  function countRefusal(tokenId: number, day: number, operation: string, refusal: RequestError, lastAt: number): void {
-    const keyOf = (reason: string) => `${tokenId} ${day} ${operation} ${refusal.code} ${reason}`
-    const full = refused.size >= mostRefusals && !refused.has(keyOf(refusal.reason))
-    const reason = full ? 'other' : refusal.reason
-    refused.add(keyOf(reason), { tokenId, day, operation, code: refusal.code, reason, requests: 1, lastAt })
+  function countError(tokenId: number, day: number, operation: string, error: RequestError, lastAt: number): void {
+    const keyOf = (reason: string) => `${tokenId} ${day} ${operation} ${error.code} ${reason}`
+    const isFull = errorCounts.size >= maxErrors && !errorCounts.has(keyOf(error.reason))
+    const reason = isFull ? 'other' : error.reason
+    errorCounts.add(keyOf(reason), { tokenId, day, operation, code: error.code, reason, requests: 1, lastAt })
   }
 
   return {
-    count(tokenId, operation, status, refusals) {
+    count(tokenId, operation, status, errors) {
       const now = Date.now()
-      const day = Math.floor(now / millisecondsOfDay)
-      uses.add(`${tokenId} ${day} ${operation} ${status}`, { tokenId, day, operation, status, requests: 1 })
-      for (const refusal of refusals) countRefusal(tokenId, day, operation, refusal, now)
+      const day = Math.floor(now / millisecondsPerDay)
+      counts.add(`${tokenId} ${day} ${operation} ${status}`, { tokenId, day, operation, status, requests: 1 })
+      for (const error of errors) countError(tokenId, day, operation, error, now)
     },
     async save() {
-      const outcomes = await Promise.allSettled([uses.flush(), refused.flush()])
-      for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+      const results = await Promise.allSettled([counts.flush(), errorCounts.flush()])
+      for (const result of results) if (result.status === 'rejected') throw result.reason
     },
   }
 }
 
-const dateOf = (day: number) => new Date(day * millisecondsOfDay).toISOString().slice(0, 10)
+const dateOf = (day: number) => new Date(day * millisecondsPerDay).toISOString().slice(0, 10)
 
-/** What all counts have, as columns to be unnested. */
-const columnsOf = (sql: Sql, rows: readonly Pick<Use, 'tokenId' | 'day' | 'operation' | 'requests'>[]) => sql`
+/** The columns that both tables have, as arrays for `unnest`. */
+const commonColumns = (sql: Sql, rows: readonly Pick<Count, 'tokenId' | 'day' | 'operation' | 'requests'>[]) => sql`
   ${arrayText(rows.map(({ tokenId }) => tokenId))}::text::bigint[],
   ${arrayText(rows.map(({ day }) => dateOf(day)))}::text::date[],
   ${arrayText(rows.map(({ operation }) => operation))}::text::text[],
   ${arrayText(rows.map(({ requests }) => requests))}::text::bigint[]`
 
-// Tokens that are gone drop out. Rows are locked in one order, so that instances wait for each other, and none for all.
-const saveUses = (sql: Sql, rows: readonly Use[]) => sql`
+// Counts of deleted tokens are dropped. Rows are locked in one order, so that instances do not deadlock.
+const saveCounts = (sql: Sql, rows: readonly Count[]) => sql`
   insert /* request_count.save */ into gateway.request_count (token_id, day, operation, status, requests)
   select token_id, day, operation, status, requests
-  from unnest(${columnsOf(sql, rows)}, ${arrayText(rows.map(({ status }) => status))}::text::integer[])
+  from unnest(${commonColumns(sql, rows)}, ${arrayText(rows.map(({ status }) => status))}::text::integer[])
        as counted(token_id, day, operation, requests, status)
   where exists (select from gateway.token where id = token_id)
   order by token_id, day, operation, status
   on conflict (token_id, day, operation, status) do update set requests = request_count.requests + excluded.requests`
 
-const saveRefusals = (sql: Sql, rows: readonly RefusedUse[]) => sql`
+const saveErrorCounts = (sql: Sql, rows: readonly ErrorCount[]) => sql`
   insert /* request_error.save */ into gateway.request_error (token_id, day, operation, code, reason, requests, last_at)
   select token_id, day, operation, code, reason, requests, last_at
-  from unnest(${columnsOf(sql, rows)},
+  from unnest(${commonColumns(sql, rows)},
               ${arrayText(rows.map(({ code }) => code))}::text::text[],
               ${arrayText(rows.map(({ reason }) => reason))}::text::text[],
               ${arrayText(rows.map(({ lastAt }) => new Date(lastAt).toISOString()))}::text::timestamptz[])
@@ -129,24 +127,24 @@ const saveRefusals = (sql: Sql, rows: readonly RefusedUse[]) => sql`
   on conflict (token_id, day, operation, code, reason) do update
   set requests = request_error.requests + excluded.requests, last_at = greatest(request_error.last_at, excluded.last_at)`
 
-/** Forgets what was counted more than 90 days ago. */
+/** Deletes the counts of requests, errors and exports that are older than 90 days. */
 export async function deleteExpiredRequestCounts(sql: Sql): Promise<void> {
-  const isOld = sql`day < ${today(sql)} - ${daysKept}::integer`
+  const isExpired = sql`day < ${today(sql)} - ${keptDays}::integer`
   await sql`
-    with /* request_count.delete_expired */ refusals as (
-      delete from gateway.request_error where ${isOld}
+    with /* request_count.delete_expired */ errors as (
+      delete from gateway.request_error where ${isExpired}
     ), exports as (
-      delete from gateway.token_export where ${isOld}
+      delete from gateway.token_export where ${isExpired}
     )
-    delete from gateway.request_count where ${isOld}`
+    delete from gateway.request_count where ${isExpired}`
 }
 
 const today = (sql: Sql) => sql`(now() at time zone 'UTC')::date`
 
-/** A condition: the day is one of the last so many, UTC, today among them. */
-const within = (sql: Sql, days: number) => sql`day > ${today(sql)} - ${days}::integer`
+/** @returns the condition that `day` is one of the last days, UTC, with today */
+export const isWithinDays = (sql: Sql, days: number) => sql`day > ${today(sql)} - ${days}::integer`
 
-/** Requests of a token on one day. */
+/** The requests of a token on one day, by operation and status. */
 export interface RequestCount {
   /** `YYYY-MM-DD`, UTC. */
   day: string
@@ -156,17 +154,17 @@ export interface RequestCount {
 }
 
 /**
- * @param days how many, UTC, today among them
- * @returns what the token asked on each of them, the newest day first
+ * @param days how many days, UTC, with today
+ * @returns the requests of the token, the newest day first
  */
 export async function listRequestCounts(sql: Sql, tokenId: number, days: number): Promise<RequestCount[]> {
   return sql<RequestCount[]>`
     select /* request_count.list */ day, operation, status, requests
-    from gateway.request_count where token_id = ${tokenId} and ${within(sql, days)}
+    from gateway.request_count where token_id = ${tokenId} and ${isWithinDays(sql, days)}
     order by day desc, operation, status`
 }
 
-/** How often a token was refused something, and when it last was. */
+/** How often a request of a token had an error, and when it last had. */
 export interface RequestErrorCount extends RequestError {
   operation: string
   requests: number
@@ -174,37 +172,12 @@ export interface RequestErrorCount extends RequestError {
 }
 
 /**
- * @param days how many, UTC, today among them
- * @returns what the token was refused in them, the latest first, at most 100
+ * @param days how many days, UTC, with today
+ * @returns the errors of the token's requests, the latest first, at most 100
  */
 export async function listRequestErrors(sql: Sql, tokenId: number, days: number): Promise<RequestErrorCount[]> {
   return sql<RequestErrorCount[]>`
     select /* request_error.list */ operation, code, reason, sum(requests)::bigint as requests, max(last_at) as "lastAt"
-    from gateway.request_error where token_id = ${tokenId} and ${within(sql, days)}
+    from gateway.request_error where token_id = ${tokenId} and ${isWithinDays(sql, days)}
     group by operation, code, reason order by max(last_at) desc, operation, code, reason limit 100`
-}
-
-/** Personal data that a token was given of one tenant on one day. */
-export interface DailyExport {
-  /** `YYYY-MM-DD`, UTC. */
-  day: string
-  tenantId: number
-  /** Null when the tenant is gone. */
-  tenantName: string | null
-  /** Records, one given out twice counted twice. */
-  records: number
-  lastAt: Instant
-}
-
-/**
- * @param days how many, UTC, today among them
- * @returns the personal data that the token was given in them, by day and tenant, the latest first, at most 200
- */
-export async function listExports(sql: Sql, tokenId: number, days: number): Promise<DailyExport[]> {
-  return sql<DailyExport[]>`
-    select /* export.list */ day, tenant_id as "tenantId", tenant.name as "tenantName", records,
-           last_at as "lastAt"
-    from gateway.token_export left join tenant on tenant.id = tenant_id
-    where token_id = ${tokenId} and ${within(sql, days)}
-    order by day desc, last_at desc, tenant_id limit 200`
 }

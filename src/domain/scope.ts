@@ -4,32 +4,32 @@ import { createLoadingCache } from './loading-cache.ts'
 import { mapMaybePromise } from './maybe-promise.ts'
 import type { Token } from './token.ts'
 
-/** A tenant's place in the tree: its own id, then those of the tenants above it, root last. */
+/** The id of a tenant, then the ids of the tenants above it, root last. */
 type TenantPath = readonly number[]
 
-/** Says which tenants a token may see (R19, R21). */
+/** Decides which tenants a token may access (R19, R21). */
 export interface TenantScope {
-  /** @returns the tenant's path, or null when there is no such tenant */
+  /** @returns the tenant's path, which may be cached, or null when there is no such tenant */
   findPath(tenantId: number): TenantPath | null | Promise<TenantPath | null>
-  /** @returns whether one of the token's grants reaches the tenant at the start of this path */
+  /** @returns whether a grant of the token includes the tenant at the start of the path */
   covers(token: Token, path: TenantPath): boolean
   /**
-   * Refuses by what the tables hold after the call: a client that reads in the list of tenants that one has come into
-   * its scope, and is then refused, would drop it and not meet it again (docs/syncing.md).
+   * Denies access only by data read after the call: a client that sees a tenant in the list, and is then denied it,
+   * would drop the tenant and not see it again (docs/syncing.md).
    *
-   * @returns at once when a known path covers the tenant
+   * @returns without a promise when a cached path covers the tenant
    * @throws `NOT_FOUND` when there is no such tenant, `FORBIDDEN` when the token is not authorised for it (R19)
    */
   require(token: Token, tenantId: number): void | Promise<void>
 }
 
-/** How long a path may be out of date, in milliseconds: a tenant that leaves a grant is refused within this time. */
+/** How old a cached path may be, in milliseconds: access to a tenant that leaves a grant ends within this time. */
 const pathLifetime = 500
 
-/** @returns a scope that every request may share */
+/** @returns a scope that all requests share */
 export function createTenantScope(sql: Sql): TenantScope {
   const paths = createLoadingCache<number, TenantPath>(ids => findPaths(sql, ids), pathLifetime)
-  async function requireAnew(token: Token, tenantId: number): Promise<void> {
+  async function requireFresh(token: Token, tenantId: number): Promise<void> {
     const path = await paths.reload(tenantId)
     if (!path) throw notFound('tenant')
     if (!scope.covers(token, path)) throw lacksTenant()
@@ -42,7 +42,7 @@ export function createTenantScope(sql: Sql): TenantScope {
     },
     require: (token, tenantId) =>
       mapMaybePromise(scope.findPath(tenantId), path => {
-        if (!path || !scope.covers(token, path)) return requireAnew(token, tenantId)
+        if (!path || !scope.covers(token, path)) return requireFresh(token, tenantId)
       }),
   }
   return scope
@@ -50,16 +50,16 @@ export function createTenantScope(sql: Sql): TenantScope {
 
 const grantsOfTokens = new WeakMap<Token, ReadonlyMap<number, boolean>>()
 
-/** @returns whether each grant goes for all below its tenant too; made once for a token, which may have thousands */
+/** @returns `withDescendants` by tenant id; cached, because a token may have thousands of grants */
 function grantsOf(token: Token): ReadonlyMap<number, boolean> {
-  const known = grantsOfTokens.get(token)
-  if (known) return known
-  const made = new Map(token.tenants.map(grant => [grant.tenantId, grant.withDescendants]))
-  grantsOfTokens.set(token, made)
-  return made
+  const cached = grantsOfTokens.get(token)
+  if (cached) return cached
+  const grants = new Map(token.tenants.map(grant => [grant.tenantId, grant.withDescendants]))
+  grantsOfTokens.set(token, grants)
+  return grants
 }
 
-// The tree that an applier writes can have a loop for some time: the path then ends where it begins again.
+// While an applier writes, the tree may contain a loop: the path then ends at the first repeated tenant.
 async function findPaths(sql: Sql, ids: readonly number[]): Promise<(TenantPath | null)[]> {
   const rows = await sql<{ id: number; path: number[] }[]>`
     with /* tenant.paths */ recursive above as (

@@ -1,29 +1,26 @@
 import { GatewayError } from './errors.ts'
 
-/** Lets a few through at a time. */
+/** Limits how much work runs at a time. */
 export interface Semaphore {
   /**
-   * Does the work when its turn comes.
+   * Runs the work when its turn comes.
    *
-   * @throws `UNAVAILABLE`, at once, when too many wait already
+   * @throws `UNAVAILABLE`, without waiting, when too many calls are waiting
    */
   run<Result>(work: () => Promise<Result>): Promise<Result>
 }
 
-/**
- * @param limits how many may be at work, how many may wait, and the seconds after which who is sent away should come
- *   again
- */
-export function createSemaphore(limits: { working: number; waiting: number; retryAfter: number }): Semaphore {
+/** @param limits how many may run and how many may wait; the seconds after which a rejected caller should retry */
+export function createSemaphore(limits: { maxRunning: number; maxWaiting: number; retryAfter: number }): Semaphore {
   const waiting: (() => void)[] = []
-  let working = 0
+  let running = 0
 
   return {
     async run(work) {
-      if (working < limits.working) working++
+      if (running < limits.maxRunning) running++
       else {
-        if (waiting.length >= limits.waiting) throw tooManyAtOnce(limits.retryAfter)
-        // Whoever is done hands his place on.
+        if (waiting.length >= limits.maxWaiting) throw tooManyAtOnce(limits.retryAfter)
+        // The finished call passes its slot on, so `running` does not change.
         await new Promise<void>(resolve => waiting.push(resolve))
       }
       try {
@@ -31,13 +28,11 @@ export function createSemaphore(limits: { working: number; waiting: number; retr
       } finally {
         const next = waiting.shift()
         if (next) next()
-        else working--
+        else running--
       }
     },
   }
 }
 
 const tooManyAtOnce = (retryAfter: number) =>
-  new GatewayError('UNAVAILABLE', 'Too many passwords are being checked at this moment. Try again in a few seconds.', {
-    retryAfter,
-  })
+  new GatewayError('UNAVAILABLE', 'Too many passwords are being checked. Try again in a few seconds.', { retryAfter })

@@ -4,21 +4,21 @@ import { type Actor, auditEntry } from './audit.ts'
 import type { Instant } from './instant.ts'
 import { hashSecret } from './secret.ts'
 
-/** What a session keeps from one page to the next, beside who it is. */
+/** The data of a session, beside its administrator. */
 interface SessionData {
-  /** A sentence that the next page shows once. */
-  notice?: string
+  /** A message that the next page shows once. */
+  flash?: string
 }
 
-/** Somebody who has just shown who he is. It holds as long as the generation is his account's. */
+/** An administrator whose identity was verified just now. Valid while the account has the same generation. */
 export interface VerifiedAdministrator extends Administrator {
-  /** Moves when the password is set anew, and when the account is removed. */
+  /** Increases when the password changes, and when the account is removed. */
   generation: number
 }
 
-/** A session that begins. */
+/** A session to start. */
 export interface NewSession {
-  /** The secret that the browser holds; its hash alone is kept. */
+  /** The secret in the browser's cookie; the database stores only its hash. */
   id: string
   userAgent: string | null
 }
@@ -29,41 +29,40 @@ export interface SessionRecord {
   userAgent: string | null
   createdAt: Instant
   usedAt: Instant
-  /** Whether it is the one that asks. */
+  /** Whether it is the session of this request. */
   current: boolean
 }
 
 /**
- * A session ends 12 hours after it began, when it was not used for an hour, and when its account has come to another
- * generation: whoever ends all sessions need not see one that begins at the same moment.
+ * A session ends 12 hours after its start, after an hour without use, and when the generation of its account changes:
+ * so a session that starts while all sessions are ended does not survive.
  */
 const lifetime = (sql: Sql) => sql`interval '12 hours'`
-const holds = (sql: Sql) => sql`
+const isValid = (sql: Sql) => sql`
   session.expires_at > now() and session.used_at > now() - interval '1 hour'
   and exists (select from gateway.administrator
               where administrator.id = session.administrator_id and administrator.generation = session.generation
                 and administrator.removed_at is null)`
 
-const maxUserAgent = 300
+const maxUserAgentLength = 300
 
 /**
- * The part of a statement that begins a session.
+ * The part of a statement that inserts a session.
  *
- * @param account the name of another part, with the `id` and the `generation` of whose it is
+ * @param account the name of another part, which has the `id` and the `generation` of the administrator
  */
 export const sessionEntry = (sql: Sql, actor: Actor, { id, userAgent }: NewSession, account: Fragment): Fragment => sql`
   insert into gateway.session (id_hash, administrator_id, generation, data, address, user_agent, expires_at)
   select ${hashSecret(id)}, id, generation, '{}', ${actor.address}::text,
-         ${userAgent?.slice(0, maxUserAgent) ?? null}::text, now() + ${lifetime(sql)}
+         ${userAgent?.slice(0, maxUserAgentLength) ?? null}::text, now() + ${lifetime(sql)}
   from ${account}
   returning administrator_id`
 
 /**
- * Begins a session, and puts down that someone has signed in.
+ * Starts a session, and records the sign-in in the audit.
  *
- * @param verified who has shown who he is
- * @param means what he showed
- * @returns whether it has begun: not when the account was removed or given another password since he showed it
+ * @param means how the identity was verified
+ * @returns false when the account was removed, or its password changed, since the verification
  */
 export async function startSession(
   sql: Sql,
@@ -89,9 +88,9 @@ export async function startSession(
 }
 
 /**
- * Finds a session that holds. That it was used is written down once a minute.
+ * Finds a session that has not ended. Updates its `used_at` at most once a minute.
  *
- * @returns null: there is none, or it has ended
+ * @returns null when there is no such session, or it has ended
  */
 export async function findSession(
   sql: Sql,
@@ -101,7 +100,7 @@ export async function findSession(
     with /* session.find */ found as (
       select session.id_hash, session.data, session.used_at, administrator.id, administrator.email
       from gateway.session join gateway.administrator on administrator.id = session.administrator_id
-      where session.id_hash = ${hashSecret(id)} and ${holds(sql)}
+      where session.id_hash = ${hashSecret(id)} and ${isValid(sql)}
     ), used as (
       update gateway.session set used_at = now() from found
       where session.id_hash = found.id_hash and found.used_at < now() - interval '1 minute'
@@ -110,13 +109,13 @@ export async function findSession(
   return session ? { administrator: { id: session.id, email: session.email }, data: session.data } : null
 }
 
-/** Keeps what a session carries on; one that has ended stays so. */
+/** Updates the data of a session. A session that has ended is not started again. */
 export async function saveSession(sql: Sql, id: string, data: SessionData): Promise<void> {
   await sql`
     update /* session.save */ gateway.session set data = ${JSON.stringify(data)}::text::jsonb where id_hash = ${hashSecret(id)}`
 }
 
-/** Ends a session, of which nothing is put down: it gives way to another. */
+/** Deletes a session without an audit entry: another session replaces it. */
 export async function deleteSession(sql: Sql, id: string): Promise<void> {
   await sql`delete /* session.delete */ from gateway.session where id_hash = ${hashSecret(id)}`
 }
@@ -135,7 +134,7 @@ export async function signOut(sql: Sql, actor: Actor, id: string): Promise<void>
     )}`
 }
 
-/** Ends all sessions of an administrator. */
+/** Signs out of all sessions of an administrator. */
 export async function signOutEverywhere(sql: Sql, actor: Actor, administratorId: number): Promise<void> {
   await sql`
     with /* session.sign_out_everywhere */ ended as (
@@ -151,23 +150,23 @@ export async function signOutEverywhere(sql: Sql, actor: Actor, administratorId:
 }
 
 /**
- * @param currentId the session that asks
- * @returns the sessions of an administrator that hold, the one used last first
+ * @param currentId the session of this request
+ * @returns the open sessions of an administrator, the one used last first
  */
 export async function listSessions(sql: Sql, administratorId: number, currentId: string): Promise<SessionRecord[]> {
   return sql<SessionRecord[]>`
     select /* session.list */ address, user_agent as "userAgent", created_at as "createdAt", used_at as "usedAt",
            id_hash = ${hashSecret(currentId)} as current
     from gateway.session
-    where administrator_id = ${administratorId} and ${holds(sql)}
+    where administrator_id = ${administratorId} and ${isValid(sql)}
     order by used_at desc, created_at desc`
 }
 
-/** Deletes sessions and one-time links that no longer hold. */
+/** Deletes sessions and one-time links that are no longer valid. */
 export async function deleteExpiredSessions(sql: Sql): Promise<void> {
   await sql`
     with /* session.delete_expired */ sessions as (
-      delete from gateway.session where not (${holds(sql)})
+      delete from gateway.session where not (${isValid(sql)})
     )
     delete from gateway.invitation where expires_at <= now()`
 }

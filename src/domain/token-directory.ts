@@ -5,39 +5,37 @@ import { type Token, type TokenRecord, tokenColumns, tokenStatus } from './token
 import { isTokenSecret } from './token-secret.ts'
 import { createWriteBuffer } from './write-buffer.ts'
 
-/** What is behind a secret: a token that holds, one that no longer does, or nothing. */
+/** The result of looking up a secret. */
 export type TokenLookup =
   | { status: 'active'; token: Token }
   | { status: 'expired' | 'revoked'; token: Token }
   | { status: 'unknown' }
 
-/** Finds the tokens behind secrets, and keeps note of their use. */
+/** Looks up tokens by their secrets, and records their use. */
 export interface TokenDirectory {
+  /** @returns without a promise when the token is cached */
   find(secret: string): TokenLookup | Promise<TokenLookup>
-  /** Notes that a token was used just now; costs no statement. */
+  /** Records that a token was used at this moment; costs no statement. */
   recordUse(token: Token, address: string): void
-  /**
-   * Writes down when and from where tokens were last used; called now and then, and before the service stops. What
-   * cannot be written is kept for the next time.
-   */
+  /** Saves the last uses. When it fails, they are kept for the next call. */
   saveUse(): Promise<void>
 }
 
-/** How long a token may be out of date, in milliseconds: a revoked one is refused by every instance within a second. */
+/** How old a cached token may be, in milliseconds: every instance rejects a revoked token within a second. */
 const tokenLifetime = 500
 
 /** @returns a directory that every request may share */
 export function createTokenDirectory(sql: Sql): TokenDirectory {
-  const tokens = createLoadingCache<string, Kept>(secrets => findTokens(sql, secrets), tokenLifetime)
+  const tokens = createLoadingCache<string, StoredToken>(secrets => findTokens(sql, secrets), tokenLifetime)
   const uses = createWriteBuffer<TokenUse>(
     (before, after) => (before.at > after.at ? before : after),
     rows => saveUses(sql, rows),
   )
   return {
     find(secret) {
-      const kept = tokens.peek(secret)
-      if (kept) return toFinding(kept)
-      return isTokenSecret(secret) ? tokens.load(secret).then(toFinding) : toFinding(null)
+      const cached = tokens.peek(secret)
+      if (cached) return toLookup(cached)
+      return isTokenSecret(secret) ? tokens.load(secret).then(toLookup) : toLookup(null)
     },
     recordUse(token, address) {
       uses.add(String(token.id), { id: token.id, at: Date.now(), address })
@@ -46,7 +44,7 @@ export function createTokenDirectory(sql: Sql): TokenDirectory {
   }
 }
 
-/** When and from where a token was last used. */
+/** The last use of a token. */
 interface TokenUse {
   id: number
   /** Milliseconds since 1970. */
@@ -54,7 +52,7 @@ interface TokenUse {
   address: string
 }
 
-// Tokens are locked in one order, so that instances wait for each other, and none for all.
+// Tokens are locked in one order, so that instances do not deadlock.
 const saveUses = (sql: Sql, uses: readonly TokenUse[]) => sql`
   with /* token.save_use */ used as (
     select token.id, used.at, used.address
@@ -68,14 +66,14 @@ const saveUses = (sql: Sql, uses: readonly TokenUse[]) => sql`
   update gateway.token set last_used_at = used.at, last_used_address = used.address
   from used where token.id = used.id`
 
-type Kept = Token & Pick<TokenRecord, 'revokedAt'>
+type StoredToken = Token & Pick<TokenRecord, 'revokedAt'>
 
-const toFinding = (kept: Kept | null): TokenLookup =>
-  kept ? { status: tokenStatus(kept), token: kept } : { status: 'unknown' }
+const toLookup = (token: StoredToken | null): TokenLookup =>
+  token ? { status: tokenStatus(token), token } : { status: 'unknown' }
 
-async function findTokens(sql: Sql, secrets: readonly string[]): Promise<(Kept | null)[]> {
+async function findTokens(sql: Sql, secrets: readonly string[]): Promise<(StoredToken | null)[]> {
   const hashes = secrets.map(secret => hashSecret(secret).toString('hex'))
-  const rows = await sql<(Kept & { tokenHash: Buffer })[]>`
+  const rows = await sql<(StoredToken & { tokenHash: Buffer })[]>`
     select /* token.find */ ${tokenColumns(sql)}, token_hash as "tokenHash",
            coalesce((select json_agg(json_build_object('tenantId', tenant_id, 'withDescendants', with_descendants)
                                      order by tenant_id)

@@ -1,20 +1,16 @@
 import { arrayText, type Sql } from '../db/connect.ts'
 import { type Actor, auditEntry } from './audit.ts'
-import { badInput, type FieldErrors, notFound } from './errors.ts'
+import { badInput, notFound, throwIfErrors } from './errors.ts'
 import { hashSecret } from './secret.ts'
 import { getToken, type TenantGrant, tokenStatus } from './token.ts'
 import { checkTokenInput, normalizeTokenInput, type TokenInput } from './token-input.ts'
 import { createTokenSecret, secretHint } from './token-secret.ts'
 
-type TokenInputWithExpiry = TokenInput & { expiresAt: Date | null }
-
-const throwIfErrors = (fieldErrors: FieldErrors) => {
-  if (Object.keys(fieldErrors).length > 0) throw badInput(fieldErrors)
-}
+type NewToken = TokenInput & { expiresAt: Date | null }
 
 const unknownTenants = (ids: string | null | undefined) => badInput({ tenants: [`No such tenant: ${ids}.`] })
 
-/** The wanted grants as a relation `wanted(tenant_id, with_descendants)`, and those of tenants that are not there. */
+/** Two relations: the grants as `wanted(tenant_id, with_descendants)`, and `unknown(tenant_id)` of missing tenants. */
 const wantedGrants = (sql: Sql, tenants: TenantGrant[]) => sql`
   wanted as (
     select * from unnest(${arrayText(tenants.map(grant => grant.tenantId))}::text::bigint[],
@@ -24,19 +20,19 @@ const wantedGrants = (sql: Sql, tenants: TenantGrant[]) => sql`
     select tenant_id from wanted where not exists (select from tenant where tenant.id = wanted.tenant_id)
   )`
 
-/** A token that was made just now, with its secret, which cannot be had again. */
-export interface NewToken {
+/** A new token. Its secret is not stored, and cannot be read again. */
+export interface CreatedToken {
   id: number
   secret: string
 }
 
-/** The token that the same form has made before. */
+/** The token that an earlier call with the same idempotency key has created. */
 export interface AlreadyCreated {
   id: number
   secret: null
 }
 
-/** @returns null when the form has made none */
+/** @returns the token that was created with the idempotency key, or null */
 export async function findCreatedToken(sql: Sql, idempotencyKey: string | undefined): Promise<AlreadyCreated | null> {
   if (idempotencyKey === undefined) return null
   const [token] = await sql<{ id: number }[]>`
@@ -45,34 +41,34 @@ export async function findCreatedToken(sql: Sql, idempotencyKey: string | undefi
 }
 
 /**
- * Makes a token.
+ * Creates a token.
  *
- * @param wanted `expiresAt` null for a token without an end
- * @param idempotencyKey the form that wants it, and that makes one token however often it is posted, at whichever instance
+ * @param token `expiresAt`: null for a token without an end
+ * @param idempotencyKey with the same key, all calls at all instances create one token
  * @throws `BAD_USER_INPUT` with the errors of `name`, `contact`, `rateLimit`, `tenants`, `expiresAt`
  */
-export function createToken(sql: Sql, actor: Actor, wanted: TokenInputWithExpiry): Promise<NewToken>
+export function createToken(sql: Sql, actor: Actor, token: NewToken): Promise<CreatedToken>
 export function createToken(
   sql: Sql,
   actor: Actor,
-  wanted: TokenInputWithExpiry,
+  token: NewToken,
   idempotencyKey: string,
-): Promise<NewToken | AlreadyCreated>
+): Promise<CreatedToken | AlreadyCreated>
 export async function createToken(
   sql: Sql,
   actor: Actor,
-  wanted: TokenInputWithExpiry,
+  token: NewToken,
   idempotencyKey?: string,
-): Promise<NewToken | AlreadyCreated> {
-  const input = normalizeTokenInput(wanted)
-  const past = wanted.expiresAt !== null && !(wanted.expiresAt.getTime() > Date.now())
-  throwIfErrors({ ...checkTokenInput(input), ...(past ? { expiresAt: ['Give a time that is still to come.'] } : {}) })
+): Promise<CreatedToken | AlreadyCreated> {
+  const input = normalizeTokenInput(token)
+  throwIfErrors({ ...checkTokenInput(input), ...checkExpiry(token.expiresAt) })
   const secret = createTokenSecret()
-  const expiresAt = wanted.expiresAt?.toISOString() ?? null
+  const expiresAt = token.expiresAt?.toISOString() ?? null
   const detail = JSON.stringify({ ...input, expiresAt })
   const [created] = await sql<{ id: number | null; unknown: string | null }[]>`
     with /* token.create */ ${wantedGrants(sql, input.tenants)}, created as (
-      insert into gateway.token (name, contact, token_hash, hint, permissions, rate_limit, created_by, expires_at, idempotency_key)
+      insert into gateway.token (
+        name, contact, token_hash, hint, permissions, rate_limit, created_by, expires_at, idempotency_key)
       select ${input.name}, ${input.contact}::text, ${hashSecret(secret)}, ${secretHint(secret)},
              ${arrayText(input.permissions)}::text::text[], ${input.rateLimit}::integer, ${actor.name},
              ${expiresAt}::text::timestamptz, ${idempotencyKey ?? null}::text
@@ -87,36 +83,38 @@ export async function createToken(
     )
     select (select id from created) as id, (select string_agg(tenant_id::text, ', ') from unknown) as unknown`
   if (created?.id) return { id: created.id, secret }
-  const made = await findCreatedToken(sql, idempotencyKey)
-  if (made) return made
+  const existing = await findCreatedToken(sql, idempotencyKey)
+  if (existing) return existing
   throw unknownTenants(created?.unknown)
 }
 
+/** @returns the error of `expiresAt` when it is not in the future */
+export const checkExpiry = (expiresAt: Date | null) =>
+  expiresAt !== null && !(expiresAt.getTime() > Date.now()) ? { expiresAt: ['Give a time in the future.'] } : {}
+
 /**
- * Changes what a token is called, permitted and authorised for; every instance heeds it within a second.
+ * Changes the properties of a token. All instances apply the change within a second.
  *
- * @param revision the revision of the token that the administrator has seen; null matches none
+ * @param revision the revision of the token that the edit was made from; null matches none
  * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the errors of `name`, `contact`, `rateLimit`, `tenants`, or of `revision`
- *   when the token was changed since, or no longer holds
+ *   when the token has changed since, or is not active
  */
 export async function editToken(
   sql: Sql,
   actor: Actor,
   id: number,
   revision: number | null,
-  wanted: TokenInput,
+  changed: TokenInput,
 ): Promise<void> {
-  const input = normalizeTokenInput(wanted)
+  const input = normalizeTokenInput(changed)
   throwIfErrors(checkTokenInput(input))
   const token = await getToken(sql, id)
-  if (tokenStatus(token) !== 'active') {
-    throw badInput({ revision: ['This token no longer holds: nothing is left to change.'] })
-  }
-  const changedSince = badInput({ revision: ['This token was changed by someone else meanwhile. Look at it again.'] })
+  if (tokenStatus(token) !== 'active') throw badInput({ revision: ['This token is not active and cannot be changed.'] })
+  const changedSince = badInput({ revision: ['Another administrator has changed this token in the meantime.'] })
   if (token.revision !== revision) throw changedSince
   const before = normalizeTokenInput(token)
   const changes = Object.fromEntries(
-    wishNames
+    inputNames
       .filter(name => JSON.stringify(before[name]) !== JSON.stringify(input[name]))
       .map(name => [name, { from: before[name], to: input[name] }]),
   )
@@ -124,8 +122,9 @@ export async function editToken(
   const [edited] = await sql<{ id: number | null; unknown: string | null }[]>`
     with /* token.edit */ ${wantedGrants(sql, input.tenants)}, edited as (
       update gateway.token
-      set name = ${input.name}, contact = ${input.contact}::text, permissions = ${arrayText(input.permissions)}::text::text[],
-          rate_limit = ${input.rateLimit}::integer, revision = revision + 1
+      set name = ${input.name}, contact = ${input.contact}::text,
+          permissions = ${arrayText(input.permissions)}::text::text[], rate_limit = ${input.rateLimit}::integer,
+          revision = revision + 1
       where id = ${id} and revision = ${revision} and not exists (select from unknown)
       returning id
     ), withdrawn as (
@@ -143,10 +142,10 @@ export async function editToken(
   if (!edited?.id) throw changedSince
 }
 
-const wishNames = ['name', 'contact', 'permissions', 'rateLimit', 'tenants'] as const
+const inputNames = ['name', 'contact', 'permissions', 'rateLimit', 'tenants'] as const
 
 /**
- * Revokes a token; every instance refuses it within a second. Revoking it again changes nothing.
+ * Revokes a token: all instances reject it within a second. Revoking a revoked token changes nothing.
  *
  * @throws `NOT_FOUND`
  */

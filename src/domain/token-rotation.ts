@@ -1,56 +1,53 @@
 import type { Sql } from '../db/connect.ts'
 import { type Actor, auditEntry } from './audit.ts'
-import { badInput } from './errors.ts'
+import { badInput, throwIfErrors } from './errors.ts'
 import { hashSecret } from './secret.ts'
 import { getToken, tokenStatus } from './token.ts'
-import { type AlreadyCreated, findCreatedToken, type NewToken } from './token-lifecycle.ts'
+import { type AlreadyCreated, type CreatedToken, checkExpiry, findCreatedToken } from './token-lifecycle.ts'
 import { createTokenSecret, secretHint } from './token-secret.ts'
 
-/** How a token hands over to its successor. */
 interface Rotation {
+  /** How long both tokens are valid, in seconds; 0: the old one is revoked. */
   overlap: number
+  /** When the successor ends; null: never; `inherit`: when the old token would have ended. */
   expiresAt: Date | null | 'inherit'
 }
 
 /**
- * Gives a token a successor that inherits everything but the secret. The old one ends after the overlap, and never
- * later than it would have.
+ * Replaces a token by a successor that inherits everything but the secret. The old token ends after the overlap, or
+ * earlier if it would have ended earlier.
  *
- * @param overlap seconds for which both hold; 0: the old one is revoked
- * @param expiresAt when the new one ends; `inherit`: when the old one would have
  * @param idempotencyKey as for `createToken`
  * @returns the successor
- * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the errors of `expiresAt`, or of `token` when it no longer holds, has a
- *   successor already, or is just being changed by someone else
+ * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the errors of `expiresAt`, or of `token` when it is not active, has a
+ *   successor, or is changed by another administrator at the same time
  */
-export function rotateToken(sql: Sql, actor: Actor, id: number, rotation: Rotation): Promise<NewToken>
+export function rotateToken(sql: Sql, actor: Actor, id: number, rotation: Rotation): Promise<CreatedToken>
 export function rotateToken(
   sql: Sql,
   actor: Actor,
   id: number,
   rotation: Rotation,
   idempotencyKey: string,
-): Promise<NewToken | AlreadyCreated>
+): Promise<CreatedToken | AlreadyCreated>
 export async function rotateToken(
   sql: Sql,
   actor: Actor,
   id: number,
   { overlap, expiresAt }: Rotation,
   idempotencyKey?: string,
-): Promise<NewToken | AlreadyCreated> {
-  if (expiresAt instanceof Date && !(expiresAt.getTime() > Date.now())) {
-    throw badInput({ expiresAt: ['Give a time that is still to come.'] })
-  }
+): Promise<CreatedToken | AlreadyCreated> {
+  if (expiresAt !== 'inherit') throwIfErrors(checkExpiry(expiresAt))
   const token = await getToken(sql, id)
-  const refuseToRotate = async (sentence: string) => {
-    const made = await findCreatedToken(sql, idempotencyKey)
-    if (made) return made
-    throw badInput({ token: [sentence] })
+  const existingOrThrow = async (message: string) => {
+    const existing = await findCreatedToken(sql, idempotencyKey)
+    if (existing) return existing
+    throw badInput({ token: [message] })
   }
   if (token.rotatedTo !== null) {
-    return refuseToRotate(`Token ${token.rotatedTo} has taken its place: rotate that one.`)
+    return existingOrThrow(`Token ${token.rotatedTo} already replaces this token: rotate that one.`)
   }
-  if (tokenStatus(token) !== 'active') return refuseToRotate('This token no longer holds: create a new one.')
+  if (tokenStatus(token) !== 'active') return existingOrThrow('This token is not active: create a new one.')
   const secret = createTokenSecret()
   const newEnd =
     expiresAt === 'inherit' ? sql`before.expires_at` : sql`${expiresAt?.toISOString() ?? null}::text::timestamptz`
@@ -103,6 +100,7 @@ export async function rotateToken(
       )}
     )
     select id from created`
-  if (!rotated) return refuseToRotate('This token was changed by someone else meanwhile. Look at it again.')
+  if (!rotated)
+    return existingOrThrow('Another administrator has changed this token in the meantime. Check it and try again.')
   return { id: rotated.id, secret }
 }

@@ -7,17 +7,17 @@ import type { Permission } from './permission.ts'
 /** A tenant that a token is authorised for (R21). */
 export interface TenantGrant {
   tenantId: number
-  /** Whether the grant reaches all tenants below this one too. */
+  /** Whether the grant includes all tenants below this one. */
   withDescendants: boolean
 }
 
-/** A bearer token as a caller holds it; the secret itself is nowhere kept. */
+/** A bearer token as requests use it. The secret itself is not stored. */
 export interface Token {
   id: number
   name: string
   permissions: Permission[]
   tenants: TenantGrant[]
-  /** Operations a minute; null: what the service allows by default. */
+  /** Operations a minute; null: the default of the service. */
   rateLimit: number | null
   expiresAt: Instant | null
 }
@@ -25,42 +25,44 @@ export interface Token {
 /** A token as an administrator sees it. */
 export interface TokenRecord extends Token {
   tenants: (TenantGrant & { name: string })[]
-  /** Who answers for it at the partner. */
+  /** The person at the partner who is responsible for it. */
   contact: string | null
-  /** The visible start and last four characters of the secret. */
+  /** The first eight and last four characters of the secret. */
   hint: string
   createdAt: Instant
   createdBy: string
   revokedAt: Instant | null
   lastUsedAt: Instant | null
   lastUsedAddress: string | null
-  /** The token whose place this one took, and the one that took its. */
+  /** The token that this one replaces, and the token that replaces this one. */
   rotatedFrom: number | null
   rotatedTo: number | null
-  /** Moves with each edit: an edit names the one that it has seen. */
+  /** Increases with each edit. An edit names the revision that it was made from (optimistic locking). */
   revision: number
 }
 
+/** All statuses of a token. */
 export const tokenStatuses = ['active', 'expired', 'revoked'] as const
 type TokenStatus = (typeof tokenStatuses)[number]
 
+/** @returns the status of a token at this moment */
 export function tokenStatus({ revokedAt, expiresAt }: Pick<TokenRecord, 'revokedAt' | 'expiresAt'>): TokenStatus {
   if (revokedAt) return 'revoked'
   return expiresAt && Date.parse(expiresAt) <= Date.now() ? 'expired' : 'active'
 }
 
-/** What every reader of a token needs to know of it. */
+/** The columns that both the authentication and the API access page read. */
 export const tokenColumns = (sql: Sql) => sql`
   token.id, token.name, array_to_json(token.permissions) as permissions, token.rate_limit as "rateLimit",
   token.expires_at as "expiresAt", token.revoked_at as "revokedAt"`
 
-/** Which tokens to list; each part that is given narrows the list. */
+/** Filters of the list of tokens; a token must match all that are given. */
 export interface TokenFilter {
-  /** Part of the name, the contact, who created it or the hint, in any case. */
+  /** Part of the name, the contact, the creator or the hint, in any case. */
   search?: string
   status?: TokenStatus
   permission?: Permission
-  /** A tenant that the token reaches: its id, or part of its name, in any case. */
+  /** A tenant that the token may access: its id, or part of its name, in any case. */
   tenant?: string
 }
 
@@ -73,10 +75,9 @@ const recordColumns = (sql: Sql) => sql`
             from gateway.token_tenant join tenant on tenant.id = tenant_id where token_id = token.id), '[]') as tenants`
 
 /**
- * @param before lists those that are older than this token; undefined: from the newest
- * @param after lists those that are next newer than this token, in place of `before`
- * @param limit how many at most
- * @returns tokens, newest first, revoked and expired ones too
+ * @param before lists tokens older than this id
+ * @param after lists the tokens next newer than this id, in place of `before`
+ * @returns at most `limit` tokens, newest first, with revoked and expired ones
  */
 export async function listTokens(
   sql: Sql,
@@ -101,18 +102,21 @@ export async function listTokens(
   return after === undefined ? tokens : tokens.reverse()
 }
 
-/** The ids of the tokens of which a grant names such a tenant, or one above it with all below. */
+/** Selects the ids of tokens with a grant for a matching tenant, or for one above it with its descendants. */
 const tokensReaching = (sql: Sql, tenant: string) => sql`
   with recursive above as (
-    select id, parent_id, true as itself from tenant
+    select id, parent_id, true as is_match from tenant
     where id = ${parseIdentifier(tenant)} or position(lower(${tenant}) in lower(name)) > 0
     union
     select tenant.id, tenant.parent_id, false from tenant join above on tenant.id = above.parent_id
   )
   select token_id from gateway.token_tenant join above on above.id = tenant_id
-  where above.itself or with_descendants`
+  where above.is_match or with_descendants`
 
-/** @throws `NOT_FOUND` */
+/**
+ * @returns a token by id
+ * @throws `NOT_FOUND`
+ */
 export async function getToken(sql: Sql, id: number): Promise<TokenRecord> {
   const [token] = await sql<TokenRecord[]>`
     select /* token.get */ ${recordColumns(sql)} from gateway.token where id = ${id}`

@@ -1,40 +1,40 @@
-/** What is gathered in memory, and now and then written. */
+/** Collects rows in memory until they are written together. */
 export interface WriteBuffer<Row> {
-  /** How many rows are gathered. */
+  /** How many rows are waiting. */
   readonly size: number
   has(key: string): boolean
-  /** Gathers a row; costs no statement. */
+  /** Adds a row; costs no statement. */
   add(key: string, row: Row): void
-  /** Writes what was gathered. What cannot be written is kept for the next time. */
+  /** Writes all rows. When it fails, they are kept for the next call. */
   flush(): Promise<void>
 }
 
 /**
- * @param merge makes one row of what was gathered before and after under the same key
- * @param write writes all rows, or fails and writes none
+ * @param merge combines two rows with the same key into one
+ * @param write writes all rows, or throws and writes none
  */
 export function createWriteBuffer<Row>(
   merge: (before: Row, after: Row) => Row,
   write: (rows: readonly Row[]) => Promise<unknown>,
 ): WriteBuffer<Row> {
   let rows = new Map<string, Row>()
-  let saving = Promise.resolve()
+  let flushing = Promise.resolve()
 
   function add(key: string, row: Row): void {
-    const known = rows.get(key)
-    rows.set(key, known === undefined ? row : merge(known, row))
+    const existing = rows.get(key)
+    rows.set(key, existing === undefined ? row : merge(existing, row))
   }
 
-  async function saveAll(): Promise<void> {
+  async function writeAll(): Promise<void> {
     if (rows.size === 0) return
     const taken = rows
     rows = new Map()
     try {
       await write([...taken.values()])
     } catch (error) {
-      const meanwhile = rows
+      const newer = rows
       rows = taken
-      for (const [key, row] of meanwhile) add(key, row)
+      for (const [key, row] of newer) add(key, row)
       throw error
     }
   }
@@ -46,9 +46,9 @@ export function createWriteBuffer<Row>(
     has: key => rows.has(key),
     add,
     flush() {
-      // One after the other: the last save finds what an earlier one could not write.
-      saving = saving.catch(() => {}).then(saveAll)
-      return saving
+      // One at a time: the last flush writes also what an earlier one could not.
+      flushing = flushing.catch(() => {}).then(writeAll)
+      return flushing
     },
   }
 }

@@ -5,7 +5,7 @@ import Negotiator from 'negotiator'
 import { badInput, GatewayError } from '../domain/errors.ts'
 import { createContext, type Gateway } from '../graphql/context.ts'
 import { schema } from '../graphql/schema.ts'
-import { type Authenticate, writeRate } from '../http/caller.ts'
+import { type Authenticate, writeRateHeaders } from '../http/caller.ts'
 import { sendError, toGatewayError } from '../http/errors.ts'
 import { graphqlPath } from '../http/paths.ts'
 import { createCompiledQueryCache } from './compiled-query-cache.ts'
@@ -43,7 +43,7 @@ const unreadableParameters: Plugin = {
 /** Writes what is left of the rate when more was spent than the one operation that the door has counted (R28). */
 async function writeSpentRate({ caller }: FastifyRequest, reply: FastifyReply): Promise<void> {
   const { rate, rateKey, operations } = caller
-  if (operations > 1) writeRate(reply, rate.limit, await rate.counter.read(rateKey))
+  if (operations > 1) writeRateHeaders(reply, rate.limit, await rate.counter.read(rateKey))
 }
 
 /** @returns the body of an answer, with the errors first as graphql-js has them */

@@ -1,45 +1,45 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { RequestCounter, RequestError } from '../domain/request-count.ts'
 
-/** All that a token is told when it no longer holds is that it is not valid; who answers for it may know more. */
-const ended: Record<'expired' | 'revoked', RequestError> = {
+/** The caller learns only that the token is not valid; the counts name the reason. */
+const inactiveTokenErrors: Record<'expired' | 'revoked', RequestError> = {
   expired: { code: 'UNAUTHENTICATED', reason: 'The token has expired.' },
   revoked: { code: 'UNAUTHENTICATED', reason: 'The token is revoked.' },
 }
 
 /**
- * Counts every request that has a token of ours, one that holds or one that no longer does, with its route's
- * `operation`, its status, and what was noted of its refusals. Registered before the doors.
+ * Counts each request that has a token of this service, active or not, with its route's `operation`, its status and
+ * its errors. Must be registered before the transports.
  */
-export function registerRequestCounts(app: FastifyInstance, usage: RequestCounter): void {
+export function registerRequestCounts(app: FastifyInstance, counter: RequestCounter): void {
   app.decorateRequest('bearer')
-  app.decorateRequest('refusals')
-  // Not when the answer is sent: of a client that has hung up that is never heard.
+  app.decorateRequest('errors')
+  // Not `onResponse`: Fastify does not call it when the client has closed the connection.
   app.addHook('onSend', (request, reply, payload, done) => {
-    const { bearer, refusals = [], routeOptions } = request
+    const { bearer, errors = [], routeOptions } = request
     if (bearer && bearer.status !== 'unknown') {
       const { operation = 'unknown' } = routeOptions.config
-      const told = bearer.status === 'active' ? refusals : [ended[bearer.status]]
-      usage.count(bearer.token.id, operation, reply.statusCode, told)
+      const counted = bearer.status === 'active' ? errors : [inactiveTokenErrors[bearer.status]]
+      counter.count(bearer.token.id, operation, reply.statusCode, counted)
     }
     done(null, payload)
   })
 }
 
-/** Notes that the request, or a part of it, is refused; the same refusal again adds nothing. */
+/** Records an error of the request, or of a part of it; the same error again changes nothing. */
 export function recordError(request: FastifyRequest, { code, reason }: RequestError): void {
-  request.refusals ??= []
-  if (request.refusals.some(known => known.code === code && known.reason === reason)) return
-  request.refusals.push({ code, reason })
+  request.errors ??= []
+  if (request.errors.some(error => error.code === code && error.reason === reason)) return
+  request.errors.push({ code, reason })
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What was refused of it so far. */
-    refusals?: RequestError[]
+    /** The errors of the request so far. */
+    errors?: RequestError[]
   }
   interface FastifyContextConfig {
-    /** What requests of the route are counted as. */
+    /** The name under which requests of the route are counted. */
     operation?: string
   }
 }

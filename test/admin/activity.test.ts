@@ -46,16 +46,16 @@ test('shows what a token was used for: each day, by outcome and by operation, dr
   expect(status).toBe(200)
   expect(text).toContain('Today (UTC) 1,207 Last 7 days 1,214 Last 90 days 1,224')
   expect(titlesOf(html)).toEqual([
-    `${spoken(old)}: 10 answered, 0 refused, 0 failed`,
-    `${spoken(before)}: 0 answered, 5 refused, 2 failed`,
-    `${spoken(today)}: 1,204 answered, 3 refused, 0 failed`,
+    `${spoken(old)}: 10 succeeded, 0 rejected, 0 failed`,
+    `${spoken(before)}: 0 succeeded, 5 rejected, 2 failed`,
+    `${spoken(today)}: 1,204 succeeded, 3 rejected, 0 failed`,
     `${spoken(old)}: 10 List tenants`,
     `${spoken(before)}: 2 Resolve voucher, 5 Unknown operation`,
     `${spoken(today)}: 1,203 List tenants, 4 GraphQL`,
   ])
   const rows = rowsOf(html)
   for (const row of [
-    ['Day', 'answered', 'refused', 'failed'],
+    ['Day', 'succeeded', 'rejected', 'failed'],
     [spoken(today), '1,204', '3', '0'],
     [spoken(before), '0', '5', '2'],
     ['Day', 'List tenants', 'Resolve voucher', 'GraphQL', 'Unknown operation'],
@@ -67,8 +67,8 @@ test('shows what a token was used for: each day, by outcome and by operation, dr
     expect(rows).toContainEqual(row)
   }
   expect(html).toContain(
-    `aria-label="Requests a day by outcome. In 90 days: 1,214 answered, 8 refused, 2 failed. ` +
-      `Most on ${spoken(today)}: 1,204 answered, 3 refused, 0 failed."`,
+    `aria-label="Requests by day and outcome. In 90 days: 1,214 succeeded, 8 rejected, 2 failed. ` +
+      `Most on ${spoken(today)}: 1,204 succeeded, 3 rejected, 0 failed."`,
   )
 })
 
@@ -82,19 +82,19 @@ test('draws a bar as high as its day was busy, and its parts on top of each othe
   const boxes = [
     ...plot.matchAll(/<rect class="series (\w+)" x="([\d.]+)" width="\d+" y="([\d.]+)" height="([\d.]+)"/g),
   ]
-  const [yesterday, answered, refused] = boxes.map(([, look, x, y, height]) => ({
+  const [yesterday, succeeded, rejected] = boxes.map(([, look, x, y, height]) => ({
     look,
     x: Number(x),
     y: Number(y),
     height: Number(height),
   }))
   expect(boxes).toHaveLength(3)
-  expect([yesterday?.look, answered?.look, refused?.look]).toEqual(['ok', 'ok', 'refused'])
-  expect(answered!.height / refused!.height).toBeCloseTo(1.5)
-  expect(answered!.height / yesterday!.height).toBeCloseTo(1.2)
-  expect(refused!.y + refused!.height).toBeCloseTo(answered!.y)
-  expect(answered!.y + answered!.height).toBeCloseTo(yesterday!.y + yesterday!.height)
-  expect(answered!.x).toBeGreaterThan(yesterday!.x)
+  expect([yesterday?.look, succeeded?.look, rejected?.look]).toEqual(['succeeded', 'succeeded', 'rejected'])
+  expect(succeeded!.height / rejected!.height).toBeCloseTo(1.5)
+  expect(succeeded!.height / yesterday!.height).toBeCloseTo(1.2)
+  expect(rejected!.y + rejected!.height).toBeCloseTo(succeeded!.y)
+  expect(succeeded!.y + succeeded!.height).toBeCloseTo(yesterday!.y + yesterday!.height)
+  expect(succeeded!.x).toBeGreaterThan(yesterday!.x)
   const ticks = [...plot.matchAll(/<text x="818"[^>]*>([^<]*)</g)].map(([, text]) => text)
   expect(ticks).toEqual(['0', '50', '100'])
 })
@@ -103,9 +103,9 @@ test('says what will be here while a token has not been used', async () => {
   const { id } = await build.token([], { permissions: ['view_vouchers'] })
   const { html, text } = await browser.get(`/admin/tokens/${id}`)
   expect(text).toContain('This token has not been used in the last 90 days.')
-  expect(text).toContain('Nothing was refused in the last 90 days.')
+  expect(text).toContain('No errors in the last 90 days.')
   expect(html).not.toContain('<svg')
-  expect(text).not.toContain('Personal data given out')
+  expect(text).not.toContain('Exported personal data')
 })
 
 test('shows what was refused and why, the latest first', async () => {
@@ -117,9 +117,9 @@ test('shows what was refused and why, the latest first', async () => {
   await refuse('ListMarketingSignups', 'This token lacks <b>it</b>.', 204, `${dayAgo(3)}T01:02:03Z`, dayAgo(3))
   await refuse('GraphQL', 'Not for this tenant.', 1, `${dayAgo(0)}T02:00:00Z`)
   const { html } = await browser.get(`/admin/tokens/${id}`)
-  const refusals = partOf(html, 'refusals')
-  expect(rowsOf(refusals)).toEqual([
-    ['Reason', 'Operation', 'How often', 'Last'],
+  const errors = partOf(html, 'errors')
+  expect(rowsOf(errors)).toEqual([
+    ['Reason', 'Operation', 'Requests', 'Last'],
     ['Not for this tenant. FORBIDDEN', 'GraphQL', '1', `${spoken(dayAgo(0))}, 02:00 UTC`],
     [
       'This token lacks &lt;b>it&lt;/b>. FORBIDDEN',
@@ -128,13 +128,13 @@ test('shows what was refused and why, the latest first', async () => {
       `${spoken(dayAgo(0))}, 01:02 UTC`,
     ],
   ])
-  expect(refusals).toContain(`<time datetime="${dayAgo(0)}T02:00:00.000Z">`)
+  expect(errors).toContain(`<time datetime="${dayAgo(0)}T02:00:00.000Z">`)
 })
 
 test('shows personal data that were given out, and that none were when the token might have had them', async () => {
   const tenantId = await build.tenant({ name: 'Spa <script>' })
   const { id, secret } = await build.token([tenantId])
-  expect((await browser.get(`/admin/tokens/${id}`)).text).toContain('No personal data was given out')
+  expect((await browser.get(`/admin/tokens/${id}`)).text).toContain('No personal data was exported')
   await build.customer(tenantId)
   await build.customer(tenantId)
   expect((await client.rest(secret, `/tenants/${tenantId}/customers/marketing-signups`)).status).toBe(200)

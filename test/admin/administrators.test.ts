@@ -31,7 +31,7 @@ describe('the list', () => {
     const rows = [...page.html.matchAll(/<tr>.*?<\/tr>/gs)].map(([row]) => row.replaceAll(/<[^>]*>/g, ' '))
     expect(rows.find(row => row.includes('olga'))).toMatch(/OpenID.*never/s)
     expect(rows.find(row => row.includes(root.email))).toMatch(/password.*This is you/s)
-    expect(page.text).not.toContain('Invited, not there yet')
+    expect(page.text).not.toContain('Pending invitations')
   })
 })
 
@@ -43,11 +43,11 @@ describe('inviting', () => {
     expect(made.headers['cache-control']).toBe('private, no-store')
     const link = /http:\/\/localhost:8080(\/admin\/setup\/[\w-]{43})/.exec(made.text)?.[1] ?? ''
     const listed = await browser.get('/admin/administrators')
-    expect(listed.text).toContain('Invited, not there yet')
+    expect(listed.text).toContain('Pending invitations')
     expect(listed.html).not.toContain(link)
     const password = 'a password of my own'
     expect((await createBrowser(client.app).submit(link, { password, again: password })).status).toBe(303)
-    expect((await browser.get('/admin/administrators')).text).not.toContain('Invited, not there yet')
+    expect((await browser.get('/admin/administrators')).text).not.toContain('Pending invitations')
     const entries = await pool`
       select actor, action, detail from gateway.audit_entry where detail ->> 'email' = 'ann@example.com' order by id`
     expect(entries).toEqual([

@@ -117,7 +117,7 @@ describe('what is shown', () => {
     expect(rotated?.detail).toContain('The new one ends: never')
     expect(succeeded).toMatchObject({ what: 'Token created', who, about: `Token Till 2 (${successor.id})` })
     for (const part of [
-      `In the place of: token ${id}`,
+      `Replaces: token ${id}`,
       'Name: Till 2',
       'Contact: bob@example.com',
       'Permissions: view_vouchers, redeem_vouchers',
@@ -133,9 +133,9 @@ describe('what is shown', () => {
     for (const part of [
       'Name: Till became Till 2',
       'Contact: none became bob@example.com',
-      'Permissions: added redeem_vouchers; taken away view_orders',
-      'Rate: 60 a minute became the usual rate',
-      `Tenants: added Hotel (${hotel}); taken away Spa (${spa}) with all below it`,
+      'Permissions: added redeem_vouchers; removed view_orders',
+      'Rate: 60 a minute became the default rate',
+      `Tenants: added Hotel (${hotel}); removed Spa (${spa}) with all below it`,
     ]) {
       expect(edited?.detail).toContain(part)
     }
@@ -189,11 +189,9 @@ describe('what is shown', () => {
   test('what is gone by its id', async () => {
     await put({ tokenId: 987654, tenantId: 876543, administratorId: 765432, detail: { tenants: [] } })
     const [entry] = await entriesOn()
-    expect(entry?.about).toBe(
-      'Token 987654, which is gone Tenant 876543, which is gone Administrator 765432, who is gone',
-    )
+    expect(entry?.about).toBe('Token 987654, deleted Tenant 876543, deleted Administrator 765432, deleted')
     await put({ action: 'token.create', detail: { tenants: [{ tenantId: 876543, withDescendants: false }] } })
-    expect((await entriesOn())[0]?.detail).toBe('Tenants: a tenant that is gone (876543)')
+    expect((await entriesOn())[0]?.detail).toBe('Tenants: a deleted tenant (876543)')
   })
 
   test('thousands of tenants by the first of them, and the others folded away', async () => {
@@ -208,7 +206,7 @@ describe('what is shown', () => {
     expect(performance.now() - start).toBeLessThan(600)
     const [edited, created] = entriesIn(html)
     expect(created?.detail).toContain(`Branch 20 (${first + 19}) and 4,980 more Branch 21 (${first + 20}), `)
-    expect(edited?.detail).toMatch(/Tenants: taken away Branch 1 .* and 4,980 more Branch 21 /)
+    expect(edited?.detail).toMatch(/Tenants: removed Branch 1 .* and 4,980 more Branch 21 /)
     expect(html.match(/<details><summary>and 4,980 more<\/summary>/g)).toHaveLength(2)
   })
 
@@ -229,10 +227,10 @@ describe('what is shown', () => {
   })
 
   test('that there is nothing, or nothing that fits', async () => {
-    expect((await browser.get('/admin/audit')).text).toContain('Nothing has been put down yet.')
+    expect((await browser.get('/admin/audit')).text).toContain('There are no entries yet.')
     await put()
     const page = await browser.get('/admin/audit?actor=nobody')
-    expect(page.text).toContain('Nothing was put down that fits all of these.')
+    expect(page.text).toContain('No entry matches all filters.')
   })
 
   test('to nobody who is not signed in', async () => {
@@ -273,7 +271,7 @@ describe('filters', () => {
     const query = 'action=steal&token=0x1&tenant=-4&from=2026-02-30&to=soon'
     const { status, html, text } = await browser.get(`/admin/audit?${query}`)
     expect(status).toBe(422)
-    for (const name of ['action', 'token', 'tenant', 'from', 'to']) expect(html).toContain(`id="${name}-fault"`)
+    for (const name of ['action', 'token', 'tenant', 'from', 'to']) expect(html).toContain(`id="${name}-error"`)
     expect(html).toContain('value="0x1"')
     expect(text).not.toContain('shown@example.com')
     expect((await browser.get(`/admin/audit.csv?${query}`)).status).toBe(422)
@@ -283,7 +281,7 @@ describe('filters', () => {
     expect((await browser.get('/admin/audit?from=0001-01-01&to=9999-12-31')).text).toContain('shown@example.com')
     const backwards = await browser.get('/admin/audit?from=2026-02-02&to=2026-02-01')
     expect(backwards.status).toBe(422)
-    expect(backwards.html).toContain('id="to-fault"')
+    expect(backwards.html).toContain('id="to-error"')
   })
 })
 

@@ -43,14 +43,14 @@ describe('an address', () => {
 test('refused attempts are put down a hundred times in a window, and then that there are more', async () => {
   const attempts = createLoginThrottle(pool)
   for (let attempt = 0; attempt < 110; attempt++) await isHeard(attempts, `192.0.2.${attempt}`)
-  await attempts.noteRefused({ name: 'x@example.com', address: null }, 'openid: stranger')
+  await attempts.recordFailure({ name: 'x@example.com', address: null }, 'openid: stranger')
   const entries = await pool<{ actor: string; reason: string }[]>`
     select actor, detail ->> 'reason' as reason from gateway.audit_entry order by id`
   expect(entries).toHaveLength(101)
   expect(entries.slice(0, 100).every(({ reason }) => reason === 'wrong password')).toBe(true)
   expect(entries[100]).toEqual({
     actor: 'service',
-    reason: 'too many to put down: more are left out for up to 15 minutes',
+    reason: 'too many to record: more are left out for up to 15 minutes',
   })
 })
 

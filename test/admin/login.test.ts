@@ -120,7 +120,7 @@ describe('the sign-in', () => {
       said.push(answer.text)
     }
     expect(new Set(said).size).toBe(1)
-    expect(said[0]).toContain('The e-mail or the password is not right.')
+    expect(said[0]).toContain('The e-mail or the password is wrong.')
     expect((await audited('nobody@example.com'))[0]).toMatchObject({
       action: 'administrator.sign_in_refused',
       detail: { reason: 'wrong password' },
@@ -227,7 +227,7 @@ test('of a flood few are looked at, and the others are to come again', async () 
   expect(away.length).toBeGreaterThan(0)
   expect(answers.filter(({ status }) => status === 422)).toHaveLength(40 - away.length)
   expect(away[0]?.headers['retry-after']).toBe('5')
-  expect(away[0]?.text).toContain('Too many passwords are being checked at this moment. Try again in a few seconds.')
+  expect(away[0]?.text).toContain('Too many passwords are being checked. Try again in a few seconds.')
 })
 
 describe('signing out', () => {

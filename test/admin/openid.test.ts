@@ -114,7 +114,7 @@ describe('who comes back', () => {
     const browser = open()
     const page = await enter(browser, person)
     expect(page.status).toBe(403)
-    expect(page.text).toContain('you are not among those who may enter here')
+    expect(page.text).toContain('you are not allowed to use this page')
     expect(browser.jar.has('__Host-session')).toBe(false)
     expect(await people()).toEqual([])
     expect((await refusals())[0]?.reason).toBe('openid: stranger')
@@ -154,7 +154,7 @@ describe('who comes back', () => {
     expect(await pool`select 1 from gateway.audit_entry where action = 'administrator.bind'`).toHaveLength(1)
     const other = await enter(open(), { ...ann, sub: 'ann-2' })
     expect(other.status).toBe(403)
-    expect(other.text).toContain('belongs to somebody else')
+    expect(other.text).toContain('belongs to another person')
     expect((await refusals())[0]).toEqual({ actor: 'ann@example.com', reason: 'openid: account' })
   })
 
@@ -230,7 +230,7 @@ describe('what does not fit together', () => {
     const path = await journey(browser, ann)
     const elsewhere = await open().get(path)
     expect(elsewhere.status).toBe(403)
-    expect(elsewhere.text).toContain('was begun in another browser')
+    expect(elsewhere.text).toContain('was started in another browser')
     const kept = browser.jar.get('__Host-openid') ?? ''
     expect((await browser.get(path)).status).toBe(200)
     browser.jar.set('__Host-openid', kept)
@@ -331,7 +331,7 @@ describe('the ID token', () => {
     expect(entries[0]).toEqual({ actor: 'no e-mail', reason: 'openid: provider' })
     expect(lines().filter(({ level }) => level > 30)).toEqual([])
     expect(lines()).toContainEqual(
-      expect.objectContaining({ msg: 'sign-in through the OpenID provider refused', reqId: expect.any(String) }),
+      expect.objectContaining({ msg: 'sign-in through the OpenID provider failed', reqId: expect.any(String) }),
     )
   })
 

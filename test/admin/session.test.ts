@@ -113,7 +113,7 @@ describe('a session', () => {
     await pool`delete from gateway.session`
     const answer = await browser.post(form?.action ?? '', form?.fields ?? {})
     expect(answer).toMatchObject({ status: 303, location: '/admin/login?because=lost' })
-    expect((await browser.get(answer.location ?? '')).text).toContain('what you sent was not kept')
+    expect((await browser.get(answer.location ?? '')).text).toContain('what you sent was not saved')
   })
 
   test('is all of it signed out everywhere', async () => {
@@ -144,7 +144,7 @@ describe('the password', () => {
       browser.submit('/admin/account', fields, { action: '/admin/account/password' })
 
     const mistakes: [Record<string, string>, string][] = [
-      [{ current: 'wrong wrong wrong', password: next, again: next }, 'This is not the password that you have now.'],
+      [{ current: 'wrong wrong wrong', password: next, again: next }, 'This is not your current password.'],
       [{ current: root.password, password: next, again: 'x' }, 'The two passwords are not the same.'],
       [{ current: root.password, password: 'too short', again: 'too short' }, 'at least 12 characters'],
       [{ current: '', password: next, again: next }, 'Give the password that you have now.'],
@@ -246,8 +246,7 @@ describe('a password that is set anew while somebody signs in with the one befor
     const outcomes = await atOnce<unknown>(database.platform, 'gateway.administrator', acts)
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled'])
     // Whoever comes after it is answered as with a wrong password.
-    if (!first)
-      expect(outcomes[1]).toMatchObject({ value: { status: 422, text: expect.stringContaining('not right') } })
+    if (!first) expect(outcomes[1]).toMatchObject({ value: { status: 422, text: expect.stringContaining('is wrong') } })
     expect((await browser.get('/admin/account')).status).toBe(303)
     expect((await createBrowser(client.app).submit('/admin/login', { email, password: next })).status).toBe(303)
   })
@@ -434,7 +433,7 @@ test('with a PUBLIC_URL of this machine it answers whoever names that, as throug
   for (const host of ['localhost:8080', '127.0.0.1:9090', 'gateway.example.com:9090', 'localhost']) {
     const page = await browser.get('/admin/account', { host })
     expect(page.status).toBe(403)
-    expect(page.text).toContain('answers at http://localhost:9090 alone')
+    expect(page.text).toContain('available only at http://localhost:9090')
   }
 })
 
@@ -453,7 +452,7 @@ describe('a form', () => {
     for (const fields of tokens) {
       const answer = await browser.post(everywhere, fields)
       expect(answer.status).toBe(403)
-      expect(answer.text).toContain('Go back, load the page anew and try again.')
+      expect(answer.text).toContain('Go back, reload the page and try again.')
     }
     // Not even with the other's CSRF cookie.
     browser.jar.set('vgw-csrf', other.jar.get('vgw-csrf') ?? '')

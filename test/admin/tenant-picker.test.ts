@@ -14,7 +14,7 @@ const browser = await signIn(await createApp(database), database)
 // A root with 5,000 children, of which the first 148 have 100 each; a chain 300 deep; 50 other roots: 20,151 in all.
 await loader`
   insert into tenant (id, parent_id, name, subdomain)
-  select 1, null, 'Acme TenantTable', 'acme'
+  select 1, null, 'Acme Holding', 'acme'
   union all select 1000 + n, 1, 'Region ' || n, 'region-' || n from generate_series(1, 5000) n
   union all select 10000 + n, 1001 + n / 100, 'Shop ' || n, null from generate_series(0, 14799) n
   union all select 30000 + n, case when n > 1 then 29999 + n end, 'Step ' || n, null from generate_series(1, 300) n
@@ -104,8 +104,8 @@ test('a search finds by name, subdomain and id, with the way there, at most 30',
   expect([...found.slice(0, found.indexOf('</ul>')).matchAll(/value="add:/g)]).toHaveLength(30)
   // Shop 14, 140 to 149, 1400 to 1499 and 14000 to 14799.
   expect(shops.text).toContain('… and 881 more')
-  expect(shops.text).toContain('Acme TenantTable › Region 1 › Shop 14 (10014)')
-  expect((await find('REGION-4999')).text).toContain('Acme TenantTable › Region 4999 (region-4999, 5999)')
+  expect(shops.text).toContain('Acme Holding › Region 1 › Shop 14 (10014)')
+  expect((await find('REGION-4999')).text).toContain('Acme Holding › Region 4999 (region-4999, 5999)')
   expect((await find('30300')).text).toContain('Step 1 › Step 2 › … › Step 298 › Step 299 › Step 300 (30300)')
   expect((await find('100%')).text).toContain('No tenant matches “100%”.')
   expect((await find('\0')).status).toBe(200)
@@ -164,7 +164,7 @@ test('a chosen tenant that is gone is named, and can be dropped', async () => {
   const refused = await press(page, 'save')
   expect(refused.status).toBe(422)
   expect(refused.text).toContain(`No such tenant: ${gone}.`)
-  expect(refused.text).toContain('which is no longer there')
+  expect(refused.text).toContain('which does not exist')
   expect(chosenIn(refused)).toEqual([gone])
 })
 

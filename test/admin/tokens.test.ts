@@ -186,7 +186,7 @@ test('what is wrong is said beside the field, and all that was typed stays', asy
   })
   expect(page.status).toBe(422)
   for (const name of ['name', 'rateLimit', 'tenants', 'expiresAt']) {
-    expect(page.html, name).toContain(`id="${name}-fault"`)
+    expect(page.html, name).toContain(`id="${name}-error"`)
     expect(page.html, name).toContain(`href="#${name}"`)
     expect(page.html, name).toMatch(new RegExp(`<(input|div)[^>]* id="${name}"`))
   }
@@ -265,8 +265,8 @@ test('of two who edit at a time the second is told, and keeps what was typed', a
   late.set('do', 'save')
   const refused = await browser.post(`/admin/tokens/${id}/edit`, late)
   expect(refused.status).toBe(422)
-  expect(refused.text).toContain('changed by someone else')
-  expect(refused.html).toContain(`<a href="/admin/tokens/${id}/edit">Load it anew</a>`)
+  expect(refused.text).toContain('has changed this token')
+  expect(refused.html).toContain(`<a href="/admin/tokens/${id}/edit">Reload the form</a>`)
   expect(refused.html).toContain('value="Shared, by me"')
   expect((await getToken(pool, id)).name).toBe('Shared, by the other')
 })
@@ -304,7 +304,7 @@ test('a rotation: both hold for the overlap, the new one inherits all, and the p
   const reloaded = await browser.post(`/admin/tokens/${id}/rotate`, new URLSearchParams(blank?.fields))
   expect([reloaded.status, reloaded.location]).toEqual([303, `/admin/tokens/${after.id}`])
   const again = await browser.get(`/admin/tokens/${id}/rotate`)
-  expect(again.text).toContain(`Token ${after.id} has taken its place`)
+  expect(again.text).toContain(`Token ${after.id} already replaces this token`)
   expect((await browser.get(`/admin/tokens/${id}`)).html).toContain(`<a href="/admin/tokens/${after.id}">`)
   expect((await browser.get(`/admin/tokens/${after.id}`)).html).toContain(`<a href="/admin/tokens/${id}">`)
   const row = rowsOf(await browser.get('/admin/tokens?search=Turning')).find(cells => cells[1] === before.hint)
@@ -349,8 +349,8 @@ test('of two who rotate at a time one is told; what was never offered is refused
   const other = await build.token([mill])
   const page = await browser.submit(`/admin/tokens/${other.id}/rotate`, { overlap: '99999999', expiresAt: 'never' })
   expect(page.status).toBe(422)
-  expect(page.html).toContain('id="overlap-fault"')
-  expect(page.html).toContain('id="expiresAt-fault"')
+  expect(page.html).toContain('id="overlap-error"')
+  expect(page.html).toContain('id="expiresAt-error"')
   expect((await getToken(pool, other.id)).rotatedTo).toBe(null)
 })
 
@@ -371,7 +371,7 @@ test('a revocation asks first; then the token is refused within a second, and be
     { action: 'token.revoke', actor: root.email, address: '127.0.0.1', detail: {} },
   ])
   for (const name of ['edit', 'rotate', 'revoke']) {
-    expect((await browser.get(`/admin/tokens/${id}/${name}`)).text).toContain('no longer holds')
+    expect((await browser.get(`/admin/tokens/${id}/${name}`)).text).toContain('is not active')
   }
 })
 
@@ -385,7 +385,7 @@ test('a token that has expired is not edited', async () => {
   late.set('do', 'save')
   const refused = await browser.post(`/admin/tokens/${id}/edit`, late)
   expect(refused.status).toBe(422)
-  expect(refused.text).toContain('no longer holds')
+  expect(refused.text).toContain('is not active')
   expect((await getToken(pool, id)).name).toBe('Past')
 })
 

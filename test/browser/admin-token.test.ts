@@ -36,7 +36,7 @@ let made: Made
 async function keep(): Promise<Made> {
   secrets.push(await secretOn(page))
   const line = (await page.locator('#curl').textContent()) ?? ''
-  await page.getByRole('link', { name: 'I have kept it' }).click()
+  await page.getByRole('link', { name: 'I have copied it' }).click()
   await page.waitForURL(/tokens\/\d+$/)
   return { id: tokenIdOf(page), line }
 }
@@ -75,7 +75,7 @@ test('the link that the start prints makes the first administrator, once; he sig
   expect(page.url()).toBe(`${origin}/admin/login?next=%2Fadmin%2Faudit`)
   expect((await page.goto(link))?.status()).toBe(404)
   await trySignIn(page, origin, wrong)
-  await page.getByRole('alert').getByText('The e-mail or the password is not right.').waitFor()
+  await page.getByRole('alert').getByText('The e-mail or the password is wrong.').waitFor()
   await signIn(page, origin)
 })
 
@@ -136,7 +136,7 @@ test('its secret is never shown again: loading anew, going back, on any page', a
   const id = tokenIdOf(other)
 
   secrets.push(await createSimply(other, 'Gone back to'))
-  await other.getByRole('link', { name: 'I have kept it' }).click()
+  await other.getByRole('link', { name: 'I have copied it' }).click()
   await other.waitForURL(/tokens\/\d+$/)
   // The browser has kept nothing of it, and would have to send the form again.
   await expect(other.goBack()).rejects.toThrow('ERR_CACHE_MISS')

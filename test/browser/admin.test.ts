@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { Page } from 'playwright-core'
 import { afterAll, describe, expect, test } from 'vitest'
-import { sessionCookie } from '../../src/admin/auth/session.ts'
+import { sessionCookie } from '../../src/admin/auth/cookies.ts'
 import { readConfig } from '../../src/config.ts'
 import { createAdministrator } from '../../src/domain/administrator-password.ts'
 import { getToken, tokenStatus } from '../../src/domain/token.ts'
@@ -45,7 +45,7 @@ describe('the sign-in', () => {
     const page = await open()
     for (let attempt = 1; attempt <= 5; attempt++) {
       await trySignIn(page, origin, { ...carol, password: 'a hat, a cat and a rat' })
-      await page.getByRole('alert').getByText('The e-mail or the password is not right.').waitFor()
+      await page.getByRole('alert').getByText('The e-mail or the password is wrong.').waitFor()
       expect(await page.getByLabel('E-mail').inputValue()).toBe(carol.email)
       expect(await page.getByLabel('Password').inputValue()).toBe('')
     }
@@ -198,7 +198,7 @@ test('HTML in names is shown as it was typed, and nothing of it runs', async () 
   expect(await page.getByLabel('Name').inputValue()).toBe(`Name ${html}`)
   await page.getByRole('button', { name: 'Create the token' }).last().click()
   await secretOn(page)
-  await page.getByRole('link', { name: 'I have kept it' }).click()
+  await page.getByRole('link', { name: 'I have copied it' }).click()
   await page.waitForURL(/tokens\/\d+$/)
   const path = page.url()
   await shows(`Name ${html}`, `Contact ${html}`, `Tenant ${html}`, `by ${email}`)
@@ -230,18 +230,18 @@ test('without scripts a token is created, rotated and revoked', async () => {
   await page.getByRole('button', { name: 'Create the token' }).last().click()
   await page.getByRole('alert').getByText('Choose at least one tenant.').waitFor()
   await pickTenant(page, 'old mill', 'The Old Mill')
-  await page.getByLabel('How far for The Old Mill').selectOption('with all below it')
+  await page.getByLabel('Reach for The Old Mill').selectOption('with all below it')
   await page.getByRole('button', { name: 'Create the token' }).last().click()
   const secret = await secretOn(page)
   expect(await page.locator('button[data-copy]').first().isVisible()).toBe(false)
-  await page.getByRole('link', { name: 'I have kept it' }).click()
+  await page.getByRole('link', { name: 'I have copied it' }).click()
   await page.getByText('The Old Mill and all below').waitFor()
   const id = tokenIdOf(page)
   await page.getByRole('link', { name: 'Rotate' }).click()
   await page.getByLabel('Both hold for').selectOption('7 days')
   await page.getByRole('button', { name: 'Rotate the token' }).click()
   expect(await secretOn(page)).not.toBe(secret)
-  await page.getByRole('link', { name: 'I have kept it' }).click()
+  await page.getByRole('link', { name: 'I have copied it' }).click()
   await page.getByRole('link', { name: `token ${id}` }).click()
   await page.getByText('replaced, ends').waitFor()
   await page.getByRole('link', { name: 'Revoke' }).click()
@@ -318,15 +318,15 @@ test('with the keyboard alone one signs in and creates a token, and always sees 
   expect((await focused()).name).toBe('search')
   await go('Add The Old Mill')
   await page.keyboard.press('Space')
-  await page.getByLabel('How far for The Old Mill').waitFor()
-  await go('How far for The Old Mill', 'Shift+Tab')
+  await page.getByLabel('Reach for The Old Mill').waitFor()
+  await go('Reach for The Old Mill', 'Shift+Tab')
   await page.keyboard.press('ArrowDown')
   await go('expiry')
   await page.keyboard.press('ArrowUp')
   await go('Create the token')
   await page.keyboard.press('Enter')
   await secretOn(page)
-  await go('I have kept it: go to the token')
+  await go('I have copied it: go to the token')
   await page.keyboard.press('Enter')
   await page.getByText('The Old Mill and all below').waitFor()
   const { name, permissions, expiresAt } = await getToken(pool, tokenIdOf(page))
@@ -363,6 +363,6 @@ test('a tree of thousands of tenants stays small on the page: opened, searched, 
   await page.getByLabel('Name').fill('The door')
   await page.getByRole('button', { name: 'Create the token' }).last().click()
   await secretOn(page)
-  await page.getByRole('link', { name: 'I have kept it' }).click()
+  await page.getByRole('link', { name: 'I have copied it' }).click()
   await page.getByRole('region', { name: 'About' }).getByText('Door 4321').waitFor()
 })

@@ -34,7 +34,7 @@ export async function pickTenant(page: Page, part: string, name: string): Promis
 
 /** The secret that the page shows. */
 export async function secretOn(page: Page): Promise<string> {
-  await page.getByRole('heading', { name: 'The token is made' }).waitFor()
+  await page.getByRole('heading', { name: 'The token is created' }).waitFor()
   return (await page.locator('#secret').textContent()) ?? ''
 }
 

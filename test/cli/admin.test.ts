@@ -143,7 +143,7 @@ describe('admin create prints a link with the address in use', { timeout: 120_00
     const { code, stdout, stderr } = await run(['admin', 'create', '--email', 'ann@example.com'], environment)
     expect(code, stderr).toBe(0)
     const [, origin, path = ''] = setupLink(stdout) ?? []
-    return { origin, path, assumed: stdout.includes('The address is that of HOST and PORT.') }
+    return { origin, path, assumed: stdout.includes('The address is from HOST and PORT.') }
   }
 
   test('the one on which the service of the data directory listens, whatever the command’s own variables say', async () => {

@@ -66,7 +66,7 @@ test('a token is rotated, with an overlap or without', { timeout: 60_000 }, asyn
 
   const again = await token('rotate', String(old.id))
   expect(again.code).toBe(2)
-  expect(again.stderr).toContain(`Token ${after.id} has taken its place`)
+  expect(again.stderr).toContain(`Token ${after.id} already replaces this token`)
 
   const next = JSON.parse((await token('rotate', String(after.id), '--overlap', '0s', '--json')).stdout)
   expect(next).toMatchObject({ rotated_from: after.id, token: expect.stringMatching(/^vgw_/) })

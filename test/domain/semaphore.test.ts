@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { createSemaphore } from '../../src/domain/semaphore.ts'
 
-test('lets so many work and so many wait, and sends the others away; a failure gives its place on too', async () => {
-  const semaphore = createSemaphore({ working: 2, waiting: 3, retryAfter: 5 })
+test('runs and queues calls up to its limits, and rejects further ones; a failed call frees its slot too', async () => {
+  const semaphore = createSemaphore({ maxRunning: 2, maxWaiting: 3, retryAfter: 5 })
   const ends: ((fails: boolean) => void)[] = []
   const begin = () =>
     semaphore.run(
@@ -20,7 +20,7 @@ test('lets so many work and so many wait, and sends the others away; a failure g
   }
   const outcomes = (await passing).map(outcome => (outcome.status === 'fulfilled' ? outcome.value : 'no'))
   expect(outcomes).toEqual(['yes', 'no', 'yes', 'yes', 'yes', 'no'])
-  // All places are free again.
+  // All slots are free again.
   const again = [begin(), begin()]
   expect(ends).toHaveLength(7)
   for (const end of ends) end(false)

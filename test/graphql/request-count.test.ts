@@ -1,6 +1,7 @@
 import type { GraphQLError } from 'graphql'
 import { expect, it } from 'vitest'
-import { listExports, listRequestCounts, listRequestErrors } from '../../src/domain/request-count.ts'
+import { listExports } from '../../src/domain/export.ts'
+import { listRequestCounts, listRequestErrors } from '../../src/domain/request-count.ts'
 import { revokeToken } from '../../src/domain/token-lifecycle.ts'
 import { type Client, createApp } from '../support/app.ts'
 import { createBuilders, tester } from '../support/builders.ts'

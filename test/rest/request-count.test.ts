@@ -1,11 +1,7 @@
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import {
-  createRequestCounter,
-  listExports,
-  listRequestCounts,
-  listRequestErrors,
-} from '../../src/domain/request-count.ts'
+import { listExports } from '../../src/domain/export.ts'
+import { createRequestCounter, listRequestCounts, listRequestErrors } from '../../src/domain/request-count.ts'
 import { revokeToken } from '../../src/domain/token-lifecycle.ts'
 import { type Client, createApp, v1 } from '../support/app.ts'
 import { tester } from '../support/builders.ts'

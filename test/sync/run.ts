@@ -4,7 +4,7 @@ import type postgres from '#postgres'
 import { connect } from '../../src/db/connect.ts'
 import { permissionNames } from '../../src/domain/permission.ts'
 import type { TenantGrant } from '../../src/domain/token.ts'
-import { createToken, type NewToken } from '../../src/domain/token-lifecycle.ts'
+import { type CreatedToken, createToken } from '../../src/domain/token-lifecycle.ts'
 import { createNaiveAsk, createSyncClient, follow, type Resumption, resumptions } from './clients.ts'
 import { type BulkLag, type Lag, lagBesideBulk, lagBesideLongWriter, watchLag } from './lag.ts'
 import { type List, lists, transports } from './lists.ts'
@@ -89,7 +89,7 @@ interface Setting {
   knownIds: KnownIds
   /** The tenants whose lists are read by themselves. */
   listed: number[]
-  createToken(grants: TenantGrant[]): Promise<NewToken>
+  createToken(grants: TenantGrant[]): Promise<CreatedToken>
 }
 
 /** Returns how a list is read over a transport; v1 has no removals. */

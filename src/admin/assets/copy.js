@@ -1,4 +1,4 @@
-// The copy buttons: shown only where a script can do it. `data-copy` names the element whose text is copied.
+// Shows the copy buttons where the browser has a clipboard. `data-copy` is the id of the element whose text is copied.
 for (const button of document.querySelectorAll('button[data-copy]')) {
   const source = document.getElementById(button.dataset.copy)
   if (!source || !navigator.clipboard) continue

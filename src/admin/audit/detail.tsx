@@ -1,11 +1,11 @@
 import { Fragment } from 'preact'
 import { z } from 'zod'
 import { type AuditEntry, auditActions, isAuditAction } from '../../domain/audit.ts'
-import { adminPath } from '../../http/paths.ts'
-import { count } from '../components/count.ts'
-import { Moment } from '../components/timestamp.tsx'
+import { formatCount } from '../components/format.ts'
+import { Timestamp } from '../components/timestamp.tsx'
+import { tokenPath } from '../tokens/parts.tsx'
 
-/** What tenants are called now, by id. */
+/** The current names of tenants, by id. */
 export type TenantNames = Map<number, string>
 
 const Grants = z.array(z.object({ tenantId: z.number(), withDescendants: z.boolean() }))
@@ -13,14 +13,14 @@ type Grant = z.infer<typeof Grants>[number]
 
 const Change = z.strictObject({ from: z.unknown(), to: z.unknown() })
 
-/** @returns the tenants that the entry speaks of in its detail */
+/** @returns the ids of the tenants that the detail of an entry names */
 export function tenantsIn({ detail }: AuditEntry): number[] {
   const change = Change.safeParse(detail.tenants)
   const lists = change.success ? [change.data.from, change.data.to] : [detail.tenants]
   return lists.flatMap(list => Grants.safeParse(list).data?.map(({ tenantId }) => tenantId) ?? [])
 }
 
-/** What the parts of a detail are called, in the order in which they are shown. */
+/** The labels of the parts of a detail, in the order in which they are shown. */
 const labels: Record<string, string> = {
   name: 'Name',
   contact: 'Contact',
@@ -28,7 +28,7 @@ const labels: Record<string, string> = {
   permissions: 'Permissions',
   rateLimit: 'Rate',
   expiresAt: 'Ends',
-  rotatedFrom: 'In the place of',
+  rotatedFrom: 'Replaces',
   successor: 'New token',
   endsAt: 'The old one ends',
   successorExpiresAt: 'The new one ends',
@@ -51,7 +51,7 @@ const labels: Record<string, string> = {
 const order = Object.keys(labels)
 const placeOf = (key: string) => (order.includes(key) ? order.indexOf(key) : order.length)
 
-/** What changed, in words; whatever is not known is shown as it was put down. */
+/** What an action changed, in words; a part without a label is shown as it is stored. */
 export function Detail({ entry, tenants }: { entry: AuditEntry; tenants: TenantNames }) {
   const parts = Object.entries(entry.detail).sort(([one], [other]) => placeOf(one) - placeOf(other))
   if (parts.length === 0) return null
@@ -61,7 +61,7 @@ export function Detail({ entry, tenants }: { entry: AuditEntry; tenants: TenantN
         const change = Change.safeParse(value)
         return (
           <li key={key}>
-            <span class="soft">{labels[key] ?? key}:</span>{' '}
+            <span class="muted">{labels[key] ?? key}:</span>{' '}
             {change.success ? (
               <Changed name={key} {...change.data} tenants={tenants} />
             ) : (
@@ -82,17 +82,17 @@ function Value({ name, value, tenants }: { name: string; value: unknown; tenants
     if (grants.data.length === 0) return <>none</>
     return <Names names={grants.data.map(grant => grantText(grant, tenants))} />
   }
-  if (name === 'rateLimit') return <>{value === null ? 'the usual rate' : `${String(value)} a minute`}</>
+  if (name === 'rateLimit') return <>{value === null ? 'the default rate' : `${String(value)} a minute`}</>
   if (name.toLowerCase().endsWith('at')) {
     if (value === null) return <>never</>
-    if (typeof value === 'string' && !Number.isNaN(Date.parse(value))) return <Moment at={value} />
+    if (typeof value === 'string' && !Number.isNaN(Date.parse(value))) return <Timestamp at={value} />
   }
   if (name === 'action' && typeof value === 'string' && isAuditAction(value)) return <>{auditActions[value]}</>
   if ((name === 'successor' || name === 'rotatedFrom') && typeof value === 'number') {
-    return <a href={`${adminPath}/tokens/${value}`}>{`token ${value}`}</a>
+    return <a href={tokenPath(value)}>{`token ${value}`}</a>
   }
   if (value === null || value === '') return <>none</>
-  return <span class="put-down">{typeof value === 'string' ? value : JSON.stringify(value)}</span>
+  return <span class="stored-value">{typeof value === 'string' ? value : JSON.stringify(value)}</span>
 }
 
 function Changed({ name, from, to, tenants }: { name: string; from: unknown; to: unknown; tenants: TenantNames }) {
@@ -137,7 +137,7 @@ function GrantsChanged({ from, to, tenants }: { from: Grant[]; to: Grant[]; tena
 function Differences({ added, removed, changed = [] }: { added: string[]; removed: string[]; changed?: string[] }) {
   const parts = [
     { what: 'added ', names: added },
-    { what: 'taken away ', names: removed },
+    { what: 'removed ', names: removed },
     { what: '', names: changed },
   ].filter(({ names }) => names.length > 0)
   return (
@@ -153,17 +153,17 @@ function Differences({ added, removed, changed = [] }: { added: string[]; remove
   )
 }
 
-/** How many names are shown unasked. */
-const mostNames = 20
+/** How many names are shown at once; a click shows the others. */
+const maxNames = 20
 
 function Names({ names }: { names: string[] }) {
-  const folded = names.slice(mostNames)
+  const folded = names.slice(maxNames)
   return (
     <>
-      {names.slice(0, mostNames).join(', ')}
+      {names.slice(0, maxNames).join(', ')}
       {folded.length > 0 && (
         <details>
-          <summary>and {count(folded.length)} more</summary>
+          <summary>and {formatCount(folded.length)} more</summary>
           {folded.join(', ')}
         </details>
       )}
@@ -171,7 +171,7 @@ function Names({ names }: { names: string[] }) {
   )
 }
 
-const tenantText = (id: number, tenants: TenantNames) => `${tenants.get(id) ?? 'a tenant that is gone'} (${id})`
+const tenantText = (id: number, tenants: TenantNames) => `${tenants.get(id) ?? 'a deleted tenant'} (${id})`
 
 const grantText = ({ tenantId, withDescendants }: Grant, tenants: TenantNames) =>
   `${tenantText(tenantId, tenants)}${withDescendants ? ' with all below it' : ''}`

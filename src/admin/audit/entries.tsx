@@ -1,71 +1,57 @@
 import { type AuditEntry, auditActions } from '../../domain/audit.ts'
-import { adminPath } from '../../http/paths.ts'
-import { Scroll } from '../components/scroll-region.tsx'
-import { Moment } from '../components/timestamp.tsx'
+import { type Column, Table } from '../components/table.tsx'
+import { Timestamp } from '../components/timestamp.tsx'
+import { tokenPath } from '../tokens/parts.tsx'
 import { Detail, type TenantNames } from './detail.tsx'
 
-/** Entries of the audit, as a table. */
-export function Entries({ entries, tenants }: { entries: AuditEntry[]; tenants: TenantNames }) {
-  return (
-    <Scroll label="What was done, as a table">
-      <table class="cards audit" aria-label="What was done, newest first">
-        <thead>
-          <tr>
-            <th scope="col">When</th>
-            <th scope="col">What</th>
-            <th scope="col">Who, and from where</th>
-            <th scope="col">About</th>
-            <th scope="col">In detail</th>
-          </tr>
-        </thead>
-        <tbody>
-          {entries.map(entry => (
-            <tr key={entry.id}>
-              <td>
-                <Moment at={entry.at} />
-              </td>
-              <th scope="row">{auditActions[entry.action] ?? entry.action}</th>
-              <td data-label="Who">
-                {entry.actor}
-                {entry.address && <span class="soft">{` from ${entry.address}`}</span>}
-              </td>
-              <td>
-                <Subjects entry={entry} />
-              </td>
-              <td>
-                <Detail entry={entry} tenants={tenants} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
-  )
-}
+/** A table of audit entries. */
+export const EntryTable = ({ entries, tenants }: { entries: AuditEntry[]; tenants: TenantNames }) => (
+  <Table
+    label="Audit entries, newest first"
+    class="cards audit"
+    columns={columns(tenants)}
+    rows={entries}
+    rowKey={({ id }) => id}
+  />
+)
 
+const columns = (tenants: TenantNames): Column<AuditEntry>[] => [
+  { heading: 'When', cardLabel: '', cell: ({ at }) => <Timestamp at={at} /> },
+  { heading: 'What', rowHeader: true, cell: ({ action }) => auditActions[action] ?? action },
+  {
+    heading: 'Who, and from where',
+    cardLabel: 'Who',
+    cell: ({ actor, address }) => (
+      <>
+        {actor}
+        {address && <span class="muted">{` from ${address}`}</span>}
+      </>
+    ),
+  },
+  { heading: 'About', cardLabel: '', cell: entry => <Subjects entry={entry} /> },
+  { heading: 'Details', cardLabel: '', cell: entry => <Detail entry={entry} tenants={tenants} /> },
+]
+
+/** The token, tenant and administrator that an entry is about. */
 function Subjects({ entry }: { entry: AuditEntry }) {
   const { tokenId, tokenName, tenantId, tenantName, administratorId, administratorEmail } = entry
   return (
     <ul>
       {tokenId !== null && (
         <li>
-          <span class="soft">Token</span>{' '}
-          {tokenName === null ? (
-            `${tokenId}, which is gone`
-          ) : (
-            <a href={`${adminPath}/tokens/${tokenId}`}>{`${tokenName} (${tokenId})`}</a>
-          )}
+          <span class="muted">Token</span>{' '}
+          {tokenName === null ? `${tokenId}, deleted` : <a href={tokenPath(tokenId)}>{`${tokenName} (${tokenId})`}</a>}
         </li>
       )}
       {tenantId !== null && (
         <li>
-          <span class="soft">Tenant</span>{' '}
-          {tenantName === null ? `${tenantId}, which is gone` : `${tenantName} (${tenantId})`}
+          <span class="muted">Tenant</span>{' '}
+          {tenantName === null ? `${tenantId}, deleted` : `${tenantName} (${tenantId})`}
         </li>
       )}
       {administratorId !== null && (
         <li>
-          <span class="soft">Administrator</span> {administratorEmail ?? `${administratorId}, who is gone`}
+          <span class="muted">Administrator</span> {administratorEmail ?? `${administratorId}, deleted`}
         </li>
       )}
     </ul>

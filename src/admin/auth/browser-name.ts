@@ -1,4 +1,4 @@
-/** The marks by which browsers and systems give themselves away; the first that fits is it. */
+// The first entry whose first text is part of the User-Agent header gives the name.
 const browsers = [
   ['Edg', 'Edge'],
   ['OPR', 'Opera'],
@@ -19,12 +19,9 @@ const systems = [
   ['Linux', 'Linux'],
 ] as const
 
-/** @returns what a person calls it, as in `Firefox on Linux` */
+/** @returns the usual name of a browser, as in `Firefox on Linux` */
 export function browserName(userAgent: string | null): string {
-  const find = (marks: readonly (readonly [string, string])[]) =>
-    marks.find(([mark]) => userAgent?.includes(mark))?.[1] ?? null
-  const browser = find(browsers)
-  const system = find(systems)
-  if (browser && system) return `${browser} on ${system}`
-  return browser ?? system ?? 'Unknown'
+  const nameIn = (entries: readonly (readonly [string, string])[]) =>
+    entries.find(([part]) => userAgent?.includes(part))?.[1]
+  return [nameIn(browsers), nameIn(systems)].filter(Boolean).join(' on ') || 'Unknown'
 }

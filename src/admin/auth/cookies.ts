@@ -1,23 +1,25 @@
 import type { CookieSerializeOptions } from '@fastify/cookie'
 import type { Config } from '../../config.ts'
 
-/** A cookie's name and how it is set. */
-interface CookieKind {
+interface CookieSettings {
   name: string
   options: CookieSerializeOptions & { httpOnly: boolean; secure: boolean }
 }
 
 /**
- * A cookie of the page. Over https its name begins with `__Host-`, so that no other host and no plain http can set it
- * (RFC 6265bis, 4.1.3.2). Plain http is there for this machine alone, whose other services share its cookies whatever
- * their ports: the name says whose it is.
+ * Over https the name begins with `__Host-`, so that no other host and no plain http can set the cookie
+ * (RFC 6265bis, 4.1.3.2). Over plain http, all services of a machine share cookies whatever their ports: the name says
+ * that the cookie is ours.
  *
- * @param sameSite `strict`: never sent along with what another site begins; `lax`: only with its plain links
+ * @param sameSite `strict`: never sent with a request that another site began; `lax`: only when it is a plain link
  */
-export function cookieKind({ publicUrl }: Config, name: string, sameSite: 'strict' | 'lax'): CookieKind {
+export function cookieSettings({ publicUrl }: Config, name: string, sameSite: 'strict' | 'lax'): CookieSettings {
   const secure = publicUrl?.startsWith('https:') ?? false
   return {
     name: secure ? `__Host-${name}` : `vgw-${name}`,
     options: { path: '/', httpOnly: true, secure, sameSite },
   }
 }
+
+/** @returns the settings of the cookie that holds the session */
+export const sessionCookie = (config: Config): CookieSettings => cookieSettings(config, 'session', 'strict')

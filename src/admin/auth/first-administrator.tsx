@@ -1,8 +1,8 @@
-/** The command that makes an administrator, for each way to run the service. */
+/** The command that creates an administrator, for each way to run the service. */
 export function AdminCreateCommand() {
   return (
     <>
-      <pre class="secret">npm run cli -- admin create --email you@example.com</pre>
+      <pre class="code-block">npm run cli -- admin create --email you@example.com</pre>
       <p>
         With an image, the command follows its name:{' '}
         <code>docker run -e DATABASE_URL=… voucher-gateway admin create --email you@example.com</code>.
@@ -11,13 +11,13 @@ export function AdminCreateCommand() {
   )
 }
 
-/** What the sign-in shows while there is no administrator: how to make the first one. */
+/** How to create the first administrator; the sign-in shows it while there is none. */
 export function NoAdministratorYet({ openId }: { openId: boolean }) {
   return (
     <section class="card" aria-labelledby="no-administrator">
       <h2 id="no-administrator">There is no administrator yet</h2>
       <p>
-        Open the one-time link that the service printed when it was started in a terminal. Or make one with this
+        Open the one-time link that the service printed when it was started in a terminal. Or create a link with this
         command, where the service runs:
       </p>
       <AdminCreateCommand />

@@ -5,46 +5,45 @@ import { recordFailedSignIn } from '../../domain/administrator-password.ts'
 import type { Actor } from '../../domain/audit.ts'
 import { GatewayError } from '../../domain/errors.ts'
 
-/** How many refused attempts are heard in a window, how many are put down in all, and the window's length in seconds. */
+/** Failed attempts for an account and from an address, and audit entries in all, in one window. */
 const limits = { account: 5, address: 20, entries: 100 }
-const window = 15 * 60
+/** The length of a window, in seconds. */
+const windowSeconds = 15 * 60
 
 /**
- * Lets people try to sign in, but not often in vain. Each attempt is counted before it is looked at, so that of a burst
- * no more than the limit get that far; one that succeeds is taken back.
+ * Limits failed sign-ins. Each attempt is counted before it is checked, so that a burst gets no further than the
+ * limit; a successful attempt is refunded.
  */
 export interface LoginThrottle {
   /**
-   * Tries the password of an account. What is refused is put down in the audit.
+   * Checks the password of an account. A failure is recorded in the audit.
    *
-   * @param actor whose account it is, and from where
-   * @param check null: the password is wrong
-   * @returns what the check does
+   * @param actor the account and the address of the attempt
+   * @param check returns null when the password is wrong
+   * @returns what `check` returns
    * @throws `RATE_LIMITED`
    */
   signIn<Result>(actor: Actor, check: () => Promise<Result | null>): Promise<Result | null>
 
   /**
-   * Tries the password of whoever is signed in, as `signIn` does, but counted apart: strangers who guess at the account
-   * do not close this to its owner.
-   *
-   * @param administratorId who is signed in
+   * Checks the password of the administrator who is signed in, as `signIn` does. These attempts are counted apart, so
+   * that failed sign-ins of others do not lock out the owner of the account.
    */
   confirm<Result>(administratorId: number, actor: Actor, check: () => Promise<Result | null>): Promise<Result | null>
 
   /**
-   * Does what an address may not have refused to it often.
+   * Limits how often the work fails for one address.
    *
-   * @param work throws when it refuses
+   * @param work throws when it fails
    * @throws `RATE_LIMITED`
    */
   fromAddress<Result>(actor: Actor, work: () => Promise<Result>): Promise<Result>
 
-  /** Puts down in the audit that somebody was not let in: so many in a window, and then that more were. */
-  noteRefused(actor: Actor, reason: string): Promise<void>
+  /** Records a failed sign-in in the audit; after 100 in a window, one entry says that more are left out. */
+  recordFailure(actor: Actor, reason: string): Promise<void>
 }
 
-const tooMany = (secondsLeft: number) => {
+const tooManyAttempts = (secondsLeft: number) => {
   const minutes = Math.ceil(secondsLeft / 60)
   return new GatewayError(
     'RATE_LIMITED',
@@ -53,52 +52,57 @@ const tooMany = (secondsLeft: number) => {
   )
 }
 
-/** Counts in memory: each instance counts for itself. */
+/** @returns a throttle that counts in memory: each instance of the service counts for itself */
 export function createLoginThrottle(sql: Pool): LoginThrottle {
-  const limiter = (keyPrefix: string, points: number) => new RateLimiterMemory({ keyPrefix, points, duration: window })
+  const limiter = (keyPrefix: string, points: number) =>
+    new RateLimiterMemory({ keyPrefix, points, duration: windowSeconds })
   const accounts = limiter('account', limits.account)
   const owners = limiter('owner', limits.account)
   const addresses = limiter('address', limits.address)
   const entries = limiter('entries', limits.entries)
 
-  async function noteRefused(actor: Actor, reason: string): Promise<void> {
+  async function recordFailure(actor: Actor, reason: string): Promise<void> {
     const { consumedPoints } = await entries.penalty('all')
     if (consumedPoints <= limits.entries) return recordFailedSignIn(sql, actor, reason)
     if (consumedPoints === limits.entries + 1) {
       const service = { name: 'service', address: null }
-      await recordFailedSignIn(sql, service, `too many to put down: more are left out for up to ${window / 60} minutes`)
+      await recordFailedSignIn(
+        sql,
+        service,
+        `too many to record: more are left out for up to ${windowSeconds / 60} minutes`,
+      )
     }
   }
 
-  async function spend(points: RateLimiterMemory, key: string, actor: Actor): Promise<void> {
+  async function consume(limiter: RateLimiterMemory, key: string, actor: Actor): Promise<void> {
     try {
-      await points.consume(key)
-    } catch (refusal) {
-      if (!(refusal instanceof RateLimiterRes)) throw refusal
-      // The first one of a window is put down, and not the thousands that may follow.
-      if (refusal.consumedPoints === points.points + 1) await noteRefused(actor, 'too many attempts')
-      throw tooMany(Math.max(1, Math.ceil(refusal.msBeforeNext / 1000)))
+      await limiter.consume(key)
+    } catch (error) {
+      if (!(error instanceof RateLimiterRes)) throw error
+      // Only the first of a window is recorded, not the thousands that may follow.
+      if (error.consumedPoints === limiter.points + 1) await recordFailure(actor, 'too many attempts')
+      throw tooManyAttempts(Math.max(1, Math.ceil(error.msBeforeNext / 1000)))
     }
   }
 
-  /** @param giveBack takes the attempt back: nothing was looked at */
-  async function look<Result>(actor: Actor, check: () => Promise<Result | null>, giveBack: () => Promise<unknown>) {
+  /** @param refund called when the check throws: the password was not compared */
+  async function attempt<Result>(actor: Actor, check: () => Promise<Result | null>, refund: () => Promise<unknown>) {
     const result = await check().catch(async error => {
-      await giveBack()
+      await refund()
       throw error
     })
-    if (result === null) await noteRefused(actor, 'wrong password')
+    if (result === null) await recordFailure(actor, 'wrong password')
     return result
   }
 
   return {
-    noteRefused,
+    recordFailure,
 
     async signIn(actor, check) {
       const network = networkOf(actor.address ?? '')
-      await spend(addresses, network, actor)
-      await spend(accounts, actor.name, actor)
-      const result = await look(actor, check, () =>
+      await consume(addresses, network, actor)
+      await consume(accounts, actor.name, actor)
+      const result = await attempt(actor, check, () =>
         Promise.all([accounts.reward(actor.name), addresses.reward(network)]),
       )
       if (result !== null) await Promise.all([accounts.delete(actor.name), addresses.reward(network)])
@@ -107,15 +111,15 @@ export function createLoginThrottle(sql: Pool): LoginThrottle {
 
     async confirm(administratorId, actor, check) {
       const key = String(administratorId)
-      await spend(owners, key, actor)
-      const result = await look(actor, check, () => owners.reward(key))
+      await consume(owners, key, actor)
+      const result = await attempt(actor, check, () => owners.reward(key))
       if (result !== null) await owners.delete(key)
       return result
     },
 
     async fromAddress(actor, work) {
       const network = networkOf(actor.address ?? '')
-      await spend(addresses, network, actor)
+      await consume(addresses, network, actor)
       const result = await work()
       await addresses.reward(network)
       return result
@@ -123,7 +127,7 @@ export function createLoginThrottle(sql: Pool): LoginThrottle {
   }
 }
 
-/** @returns of an IPv6 address its /64, all of which one subscriber has (RFC 6177); any other as it is */
+/** @returns the /64 of an IPv6 address, which one subscriber has as a whole (RFC 6177); any other address as it is */
 function networkOf(address: string): string {
   if (isIP(address) !== 6) return address
   const [bare] = address.split('%', 1)

@@ -1,198 +1,100 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Config } from '../../config.ts'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { hasNoAdministrator, parseEmail } from '../../domain/administrator.ts'
 import { verifyCredentials } from '../../domain/administrator-password.ts'
 import type { FieldErrors } from '../../domain/errors.ts'
 import { signOut } from '../../domain/session.ts'
 import { clientAddress } from '../../http/caller.ts'
-import { adminPath } from '../../http/paths.ts'
-import { FaultSummary, Field } from '../components/field.tsx'
-import { CsrfToken, Page, sendPage, type View } from '../components/layout.tsx'
-import { actorOf, formOf, signedIn, viewOf } from '../context.ts'
-import { queryOf } from '../form-body.ts'
-import type { AdminContext } from '../index.ts'
+import { EmailField, ErrorSummary } from '../components/field.tsx'
+import { CsrfField, Layout } from '../components/layout.tsx'
+import { type AdminContext, actorOf, findSignedIn, sendPage } from '../context.ts'
+import { formBody, queryParameters } from '../form-body.ts'
 import { NoAdministratorYet } from './first-administrator.tsx'
-import type { LoginThrottle } from './login-throttle.ts'
-import { sessionCookie, signIn } from './session.ts'
+import { PasswordField } from './password-fields.tsx'
+import { endSession, loginMessages, loginPath, parseNext, redirectSignedOut } from './redirects.tsx'
+import { signIn } from './session.ts'
 
-const loginPath = `${adminPath}/login`
-
-/** Why somebody comes to the sign-in, by the word that the address carries. */
-const reasons = {
-  out: { kind: 'notice', sentence: 'You are signed out.' },
-  everywhere: { kind: 'notice', sentence: 'You are signed out everywhere.' },
-  lost: {
-    kind: 'warning',
-    sentence: 'Your session has ended, and what you sent was not kept. Sign in, and do it again.',
-  },
-} as const
-
-type Reason = keyof typeof reasons
-
-/** The sign-in, saying why one comes to it. */
-const loginPathBecause = (reason: Reason) => `${loginPath}?because=${reason}`
-
-/**
- * Lets only those on who are signed in.
- *
- * A request that another site began comes without the session's cookie, which is strict: it goes on by itself from a
- * page of ours, and then has it.
- */
-export async function requireSignIn(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
-  if (signedIn(request)) return undefined
-  if (request.method !== 'GET' && request.method !== 'HEAD') return reply.redirect(loginPathBecause('lost'), 303)
-  if (request.headers['sec-fetch-site'] === 'cross-site') return sendOnward(reply, request.url)
-  return reply.redirect(`${loginPath}?next=${encodeURIComponent(request.url)}`, 303)
+/** GET /admin/login */
+export const showLogin = (context: AdminContext) => async (request: FastifyRequest, reply: FastifyReply) => {
+  const query = queryParameters(request)
+  const next = parseNext(query.get('next'))
+  if (findSignedIn(request)) return reply.redirect(next, 303)
+  const message = Object.entries(loginMessages).find(([reason]) => reason === query.get('because'))?.[1]
+  return sendLogin(context, request, reply, { next, message })
 }
 
-/** Answers with a page that goes on by itself. */
-export function sendOnward(reply: FastifyReply, path: string): FastifyReply {
-  return sendPage(
-    reply.header('Refresh', `0;url=${path}`),
-    <Page title="One moment" view={{ administrator: null, csrfToken: '', notice: null }} narrow>
-      <p>
-        <a href={path}>Go on</a>
-      </p>
-    </Page>,
-  )
-}
+/** POST /admin/login */
+export const logIn = (context: AdminContext) => async (request: FastifyRequest, reply: FastifyReply) => {
+  const { sql, throttle } = context
+  const form = formBody(request)
+  const next = parseNext(form.get('next'))
+  const entered = form.get('email') ?? ''
+  const password = form.get('password') ?? ''
+  const sendErrors = (fieldErrors: FieldErrors) =>
+    sendLogin(context, request, reply, { next, email: entered, fieldErrors }, 422)
+  if (entered.trim() === '') return sendErrors({ email: ['Give your e-mail.'] })
+  if (password === '') return sendErrors({ password: ['Give your password.'] })
 
-/** The longest `next` that is read, in characters: the time to parse a host name grows with the square of its length. */
-const longestNext = 2_000
-
-/** @returns the page that was asked for first, if it is one of ours */
-export function nextOf(text: string | null): string {
-  const home = `${adminPath}/tokens`
-  if (text === null || text.length > longestNext || !URL.canParse(text, 'http://here')) return home
-  const { origin, pathname, search } = new URL(text, 'http://here')
-  const ours = origin === 'http://here' && (pathname === adminPath || pathname.startsWith(`${adminPath}/`))
-  return ours ? pathname + search : home
-}
-
-/** Signing in with a password, and signing out. */
-export function registerLoginPages(
-  scope: FastifyInstance,
-  { sql, config }: AdminContext,
-  attempts: LoginThrottle,
-): void {
-  const openId = config.openId !== undefined
-
-  scope.get('/login', async (request, reply) => {
-    const query = queryOf(request)
-    const next = nextOf(query.get('next'))
-    if (signedIn(request)) return reply.redirect(next, 303)
-    const reason = Object.entries(reasons).find(([word]) => word === query.get('because'))?.[1]
-    const noAdministrator = await hasNoAdministrator(sql)
-    const view = viewOf(request, reply)
-    return sendPage(
-      reply,
-      <Login view={view} next={next} reason={reason} openId={openId} noAdministrator={noAdministrator} />,
-    )
+  // A text that is not an e-mail is not recorded: it may be a password in the wrong field.
+  const email = parseEmail(entered)
+  const actor = { name: email ?? 'no e-mail', address: clientAddress(request) }
+  const signedIn = await throttle.signIn(actor, async () => {
+    const verified = await verifyCredentials(sql, email ?? '', password)
+    return verified && (await signIn(sql, request, verified, 'password')) ? verified : null
   })
+  return signedIn ? reply.redirect(next, 303) : sendErrors({ email: ['The e-mail or the password is wrong.'] })
+}
 
-  scope.post('/login', async (request, reply) => {
-    const form = formOf(request)
-    const next = nextOf(form.get('next'))
-    const given = form.get('email') ?? ''
-    const password = form.get('password') ?? ''
-    const sendFaults = async (fieldErrors: FieldErrors) => {
-      const noAdministrator = await hasNoAdministrator(sql)
-      const view = viewOf(request, reply)
-      const page = (
-        <Login
-          view={view}
-          next={next}
-          openId={openId}
-          noAdministrator={noAdministrator}
-          email={given}
-          fieldErrors={fieldErrors}
-        />
-      )
-      return sendPage(reply, page, 422)
-    }
-    if (given.trim() === '') return sendFaults({ email: ['Give your e-mail.'] })
-    if (password === '') return sendFaults({ password: ['Give your password.'] })
-
-    // What is no e-mail is not put down: it may be a password in the wrong field.
-    const email = parseEmail(given)
-    const actor = { name: email ?? 'no e-mail', address: clientAddress(request) }
-    const entered = await attempts.signIn(actor, async () => {
-      const verified = await verifyCredentials(sql, email ?? '', password)
-      return verified && (await signIn(sql, request, verified, 'password')) ? verified : null
-    })
-    if (!entered) return sendFaults({ email: ['The e-mail or the password is not right.'] })
-    return reply.redirect(next, 303)
-  })
-
-  scope.post('/logout', async (request, reply) => {
-    if (!signedIn(request)) return reply.redirect(loginPathBecause('out'), 303)
+/** POST /admin/logout */
+export const logOut =
+  ({ sql, config }: AdminContext) =>
+  async (request: FastifyRequest, reply: FastifyReply) => {
+    if (!findSignedIn(request)) return redirectSignedOut(reply)
     await signOut(sql, actorOf(request), request.session.sessionId)
-    return leave(request, reply, config, 'out')
-  })
-}
-
-/** Answers whose sessions have just ended: the browser forgets its own. */
-export async function leave(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  config: Config,
-  reason: Reason,
-): Promise<FastifyReply> {
-  await request.session.destroy()
-  const { name, options } = sessionCookie(config)
-  return reply.clearCookie(name, options).redirect(loginPathBecause(reason), 303)
-}
+    return endSession(request, reply, config, 'out')
+  }
 
 interface LoginProps {
-  view: View
   next: string
-  openId: boolean
-  /** Whether there is no administrator yet. */
-  noAdministrator: boolean
-  reason?: (typeof reasons)[Reason] | undefined
+  message?: (typeof loginMessages)[keyof typeof loginMessages] | undefined
   email?: string
   fieldErrors?: FieldErrors
 }
 
-function Login({ view, next, openId, noAdministrator, reason, email = '', fieldErrors = {} }: LoginProps) {
-  return (
-    <Page title="Sign in" view={view} narrow>
-      {reason && (
-        <p class={reason.kind} role="status">
-          {reason.sentence}
+async function sendLogin(
+  { sql, config }: AdminContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { next, message, email = '', fieldErrors = {} }: LoginProps,
+  status = 200,
+) {
+  const noAdministrator = await hasNoAdministrator(sql)
+  const openId = config.openId !== undefined
+  return sendPage(
+    request,
+    reply,
+    <Layout title="Sign in" narrow>
+      {message && (
+        <p class={message.kind} role="status">
+          {message.text}
         </p>
       )}
       {noAdministrator && <NoAdministratorYet openId={openId} />}
-      <FaultSummary fieldErrors={fieldErrors} />
+      <ErrorSummary fieldErrors={fieldErrors} />
       <form method="post" action={loginPath} class="card">
-        <CsrfToken view={view} />
+        <CsrfField />
         <input type="hidden" name="next" value={next} />
-        <Field
-          name="email"
-          label="E-mail"
-          type="email"
-          value={email}
-          fieldErrors={fieldErrors}
-          required
-          autocomplete="username"
-        />
-        <Field
-          name="password"
-          label="Password"
-          type="password"
-          fieldErrors={fieldErrors}
-          required
-          autocomplete="current-password"
-        />
+        <EmailField value={email} fieldErrors={fieldErrors} autocomplete="username" />
+        <PasswordField name="password" label="Password" fieldErrors={fieldErrors} autocomplete="current-password" />
         <button type="submit">Sign in</button>
       </form>
       {openId && (
         <p>
-          <a class="button plain" href={`${loginPath}/openid?next=${encodeURIComponent(next)}`}>
+          <a class="button secondary" href={`${loginPath}/openid?next=${encodeURIComponent(next)}`}>
             Sign in with your organisation
           </a>
         </p>
       )}
-    </Page>
+    </Layout>,
+    status,
   )
 }

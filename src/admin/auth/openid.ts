@@ -1,27 +1,27 @@
+// Sign-in through an OpenID provider: authorization code with PKCE, state and nonce.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as client from 'openid-client'
 import { z } from 'zod'
 import type { Config } from '../../config.ts'
-import type { Pool } from '../../db/connect.ts'
 import { parseEmail } from '../../domain/administrator.ts'
 import { type OpenIdIdentity, verifyOpenIdAdministrator } from '../../domain/administrator-openid.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { clientAddress } from '../../http/caller.ts'
 import { adminPath } from '../../http/paths.ts'
-import { originOf } from '../context.ts'
-import { queryOf } from '../form-body.ts'
-import { cookieKind } from './cookies.ts'
-import { nextOf, sendOnward } from './login.tsx'
-import type { LoginThrottle } from './login-throttle.ts'
+import type { AdminContext } from '../context.ts'
+import { queryParameters } from '../form-body.ts'
+import { cookieSettings } from './cookies.ts'
+import { parseNext, sendRefresh } from './redirects.tsx'
 import { signIn } from './session.ts'
 
 type OpenIdConfig = NonNullable<Config['openId']>
 
-/** How long somebody may take at the provider, and the provider to answer us, in seconds. */
-const patience = { person: 600, provider: 5 }
+/** How long a person may take at the provider, and the provider to answer the service, in seconds. */
+const timeouts = { person: 600, provider: 5 }
 
-/** What the browser keeps while somebody is at the provider. */
-const Journey = z.object({ state: z.string(), nonce: z.string(), verifier: z.string(), next: z.string() })
+/** What the browser keeps in a cookie while a person is at the provider. */
+const PendingSignIn = z.object({ state: z.string(), nonce: z.string(), verifier: z.string(), next: z.string() })
+type PendingSignIn = z.infer<typeof PendingSignIn>
 
 const Claims = z.object({
   iss: z.string(),
@@ -30,127 +30,128 @@ const Claims = z.object({
   email_verified: z.boolean().optional().catch(undefined),
 })
 
-const refusals = {
-  journey: 'The sign-in took too long, or was begun in another browser. Begin it again.',
-  provider: 'Your organisation did not sign you in. Begin again, or ask who looks after its accounts.',
-  stranger: 'Your organisation has signed you in, but you are not among those who may enter here.',
-  email: 'Your organisation has signed you in, but has not verified your e-mail, without which you cannot enter here.',
-  account: 'The account of this e-mail was removed, or belongs to somebody else. Ask another administrator.',
+// The words are the reasons in the audit.
+const failures = {
+  journey: 'The sign-in took too long, or was started in another browser. Start it again.',
+  provider: 'Your organisation did not sign you in. Start again, or ask the people who manage its accounts.',
+  stranger: 'Your organisation has signed you in, but you are not allowed to use this page.',
+  email: 'Your organisation has signed you in, but has not verified your e-mail, which this page needs.',
+  account: 'The account of this e-mail was removed, or belongs to another person. Ask another administrator.',
 } as const
 
-const refusal = (reason: keyof typeof refusals) => new GatewayError('FORBIDDEN', refusals[reason])
+const failure = (reason: keyof typeof failures) => new GatewayError('FORBIDDEN', failures[reason])
 
-const unavailable = (cause: unknown) =>
+const providerUnavailable = (cause: unknown) =>
   new GatewayError(
     'UNAVAILABLE',
-    'The sign-in of your organisation cannot be reached just now. Try again in a moment, or sign in with a password.',
+    'The sign-in of your organisation is not available. Try again in a moment, or sign in with a password.',
     { retryAfter: 30, cause },
   )
 
-/** Signing in through an OpenID provider: authorization code with PKCE, state and nonce. */
-export function registerOpenIdPages(
-  scope: FastifyInstance,
-  sql: Pool,
-  { config, openId, attempts }: { config: Config; openId: OpenIdConfig; attempts: LoginThrottle },
-): void {
+/** Registers the redirect to the OpenID provider, and the callback from it. */
+export function registerOpenId(scope: FastifyInstance, context: AdminContext, openId: OpenIdConfig): void {
+  const { sql, config, throttle } = context
   const discovery = createDiscovery(openId)
-  // Not strict: the browser comes back from another site, and has to bring it along.
-  const { name, options } = cookieKind(config, 'openid', 'lax')
-  const redirectUri = (request: FastifyRequest) => `${originOf(request)}${adminPath}/login/callback`
+  // Not strict: the browser comes back from another site, and has to send the cookie.
+  const { name, options } = cookieSettings(config, 'openid', 'lax')
+  const redirectUri = (request: FastifyRequest) => `${request.publicOrigin}${adminPath}/login/callback`
 
   scope.get('/login/openid', async (request, reply) => {
     const provider = await discovery.cached()
-    const next = nextOf(queryOf(request).get('next'))
-    const journey = {
+    const pending: PendingSignIn = {
       state: client.randomState(),
       nonce: client.randomNonce(),
       verifier: client.randomPKCECodeVerifier(),
-      next,
+      next: parseNext(queryParameters(request).get('next')),
     }
-    const known = provider.serverMetadata().scopes_supported ?? []
+    const supported = provider.serverMetadata().scopes_supported ?? []
     const target = client.buildAuthorizationUrl(provider, {
       redirect_uri: redirectUri(request),
-      scope: ['openid', 'email', ...(known.includes('groups') ? ['groups'] : [])].join(' '),
-      state: journey.state,
-      nonce: journey.nonce,
-      code_challenge: await client.calculatePKCECodeChallenge(journey.verifier),
+      scope: ['openid', 'email', ...(supported.includes('groups') ? ['groups'] : [])].join(' '),
+      state: pending.state,
+      nonce: pending.nonce,
+      code_challenge: await client.calculatePKCECodeChallenge(pending.verifier),
       code_challenge_method: 'S256',
     })
-    const kept = Buffer.from(JSON.stringify(journey)).toString('base64url')
-    return reply.setCookie(name, kept, { ...options, maxAge: patience.person }).redirect(target.href, 303)
+    const cookie = Buffer.from(JSON.stringify(pending)).toString('base64url')
+    return reply.setCookie(name, cookie, { ...options, maxAge: timeouts.person }).redirect(target.href, 303)
   })
 
   scope.get('/login/callback', async (request, reply) => {
     reply.clearCookie(name, options)
-    const journey = readJourney(request.cookies[name])
-    if (!journey) throw refusal('journey')
-    // Whoever comes back has us ask the provider.
-    return attempts.fromAddress({ name: 'no e-mail', address: clientAddress(request) }, async () => {
-      const claims = await claimsOf(request, journey)
-      if (!claims) throw await refused(request, 'provider')
-      const { iss, sub, email: given, email_verified: verified } = Claims.parse(claims)
-      const email = verified === true && given !== undefined ? parseEmail(given) : null
-      if (!mayEnter(openId, email, claims[openId.groupsClaim])) throw await refused(request, 'stranger', email)
-      return admit(request, reply, { subject: `${iss} ${sub}`, email }, nextOf(journey.next))
+    const pending = readPending(request.cookies[name])
+    if (!pending) throw failure('journey')
+    // Every callback makes the service call the provider.
+    return throttle.fromAddress(actorFor(request, null), async () => {
+      const claims = await fetchClaims(request, pending)
+      if (!claims) throw await recordedFailure(request, 'provider')
+      const { iss, sub, email: claimed, email_verified: isVerified } = Claims.parse(claims)
+      const email = isVerified === true && claimed !== undefined ? parseEmail(claimed) : null
+      if (!isAllowed(openId, email, claims[openId.groupsClaim])) throw await recordedFailure(request, 'stranger', email)
+      return signInAs(request, reply, { subject: `${iss} ${sub}`, email }, parseNext(pending.next))
     })
   })
 
   /**
-   * @returns the claims of the ID token, and of the user info where the provider has it; null when the provider, or what
-   *   it sent, is no proof of who came back. The e-mail and whether it is verified come from one of the two.
-   * @throws `UNAVAILABLE` when the provider cannot be asked
+   * @returns the claims of the ID token, and of the user info where the provider has it; the e-mail and its
+   *   verification come from one of the two. Null when the provider refused, or its answer is not valid.
+   * @throws `UNAVAILABLE` when the provider does not answer
    */
-  async function claimsOf(
+  async function fetchClaims(
     request: FastifyRequest,
-    { state, nonce, verifier }: z.infer<typeof Journey>,
+    { state, nonce, verifier }: PendingSignIn,
   ): Promise<Record<string, unknown> | null> {
     const provider = await discovery.fetch()
     try {
-      const tokens = await client.authorizationCodeGrant(provider, new URL(request.url, originOf(request)), {
+      const tokens = await client.authorizationCodeGrant(provider, new URL(request.url, request.publicOrigin), {
         expectedState: state,
         expectedNonce: nonce,
         pkceCodeVerifier: verifier,
         idTokenExpected: true,
       })
       const claims = tokens.claims()
-      if (!claims) throw new Error('no ID token')
+      if (!claims) throw new Error('The token response has no ID token.')
       if (provider.serverMetadata().userinfo_endpoint === undefined) return claims
       const userInfo = await client.fetchUserInfo(provider, tokens.access_token, claims.sub)
       const { email, email_verified } = claims.email === undefined ? userInfo : claims
       return { ...userInfo, ...claims, email, email_verified }
     } catch (error) {
-      if (!isRefusal(error)) throw unavailable(error)
-      request.log.info({ err: error }, 'sign-in through the OpenID provider refused')
+      if (!isRejection(error)) throw providerUnavailable(error)
+      request.log.info({ err: error }, 'sign-in through the OpenID provider failed')
       return null
     }
   }
 
-  async function admit(request: FastifyRequest, reply: FastifyReply, identity: OpenIdIdentity, next: string) {
-    const actor = { name: identity.email ?? 'no e-mail', address: clientAddress(request) }
-    const verified = await verifyOpenIdAdministrator(sql, actor, identity)
-    if (!verified) throw await refused(request, identity.email === null ? 'email' : 'account', identity.email)
-    if (!(await signIn(sql, request, verified, 'openid'))) throw await refused(request, 'account', identity.email)
-    // A redirect would still be part of what another site began, and the session's cookie is strict.
-    return sendOnward(reply, next)
+  async function signInAs(request: FastifyRequest, reply: FastifyReply, identity: OpenIdIdentity, next: string) {
+    const { email } = identity
+    const verified = await verifyOpenIdAdministrator(sql, actorFor(request, email), identity)
+    if (!verified) throw await recordedFailure(request, email === null ? 'email' : 'account', email)
+    if (!(await signIn(sql, request, verified, 'openid'))) throw await recordedFailure(request, 'account', email)
+    // A redirect would still belong to the navigation of another site, without the strict session cookie.
+    return sendRefresh(request, reply, next)
   }
 
-  /** Puts down that somebody whom the provider signed in was not let in. */
-  async function refused(
+  /** Records in the audit that a sign-in through the provider failed. */
+  async function recordedFailure(
     request: FastifyRequest,
-    reason: keyof typeof refusals,
+    reason: keyof typeof failures,
     email: string | null = null,
   ): Promise<GatewayError> {
-    const actor = { name: email ?? 'no e-mail', address: clientAddress(request) }
-    await attempts.noteRefused(actor, `openid: ${reason}`)
-    return refusal(reason)
+    await throttle.recordFailure(actorFor(request, email), `openid: ${reason}`)
+    return failure(reason)
   }
 }
 
+const actorFor = (request: FastifyRequest, email: string | null) => ({
+  name: email ?? 'no e-mail',
+  address: clientAddress(request),
+})
+
 /** Reads the provider's metadata (OpenID Connect Discovery). */
 interface Discovery {
-  /** @returns the metadata of the first fetch: enough to send a browser to the provider */
+  /** @returns the metadata of the first fetch: enough to redirect a browser to the provider */
   cached(): Promise<client.Configuration>
-  /** @returns the metadata as they are now; the keys that sign ID tokens are read with them, so a rotated key holds */
+  /** @returns the current metadata, with the current keys: an ID token signed with a rotated key is accepted */
   fetch(): Promise<client.Configuration>
 }
 
@@ -158,16 +159,16 @@ function createDiscovery({ issuer, clientId, clientSecret }: OpenIdConfig): Disc
   let first: Promise<client.Configuration> | undefined
   const url = new URL(issuer)
   const options = {
-    timeout: patience.provider,
+    timeout: timeouts.provider,
     execute: [
       client.enableNonRepudiationChecks,
-      // The configuration has seen to it that this is this machine.
+      // The configuration accepts plain http only for this machine.
       ...(url.protocol === 'http:' ? [client.allowInsecureRequests] : []),
     ],
   }
   const fetch = () =>
     client.discovery(url, clientId, clientSecret, undefined, options).catch(error => {
-      throw unavailable(error)
+      throw providerUnavailable(error)
     })
   return {
     cached() {
@@ -181,17 +182,17 @@ function createDiscovery({ issuer, clientId, clientSecret }: OpenIdConfig): Disc
   }
 }
 
-function readJourney(cookie: string | undefined): z.infer<typeof Journey> | null {
+function readPending(cookie: string | undefined): PendingSignIn | null {
   if (cookie === undefined) return null
   try {
-    return Journey.parse(JSON.parse(Buffer.from(cookie, 'base64url').toString()))
+    return PendingSignIn.parse(JSON.parse(Buffer.from(cookie, 'base64url').toString()))
   } catch {
     return null
   }
 }
 
-/** Codes of openid-client: what came back is not signed, dated or addressed as an ID token for us has to be. */
-const refusalCodes = [
+/** Codes of openid-client: the response is not signed, dated or addressed as an ID token for the service must be. */
+const rejectionCodes = [
   'OAUTH_INVALID_RESPONSE',
   'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED',
   'OAUTH_JWT_CLAIM_COMPARISON_FAILED',
@@ -201,14 +202,14 @@ const refusalCodes = [
   'OAUTH_UNSUPPORTED_OPERATION',
 ]
 
-/** Whether the provider refused, or what it sent is no proof; any other error is a fault on the way to it. */
-const isRefusal = (error: unknown) =>
+/** @returns whether the provider refused, or its response is not valid; other errors mean that it did not answer */
+const isRejection = (error: unknown) =>
   error instanceof client.AuthorizationResponseError ||
   (error instanceof client.ResponseBodyError && error.error === 'invalid_grant') ||
-  (error instanceof client.ClientError && error.code !== undefined && refusalCodes.includes(error.code))
+  (error instanceof client.ClientError && error.code !== undefined && rejectionCodes.includes(error.code))
 
-/** @param groups the claim that lists them: one or several */
-function mayEnter(openId: OpenIdConfig, email: string | null, groups: unknown): boolean {
+/** @param groups the claim that lists the groups of the person: one or several */
+function isAllowed(openId: OpenIdConfig, email: string | null, groups: unknown): boolean {
   const domain = email?.slice(email.lastIndexOf('@') + 1)
   if (domain !== undefined && openId.domains.includes(domain)) return true
   return [groups].flat().some(group => typeof group === 'string' && openId.groups.includes(group))

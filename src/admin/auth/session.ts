@@ -2,7 +2,6 @@ import { hkdfSync, randomBytes } from 'node:crypto'
 import csrfProtection from '@fastify/csrf-protection'
 import session from '@fastify/session'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Config } from '../../config.ts'
 import type { Pool } from '../../db/connect.ts'
 import type { Administrator } from '../../domain/administrator.ts'
 import {
@@ -15,31 +14,27 @@ import {
 } from '../../domain/session.ts'
 import { getOrCreateSecret } from '../../domain/setting.ts'
 import { clientAddress } from '../../http/caller.ts'
-import { csrfBinding, formOf, signedIn } from '../context.ts'
-import { cookieKind } from './cookies.ts'
+import { type AdminContext, csrfBinding, findSignedIn } from '../context.ts'
+import { formBody } from '../form-body.ts'
+import { cookieSettings, sessionCookie } from './cookies.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The session that takes the place of this visit's. */
+    /** The id of the session that replaces the session of this request. */
     renewedSessionId: string | null
   }
 }
 
-/** The cookie that carries the session. */
-export const sessionCookie = (config: Config) => cookieKind(config, 'session', 'strict')
-
-/**
- * Gives each visit its session, which is a row only for who is signed in, and each form that is posted its CSRF check.
- */
-export async function registerSession(scope: FastifyInstance, sql: Pool, config: Config): Promise<void> {
+/** Gives each request its session, and checks the CSRF token of each form. Only a signed-in session is a row. */
+export async function registerSession(scope: FastifyInstance, { sql, config }: AdminContext): Promise<void> {
   const key = await getOrCreateSecret(sql, 'session_key', randomBytes(32))
   const keyFor = (purpose: string) => Buffer.from(hkdfSync('sha256', key, '', purpose, 32)).toString('hex')
   const { name, options } = sessionCookie(config)
   scope.decorateRequest('renewedSessionId', null)
 
-  // Before the library would: it leaves a session unsaved when TLS ends at a proxy that it does not know of.
+  // Before the library would: it does not save when TLS ends at a proxy that Fastify does not trust.
   scope.addHook('onSend', async request => {
-    if (signedIn(request) && request.session.isModified()) await request.session.save()
+    if (findSignedIn(request) && request.session.isModified()) await request.session.save()
   })
   await scope.register(session, {
     secret: keyFor('session cookie'),
@@ -51,13 +46,13 @@ export async function registerSession(scope: FastifyInstance, sql: Pool, config:
     store: {
       get(id, done) {
         findSession(sql, id).then(
-          found => done(null, found && { ...found.data, administrator: found.administrator, cookie: noAge }),
+          found => done(null, found && { ...found.data, administrator: found.administrator, cookie: noMaxAge }),
           done,
         )
       },
-      // A row is there from the sign-in on, or never.
-      set(id, { notice }, done) {
-        saveSession(sql, id, notice === undefined ? {} : { notice }).then(() => done(), done)
+      // `startSession` inserts the row: here it is only updated.
+      set(id, { flash }, done) {
+        saveSession(sql, id, flash === undefined ? {} : { flash }).then(() => done(), done)
       },
       destroy(id, done) {
         deleteSession(sql, id).then(() => done(), done)
@@ -65,14 +60,14 @@ export async function registerSession(scope: FastifyInstance, sql: Pool, config:
     },
   })
 
-  // Not strict: a link on another site would else come without it, and have it replaced under the forms that are open.
-  const csrfCookie = cookieKind(config, 'csrf', 'lax')
+  // Not strict: a link on another site would arrive without it, and get a new one, which open forms do not match.
+  const csrfCookie = cookieSettings(config, 'csrf', 'lax')
   await scope.register(csrfProtection, {
     cookieKey: csrfCookie.name,
     cookieOpts: csrfCookie.options,
     csrfOpts: { hmacKey: keyFor('CSRF token'), userInfo: true },
     getUserInfo: csrfBinding,
-    getToken: request => formOf(request).get('_csrf') ?? undefined,
+    getToken: request => formBody(request).get('_csrf') ?? undefined,
   })
   scope.addHook('preHandler', (request, reply, done) => {
     if (request.method === 'POST') scope.csrfProtection(request, reply, done)
@@ -81,24 +76,24 @@ export async function registerSession(scope: FastifyInstance, sql: Pool, config:
 }
 
 /** The database ends a session, not the browser. */
-const noAge = { originalMaxAge: null }
+const noMaxAge = { originalMaxAge: null }
 
 const createSessionId = () => randomBytes(32).toString('base64url')
 
 /**
- * Gives this visit a session under an id that nobody has seen before. Whatever had the one before is signed out, but
- * not before the new one has begun.
+ * Replaces the session of the request by one with a new id (session fixation). The old session is deleted once the new
+ * one has started.
  *
- * @param begin makes the session a row; false: it may not begin
- * @returns what `begin` does
+ * @param start inserts the new session; returns false when it may not start
+ * @returns what `start` returns
  */
 export async function renewSession(
   request: FastifyRequest,
   { id, email }: Administrator,
-  begin: (session: NewSession) => Promise<boolean>,
+  start: (session: NewSession) => Promise<boolean>,
 ): Promise<boolean> {
   const sessionId = createSessionId()
-  if (!(await begin({ id: sessionId, userAgent: request.headers['user-agent'] ?? null }))) return false
+  if (!(await start({ id: sessionId, userAgent: request.headers['user-agent'] ?? null }))) return false
   request.renewedSessionId = sessionId
   await request.session.regenerate()
   request.session.administrator = { id, email }
@@ -106,9 +101,9 @@ export async function renewSession(
 }
 
 /**
- * Signs somebody in.
+ * Signs an administrator in.
  *
- * @returns whether it came to that: not when the account was removed or given another password since he showed who he is
+ * @returns false when the account was removed, or its password changed, since the verification
  */
 export function signIn(
   sql: Pool,

@@ -1,37 +1,36 @@
-import { count } from './count.ts'
-import { dayText, shortDayText } from './day.ts'
-import { Scroll } from './scroll-region.tsx'
+import { formatCount, formatDay, formatShortDay } from './format.ts'
+import { type Column, Table } from './table.tsx'
 
-/** One kind of thing that is counted, the same in all bars. */
+/** A series of a chart: the same in all bars. */
 export interface Series {
-  /** For people; in the legend, and heads a column. */
+  /** The label in the legend, and the heading of its column. */
   label: string
-  /** The class in admin.css that colours it. */
-  look: string
-  /** Tells it from the series that shares its colour. */
+  /** The class of its color in admin.css. */
+  color: string
+  /** Distinguishes it from the series with the same color. */
   hatched?: boolean
 }
 
-/** One day's bar. */
-export interface Day {
+/** The bar of one day. */
+export interface Bar {
   /** `YYYY-MM-DD`, UTC. */
   day: string
-  /** Of each series, in their order. */
-  counts: number[]
-  /** The same in words. */
-  said: string
+  /** One value for each series, in their order. */
+  values: number[]
+  /** The values in words. */
+  description: string
 }
 
 interface ChartProps {
   title: string
-  /** What the plot comes to, for who cannot see it. */
+  /** The chart in words, for screen readers. */
   summary: string
   series: Series[]
-  /** Oldest first, none left out. */
-  days: Day[]
+  /** All days, oldest first. */
+  bars: Bar[]
 }
 
-// In units of the drawing; a unit is a pixel on a narrow screen, where the oldest days are cut off (admin.css).
+// In units of the SVG; on a narrow screen a unit is a pixel, and the oldest days are cut off (admin.css).
 const dayWidth = 9
 const barWidth = 7
 const plotHeight = 150
@@ -39,7 +38,8 @@ const top = 12
 const height = top + plotHeight + 24
 const axisWidth = 48
 
-export const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0)
+/** @returns the sum of the numbers */
+export const sum = (numbers: number[]): number => numbers.reduce((total, number) => total + number, 0)
 
 /** @returns ticks of 1, 2 or 5 times a power of ten, from 0 to the first that is not below `most` */
 function ticksFor(most: number): number[] {
@@ -49,23 +49,23 @@ function ticksFor(most: number): number[] {
   return Array.from({ length: Math.ceil(Math.max(most, 1) / step) + 1 }, (_, index) => index * step)
 }
 
-const brief = new Intl.NumberFormat('en', { notation: 'compact' })
+const compact = new Intl.NumberFormat('en', { notation: 'compact' })
 
 const isMonday = (day: string) => new Date(day).getUTCDay() === 1
 
-/** Stacked bars, one a day, with a legend and the same numbers as a table. */
-export function Chart({ title, summary, series, days }: ChartProps) {
-  const ticks = ticksFor(Math.max(...days.map(({ counts }) => sum(counts))))
+/** A stacked bar for each day, with a legend and the same numbers as a table. */
+export function Chart({ title, summary, series, bars }: ChartProps) {
+  const ticks = ticksFor(Math.max(...bars.map(({ values }) => sum(values))))
   const scale = plotHeight / (ticks.at(-1) ?? 1)
-  const plotWidth = days.length * dayWidth
+  const plotWidth = bars.length * dayWidth
   const y = (value: number) => top + plotHeight - value * scale
   return (
     <figure class="chart">
       <h3>{title}</h3>
       <ul class="legend">
-        {series.map(({ label, look, hatched }) => (
+        {series.map(({ label, color, hatched }) => (
           <li key={label}>
-            <span class={`key series ${look}${hatched ? ' hatched' : ''}`} />
+            <span class={`key series ${color}${hatched ? ' hatched' : ''}`} />
             {label}
           </li>
         ))}
@@ -86,50 +86,50 @@ export function Chart({ title, summary, series, days }: ChartProps) {
           <g key={tick}>
             <line class={tick === 0 ? 'base' : 'grid'} x1="0" x2={plotWidth} y1={y(tick)} y2={y(tick)} />
             <text x={plotWidth + 8} y={y(tick) + 4}>
-              {brief.format(tick)}
+              {compact.format(tick)}
             </text>
           </g>
         ))}
-        {days.map((day, index) => (
-          <Bar key={day.day} day={day} series={series} x={index * dayWidth + (dayWidth - barWidth) / 2} y={y} />
+        {bars.map((bar, index) => (
+          <BarShape key={bar.day} bar={bar} series={series} x={index * dayWidth + (dayWidth - barWidth) / 2} y={y} />
         ))}
-        {days.map(
+        {bars.map(
           ({ day }, index) =>
             isMonday(day) && (
               <g key={day}>
                 <line class="base" x1={index * dayWidth} x2={index * dayWidth} y1={y(0)} y2={y(0) + 5} />
                 <text x={index * dayWidth + 3} y={y(0) + 17}>
-                  {shortDayText(day)}
+                  {formatShortDay(day)}
                 </text>
               </g>
             ),
         )}
       </svg>
-      <p class="hint latest">The latest days that fit your screen. The table has all.</p>
-      <Numbers title={title} series={series} days={days} />
+      <p class="hint latest">The latest days, as many as your screen has room for. The table has all days.</p>
+      <NumbersTable title={title} series={series} bars={bars} />
     </figure>
   )
 }
 
-function Bar({ day, series, x, y }: { day: Day; series: Series[]; x: number; y: (value: number) => number }) {
-  if (sum(day.counts) === 0) return null
+function BarShape({ bar, series, x, y }: { bar: Bar; series: Series[]; x: number; y: (value: number) => number }) {
+  if (sum(bar.values) === 0) return null
   let below = 0
-  const parts = series.map(({ label, look, hatched }, index) => {
-    const part = { label, look, hatched, from: below, to: below + (day.counts[index] ?? 0) }
+  const parts = series.map(({ label, color, hatched }, index) => {
+    const part = { label, color, hatched, from: below, to: below + (bar.values[index] ?? 0) }
     below = part.to
     return part
   })
   return (
     <g>
-      <title>{day.said}</title>
+      <title>{bar.description}</title>
       <rect class="hover" x={x - (dayWidth - barWidth) / 2} width={dayWidth} y={top} height={plotHeight} />
       {parts
         .filter(({ from, to }) => to > from)
-        .map(({ label, look, hatched, from, to }) => {
+        .map(({ label, color, hatched, from, to }) => {
           const box = { x, width: barWidth, y: y(to), height: y(from) - y(to) }
           return (
             <g key={label}>
-              <rect class={`series ${look}`} {...box} />
+              <rect class={`series ${color}`} {...box} />
               {hatched && <rect fill="url(#hatch)" {...box} />}
             </g>
           )
@@ -138,38 +138,25 @@ function Bar({ day, series, x, y }: { day: Day; series: Series[]; x: number; y: 
   )
 }
 
-function Numbers({ title, series, days }: Pick<ChartProps, 'title' | 'series' | 'days'>) {
-  const used = days.filter(({ counts }) => sum(counts) > 0).reverse()
+function NumbersTable({ title, series, bars }: Pick<ChartProps, 'title' | 'series' | 'bars'>) {
+  const columns: Column<Bar>[] = [
+    { heading: 'Day', cell: ({ day }) => formatDay(day) },
+    ...series.map(({ label }, index) => ({
+      heading: label,
+      cell: ({ values }: Bar) => formatCount(values[index] ?? 0),
+      numeric: true,
+    })),
+  ]
   return (
     <details>
       <summary>The numbers as a table</summary>
-      <Scroll label={`${title}, as a table`}>
-        <table>
-          <caption>{title}, by day (UTC), newest first. Days without requests are left out.</caption>
-          <thead>
-            <tr>
-              <th scope="col">Day</th>
-              {series.map(({ label }) => (
-                <th key={label} scope="col" class="number">
-                  {label}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {used.map(({ day, counts }) => (
-              <tr key={day}>
-                <th scope="row">{dayText(day)}</th>
-                {series.map(({ label }, index) => (
-                  <td key={label} class="number">
-                    {count(counts[index] ?? 0)}
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
+      <Table
+        label={`${title}, as a table`}
+        caption={`${title} (UTC), newest first. Days without requests are left out.`}
+        columns={columns}
+        rows={bars.filter(({ values }) => sum(values) > 0).reverse()}
+        rowKey={({ day }) => day}
+      />
     </details>
   )
 }

@@ -1,11 +1,11 @@
-/** A text to be taken away, with a button that copies it where a script can (`assets/copy.js`). */
-export function Copied({ id, text }: { id: string; text: string }) {
+/** A text with a button that copies it. `assets/copy.js` shows the button where the browser has a clipboard. */
+export function TextToCopy({ id, text }: { id: string; text: string }) {
   return (
-    <div class="copied">
-      <code id={id} class="secret">
+    <div class="input-row">
+      <code id={id} class="code-block">
         {text}
       </code>
-      <button type="button" data-copy={id} hidden class="plain">
+      <button type="button" data-copy={id} hidden class="secondary">
         Copy
       </button>
     </div>

@@ -1,26 +1,28 @@
-import { type ComponentChildren, h } from 'preact'
-import type { FieldErrors } from '../../domain/errors.ts'
+import { type ComponentChildren, h, type VNode } from 'preact'
+import { type FieldErrors, hasErrors } from '../../domain/errors.ts'
 
-interface FieldProps {
+interface LabelledProps {
   name: string
   label: string
-  type?: 'text' | 'email' | 'password' | 'search' | 'number' | 'date'
-  value?: string
-  /** What helps to fill it in. */
+  /** Text that helps to fill in the field. */
   hint?: string
   fieldErrors?: FieldErrors
-  required?: boolean
-  maxlength?: number
-  /** What a browser may fill in by itself: `username`, `current-password`, `new-password`, `off`. */
-  autocomplete?: string
 }
 
-/** As a mere string: Preact's types want to know which kind of input it is, which only the caller does. */
-const input: string = 'input'
-
-/** A text field with its label, its hint, and what is wrong with it beside it. */
-export function Field({ name, label, hint, fieldErrors = {}, ...attributes }: FieldProps) {
-  const wrong = fieldErrors[name]
+/**
+ * A control with its label, its hint and its error, which screen readers announce with the control.
+ *
+ * @param control makes the control of the attributes that connect it with the three
+ */
+function Labelled({
+  name,
+  label,
+  hint,
+  fieldErrors = {},
+  control,
+}: LabelledProps & { control: (attributes: Record<string, unknown>) => VNode }) {
+  const invalid = fieldErrors[name] !== undefined
+  const describedBy = [hint && `${name}-hint`, invalid && `${name}-error`].filter(Boolean).join(' ')
   return (
     <div class="field">
       <label for={name}>{label}</label>
@@ -29,80 +31,72 @@ export function Field({ name, label, hint, fieldErrors = {}, ...attributes }: Fi
           {hint}
         </p>
       )}
-      <Fault name={name} fieldErrors={fieldErrors} />
-      {h(input, {
-        ...attributes,
-        id: name,
-        name,
-        'aria-invalid': wrong ? true : undefined,
-        'aria-describedby': describedBy(name, hint, wrong),
-      })}
+      <FieldError name={name} fieldErrors={fieldErrors} />
+      {control({ id: name, name, 'aria-invalid': invalid || undefined, 'aria-describedby': describedBy || undefined })}
     </div>
   )
 }
 
-interface ChoiceProps {
-  name: string
-  label: string
-  hint?: string
-  fieldErrors?: FieldErrors
+interface FieldProps extends LabelledProps {
+  type?: 'text' | 'email' | 'password' | 'search' | 'date'
+  value?: string
+  required?: boolean
+  maxlength?: number
+  /** What the browser may fill in: `username`, `current-password`, `new-password` or `off`. */
+  autocomplete?: string
+}
+
+/** A text field. */
+export const Field = ({ name, label, hint, fieldErrors, ...attributes }: FieldProps) => (
+  <Labelled
+    {...{ name, label, ...(hint && { hint }), ...(fieldErrors && { fieldErrors }) }}
+    control={connected => h('input', { ...attributes, ...connected })}
+  />
+)
+
+interface SelectProps extends LabelledProps {
   options: { value: string; label: string }[]
   value?: string
 }
 
-/** One of a few values. */
-export function Choice({ name, label, hint, fieldErrors = {}, options, value }: ChoiceProps) {
-  const wrong = fieldErrors[name]
-  return (
-    <div class="field">
-      <label for={name}>{label}</label>
-      {hint && (
-        <p class="hint" id={`${name}-hint`}>
-          {hint}
-        </p>
-      )}
-      <Fault name={name} fieldErrors={fieldErrors} />
-      <select
-        id={name}
-        name={name}
-        aria-invalid={wrong ? true : undefined}
-        aria-describedby={describedBy(name, hint, wrong)}
-      >
+/** A field with a few values to choose from. */
+export const Select = ({ options, value, ...labelled }: SelectProps) => (
+  <Labelled
+    {...labelled}
+    control={connected => (
+      <select {...connected}>
         {options.map(option => (
           <option key={option.value} value={option.value} selected={option.value === value}>
             {option.label}
           </option>
         ))}
       </select>
-    </div>
-  )
-}
+    )}
+  />
+)
 
-/** What is wrong with one field. */
-export function Fault({ name, fieldErrors }: { name: string; fieldErrors: FieldErrors }) {
-  const wrong = fieldErrors[name]
-  if (!wrong) return null
+/** The error of one field. */
+export function FieldError({ name, fieldErrors }: { name: string; fieldErrors: FieldErrors }) {
+  const errors = fieldErrors[name]
+  if (!errors) return null
   return (
-    <p class="fault" id={`${name}-fault`}>
-      {wrong.join(' ')}
+    <p class="field-error" id={`${name}-error`}>
+      {errors.join(' ')}
     </p>
   )
 }
 
-const describedBy = (name: string, hint: string | undefined, wrong: string[] | undefined) =>
-  [hint && `${name}-hint`, wrong && `${name}-fault`].filter(Boolean).join(' ') || undefined
-
-/** What is wrong with a form as a whole, above it, with a way to each field. */
-export function FaultSummary({ fieldErrors }: { fieldErrors: FieldErrors }) {
+/** All errors of a form, above it, each with a link to its field. */
+export function ErrorSummary({ fieldErrors }: { fieldErrors: FieldErrors }) {
+  if (!hasErrors(fieldErrors)) return null
   const entries = Object.entries(fieldErrors)
-  if (entries.length === 0) return null
   return (
-    <div class="field-errors" role="alert">
-      <p>{entries.length === 1 ? 'One thing is to be mended:' : 'Some things are to be mended:'}</p>
+    <div class="error-summary" role="alert">
+      <p>{entries.length === 1 ? 'Fix one problem:' : `Fix ${entries.length} problems:`}</p>
       <ul>
-        {entries.map(([name, sentences]) => (
+        {entries.map(([name, errors]) => (
           <li key={name}>
-            <a href={`#${name}`}>{sentences.join(' ')}</a>
+            <a href={`#${name}`}>{errors.join(' ')}</a>
           </li>
         ))}
       </ul>
@@ -110,8 +104,8 @@ export function FaultSummary({ fieldErrors }: { fieldErrors: FieldErrors }) {
   )
 }
 
-/** A group of fields under one name. */
-export function Group({ legend, hint, children }: { legend: string; hint?: string; children: ComponentChildren }) {
+/** Fields that belong together, under one heading. */
+export function FieldGroup({ legend, hint, children }: { legend: string; hint?: string; children: ComponentChildren }) {
   return (
     <fieldset>
       <legend>{legend}</legend>
@@ -120,3 +114,8 @@ export function Group({ legend, hint, children }: { legend: string; hint?: strin
     </fieldset>
   )
 }
+
+/** The e-mail of an account. */
+export const EmailField = (props: Pick<FieldProps, 'value' | 'hint' | 'fieldErrors' | 'autocomplete'>) => (
+  <Field {...props} name="email" label="E-mail" type="email" required maxlength={254} />
+)

@@ -1,16 +1,19 @@
 import { randomBytes } from 'node:crypto'
-import { textOf } from '../form-body.ts'
+import { textField } from '../form-body.ts'
 
 /**
- * What a form carries so that it makes one token, however often it is posted: neither a second click nor a reload of
- * the page that showed the secret makes another.
+ * A hidden field that identifies one showing of a form. A form that creates a token creates one token however often it
+ * is sent: a second click, or a reload of the page that shows the secret, creates no other.
  */
-export const OneTime = ({ id }: { id: string }) => <input type="hidden" name="form" value={id} />
+export const IdempotencyField = ({ value }: { value: string }) => (
+  <input type="hidden" name="idempotencyKey" value={value} />
+)
 
-export const newFormId = (): string => randomBytes(16).toString('base64url')
+/** @returns 128 random bits in base64url */
+export const createIdempotencyKey = (): string => randomBytes(16).toString('base64url')
 
-/** The id of a posted form; a new one when it carries none. */
-export const formIdOf = (form: URLSearchParams): string => {
-  const id = textOf(form, 'form')
-  return /^[\w-]{22}$/.test(id) ? id : newFormId()
+/** @returns the key that the form carries; a new one when the form has none */
+export function readIdempotencyKey(form: URLSearchParams): string {
+  const key = textField(form, 'idempotencyKey')
+  return /^[\w-]{22}$/.test(key) ? key : createIdempotencyKey()
 }

@@ -1,41 +1,50 @@
-import type { FastifyReply } from 'fastify'
-import type { ComponentChildren, VNode } from 'preact'
-import { renderToString } from 'preact-render-to-string'
+import { type ComponentChildren, createContext } from 'preact'
+import { useContext } from 'preact/hooks'
+import type { Administrator } from '../../domain/administrator.ts'
 import { adminPath, assetsPath } from '../../http/paths.ts'
 
-/** What every page shows of its visit. */
-export interface View {
-  /** Who is signed in; null: nobody. */
-  administrator: { id: number; email: string } | null
-  /** Goes into each form (`CsrfToken`). */
-  csrfToken: string
-  /** What was just done, said once. */
-  notice: string | null
+/** What every page shows of the request that it answers. */
+export interface AdminRequestContext {
+  /** The administrator who is signed in, or null. */
+  administrator: Administrator | null
+  /** @returns the CSRF token of the forms on this page */
+  csrfToken(): string
+  /** A message that is shown once, about what was just done. */
+  flash: string | null
 }
 
-const places = [
+/** Gives the components of a page the request that it answers. */
+export const RequestContext = createContext<AdminRequestContext | null>(null)
+
+/** @returns the context of the request that the page answers */
+export function useRequestContext(): AdminRequestContext {
+  const context = useContext(RequestContext)
+  if (!context) throw new Error('The page is rendered without a RequestContext.')
+  return context
+}
+
+const sections = [
   { name: 'tokens', path: `${adminPath}/tokens`, label: 'Tokens' },
   { name: 'audit', path: `${adminPath}/audit`, label: 'Audit' },
   { name: 'administrators', path: `${adminPath}/administrators`, label: 'Administrators' },
   { name: 'account', path: `${adminPath}/account`, label: 'Your account' },
 ] as const
 
-export type Place = (typeof places)[number]['name']
-
-interface PageProps {
+interface LayoutProps {
   title: string
-  view: View
-  /** Where in the navigation the page stands. */
-  place?: Place
-  /** What is done from here, beside the heading. */
+  /** The entry of the navigation that is marked as current. */
+  section?: (typeof sections)[number]['name']
+  /** Links beside the heading. */
   actions?: ComponentChildren
-  /** For a form and little else. */
+  /** A narrow column: for a form. */
   narrow?: boolean
+  navigation?: boolean
   children: ComponentChildren
 }
 
-/** A whole page. Whatever data hold is escaped: Preact does so for all text and attributes. */
-export function Page({ title, view, place, actions, narrow = false, children }: PageProps) {
+/** A whole page. Preact escapes all texts and attributes. */
+export function Layout({ title, section, actions, narrow = false, navigation = true, children }: LayoutProps) {
+  const { administrator, flash } = useRequestContext()
   return (
     <html lang="en">
       <head>
@@ -49,23 +58,23 @@ export function Page({ title, view, place, actions, narrow = false, children }: 
         <script src={`${adminPath}${assetsPath}/copy.js`} defer />
       </head>
       <body>
-        <a class="skip" href="#main">
+        <a class="off-screen" href="#main">
           Skip to the content
         </a>
-        <header class="top">
+        <header class="site-header">
           <a class="brand" href={adminPath}>
             Voucher Gateway
           </a>
-          {view.administrator && <Navigation view={view} place={place} />}
+          {navigation && administrator && <Navigation email={administrator.email} section={section} />}
         </header>
         <main id="main" class={narrow ? 'narrow' : undefined}>
           <div class="heading">
             <h1>{title}</h1>
             {actions && <div class="actions">{actions}</div>}
           </div>
-          {view.notice && (
+          {flash && (
             <p class="notice" role="status">
-              {view.notice}
+              {flash}
             </p>
           )}
           {children}
@@ -75,20 +84,20 @@ export function Page({ title, view, place, actions, narrow = false, children }: 
   )
 }
 
-function Navigation({ view, place }: { view: View; place: Place | undefined }) {
+function Navigation({ email, section }: { email: string; section: LayoutProps['section'] }) {
   return (
     <>
       <nav aria-label="Main">
-        {places.map(({ name, path, label }) => (
-          <a key={name} href={path} aria-current={name === place ? 'page' : undefined}>
+        {sections.map(({ name, path, label }) => (
+          <a key={name} href={path} aria-current={name === section ? 'page' : undefined}>
             {label}
           </a>
         ))}
       </nav>
       <form method="post" action={`${adminPath}/logout`} class="sign-out">
-        <CsrfToken view={view} />
-        <span class="who">{view.administrator?.email}</span>
-        <button type="submit" class="plain">
+        <CsrfField />
+        <span class="signed-in-as">{email}</span>
+        <button type="submit" class="secondary">
           Sign out
         </button>
       </form>
@@ -96,13 +105,28 @@ function Navigation({ view, place }: { view: View; place: Place | undefined }) {
   )
 }
 
-/** What a form carries to show that it was ours. */
-export const CsrfToken = ({ view }: { view: View }) => <input type="hidden" name="_csrf" value={view.csrfToken} />
+/** The hidden field with which a form proves that it is from this page. */
+export const CsrfField = () => <input type="hidden" name="_csrf" value={useRequestContext().csrfToken()} />
 
-/** Answers with a page. */
-export function sendPage(reply: FastifyReply, page: VNode, status = 200): FastifyReply {
-  return reply
-    .code(status)
-    .type('text/html; charset=utf-8')
-    .send(`<!doctype html>${renderToString(page)}`)
+interface ConfirmProps {
+  /** The path to which the confirmation is posted. */
+  action: string
+  /** What the button does: `Revoke the token`. */
+  confirm: string
+  cancelPath: string
+}
+
+/** Asks for the confirmation of something that cannot be undone. */
+export function ConfirmForm({ action, confirm, cancelPath }: ConfirmProps) {
+  return (
+    <form method="post" action={action} class="actions">
+      <CsrfField />
+      <button type="submit" class="danger">
+        {confirm}
+      </button>
+      <a class="button secondary" href={cancelPath}>
+        Cancel
+      </a>
+    </form>
+  )
 }

@@ -1,24 +1,76 @@
-interface PagesProps {
-  /** What the pages list: `tokens`. */
-  of: string
-  /** The paths of the pages beside this one; null where there is none. */
-  newer: string | null
-  older: string | null
+// Lists are shown newest first, a page at a time. `?before=id` shows older rows, `?after=id` newer ones.
+import { parseIdentifier } from '../../domain/identifier.ts'
+
+const pageSize = 50
+
+/** Which rows of a list to load, newest first. */
+interface ListRange {
+  /** Only rows older than this id. */
+  before?: number
+  /** Only rows next newer than this id. */
+  after?: number
+  limit: number
 }
 
-/** The way from one page of a list to the next. */
-export function Pages({ of, newer, older }: PagesProps) {
+/** The rows of a page, and the ids at which the pages beside it begin; null: there is no such page. */
+export interface ListPage<Row> {
+  rows: Row[]
+  newer: number | null
+  older: number | null
+}
+
+/**
+ * Loads the page that the query asks for. When nothing is older, or the newer rows do not fill a page, it is the
+ * newest page.
+ *
+ * @param list loads rows, newest first; is asked for one row more than a page, which says whether another page follows
+ */
+export async function loadPage<Row extends { id: number }>(
+  query: URLSearchParams,
+  list: (range: ListRange) => Promise<Row[]>,
+): Promise<ListPage<Row>> {
+  const limit = pageSize + 1
+  const before = parseIdentifier(query.get('before') ?? '')
+  const after = before ? null : parseIdentifier(query.get('after') ?? '')
+  const range = before ? { before } : after ? { after } : {}
+  const found = await list({ ...range, limit })
+  if (before ? found.length === 0 : after && found.length < limit) return loadPage(new URLSearchParams(), list)
+  const rows = after ? found.slice(1) : found.slice(0, pageSize)
+  return {
+    rows,
+    newer: before || after ? (rows[0]?.id ?? null) : null,
+    older: found.length === limit ? (rows.at(-1)?.id ?? null) : null,
+  }
+}
+
+/** @returns the path with those query parameters that have a value */
+export function pathWith(path: string, parameters: Record<string, string>): string {
+  const query = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value !== ''))
+  return query.size > 0 ? `${path}?${query}` : path
+}
+
+interface PagerProps {
+  /** What the pages list: `tokens`. */
+  noun: string
+  path: string
+  /** The filters of the list, which its other pages keep. */
+  filters: Record<string, string>
+  page: Pick<ListPage<unknown>, 'newer' | 'older'>
+}
+
+/** Links to the pages beside this one. */
+export function Pager({ noun, path, filters, page: { newer, older } }: PagerProps) {
   if (newer === null && older === null) return null
   return (
-    <nav class="actions" aria-label={`Pages of ${of}`}>
+    <nav class="actions" aria-label={`Pages of ${noun}`}>
       {newer !== null && (
-        <a href={newer} rel="prev">
-          Newer {of}
+        <a href={pathWith(path, { ...filters, after: String(newer) })} rel="prev">
+          Newer {noun}
         </a>
       )}
       {older !== null && (
-        <a href={older} rel="next">
-          Older {of}
+        <a href={pathWith(path, { ...filters, before: String(older) })} rel="next">
+          Older {noun}
         </a>
       )}
     </nav>

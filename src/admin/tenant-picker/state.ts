@@ -1,32 +1,31 @@
 import { parseIdentifier } from '../../domain/identifier.ts'
 import type { TenantGrant } from '../../domain/token.ts'
-import { textOf } from '../form-body.ts'
+import { textField } from '../form-body.ts'
 
-/** How the picker stands; it travels in the form. */
+/** The state of the tenant picker. It is posted with the form. */
 export interface PickerState {
-  /** What is chosen. */
+  /** The chosen tenants. */
   grants: TenantGrant[]
   /** The tenants whose children are shown. */
   opened: number[]
-  /** What stands in the search box. */
+  /** The text in the search box. */
   search: string
-  /** What was last searched for; what was found is still shown. */
+  /** The search whose matches are shown. */
   searched: string
-  /** Whether Enter has just searched: the form is shown from the search box on, and not from its beginning. */
+  /** Whether Enter has started the search: then the page opens at the search box instead of at its top. */
   entered: boolean
 }
 
 /** How many tenants may be open at once. */
-export const mostOpened = 200
+export const maxOpened = 200
 
-/** The longest text that is searched for, in characters. */
-export const longestSearch = 200
+/** The longest search, in characters. */
+export const maxSearchLength = 200
 
 /**
- * Reads the picker's part of a posted form, and does what its buttons ask.
+ * Reads the picker's fields of a posted form, and applies the picker's button that was pressed.
  *
- * @returns the state that follows, and whether the form is to be saved: neither a button of the picker was pressed,
- *   nor Enter in its search box
+ * @returns the next state, and whether to save the form: no button of the picker was pressed, nor Enter in its search
  */
 export function readPicker(form: URLSearchParams): { state: PickerState; save: boolean } {
   const values = new Map(form)
@@ -35,38 +34,39 @@ export function readPicker(form: URLSearchParams): { state: PickerState; save: b
       tenantId,
       withDescendants: values.get(`reach-${tenantId}`) === 'below',
     })),
-    opened: identifiers((form.get('opened') ?? '').split(',')).slice(0, mostOpened),
-    search: textOf(form, 'search').slice(0, longestSearch),
-    searched: textOf(form, 'searched').slice(0, longestSearch),
+    opened: identifiers((form.get('opened') ?? '').split(',')).slice(0, maxOpened),
+    search: textField(form, 'search').slice(0, maxSearchLength),
+    searched: textField(form, 'searched').slice(0, maxSearchLength),
     entered: false,
   }
-  const [deed = '', subject = ''] = (form.get('do') ?? '').split(':')
+  const [button = '', subject = ''] = (form.get('do') ?? '').split(':')
   const id = parseIdentifier(subject)
-  if (deed === 'open' || deed === 'close' || deed === 'add') return { state: press(state, deed, id), save: false }
-  // Enter is the same in every field: where a search is under way, it does not save.
-  const searching =
-    deed === 'find' ||
+  if (button === 'open' || button === 'close' || button === 'add')
+    return { state: press(state, button, id), save: false }
+  // Enter is the same in every field: during a search it does not save.
+  const isSearch =
+    button === 'find' ||
     (state.search !== '' && state.search !== state.searched) ||
-    (deed === 'enter' && state.searched !== '')
-  if (!searching) return { state, save: true }
-  return { state: { ...state, searched: state.search, entered: deed === 'enter' }, save: false }
+    (button === 'enter' && state.searched !== '')
+  if (!isSearch) return { state, save: true }
+  return { state: { ...state, searched: state.search, entered: button === 'enter' }, save: false }
 }
 
-function press(state: PickerState, deed: 'open' | 'close' | 'add', id: number | null): PickerState {
+function press(state: PickerState, button: 'open' | 'close' | 'add', id: number | null): PickerState {
   if (id === null) return state
   const { grants, opened } = state
-  if (deed === 'add') {
+  if (button === 'add') {
     if (grants.some(grant => grant.tenantId === id)) return state
     return { ...state, grants: [...grants, { tenantId: id, withDescendants: false }] }
   }
   const others = opened.filter(other => other !== id)
-  return { ...state, opened: deed === 'open' ? [...others, id].slice(0, mostOpened) : others }
+  return { ...state, opened: button === 'open' ? [...others, id].slice(0, maxOpened) : others }
 }
 
 const identifiers = (texts: string[]) => [...new Set(texts.map(parseIdentifier).filter(id => id !== null))]
 
-/** A picker with nothing opened and nothing searched for. */
-export const freshPicker = (grants: TenantGrant[]): PickerState => ({
+/** @returns the state of a picker with these tenants chosen, nothing opened and no search */
+export const createPickerState = (grants: TenantGrant[]): PickerState => ({
   grants,
   opened: [],
   search: '',

@@ -10,28 +10,24 @@ import {
   type TreeTenant,
 } from '../../domain/tenant-tree.ts'
 import type { TenantGrant } from '../../domain/token.ts'
-import { count } from '../components/count.ts'
-import { Fault, Group } from '../components/field.tsx'
-import { longestSearch, mostOpened, type PickerState } from './state.ts'
+import { FieldError, FieldGroup } from '../components/field.tsx'
+import { formatCount } from '../components/format.ts'
+import { maxOpened, maxSearchLength, type PickerState } from './state.ts'
 
-/** What the picker shows. */
+/** The state of a picker with the tenants that it shows. */
 export interface Picker {
   state: PickerState
-  /** What is chosen; without a tenant when there is none of that id. */
+  /** The grants that were chosen; the tenant is undefined when it does not exist. */
   chosen: { grant: TenantGrant; tenant: PlacedTenant | undefined }[]
   matches: { tenants: PlacedTenant[]; count: number } | null
   levels: Map<number | null, TreeLevel>
 }
 
-/** Loads what the picker shows. */
+/** Loads the tenants that the picker shows. */
 export async function loadPicker(sql: Sql, state: PickerState): Promise<Picker> {
+  const chosenIds = state.grants.map(grant => grant.tenantId)
   const [placed, matches, levels] = await Promise.all([
-    state.grants.length === 0
-      ? []
-      : placeTenants(
-          sql,
-          state.grants.map(grant => grant.tenantId),
-        ),
+    chosenIds.length === 0 ? [] : placeTenants(sql, chosenIds),
     state.searched === '' ? null : searchTenants(sql, state.searched),
     listTreeLevels(sql, state.opened),
   ])
@@ -44,89 +40,89 @@ export async function loadPicker(sql: Sql, state: PickerState): Promise<Picker> 
   }
 }
 
-/** The opened tenants that the tree shows: those below a closed one are forgotten. */
+/** @returns the opened tenants that the tree shows, without those below a closed tenant */
 function reachable(levels: Picker['levels'], opened: number[]): number[] {
   const shown = new Set<number>()
-  const look = (parentId: number | null) => {
+  const visit = (parentId: number | null) => {
     for (const { id } of levels.get(parentId)?.tenants ?? []) {
       shown.add(id)
-      look(id)
+      visit(id)
     }
   }
-  look(null)
+  visit(null)
   return opened.filter(id => shown.has(id))
 }
 
 interface PickerProps {
   picker: Picker
-  /** Where the form is posted. */
+  /** The path that the form is posted to. */
   path: string
   fieldErrors: FieldErrors
 }
 
-/** Chooses tenants within a form, without a script: its buttons post the form, which comes back as it was. */
+/** Chooses tenants without a script: its buttons post the form around it, which comes back with the same values. */
 export function TenantPicker({ picker, path, fieldErrors }: PickerProps) {
   const { state, chosen, matches } = picker
   return (
     <div id="tenants">
-      <Group
+      <FieldGroup
         legend="Tenants"
-        hint="Whose data the token may see. “With all below it” takes in tenants that are added there later."
+        hint="The tenants whose data the token may read. “With all below it” includes tenants that are added later."
       >
-        <Fault name="tenants" fieldErrors={fieldErrors} />
+        <FieldError name="tenants" fieldErrors={fieldErrors} />
         <input type="hidden" name="opened" value={state.opened.join(',')} />
         <input type="hidden" name="searched" value={state.searched} />
         <Chosen chosen={chosen} />
         <div class="field" id="find">
           <label for="search">Find a tenant</label>
           <p class="hint" id="search-hint">
-            By a part of its name or subdomain, or by its id.
+            Part of its name or subdomain, or its id.
           </p>
-          <div class="copied">
+          <div class="input-row">
             <input
               id="search"
               name="search"
               type="search"
               value={state.search}
-              maxlength={longestSearch}
+              maxlength={maxSearchLength}
               autocomplete="off"
               autofocus={state.entered}
               aria-describedby="search-hint"
             />
-            <button type="submit" name="do" value="find" class="plain" formaction={`${path}#find`}>
+            <button type="submit" name="do" value="find" class="secondary" formaction={`${path}#find`}>
               Find
             </button>
           </div>
         </div>
         {matches && <Matches picker={picker} matches={matches} path={path} />}
-        <p class="soft">Or look for it in the tree:</p>
-        {state.opened.length === mostOpened && <p class="warning">Close a tenant before you open another.</p>}
-        <div class="pane">
+        <p class="muted">Or choose it in the tree:</p>
+        {state.opened.length === maxOpened && <p class="warning">Close a tenant before you open another.</p>}
+        <div class="scroll-pane">
           <Level picker={picker} parent={null} path={path} />
         </div>
-      </Group>
+      </FieldGroup>
     </div>
   )
 }
 
 function Chosen({ chosen }: Pick<Picker, 'chosen'>) {
-  if (chosen.length === 0) return <p class="soft">No tenant is chosen yet.</p>
+  if (chosen.length === 0) return <p class="muted">No tenant is chosen yet.</p>
   return (
     <>
-      <p class="soft">
-        {chosen.length === 1 ? 'One tenant is chosen' : `${count(chosen.length)} tenants are chosen`}; untick one to
-        drop it.
+      <p class="muted">
+        {chosen.length === 1 ? 'One tenant is chosen' : `${formatCount(chosen.length)} tenants are chosen`}; untick a
+        tenant to remove it.
       </p>
-      <ul class="tree pane" aria-label="Chosen tenants">
+      <ul class="tree scroll-pane" aria-label="Chosen tenants">
         {chosen.map(({ grant: { tenantId, withDescendants }, tenant }) => {
-          const name = tenant?.name ?? `Tenant ${tenantId}, which is no longer there`
+          const name = tenant?.name ?? `Tenant ${tenantId}, which does not exist`
           return (
-            <li key={tenantId} class="node">
+            <li key={tenantId} class="tree-node">
               <input type="checkbox" id={`tenant-${tenantId}`} name="tenant" value={tenantId} checked />
-              <label for={`tenant-${tenantId}`}>{tenant ? <Place tenant={tenant} /> : name}</label>
-              <select name={`reach-${tenantId}`} aria-label={`How far for ${name}`}>
+              <label for={`tenant-${tenantId}`}>{tenant ? <TenantPath tenant={tenant} /> : name}</label>
+              <select name={`reach-${tenantId}`} aria-label={`Reach for ${name}`}>
                 <option value="alone" selected={!withDescendants}>
-                  this tenant alone
+                  only this tenant
                 </option>
                 <option value="below" selected={withDescendants}>
                   with all below it
@@ -147,27 +143,27 @@ function Matches({ picker, matches, path }: { picker: Picker; matches: NonNullab
   if (tenants.length === 0) return <p role="status">No tenant matches “{searched}”.</p>
   return (
     <>
-      <p class="soft" role="status">
-        {matches.count === 1 ? 'One tenant matches' : `${count(matches.count)} tenants match`} “{searched}”:
+      <p class="muted" role="status">
+        {matches.count === 1 ? 'One tenant matches' : `${formatCount(matches.count)} tenants match`} “{searched}”:
       </p>
-      <ul class="tree pane" aria-label="Tenants found">
+      <ul class="tree scroll-pane" aria-label="Tenants found">
         {tenants.map(tenant => (
-          <li key={tenant.id} class="node">
+          <li key={tenant.id} class="tree-node">
             <span>
-              <Place tenant={tenant} />
+              <TenantPath tenant={tenant} />
             </span>
-            <Add picker={picker} tenant={tenant} action={`${path}#find`} />
+            <AddButton picker={picker} tenant={tenant} action={`${path}#find`} />
           </li>
         ))}
       </ul>
-      {more > 0 && <p class="soft">… and {count(more)} more: search for more of the name.</p>}
+      {more > 0 && <p class="muted">… and {formatCount(more)} more: enter more of the name.</p>}
     </>
   )
 }
 
 function Level({ picker, parent, path }: { picker: Picker; parent: TreeTenant | null; path: string }) {
   const level = picker.levels.get(parent?.id ?? null)
-  if (!level) return parent ? null : <p class="soft">There are no tenants yet: the platform brings them.</p>
+  if (!level) return parent ? null : <p class="muted">There are no tenants yet: the platform creates them.</p>
   const more = level.count - level.tenants.length
   return (
     <ul class={parent ? undefined : 'tree'} aria-label={parent ? `Below ${parent.name}` : 'All tenants'}>
@@ -175,16 +171,16 @@ function Level({ picker, parent, path }: { picker: Picker; parent: TreeTenant | 
         const opened = picker.state.opened.includes(tenant.id)
         return (
           <li key={tenant.id} id={`node-${tenant.id}`}>
-            <div class="node">
+            <div class="tree-node">
               <span>
-                <Label tenant={tenant} />
+                <TenantName tenant={tenant} />
               </span>
               {tenant.hasChildren && (
                 <button
                   type="submit"
                   name="do"
                   value={`${opened ? 'close' : 'open'}:${tenant.id}`}
-                  class="plain small"
+                  class="secondary small"
                   formaction={`${path}#node-${tenant.id}`}
                   aria-label={`${opened ? 'Close' : 'Open'} ${tenant.name}`}
                   aria-expanded={opened}
@@ -192,25 +188,25 @@ function Level({ picker, parent, path }: { picker: Picker; parent: TreeTenant | 
                   {opened ? 'Close' : 'Open'}
                 </button>
               )}
-              <Add picker={picker} tenant={tenant} action={`${path}#node-${tenant.id}`} />
+              <AddButton picker={picker} tenant={tenant} action={`${path}#node-${tenant.id}`} />
             </div>
             {opened && <Level picker={picker} parent={tenant} path={path} />}
           </li>
         )
       })}
-      {more > 0 && <li class="soft">… {count(more)} more: find them by name.</li>}
+      {more > 0 && <li class="muted">… {formatCount(more)} more: find them by name.</li>}
     </ul>
   )
 }
 
-function Add({ picker, tenant, action }: { picker: Picker; tenant: TenantLabel; action: string }) {
+function AddButton({ picker, tenant, action }: { picker: Picker; tenant: TenantLabel; action: string }) {
   if (picker.state.grants.some(grant => grant.tenantId === tenant.id)) return <span class="badge">chosen</span>
   return (
     <button
       type="submit"
       name="do"
       value={`add:${tenant.id}`}
-      class="plain small"
+      class="secondary small"
       formaction={action}
       aria-label={`Add ${tenant.name}`}
     >
@@ -219,22 +215,22 @@ function Add({ picker, tenant, action }: { picker: Picker; tenant: TenantLabel; 
   )
 }
 
-/** Of a long way down only its ends are named. */
-const longestWay = 5
+/** A longer path shows only its first and last tenants. */
+const maxPathLength = 5
 
-function Place({ tenant }: { tenant: PlacedTenant }) {
+function TenantPath({ tenant }: { tenant: PlacedTenant }) {
   const { above } = tenant
-  const way = above.length > longestWay ? [...above.slice(0, 2), '…', ...above.slice(-2)] : above
+  const path = above.length > maxPathLength ? [...above.slice(0, 2), '…', ...above.slice(-2)] : above
   return (
     <>
-      {way.length > 0 && <span class="soft">{way.join(' › ')} › </span>}
-      <Label tenant={tenant} />
+      {path.length > 0 && <span class="muted">{path.join(' › ')} › </span>}
+      <TenantName tenant={tenant} />
     </>
   )
 }
 
-const Label = ({ tenant }: { tenant: TenantLabel }) => (
+const TenantName = ({ tenant }: { tenant: TenantLabel }) => (
   <>
-    {tenant.name} <span class="soft">({[tenant.subdomain, tenant.id].filter(Boolean).join(', ')})</span>
+    {tenant.name} <span class="muted">({[tenant.subdomain, tenant.id].filter(Boolean).join(', ')})</span>
   </>
 )

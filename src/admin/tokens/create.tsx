@@ -1,124 +1,114 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { FieldErrors } from '../../domain/errors.ts'
+import { type FieldErrors, hasErrors, throwIfErrors } from '../../domain/errors.ts'
 import { createToken } from '../../domain/token-lifecycle.ts'
-import { adminPath } from '../../http/paths.ts'
-import { Choice, Field, Group } from '../components/field.tsx'
-import { formIdOf, newFormId, OneTime } from '../components/idempotency-field.tsx'
-import { Page, sendPage } from '../components/layout.tsx'
-import { actorOf, formOf, viewOf } from '../context.ts'
-import { faultsOf, textOf } from '../form-body.ts'
-import type { AdminContext } from '../index.ts'
-import { freshPicker, type PickerState, readPicker } from '../tenant-picker/state.ts'
+import { Field, FieldGroup, Select } from '../components/field.tsx'
+import { createIdempotencyKey, IdempotencyField, readIdempotencyKey } from '../components/idempotency-field.tsx'
+import { Layout } from '../components/layout.tsx'
+import { type AdminContext, actorOf, sendPage } from '../context.ts'
+import { fieldErrorsOf, formBody, textField } from '../form-body.ts'
+import { createPickerState, type PickerState, readPicker } from '../tenant-picker/state.ts'
 import { loadPicker } from '../tenant-picker/tenant-picker.tsx'
-import { blankEntry, checkWish, readEntry, type TokenEntry, TokenForm, wishOf } from './form.tsx'
-import { answerMaking } from './secret.tsx'
+import { checkForm, emptyValues, readValues, TokenForm, type TokenFormValues, toTokenInput } from './form.tsx'
+import { tokensPath } from './parts.tsx'
+import { sendSecret } from './secret.tsx'
 
-const path = `${adminPath}/tokens/new`
+const path = `${tokensPath}/new`
 
-/** When the token is to end, as it stands in the form. */
-interface ExpiryEntry {
-  /** Days from now, `never`, or `date`. */
+/** When the token ends, as entered. */
+interface ExpiryValues {
+  /** A number of days from now, `never`, or `date`. */
   expiry: string
   /** `YYYY-MM-DD` */
   expiresAt: string
 }
 
 interface CreateForm {
-  formId: string
-  entry: TokenEntry
-  expiry: ExpiryEntry
+  idempotencyKey: string
+  values: TokenFormValues
+  expiry: ExpiryValues
   picker: PickerState
 }
 
 /** GET /admin/tokens/new */
-export const showCreate = (parts: AdminContext, request: FastifyRequest, reply: FastifyReply) =>
-  sendForm(parts, request, reply, {
-    formId: newFormId(),
-    entry: blankEntry,
+export const showCreate = (context: AdminContext) => (request: FastifyRequest, reply: FastifyReply) =>
+  sendForm(context, request, reply, {
+    idempotencyKey: createIdempotencyKey(),
+    values: emptyValues,
     expiry: { expiry: '90', expiresAt: '' },
-    picker: freshPicker([]),
+    picker: createPickerState([]),
   })
 
 /** POST /admin/tokens/new */
-export async function create(parts: AdminContext, request: FastifyRequest, reply: FastifyReply) {
-  const form = formOf(request)
-  const { state, save } = readPicker(form)
-  const filled: CreateForm = {
-    formId: formIdOf(form),
-    entry: readEntry(form),
-    expiry: { expiry: textOf(form, 'expiry'), expiresAt: textOf(form, 'expiresAt') },
-    picker: state,
-  }
-  if (!save) return sendForm(parts, request, reply, filled)
-  const wish = wishOf(filled.entry, state.grants)
-  const expiry = readExpiry(filled.expiry)
-  const fieldErrors = { ...checkWish(wish), ...expiry.fieldErrors }
-  if (Object.keys(fieldErrors).length > 0) return sendForm(parts, request, reply, filled, fieldErrors)
+export const create = (context: AdminContext) => async (request: FastifyRequest, reply: FastifyReply) => {
+  const body = formBody(request)
+  const { state: picker, save } = readPicker(body)
+  const idempotencyKey = readIdempotencyKey(body)
+  const values = readValues(body)
+  const expiry = { expiry: textField(body, 'expiry'), expiresAt: textField(body, 'expiresAt') }
+  const form = { idempotencyKey, values, expiry, picker }
+  if (!save) return sendForm(context, request, reply, form)
   try {
-    const wanted = { ...wish, expiresAt: expiry.at }
-    const made = await createToken(parts.sql, actorOf(request), wanted, filled.formId)
-    return answerMaking(request, reply, made)
+    const input = toTokenInput(values, picker.grants)
+    const { expiresAt, fieldErrors } = readExpiry(expiry)
+    throwIfErrors({ ...checkForm(input), ...fieldErrors })
+    const token = await createToken(context.sql, actorOf(request), { ...input, expiresAt }, idempotencyKey)
+    return sendSecret(request, reply, token)
   } catch (error) {
-    return sendForm(parts, request, reply, filled, faultsOf(error))
+    return sendForm(context, request, reply, form, fieldErrorsOf(error))
   }
 }
 
-const day = 86_400_000
+const millisecondsPerDay = 86_400_000
 const expiries = ['30', '90', '180', '365']
 
-function readExpiry({ expiry, expiresAt }: ExpiryEntry): { at: Date | null; fieldErrors: FieldErrors } {
-  const wrong = (sentence: string) => ({ at: null, fieldErrors: { expiresAt: [sentence] } })
+function readExpiry({ expiry, expiresAt }: ExpiryValues): { expiresAt: Date | null; fieldErrors: FieldErrors } {
+  const invalid = (name: keyof ExpiryValues, message: string) => ({
+    expiresAt: null,
+    fieldErrors: { [name]: [message] },
+  })
+  const valid = (date: Date | null) => ({ expiresAt: date, fieldErrors: {} })
   if (expiry === 'date') {
-    const at = new Date(`${expiresAt}T23:59:59Z`)
-    if (
-      !/^\d{4}-\d\d-\d\d$/.test(expiresAt) ||
-      !Number.isFinite(at.getTime()) ||
-      !at.toISOString().startsWith(expiresAt)
-    ) {
-      return wrong('Give a date.')
-    }
-    return at.getTime() > Date.now() ? { at, fieldErrors: {} } : wrong('Give a date that is still to come.')
+    const date = new Date(`${expiresAt}T23:59:59Z`)
+    const isDate = /^\d{4}-\d\d-\d\d$/.test(expiresAt) && Number.isFinite(date.getTime())
+    if (!isDate || !date.toISOString().startsWith(expiresAt)) return invalid('expiresAt', 'Give a date.')
+    return date.getTime() > Date.now() ? valid(date) : invalid('expiresAt', 'Give a date in the future.')
   }
-  if (expiresAt !== '') return wrong('Choose “on a date” above, or leave the date empty.')
-  if (expiry === 'never') return { at: null, fieldErrors: {} }
-  if (expiries.includes(expiry)) return { at: new Date(Date.now() + Number(expiry) * day), fieldErrors: {} }
-  return { at: null, fieldErrors: { expiry: ['Choose when the token ends.'] } }
+  if (expiresAt !== '') return invalid('expiresAt', 'Choose “on a date” above, or leave the date empty.')
+  if (expiry === 'never') return valid(null)
+  if (expiries.includes(expiry)) return valid(new Date(Date.now() + Number(expiry) * millisecondsPerDay))
+  return invalid('expiry', 'Choose when the token ends.')
 }
 
 async function sendForm(
   { sql, config }: AdminContext,
   request: FastifyRequest,
   reply: FastifyReply,
-  { formId, entry, expiry, picker }: CreateForm,
+  { idempotencyKey, values, expiry, picker }: CreateForm,
   fieldErrors: FieldErrors = {},
 ) {
-  const loaded = await loadPicker(sql, picker)
-  const view = viewOf(request, reply)
-  return sendPage(
-    reply,
-    <Page title="Create a token" view={view} place="tokens" narrow>
+  const page = (
+    <Layout title="Create a token" section="tokens" narrow>
       <TokenForm
-        view={view}
         path={path}
-        entry={entry}
-        picker={loaded}
+        values={values}
+        picker={await loadPicker(sql, picker)}
         fieldErrors={fieldErrors}
         defaultRate={config.rateLimitPerMinute}
-        verb="Create the token"
-        leave={`${adminPath}/tokens`}
+        submitLabel="Create the token"
+        cancelPath={tokensPath}
       >
-        <OneTime id={formId} />
+        <IdempotencyField value={idempotencyKey} />
         <Expiry expiry={expiry} fieldErrors={fieldErrors} />
       </TokenForm>
-    </Page>,
-    Object.keys(fieldErrors).length > 0 ? 422 : 200,
+    </Layout>
   )
+  return sendPage(request, reply, page, hasErrors(fieldErrors) ? 422 : 200)
 }
 
-function Expiry({ expiry, fieldErrors }: { expiry: ExpiryEntry; fieldErrors: FieldErrors }) {
+function Expiry({ expiry, fieldErrors }: { expiry: ExpiryValues; fieldErrors: FieldErrors }) {
   return (
-    <Group legend="End" hint="A token that ends limits what a lost secret can do. It can be rotated before.">
-      <Choice
+    <FieldGroup legend="End" hint="An end limits the damage of a lost secret. The token can be rotated before it ends.">
+      <Select
         name="expiry"
         label="The token ends"
         fieldErrors={fieldErrors}
@@ -133,10 +123,10 @@ function Expiry({ expiry, fieldErrors }: { expiry: ExpiryEntry; fieldErrors: Fie
         name="expiresAt"
         label="Date"
         type="date"
-        hint="For “on a date” alone. The token holds until the end of that day, UTC."
+        hint="Only for “on a date”. The token is valid until the end of that day, UTC."
         value={expiry.expiresAt}
         fieldErrors={fieldErrors}
       />
-    </Group>
+    </FieldGroup>
   )
 }

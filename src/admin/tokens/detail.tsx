@@ -1,38 +1,39 @@
 import type { FastifyReply } from 'fastify'
+import type { ComponentChildren } from 'preact'
 import { type TokenRecord, tokenStatus } from '../../domain/token.ts'
-import { count } from '../components/count.ts'
-import { Page, sendPage } from '../components/layout.tsx'
-import { Moment } from '../components/timestamp.tsx'
-import { viewOf } from '../context.ts'
-import type { AdminContext } from '../index.ts'
+import { formatCount } from '../components/format.ts'
+import { Layout } from '../components/layout.tsx'
+import { Timestamp } from '../components/timestamp.tsx'
+import { type AdminContext, type RequestById, sendPage } from '../context.ts'
 import { Activity, loadActivity } from './activity.tsx'
-import { OrdersWarning } from './form.tsx'
-import { GrantName, LastUse, PermissionList, StatusBadge, type TokenRequest, tokenOf, tokenPath } from './parts.tsx'
+import { ViewOrdersWarning } from './form.tsx'
+import { GrantName, LastUse, PermissionList, StatusBadge, tokenOf, tokenPath } from './parts.tsx'
 
 /** GET /admin/tokens/:id */
-export async function showToken(parts: AdminContext, request: TokenRequest, reply: FastifyReply) {
-  const token = await tokenOf(parts, request)
-  const activity = await loadActivity(parts.sql, token)
+export const showToken = (context: AdminContext) => async (request: RequestById, reply: FastifyReply) => {
+  const token = await tokenOf(context, request)
+  const activity = await loadActivity(context.sql, token)
   return sendPage(
+    request,
     reply,
-    <Page title={token.name} view={viewOf(request, reply)} place="tokens" actions={<Actions token={token} />}>
-      <OrdersWarning permissions={token.permissions} />
-      <Facts token={token} defaultRate={parts.config.rateLimitPerMinute} />
+    <Layout title={token.name} section="tokens" actions={<Actions token={token} />}>
+      <ViewOrdersWarning permissions={token.permissions} />
+      <Facts token={token} defaultRate={context.config.rateLimitPerMinute} />
       <Activity activity={activity} />
-    </Page>,
+    </Layout>,
   )
 }
 
-/** A token that no longer holds is beyond all of them. */
+/** Only an active token can be changed. */
 function Actions({ token }: { token: TokenRecord }) {
   if (tokenStatus(token) !== 'active') return null
   return (
     <>
-      <a class="button plain" href={tokenPath(token.id, 'edit')}>
+      <a class="button secondary" href={tokenPath(token.id, 'edit')}>
         Edit
       </a>
       {token.rotatedTo === null && (
-        <a class="button plain" href={tokenPath(token.id, 'rotate')}>
+        <a class="button secondary" href={tokenPath(token.id, 'rotate')}>
           Rotate
         </a>
       )}
@@ -43,97 +44,90 @@ function Actions({ token }: { token: TokenRecord }) {
   )
 }
 
+const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
+  <>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </>
+)
+
 function Facts({ token, defaultRate }: { token: TokenRecord; defaultRate: number }) {
   return (
     <section class="card" aria-labelledby="facts">
       <h2 id="facts">About</h2>
       <dl class="facts">
-        <dt>Status</dt>
-        <dd>
+        <Fact name="Status">
           <StatusBadge token={token} />
-        </dd>
-        <dt>Token</dt>
-        <dd>
+        </Fact>
+        <Fact name="Token">
           <code>{token.hint}</code>
-        </dd>
-        <dt>Contact</dt>
-        <dd>{token.contact ?? 'none'}</dd>
-        <dt>Tenants</dt>
-        <dd>
+        </Fact>
+        <Fact name="Contact">{token.contact ?? 'none'}</Fact>
+        <Fact name="Tenants">
           <Grants grants={token.tenants} />
-        </dd>
-        <dt>Permissions</dt>
-        <dd>
+        </Fact>
+        <Fact name="Permissions">
           <PermissionList permissions={token.permissions} />
-        </dd>
-        <dt>Rate</dt>
-        <dd>
-          {count(token.rateLimit ?? defaultRate)} operations a minute
+        </Fact>
+        <Fact name="Rate">
+          {formatCount(token.rateLimit ?? defaultRate)} operations a minute
           {token.rateLimit === null && ', the default'}
-        </dd>
-        <dt>Created</dt>
-        <dd>
-          <Moment at={token.createdAt} /> by {token.createdBy}
-        </dd>
-        <dt>Last used</dt>
-        <dd>
+        </Fact>
+        <Fact name="Created">
+          <Timestamp at={token.createdAt} /> by {token.createdBy}
+        </Fact>
+        <Fact name="Last used">
           <LastUse token={token} />
-        </dd>
-        <dt>{tokenStatus(token) === 'expired' ? 'Ended' : 'Ends'}</dt>
-        <dd>{token.expiresAt ? <Moment at={token.expiresAt} /> : 'never'}</dd>
+        </Fact>
+        <Fact name={tokenStatus(token) === 'expired' ? 'Ended' : 'Ends'}>
+          {token.expiresAt ? <Timestamp at={token.expiresAt} /> : 'never'}
+        </Fact>
         {token.revokedAt && (
-          <>
-            <dt>Revoked</dt>
-            <dd>
-              <Moment at={token.revokedAt} />
-            </dd>
-          </>
+          <Fact name="Revoked">
+            <Timestamp at={token.revokedAt} />
+          </Fact>
         )}
         {token.rotatedFrom !== null && (
-          <>
-            <dt>Took the place of</dt>
-            <dd>
-              <a href={tokenPath(token.rotatedFrom)}>token {token.rotatedFrom}</a>
-            </dd>
-          </>
+          <Fact name="Replaces">
+            <TokenLink id={token.rotatedFrom} />
+          </Fact>
         )}
         {token.rotatedTo !== null && (
-          <>
-            <dt>Replaced by</dt>
-            <dd>
-              <a href={tokenPath(token.rotatedTo)}>token {token.rotatedTo}</a>
-            </dd>
-          </>
+          <Fact name="Replaced by">
+            <TokenLink id={token.rotatedTo} />
+          </Fact>
         )}
       </dl>
     </section>
   )
 }
 
-/** How many are shown at once; the others are folded away. */
-const mostGrants = 20
+const TokenLink = ({ id }: { id: number }) => <a href={tokenPath(id)}>token {id}</a>
+
+/** How many tenants are shown at once; a click shows the others. */
+const maxGrants = 20
 
 function Grants({ grants }: { grants: TokenRecord['tenants'] }) {
   if (grants.length === 0) return <>none</>
-  const folded = grants.slice(mostGrants)
+  const folded = grants.slice(maxGrants)
   return (
     <>
-      <GrantNames grants={grants.slice(0, mostGrants)} />
+      <GrantList grants={grants.slice(0, maxGrants)} />
       {folded.length > 0 && (
         <details>
-          <summary>and {count(folded.length)} more</summary>
-          <GrantNames grants={folded} />
+          <summary>and {formatCount(folded.length)} more</summary>
+          <GrantList grants={folded} />
         </details>
       )}
     </>
   )
 }
 
-const GrantNames = ({ grants }: { grants: TokenRecord['tenants'] }) => (
+const GrantList = ({ grants }: { grants: TokenRecord['tenants'] }) => (
   <ul class="tree">
     {grants.map(grant => (
       <li key={grant.tenantId}>
-        <GrantName grant={grant} /> <span class="soft">({grant.tenantId})</span>
+        <GrantName grant={grant} /> <span class="muted">({grant.tenantId})</span>
       </li>
     ))}
   </ul>

@@ -1,91 +1,81 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { FieldErrors } from '../../domain/errors.ts'
+import type { FastifyReply } from 'fastify'
+import { type FieldErrors, hasErrors, throwIfErrors } from '../../domain/errors.ts'
 import { parseIdentifier } from '../../domain/identifier.ts'
 import { type TokenRecord, tokenStatus } from '../../domain/token.ts'
 import { editToken } from '../../domain/token-lifecycle.ts'
-import { Page, sendPage } from '../components/layout.tsx'
-import { actorOf, formOf, say, viewOf } from '../context.ts'
-import { faultsOf, textOf } from '../form-body.ts'
-import type { AdminContext } from '../index.ts'
-import { freshPicker, type PickerState, readPicker } from '../tenant-picker/state.ts'
+import { Layout } from '../components/layout.tsx'
+import { type AdminContext, actorOf, type RequestById, redirectWithFlash, sendPage } from '../context.ts'
+import { fieldErrorsOf, formBody, textField } from '../form-body.ts'
+import { createPickerState, type PickerState, readPicker } from '../tenant-picker/state.ts'
 import { loadPicker } from '../tenant-picker/tenant-picker.tsx'
-import { checkWish, entryOf, readEntry, type TokenEntry, TokenForm, wishOf } from './form.tsx'
-import { NoLonger, type TokenRequest, tokenOf, tokenPath } from './parts.tsx'
+import { checkForm, readValues, TokenForm, type TokenFormValues, toTokenInput, valuesOf } from './form.tsx'
+import { NotActive, tokenOf, tokenPath } from './parts.tsx'
 
 interface EditForm {
-  entry: TokenEntry
+  values: TokenFormValues
   picker: PickerState
-  /** The revision of the token that the form began with; null when the form names none. */
+  /** The revision of the token that the form was loaded with; null when the form has none. */
   revision: number | null
 }
 
 /** GET /admin/tokens/:id/edit */
-export async function showEdit(parts: AdminContext, request: TokenRequest, reply: FastifyReply) {
-  const token = await tokenOf(parts, request)
+export const showEdit = (context: AdminContext) => async (request: RequestById, reply: FastifyReply) => {
+  const token = await tokenOf(context, request)
   const { revision, tenants } = token
-  if (tokenStatus(token) !== 'active') {
-    return sendPage(reply, <NoLonger view={viewOf(request, reply)} token={token} title="Edit" />)
-  }
-  return sendForm(parts, request, reply, token, { entry: entryOf(token), picker: freshPicker(tenants), revision })
+  if (tokenStatus(token) !== 'active') return sendPage(request, reply, <NotActive token={token} action="Edit" />)
+  const form = { values: valuesOf(token), picker: createPickerState(tenants), revision }
+  return sendForm(context, request, reply, token, form)
 }
 
 /** POST /admin/tokens/:id/edit */
-export async function edit(parts: AdminContext, request: TokenRequest, reply: FastifyReply) {
-  const token = await tokenOf(parts, request)
-  const form = formOf(request)
-  const { state, save } = readPicker(form)
-  const filled: EditForm = {
-    entry: readEntry(form),
-    picker: state,
-    revision: parseIdentifier(textOf(form, 'revision')),
-  }
-  if (!save) return sendForm(parts, request, reply, token, filled)
-  const wish = wishOf(filled.entry, state.grants)
-  const fieldErrors = checkWish(wish)
-  if (Object.keys(fieldErrors).length > 0) return sendForm(parts, request, reply, token, filled, fieldErrors)
+export const edit = (context: AdminContext) => async (request: RequestById, reply: FastifyReply) => {
+  const token = await tokenOf(context, request)
+  const body = formBody(request)
+  const { state: picker, save } = readPicker(body)
+  const form = { values: readValues(body), picker, revision: parseIdentifier(textField(body, 'revision')) }
+  if (!save) return sendForm(context, request, reply, token, form)
   try {
-    await editToken(parts.sql, actorOf(request), token.id, filled.revision, wish)
+    const input = toTokenInput(form.values, picker.grants)
+    throwIfErrors(checkForm(input))
+    await editToken(context.sql, actorOf(request), token.id, form.revision, input)
   } catch (error) {
-    return sendForm(parts, request, reply, token, filled, faultsOf(error))
+    return sendForm(context, request, reply, token, form, fieldErrorsOf(error))
   }
-  say(request, 'The token is saved. Every instance heeds it within a second.')
-  return reply.redirect(tokenPath(token.id), 303)
+  const message = 'The token is saved. All instances of the service apply it within a second.'
+  return redirectWithFlash(request, reply, tokenPath(token.id), message)
 }
 
 async function sendForm(
   { sql, config }: AdminContext,
-  request: FastifyRequest,
+  request: RequestById,
   reply: FastifyReply,
   token: TokenRecord,
-  { entry, picker, revision }: EditForm,
-  { revision: changedSince, ...fieldErrors }: FieldErrors = {},
+  { values, picker, revision }: EditForm,
+  errors: FieldErrors = {},
 ) {
-  const loaded = await loadPicker(sql, picker)
-  const view = viewOf(request, reply)
+  const { revision: revisionErrors, ...fieldErrors } = errors
   const path = tokenPath(token.id, 'edit')
-  return sendPage(
-    reply,
-    <Page title={`Edit ${token.name}`} view={view} place="tokens" narrow>
-      {changedSince && (
-        <div class="field-errors" role="alert">
+  const page = (
+    <Layout title={`Edit ${token.name}`} section="tokens" narrow>
+      {revisionErrors && (
+        <div class="error-summary" role="alert">
           <p>
-            {changedSince.join(' ')} <a href={path}>Load it anew</a>, which drops what you have entered here.
+            {revisionErrors.join(' ')} <a href={path}>Reload the form</a>, which discards what you have entered here.
           </p>
         </div>
       )}
       <TokenForm
-        view={view}
         path={path}
-        entry={entry}
-        picker={loaded}
+        values={values}
+        picker={await loadPicker(sql, picker)}
         fieldErrors={fieldErrors}
         defaultRate={config.rateLimitPerMinute}
-        verb="Save the token"
-        leave={tokenPath(token.id)}
+        submitLabel="Save the token"
+        cancelPath={tokenPath(token.id)}
       >
         <input type="hidden" name="revision" value={revision ?? ''} />
       </TokenForm>
-    </Page>,
-    changedSince || Object.keys(fieldErrors).length > 0 ? 422 : 200,
+    </Layout>
   )
+  return sendPage(request, reply, page, hasErrors(errors) ? 422 : 200)
 }

@@ -1,45 +1,52 @@
+// The form that creates or edits a token.
 import type { ComponentChildren } from 'preact'
 import type { FieldErrors } from '../../domain/errors.ts'
 import { type Permission, permissionNames, permissions } from '../../domain/permission.ts'
 import type { TenantGrant, TokenRecord } from '../../domain/token.ts'
 import { checkTokenInput, type TokenInput } from '../../domain/token-input.ts'
-import { count } from '../components/count.ts'
-import { FaultSummary, Field, Group } from '../components/field.tsx'
-import { CsrfToken, type View } from '../components/layout.tsx'
-import { textOf } from '../form-body.ts'
+import { ErrorSummary, Field, FieldGroup } from '../components/field.tsx'
+import { formatCount } from '../components/format.ts'
+import { CsrfField } from '../components/layout.tsx'
+import { textField } from '../form-body.ts'
 import { type Picker, TenantPicker } from '../tenant-picker/tenant-picker.tsx'
 import { PermissionName } from './parts.tsx'
 
-/** What stands in the form's own fields. */
-export interface TokenEntry {
+/** The values of the form's own fields, as entered. */
+export interface TokenFormValues {
   name: string
   contact: string
-  /** Operations a minute, as typed. */
+  /** Operations a minute. */
   rateLimit: string
   permissions: Permission[]
 }
 
-export const blankEntry: TokenEntry = { name: '', contact: '', rateLimit: '', permissions: [] }
+/** The values of an empty form. */
+export const emptyValues: TokenFormValues = { name: '', contact: '', rateLimit: '', permissions: [] }
 
-export const entryOf = ({ name, contact, rateLimit, permissions }: TokenRecord): TokenEntry => ({
+/** @returns the values that show a token as it is */
+export const valuesOf = ({ name, contact, rateLimit, permissions }: TokenRecord): TokenFormValues => ({
   name,
   contact: contact ?? '',
   rateLimit: rateLimit === null ? '' : String(rateLimit),
   permissions,
 })
 
-export function readEntry(form: URLSearchParams): TokenEntry {
+/** @returns the values that were posted */
+export function readValues(form: URLSearchParams): TokenFormValues {
   const chosen = form.getAll('permission')
   return {
-    name: textOf(form, 'name'),
-    contact: textOf(form, 'contact'),
-    rateLimit: textOf(form, 'rateLimit'),
+    name: textField(form, 'name'),
+    contact: textField(form, 'contact'),
+    rateLimit: textField(form, 'rateLimit'),
     permissions: permissionNames.filter(name => chosen.includes(name)),
   }
 }
 
-/** What the administrator wants, as far as it can be read: a rate that is no number is one for `checkWish` to refuse. */
-export const wishOf = ({ name, contact, rateLimit, permissions }: TokenEntry, tenants: TenantGrant[]): TokenInput => ({
+/** @returns the token input of the values; its rate limit is NaN, which `checkForm` rejects, when it is not a number */
+export const toTokenInput = (
+  { name, contact, rateLimit, permissions }: TokenFormValues,
+  tenants: TenantGrant[],
+): TokenInput => ({
   name,
   contact: contact || null,
   rateLimit: rateLimit === '' ? null : /^\d{1,15}$/.test(rateLimit) ? Number(rateLimit) : Number.NaN,
@@ -47,88 +54,75 @@ export const wishOf = ({ name, contact, rateLimit, permissions }: TokenEntry, te
   tenants,
 })
 
-/** @returns all that is wrong with a wish; a token for no tenant is none that a person wants */
-export const checkWish = (wish: TokenInput): FieldErrors => ({
-  ...checkTokenInput(wish),
-  ...(wish.tenants.length === 0 && { tenants: ['Choose at least one tenant.'] }),
+/** @returns all errors of the input; the form, unlike the command line, demands a tenant */
+export const checkForm = (input: TokenInput): FieldErrors => ({
+  ...checkTokenInput(input),
+  ...(input.tenants.length === 0 && { tenants: ['Choose at least one tenant.'] }),
 })
 
 interface TokenFormProps {
-  view: View
-  /** Where it is posted. */
+  /** The path that the form is posted to. */
   path: string
-  entry: TokenEntry
+  values: TokenFormValues
   picker: Picker
   fieldErrors: FieldErrors
-  /** Operations a minute of a token without a rate of its own. */
+  /** The rate of a token without one of its own, in operations a minute. */
   defaultRate: number
-  /** What the button says that saves. */
-  verb: string
-  /** Where one goes to leave all as it is. */
-  leave: string
-  /** Fields that only one of the two forms has. */
+  /** The label of the button that saves. */
+  submitLabel: string
+  cancelPath: string
+  /** The fields that only one of the two forms has. */
   children: ComponentChildren
 }
 
-/** The form in which a token is created, or edited. */
-export function TokenForm({
-  view,
-  path,
-  entry,
-  picker,
-  fieldErrors,
-  defaultRate,
-  verb,
-  leave,
-  children,
-}: TokenFormProps) {
+/** The form that creates or edits a token. */
+export function TokenForm(props: TokenFormProps) {
+  const { path, values, picker, fieldErrors, defaultRate, submitLabel, cancelPath, children } = props
+  const common = { fieldErrors, autocomplete: 'off' }
   return (
-    // The service says what is wrong: a browser that did would keep the picker's buttons from working.
+    // The service validates: validation by the browser would block the buttons of the tenant picker.
     <form method="post" action={path} noValidate>
-      {/* Enter presses a form's first button. */}
-      <button type="submit" name="do" value="enter" class="skip" tabIndex={-1} aria-hidden="true">
-        {verb}
+      {/* Enter presses the first button of a form. */}
+      <button type="submit" name="do" value="enter" class="off-screen" tabIndex={-1} aria-hidden="true">
+        {submitLabel}
       </button>
-      <CsrfToken view={view} />
-      <FaultSummary fieldErrors={fieldErrors} />
-      <Group legend="About">
+      <CsrfField />
+      <ErrorSummary fieldErrors={fieldErrors} />
+      <FieldGroup legend="About">
         <Field
+          {...common}
           name="name"
           label="Name"
-          hint="What you will know it by: the partner, and what it is for."
-          value={entry.name}
-          fieldErrors={fieldErrors}
+          hint="The partner and the purpose, for example “Acme booking system”."
+          value={values.name}
           required
           maxlength={200}
-          autocomplete="off"
         />
         <Field
+          {...common}
           name="contact"
           label="Contact"
-          hint="Who answers for it at the partner, such as an e-mail address. May be left empty."
-          value={entry.contact}
-          fieldErrors={fieldErrors}
+          hint="The person at the partner who is responsible for it, for example an e-mail address. Optional."
+          value={values.contact}
           maxlength={200}
-          autocomplete="off"
         />
         <Field
+          {...common}
           name="rateLimit"
           label="Rate"
-          hint={`Operations a minute. Left empty: ${count(defaultRate)}, the default.`}
-          value={entry.rateLimit}
-          fieldErrors={fieldErrors}
+          hint={`Operations a minute. When empty: ${formatCount(defaultRate)}, the default.`}
+          value={values.rateLimit}
           maxlength={15}
-          autocomplete="off"
         />
-      </Group>
-      <Permissions chosen={entry.permissions} />
+      </FieldGroup>
+      <Permissions chosen={values.permissions} />
       <TenantPicker picker={picker} path={path} fieldErrors={fieldErrors} />
       {children}
       <div class="actions">
         <button type="submit" name="do" value="save">
-          {verb}
+          {submitLabel}
         </button>
-        <a class="button plain" href={leave}>
+        <a class="button secondary" href={cancelPath}>
           Cancel
         </a>
       </div>
@@ -138,9 +132,9 @@ export function TokenForm({
 
 function Permissions({ chosen }: { chosen: Permission[] }) {
   return (
-    <Group
+    <FieldGroup
       legend="Permissions"
-      hint="Give it what it needs and no more. With none it may list its tenants, and nothing else."
+      hint="Give the token only what it needs. Without a permission it may only list its tenants."
     >
       {permissionNames.map(name => (
         <div key={name} class="option">
@@ -154,23 +148,23 @@ function Permissions({ chosen }: { chosen: Permission[] }) {
           <label for={`permission-${name}`}>
             <PermissionName name={name} />
             <span class="hint">{permissions[name]}</span>
-            {name === 'view_orders' && <span class="hint">{ordersHint}</span>}
+            {name === 'view_orders' && (
+              <span class="hint">Alone it opens nothing in v1: purchased vouchers need view_vouchers too.</span>
+            )}
           </label>
         </div>
       ))}
-      <OrdersWarning permissions={chosen} />
-    </Group>
+      <ViewOrdersWarning permissions={chosen} />
+    </FieldGroup>
   )
 }
 
-const ordersHint = 'By itself it opens nothing in v1: purchased vouchers need view_vouchers too.'
-
-/** Says that one of two permissions that belong together is missing. */
-export function OrdersWarning({ permissions }: { permissions: Permission[] }) {
+/** Warns when `view_orders` is granted without `view_vouchers`, which v1 needs too. */
+export function ViewOrdersWarning({ permissions }: { permissions: Permission[] }) {
   if (!permissions.includes('view_orders') || permissions.includes('view_vouchers')) return null
   return (
     <p class="warning">
-      <code>view_orders</code> opens nothing by itself: v1 needs <code>view_vouchers</code> too.
+      <code>view_orders</code> alone opens nothing: v1 needs <code>view_vouchers</code> too.
     </p>
   )
 }

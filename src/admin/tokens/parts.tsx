@@ -1,96 +1,99 @@
-import type { FastifyRequest } from 'fastify'
+// What several pages of the tokens show.
 import { requireIdentifier } from '../../domain/identifier.ts'
-import { type Permission, permissions as sentences } from '../../domain/permission.ts'
+import { permissions as descriptions, type Permission } from '../../domain/permission.ts'
 import { getToken, type TokenRecord, tokenStatus } from '../../domain/token.ts'
 import { adminPath } from '../../http/paths.ts'
-import { Page, type View } from '../components/layout.tsx'
-import { Moment } from '../components/timestamp.tsx'
-import type { AdminContext } from '../index.ts'
+import { Layout } from '../components/layout.tsx'
+import { Timestamp } from '../components/timestamp.tsx'
+import type { AdminContext, RequestById } from '../context.ts'
 
-/** The path of a token's page, or of one of the pages below it. */
+/** The path of the list of tokens. */
+export const tokensPath = `${adminPath}/tokens`
+
+/** @returns the path of a token's page, or of a page below it */
 export const tokenPath = (id: number, page?: 'edit' | 'rotate' | 'revoke') =>
-  `${adminPath}/tokens/${id}${page ? `/${page}` : ''}`
+  `${tokensPath}/${id}${page ? `/${page}` : ''}`
 
-const isPersonal = (permission: Permission) => permission === 'export_customer_information'
+const opensPersonalData = (permission: Permission) => permission === 'export_customer_information'
 
-/** A permission's name, marked when it opens personal data. */
+/** A permission's name, with a badge when it opens personal data. */
 export const PermissionName = ({ name }: { name: Permission }) => (
   <>
-    <code>{name}</code> {isPersonal(name) && <span class="badge personal">personal data</span>}
+    <code>{name}</code> {opensPersonalData(name) && <span class="badge personal">personal data</span>}
   </>
 )
 
-/** The permissions of a token, each with what it opens. */
+/** The permissions of a token, each with its description. */
 export function PermissionList({ permissions }: { permissions: Permission[] }) {
-  if (permissions.length === 0) return <>none: it may list its tenants, and no more</>
+  if (permissions.length === 0) return <>none: the token may only list its tenants</>
   return (
     <ul class="tree">
       {permissions.map(name => (
         <li key={name}>
-          <PermissionName name={name} /> <span class="soft">{sentences[name]}</span>
+          <PermissionName name={name} /> <span class="muted">{descriptions[name]}</span>
         </li>
       ))}
     </ul>
   )
 }
 
-/** Whether a token holds; of one whose place is taken, until when. */
-export function StatusBadge({ token }: { token: Pick<TokenRecord, 'revokedAt' | 'expiresAt' | 'rotatedTo'> }) {
-  const status = tokenStatus(token)
-  if (status === 'active' && token.rotatedTo !== null) {
-    return <span class="badge ending">replaced, ends {token.expiresAt ? <Moment at={token.expiresAt} /> : 'soon'}</span>
-  }
-  return <span class={`badge ${status}`}>{status}</span>
+type Validity = Pick<TokenRecord, 'revokedAt' | 'expiresAt' | 'rotatedTo'>
+
+const isReplaced = (token: Validity) => tokenStatus(token) === 'active' && token.rotatedTo !== null
+
+/** The status of a token; of an active token that was rotated, when it ends. */
+export function StatusBadge({ token }: { token: Validity }) {
+  if (!isReplaced(token)) return <span class={`badge ${tokenStatus(token)}`}>{tokenStatus(token)}</span>
+  const { expiresAt } = token
+  return <span class="badge ending">replaced, ends {expiresAt ? <Timestamp at={expiresAt} /> : 'soon'}</span>
 }
 
-/** When a token ends or ended, after its status; of one whose place is taken the badge says it. */
-export function End({ token }: { token: Pick<TokenRecord, 'revokedAt' | 'expiresAt' | 'rotatedTo'> }) {
-  const status = tokenStatus(token)
-  if (status === 'active' && token.rotatedTo !== null) return null
+/** When a token ends or ended, where its badge does not show it. */
+export function TokenEnd({ token }: { token: Validity }) {
+  if (isReplaced(token)) return null
   const end = token.revokedAt ?? token.expiresAt
   if (!end) return <>without end</>
   return (
     <>
-      {status === 'active' ? 'until' : 'on'} <Moment at={end} />
+      {tokenStatus(token) === 'active' ? 'until' : 'on'} <Timestamp at={end} />
     </>
   )
 }
 
-/** When and from where a token was last used. */
+/** When and from which address a token was last used. */
 export function LastUse({ token }: { token: Pick<TokenRecord, 'lastUsedAt' | 'lastUsedAddress'> }) {
   if (!token.lastUsedAt) return <>never</>
   return (
     <>
-      <Moment at={token.lastUsedAt} />
-      {token.lastUsedAddress && <span class="soft"> from {token.lastUsedAddress}</span>}
+      <Timestamp at={token.lastUsedAt} />
+      {token.lastUsedAddress && <span class="muted"> from {token.lastUsedAddress}</span>}
     </>
   )
 }
 
-type Grant = TokenRecord['tenants'][number]
-
-export const GrantName = ({ grant }: { grant: Grant }) => (
+/** The name of a tenant that a token is authorised for. */
+export const GrantName = ({ grant }: { grant: TokenRecord['tenants'][number] }) => (
   <>
     {grant.name}
-    {grant.withDescendants && <span class="soft"> and all below</span>}
+    {grant.withDescendants && <span class="muted"> and all below</span>}
   </>
 )
 
-/** A request for one token, by the id in its path. */
-export type TokenRequest = FastifyRequest<{ Params: { id: string } }>
-
-/** @throws `NOT_FOUND` */
-export const tokenOf = ({ sql }: AdminContext, { params }: TokenRequest): Promise<TokenRecord> =>
+/**
+ * @returns the token whose id is in the path
+ * @throws `NOT_FOUND`
+ */
+export const tokenOf = ({ sql }: AdminContext, { params }: RequestById): Promise<TokenRecord> =>
   getToken(sql, requireIdentifier(params.id, 'token'))
 
-/** In place of what can only be done to a token that holds. */
-export function NoLonger({ view, token, title }: { view: View; token: TokenRecord; title: string }) {
+/** The page in place of a form that works only on an active token. */
+export function NotActive({ token, action }: { token: TokenRecord; action: string }) {
   return (
-    <Page title={`${title} ${token.name}`} view={view} place="tokens" narrow>
-      <p class="warning">This token no longer holds: it {token.revokedAt ? 'is revoked' : 'has expired'}.</p>
+    <Layout title={`${action} ${token.name}`} section="tokens" narrow>
+      <p class="warning">This token is not active: it {token.revokedAt ? 'is revoked' : 'has expired'}.</p>
       <p>
         <a href={tokenPath(token.id)}>Back to the token</a>
       </p>
-    </Page>
+    </Layout>
   )
 }

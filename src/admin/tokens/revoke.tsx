@@ -1,23 +1,19 @@
 import type { FastifyReply } from 'fastify'
 import { revokeToken } from '../../domain/token-lifecycle.ts'
-import { CsrfToken, Page, sendPage } from '../components/layout.tsx'
-import { actorOf, say, viewOf } from '../context.ts'
-import type { AdminContext } from '../index.ts'
-import { LastUse, NoLonger, type TokenRequest, tokenOf, tokenPath } from './parts.tsx'
+import { ConfirmForm, Layout } from '../components/layout.tsx'
+import { type AdminContext, actorOf, type RequestById, redirectWithFlash, sendPage } from '../context.ts'
+import { LastUse, NotActive, tokenOf, tokenPath } from './parts.tsx'
 
 /** GET /admin/tokens/:id/revoke */
-export async function showRevoke(parts: AdminContext, request: TokenRequest, reply: FastifyReply) {
-  const token = await tokenOf(parts, request)
-  const view = viewOf(request, reply)
-  if (token.revokedAt) return sendPage(reply, <NoLonger view={view} token={token} title="Revoke" />)
+export const showRevoke = (context: AdminContext) => async (request: RequestById, reply: FastifyReply) => {
+  const token = await tokenOf(context, request)
+  if (token.revokedAt) return sendPage(request, reply, <NotActive token={token} action="Revoke" />)
   return sendPage(
+    request,
     reply,
-    <Page title={`Revoke ${token.name}?`} view={view} place="tokens" narrow>
+    <Layout title={`Revoke ${token.name}?`} section="tokens" narrow>
       <div class="card danger-zone">
-        <p>
-          Whoever uses this token is refused within a second, at every door. That cannot be undone: the partner needs a
-          new token.
-        </p>
+        <p>REST and GraphQL reject this token within a second. This cannot be undone: the partner needs a new token.</p>
         <dl class="facts">
           <dt>Name</dt>
           <dd>{token.name}</dd>
@@ -31,23 +27,19 @@ export async function showRevoke(parts: AdminContext, request: TokenRequest, rep
           </dd>
         </dl>
       </div>
-      <form method="post" action={tokenPath(token.id, 'revoke')} class="actions">
-        <CsrfToken view={view} />
-        <button type="submit" class="danger">
-          Revoke the token
-        </button>
-        <a class="button plain" href={tokenPath(token.id)}>
-          Cancel
-        </a>
-      </form>
-    </Page>,
+      <ConfirmForm action={tokenPath(token.id, 'revoke')} confirm="Revoke the token" cancelPath={tokenPath(token.id)} />
+    </Layout>,
   )
 }
 
 /** POST /admin/tokens/:id/revoke */
-export async function revoke(parts: AdminContext, request: TokenRequest, reply: FastifyReply) {
-  const token = await tokenOf(parts, request)
-  await revokeToken(parts.sql, actorOf(request), token.id)
-  say(request, 'The token is revoked. It is refused everywhere within a second.')
-  return reply.redirect(tokenPath(token.id), 303)
+export const revoke = (context: AdminContext) => async (request: RequestById, reply: FastifyReply) => {
+  const { id } = await tokenOf(context, request)
+  await revokeToken(context.sql, actorOf(request), id)
+  return redirectWithFlash(
+    request,
+    reply,
+    tokenPath(id),
+    'The token is revoked. All instances of the service reject it within a second.',
+  )
 }

@@ -1,60 +1,65 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import { badInput, type FieldErrors } from '../../domain/errors.ts'
+import type { FastifyReply } from 'fastify'
+import { type FieldErrors, hasErrors, throwIfErrors } from '../../domain/errors.ts'
 import { type TokenRecord, tokenStatus } from '../../domain/token.ts'
 import { rotateToken } from '../../domain/token-rotation.ts'
-import { Choice, FaultSummary } from '../components/field.tsx'
-import { formIdOf, newFormId, OneTime } from '../components/idempotency-field.tsx'
-import { CsrfToken, Page, sendPage } from '../components/layout.tsx'
-import { Moment, momentText } from '../components/timestamp.tsx'
-import { actorOf, formOf, viewOf } from '../context.ts'
-import { faultsOf, textOf } from '../form-body.ts'
-import type { AdminContext } from '../index.ts'
-import { NoLonger, type TokenRequest, tokenOf, tokenPath } from './parts.tsx'
-import { answerMaking } from './secret.tsx'
+import { ErrorSummary, Select } from '../components/field.tsx'
+import { formatTimestamp } from '../components/format.ts'
+import { createIdempotencyKey, IdempotencyField, readIdempotencyKey } from '../components/idempotency-field.tsx'
+import { CsrfField, Layout } from '../components/layout.tsx'
+import { Timestamp } from '../components/timestamp.tsx'
+import { type AdminContext, actorOf, type RequestById, sendPage } from '../context.ts'
+import { fieldErrorsOf, formBody, textField } from '../form-body.ts'
+import { NotActive, tokenOf, tokenPath } from './parts.tsx'
+import { sendSecret } from './secret.tsx'
 
-const hour = 3600
-const day = 24 * hour
+const secondsPerHour = 3600
+const secondsPerDay = 24 * secondsPerHour
 
-/** How long both tokens hold, in seconds. */
+/** How long both tokens are valid, in seconds. */
 const overlaps = [
-  { value: '0', label: 'not at all: the old one is refused within a second' },
-  { value: String(hour), label: '1 hour' },
-  { value: String(day), label: '24 hours' },
-  { value: String(7 * day), label: '7 days' },
+  { value: '0', label: 'no time: the old one is rejected within a second' },
+  { value: String(secondsPerHour), label: '1 hour' },
+  { value: String(secondsPerDay), label: '24 hours' },
+  { value: String(7 * secondsPerDay), label: '7 days' },
 ]
 
 interface RotateForm {
-  formId: string
+  idempotencyKey: string
   overlap: string
   expiry: string
 }
 
 /** GET /admin/tokens/:id/rotate */
-export async function showRotate(parts: AdminContext, request: TokenRequest, reply: FastifyReply) {
-  const token = await tokenOf(parts, request)
-  return sendForm(request, reply, token, { formId: newFormId(), overlap: String(day), expiry: 'inherit' })
+export const showRotate = (context: AdminContext) => async (request: RequestById, reply: FastifyReply) => {
+  const token = await tokenOf(context, request)
+  const form = { idempotencyKey: createIdempotencyKey(), overlap: String(secondsPerDay), expiry: 'inherit' }
+  return sendForm(request, reply, token, form)
 }
 
 /** POST /admin/tokens/:id/rotate */
-export async function rotate(parts: AdminContext, request: TokenRequest, reply: FastifyReply) {
-  const token = await tokenOf(parts, request)
-  const form = formOf(request)
-  const filled = { formId: formIdOf(form), overlap: textOf(form, 'overlap'), expiry: textOf(form, 'expiresAt') }
+export const rotate = (context: AdminContext) => async (request: RequestById, reply: FastifyReply) => {
+  const token = await tokenOf(context, request)
+  const body = formBody(request)
+  const idempotencyKey = readIdempotencyKey(body)
+  const form = { idempotencyKey, overlap: textField(body, 'overlap'), expiry: textField(body, 'expiresAt') }
   try {
-    const rotation = readRotation(token, filled)
-    const made = await rotateToken(parts.sql, actorOf(request), token.id, rotation, filled.formId)
-    return answerMaking(request, reply, made)
+    const rotation = readRotation(token, form)
+    return sendSecret(
+      request,
+      reply,
+      await rotateToken(context.sql, actorOf(request), token.id, rotation, idempotencyKey),
+    )
   } catch (error) {
-    return sendForm(request, reply, await tokenOf(parts, request), filled, faultsOf(error))
+    return sendForm(request, reply, await tokenOf(context, request), form, fieldErrorsOf(error))
   }
 }
 
-/** When the new token may end. */
+/** @returns the choices of when the new token ends */
 function expiriesFor({ expiresAt }: TokenRecord) {
   return [
     {
       value: 'inherit',
-      label: expiresAt ? `as the old one would, ${momentText(expiresAt)}` : 'never, as the old one would',
+      label: expiresAt ? `like the old one, ${formatTimestamp(expiresAt)}` : 'never, like the old one',
     },
     { value: '90', label: 'in 90 days' },
     { value: '365', label: 'in 365 days' },
@@ -65,11 +70,11 @@ function expiriesFor({ expiresAt }: TokenRecord) {
 /** @throws `BAD_USER_INPUT` with the errors of `overlap` and `expiresAt` */
 function readRotation(token: TokenRecord, { overlap, expiry }: RotateForm) {
   const fieldErrors: FieldErrors = {}
-  if (!overlaps.some(({ value }) => value === overlap)) fieldErrors.overlap = ['Choose how long both hold.']
+  if (!overlaps.some(({ value }) => value === overlap)) fieldErrors.overlap = ['Choose how long both are valid.']
   if (!expiriesFor(token).some(({ value }) => value === expiry))
-    fieldErrors.expiresAt = ['Choose when the new one ends.']
-  if (Object.keys(fieldErrors).length > 0) throw badInput(fieldErrors)
-  const expiresAt = new Date(Date.now() + Number(expiry) * day * 1000)
+    fieldErrors.expiresAt = ['Choose when the new token ends.']
+  throwIfErrors(fieldErrors)
+  const expiresAt = new Date(Date.now() + Number(expiry) * secondsPerDay * 1000)
   return {
     overlap: Number(overlap),
     expiresAt: expiry === 'inherit' ? expiry : expiry === 'never' ? null : expiresAt,
@@ -77,69 +82,73 @@ function readRotation(token: TokenRecord, { overlap, expiry }: RotateForm) {
 }
 
 function sendForm(
-  request: FastifyRequest,
+  request: RequestById,
   reply: FastifyReply,
   token: TokenRecord,
-  { formId, overlap, expiry }: RotateForm,
-  { token: refused, ...fieldErrors }: FieldErrors = {},
+  form: RotateForm,
+  errors: FieldErrors = {},
 ) {
-  const view = viewOf(request, reply)
-  const title = `Rotate ${token.name}`
-  const status = refused || Object.keys(fieldErrors).length > 0 ? 422 : 200
-  if (token.rotatedTo !== null) {
-    return sendPage(
-      reply,
-      <Page title={title} view={view} place="tokens" narrow>
+  const page =
+    token.rotatedTo !== null ? (
+      <Layout title={`Rotate ${token.name}`} section="tokens" narrow>
         <p class="warning">
-          <a href={tokenPath(token.rotatedTo)}>Token {token.rotatedTo}</a> has taken its place already: rotate that one.
+          <a href={tokenPath(token.rotatedTo)}>Token {token.rotatedTo}</a> already replaces this token: rotate that one.
         </p>
-      </Page>,
-      status,
+      </Layout>
+    ) : tokenStatus(token) === 'active' ? (
+      <RotatePage token={token} form={form} errors={errors} />
+    ) : (
+      <NotActive token={token} action="Rotate" />
     )
-  }
-  if (tokenStatus(token) !== 'active') {
-    return sendPage(reply, <NoLonger view={view} token={token} title="Rotate" />, status)
-  }
-  return sendPage(
-    reply,
-    <Page title={title} view={view} place="tokens" narrow>
-      {refused && (
-        <p class="field-errors" role="alert">
-          {refused.join(' ')}
+  return sendPage(request, reply, page, hasErrors(errors) ? 422 : 200)
+}
+
+function RotatePage({ token, form, errors }: { token: TokenRecord; form: RotateForm; errors: FieldErrors }) {
+  const { token: tokenErrors, ...fieldErrors } = errors
+  return (
+    <Layout title={`Rotate ${token.name}`} section="tokens" narrow>
+      {tokenErrors && (
+        <p class="error-summary" role="alert">
+          {tokenErrors.join(' ')}
         </p>
       )}
-      <FaultSummary fieldErrors={fieldErrors} />
+      <ErrorSummary fieldErrors={fieldErrors} />
       <div class="card">
         <p>
-          A new token takes the place of <code>{token.hint}</code>. It has the same name, contact, tenants, permissions
-          and rate, and a secret of its own, which you are shown once.
+          A new token replaces <code>{token.hint}</code>. It has the same name, contact, tenants, permissions and rate,
+          and a new secret, which is shown only once.
         </p>
-        <p>For the overlap both hold, so that the partner can change over. Then the old one is refused.</p>
+        <p>During the overlap both are valid, so that the partner can switch. Then the old one is rejected.</p>
         {token.expiresAt && (
           <p>
-            The old one ends on <Moment at={token.expiresAt} /> in any case, even where the overlap would last longer.
+            The old one ends on <Timestamp at={token.expiresAt} /> at the latest, even during the overlap.
           </p>
         )}
       </div>
       <form method="post" action={tokenPath(token.id, 'rotate')}>
-        <CsrfToken view={view} />
-        <OneTime id={formId} />
-        <Choice name="overlap" label="Both hold for" options={overlaps} value={overlap} fieldErrors={fieldErrors} />
-        <Choice
+        <CsrfField />
+        <IdempotencyField value={form.idempotencyKey} />
+        <Select
+          name="overlap"
+          label="Both are valid for"
+          options={overlaps}
+          value={form.overlap}
+          fieldErrors={fieldErrors}
+        />
+        <Select
           name="expiresAt"
           label="The new token ends"
           options={expiriesFor(token)}
-          value={expiry}
+          value={form.expiry}
           fieldErrors={fieldErrors}
         />
         <div class="actions">
           <button type="submit">Rotate the token</button>
-          <a class="button plain" href={tokenPath(token.id)}>
+          <a class="button secondary" href={tokenPath(token.id)}>
             Cancel
           </a>
         </div>
       </form>
-    </Page>,
-    status,
+    </Layout>
   )
 }

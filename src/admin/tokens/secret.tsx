@@ -1,39 +1,42 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { AlreadyCreated, NewToken } from '../../domain/token-lifecycle.ts'
+import type { AlreadyCreated, CreatedToken } from '../../domain/token-lifecycle.ts'
 import { restPath } from '../../http/paths.ts'
-import { Copied } from '../components/copy-button.tsx'
-import { Page, sendPage } from '../components/layout.tsx'
-import { originOf, say, viewOf } from '../context.ts'
+import { TextToCopy } from '../components/copy-button.tsx'
+import { Layout } from '../components/layout.tsx'
+import { redirectWithFlash, sendPage } from '../context.ts'
 import { tokenPath } from './parts.tsx'
 
-/** Answers with the secret of a token that was made, this once; of one that was made before, with its page. */
-export function answerMaking(request: FastifyRequest, reply: FastifyReply, made: NewToken | AlreadyCreated) {
-  if (made.secret === null) {
-    say(request, 'This form has made its token already. Its secret cannot be shown again: rotate it if it is lost.')
-    return reply.redirect(tokenPath(made.id), 303)
+/** Answers with the secret of a new token; redirects to the token when the same form has already created it. */
+export function sendSecret(request: FastifyRequest, reply: FastifyReply, token: CreatedToken | AlreadyCreated) {
+  const { id, secret } = token
+  if (secret === null) {
+    const message =
+      'This form has already created its token. Its secret cannot be shown again: if it is lost, rotate it.'
+    return redirectWithFlash(request, reply, tokenPath(id), message)
   }
-  const { id, secret } = made
-  const url = `${originOf(request)}${restPath}/tenants`
-  const line = `curl -H 'Accept: application/json' -H 'Authorization: Bearer ${secret}' ${url}`
+  const url = `${request.publicOrigin}${restPath}/tenants`
+  const command = `curl -H 'Accept: application/json' -H 'Authorization: Bearer ${secret}' ${url}`
   return sendPage(
+    request,
     reply,
-    <Page title="The token is made" view={viewOf(request, reply)} place="tokens" narrow>
+    <Layout title="The token is created" section="tokens" narrow>
       <p class="warning">
-        Keep the secret now, and hand it over by a safe way. It is shown this once, and kept nowhere here.
+        Copy the secret now, and hand it over through a safe channel. It is shown only once, and the service does not
+        store it.
       </p>
       <section class="card" aria-labelledby="secret-heading">
         <h2 id="secret-heading">Secret</h2>
-        <Copied id="secret" text={secret} />
+        <TextToCopy id="secret" text={secret} />
         <h2>Try it</h2>
         <p class="hint">This lists the tenants that the token reaches.</p>
-        <Copied id="curl" text={line} />
+        <TextToCopy id="curl" text={command} />
       </section>
       <p>
         <a class="button" href={tokenPath(id)}>
-          I have kept it: go to the token
+          I have copied it: go to the token
         </a>
       </p>
-    </Page>,
+    </Layout>,
     201,
   )
 }

@@ -1,0 +1,30 @@
+import type { FieldErrors } from '../../domain/errors.ts'
+import { passwordHint } from '../../domain/password.ts'
+import { Field } from '../components/field.tsx'
+
+/** The e-mail of the account, for password managers. */
+export const HiddenEmail = ({ email }: { email: string }) => (
+  <input type="text" name="email" value={email} autocomplete="username" hidden readonly />
+)
+
+interface PasswordFieldProps {
+  name: string
+  label: string
+  hint?: string
+  fieldErrors: FieldErrors
+  autocomplete: 'current-password' | 'new-password'
+}
+
+/** A password that must be given. */
+export const PasswordField = (props: PasswordFieldProps) => <Field {...props} type="password" required />
+
+/** A new password, entered twice. */
+export function NewPasswordFields({ fieldErrors }: { fieldErrors: FieldErrors }) {
+  const common = { fieldErrors, autocomplete: 'new-password' } as const
+  return (
+    <>
+      <PasswordField {...common} name="password" label="New password" hint={passwordHint} />
+      <PasswordField {...common} name="again" label="The same password again" />
+    </>
+  )
+}

@@ -1,0 +1,75 @@
+// Redirects to the sign-in and back to the page that was requested.
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Config } from '../../config.ts'
+import { adminPath } from '../../http/paths.ts'
+import { Layout } from '../components/layout.tsx'
+import { findSignedIn, sendPage } from '../context.ts'
+import { sessionCookie } from './cookies.ts'
+
+/** The path of the sign-in. */
+export const loginPath = `${adminPath}/login`
+
+/** The messages of the sign-in, by the `because` parameter of its URL. */
+export const loginMessages = {
+  out: { kind: 'notice', text: 'You are signed out.' },
+  everywhere: { kind: 'notice', text: 'You are signed out everywhere.' },
+  lost: {
+    kind: 'warning',
+    text: 'Your session has ended, and what you sent was not saved. Sign in and repeat it.',
+  },
+} as const
+
+type LoginReason = keyof typeof loginMessages
+
+const loginPathBecause = (reason: LoginReason) => `${loginPath}?because=${reason}`
+
+/**
+ * A hook that redirects requests without a session to the sign-in. The session cookie is strict, so a link on another
+ * site arrives without it: a page of our own then repeats the request, with the cookie.
+ */
+export async function requireSignIn(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
+  if (findSignedIn(request)) return undefined
+  if (request.method !== 'GET' && request.method !== 'HEAD') return reply.redirect(loginPathBecause('lost'), 303)
+  if (request.headers['sec-fetch-site'] === 'cross-site') return sendRefresh(request, reply, request.url)
+  return reply.redirect(`${loginPath}?next=${encodeURIComponent(request.url)}`, 303)
+}
+
+/** Answers with a page that loads another page by itself, as a navigation that this site began. */
+export function sendRefresh(request: FastifyRequest, reply: FastifyReply, path: string): FastifyReply {
+  return sendPage(
+    request,
+    reply.header('Refresh', `0;url=${path}`),
+    <Layout title="One moment" narrow navigation={false}>
+      <p>
+        <a href={path}>Continue</a>
+      </p>
+    </Layout>,
+  )
+}
+
+/** The longest `next` that is read, in characters: the time to parse a host name grows with the square of its length. */
+const maxNextLength = 2_000
+
+/** @returns the path that was requested before the sign-in, or the tokens when it is not a page of ours */
+export function parseNext(text: string | null): string {
+  const home = `${adminPath}/tokens`
+  if (text === null || text.length > maxNextLength || !URL.canParse(text, 'http://here')) return home
+  const { origin, pathname, search } = new URL(text, 'http://here')
+  const ours = origin === 'http://here' && (pathname === adminPath || pathname.startsWith(`${adminPath}/`))
+  return ours ? pathname + search : home
+}
+
+/** Deletes the browser's session and its cookie, and redirects to the sign-in. */
+export async function endSession(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  config: Config,
+  reason: LoginReason,
+): Promise<FastifyReply> {
+  await request.session.destroy()
+  const { name, options } = sessionCookie(config)
+  return reply.clearCookie(name, options).redirect(loginPathBecause(reason), 303)
+}
+
+/** Redirects to the sign-in of a browser that has no session left. */
+export const redirectSignedOut = (reply: FastifyReply): FastifyReply => reply.redirect(loginPathBecause('out'), 303)
