@@ -16,7 +16,7 @@ export interface AdminContext {
   throttle: LoginThrottle
 }
 
-/** A request whose path holds the id of a record. */
+/** A request with the id of a record in its path. */
 export type RequestById = FastifyRequest<{ Params: { id: string } }>
 
 declare module 'fastify' {

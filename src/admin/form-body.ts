@@ -10,7 +10,7 @@ export const formBody = (request: FastifyRequest): URLSearchParams =>
 export const queryParameters = (request: FastifyRequest): URLSearchParams =>
   new URLSearchParams(/\?(.*)$/.exec(request.url)?.[1])
 
-/** @returns the value without blanks around it and without NUL, which Postgres refuses; empty when the field is missing */
+/** @returns the trimmed value without NUL, which Postgres rejects; empty when the field is missing */
 export const textField = (form: URLSearchParams, name: string): string =>
   (form.get(name) ?? '').replaceAll('\0', '').trim()
 

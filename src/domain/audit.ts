@@ -22,7 +22,7 @@ export const auditActions = {
   'administrator.bind': 'Bound to the OpenID provider',
   'administrator.remove': 'Administrator removed',
   'administrator.sign_in': 'Signed in',
-  'administrator.sign_in_refused': 'Sign-in refused',
+  'administrator.sign_in_refused': 'Sign-in failed',
   'administrator.sign_out': 'Signed out',
   'administrator.sign_out_everywhere': 'Signed out everywhere',
   'administrator.change_password': 'Password changed',

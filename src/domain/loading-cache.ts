@@ -2,7 +2,7 @@ import DataLoader from 'dataloader'
 import { LRUCache } from 'lru-cache'
 
 /** Loads values by key, many at once, and keeps them for a limited time: an integration sends the same keys often. */
-export interface LoadingCache<Key, Value> {
+interface LoadingCache<Key, Value> {
   /** @returns the cached value, or undefined when it must be loaded */
   peek(key: Key): Value | undefined
   /**

@@ -9,7 +9,7 @@ export interface RateWindow {
 }
 
 /** Counts calls in fixed windows; the first call opens a window. Counting is atomic. */
-export interface RateCounter {
+interface RateCounter {
   /** Counts one call, and returns the window. */
   hit(key: string): Promise<RateWindow>
   /** Returns the window without counting. */

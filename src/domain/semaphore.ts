@@ -1,7 +1,7 @@
 import { GatewayError } from './errors.ts'
 
 /** Limits how much work runs at a time. */
-export interface Semaphore {
+interface Semaphore {
   /**
    * Runs the work when its turn comes.
    *

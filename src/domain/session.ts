@@ -10,7 +10,7 @@ interface SessionData {
   flash?: string
 }
 
-/** An administrator whose identity was verified just now. Valid while the account has the same generation. */
+/** An administrator whose identity has been verified. Valid while the account has the same generation. */
 export interface VerifiedAdministrator extends Administrator {
   /** Increases when the password changes, and when the account is removed. */
   generation: number

@@ -1,5 +1,5 @@
 /** Collects rows in memory until they are written together. */
-export interface WriteBuffer<Row> {
+interface WriteBuffer<Row> {
   /** How many rows are waiting. */
   readonly size: number
   has(key: string): boolean

@@ -32,7 +32,7 @@ const rowsOf = (html: string) =>
 
 const partOf = (html: string, heading: string) => html.split(`id="${heading}"`)[1]?.split('</section>')[0] ?? ''
 
-test('shows what a token was used for: each day, by outcome and by operation, drawn and as a table', async () => {
+test('shows the requests of a token by day, outcome and operation, as charts and tables', async () => {
   const { id } = await build.token([])
   const [today, before, old] = [dayAgo(0), dayAgo(6), dayAgo(89)]
   await use(id, today, 'ListTenants', 200, 1200)
@@ -60,7 +60,7 @@ test('shows what a token was used for: each day, by outcome and by operation, dr
     [spoken(before), '0', '5', '2'],
     ['Day', 'List tenants', 'Resolve voucher', 'GraphQL', 'Unknown operation'],
     [spoken(today), '1,203', '0', '4', '0'],
-    ['Operation', '200', '404', '429', '503', 'In all'],
+    ['Operation', '200', '404', '429', '503', 'Total'],
     ['List tenants', '1,210', '0', '3', '0', '1,213'],
     ['Unknown operation', '0', '5', '0', '0', '5'],
   ]) {
@@ -72,7 +72,7 @@ test('shows what a token was used for: each day, by outcome and by operation, dr
   )
 })
 
-test('draws a bar as high as its day was busy, and its parts on top of each other', async () => {
+test('draws bars in proportion to the requests of the day, with stacked outcomes', async () => {
   const { id } = await build.token([])
   await use(id, dayAgo(0), 'ListTenants', 200, 60)
   await use(id, dayAgo(0), 'ListTenants', 403, 40)
@@ -99,7 +99,7 @@ test('draws a bar as high as its day was busy, and its parts on top of each othe
   expect(ticks).toEqual(['0', '50', '100'])
 })
 
-test('says what will be here while a token has not been used', async () => {
+test('explains the empty page of a token that has not been used', async () => {
   const { id } = await build.token([], { permissions: ['view_vouchers'] })
   const { html, text } = await browser.get(`/admin/tokens/${id}`)
   expect(text).toContain('This token has not been used in the last 90 days.')
@@ -108,14 +108,14 @@ test('says what will be here while a token has not been used', async () => {
   expect(text).not.toContain('Exported personal data')
 })
 
-test('shows what was refused and why, the latest first', async () => {
+test('shows errors and their reasons, the latest first', async () => {
   const { id } = await build.token([])
-  const refuse = (operation: string, reason: string, requests: number, lastAt: string, day = dayAgo(0)) => platform`
+  const addError = (operation: string, reason: string, requests: number, lastAt: string, day = dayAgo(0)) => platform`
     insert into gateway.request_error (token_id, day, operation, code, reason, requests, last_at)
     values (${id}, ${day}::text::date, ${operation}, 'FORBIDDEN', ${reason}, ${requests}, ${lastAt}::text::timestamptz)`
-  await refuse('ListMarketingSignups', 'This token lacks <b>it</b>.', 1000, `${dayAgo(0)}T01:02:03Z`)
-  await refuse('ListMarketingSignups', 'This token lacks <b>it</b>.', 204, `${dayAgo(3)}T01:02:03Z`, dayAgo(3))
-  await refuse('GraphQL', 'Not for this tenant.', 1, `${dayAgo(0)}T02:00:00Z`)
+  await addError('ListMarketingSignups', 'This token lacks <b>it</b>.', 1000, `${dayAgo(0)}T01:02:03Z`)
+  await addError('ListMarketingSignups', 'This token lacks <b>it</b>.', 204, `${dayAgo(3)}T01:02:03Z`, dayAgo(3))
+  await addError('GraphQL', 'Not for this tenant.', 1, `${dayAgo(0)}T02:00:00Z`)
   const { html } = await browser.get(`/admin/tokens/${id}`)
   const errors = partOf(html, 'errors')
   expect(rowsOf(errors)).toEqual([
@@ -131,7 +131,7 @@ test('shows what was refused and why, the latest first', async () => {
   expect(errors).toContain(`<time datetime="${dayAgo(0)}T02:00:00.000Z">`)
 })
 
-test('shows personal data that were given out, and that none were when the token might have had them', async () => {
+test('shows exports of personal data, or that there were none when the token may export', async () => {
   const tenantId = await build.tenant({ name: 'Spa <script>' })
   const { id, secret } = await build.token([tenantId])
   expect((await browser.get(`/admin/tokens/${id}`)).text).toContain('No personal data was exported')
@@ -144,7 +144,7 @@ test('shows personal data that were given out, and that none were when the token
   expect(html).not.toContain('<script>')
 })
 
-test('stays quick for a token that did everything every day', async () => {
+test('stays fast for a token with all operations on all days', async () => {
   const { id } = await build.token([])
   const operations = 'ListTenants,ListCatalogVouchers,GetCatalogVoucher,ListPurchasedVouchers,GetPurchasedVoucher,'
   const others = 'ListMarketingSignups,GetMarketingSignup,ResolveVoucher,GraphQL'

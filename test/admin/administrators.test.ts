@@ -20,7 +20,7 @@ beforeEach(async () => {
 const idOf = async (email: string) => (await listAdministrators(pool)).find(each => each.email === email)?.id
 
 describe('the list', () => {
-  test('shows who administers, how they sign in, and who is invited; what they are called stays text', async () => {
+  test('shows administrators, their means of sign-in and invitations, with HTML in e-mails as text', async () => {
     const browser = await signIn(client, database)
     await createAdministrator(pool, tester, '<b>ann</b>@example.com', root.password)
     await pool`insert into gateway.administrator (email, subject) values ('olga@example.com', 'https://id.example 7')`
@@ -36,7 +36,7 @@ describe('the list', () => {
 })
 
 describe('inviting', () => {
-  test('shows a link once, with which somebody comes in', async () => {
+  test('shows a link once, which lets the invited person sign in', async () => {
     const browser = await signIn(client, database)
     const made = await browser.submit('/admin/administrators', { email: 'Ann@example.com' })
     expect(made.status).toBe(201)
@@ -56,7 +56,7 @@ describe('inviting', () => {
     ])
   })
 
-  test('an administrator who is there already would be to take over the account: it is refused', async () => {
+  test('rejects an existing administrator, whose account the link would take over', async () => {
     const browser = await signIn(client, database)
     await createAdministrator(pool, tester, 'ann@example.com', root.password)
     const answer = await browser.submit('/admin/administrators', { email: 'ANN@example.com' })
@@ -69,7 +69,7 @@ describe('inviting', () => {
 describe('an invitation', () => {
   const linkOn = (text: string) => /(\/admin\/setup\/[\w-]{43})/.exec(text)?.[1] ?? ''
 
-  test('ends with whoever made it, and so does one that he makes at that moment', async () => {
+  test('becomes invalid when its creator is removed, also when both happen at once', async () => {
     const browser = await signIn(client, database)
     const ann = await signIn(client, database, { email: 'ann@example.com' })
     const link = linkOn((await ann.submit('/admin/administrators', { email: 'back@example.com' })).text)
@@ -88,7 +88,7 @@ describe('an invitation', () => {
     expect((await browser.get('/admin/administrators')).text).not.toContain('back@example.com')
   })
 
-  test('that is not used yet can be withdrawn, which is put down', async () => {
+  test('can be withdrawn until it is used, with an audit entry', async () => {
     const browser = await signIn(client, database)
     const link = linkOn((await browser.submit('/admin/administrators', { email: 'ann@example.com' })).text)
     await inviteAdministrator(pool, tester, 'bob@example.com')
@@ -113,7 +113,7 @@ describe('an invitation', () => {
 })
 
 describe('removing', () => {
-  test('asks first, ends the sessions, and is put down', async () => {
+  test('asks for confirmation, ends the sessions, and is audited', async () => {
     const browser = await signIn(client, database)
     const ann = await signIn(client, database, { email: 'ann@example.com' })
     const path = `/admin/administrators/${await idOf('ann@example.com')}/remove`
@@ -136,7 +136,7 @@ describe('removing', () => {
     expect((await createBrowser(client.app).submit(link, chosen)).status).toBe(303)
   })
 
-  test('is not for oneself, nor for the last', async () => {
+  test('rejects the signed-in administrator and the last one', async () => {
     const browser = await signIn(client, database)
     await createAdministrator(pool, tester, 'ann@example.com', root.password)
     const own = await idOf(root.email)
@@ -148,7 +148,7 @@ describe('removing', () => {
     await expect(removeAdministrator(pool, tester, 'nobody@example.com')).rejects.toMatchObject({ code: 'NOT_FOUND' })
   })
 
-  test('of two who remove each other at once one stays', async () => {
+  test('keeps one of two who remove each other at the same time', async () => {
     const emails = ['one@example.com', 'two@example.com']
     for (const email of emails) await createAdministrator(pool, tester, email, root.password)
     const removals = emails.map(email => () => removeAdministrator(pool, tester, email))
@@ -157,7 +157,7 @@ describe('removing', () => {
     expect(await listAdministrators(pool)).toHaveLength(1)
   })
 
-  test('nobody comes in with the number of nobody', async () => {
+  test('answers 404 for an unknown administrator', async () => {
     const browser = await signIn(client, database)
     for (const id of ['0', '-1', 'x', '99999999999999999999', '424242']) {
       expect((await browser.get(`/admin/administrators/${id}/remove`)).status).toBe(404)

@@ -80,8 +80,8 @@ function parseCsv(text: string): Record<string, string>[] {
   return records.map(cells => Object.fromEntries(names.map((name, index) => [name, cells[index] ?? ''])))
 }
 
-describe('what is shown', () => {
-  test('what was done with a token: who, when, from where, and what changed', async () => {
+describe('the page shows', () => {
+  test('the actions on a token: who, when, from where, and what changed', async () => {
     const [spa, hotel] = [await build.tenant({ name: 'Spa' }), await build.tenant({ name: 'Hotel' })]
     const { id } = await build.token([{ tenantId: spa, withDescendants: true }], {
       name: 'Till',
@@ -154,7 +154,7 @@ describe('what is shown', () => {
     expect(html).toContain(`href="/admin/tokens/${successor.id}"`)
   })
 
-  test('personal data that a token was given', async () => {
+  test('exports of personal data by a token', async () => {
     const tenantId = await build.tenant({ name: 'Spa' })
     const { id, secret } = await build.token([tenantId], { name: 'Mailer' })
     await build.customer(tenantId)
@@ -168,14 +168,14 @@ describe('what is shown', () => {
     expect(entry?.detail).toContain('Records: 1')
   })
 
-  test('who signed in, and from where', async () => {
+  test('sign-ins with their addresses', async () => {
     await signIn(client, database, { email: 'carla@example.com', origin, address: '198.51.100.9' })
     const [entry] = await entriesOn()
     expect(entry).toMatchObject({ what: 'Signed in', about: 'Administrator carla@example.com' })
     expect(entry?.who).toBe('carla@example.com from 198.51.100.9')
   })
 
-  test('every act by its name, and what is not known as it was put down', async () => {
+  test('every action by its label, and unknown details as they are stored', async () => {
     for (const action of Object.keys(auditActions)) await put({ action })
     await put({ action: 'of.tomorrow', detail: { colour: 'blue', size: { w: 1 }, tenants: 'odd', from: null } })
     const [unknown, ...known] = await entriesOn()
@@ -186,7 +186,7 @@ describe('what is shown', () => {
     }
   })
 
-  test('what is gone by its id', async () => {
+  test('deleted records by their ids', async () => {
     await put({ tokenId: 987654, tenantId: 876543, administratorId: 765432, detail: { tenants: [] } })
     const [entry] = await entriesOn()
     expect(entry?.about).toBe('Token 987654, deleted Tenant 876543, deleted Administrator 765432, deleted')
@@ -194,7 +194,7 @@ describe('what is shown', () => {
     expect((await entriesOn())[0]?.detail).toBe('Tenants: a deleted tenant (876543)')
   })
 
-  test('thousands of tenants by the first of them, and the others folded away', async () => {
+  test('the first of thousands of tenants, with the others folded', async () => {
     const [{ first } = { first: 0 }] = await platform<{ first: number }[]>`
       with made as (insert into tenant (name) select 'Branch ' || number from generate_series(1, 5000) number returning id)
       select min(id) as first from made`
@@ -210,7 +210,7 @@ describe('what is shown', () => {
     expect(html.match(/<details><summary>and 4,980 more<\/summary>/g)).toHaveLength(2)
   })
 
-  test('HTML in any of it as text', async () => {
+  test('HTML as text', async () => {
     const evil = '<img src=x onerror=alert(1)>"\''
     const tenantId = await build.tenant({ name: evil })
     const { id } = await build.token([tenantId], { name: evil })
@@ -226,14 +226,14 @@ describe('what is shown', () => {
     expect(search.html).not.toContain('<img')
   })
 
-  test('that there is nothing, or nothing that fits', async () => {
+  test('that there are no entries, or none that match', async () => {
     expect((await browser.get('/admin/audit')).text).toContain('There are no entries yet.')
     await put()
     const page = await browser.get('/admin/audit?actor=nobody')
     expect(page.text).toContain('No entry matches all filters.')
   })
 
-  test('to nobody who is not signed in', async () => {
+  test('nothing without a sign-in', async () => {
     await put({ actor: 'secret@example.com' })
     for (const path of ['/admin/audit', '/admin/audit.csv']) {
       const { status, text } = await client.ask({ method: 'GET', url: path, headers: { host: 'localhost:8080' } })
@@ -244,7 +244,7 @@ describe('what is shown', () => {
 })
 
 describe('filters', () => {
-  test('narrow by who, what, token, tenant and day, each alone and together', async () => {
+  test('select by actor, action, token, tenant and day, alone and combined', async () => {
     const granted = [{ tenantId: 31, withDescendants: false }]
     await put({ actor: 'Anna@example.com', action: 'token.create', tokenId: 11, at: '2026-01-01T00:00:00Z' })
     await put({ actor: 'bob@example.com', action: 'token.revoke', tokenId: 11, at: '2026-01-02T23:59:59.999999Z' })
@@ -266,7 +266,7 @@ describe('filters', () => {
     expect(await whoIn('actor=&action=&token=&tenant=&from=&to=')).toHaveLength(6)
   })
 
-  test('that make no sense are said beside their fields, and kept', async () => {
+  test('with errors keep their values and show the error at each field', async () => {
     await put({ actor: 'shown@example.com' })
     const query = 'action=steal&token=0x1&tenant=-4&from=2026-02-30&to=soon'
     const { status, html, text } = await browser.get(`/admin/audit?${query}`)
@@ -285,7 +285,7 @@ describe('filters', () => {
   })
 })
 
-test('pages go through all entries and back, none lost and none twice, while others come', async () => {
+test('pages cover all entries once, forwards and backwards, while entries are added', async () => {
   await platform`
     insert into gateway.audit_entry (actor, action)
     select 'page ' || number, case when number % 5 = 0 then 'token.edit' else 'token.revoke' end
@@ -319,7 +319,7 @@ test('pages go through all entries and back, none lost and none twice, while oth
     back.unshift(page.who)
     link = page.link
   }
-  // Three came meanwhile: too few for a page of their own, so that the newest page is shown whole.
+  // Three entries were added: too few for a page, so the newest page is shown whole.
   expect(back.map(page => page.slice(0, 4))[0]).toEqual(['late 3', 'late 2', 'late 1', 'page 159'])
   expect(back[0]).toHaveLength(50)
   expect(back.slice(1)).toEqual(pages.slice(0, 2))
@@ -328,7 +328,7 @@ test('pages go through all entries and back, none lost and none twice, while oth
   }
 })
 
-test('entries stand in the order of their times, through all pages and in the CSV, whatever their numbers', async () => {
+test('entries are sorted by time, not by id, on all pages and in the CSV', async () => {
   await platform`
     insert into gateway.audit_entry (at, actor, action)
     select timestamptz '2026-03-01' + make_interval(mins => number * 37 % 120 / 2), 'at ' || number * 37 % 120, 'token.edit'
@@ -358,7 +358,7 @@ test.each([
   ['those of a token', { tokenId: 7 }, {}],
   ['those of a token on a day', { tokenId: 7, from: '2026-01-03', to: '2026-01-03' }, {}],
   ['those of an act', { action: 'customer.export' as const }, { before: 4000 }],
-])('a page reads little of a long audit: %s', async (_, filter, range) => {
+])('a page reads few blocks of a long audit: %s', async (_, filter, range) => {
   await platform`
     insert into gateway.audit_entry (at, actor, action, token_id)
     select timestamptz '2026-01-01' + make_interval(mins => number), 'many', 'customer.export', number % 100
@@ -368,16 +368,16 @@ test.each([
   const from = first[0]!.id - 1
   const moved = Object.fromEntries(Object.entries(range).map(([name, id]) => [name, id + from]))
   const [statement] = await capture(pool, () => listAudit(pool, filter, { ...moved, limit: 51 }))
-  const [told] = await platform.unsafe<{ 'QUERY PLAN': { Plan: { 'Shared Hit Blocks': number } }[] }[]>(
+  const [explained] = await platform.unsafe<{ 'QUERY PLAN': { Plan: { 'Shared Hit Blocks': number } }[] }[]>(
     `explain (analyze, buffers, format json) ${statement!.text}`,
     statement!.parameters.map(String),
   )
   // A scan of it all, or of a day of it, reads hundreds.
-  expect(told!['QUERY PLAN'][0]!.Plan['Shared Hit Blocks']).toBeLessThan(200)
+  expect(explained!['QUERY PLAN'][0]!.Plan['Shared Hit Blocks']).toBeLessThan(200)
 })
 
 describe('the CSV', () => {
-  test('has all that the filters let through, and says that it was taken out', async () => {
+  test('contains all entries that match the filters, and its export is audited', async () => {
     const tenantId = await build.tenant({ name: 'Spa, "Ltd"\nNorth' })
     const { id } = await build.token([tenantId], { name: 'Zürich; Till' })
     const detail = { records: 3, note: 'a "b", c' }
@@ -423,7 +423,7 @@ describe('the CSV', () => {
     expect(second?.detail).toBe('What: Token revoked')
   })
 
-  test('has no cell that a spreadsheet would run', async () => {
+  test('escapes cells that a spreadsheet would run as formulas', async () => {
     const starts = ['=', '+', '-', '@', '\t', '\r']
     for (const start of starts)
       await put({ actor: `${start}cmd|' /C calc'!A0`, address: `${start}1`, action: `${start}2` })
@@ -434,7 +434,7 @@ describe('the CSV', () => {
     }
   })
 
-  test('is read a little at a time, without holding on to anything', async () => {
+  test('is read in batches, without an open transaction', async () => {
     await platform`
       insert into gateway.audit_entry (actor, action) select 'many', 'token.edit' from generate_series(1, 5000)`
     const entries = await exportAudit(pool, anna, {})
@@ -446,7 +446,7 @@ describe('the CSV', () => {
     expect(more).toBeLessThan(2_000)
   })
 
-  test('has each entry once, however many there are', async () => {
+  test('contains each of many entries once', async () => {
     const count = 100_000
     await platform`
       insert into gateway.audit_entry (actor, action, token_id)
@@ -467,7 +467,7 @@ describe('the CSV', () => {
   })
 })
 
-test('the service can add to the audit, and change nothing in it', async () => {
+test('the service can add audit entries, but not change them', async () => {
   await put()
   const denied = { code: '42501' }
   await expect(pool`update gateway.audit_entry set actor = 'x'`).rejects.toMatchObject(denied)

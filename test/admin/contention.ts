@@ -18,7 +18,7 @@ export async function atOnce<Result>(
     const deadline = Date.now() + 20_000
     for (const act of acts) {
       const acting = act()
-      // What fails is told by the outcomes.
+      // The outcomes contain the errors.
       acting.catch(() => {})
       under.push(acting)
       for (let waiting = 0; waiting < under.length; ) {

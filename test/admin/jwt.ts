@@ -5,7 +5,7 @@ type Json = Record<string, unknown>
 const encode = (part: Json) => Buffer.from(JSON.stringify(part)).toString('base64url')
 const decode = (part = ''): Json => JSON.parse(Buffer.from(part, 'base64url').toString())
 
-/** @returns the header and the claims of a JSON web token, whoever signed it */
+/** @returns the header and the claims of a JSON web token, without verification of its signature */
 export function readJwt(token: string): { header: Json; claims: Json } {
   const [header, claims] = token.split('.')
   return { header: decode(header), claims: decode(claims) }

@@ -7,8 +7,8 @@ const { pool, platform } = await createDatabase()
 beforeEach(() => platform`truncate gateway.audit_entry`)
 
 let names = 0
-/** Tries a wrong password for an account that nobody else tries; whether it was heard. */
-async function isHeard(attempts: ReturnType<typeof createLoginThrottle>, address: string): Promise<boolean> {
+/** @returns whether an attempt with a wrong password, for an account that no other test uses, was accepted */
+async function isAccepted(attempts: ReturnType<typeof createLoginThrottle>, address: string): Promise<boolean> {
   const actor = { name: `guess${++names}@example.com`, address }
   return attempts
     .signIn(actor, async () => null)
@@ -27,22 +27,22 @@ describe('an address', () => {
     ['1:2:3:4:5:6:7:8', '1:2:3:4::', '1:2:3:5:5:6:7:8'],
   ])('of IPv6 is its /64: %s is %s, and not %s', async (one, neighbour, other) => {
     const attempts = createLoginThrottle(pool)
-    for (let attempt = 0; attempt < 20; attempt++) expect(await isHeard(attempts, one)).toBe(true)
-    expect(await isHeard(attempts, neighbour)).toBe(false)
-    expect(await isHeard(attempts, other)).toBe(true)
+    for (let attempt = 0; attempt < 20; attempt++) expect(await isAccepted(attempts, one)).toBe(true)
+    expect(await isAccepted(attempts, neighbour)).toBe(false)
+    expect(await isAccepted(attempts, other)).toBe(true)
   })
 
   test('of IPv4 is itself', async () => {
     const attempts = createLoginThrottle(pool)
-    for (let attempt = 0; attempt < 20; attempt++) expect(await isHeard(attempts, '192.0.2.1')).toBe(true)
-    expect(await isHeard(attempts, '192.0.2.1')).toBe(false)
-    expect(await isHeard(attempts, '192.0.2.2')).toBe(true)
+    for (let attempt = 0; attempt < 20; attempt++) expect(await isAccepted(attempts, '192.0.2.1')).toBe(true)
+    expect(await isAccepted(attempts, '192.0.2.1')).toBe(false)
+    expect(await isAccepted(attempts, '192.0.2.2')).toBe(true)
   })
 })
 
-test('refused attempts are put down a hundred times in a window, and then that there are more', async () => {
+test('records a hundred failed attempts in a window, and then one entry that more are left out', async () => {
   const attempts = createLoginThrottle(pool)
-  for (let attempt = 0; attempt < 110; attempt++) await isHeard(attempts, `192.0.2.${attempt}`)
+  for (let attempt = 0; attempt < 110; attempt++) await isAccepted(attempts, `192.0.2.${attempt}`)
   await attempts.recordFailure({ name: 'x@example.com', address: null }, 'openid: stranger')
   const entries = await pool<{ actor: string; reason: string }[]>`
     select actor, detail ->> 'reason' as reason from gateway.audit_entry order by id`
@@ -54,7 +54,7 @@ test('refused attempts are put down a hundred times in a window, and then that t
   })
 })
 
-test('what was not looked at is taken back', async () => {
+test('refunds an attempt whose password was not checked', async () => {
   const attempts = createLoginThrottle(pool)
   const actor = { name: 'ann@example.com', address: '192.0.2.9' }
   const busy = async () => {

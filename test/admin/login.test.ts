@@ -18,7 +18,7 @@ const audited = (actor: string) => database.pool<{ action: string; detail: { rea
   select action, detail, address from gateway.audit_entry where actor = ${actor} order by id desc`
 
 describe('the sign-in', () => {
-  test('takes the e-mail in any case, and goes to the page that was asked for', async () => {
+  test('accepts the e-mail in any case, and redirects to the requested page', async () => {
     const browser = stranger()
     const turned = await browser.get('/admin/audit?from=1')
     expect(turned.status).toBe(303)
@@ -42,7 +42,7 @@ describe('the sign-in', () => {
     'javascript:alert(1)',
     '/admin\r\nX-Evil: 1',
     ' ',
-  ])('does not lead elsewhere: next=%j', async next => {
+  ])('does not redirect to other sites: next=%j', async next => {
     const browser = stranger()
     const path = `/admin/login?next=${encodeURIComponent(next)}`
     const answer = await browser.submit(path, { email: root.email, password: root.password })
@@ -53,7 +53,7 @@ describe('the sign-in', () => {
     expect(again).toMatchObject({ status: 303, location: '/admin/tokens' })
   })
 
-  test('leads to the first page instead of a path of more than 2,000 characters', async () => {
+  test('redirects to the first page instead of a path of more than 2,000 characters', async () => {
     const home = '/admin/tokens'
     for (const [next, location] of [
       [`/admin/audit?actor=${'a'.repeat(1_981)}`, `/admin/audit?actor=${'a'.repeat(1_981)}`],
@@ -103,7 +103,7 @@ describe('the sign-in', () => {
     expect(answer.text).toContain('The request body is too large.')
   })
 
-  test('says the same of a wrong password, an unknown e-mail and what is none, and does as much work', async () => {
+  test('gives one answer, after the same work, to a wrong password, an unknown e-mail and a text that is no e-mail', async () => {
     const tries = [
       { email: root.email, password: 'not this one, surely' },
       { email: 'nobody@example.com', password: root.password },
@@ -137,40 +137,40 @@ describe('the sign-in', () => {
     expect(known).toBeGreaterThan(10)
   })
 
-  test('says what is missing', async () => {
+  test('names the missing field', async () => {
     const browser = stranger()
     expect((await browser.submit('/admin/login', { password: 'x' })).text).toContain('Give your e-mail.')
     expect((await browser.submit('/admin/login', { email: 'a@b.c' })).text).toContain('Give your password.')
   })
 
-  test('HTML in what is typed stays text', async () => {
+  test('shows entered HTML as text', async () => {
     const answer = await stranger().submit('/admin/login', { email: '"><script>x</script>', password: 'y' })
     expect(answer.html).not.toContain('<script>x')
   })
 })
 
 describe('the limits', () => {
-  test('five wrong attempts for an account, whoever makes them; then not even the right one', async () => {
+  test('allow five wrong attempts for an account from all addresses, then not even the right password', async () => {
     const app = await createApp(database)
     const fields = { email: 'limited@example.com', password: 'wrong wrong wrong' }
     await createAdministrator(database.pool, tester, fields.email, root.password)
     for (let attempt = 0; attempt < 5; attempt++) {
       expect((await stranger(app.app).submit('/admin/login', fields)).status).toBe(422)
     }
-    const refused = await stranger(app.app).submit('/admin/login', { ...fields, password: root.password })
-    expect(refused.status).toBe(429)
-    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(800)
-    expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(900)
-    expect(refused.text).toContain('Try again in 15 minutes.')
+    const rejected = await stranger(app.app).submit('/admin/login', { ...fields, password: root.password })
+    expect(rejected.status).toBe(429)
+    expect(Number(rejected.headers['retry-after'])).toBeGreaterThan(800)
+    expect(Number(rejected.headers['retry-after'])).toBeLessThanOrEqual(900)
+    expect(rejected.text).toContain('Try again in 15 minutes.')
     expect((await stranger(app.app).submit('/admin/login', fields)).status).toBe(429)
-    // Each wrong one is put down, and of those over the limit the first.
+    // Each wrong attempt is recorded, and the first over the limit.
     const entries = await audited(fields.email)
     expect(entries.map(entry => entry.detail.reason)).toEqual(['too many attempts', ...Array(5).fill('wrong password')])
     const others = await stranger(app.app).submit('/admin/login', { email: root.email, password: root.password })
     expect(others.status).toBe(303)
   })
 
-  test('a right one starts the account anew', async () => {
+  test('are reset for the account by a right password', async () => {
     const app = await createApp(database)
     const browser = stranger(app.app)
     const wrong = { email: root.email, password: 'wrong wrong wrong' }
@@ -183,7 +183,7 @@ describe('the limits', () => {
     }
   })
 
-  test('twenty wrong attempts from an address, whichever accounts', async () => {
+  test('allow twenty wrong attempts from an address for all accounts', async () => {
     const app = await createApp(database)
     const browser = createBrowser(app.app, { address: '127.9.9.9' })
     const statuses = []
@@ -198,7 +198,7 @@ describe('the limits', () => {
     expect((await elsewhere.submit('/admin/login', { email: root.email, password: root.password })).status).toBe(303)
   })
 
-  test('of a burst exactly five are heard', async () => {
+  test('check exactly five attempts of a burst', async () => {
     const app = await createApp(database)
     const browser = stranger(app.app)
     const form = formsOf((await browser.get('/admin/login')).html)[0]
@@ -211,7 +211,7 @@ describe('the limits', () => {
   })
 })
 
-test('of a flood few are looked at, and the others are to come again', async () => {
+test('a flood of sign-ins is answered 503 beyond the limit of concurrent checks', async () => {
   const app = await createApp(database)
   const browsers = Array.from({ length: 40 }, () => stranger(app.app))
   const forms = await Promise.all(browsers.map(async browser => formsOf((await browser.get('/admin/login')).html)[0]))
@@ -231,7 +231,7 @@ test('of a flood few are looked at, and the others are to come again', async () 
 })
 
 describe('signing out', () => {
-  test('ends the session, and the cookie with it', async () => {
+  test('ends the session and deletes its cookie', async () => {
     const browser = await signIn(client, database, { address: '127.2.0.1' })
     const cookie = browser.jar.get('vgw-session') ?? ''
     const answer = await browser.submit('/admin/account', {}, { action: '/admin/logout' })

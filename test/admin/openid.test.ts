@@ -49,12 +49,12 @@ async function journey(browser: Browser, person: Person | null, path = '/admin/l
 
 const enter = async (browser: Browser, person: Person | null) => browser.get(await journey(browser, person))
 const people = async () => (await listAdministrators(pool)).map(({ email, hasOpenId }) => ({ email, hasOpenId }))
-const refusals = () => pool<{ actor: string; reason: string }[]>`
+const failures = () => pool<{ actor: string; reason: string }[]>`
   select actor, detail ->> 'reason' as reason from gateway.audit_entry
   where action = 'administrator.sign_in_refused' order by id desc`
 
-describe('the way there', () => {
-  test('is a link, shown when there is a provider; it keeps what it needs in a cookie that comes back', async () => {
+describe('the redirect to the provider', () => {
+  test('is a link where a provider is configured, and keeps its state in a cookie', async () => {
     const browser = open()
     const login = await browser.get('/admin/login?next=%2Fadmin%2Faudit')
     expect(login.html).toContain('href="/admin/login/openid?next=%2Fadmin%2Faudit"')
@@ -77,8 +77,8 @@ describe('the way there', () => {
   })
 })
 
-describe('who comes back', () => {
-  test('from a domain that may enter is made an administrator, and goes on by himself to the page asked for', async () => {
+describe('a person who returns', () => {
+  test('from an allowed domain becomes an administrator, and is redirected to the requested page', async () => {
     const browser = open()
     const page = await browser.get(await journey(browser, ann, '/admin/login/openid?next=/admin/audit'))
     expect(page.status).toBe(200)
@@ -106,21 +106,21 @@ describe('who comes back', () => {
     ['a domain that ends alike', { sub: 'x', email: 'eve@notexample.com', email_verified: true }],
     ['two at signs', { sub: 'x', email: 'eve@example.com@evil.example', email_verified: true }],
     ['an e-mail that is not verified', { sub: 'x', email: 'eve@example.com', email_verified: false }],
-    ['an e-mail of which that is not said', { sub: 'x', email: 'eve@example.com' }],
-    ['an e-mail that is verified in words', { sub: 'x', email: 'eve@example.com', email_verified: 'true' }],
+    ['an e-mail without a verification', { sub: 'x', email: 'eve@example.com' }],
+    ['an e-mail with a verification as text', { sub: 'x', email: 'eve@example.com', email_verified: 'true' }],
     ['no e-mail', { sub: 'x' }],
-    ['a group that is not asked for', { sub: 'x', groups: ['gateway-admins'] }],
-  ])('from %s stays out', async (_what, person) => {
+    ['a group that is not configured', { sub: 'x', groups: ['gateway-admins'] }],
+  ])('from %s is rejected', async (_what, person) => {
     const browser = open()
     const page = await enter(browser, person)
     expect(page.status).toBe(403)
     expect(page.text).toContain('you are not allowed to use this page')
     expect(browser.jar.has('__Host-session')).toBe(false)
     expect(await people()).toEqual([])
-    expect((await refusals())[0]?.reason).toBe('openid: stranger')
+    expect((await failures())[0]?.reason).toBe('openid: stranger')
   })
 
-  test('in a group that may enter does, whether it is one or one of several', async () => {
+  test('in an allowed group is accepted, with one group or several', async () => {
     for (const groups of ['gateway-admins', ['others', 'gateway-admins']]) {
       const page = await enter(open(byGroup), { ...ann, groups })
       expect(page.status).toBe(200)
@@ -133,7 +133,7 @@ describe('who comes back', () => {
     expect(nameless.text).toContain('has not verified your e-mail')
   })
 
-  test('is known by the subject, whatever the e-mail has become', async () => {
+  test('is identified by the subject when the e-mail changes', async () => {
     await enter(open(), ann)
     const browser = open()
     expect((await enter(browser, { ...ann, email: 'ann.new@example.org' })).status).toBe(200)
@@ -141,11 +141,11 @@ describe('who comes back', () => {
     expect((await browser.get('/admin/account')).text).toContain('ann@example.com')
   })
 
-  test('is bound to the account of the e-mail once, and nobody else is', async () => {
+  test('is bound once to the account of the e-mail, and no other person is', async () => {
     await createAdministrator(pool, tester, 'ann@example.com', root.password)
     expect((await enter(open(), ann)).status).toBe(200)
     expect(await people()).toEqual([{ email: 'ann@example.com', hasOpenId: true }])
-    // It is a new way in: that it was made is put down.
+    // The binding is a new means of sign-in: it is audited.
     const entries = await pool`
       select actor, detail from gateway.audit_entry where action = 'administrator.bind' order by id`
     const detail = { email: 'ann@example.com', subject: `${provider.issuer} ann-1` }
@@ -155,10 +155,10 @@ describe('who comes back', () => {
     const other = await enter(open(), { ...ann, sub: 'ann-2' })
     expect(other.status).toBe(403)
     expect(other.text).toContain('belongs to another person')
-    expect((await refusals())[0]).toEqual({ actor: 'ann@example.com', reason: 'openid: account' })
+    expect((await failures())[0]).toEqual({ actor: 'ann@example.com', reason: 'openid: account' })
   })
 
-  test('stays out once removed, by subject and by e-mail', async () => {
+  test('is rejected after the removal of the account, by subject and by e-mail', async () => {
     await createAdministrator(pool, tester, 'bob@example.com', root.password)
     await enter(open(), ann)
     await pool`update gateway.administrator set removed_at = now()`
@@ -176,7 +176,7 @@ describe('who comes back', () => {
 describe('the e-mail', () => {
   const eve = { sub: 'eve', email: 'eve@evil.example', email_verified: true }
 
-  test('and whether it is verified are said by one and the same', async () => {
+  test('and its verification come from the same source', async () => {
     for (const person of [
       { ...eve, idToken: { email: 'eve@example.com' } },
       { ...eve, email: 'eve@example.com', email_verified: undefined, idToken: { email_verified: true } },
@@ -186,7 +186,7 @@ describe('the e-mail', () => {
     expect(await people()).toEqual([])
   })
 
-  test('may be said by the ID token', async () => {
+  test('may come from the ID token', async () => {
     expect((await enter(open(), { ...eve, idToken: { email: 'eve@example.com', email_verified: true } })).status).toBe(
       200,
     )
@@ -194,7 +194,7 @@ describe('the e-mail', () => {
   })
 })
 
-test('who is removed on the way stays out', async () => {
+test('a person who is removed during the sign-in is rejected', async () => {
   await enter(open(), ann)
   await createAdministrator(pool, tester, root.email, root.password)
   const browser = open()
@@ -211,7 +211,7 @@ test('who is removed on the way stays out', async () => {
   ).toEqual([])
 })
 
-test('an address that comes back in vain twenty times has to wait', async () => {
+test('an address is throttled after twenty failed callbacks', async () => {
   const client = await createApp(database, { ...environment, OIDC_DOMAINS: 'example.com' })
   const browser = createBrowser(client.app, { origin, address: '10.7.7.7' })
   const statuses = []
@@ -224,8 +224,8 @@ test('an address that comes back in vain twenty times has to wait', async () => 
   for (let attempt = 0; attempt < 25; attempt++) expect((await enter(elsewhere, ann)).status).toBe(200)
 })
 
-describe('what does not fit together', () => {
-  test('another browser, a second time, another state, or a refusal of the provider', async () => {
+describe('a callback is rejected', () => {
+  test('from another browser, when repeated, with another state, or with an error of the provider', async () => {
     const browser = open()
     const path = await journey(browser, ann)
     const elsewhere = await open().get(path)
@@ -248,7 +248,7 @@ describe('what does not fit together', () => {
     expect(await people()).toHaveLength(1)
   })
 
-  test('the state, the nonce and the verifier are each asked for', async () => {
+  test('without the state, the nonce or the verifier', async () => {
     for (const name of ['state', 'nonce', 'verifier']) {
       const browser = open()
       const path = await journey(browser, ann)
@@ -294,7 +294,7 @@ describe('the ID token', () => {
       'that is signed with the public key as a secret',
       withHeader({ alg: 'HS256' }, provider.key.publicKey.export({ type: 'spki', format: 'pem' })),
     ],
-    ['that names an algorithm nobody knows', withHeader({ alg: 'XS999' }, '')],
+    ['that names an unknown algorithm', withHeader({ alg: 'XS999' }, '')],
     ['that has expired', withClaims(() => ({ exp: now() - 60, iat: now() - 120 }))],
     ['that never expires', withClaims(() => ({ exp: undefined }))],
     ['of which the end is no number', withClaims(() => ({ exp: 'never' }))],
@@ -304,12 +304,12 @@ describe('the ID token', () => {
     ['of another issuer', withClaims(() => ({ iss: 'https://evil.example' }))],
     ['of another sign-in', withClaims(() => ({ nonce: 'another' }))],
     ['of no sign-in', withClaims(() => ({ nonce: undefined }))],
-    ['of nobody', withClaims(() => ({ sub: undefined }))],
-    ['of somebody else than the user info', withClaims(() => ({ sub: 'somebody-else' }))],
+    ['without a subject', withClaims(() => ({ sub: undefined }))],
+    ['with another subject than the user info', withClaims(() => ({ sub: 'somebody-else' }))],
     ['that is none', () => 'nonsense'],
     ['with a header that is no JSON', (_, text) => text.replace(/^[^.]*/, 'AAAA')],
     ['with claims that are no JSON', (_, text) => text.replace(/\.[^.]*\./, '.AAAA.')],
-  ])('%s is refused with 403 and an audit entry', async (_what, change) => {
+  ])('%s is rejected with 403 and an audit entry', async (_what, change) => {
     const { lines, log } = collectLog()
     const client = await createApp(database, { ...environment, OIDC_DOMAINS: 'example.com', LOG_LEVEL: 'trace' }, log)
     const browser = open(client)
@@ -320,13 +320,13 @@ describe('the ID token', () => {
       ...body,
       id_token_signing_alg_values_supported: algorithms,
     }))
-    const before = (await refusals()).length
+    const before = (await failures()).length
     const page = await browser.get(path)
     expect(page.status).toBe(403)
     expect(page.text).toContain('Your organisation did not sign you in.')
     expect(browser.jar.has('__Host-session')).toBe(false)
     expect(await people()).toEqual([])
-    const entries = await refusals()
+    const entries = await failures()
     expect(entries).toHaveLength(before + 1)
     expect(entries[0]).toEqual({ actor: 'no e-mail', reason: 'openid: provider' })
     expect(lines().filter(({ level }) => level > 30)).toEqual([])
@@ -337,16 +337,16 @@ describe('the ID token', () => {
 
   test.each<[string, Parameters<typeof answerWith>[0]]>([
     ['as it comes', (_, text) => text],
-    ['made as the refused ones are, with nothing changed', signed],
-    ['that has expired just now, as clocks differ', withClaims(() => ({ exp: now() - 5 }))],
-  ])('%s is taken', async (_what, change) => {
+    ['made like the rejected ones, but unchanged', signed],
+    ['that expired seconds ago, within the clock tolerance', withClaims(() => ({ exp: now() - 5 }))],
+  ])('%s is accepted', async (_what, change) => {
     const browser = open()
     const path = await journey(browser, ann)
     answerWith(change)
     expect((await browser.get(path)).status).toBe(200)
   })
 
-  test('is taken as soon as the provider has changed its key, and refused when the former key signed it', async () => {
+  test('is accepted after the provider rotates its key, and rejected when the former key signed it', async () => {
     expect((await enter(open(), ann)).status).toBe(200)
     const next = createSigningKey('next')
     provider.answer('/jwks', () => ({ keys: [next.publicJwk] }))
@@ -361,7 +361,7 @@ describe('the ID token', () => {
     expect((await enter(open(), ann)).status).toBe(403)
   })
 
-  test('is 503 when the provider cannot be asked for it, or for what it is checked with', async () => {
+  test('answers 503 when the provider does not answer with it, or with its keys', async () => {
     for (const path of ['/.well-known/openid-configuration', '/token', '/jwks', '/me']) {
       const browser = open()
       const back = await journey(browser, ann)
@@ -375,7 +375,7 @@ describe('the ID token', () => {
   })
 })
 
-test('the page to go on to is looked at again when somebody comes back', async () => {
+test('the requested page is validated again at the callback', async () => {
   const browser = open()
   const path = await journey(browser, ann)
   const kept = JSON.parse(Buffer.from(browser.jar.get('__Host-openid') ?? '', 'base64url').toString())
@@ -386,7 +386,7 @@ test('the page to go on to is looked at again when somebody comes back', async (
   expect(page.html).not.toContain('evil.example')
 })
 
-test('a provider that is down is 503, passwords go on working, and it is found again', async () => {
+test('a provider that is down gives 503, passwords keep working, and a later sign-in succeeds', async () => {
   const probe = createServer()
   await new Promise<void>(resolve => probe.listen(0, '127.0.0.1', resolve))
   const { port } = probe.address() as { port: number }
@@ -408,6 +408,6 @@ test('a provider that is down is 503, passwords go on working, and it is found a
   await new Promise<void>(resolve => back.listen(port, '127.0.0.1', resolve))
   expect((await open(client).get('/admin/login/openid')).status).toBe(303)
   await new Promise(resolve => back.close(resolve))
-  // What was found is kept.
+  // The metadata is cached.
   expect((await open(client).get('/admin/login/openid')).status).toBe(303)
 })

@@ -9,7 +9,7 @@ export type Person = {
   email?: string
   email_verified?: unknown
   groups?: unknown
-  /** What the ID token says beside the `sub`; the rest is told as user info. */
+  /** The claims of the ID token beside `sub`; the others are user info. */
   idToken?: { email?: string; email_verified?: boolean }
 }
 
@@ -26,7 +26,7 @@ export function createSigningKey(kid: string) {
 
 type Json = Record<string, unknown>
 
-/** A real OpenID provider on a loopback port, which signs in without a word whoever is set as its visitor. */
+/** A real OpenID provider on a loopback port, which signs in the person that is set as its visitor without a prompt. */
 export async function startProvider(redirectUris: string[]) {
   const people = new Map<string, Person>()
   let visitor: Person | null = null
@@ -108,7 +108,7 @@ export async function startProvider(redirectUris: string[]) {
     },
     stop,
 
-    /** Goes where the service sent a browser, signs in as this person (null: declines), and tells where it is sent back. */
+    /** Follows the service's redirect, signs in as the person (null: declines), and returns the URL of the callback. */
     async visit(url: string, person: Person | null): Promise<string> {
       visitor = person
       if (person) people.set(person.sub, person)

@@ -22,7 +22,7 @@ const hashOf = (cookie = '') =>
     .digest()
 
 describe('a session', () => {
-  test('is there for who is signed in alone, and only its hash is kept', async () => {
+  test('exists only after a sign-in, and only its hash is stored', async () => {
     const before = await rows()
     const stranger = createBrowser(client.app)
     await stranger.get('/admin/login')
@@ -40,7 +40,7 @@ describe('a session', () => {
     expect(row?.data).not.toContain(decodeURIComponent(cookie ?? '').split('.')[0])
   })
 
-  test('has another id after the sign-in, and the one before is dead (fixation)', async () => {
+  test('gets a new id at the sign-in, and the old id is invalid (session fixation)', async () => {
     const attacker = await signIn(client, database, { email: 'attacker@example.com' })
     const planted = attacker.jar.get('vgw-session') ?? ''
     const victim = createBrowser(client.app)
@@ -79,7 +79,7 @@ describe('a session', () => {
     }
   })
 
-  test('notes its use once a minute', async () => {
+  test('saves its last use once a minute', async () => {
     const browser = await signIn(client, database)
     const usedAt = async () =>
       (
@@ -101,13 +101,13 @@ describe('a session', () => {
     expect((await browser.get('/admin/account')).status).toBe(303)
   })
 
-  test('of a removed administrator does not hold', async () => {
+  test('of a removed administrator is invalid', async () => {
     const browser = await signIn(client, database, { email: 'gone@example.com' })
     await pool`update gateway.administrator set removed_at = now() where email = 'gone@example.com'`
     expect((await browser.get('/admin/account')).status).toBe(303)
   })
 
-  test('that has ended says so when a form is posted', async () => {
+  test('that has ended gives a message when a form is posted', async () => {
     const browser = await signIn(client, database)
     const form = formsOf((await browser.get('/admin/account')).html).at(-1)
     await pool`delete from gateway.session`
@@ -116,11 +116,11 @@ describe('a session', () => {
     expect((await browser.get(answer.location ?? '')).text).toContain('what you sent was not saved')
   })
 
-  test('is all of it signed out everywhere', async () => {
+  test('ends with all others by “sign out everywhere”', async () => {
     const one = await signIn(client, database)
     const other = await signIn(client, database)
     const somebodyElse = await signIn(client, database, { email: 'else@example.com' })
-    // To make the administrator anew ends the sessions he has: the first one is gone already.
+    // Creating the administrator again ends its sessions: the first one has ended already.
     expect((await one.get('/admin/account')).status).toBe(303)
     await one.submit('/admin/login', root)
     expect((await other.get('/admin/account')).text.match(/Firefox on Linux/g)).toHaveLength(2)
@@ -134,7 +134,7 @@ describe('a session', () => {
 })
 
 describe('the password', () => {
-  test('is changed with the one before; all other sessions end, and this one goes on under a new id', async () => {
+  test('is changed with the current one; all other sessions end, and this one gets a new id', async () => {
     const browser = await signIn(client, database, { email: 'changes@example.com' })
     const other = createBrowser(client.app)
     await other.submit('/admin/login', { email: 'changes@example.com', password: root.password })
@@ -147,7 +147,7 @@ describe('the password', () => {
       [{ current: 'wrong wrong wrong', password: next, again: next }, 'This is not your current password.'],
       [{ current: root.password, password: next, again: 'x' }, 'The two passwords are not the same.'],
       [{ current: root.password, password: 'too short', again: 'too short' }, 'at least 12 characters'],
-      [{ current: '', password: next, again: next }, 'Give the password that you have now.'],
+      [{ current: '', password: next, again: next }, 'Give your current password.'],
     ]
     for (const [fields, sentence] of mistakes) {
       const answer = await change(fields)
@@ -171,7 +171,7 @@ describe('the password', () => {
     expect((await later.submit('/admin/login', { email, password: next })).status).toBe(303)
   })
 
-  test('is not to be guessed there either', async () => {
+  test('is throttled on the account page too', async () => {
     const limited = await createApp(database)
     const browser = await signIn(limited, database, { email: 'guessed@example.com' })
     const fields = { current: 'wrong wrong wrong', password: 'a new long password', again: 'a new long password' }
@@ -182,7 +182,7 @@ describe('the password', () => {
     expect(statuses).toEqual([422, 422, 422, 422, 422, 429])
   })
 
-  test('is not closed to its owner by strangers who guess at the account', async () => {
+  test('can be changed by its owner while others fail to sign in to the account', async () => {
     const limited = await createApp(database)
     const email = 'envied@example.com'
     const browser = await signIn(limited, database, { email })
@@ -195,7 +195,7 @@ describe('the password', () => {
     expect((await browser.submit('/admin/account', fields, { action: '/admin/account/password' })).status).toBe(303)
   })
 
-  test('that could not be changed leaves the session as it was', async () => {
+  test('that fails to change keeps the session', async () => {
     const browser = await signIn(client, database)
     const cookie = browser.jar.get('vgw-session')
     const fields = { password: 'a new long password', again: 'a new long password' }
@@ -212,7 +212,7 @@ describe('the password', () => {
   })
 })
 
-describe('a password that is set anew while somebody signs in with the one before', () => {
+describe('a password that changes during a sign-in with the old one', () => {
   const next = 'another quiet lot of water'
   const chosen = { password: next, again: next }
 
@@ -245,13 +245,13 @@ describe('a password that is set anew while somebody signs in with the one befor
     const acts = set ? (first ? [enter, set] : [set, enter]) : []
     const outcomes = await atOnce<unknown>(database.platform, 'gateway.administrator', acts)
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled'])
-    // Whoever comes after it is answered as with a wrong password.
+    // A sign-in after the change gets the answer of a wrong password.
     if (!first) expect(outcomes[1]).toMatchObject({ value: { status: 422, text: expect.stringContaining('is wrong') } })
     expect((await browser.get('/admin/account')).status).toBe(303)
     expect((await createBrowser(client.app).submit('/admin/login', { email, password: next })).status).toBe(303)
   })
 
-  test('is not changed by two at once', async () => {
+  test('is changed only once by two at the same time', async () => {
     const email = 'twice@example.com'
     const one = await signIn(client, database, { email })
     const other = createBrowser(client.app)
@@ -281,7 +281,7 @@ describe('the cookies', () => {
     const csrf = login.cookies.find(each => each.startsWith('__Host-csrf='))
     expect(csrf?.split('; ').slice(1).sort()).toEqual(['HttpOnly', 'Path=/', 'SameSite=Lax', 'Secure'])
     expect(login.headers['strict-transport-security']).toContain('max-age=31536000')
-    // What the next page says is kept, although TLS ends at a proxy that the service does not know of.
+    // The flash message is saved when TLS ends at a proxy that is not trusted.
     const fields = { current: root.password, password: root.password, again: root.password }
     expect((await browser.submit('/admin/account', fields, { action: '/admin/account/password' })).status).toBe(303)
     expect((await browser.get('/admin/account')).text).toContain('Your password is changed.')
@@ -297,7 +297,7 @@ describe('the cookies', () => {
 })
 
 describe('the headers', () => {
-  test('let nothing in, and are kept nowhere', async () => {
+  test('allow no other origin, and forbid caches', async () => {
     const browser = await signIn(client, database)
     for (const path of ['/admin/account', '/admin/login?next=x', '/admin/nowhere', '/admin']) {
       const { headers } = await browser.get(path)
@@ -321,7 +321,7 @@ describe('the headers', () => {
     expect(elsewhere.headers['content-security-policy']).toBeUndefined()
   })
 
-  test('what pages load is kept by the browser until it changes', async () => {
+  test('assets are cached until they change', async () => {
     const browser = createBrowser(client.app)
     const page = await browser.get('/admin/login')
     const loaded = [...page.html.matchAll(/(?:href|src)="([^"]*\/assets\/[^"]+)"/g)].map(([, path]) => path ?? '')
@@ -338,7 +338,7 @@ describe('the headers', () => {
   })
 })
 
-describe('where a request comes from', () => {
+describe('the origin of a request', () => {
   const logout = '/admin/logout'
 
   test.each([
@@ -348,7 +348,7 @@ describe('where a request comes from', () => {
     'http://gateway.example.com',
     'https://gateway.example.com.evil.example',
     'https://gateway.example.com:8443',
-  ])('a form with Origin %s is refused over https', async origin => {
+  ])('a form with Origin %s is rejected over https', async origin => {
     const browser = await signIn(https, database, publicly)
     const answer = await browser.submit('/admin/account', {}, { action: logout, headers: { origin } })
     expect(answer.status).toBe(403)
@@ -361,7 +361,7 @@ describe('where a request comes from', () => {
     'http://localhost:8081',
     'https://localhost:8080',
     undefined,
-  ])('a form with Origin %s is refused on this machine', async origin => {
+  ])('a form with Origin %s is rejected on this machine', async origin => {
     const browser = await signIn(client, database)
     expect((await browser.submit('/admin/account', {}, { action: logout, headers: { origin } })).status).toBe(403)
     const login = createBrowser(client.app)
@@ -374,7 +374,7 @@ describe('where a request comes from', () => {
     'http://127.8.8.8',
     'http://[::1]:8080',
     'http://localhost',
-  ])('without PUBLIC_URL the page answers as %s', async origin => {
+  ])('without PUBLIC_URL the page is available as %s', async origin => {
     const browser = await signIn(client, database, { origin })
     expect((await browser.get('/admin/account')).status).toBe(200)
   })
@@ -385,7 +385,7 @@ describe('where a request comes from', () => {
     '10.0.0.1:8080',
     '127.0.0.1.nip.io',
     'a@localhost',
-  ])('without PUBLIC_URL it does not answer as %j (DNS rebinding)', async host => {
+  ])('without PUBLIC_URL it is not available as %j (DNS rebinding)', async host => {
     const browser = createBrowser(client.app)
     for (const path of ['/admin', '/admin/login', '/admin/assets/admin.css', '/admin/nowhere']) {
       const page = await browser.get(path, { host })
@@ -396,7 +396,7 @@ describe('where a request comes from', () => {
 })
 
 describe('without PUBLIC_URL', () => {
-  test.each(['127.0.0.1', '127.200.0.1', '::1', '::ffff:127.0.0.1'])('it answers somebody at %s', async address => {
+  test.each(['127.0.0.1', '127.200.0.1', '::1', '::ffff:127.0.0.1'])('it is available to %s', async address => {
     expect((await createBrowser(client.app, { address }).get('/admin/login')).status).toBe(200)
   })
 
@@ -405,7 +405,7 @@ describe('without PUBLIC_URL', () => {
     '::ffff:192.168.1.5',
     '2001:db8::1',
     '::127.0.0.1',
-  ])('it does not answer somebody at %s, whatever host he names', async address => {
+  ])('it is not available to %s, with any Host header', async address => {
     const page = await createBrowser(client.app, { address }).get('/admin/login')
     expect(page.status).toBe(403)
     expect(page.text).toContain('PUBLIC_URL')
@@ -418,14 +418,14 @@ describe('without PUBLIC_URL', () => {
     ['forwarded', 'for=203.0.113.9'],
     ['x-real-ip', '203.0.113.9'],
     ['via', '1.1 proxy'],
-  ])('it does not answer through a proxy (%s)', async (name, value) => {
+  ])('it is not available through a proxy (%s)', async (name, value) => {
     const page = await createBrowser(client.app).get('/admin/login', { [name]: value })
     expect(page.status).toBe(403)
     expect(page.text).toContain('PUBLIC_URL')
   })
 })
 
-test('with a PUBLIC_URL of this machine it answers whoever names that, as through the mapped port of a container', async () => {
+test('with a PUBLIC_URL of this machine it is available to requests with that host, as from the mapped port of a container', async () => {
   const mapped = await createApp(database, { PUBLIC_URL: 'http://localhost:9090' })
   const options = { origin: 'http://localhost:9090', address: '172.17.0.1' }
   const browser = await signIn(mapped, database, options)
@@ -440,7 +440,7 @@ test('with a PUBLIC_URL of this machine it answers whoever names that, as throug
 describe('a form', () => {
   const everywhere = '/admin/account/sign-out-everywhere'
 
-  test('without its CSRF token, with a wrong one, or with that of another session is refused', async () => {
+  test('without its CSRF token, with a wrong one, or with one of another session is rejected', async () => {
     const browser = await signIn(client, database)
     const other = await signIn(client, database, { email: 'other@example.com' })
     const foreign = formsOf((await other.get('/admin/account')).html)[0]?.fields.get('_csrf') ?? ''
@@ -460,7 +460,7 @@ describe('a form', () => {
     expect((await browser.get('/admin/account')).status).toBe(200)
   })
 
-  test('tells nothing of the session’s cookie', async () => {
+  test('contains no part of the session cookie', async () => {
     const browser = await signIn(client, database)
     const token = formsOf((await browser.get('/admin/account')).html)[0]?.fields.get('_csrf') ?? ''
     const signature = decodeURIComponent(browser.jar.get('vgw-session') ?? '').split('.')[1] ?? ''
@@ -477,7 +477,7 @@ describe('a form', () => {
     expect((await browser.post('/admin/login', { ...root, _csrf: token })).status).toBe(403)
   })
 
-  test('stays good when a link on another site opens the page', async () => {
+  test('stays valid when a link on another site opens the page', async () => {
     const browser = await signIn(client, database)
     const form = formsOf((await browser.get('/admin/account')).html).find(each => each.action === everywhere)
     const session = browser.jar.get('vgw-session') ?? ''
@@ -489,7 +489,7 @@ describe('a form', () => {
     expect((await browser.post(everywhere, form?.fields ?? {})).status).toBe(303)
   })
 
-  test('is the only thing that is read', async () => {
+  test('is the only content type that is read', async () => {
     const browser = await signIn(client, database)
     const answer = await browser.post(everywhere, {}, { 'content-type': 'application/json' })
     expect(answer.status).toBeGreaterThanOrEqual(400)
@@ -497,8 +497,8 @@ describe('a form', () => {
   })
 })
 
-describe('what is refused', () => {
-  test('is a page, whether one is signed in or not', async () => {
+describe('an error', () => {
+  test('is a page, with and without a sign-in', async () => {
     const browser = await signIn(client, database)
     for (const visitor of [browser, createBrowser(client.app)]) {
       for (const path of ['/admin/nowhere', '/admin/tokens/1/nowhere', '/admin/login/callback']) {
@@ -513,7 +513,7 @@ describe('what is refused', () => {
     expect(await browser.get('/admin/')).toMatchObject({ status: 303, location: '/admin/tokens' })
   })
 
-  test('has no details of the service’s own errors', async () => {
+  test('shows no details of internal errors', async () => {
     const browser = await signIn(client, database)
     await database.loader`alter table gateway.session rename to session_away`
     try {

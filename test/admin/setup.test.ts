@@ -36,7 +36,7 @@ describe('the sign-in without an administrator', () => {
   const command = 'npm run cli -- admin create --email you@example.com'
   const signInPages = ['/admin/login', '/admin/login?because=out', '/admin/login?next=%2Fadmin%2Faudit']
 
-  test('says how to make the first one, until there is one, and again when there is none left', async () => {
+  test('explains how to create the first one, also after the last one is removed', async () => {
     const browser = createBrowser(client.app)
     const { location = '' } = await browser.get('/admin')
     for (const path of [location, ...signInPages]) {
@@ -47,9 +47,9 @@ describe('the sign-in without an administrator', () => {
       expect(text).toContain('docker run')
       expect(text).not.toContain('your organisation')
     }
-    const refused = await browser.submit('/admin/login', root)
-    expect(refused.status).toBe(422)
-    expect(refused.text).toContain(command)
+    const rejected = await browser.submit('/admin/login', root)
+    expect(rejected.status).toBe(422)
+    expect(rejected.text).toContain(command)
 
     await createAdministrator(pool, tester, root.email, root.password)
     for (const path of signInPages) expect((await browser.get(path)).text).not.toContain('no administrator')
@@ -60,7 +60,7 @@ describe('the sign-in without an administrator', () => {
     expect((await browser.get('/admin/login')).text).toContain(notice)
   })
 
-  test('shows nothing of an open link, and nothing to those who may not see the page', async () => {
+  test('shows no pending link, and nothing to clients that may not see the page', async () => {
     const secret = await inviteFirstAdministrator(pool, tester)
     const { html } = await createBrowser(client.app).get('/admin/login')
     expect(html).toContain(notice)
@@ -70,7 +70,7 @@ describe('the sign-in without an administrator', () => {
     expect(far.text).not.toContain('no administrator')
   })
 
-  test('names the OpenID provider where there is one, and an account made through it ends the notice', async () => {
+  test('names the OpenID provider where one is configured, until an account is created through it', async () => {
     const openId = await createApp(database, {
       PUBLIC_URL: 'http://localhost:8080',
       OIDC_ISSUER: 'http://localhost:1',
@@ -91,7 +91,7 @@ describe('the sign-in without an administrator', () => {
 })
 
 describe('the link of the first administrator', () => {
-  test('makes him, signs him in, and works once', async () => {
+  test('creates the administrator, signs in, and works once', async () => {
     const path = pathOf(await inviteFirstAdministrator(pool, tester))
     const browser = createBrowser(client.app)
     expect((await browser.get(path)).text).toContain('Set up the first administrator')
@@ -111,7 +111,7 @@ describe('the link of the first administrator', () => {
     expect((await createBrowser(client.app).submit('/admin/login', root)).status).toBe(303)
   })
 
-  test('says what is wrong beside the fields, and works afterwards', async () => {
+  test('shows errors at the fields, and works afterwards', async () => {
     const path = pathOf(await inviteFirstAdministrator(pool, tester))
     const browser = createBrowser(client.app)
     const mistakes: [Record<string, string>, string][] = [
@@ -145,7 +145,7 @@ describe('the link of the first administrator', () => {
   const statusesOf = (outcomes: PromiseSettledResult<{ status: number }>[]) =>
     outcomes.map(outcome => (outcome.status === 'fulfilled' ? outcome.value.status : 0)).sort()
 
-  test('of several posts at once makes one', async () => {
+  test('creates one account from several posts at the same time', async () => {
     const path = pathOf(await inviteFirstAdministrator(pool, tester))
     const names = ['one@example.com', 'two@example.com', 'three@example.com']
     const posts = await Promise.all(names.map(email => fill(path, { email })))
@@ -153,7 +153,7 @@ describe('the link of the first administrator', () => {
     expect(await emails()).toHaveLength(1)
   })
 
-  test('of two links at once one makes him', async () => {
+  test('creates one account from two links at the same time', async () => {
     const first = await inviteFirstAdministrator(pool, tester)
     const second = await inviteFirstAdministrator(pool, tester)
     const posts = await Promise.all([
@@ -164,7 +164,7 @@ describe('the link of the first administrator', () => {
     expect(await emails()).toHaveLength(1)
   })
 
-  test('is valid beside a newer one, and void after 24 hours and once there is an administrator', async () => {
+  test('is valid beside a newer one, and invalid after 24 hours or once an administrator exists', async () => {
     const old = await inviteFirstAdministrator(pool, tester)
     expect(
       await pool`select 1 from gateway.invitation where expires_at = created_at + interval '24 hours'`,
@@ -188,7 +188,7 @@ describe('the link of the first administrator', () => {
     expect(await emails()).toEqual(['sooner@example.com'])
   })
 
-  test('is not spoilt by a wrong one', async () => {
+  test('stays valid after a wrong link is used', async () => {
     const path = pathOf(await inviteFirstAdministrator(pool, tester))
     const browser = createBrowser(client.app)
     const fields = formsOf((await browser.get(path)).html)[0]?.fields ?? new URLSearchParams()
@@ -199,7 +199,7 @@ describe('the link of the first administrator', () => {
     expect((await browser.post(path, fields)).status).toBe(303)
   })
 
-  test('is kept as a hash', async () => {
+  test('is stored as a hash', async () => {
     const secret = await inviteFirstAdministrator(pool, tester)
     expect(secret).toMatch(/^[\w-]{43}$/)
     const [row] = await pool<{ text: string }[]>`select invitation::text as text from gateway.invitation`
@@ -209,7 +209,7 @@ describe('the link of the first administrator', () => {
 })
 
 describe('the link of an account', () => {
-  test('makes the account it names, whatever e-mail is posted', async () => {
+  test('creates the account it names, with any e-mail posted', async () => {
     await createAdministrator(pool, tester, root.email, root.password)
     const path = pathOf(await inviteAdministrator(pool, tester, 'ann@example.com'))
     const browser = createBrowser(client.app)
@@ -219,7 +219,7 @@ describe('the link of an account', () => {
     expect((await createBrowser(client.app).get(path)).status).toBe(404)
   })
 
-  test('gives a lost password back, and ends the sessions there were', async () => {
+  test('resets a lost password, and ends the open sessions', async () => {
     const browser = await signIn(client, database)
     const path = pathOf(await inviteAdministrator(pool, tester, root.email))
     const fresh = { password: 'quite another password', again: 'quite another password' }
@@ -231,7 +231,7 @@ describe('the link of an account', () => {
     expect(known.status).toBe(303)
   })
 
-  test('opens no session that outlives a password that is set at the same time', async () => {
+  test('starts no session that survives a password change at the same time', async () => {
     await createAdministrator(pool, tester, root.email, root.password)
     const browser = createBrowser(client.app)
     const path = pathOf(await inviteAdministrator(pool, tester, root.email))
@@ -243,7 +243,7 @@ describe('the link of an account', () => {
     expect((await browser.get('/admin/account')).status).toBe(303)
   })
 
-  test('works once in a race, and is void when a newer one is made or the account is removed', async () => {
+  test('works once in a race, and is invalid after a newer one or the removal of the account', async () => {
     await createAdministrator(pool, tester, root.email, root.password)
     const path = pathOf(await inviteAdministrator(pool, tester, 'ann@example.com'))
     const answers = await Promise.all(

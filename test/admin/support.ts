@@ -15,7 +15,7 @@ import type { Client } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
 import type { TestDatabase } from '../support/database.ts'
 
-/** What the fields of a form hold. */
+/** The values of a form's fields. */
 export type Fields = Record<string, string | string[]>
 
 /** A page, as a browser gets it. */
@@ -35,7 +35,7 @@ export interface Page {
 export interface Form {
   action: string
   method: string
-  /** What it holds when nobody touches it: hidden and filled-in inputs, ticked boxes, chosen options. */
+  /** The initial values: hidden and filled-in inputs, ticked boxes, selected options. */
   fields: URLSearchParams
 }
 
@@ -123,13 +123,13 @@ export function createBrowser(app: FastifyInstance, options: BrowserOptions = {}
     send('POST', path, { payload: encode(fields).toString(), headers })
 
   return {
-    /** The cookies it holds, by name. */
+    /** Its cookies, by name. */
     jar,
     get: (path: string, headers: Record<string, string | undefined> = {}) => send('GET', path, { headers }),
     head: (path: string) => send('HEAD', path),
     post,
 
-    /** Loads a page, fills in its form, and posts it. A field that is given takes the place of what the form holds. */
+    /** Loads a page, fills in its form, and posts it. A given field replaces the form's value. */
     async submit(
       path: string,
       fields: Fields = {},
@@ -155,10 +155,10 @@ function encode(fields: Fields | URLSearchParams): URLSearchParams {
   return new URLSearchParams(entries.flatMap(([name, values]) => [values].flat().map(value => [name, value])))
 }
 
-/** Who signs in when nobody else is named. */
+/** The administrator who signs in by default. */
 export const root = { email: 'root@example.com', password: 'a lot of quiet water' }
 
-/** A browser in which an administrator is signed in; he is made on the way. */
+/** A browser in which an administrator is signed in, whom it creates. */
 export async function signIn(
   { app }: Pick<Client, 'app'>,
   { pool }: Pick<TestDatabase, 'pool'>,

@@ -43,7 +43,7 @@ const buttonsIn = (page: Page, deed: string) =>
   [...page.html.matchAll(new RegExp(`value="${deed}:(\\d+)"`, 'g'))].map(([, id]) => Number(id))
 const nodesIn = (page: Page) => [...page.html.matchAll(/<li id="node-(\d+)"/g)].map(([, id]) => Number(id))
 
-test('what its buttons do keeps all that was typed, and creates nothing', async () => {
+test('its buttons keep all that was entered, and create nothing', async () => {
   const typed: Fields = {
     name: 'Typed',
     contact: 'c@example.com',
@@ -63,7 +63,7 @@ test('what its buttons do keeps all that was typed, and creates nothing', async 
   expect(await tokens()).toBe(0)
 })
 
-test('a tenant is added, given its reach, and dropped; another way in keeps it', async () => {
+test('a tenant is added, given a reach, and removed; other errors keep it', async () => {
   let page = await press(await browser.get(path), 'add:1001')
   page = await press(page, 'add:1002')
   page = await press(page, 'add:1002')
@@ -80,7 +80,7 @@ test('a tenant is added, given its reach, and dropped; another way in keeps it',
   expect(token?.tenants).toMatchObject([{ tenantId: 1001, withDescendants: true, name: 'Region 1' }])
 })
 
-test('the tree opens and closes; a level shows 100 and says how many more', async () => {
+test('the tree opens and closes; a level shows 100 tenants and the number of the others', async () => {
   let page = await browser.get(path)
   expect(nodesIn(page)).toHaveLength(52)
   expect(buttonsIn(page, 'open').sort()).toEqual([1, 30001])
@@ -95,7 +95,7 @@ test('the tree opens and closes; a level shows 100 and says how many more', asyn
   expect(formOf(page).get('opened')).toBe('')
 })
 
-test('a search finds by name, subdomain and id, with the way there, at most 30', async () => {
+test('a search finds at most 30 tenants by name, subdomain and id, with their paths', async () => {
   const start = await browser.get(path)
   const find = (search: string) => press(start, 'find', { search })
   const shops = await find('shop 14')
@@ -111,7 +111,7 @@ test('a search finds by name, subdomain and id, with the way there, at most 30',
   expect((await find('\0')).status).toBe(200)
 })
 
-test('Enter in the search box finds, and does not create', async () => {
+test('Enter in the search box searches, and does not create', async () => {
   const ready = await press(await browser.get(path), 'add:1001', { name: 'Entered', search: '' })
   const before = await tokens()
   const found = await press(ready, 'enter', { search: 'Region 77' })
@@ -138,7 +138,7 @@ test('Enter presses the first button of the form', async () => {
   expect(form).toMatch(/^<form[^>]* novalidate/i)
 })
 
-test('an edit begins with what is granted, and picks as a creation does', async () => {
+test('an edit starts with the current grants, and picks like a creation', async () => {
   const { id } = await build.token([{ tenantId: 1001, withDescendants: true }, 40001])
   const at = `/admin/tokens/${id}/edit`
   let page = await browser.get(at)
@@ -157,18 +157,18 @@ test('an edit begins with what is granted, and picks as a creation does', async 
   })
 })
 
-test('a chosen tenant that is gone is named, and can be dropped', async () => {
+test('a chosen tenant that is deleted is named, and can be removed', async () => {
   const gone = await build.tenant({ name: 'Gone' })
   const page = await press(await browser.get(path), `add:${gone}`, { name: 'For nobody' })
   await loader`delete from tenant where id = ${gone}`
-  const refused = await press(page, 'save')
-  expect(refused.status).toBe(422)
-  expect(refused.text).toContain(`No such tenant: ${gone}.`)
-  expect(refused.text).toContain('which does not exist')
-  expect(chosenIn(refused)).toEqual([gone])
+  const rejected = await press(page, 'save')
+  expect(rejected.status).toBe(422)
+  expect(rejected.text).toContain(`No such tenant: ${gone}.`)
+  expect(rejected.text).toContain('which does not exist')
+  expect(chosenIn(rejected)).toEqual([gone])
 })
 
-test('with 20,000 tenants a page stays small, however much is opened', async () => {
+test('with 20,000 tenants a page stays small when many are opened', async () => {
   const page = await browser.get(path)
   expect(page.html.length).toBeLessThan(40_000)
   const opened = await press(page, 'open:1')
@@ -180,11 +180,11 @@ test('with 20,000 tenants a page stays small, however much is opened', async () 
   expect(deep.status).toBe(200)
   expect(formOf(deep).get('opened')?.split(',')).toHaveLength(200)
   expect(deep.text).toContain('Close a tenant before you open another.')
-  const refused = await press(deep, 'open:1')
-  expect(formOf(refused).get('opened')).toBe(formOf(deep).get('opened'))
+  const rejected = await press(deep, 'open:1')
+  expect(formOf(rejected).get('opened')).toBe(formOf(deep).get('opened'))
 })
 
-test('a token for a thousand tenants is made and edited', async () => {
+test('a token for a thousand tenants is created and edited', async () => {
   const ids = Array.from({ length: 1000 }, (_, index) => String(1001 + index))
   const page = await press(await browser.get(path), 'save', { name: 'Wide', tenant: ids })
   expect(page.status).toBe(201)
@@ -196,7 +196,7 @@ test('a token for a thousand tenants is made and edited', async () => {
   expect((await getToken(pool, token?.id ?? 0)).tenants.filter(grant => grant.withDescendants)).toHaveLength(1)
 })
 
-test('a form with thousands of tenants is read in one go', () => {
+test('a form with thousands of tenants is read in linear time', () => {
   const form = new URLSearchParams()
   for (let id = 1; id <= 20_000; id += 1) {
     form.append('tenant', String(id))

@@ -72,13 +72,13 @@ const auditOf = (id: number) => database.platform<{ action: string; actor: strin
 
 const all = () => listTokens(pool, { limit: 10_000 })
 
-test('none yet: says so, and leads to the first', async () => {
+test('an empty list links to the creation of the first token', async () => {
   const page = await browser.get('/admin/tokens')
   expect(page.text).toContain('There are no tokens yet')
   expect(page.html).toContain('<a class="button" href="/admin/tokens/new">Create your first token</a>')
 })
 
-test('a token is created; its secret works, is shown once, and is nowhere else', async () => {
+test('a token is created; its secret works, is shown once, and is stored nowhere', async () => {
   const { id, secret, page } = await create({
     name: 'Partner till',
     contact: 'ops@partner.example',
@@ -127,7 +127,7 @@ test('a token is created; its secret works, is shown once, and is nowhere else',
   expect(logged.join('\n')).not.toContain(secret.slice(8, -4))
 })
 
-test('a reload of the secret, or a second click, makes no other token', async () => {
+test('a reload of the secret, or a second click, creates no other token', async () => {
   const [blank] = formsOf((await browser.get('/admin/tokens/new')).html).slice(-1)
   const filled = new URLSearchParams(blank?.fields)
   for (const [name, value] of Object.entries({ ...form, name: 'Once' })) filled.set(name, String(value))
@@ -146,7 +146,7 @@ test('a reload of the secret, or a second click, makes no other token', async ()
   expect(await all()).toHaveLength(before + 1)
 })
 
-test('a form makes one token at all instances together, a creation and a rotation, also after a restart', async () => {
+test('a form creates one token at all instances together, by creation and rotation, also after a restart', async () => {
   const other = await createApp(database)
   const beside = createBrowser(other.app)
   for (const [name, value] of browser.jar) beside.jar.set(name, value)
@@ -173,7 +173,7 @@ test('a form makes one token at all instances together, a creation and a rotatio
   expect(await all()).toHaveLength(before + 3)
 })
 
-test('what is wrong is said beside the field, and all that was typed stays', async () => {
+test('an error is shown at its field, and all values stay', async () => {
   const before = (await all()).length
   const page = await browser.submit('/admin/tokens/new', {
     do: 'save',
@@ -204,26 +204,26 @@ test('what is wrong is said beside the field, and all that was typed stays', asy
     [{ rateLimit: '1.5' }, 'whole number'],
     [{ name: 'x'.repeat(201) }, '200 characters'],
     [{ contact: 'x'.repeat(201) }, '200 characters'],
-    [{ expiry: 'date', expiresAt: '2020-01-01' }, 'still to come'],
+    [{ expiry: 'date', expiresAt: '2020-01-01' }, 'in the future'],
     [{ expiry: 'never', expiresAt: '2100-01-01' }, 'leave the date empty'],
     [{ expiry: '-5' }, 'Choose when the token ends'],
   ]
   for (const [fields, said] of wrong) {
-    const refused = await browser.submit('/admin/tokens/new', { ...form, ...fields })
-    expect(refused.status, said).toBe(422)
-    expect(refused.text).toContain(said)
+    const rejected = await browser.submit('/admin/tokens/new', { ...form, ...fields })
+    expect(rejected.status, said).toBe(422)
+    expect(rejected.text).toContain(said)
   }
   expect(await all()).toHaveLength(before)
 })
 
-test('a token ends when it was said to', async () => {
+test('a token ends at the chosen time', async () => {
   const endOf = async (fields: Fields) => (await getToken(pool, (await create(fields)).id)).expiresAt
   expect(await endOf({ expiry: 'never' })).toBe(null)
   expect(await endOf({ expiry: 'date', expiresAt: '2099-12-31' })).toBe('2099-12-31T23:59:59.000000Z')
   expect(Date.parse((await endOf({ expiry: '365' })) ?? '') - Date.now()).toBeGreaterThan(364 * 86_400_000)
 })
 
-test('an edit changes what v1 allows within a second, and is put down', async () => {
+test('an edit changes what v1 allows within a second, and is audited', async () => {
   const { id, secret } = await create({ name: 'Edited', contact: 'old@example.com' })
   expect(await statusOf(secret, `/tenants/${mill}/catalog/vouchers`)).toBe(200)
   expect(await statusOf(secret, `/tenants/${shop}/catalog/vouchers`)).toBe(403)
@@ -256,22 +256,22 @@ test('an edit changes what v1 allows within a second, and is put down', async ()
   expect(await auditOf(id), 'an edit that changes nothing is no edit').toHaveLength(3)
 })
 
-test('of two who edit at a time the second is told, and keeps what was typed', async () => {
+test('of two edits at the same time the second gets an error, and keeps its values', async () => {
   const { id } = await create({ name: 'Shared' })
   const [begun] = formsOf((await browser.get(`/admin/tokens/${id}/edit`)).html).slice(-1)
   await browser.submit(`/admin/tokens/${id}/edit`, { do: 'save', name: 'Shared, by the other' })
   const late = new URLSearchParams(begun?.fields)
   late.set('name', 'Shared, by me')
   late.set('do', 'save')
-  const refused = await browser.post(`/admin/tokens/${id}/edit`, late)
-  expect(refused.status).toBe(422)
-  expect(refused.text).toContain('has changed this token')
-  expect(refused.html).toContain(`<a href="/admin/tokens/${id}/edit">Reload the form</a>`)
-  expect(refused.html).toContain('value="Shared, by me"')
+  const rejected = await browser.post(`/admin/tokens/${id}/edit`, late)
+  expect(rejected.status).toBe(422)
+  expect(rejected.text).toContain('has changed this token')
+  expect(rejected.html).toContain(`<a href="/admin/tokens/${id}/edit">Reload the form</a>`)
+  expect(rejected.html).toContain('value="Shared, by me"')
   expect((await getToken(pool, id)).name).toBe('Shared, by the other')
 })
 
-test('a rotation: both hold for the overlap, the new one inherits all, and the page shows its secret once', async () => {
+test('a rotation: both are valid during the overlap, the new one inherits all, and its secret is shown once', async () => {
   const { id, secret } = await create({
     name: 'Turning',
     contact: 'c@example.com',
@@ -311,7 +311,7 @@ test('a rotation: both hold for the overlap, the new one inherits all, and the p
   expect(row?.[6]).toMatch(/^replaced, ends \d+ \w+ \d{4}, \d\d:\d\d UTC$/)
 })
 
-test('a rotation without an overlap: the old one is refused within a second', async () => {
+test('a rotation without an overlap: the old token is rejected within a second', async () => {
   const { id, secret } = await create({ name: 'At once' })
   expect(await statusOf(secret)).toBe(200)
   const page = await browser.submit(`/admin/tokens/${id}/rotate`, { overlap: '0', expiresAt: 'never' })
@@ -320,7 +320,7 @@ test('a rotation without an overlap: the old one is refused within a second', as
   expect((await getToken(pool, (await getToken(pool, id)).rotatedTo ?? 0)).expiresAt).toBe(null)
 })
 
-test('the old one is refused when the overlap is over, and never later than its own end', async () => {
+test('the old token is rejected after the overlap, and never later than its own end', async () => {
   const soon = await build.token([mill])
   await rotateToken(pool, tester, soon.id, { overlap: 1, expiresAt: 'inherit' })
   expect(await statusOf(soon.secret)).toBe(200)
@@ -338,7 +338,7 @@ test('the old one is refused when the overlap is over, and never later than its 
   expect(Date.parse(after.expiresAt ?? '') - Date.now()).toBeGreaterThan(89 * 86_400_000)
 })
 
-test('of two who rotate at a time one is told; what was never offered is refused', async () => {
+test('of two rotations at the same time one gets an error; values that were not offered are rejected', async () => {
   const { id } = await build.token([mill])
   const both = await Promise.allSettled(
     [1, 2].map(() => rotateToken(pool, tester, id, { overlap: 60, expiresAt: 'inherit' })),
@@ -354,7 +354,7 @@ test('of two who rotate at a time one is told; what was never offered is refused
   expect((await getToken(pool, other.id)).rotatedTo).toBe(null)
 })
 
-test('a revocation asks first; then the token is refused within a second, and beyond edit and rotation', async () => {
+test('a revocation asks for confirmation; the token is then rejected within a second, and cannot be edited or rotated', async () => {
   const { id, secret } = await create({ name: 'Leaked' })
   expect(await statusOf(secret)).toBe(200)
   const asked = await browser.get(`/admin/tokens/${id}/revoke`)
@@ -375,7 +375,7 @@ test('a revocation asks first; then the token is refused within a second, and be
   }
 })
 
-test('a token that has expired is not edited', async () => {
+test('an expired token cannot be edited', async () => {
   const { id } = await build.token([mill], { name: 'Past' })
   const [begun] = formsOf((await browser.get(`/admin/tokens/${id}/edit`)).html).slice(-1)
   await database.platform`
@@ -383,13 +383,13 @@ test('a token that has expired is not edited', async () => {
   const late = new URLSearchParams(begun?.fields)
   late.set('name', 'Future')
   late.set('do', 'save')
-  const refused = await browser.post(`/admin/tokens/${id}/edit`, late)
-  expect(refused.status).toBe(422)
-  expect(refused.text).toContain('is not active')
+  const rejected = await browser.post(`/admin/tokens/${id}/edit`, late)
+  expect(rejected.status).toBe(422)
+  expect(rejected.text).toContain('is not active')
   expect((await getToken(pool, id)).name).toBe('Past')
 })
 
-test('the list shows each token, and finds by search and filters', async () => {
+test('the list shows each token, and applies search and filters', async () => {
   const many = await Promise.all([1, 2, 3, 4, 5].map(number => build.tenant({ name: `Branch ${number}` })))
   const wide = await create({
     name: 'Wide 100%',
@@ -445,7 +445,7 @@ test('the list shows each token, and finds by search and filters', async () => {
   }
 })
 
-test('the list goes 50 at a time, to older ones and back', async () => {
+test('the list has pages of 50, to older tokens and back', async () => {
   for (let number = 0; number < 120; number += 1) await build.token([], { name: `Paged ${number}` })
   const linkOf = ({ html }: Page, rel: string) =>
     new RegExp(`href="([^"]*)" rel="${rel}"`).exec(html)?.[1]?.replaceAll('&amp;', '&')
@@ -462,7 +462,7 @@ test('the list goes 50 at a time, to older ones and back', async () => {
   expect(namesOf(await browser.get(linkOf(back, 'prev') ?? ''))).toEqual(namesOf(first))
 })
 
-test('HTML in names is text', async () => {
+test('HTML in names is shown as text', async () => {
   const html = `<img src=x onerror=alert(1)>"'&amp;`
   const tenantId = await build.tenant({ name: html, subdomain: html })
   const { id } = await create({ name: html, contact: html, tenant: String(tenantId) })
@@ -480,7 +480,7 @@ test('HTML in names is text', async () => {
   expect(listed.html).not.toContain('<script>')
 })
 
-test('an unknown token is a page that says so', async () => {
+test('an unknown token gives a 404 page', async () => {
   for (const path of ['/999999', '/abc', '/0', '/1e3', '/999999/edit', '/999999/rotate', '/999999/revoke']) {
     const page = await browser.get(`/admin/tokens${path}`)
     expect(page.status, path).toBe(404)

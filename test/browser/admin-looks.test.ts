@@ -11,9 +11,9 @@ import { createApp } from '../support/app.ts'
 import { startBrowser } from '../support/browser.ts'
 import { createBuilders, tester } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
+import { pickTenant, signIn, trySignIn } from './admin-actions.ts'
 import { fillLifelike } from './lifelike.ts'
 import { look, picture } from './look.ts'
-import { pickTenant, signIn, trySignIn } from './visit.ts'
 
 const browser = await startBrowser()
 
@@ -42,7 +42,7 @@ test('the pictures of the README', async () => {
   await picture(page, 'token')
 })
 
-/** What is wrong with any of the pages that are looked at is told at the end of the test, all of it. */
+/** The problems of all pages, which are reported at the end of the test. */
 async function tour(steps: (see: (page: Page, name: string) => Promise<void>) => Promise<void>): Promise<void> {
   const fieldErrors: string[] = []
   await steps(async (page, name) => {
@@ -51,7 +51,7 @@ async function tour(steps: (see: (page: Page, name: string) => Promise<void>) =>
   expect(fieldErrors).toEqual([])
 }
 
-test('the way in', () =>
+test('the sign-in', () =>
   tour(async see => {
     const { page, origin, database } = bare
     const link = `${origin}/admin/setup/${await inviteFirstAdministrator(database.pool, tester)}`
@@ -89,13 +89,13 @@ test('the way in', () =>
     await see(page, 'login-limit')
   }))
 
-test('the way in through an OpenID provider, which is another site', () =>
+test('the sign-in through an OpenID provider, which is another site', () =>
   tour(async see => {
     const port = await freePort()
     const origin = `http://localhost:${port}`
     const provider = await startProvider([`${origin}/admin/login/callback`])
     const { page } = await open({ PUBLIC_URL: origin, ...provider.environment, OIDC_DOMAINS: 'example.com' }, port)
-    // It asks nobody: it signs in whoever was here last.
+    // The provider does not prompt: it signs in its last visitor.
     await provider.visit('about:blank', { sub: 'ann', email: 'ann@example.com', email_verified: true })
     await page.goto(`${origin}/admin/audit`)
     await see(page, 'openid-login')
@@ -106,7 +106,7 @@ test('the way in through an OpenID provider, which is another site', () =>
     await see(page, 'openid-account')
     await page.getByRole('button', { name: 'Sign out', exact: true }).click()
     await page.waitForURL(/because=out/)
-    // Where somebody has to do something at the provider, it is a page of theirs that leads back.
+    // When the provider prompts, its own page redirects back.
     const journey = await page.request.get(`${origin}/admin/login/openid?next=/admin/audit`, { maxRedirects: 0 })
     await page.goto(`${provider.issuer}/a-page-of-theirs`)
     await page.evaluate(`location.href = ${JSON.stringify(journey.headers().location)}`)
@@ -122,7 +122,7 @@ test('the way in through an OpenID provider, which is another site', () =>
     await see(page, 'openid-stranger')
   }))
 
-/** A port that nobody listens on. */
+/** A port without a listener. */
 async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -132,7 +132,7 @@ async function freePort(): Promise<number> {
   return address.port
 }
 
-test('the list, and the making of a token', () =>
+test('the list, and the creation of a token', () =>
   tour(async see => {
     const { page, origin } = full
     await page.goto(`${origin}/admin/tokens`)
@@ -151,7 +151,7 @@ test('the list, and the making of a token', () =>
     await page.getByRole('button', { name: 'Open Hollis Hotels' }).click()
     await page.getByRole('button', { name: 'Open Hollis North' }).click()
     await pickTenant(page, 'o', 'Harbour Spa')
-    await page.getByLabel('How far for Harbour Spa').selectOption('with all below it')
+    await page.getByLabel('Reach for Harbour Spa').selectOption('with all below it')
     await see(page, 'create-tenants')
     await page.getByLabel('Find a tenant').fill('nowhere')
     await page.getByRole('button', { name: 'Find' }).click()
@@ -164,7 +164,7 @@ test('the list, and the making of a token', () =>
     await see(page, 'secret')
   }))
 
-test('a token: its page, and what is done to it', () =>
+test('a token: its page, edit, rotation and revocation', () =>
   tour(async see => {
     const { page, origin, database } = full
     const build = createBuilders(database)
@@ -243,7 +243,7 @@ test('the audit, the administrators, the account', () =>
 
     await page.goto(`${origin}/admin/account`)
     await see(page, 'account')
-    await page.getByLabel('The password that you have now').fill('what was it')
+    await page.getByLabel('Current password').fill('what was it')
     await page.getByLabel('New password').fill('a new one, long')
     await page.getByLabel('The same password again').fill('a new one, wrong')
     await page.getByRole('button', { name: 'Change the password' }).click()
@@ -251,7 +251,7 @@ test('the audit, the administrators, the account', () =>
     await see(page, 'account-error')
   }))
 
-test('what is refused', () =>
+test('error pages', () =>
   tour(async see => {
     const { page, origin } = full
     await page.goto(`${origin}/admin/tokens/999999`)

@@ -7,7 +7,7 @@ import { startBrowser } from '../support/browser.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
 import { onTerminal, serve } from '../support/process.ts'
-import { pickTenant, secretOn, signIn, tokenIdOf, trySignIn } from './visit.ts'
+import { pickTenant, secretOn, signIn, tokenIdOf, trySignIn } from './admin-actions.ts'
 
 // The life of a token, and of the first administrator, from one test to the next. The service is a process of its own,
 // as it is run for people, and logs all that it can.
@@ -22,7 +22,7 @@ const page = await (await browser.newContext()).newPage()
 
 const wrong = { ...root, password: 'not the right one' }
 
-/** What the log must not hold. */
+/** Secrets that the log must not contain. */
 const secrets = [root.password, wrong.password]
 
 /** A token, and the line that its making showed. */
@@ -50,10 +50,10 @@ function paste(line: string): Promise<string> {
 
 const statusOf = async (line: string) => Number(await paste(`${line} -s -o /dev/null -w '%{http_code}'`))
 
-/** Refused within a second of what was just done. */
-const refusedSoon = (line: string) => expect.poll(() => statusOf(line), { timeout: 1000, interval: 50 }).toBe(401)
+/** Rejected within a second. */
+const rejectedSoon = (line: string) => expect.poll(() => statusOf(line), { timeout: 1000, interval: 50 }).toBe(401)
 
-test('the link that the start prints makes the first administrator, once; he signs out and in', async () => {
+test('the link that the start prints creates the first administrator, once, who signs out and in', async () => {
   const link =
     service
       .printed()
@@ -79,13 +79,13 @@ test('the link that the start prints makes the first administrator, once; he sig
   await signIn(page, origin)
 })
 
-test('a token is created, and its curl line answers as it stands', async () => {
+test('a token is created, and its curl command works as shown', async () => {
   await page.getByRole('link', { name: 'Create your first token' }).click()
   await page.getByLabel('Name').fill('Tills')
   await page.getByLabel('Contact').fill('till@partner.example')
   await page.getByRole('checkbox', { name: /^view_vouchers/ }).check()
   await pickTenant(page, 'hollis', 'Hollis Hotels')
-  await page.getByLabel('How far for Hollis Hotels').selectOption('with all below it')
+  await page.getByLabel('Reach for Hollis Hotels').selectOption('with all below it')
   await page.getByLabel('The token ends').selectOption('in 30 days')
   await page.getByRole('button', { name: 'Create the token' }).last().click()
   made = await keep()
@@ -104,7 +104,7 @@ test('a token is created, and its curl line answers as it stands', async () => {
   expect(end).toEqual({ days: 30 })
 })
 
-test('what it asked is counted on its page within seconds, and what was refused', async () => {
+test('its requests and errors are counted on its page within seconds', async () => {
   expect(await statusOf(`${made.line}/${group}/customers/marketing-signups`)).toBe(403)
   const rows = async () => {
     await page.goto(`${origin}/admin/tokens/${made.id}`)
@@ -113,7 +113,7 @@ test('what it asked is counted on its page within seconds, and what was refused'
       .filter({ hasText: /List tenants|List marketing signups/ })
       .allTextContents()
   }
-  // By outcome and status, and the refusal with its reason.
+  // By outcome and status, and the error with its reason.
   await expect
     .poll(rows, { timeout: 10_000, interval: 200 })
     .toEqual(['List tenants202', 'List marketing signups011', expect.stringContaining('FORBIDDEN')])
@@ -124,33 +124,33 @@ test('what it asked is counted on its page within seconds, and what was refused'
   await expect.poll(facts, { timeout: 10_000, interval: 200 }).toContain('UTC from 127.0.0.1')
 })
 
-test('its secret is never shown again: loading anew, going back, on any page', async () => {
+test('its secret is never shown again: after a reload, after going back, on any page', async () => {
   const other = await page.context().newPage()
   const seen: string[] = []
-  const note = async () => seen.push(await other.content())
+  const remember = async () => seen.push(await other.content())
 
-  secrets.push(await createSimply(other, 'Loaded anew'))
+  secrets.push(await createSimply(other, 'Reloaded'))
   await other.reload()
   await other.getByText('Its secret cannot be shown again').waitFor()
-  await note()
+  await remember()
   const id = tokenIdOf(other)
 
   secrets.push(await createSimply(other, 'Gone back to'))
   await other.getByRole('link', { name: 'I have copied it' }).click()
   await other.waitForURL(/tokens\/\d+$/)
-  // The browser has kept nothing of it, and would have to send the form again.
+  // The browser has not cached the page, and would have to send the form again.
   await expect(other.goBack()).rejects.toThrow('ERR_CACHE_MISS')
   await other.waitForURL('chrome-error://chromewebdata/')
-  await note()
+  await remember()
   await other.reload()
   await other.getByText('Its secret cannot be shown again').waitFor()
-  await note()
+  await remember()
   expect(await database.pool`select count(*) from gateway.token`).toEqual([{ count: 3 }])
 
   const below = ['', '/edit', '/rotate', '/revoke'].map(path => `tokens/${id}${path}`)
   for (const path of ['tokens', ...below, 'audit', 'administrators', 'account']) {
     await other.goto(`${origin}/admin/${path}`)
-    await note()
+    await remember()
   }
   seen.push(await (await other.request.get(`${origin}/admin/audit.csv`)).text())
   expect(seen.at(-1)).toContain('token.create')
@@ -171,35 +171,35 @@ async function createSimply(page: Page, name: string): Promise<string> {
 async function rotate({ id }: Made, overlap: string): Promise<Made> {
   await page.goto(`${origin}/admin/tokens/${id}`)
   await page.getByRole('link', { name: 'Rotate' }).click()
-  await page.getByLabel('Both hold for').selectOption({ label: overlap })
+  await page.getByLabel('Both are valid for').selectOption({ label: overlap })
   await page.getByRole('button', { name: 'Rotate the token' }).click()
   return keep()
 }
 
-test('rotated with an overlap, both hold; with none, the old one is refused within a second', async () => {
+test('rotated with an overlap, both are valid; without, the old one is rejected within a second', async () => {
   const second = await rotate(made, '1 hour')
   expect(await statusOf(made.line)).toBe(200)
   expect(await statusOf(second.line)).toBe(200)
   await page.goto(`${origin}/admin/tokens/${made.id}`)
   await page.getByText('replaced, ends').waitFor()
 
-  const third = await rotate(second, 'not at all: the old one is refused within a second')
-  await refusedSoon(second.line)
+  const third = await rotate(second, 'no time: the old one is rejected within a second')
+  await rejectedSoon(second.line)
   expect(await statusOf(third.line)).toBe(200)
   made = third
 })
 
-test('revoked, it is refused within a second', async () => {
+test('revoked, it is rejected within a second', async () => {
   await page.goto(`${origin}/admin/tokens/${made.id}`)
   await page.getByRole('link', { name: 'Revoke' }).click()
   expect(await statusOf(made.line)).toBe(200)
   await page.getByRole('button', { name: 'Revoke the token' }).click()
-  await refusedSoon(made.line)
+  await rejectedSoon(made.line)
   await page.getByText('The token is revoked.').waitFor()
   expect(await page.getByRole('link', { name: 'Rotate' }).count()).toBe(0)
 })
 
-test('the audit shows each act, who did it and from where', async () => {
+test('the audit shows each action, its actor and address', async () => {
   await page.getByRole('link', { name: 'Audit' }).click()
   await page.getByRole('heading', { name: 'Audit' }).waitFor()
   expect(await page.getByRole('rowheader').allTextContents()).toEqual([
@@ -213,7 +213,7 @@ test('the audit shows each act, who did it and from where', async () => {
     'Token created',
     'Token created',
     'Signed in',
-    'Sign-in refused',
+    'Sign-in failed',
     'Signed out',
     'Signed in',
     'Administrator created',
@@ -223,7 +223,7 @@ test('the audit shows each act, who did it and from where', async () => {
   expect(cells).toEqual(Array(14).fill(`${root.email} from 127.0.0.1`))
 })
 
-test('nothing secret is in the log, whatever is logged', async () => {
+test('the log contains no secret at any level', async () => {
   const link = service
     .printed()
     .split('\n')

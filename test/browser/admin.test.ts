@@ -10,7 +10,7 @@ import { createApp } from '../support/app.ts'
 import { startBrowser } from '../support/browser.ts'
 import { createBuilders, tester } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
-import { createRoot, pickTenant, secretOn, signIn, tokenIdOf, trySignIn } from './visit.ts'
+import { createRoot, pickTenant, secretOn, signIn, tokenIdOf, trySignIn } from './admin-actions.ts'
 
 const database = await createDatabase()
 const { pool, loader } = database
@@ -23,11 +23,11 @@ const browser = await startBrowser()
 
 const sessionName = sessionCookie(readConfig({})).name
 
-/** A browser in which nobody has been anywhere yet. */
+/** A page of a new browser. */
 const open = async (options: Parameters<typeof browser.newContext>[0] = {}) =>
   (await browser.newContext(options)).newPage()
 
-/** Does what sends a form, and tells the status of the answer. */
+/** @returns the status of the answer to the form that `send` submits */
 async function statusAfter(page: Page, send: () => Promise<unknown>): Promise<number> {
   const answer = page.waitForResponse(response => response.request().method() === 'POST')
   await send()
@@ -39,7 +39,7 @@ const makeToken = async (name = 'Tills') => (await build.token([mill], { name })
 const countTokens = async () => (await pool`select count(*)::integer as count from gateway.token`)[0]?.count
 
 describe('the sign-in', () => {
-  test('hears five wrong passwords for an account, then not even the right one; others go on', async () => {
+  test('allows five wrong passwords for an account, then not even the right one; other accounts work', async () => {
     const carol = { email: 'carol@example.com', password: 'a hat, a cat and a bat' }
     await createAdministrator(pool, tester, carol.email, carol.password)
     const page = await open()
@@ -56,7 +56,7 @@ describe('the sign-in', () => {
     await signIn(page, origin)
   })
 
-  test('gives a session of its own: one that was planted, or has ended, opens nothing', async () => {
+  test('starts a new session: a planted or ended one opens nothing', async () => {
     const attacker = await open()
     await signIn(attacker, origin)
     const sessionOf = async (page: Page) => (await page.context().cookies()).find(({ name }) => name === sessionName)
@@ -78,7 +78,7 @@ describe('the sign-in', () => {
     }
   })
 
-  test('is refused when somebody plants a session of his own while the form is open, and gives him nothing', async () => {
+  test('is rejected when an attacker plants a session while the form is open, and gives the attacker nothing', async () => {
     const eve = { email: 'eve@example.com', password: 'something of her own' }
     await createAdministrator(pool, tester, eve.email, eve.password)
     const [attacker, page] = [await open(), await open()]
@@ -106,7 +106,7 @@ describe('a form', () => {
     return statusAfter(page, () => page.getByRole('button', { name: 'Revoke the token' }).click())
   }
 
-  test('without its CSRF token, or with another, is refused and changes nothing', async () => {
+  test('without its CSRF token, or with another, is rejected and changes nothing', async () => {
     const [page, other] = [await open(), await open()]
     await signIn(page, origin)
     await signIn(other, origin)
@@ -122,7 +122,7 @@ describe('a form', () => {
     expect(await status(id)).toBe('revoked')
   })
 
-  test('on a page of another origin is refused and changes nothing, though it has all that ours would have', async () => {
+  test('on a page of another origin is rejected and changes nothing, even with a valid token', async () => {
     const page = await open()
     await signIn(page, origin)
     await page.goto(`${origin}/admin/account`)
@@ -163,7 +163,7 @@ describe('a form', () => {
   }
 })
 
-test('HTML in names is shown as it was typed, and nothing of it runs', async () => {
+test('HTML in names is shown as entered, and does not run', async () => {
   const html = `<script>document.title = 'ran'</script><img src=x onerror="document.title='ran'">&amp;'"`
   const email = '<img/src=x/onerror=alert(1)>@example.com'
   await build.tenant({ name: `Tenant ${html}`, parent_id: await build.tenant({ name: `Above ${html}` }) })
@@ -219,7 +219,7 @@ test('HTML in names is shown as it was typed, and nothing of it runs', async () 
   await shows()
   await page.goto(`${origin}/admin/administrators`)
   await shows(email)
-  expect(fieldErrors.filter(fault => !fault.includes('status of 422'))).toEqual([])
+  expect(fieldErrors.filter(error => !error.includes('status of 422'))).toEqual([])
 })
 
 test('without scripts a token is created, rotated and revoked', async () => {
@@ -238,7 +238,7 @@ test('without scripts a token is created, rotated and revoked', async () => {
   await page.getByText('The Old Mill and all below').waitFor()
   const id = tokenIdOf(page)
   await page.getByRole('link', { name: 'Rotate' }).click()
-  await page.getByLabel('Both hold for').selectOption('7 days')
+  await page.getByLabel('Both are valid for').selectOption('7 days')
   await page.getByRole('button', { name: 'Rotate the token' }).click()
   expect(await secretOn(page)).not.toBe(secret)
   await page.getByRole('link', { name: 'I have copied it' }).click()
@@ -250,7 +250,7 @@ test('without scripts a token is created, rotated and revoked', async () => {
   expect(await status(id)).toBe('revoked')
 })
 
-test('the buttons copy the secret and the line', async () => {
+test('the buttons copy the secret and the command', async () => {
   const page = await open({ permissions: ['clipboard-read', 'clipboard-write'] })
   await signIn(page, origin)
   await page.goto(`${origin}/admin/tokens/new`)
@@ -266,7 +266,7 @@ test('the buttons copy the secret and the line', async () => {
   await expect.poll(pasted).toMatch(/^curl -H /)
 })
 
-test('with the keyboard alone one signs in and creates a token, and always sees where one is', async () => {
+test('sign-in and token creation work with the keyboard, with a visible focus', async () => {
   const page = await open()
   const focused = () =>
     page.evaluate<{ name: string; seen: boolean }>(`(() => {
@@ -334,7 +334,7 @@ test('with the keyboard alone one signs in and creates a token, and always sees 
   expect(Math.round((Date.parse(expiresAt ?? '') - Date.now()) / 86_400_000)).toBe(30)
 })
 
-test('a tree of thousands of tenants stays small on the page: opened, searched, chosen from', async () => {
+test('a tree of thousands of tenants stays small on the page when opened, searched and chosen from', async () => {
   const chain = await build.tenant({ name: 'A Thousand Doors' })
   await loader`
     insert into tenant (name, parent_id) select 'Door ' || lpad(n::text, 4, '0'), ${chain} from generate_series(1, 5000) n`

@@ -18,7 +18,7 @@ const vouchers: Permission[] = ['view_vouchers', 'view_orders']
 /**
  * Fills a database with the tokens of a chain of hotels: some in daily use, others new, ended or revoked.
  *
- * @returns the id of the one that was used most, with all that was asked, refused and given out in 90 days
+ * @returns the id of the one that was used most, with requests, errors and exports of 90 days
  */
 export async function fillLifelike(database: TestDatabase): Promise<number> {
   const { pool, platform } = database
@@ -34,7 +34,7 @@ export async function fillLifelike(database: TestDatabase): Promise<number> {
   const alone = (tenantId: number): TenantGrant => ({ tenantId, withDescendants: false })
   const below = (tenantId: number): TenantGrant => ({ tenantId, withDescendants: true })
 
-  /** What was done, in days ago. The audit is told in the order in which it was put down. */
+  /** Actions, in days ago. The audit lists them in the order of insertion. */
   const acts: { ago: number; act: () => Promise<unknown> }[] = []
 
   /** @returns the id, once it is made */
@@ -43,18 +43,24 @@ export async function fillLifelike(database: TestDatabase): Promise<number> {
     contact: string | null,
     permissions: Permission[],
     tenants: TenantGrant[],
-    more: { ago: number; by?: typeof ada; rateLimit?: number; holds?: number; used?: { ago: number; from: string } },
+    more: {
+      ago: number
+      by?: typeof ada
+      rateLimit?: number
+      validDays?: number
+      used?: { ago: number; from: string }
+    },
   ): { id: number } {
-    const { ago, by = ada, rateLimit = null, holds, used } = more
+    const { ago, by = ada, rateLimit = null, validDays, used } = more
     const token = { id: 0 }
     acts.push({
       ago,
       async act() {
-        const wish = { name, contact, permissions, tenants, rateLimit }
-        token.id = (await createToken(pool, by, { ...wish, expiresAt: null })).id
+        const input = { name, contact, permissions, tenants, rateLimit }
+        token.id = (await createToken(pool, by, { ...input, expiresAt: null })).id
         await platform`
           update gateway.token
-          set created_at = ${before(ago)}, expires_at = ${holds === undefined ? null : before(ago - holds)}::text::timestamptz,
+          set created_at = ${before(ago)}, expires_at = ${validDays === undefined ? null : before(ago - validDays)}::text::timestamptz,
               last_used_at = ${used ? before(used.ago) : null}::text::timestamptz, last_used_address = ${used?.from ?? null}
           where id = ${token.id}`
       },
@@ -64,7 +70,7 @@ export async function fillLifelike(database: TestDatabase): Promise<number> {
 
   make('Fenwick reporting, trial', 'Fenwick Data', ['view_vouchers'], [alone(bistro)], {
     ago: 176.31,
-    holds: 90,
+    validDays: 90,
     used: { ago: 91.2, from: '198.51.100.7' },
   })
   const lost = make('Kiosk in the lobby', 'it@old-mill.example', ['view_vouchers', 'redeem_vouchers'], [alone(mill)], {
@@ -82,29 +88,29 @@ export async function fillLifelike(database: TestDatabase): Promise<number> {
     'support@brightpos.example',
     [...vouchers, 'redeem_vouchers'],
     [below(north)],
-    { ago: 95.72, holds: 120, rateLimit: 600, used: { ago: hour / 3, from: '192.0.2.14' } },
+    { ago: 95.72, validDays: 120, rateLimit: 600, used: { ago: hour / 3, from: '192.0.2.14' } },
   )
   const warehouse = make(
     'Data warehouse',
     'data@hollis.example',
     [...vouchers, 'export_customer_information'],
     [below(group), alone(bistro)],
-    { ago: 91.57, holds: 365, rateLimit: 1200, used: { ago: hour / 12, from: '203.0.113.77' } },
+    { ago: 91.57, validDays: 365, rateLimit: 1200, used: { ago: hour / 12, from: '203.0.113.77' } },
   )
   const newsletter = make(
     'Newsletter',
     'crm@mailwright.example',
     ['export_customer_information'],
     [alone(mill), alone(spa)],
-    { ago: 87.9, holds: 90, used: { ago: 5.12, from: '203.0.113.190' } },
+    { ago: 87.9, validDays: 90, used: { ago: 5.12, from: '203.0.113.190' } },
   )
   make('Spa bookings', 'api@calmly.example', ['view_vouchers', 'redeem_vouchers'], [alone(spa)], {
     ago: 11.66,
     by: ben,
-    holds: 90,
+    validDays: 90,
     used: { ago: hour * 3, from: '198.51.100.112' },
   })
-  make('Accounting, being built', null, vouchers, [below(group)], { ago: 0.83, holds: 90 })
+  make('Accounting, being built', null, vouchers, [below(group)], { ago: 0.83, validDays: 90 })
 
   acts.push(
     { ago: 28.74, act: () => revokeToken(pool, ben, lost.id) },
@@ -142,7 +148,7 @@ export async function fillLifelike(database: TestDatabase): Promise<number> {
     acts.push({
       ago,
       act: () => platform`
-        with noted as (
+        with recorded as (
           insert into gateway.audit_entry (actor, address, action, token_id, tenant_id, detail)
           values (${`token ${token.id} (${name})`}, ${address}, ${action}, ${token.id}, ${tenantId},
                   ${detail}::text::jsonb)
@@ -154,7 +160,7 @@ export async function fillLifelike(database: TestDatabase): Promise<number> {
 
   for (const { ago, act } of acts.sort((one, other) => other.ago - one.ago)) {
     await act()
-    // What was done just now, was done then.
+    // Moves the actions of this moment into the past.
     await platform`update gateway.audit_entry set at = ${before(ago)} where at >= ${start.toISOString()}`
     await platform`update gateway.token set created_at = ${before(ago)} where created_at >= ${start.toISOString()}`
     await platform`update gateway.token set revoked_at = ${before(ago)} where revoked_at >= ${start.toISOString()}`
@@ -163,7 +169,7 @@ export async function fillLifelike(database: TestDatabase): Promise<number> {
   return warehouse.id
 }
 
-/** A nightly run and what people ask for over the day: less on Sundays, more as time goes on, and now and then a fault. */
+/** A nightly run and what people ask for over the day: less on Sundays, more as time goes on, and sometimes an error. */
 async function fillUse(platform: TestDatabase['platform'], id: number, dayBefore: (days: number) => string) {
   const uses: { token_id: number; day: string; operation: string; status: number; requests: number }[] = []
   for (let ago = 89; ago >= 0; ago--) {
@@ -191,7 +197,7 @@ async function fillUse(platform: TestDatabase['platform'], id: number, dayBefore
     if (ago === 41) add('ListCatalogVouchers', 400, 3)
     if (ago === 17) add('ListPurchasedVouchers', 503, 240)
   }
-  const refusals = [
+  const errors = [
     { operation: 'ResolveVoucher', status: 404, code: 'NOT_FOUND', reason: 'No such voucher.' },
     { operation: 'GetPurchasedVoucher', status: 404, code: 'NOT_FOUND', reason: 'No such voucher.' },
     {
@@ -206,11 +212,11 @@ async function fillUse(platform: TestDatabase['platform'], id: number, dayBefore
       code: 'BAD_USER_INPUT',
       reason: 'The request is not valid. Fields: updated_since.',
     },
-  ].flatMap(({ status, ...refusal }) =>
+  ].flatMap(({ status, ...error }) =>
     uses
-      .filter(use => use.operation === refusal.operation && use.status === status)
-      .map(({ day, requests }) => ({ ...refusal, token_id: id, day, requests, last_at: `${day}T00:41:00Z` })),
+      .filter(use => use.operation === error.operation && use.status === status)
+      .map(({ day, requests }) => ({ ...error, token_id: id, day, requests, last_at: `${day}T00:41:00Z` })),
   )
   await platform`insert into gateway.request_count ${platform(uses)}`
-  await platform`insert into gateway.request_error ${platform(refusals)}`
+  await platform`insert into gateway.request_error ${platform(errors)}`
 }

@@ -22,7 +22,7 @@ const views = [
 export async function look(page: Page, name: string): Promise<string[]> {
   mkdirSync(screenshots, { recursive: true })
   const problems: string[] = []
-  // Not as a script of the page, which its Content-Security-Policy would refuse.
+  // Not as a script of the page, which its Content-Security-Policy would block.
   await page.evaluate(axe.source)
   for (const { width, colorScheme, checked } of views) {
     const place = `${name}, ${width} px, ${colorScheme}`

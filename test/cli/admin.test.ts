@@ -47,7 +47,7 @@ const setupLink = (printed: string) => /(http\S+)(\/admin\/setup\/[\w-]{43})\n/.
 const invitations = (pool: Pool) => pool`select email from gateway.invitation`
 
 describe('the start on a terminal', { timeout: 120_000 }, () => {
-  test('prints a link while there is no administrator; and its log keeps secrets', async () => {
+  test('prints a link while there is no administrator, and logs no secrets', async () => {
     const { url, loader } = await createDatabase()
     const environment = { DATABASE_URL: url, LOG_LEVEL: 'trace' }
     const service = await serve(environment, onTerminal)
@@ -69,7 +69,7 @@ describe('the start on a terminal', { timeout: 120_000 }, () => {
     await loader`alter table gateway.session_away rename to session`
     const session = decodeURIComponent(visitor.jar.get('vgw-session') ?? 'none')
     await service.stop('SIGTERM')
-    // The link itself is printed; after that, nothing tells it.
+    // The link itself is printed; the log after it must not contain it.
     const log = service.printed().slice(service.printed().indexOf('Ctrl-C stops it.'))
     expect(log).toContain('request failed')
     for (const secret of [password, 'not the same one', 'quite another secret', invitation, link]) {
@@ -113,7 +113,7 @@ describe('the start on a terminal', { timeout: 120_000 }, () => {
 })
 
 describe('the start without a terminal', { timeout: 120_000 }, () => {
-  test('makes no link, voids none, and prints the command that makes the first administrator', async () => {
+  test('creates no link, invalidates none, and prints the command that creates the first administrator', async () => {
     const { url, pool } = await createDatabase()
     const environment = { DATABASE_URL: url, LOG_LEVEL: 'trace' }
     const link = await inviteFirstAdministrator(pool, tester)
@@ -146,7 +146,7 @@ describe('admin create prints a link with the address in use', { timeout: 120_00
     return { origin, path, assumed: stdout.includes('The address is from HOST and PORT.') }
   }
 
-  test('the one on which the service of the data directory listens, whatever the command’s own variables say', async () => {
+  test('the address of the service of the data directory, with any variables of the command', async () => {
     const DATA_DIR = createDataDirectory()
     const environment = { DATA_DIR, LOG_LEVEL: 'warn' }
     const service = await serve(environment)
@@ -181,13 +181,13 @@ describe('admin create prints a link with the address in use', { timeout: 120_00
     [{ HOST: '::1' }, 'http://[::1]:8080', true],
     [{ HOST: '192.0.2.7' }, 'http://192.0.2.7:8080', true],
     [{ PORT: '9000', PUBLIC_URL: 'https://gateway.example.com' }, 'https://gateway.example.com', false],
-  ])('of a database of one’s own, with %j: %s', async (environment, origin, assumed) => {
+  ])('for an external database, with %j: %s', async (environment, origin, assumed) => {
     expect(await create({ DATABASE_URL: shared.url, ...environment })).toMatchObject({ origin, assumed })
   })
 })
 
 describe('admin', { timeout: 120_000 }, () => {
-  test('create makes a link; with --password-stdin an administrator at once', async () => {
+  test('create prints a link; with --password-stdin it creates the administrator', async () => {
     const { url, pool } = await createDatabase()
     const environment = { DATABASE_URL: url }
     for (const address of ['Ann@Example.com', 'ann@example.com']) {
@@ -219,7 +219,7 @@ describe('admin', { timeout: 120_000 }, () => {
     expect(entry?.actor).toMatch(/^command line \(.+\)$/)
   })
 
-  test('list shows them, and remove removes all but the last', async () => {
+  test('list shows administrators, and remove removes all but the last', async () => {
     const { url, pool } = await createDatabase()
     const environment = { DATABASE_URL: url }
     for (const email of ['ann@example.com', 'bob@example.com']) {

@@ -22,7 +22,7 @@ async function create(...options: string[]): Promise<{ id: number; token: string
 
 const hours = (instant: string) => (Date.parse(instant) - Date.now()) / 3_600_000
 
-test('a token is created with a contact, a rate and an end of its own', { timeout: 60_000 }, async () => {
+test('a token is created with a contact, a rate and an end', { timeout: 60_000 }, async () => {
   const options = ['--contact', 'ops@partner.example', '--rate-limit', '55', '--expires-in', '12h']
   const made = await create('--name', 'Till', ...options)
   expect(made).toMatchObject({ name: 'Till', contact: 'ops@partner.example', rate_limit: 55 })
@@ -48,8 +48,8 @@ test('a token is created with a contact, a rate and an end of its own', { timeou
     ['--rate-limit', '1000001'],
     ['--contact', 'x'.repeat(201)],
   ]) {
-    const refused = await token('create', '--name', 'Wrong', ...wrong)
-    expect(refused.code, wrong.join(' ')).toBe(2)
+    const rejected = await token('create', '--name', 'Wrong', ...wrong)
+    expect(rejected.code, wrong.join(' ')).toBe(2)
   }
 })
 

@@ -8,7 +8,7 @@ interface Found {
   name: string
 }
 
-/** A look-up that waits to be told what it finds. */
+/** A load whose result the test decides. */
 interface LookUp {
   keys: readonly number[]
   finds(found: (Found | null)[]): void
@@ -39,7 +39,7 @@ async function untilTooOld(): Promise<void> {
   await until('that long has passed', async () => performance.now() - from > 2 * lifetime)
 }
 
-test('who comes while something is looked up shares the look-up, and whoever comes later knows it', async () => {
+test('concurrent loads of a key share one query, and later ones use the cached value', async () => {
   const first = cache.load(1)
   const { keys, finds } = await lookUp(0)
   const second = cache.load(1)
@@ -50,7 +50,7 @@ test('who comes while something is looked up shares the look-up, and whoever com
   expect([keys, lookUps.length]).toEqual([[1], 1])
 })
 
-test('what is joined does not wait for what others look up', async () => {
+test('a joined load does not wait for other keys', async () => {
   const first = cache.load(1)
   const { finds } = await lookUp(0)
   void cache.load(2)
@@ -60,7 +60,7 @@ test('what is joined does not wait for what others look up', async () => {
   expect(await Promise.all([first, joined])).toEqual([{ name: 'one' }, { name: 'one' }])
 })
 
-test('what is not there is looked up anew each time', async () => {
+test('a missing value is queried again each time', async () => {
   const first = cache.load(1)
   ;(await lookUp(0)).finds([null])
   expect(await first).toBeNull()
@@ -70,7 +70,7 @@ test('what is not there is looked up anew each time', async () => {
   expect(await second).toEqual({ name: 'made since' })
 })
 
-test('a failure is told to all who share it, and the next who comes looks anew', async () => {
+test('a failure rejects all loads that share it, and the next load queries again', async () => {
   const both = [cache.load(1), cache.load(1)]
   ;(await lookUp(0)).fails(new Error('lost'))
   expect(await Promise.allSettled(both)).toMatchObject([
@@ -82,7 +82,7 @@ test('a failure is told to all who share it, and the next who comes looks anew',
   expect(await next).toEqual({ name: 'one' })
 })
 
-test('nobody joins a look-up that is older than what may be known', async () => {
+test('a load that is older than the lifetime is not joined', async () => {
   void cache.load(1)
   await lookUp(0)
   await untilTooOld()
@@ -91,7 +91,7 @@ test('nobody joins a look-up that is older than what may be known', async () => 
   expect(await next).toEqual({ name: 'newer' })
 })
 
-test('what was found later than it may be known is told to who asked, and not known', async () => {
+test('a value that arrives after its lifetime is returned, but not cached', async () => {
   const first = cache.load(1)
   const { finds } = await lookUp(0)
   await untilTooOld()

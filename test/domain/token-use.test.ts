@@ -15,7 +15,7 @@ async function made(directory: ReturnType<typeof createTokenDirectory>): Promise
   return finding.token
 }
 
-test('instances that saw the same tokens in another order save their use at once', async () => {
+test('instances that saw the same tokens in another order save without a deadlock', async () => {
   const [one, two] = [createTokenDirectory(pool), createTokenDirectory(pool)]
   const tokens = await Promise.all(Array.from({ length: 100 }, () => made(one)))
   // Among many, those that were used are looked up one by one: in the order in which they are named, were it not for ours.
@@ -31,7 +31,7 @@ test('instances that saw the same tokens in another order save their use at once
   }
 })
 
-test('what could not be saved is saved the next time, and does not overwrite what came since', async () => {
+test('a use that could not be saved is saved the next time, and overwrites no later use', async () => {
   const directory = createTokenDirectory(pool)
   const [idle, busy] = [await made(directory), await made(directory)]
   directory.recordUse(idle, '192.0.2.1')
@@ -49,7 +49,7 @@ test('what could not be saved is saved the next time, and does not overwrite wha
   expect(await getToken(pool, busy.id)).toMatchObject({ lastUsedAddress: '192.0.2.3' })
 })
 
-test('of two instances the one that saw a token last is believed, whichever saves first', async () => {
+test('the latest use of two instances wins, in any order of saves', async () => {
   const [early, late] = [createTokenDirectory(pool), createTokenDirectory(pool)]
   const token = await made(early)
   early.recordUse(token, '192.0.2.1')

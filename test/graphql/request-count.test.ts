@@ -25,7 +25,7 @@ async function served<Result>(work: (client: Client) => Promise<Result>): Promis
 const statusesOf = async (tokenId: number) =>
   (await listRequestCounts(pool, tokenId, 1)).map(({ operation, status, requests }) => [operation, status, requests])
 
-async function refusalsOf(tokenId: number): Promise<Record<string, number>> {
+async function errorsOf(tokenId: number): Promise<Record<string, number>> {
   const rows = await listRequestErrors(pool, tokenId, 1)
   expect(rows.every(({ operation }) => operation === 'GraphQL')).toBe(true)
   return Object.fromEntries(rows.map(({ code, reason, requests }) => [`${code} ${reason}`, requests]))
@@ -43,7 +43,7 @@ const exportsOf = async (tokenId: number) => {
 const tenant = (selection: string) => `{ tenant(id: ${tenantId}) { ${selection} } }`
 const globalId = (tenant: number, id: number) => Buffer.from(`MarketingSignup:${tenant}.${id}`).toString('base64url')
 
-it('counts requests by their status, whatever they ask', async () => {
+it('counts requests by status, with any document', async () => {
   const { id, secret } = await build.token([tenantId])
   await served(async client => {
     await client.graphql(secret, '{ viewer { name } }')
@@ -58,7 +58,7 @@ it('counts requests by their status, whatever they ask', async () => {
   ])
 })
 
-it('counts what is refused within an answer, each refusal once for a request', async () => {
+it('counts errors within a response, each distinct error once for a request', async () => {
   const { id, secret } = await build.token([tenantId], { permissions: ['view_vouchers'] })
   await served(async client => {
     const { status } = await client.graphql(
@@ -72,7 +72,7 @@ it('counts what is refused within an answer, each refusal once for a request', a
     await client.graphql(secret, `{ tenant(id: ${other}) { name } }`)
   })
   expect(await statusesOf(id)).toEqual([['GraphQL', 200, 3]])
-  expect(await refusalsOf(id)).toEqual({
+  expect(await errorsOf(id)).toEqual({
     'BAD_USER_INPUT The request is not valid. Fields: after, first.': 1,
     'NOT_FOUND No such catalog voucher.': 2,
     'FORBIDDEN This token lacks the permission view_orders.': 1,
@@ -81,7 +81,7 @@ it('counts what is refused within an answer, each refusal once for a request', a
   })
 })
 
-it('keeps nothing of what was sent', async () => {
+it('stores nothing from the request', async () => {
   const { id, secret } = await build.token([tenantId])
   await served(async client => {
     const aliases = Array.from({ length: 40 }, (_, n) => `SENT${n}: viewer { name }`).join(' ')
@@ -116,11 +116,11 @@ it('keeps nothing of what was sent', async () => {
       'The request is not valid. Fields: body.',
     ]),
   )
-  const usage = await listRequestCounts(pool, id, 1)
-  expect(usage.reduce((sum, { requests }) => sum + requests, 0)).toBe(10)
+  const counts = await listRequestCounts(pool, id, 1)
+  expect(counts.reduce((sum, { requests }) => sum + requests, 0)).toBe(10)
 })
 
-it('counts what the rate refuses, of requests and within them', async () => {
+it('counts errors of the rate limit, of requests and within them', async () => {
   const { id, secret } = await build.token([tenantId], { rateLimit: 2 })
   await served(async client => {
     await client.graphql(secret, '{ a: tenants { totalCount } b: tenants { totalCount } c: tenants { totalCount } }')
@@ -130,7 +130,7 @@ it('counts what the rate refuses, of requests and within them', async () => {
     ['GraphQL', 200, 1],
     ['GraphQL', 429, 1],
   ])
-  expect(await refusalsOf(id)).toEqual({
+  expect(await errorsOf(id)).toEqual({
     'RATE_LIMITED The rate limit is exceeded. Try again after the window resets.': 2,
   })
 })
@@ -140,7 +140,7 @@ it('counts a revoked secret for its token', async () => {
   await revokeToken(pool, tester, id)
   await served(async client => expect((await client.graphql(secret, '{ viewer { name } }')).status).toBe(401))
   expect(await statusesOf(id)).toEqual([['GraphQL', 401, 1]])
-  expect(await refusalsOf(id)).toEqual({ 'UNAUTHENTICATED The token is revoked.': 1 })
+  expect(await errorsOf(id)).toEqual({ 'UNAUTHENTICATED The token is revoked.': 1 })
 })
 
 const nodes = `nodes(ids: [${[
@@ -161,12 +161,12 @@ it.each<[string, string, number[]]>([
   ],
   ['a record', tenant(`marketingSignup(id: ${customers[0]}) { email }`), [1]],
   ['a node', `{ node(id: "${globalId(tenantId, customers[0]!)}") { ... on MarketingSignup { email } } }`, [1]],
-  ['nodes, beside some that are refused', `{ ${nodes} { ... on MarketingSignup { email } } }`, [1, 1, 1]],
+  ['nodes, beside some that are denied', `{ ${nodes} { ... on MarketingSignup { email } } }`, [1, 1, 1]],
   ['an empty page', tenant('marketingSignups(first: 0) { nodes { email } }'), []],
-  ['a list that is refused', tenant('marketingSignups(first: -1) { nodes { email } }'), []],
+  ['a list that is denied', tenant('marketingSignups(first: -1) { nodes { email } }'), []],
   ['a record that is absent', tenant(`marketingSignup(id: ${opposed}) { email }`), []],
   ['removals', tenant('removals { nodes { recordId } }'), []],
-])('puts down that personal data are given out: %s', async (_, query, entries) => {
+])('records exports of personal data: %s', async (_, query, entries) => {
   const { id, secret } = await build.token([tenantId])
   const client = await createApp(database)
   await client.graphql(secret, query)
@@ -175,7 +175,7 @@ it.each<[string, string, number[]]>([
   expect(day?.records ?? 0).toBe(entries.reduce((sum, records) => sum + records, 0))
 })
 
-it('gives out no personal data without an entry', async () => {
+it('exports no personal data without an entry', async () => {
   const { secret } = await build.token([tenantId])
   const client = await createApp(database)
   await platform`revoke insert on gateway.audit_entry from voucher_gateway`

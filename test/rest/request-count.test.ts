@@ -20,13 +20,13 @@ async function served<Result>(work: (client: Client) => Promise<Result>, environ
 }
 
 /** How often each operation was answered with each status. */
-async function usageOf(tokenId: number): Promise<Record<string, number>> {
+async function countsOf(tokenId: number): Promise<Record<string, number>> {
   const rows = await listRequestCounts(pool, tokenId, 1)
   expect(rows.every(({ day }) => day === today)).toBe(true)
   return Object.fromEntries(rows.map(({ operation, status, requests }) => [`${operation} ${status}`, requests]))
 }
 
-async function refusalsOf(tokenId: number): Promise<Record<string, number>> {
+async function errorsOf(tokenId: number): Promise<Record<string, number>> {
   const rows = await listRequestErrors(pool, tokenId, 1)
   return Object.fromEntries(
     rows.map(({ operation, code, reason, requests }) => [`${operation} ${code} ${reason}`, requests]),
@@ -43,7 +43,7 @@ describe('requests', () => {
       await client.rest(secret, '/tenants')
       await client.rest(secret, '/tenants?cursor=x')
     })
-    expect(await usageOf(id)).toEqual({
+    expect(await countsOf(id)).toEqual({
       'ListTenants 200': 2,
       'ListTenants 422': 1,
       'ListCatalogVouchers 200': 1,
@@ -60,12 +60,12 @@ describe('requests', () => {
     const { id, secret } = await build.token([tenantId])
     const client = await createApp(world)
     await client.rest(secret, '/tenants')
-    await until('the first is saved', async () => (await usageOf(id))['ListTenants 200'] === 1, 5_000)
+    await until('the first is saved', async () => (await countsOf(id))['ListTenants 200'] === 1, 5_000)
     await client.rest(secret, '/tenants')
-    await until('the second is added', async () => (await usageOf(id))['ListTenants 200'] === 2, 5_000)
+    await until('the second is added', async () => (await countsOf(id))['ListTenants 200'] === 2, 5_000)
   })
 
-  test('of clients that hang up are counted', async () => {
+  test('of clients that close the connection are counted', async () => {
     const { id, secret } = await build.token([tenantId])
     await served(async client => {
       const { port } = new URL(await client.app.listen({ host: '127.0.0.1', port: 0 }))
@@ -86,11 +86,11 @@ describe('requests', () => {
         socket.destroy()
         await until('the service knows', async () => (await connections(client)) === 0, 5_000)
       })
-      await until('it is counted', async () => (await usageOf(id))['ListCatalogVouchers 200'] === 1, 5_000)
+      await until('it is counted', async () => (await countsOf(id))['ListCatalogVouchers 200'] === 1, 5_000)
     })
   })
 
-  test('without a token of ours are nobody’s', async () => {
+  test('without a known token are not counted', async () => {
     const { id, secret } = await build.token([tenantId])
     await served(async client => {
       await client.rest(`${secret}x`, '/tenants')
@@ -98,7 +98,7 @@ describe('requests', () => {
       await client.ask({ url: '/livez', headers: bearer(secret) })
       await client.ask({ url: '/nowhere', headers: bearer(secret) })
     })
-    expect(await usageOf(id)).toEqual({})
+    expect(await countsOf(id)).toEqual({})
   })
 })
 
@@ -107,8 +107,8 @@ const connections = (client: Client) =>
     client.app.server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
   )
 
-describe('refusals', () => {
-  test('are counted with a reason that holds nothing of what was sent', async () => {
+describe('errors', () => {
+  test('are counted with a reason that contains nothing from the request', async () => {
     const { id, secret } = await build.token([tenantId], { permissions: ['view_vouchers'] })
     const foreign = await build.tenant()
     await served(async client => {
@@ -125,7 +125,7 @@ describe('refusals', () => {
       await ask('/tenants', { method: 'DELETE' })
       await client.resolve(secret, tenantId, {})
     })
-    expect(await refusalsOf(id)).toEqual({
+    expect(await errorsOf(id)).toEqual({
       [`ListTenants ${invalid('cursor, updated_since')}`]: 2,
       [`ListTenants ${invalid('accept')}`]: 1,
       'ListCatalogVouchers FORBIDDEN This token is not authorised for this tenant.': 1,
@@ -137,7 +137,7 @@ describe('refusals', () => {
       'unknown METHOD_NOT_ALLOWED Only GET is allowed here.': 1,
       'ResolveVoucher FORBIDDEN This token lacks the permission redeem_vouchers.': 1,
     })
-    const { 'unknown 404': path, 'unknown 405': method, 'ListTenants 422': query } = await usageOf(id)
+    const { 'unknown 404': path, 'unknown 405': method, 'ListTenants 422': query } = await countsOf(id)
     expect([path, method, query]).toEqual([1, 1, 3])
     const [latest] = await listRequestErrors(pool, id, 1)
     expect(latest?.operation).toBe('ResolveVoucher')
@@ -150,24 +150,24 @@ describe('refusals', () => {
       await client.resolve(secret, tenantId, {})
       await client.resolve(secret, tenantId, '{')
     })
-    expect(await refusalsOf(id)).toEqual({
+    expect(await errorsOf(id)).toEqual({
       [`ResolveVoucher ${invalid('qr_token, voucher_reference')}`]: 1,
       [`ResolveVoucher ${invalid('body')}`]: 1,
     })
   })
 
-  test('for the rate are counted', async () => {
+  test('of the rate limit are counted', async () => {
     const { id, secret } = await build.token([tenantId], { rateLimit: 2 })
     await served(async client => {
       for (let asked = 0; asked < 5; asked++) await client.rest(secret, '/tenants')
     })
-    expect(await usageOf(id)).toEqual({ 'ListTenants 200': 2, 'ListTenants 429': 3 })
-    expect(await refusalsOf(id)).toEqual({
+    expect(await countsOf(id)).toEqual({ 'ListTenants 200': 2, 'ListTenants 429': 3 })
+    expect(await errorsOf(id)).toEqual({
       'ListTenants RATE_LIMITED The rate limit is exceeded. Try again after the window resets.': 3,
     })
   })
 
-  test('of tokens that no longer hold are counted for them, and say no more to the caller', async () => {
+  test('of expired and revoked tokens are counted with the reason, which the caller does not get', async () => {
     const [revoked, expired] = [await build.token([tenantId]), await build.token([tenantId])]
     await revokeToken(pool, tester, revoked.id)
     await platform`update gateway.token set created_at = now() - interval '2 days', expires_at = now() - interval '1 day'
@@ -180,33 +180,33 @@ describe('refusals', () => {
         expect(Object.keys(answer.headers).sort()).toEqual(Object.keys(strange.headers).sort())
       }
     })
-    expect(await usageOf(revoked.id)).toEqual({ 'ListTenants 401': 2 })
-    expect(await refusalsOf(revoked.id)).toEqual({ 'ListTenants UNAUTHENTICATED The token is revoked.': 2 })
-    expect(await usageOf(expired.id)).toEqual({ 'ListTenants 401': 1 })
-    expect(await refusalsOf(expired.id)).toEqual({ 'ListTenants UNAUTHENTICATED The token has expired.': 1 })
+    expect(await countsOf(revoked.id)).toEqual({ 'ListTenants 401': 2 })
+    expect(await errorsOf(revoked.id)).toEqual({ 'ListTenants UNAUTHENTICATED The token is revoked.': 2 })
+    expect(await countsOf(expired.id)).toEqual({ 'ListTenants 401': 1 })
+    expect(await errorsOf(expired.id)).toEqual({ 'ListTenants UNAUTHENTICATED The token has expired.': 1 })
   })
 })
 
 describe('the counter', () => {
-  const refusal = (reason: string) => ({ code: 'NOT_FOUND', reason })
+  const notFound = (reason: string) => ({ code: 'NOT_FOUND', reason })
 
   test('loses nothing and doubles nothing when a save fails', async () => {
     const { id } = await build.token([])
     const counter = createRequestCounter(pool)
-    counter.count(id, 'ListTenants', 404, [refusal('No such tenant.')])
+    counter.count(id, 'ListTenants', 404, [notFound('No such tenant.')])
     await platform`alter table gateway.request_count rename to away`
     await expect(counter.save()).rejects.toThrow()
-    counter.count(id, 'ListTenants', 404, [refusal('No such tenant.')])
+    counter.count(id, 'ListTenants', 404, [notFound('No such tenant.')])
     counter.count(id, 'ListTenants', 200, [])
     await expect(counter.save()).rejects.toThrow()
     await platform`alter table gateway.away rename to request_count`
     await counter.save()
     await counter.save()
-    expect(await usageOf(id)).toEqual({ 'ListTenants 404': 2, 'ListTenants 200': 1 })
-    expect(await refusalsOf(id)).toEqual({ 'ListTenants NOT_FOUND No such tenant.': 2 })
+    expect(await countsOf(id)).toEqual({ 'ListTenants 404': 2, 'ListTenants 200': 1 })
+    expect(await errorsOf(id)).toEqual({ 'ListTenants NOT_FOUND No such tenant.': 2 })
   })
 
-  test('saves last what an earlier save, still under way, could not write', async () => {
+  test('saves in the last call what an earlier, concurrent call could not write', async () => {
     const { id } = await build.token([])
     const counter = createRequestCounter(pool)
     counter.count(id, 'ListTenants', 200, [])
@@ -237,51 +237,51 @@ describe('the counter', () => {
       })
       .then(saves => Promise.all(saves))
     expect([first, last]).toEqual(['failed', 'saved'])
-    expect(await usageOf(id)).toEqual({ 'ListTenants 200': 1 })
+    expect(await countsOf(id)).toEqual({ 'ListTenants 200': 1 })
   })
 
-  test('adds to what others have counted, whatever the order', async () => {
+  test('adds to the counts of other instances, in any order', async () => {
     const tokens = await Promise.all(Array.from({ length: 100 }, () => build.token([])))
     const counters = Array.from({ length: 8 }, () => createRequestCounter(pool))
     for (let round = 0; round < 5; round++) {
       counters.forEach((counter, index) => {
         const order = index % 2 ? tokens : tokens.toReversed()
-        for (const { id } of order) counter.count(id, 'ListTenants', 404, [refusal('No such tenant.')])
+        for (const { id } of order) counter.count(id, 'ListTenants', 404, [notFound('No such tenant.')])
       })
       await Promise.all(counters.map(counter => counter.save()))
     }
     for (const { id } of [tokens[0]!, tokens[99]!]) {
-      expect(await usageOf(id)).toEqual({ 'ListTenants 404': 40 })
-      expect(await refusalsOf(id)).toEqual({ 'ListTenants NOT_FOUND No such tenant.': 40 })
+      expect(await countsOf(id)).toEqual({ 'ListTenants 404': 40 })
+      expect(await errorsOf(id)).toEqual({ 'ListTenants NOT_FOUND No such tenant.': 40 })
     }
   })
 
-  test('saves the rest when a token is gone', async () => {
+  test('saves the other counts when a token is deleted', async () => {
     const [gone, there] = [await build.token([]), await build.token([])]
     await platform`delete from gateway.token where id = ${gone.id}`
     const counter = createRequestCounter(pool)
-    for (const { id } of [gone, there]) counter.count(id, 'ListTenants', 404, [refusal('No such tenant.')])
+    for (const { id } of [gone, there]) counter.count(id, 'ListTenants', 404, [notFound('No such tenant.')])
     await counter.save()
-    expect(await usageOf(there.id)).toEqual({ 'ListTenants 404': 1 })
-    expect(await usageOf(gone.id)).toEqual({})
+    expect(await countsOf(there.id)).toEqual({ 'ListTenants 404': 1 })
+    expect(await countsOf(gone.id)).toEqual({})
   })
 
-  test('keeps a bounded number of reasons, and counts those beyond all the same', async () => {
+  test('limits the number of reasons, and counts further ones as “other”', async () => {
     const { id } = await build.token([])
     const counter = createRequestCounter(pool)
-    for (let reason = 0; reason < 10_050; reason++) counter.count(id, 'ListTenants', 404, [refusal(`No. ${reason}`)])
-    counter.count(id, 'ListTenants', 404, [refusal('No. 0')])
+    for (let reason = 0; reason < 10_050; reason++) counter.count(id, 'ListTenants', 404, [notFound(`No. ${reason}`)])
+    counter.count(id, 'ListTenants', 404, [notFound('No. 0')])
     await counter.save()
     const [row] = await platform<{ rows: number; other: number; first: number }[]>`
       select count(*) as rows, sum(requests) filter (where reason = 'other')::bigint as other,
              sum(requests) filter (where reason = 'No. 0')::bigint as first
       from gateway.request_error where token_id = ${id}`
     expect(row).toEqual({ rows: 10_001, other: 50, first: 2 })
-    expect(await usageOf(id)).toEqual({ 'ListTenants 404': 10_051 })
+    expect(await countsOf(id)).toEqual({ 'ListTenants 404': 10_051 })
     expect(await listRequestErrors(pool, id, 1)).toHaveLength(100)
   })
 
-  test('forgets what is older than 90 days', async () => {
+  test('deletes counts that are older than 90 days', async () => {
     const { id } = await build.token([])
     await platform`insert into gateway.request_count
       select ${id}, (now() at time zone 'UTC')::date - age, 'ListTenants', 404, 1 from unnest(array[0, 1, 90, 91]) age`
@@ -291,9 +291,9 @@ describe('the counter', () => {
     await platform`insert into gateway.token_export
       select ${id}, (now() at time zone 'UTC')::date - age, ${tenantId}, 1, now() from unnest(array[0, 1, 90, 91]) age`
     const requests = async (days: number) => {
-      const [usage, refusals] = [await listRequestCounts(pool, id, days), await listRequestErrors(pool, id, days)]
+      const [counts, errors] = [await listRequestCounts(pool, id, days), await listRequestErrors(pool, id, days)]
       const exported = await listExports(pool, id, days)
-      return [usage.length, refusals.reduce((sum, row) => sum + row.requests, 0), exported.length]
+      return [counts.length, errors.reduce((sum, row) => sum + row.requests, 0), exported.length]
     }
     expect(await Promise.all([1, 2, 91, 92].map(requests))).toEqual([
       [1, 1, 1],
@@ -315,7 +315,7 @@ describe('personal data', () => {
     where token_id = ${tokenId} and action = 'customer.export' order by id`
   const signups = `/tenants/${tenantId}/customers/marketing-signups`
 
-  test('is given out with an entry in the audit', async () => {
+  test('is exported with an audit entry', async () => {
     const { id, secret } = await build.token([tenantId], { name: 'Sync' })
     await build.customer(tenantId)
     await served(async client => {
@@ -336,7 +336,7 @@ describe('personal data', () => {
     expect(more).toEqual([])
   })
 
-  test('that is not given out has none', async () => {
+  test('that is not exported has no entry', async () => {
     const empty = await build.tenant()
     const { id, secret } = await build.token([tenantId, empty])
     const opposed = await build.customer(tenantId, { marketing_opted: false })
@@ -351,7 +351,7 @@ describe('personal data', () => {
     expect(await listExports(pool, id, 1)).toEqual([])
   })
 
-  test('is not given out when the entry cannot be written', async () => {
+  test('is not exported when the entry cannot be written', async () => {
     const { secret } = await build.token([tenantId])
     await platform`revoke insert on gateway.audit_entry from voucher_gateway`
     try {
@@ -368,7 +368,7 @@ describe('personal data', () => {
     }
   })
 
-  test('is told by day and tenant, the newest first', async () => {
+  test('is listed by day and tenant, the newest first', async () => {
     const { id } = await build.token([])
     const gone = 987_654_321
     await loader`insert into gateway.token_export (token_id, day, tenant_id, records, last_at)
@@ -382,7 +382,7 @@ describe('personal data', () => {
     expect(await listExports(pool, id, 90)).toHaveLength(3)
   })
 
-  test('is added up by day and tenant, however many instances give it out at once', async () => {
+  test('is summed by day and tenant across concurrent instances', async () => {
     const owner = await build.tenant()
     const other = await build.tenant()
     await build.customer(owner)
@@ -412,7 +412,7 @@ describe('personal data', () => {
     await Promise.all([one.app.close(), two.app.close()])
   })
 
-  test('has an audit that the service can add to, and no more', async () => {
+  test('has audit entries that the service can add, but not change', async () => {
     for (const rewrite of [
       pool`update gateway.audit_entry set actor = 'nobody'`,
       pool`delete from gateway.audit_entry`,

@@ -94,7 +94,7 @@ export function registerOpenId(scope: FastifyInstance, context: AdminContext, op
 
   /**
    * @returns the claims of the ID token, and of the user info where the provider has it; the e-mail and its
-   *   verification come from one of the two. Null when the provider refused, or its answer is not valid.
+   *   verification come from one of the two. Null when the provider rejects the sign-in, or its answer is not valid.
    * @throws `UNAVAILABLE` when the provider does not answer
    */
   async function fetchClaims(
@@ -202,7 +202,7 @@ const rejectionCodes = [
   'OAUTH_UNSUPPORTED_OPERATION',
 ]
 
-/** @returns whether the provider refused, or its response is not valid; other errors mean that it did not answer */
+/** @returns whether the provider rejected the sign-in, or its response is invalid; otherwise it did not answer */
 const isRejection = (error: unknown) =>
   error instanceof client.AuthorizationResponseError ||
   (error instanceof client.ResponseBodyError && error.error === 'invalid_grant') ||

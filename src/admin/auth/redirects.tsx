@@ -47,7 +47,7 @@ export function sendRefresh(request: FastifyRequest, reply: FastifyReply, path: 
   )
 }
 
-/** The longest `next` that is read, in characters: the time to parse a host name grows with the square of its length. */
+/** The longest `next` that is read, in characters: parsing a host name takes quadratic time. */
 const maxNextLength = 2_000
 
 /** @returns the path that was requested before the sign-in, or the tokens when it is not a page of ours */

@@ -4,7 +4,7 @@ import type { Administrator } from '../../domain/administrator.ts'
 import { adminPath, assetsPath } from '../../http/paths.ts'
 
 /** What every page shows of the request that it answers. */
-export interface AdminRequestContext {
+interface AdminRequestContext {
   /** The administrator who is signed in, or null. */
   administrator: Administrator | null
   /** @returns the CSRF token of the forms on this page */
@@ -17,7 +17,7 @@ export interface AdminRequestContext {
 export const RequestContext = createContext<AdminRequestContext | null>(null)
 
 /** @returns the context of the request that the page answers */
-export function useRequestContext(): AdminRequestContext {
+function useRequestContext(): AdminRequestContext {
   const context = useContext(RequestContext)
   if (!context) throw new Error('The page is rendered without a RequestContext.')
   return context
