@@ -10,6 +10,7 @@ import type {
 import type { ColumnCodec } from '../db/column-codecs.ts'
 import type { ColumnLayout } from '../db/row-codec.ts'
 import type { ResolveBatch } from '../graphql/direct-resolver.ts'
+import type { EncodedText } from './body-buffers.ts'
 
 /** A scalar or an enum. */
 export interface LeafPlan {
@@ -30,11 +31,14 @@ export interface ObjectPlan {
   type: GraphQLObjectType
   fields: readonly FieldPlan[]
   /** Returns for each field the column of a row that it is; null: it is none. */
-  columnsOf: (layout: ColumnLayout) => readonly Column[]
+  columnsOf: (layout: ColumnLayout) => readonly (Column | null)[]
 }
 
-/** Where a column is after the first of its row, and its codec. */
-export type Column = { readonly offset: number; readonly codec: ColumnCodec } | null
+/** A field that is a column of a row: where its bounds are after the row's first, and how it is written. */
+export interface Column extends Pick<FieldPlan, 'prefix' | 'nonNull' | 'omitNull'> {
+  offset: number
+  writeJson: ColumnCodec['writeJson']
+}
 
 /** The type of a value, without the `!`, and what is selected of it. */
 export type ValuePlan = LeafPlan | ListPlan | ObjectPlan
@@ -52,10 +56,8 @@ export type FieldSource =
 /** A field at its place in the answer: all nodes of the document that have its response key there. */
 export interface FieldPlan {
   key: string
-  /** `{"key":`, and for `__typename` the value too. */
-  opening: Buffer
-  /** The same after another field: `,"key":`. */
-  following: Buffer
+  /** `,"key":`, and for `__typename` the value too. */
+  prefix: EncodedText
   nodes: readonly FieldNode[]
   parentType: GraphQLObjectType
   field: GraphQLField<unknown, unknown>

@@ -23,6 +23,7 @@ import { collectFields, collectSubfields } from 'graphql/execution/collectFields
 import type { ColumnLayout } from '../db/row-codec.ts'
 import { mapMaybePromise } from '../domain/maybe-promise.ts'
 import { directResolverOf } from '../graphql/direct-resolver.ts'
+import { encodeText } from './body-buffers.ts'
 import type { Column, FieldPlan, FieldSource, ObjectPlan, Run, ValuePlan } from './field-plan.ts'
 import { resolveLevel } from './resolve.ts'
 import { Answer, type Level, writeObject } from './serialize.ts'
@@ -215,8 +216,7 @@ class OperationPlan implements Plan {
     const text = `${JSON.stringify(key)}:${isTypename ? JSON.stringify(parentType.name) : ''}`
     return {
       key,
-      opening: Buffer.from(`{${text}`),
-      following: Buffer.from(`,${text}`),
+      prefix: encodeText(`,${text}`),
       nodes,
       parentType,
       field,
@@ -225,7 +225,7 @@ class OperationPlan implements Plan {
       nonNull: isNonNullType(field.type),
       omitNull: this.#options.omitNull?.has(node) ?? false,
       value: this.#planValue(field.type, nodes, conditions, depth),
-      readArguments: prepareArguments(field, node),
+      readArguments: prepareArguments(field, node, this.#shared.operation.variableDefinitions ?? []),
     }
   }
 
@@ -265,7 +265,7 @@ function sourceOf({ name, args, resolve = defaultFieldResolver }: FieldPlan['fie
 /** Finds the columns once for each layout that follows another: a level has nearly always the same. */
 function createColumnFinder(fields: readonly FieldPlan[]): ObjectPlan['columnsOf'] {
   let known: ColumnLayout | undefined
-  let columns: readonly Column[] = []
+  let columns: readonly (Column | null)[] = []
   return layout => {
     if (layout !== known) {
       columns = fields.map(field => columnOf(field, layout))
@@ -275,11 +275,12 @@ function createColumnFinder(fields: readonly FieldPlan[]): ObjectPlan['columnsOf
   }
 }
 
-function columnOf({ field, source, value }: FieldPlan, layout: ColumnLayout): Column {
+function columnOf({ field, source, value, prefix, nonNull, omitNull }: FieldPlan, layout: ColumnLayout): Column | null {
   if (value.kind === 'object' || (source.kind !== 'property' && source.kind !== 'default')) return null
   const column = layout.get(source.name)
   const type = isNonNullType(field.type) ? field.type.ofType : field.type
-  return column?.codec.scalars.includes(String(type)) ? column : null
+  if (!column?.codec.scalars.includes(String(type))) return null
+  return { prefix, nonNull, omitNull, offset: column.offset, writeJson: column.codec.writeJson }
 }
 
 /** Writes the answer of an operation, when all of it is resolved. */

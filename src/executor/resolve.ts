@@ -249,7 +249,7 @@ export function resolveLevel(
 }
 
 /** @returns where the fields are, when the parents are rows of one layout */
-function columnsOf(plan: ObjectPlan, parents: readonly unknown[]): readonly Column[] | null {
+function columnsOf(plan: ObjectPlan, parents: readonly unknown[]): readonly (Column | null)[] | null {
   const [first] = parents
   if (!(first instanceof LazyRow)) return null
   const { layout } = first

@@ -136,7 +136,7 @@ export class ResolvedLists implements ResolvedValues {
 export interface Level {
   parents: readonly unknown[]
   /** Which of the fields are columns of the parents; null: the parents are no rows. */
-  columns: readonly Column[] | null
+  columns: readonly (Column | null)[] | null
   /** The values of the other fields. */
   values: readonly (ResolvedValues | null)[]
 }
@@ -176,37 +176,26 @@ export function writeObject(
   const { body, path } = answer
   // Where there are columns, all parents are rows.
   const row = columns && (parents[place] as LazyRow)
-  let empty = true
+  const start = body.length
   for (let index = 0; index < fields.length; index++) {
+    if (columns?.[index]) {
+      index = body.columns(row as LazyRow, columns, index)
+      if (index === fields.length) break
+    }
     const field = fields[index]!
     const before = body.length
-    const key = empty ? field.opening : field.following
-    body.text(key)
-    if (field.source.kind !== 'typename') {
-      path[field.depth] = field.key
-      const column = columns?.[index]
-      const outcome =
-        row && column ? writeColumn(body, row, column) : values[index]!.write(answer, place, field, field.depth)
-      if (outcome !== 'written') {
-        if (field.nonNull) return outcome === 'null' ? answer.failNull(field, field.depth) : outcome
-        if (field.omitNull) {
-          body.backTo(before)
-          continue
-        }
-        body.backTo(before + key.length)
-        body.null()
-      }
-    }
-    empty = false
+    body.text(field.prefix)
+    if (field.source.kind === 'typename') continue
+    path[field.depth] = field.key
+    // A column stands here when it is null and may not be.
+    const outcome = values[index]?.write(answer, place, field, field.depth) ?? 'null'
+    if (outcome === 'written') continue
+    if (field.nonNull) return outcome === 'null' ? answer.failNull(field, field.depth) : outcome
+    body.backTo(before)
+    if (field.omitNull) continue
+    body.text(field.prefix)
+    body.null()
   }
-  if (empty) body.byte(byte.openingBrace)
-  body.byte(byte.closingBrace)
-  return 'written'
-}
-
-function writeColumn(body: BodyWriter, { records, first }: LazyRow, { offset, codec }: NonNullable<Column>): Outcome {
-  const start = records.bounds[first + offset]!
-  if (start === -1) return 'null'
-  body.column(codec, records.bytes, start, records.bounds[first + offset + 1]!)
+  body.closeObject(start)
   return 'written'
 }

@@ -48,26 +48,33 @@ export function prepareVariables(schema: GraphQLSchema, definitions: readonly Va
 }
 
 /**
- * Prepares what graphql-js' `getArgumentValues` does, which is known beforehand where all arguments are nullable
- * variables: a valid document has shown that the types fit.
+ * Prepares what graphql-js' `getArgumentValues` does, which is known beforehand where all arguments are variables that
+ * have a value wherever one is required: a valid document has shown that the types fit.
  *
+ * @param definitions the variables of the operation
  * @returns a function that throws when a required argument has no value
  */
 export function prepareArguments(
   field: GraphQLField<unknown, unknown>,
   node: FieldNode,
+  definitions: readonly VariableDefinitionNode[],
 ): (variables: Record<string, unknown>) => Record<string, unknown> {
-  if (field.args.length === 0) return () => ({})
-  const given = (node.arguments ?? []).flatMap(({ name, value }) =>
-    value.kind === Kind.VARIABLE ? [{ argument: name.value, variable: value.name.value }] : [],
-  )
+  const given = new Map<string, string>()
+  for (const { name, value } of node.arguments ?? []) {
+    if (value.kind === Kind.VARIABLE) given.set(name.value, value.name.value)
+  }
+  const isNonNull = (name: string | undefined) =>
+    definitions.some(({ variable, type }) => variable.name.value === name && type.kind === Kind.NON_NULL_TYPE)
   const isPlain =
-    given.length === (node.arguments ?? []).length &&
-    field.args.every(({ type, defaultValue }) => defaultValue === undefined && !isNonNullType(type))
+    given.size === (node.arguments?.length ?? 0) &&
+    field.args.every(
+      ({ name, type, defaultValue }) =>
+        defaultValue === undefined && (!isNonNullType(type) || isNonNull(given.get(name))),
+    )
   if (!isPlain) return variables => getArgumentValues(field, node, variables)
   return variables => {
     const read: Record<string, unknown> = {}
-    for (const { argument, variable } of given) {
+    for (const [argument, variable] of given) {
       if (Object.hasOwn(variables, variable)) read[argument] = variables[variable]
     }
     return read

@@ -1,40 +1,58 @@
 import { expect, test } from 'vitest'
-import { columnCodecs } from '../../src/db/column-codecs.ts'
-import { BodyWriter } from '../../src/executor/body-buffers.ts'
+import { LazyRow, rowCodec } from '../../src/db/row-codec.ts'
+import { BodyWriter, encodeText } from '../../src/executor/body-buffers.ts'
 
-const text = (value: string) => Buffer.from(value)
+/** Begins a body so long that the memory for bodies ends at another place each time. */
+function begin(length: number): BodyWriter {
+  const body = new BodyWriter()
+  body.value('x'.repeat(length))
+  return body
+}
 
-test('what is removed is gone, however long the body is', () => {
+test('what is removed is gone, wherever the memory ends', () => {
   for (let length = 0; length <= 300_000; length += 4_999) {
-    const body = new BodyWriter()
-    body.value('x'.repeat(length))
+    const body = begin(length)
     const before = body.length
-    body.text(text(',"a_long_key_that_is_left_out":'))
+    body.text(encodeText(',"a_long_key_that_is_left_out":'))
     body.null()
     body.backTo(before)
-    body.text(text(',"b":'))
-    body.value('ä€𝄞 and what goes on for more than forty characters')
+    body.text(encodeText(',"b":'))
+    body.value('ä€𝄞 and more than forty characters in all of them')
     expect(body.finish().toString()).toBe(
-      `"${'x'.repeat(length)}","b":"ä€𝄞 and what goes on for more than forty characters"`,
+      `"${'x'.repeat(length)}","b":"ä€𝄞 and more than forty characters in all of them"`,
     )
   }
 })
 
-test('a column is whole, however long the body is', () => {
-  const column = Buffer.from('\x01\x02""')
+test('columns are whole, wherever the memory ends', () => {
+  const codec = rowCodec<{ a: boolean; b: string | null; c: string; d: number }>({
+    a: ['a', 'boolean'],
+    b: ['b', 'text'],
+    c: ['c', 'text'],
+    d: ['d', 'decimal'],
+  })
+  const [row] = codec.read(Buffer.from('(t,,"\x01\x02""",2.50)'))
+  if (!(row instanceof LazyRow)) throw new Error('There is no row.')
+  const columns = [...row.layout].map(
+    ([
+      name,
+      {
+        offset,
+        codec: { writeJson },
+      },
+    ]) => {
+      const prefix = encodeText(`,${JSON.stringify(name)}:`)
+      return { prefix, offset, writeJson, nonNull: false, omitNull: false }
+    },
+  )
   for (let length = 0; length <= 600_000; length += 9_973) {
-    const body = new BodyWriter()
-    body.value('x'.repeat(length))
-    body.column(columnCodecs.text, column, 0, column.length)
-    expect(body.finish().toString()).toBe(`"${'x'.repeat(length)}""\\u0001\\u0002\\""`)
+    const body = begin(length)
+    expect(body.columns(row, columns, 0)).toBe(4)
+    expect(body.finish().toString()).toBe(`"${'x'.repeat(length)}","a":true,"b":null,"c":"\\u0001\\u0002\\"","d":2.5`)
   }
 })
 
 test('a body that is being sent is not written over by those that follow', () => {
-  const bodies = Array.from({ length: 3000 }, (_, index) => {
-    const body = new BodyWriter()
-    body.value(`${index} `.repeat(index % 97))
-    return body.finish()
-  })
-  for (const [index, body] of bodies.entries()) expect(JSON.parse(body.toString())).toBe(`${index} `.repeat(index % 97))
+  const bodies = Array.from({ length: 3000 }, (_, index) => begin(index % 997).finish())
+  for (const [index, body] of bodies.entries()) expect(JSON.parse(body.toString())).toBe('x'.repeat(index % 997))
 })
