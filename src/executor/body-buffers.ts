@@ -28,9 +28,6 @@ function writeText(view: DataView, to: number, { length, words }: EncodedText): 
   return to + length
 }
 
-/** From this length on, in characters, Node's own call is faster than a loop. */
-const shortText = 40
-
 /** Memory for many bodies, which are written one after the other until it is full. */
 interface Slab {
   bytes: Buffer
@@ -99,20 +96,7 @@ export class BodyWriter {
   value(value: unknown): void {
     const text = JSON.stringify(value) ?? 'null'
     this.#reserve(3 * text.length)
-    const { bytes } = this.#slab
-    if (text.length >= shortText) {
-      this.#at += bytes.write(text, this.#at)
-      return
-    }
-    const start = this.#at
-    for (let index = 0; index < text.length; index++) {
-      const code = text.charCodeAt(index)
-      if (code > 0x7f) {
-        this.#at = start + bytes.write(text, start)
-        return
-      }
-      bytes[this.#at++] = code
-    }
+    this.#at += this.#slab.bytes.write(text, this.#at)
   }
 
   /**

@@ -1,12 +1,5 @@
 /** What the plan of an operation consists of: the stages that run it read this and nothing of the document. */
-import type {
-  FieldNode,
-  GraphQLField,
-  GraphQLFieldResolver,
-  GraphQLLeafType,
-  GraphQLObjectType,
-  GraphQLResolveInfo,
-} from 'graphql'
+import type { FieldNode, GraphQLField, GraphQLFieldResolver, GraphQLLeafType, GraphQLObjectType } from 'graphql'
 import type { ColumnCodec } from '../db/column-codecs.ts'
 import type { ColumnLayout } from '../db/row-codec.ts'
 import type { ResolveBatch } from '../graphql/direct-resolver.ts'
@@ -70,12 +63,4 @@ export interface FieldPlan {
   value: ValuePlan
   /** @throws when a required argument has no value */
   readArguments: (variables: Record<string, unknown>) => Record<string, unknown>
-}
-
-/** What the resolvers of one request share. */
-export interface Run {
-  context: unknown
-  variables: Record<string, unknown>
-  /** The parts of `info` that are the same for all fields. */
-  shared: Pick<GraphQLResolveInfo, 'schema' | 'fragments' | 'rootValue' | 'operation'>
 }

@@ -1,33 +1,23 @@
-/** Plans operations of GraphQL documents for the breadth-first executor. */
+/** Plans operations of GraphQL documents for the breadth-first executor, and runs them. */
 import {
   type DocumentNode,
-  defaultFieldResolver,
   type FieldNode,
   type FragmentDefinitionNode,
   type GraphQLError,
   type GraphQLObjectType,
-  type GraphQLOutputType,
   type GraphQLSchema,
   getOperationAST,
-  isLeafType,
-  isListType,
-  isNonNullType,
-  isObjectType,
   Kind,
   type OperationDefinitionNode,
   OperationTypeNode,
-  TypeNameMetaFieldDef,
   visit,
 } from 'graphql'
-import { collectFields, collectSubfields } from 'graphql/execution/collectFields.js'
-import type { ColumnLayout } from '../db/row-codec.ts'
 import { mapMaybePromise } from '../domain/maybe-promise.ts'
-import { directResolverOf } from '../graphql/direct-resolver.ts'
-import { encodeText } from './body-buffers.ts'
-import type { Column, FieldPlan, FieldSource, ObjectPlan, Run, ValuePlan } from './field-plan.ts'
-import { resolveLevel } from './resolve.ts'
+import type { ObjectPlan } from './field-plan.ts'
+import { planRoot, Unplannable } from './plan-fields.ts'
+import { type Run, resolveLevel } from './resolve.ts'
 import { Answer, type Level, writeObject } from './serialize.ts'
-import { prepareArguments, prepareVariables, type ReadVariables } from './variables.ts'
+import { prepareVariables, type ReadVariables } from './variables.ts'
 
 /** What running an operation gives. */
 export interface ExecutionOutcome {
@@ -92,16 +82,6 @@ export function planOperation(
   }
 }
 
-/** Why an operation cannot be planned. */
-class Unplannable extends Error {
-  constructor(reason: string) {
-    super(`The operation cannot be planned: ${reason}.`)
-  }
-}
-
-/** The values of the variables that decide which fields are selected. */
-type Conditions = Record<string, boolean>
-
 class OperationPlan implements Plan {
   fields = 0
   readonly #shared: Run['shared']
@@ -109,7 +89,7 @@ class OperationPlan implements Plan {
   readonly #readVariables: ReadVariables
   readonly #options: PlanOptions
   /** The names of the variables in `@skip` and `@include`. */
-  readonly #conditionNames: readonly string[]
+  readonly #conditions: readonly string[]
   /** By the values of these variables. Null: cannot be planned. */
   readonly #variants = new Map<string, ObjectPlan | null>()
 
@@ -122,124 +102,59 @@ class OperationPlan implements Plan {
     for (const definition of document.definitions) {
       if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments[definition.name.value] = definition
     }
+    const { variableDefinitions = [] } = operation
     this.#shared = { schema, fragments, operation, rootValue: undefined }
     this.#rootType = rootType
     this.#options = options
-    const { variableDefinitions = [] } = operation
     this.#readVariables = prepareVariables(schema, variableDefinitions)
-    const conditions = conditionVariablesOf(document)
-    this.#conditionNames = variableDefinitions
+    const inConditions = conditionVariablesOf(document)
+    this.#conditions = variableDefinitions
       .map(({ variable }) => variable.name.value)
-      .filter(name => conditions.has(name))
+      .filter(name => inConditions.has(name))
     // Without conditions there is one plan, and it shows at once whether there is any.
-    if (this.#conditionNames.length === 0) this.#plan({}, '')
+    if (this.#conditions.length === 0) this.#plan([])
   }
 
   planAll(): void {
-    const names = this.#conditionNames
-    for (let choice = 0; choice < 2 ** names.length; choice++) {
-      const values = names.map((_, index) => (choice & (1 << index)) !== 0)
-      this.#plan(Object.fromEntries(names.map((name, index) => [name, values[index]!])), values.join())
+    for (let choice = 0; choice < 2 ** this.#conditions.length; choice++) {
+      this.#plan(this.#conditions.map((_, index) => (choice & (1 << index)) !== 0))
     }
   }
 
   run(context: unknown, inputs: Readonly<Record<string, unknown>>) {
     const variables = this.#readVariables(inputs)
-    const plan = variables && this.#variantFor(variables)
+    const plan = variables && this.#variantFor(this.#conditions.map(name => variables[name]))
     if (!plan) return null
     const run: Run = { context, variables, shared: this.#shared }
-    const isSerial = this.#shared.operation.operation === OperationTypeNode.MUTATION && plan.fields.length > 1
-    if (isSerial) return runSerially(plan, run)
-    return mapMaybePromise(
-      resolveLevel(plan, [undefined], run, () => undefined),
-      level => serialize(new Answer(), plan, level),
-    )
+    const isMutation = this.#shared.operation.operation === OperationTypeNode.MUTATION
+    return isMutation && plan.fields.length > 1 ? runSerially(plan, run) : runOnce(plan, run)
   }
 
-  #variantFor(variables: Record<string, unknown>): ObjectPlan | null {
-    const names = this.#conditionNames
-    if (names.length === 0) return this.#variants.get('') ?? null
-    const key = names.map(name => variables[name]).join()
-    const known = this.#variants.get(key)
+  /** @param values of the variables in conditions */
+  #variantFor(values: readonly unknown[]): ObjectPlan | null {
+    const known = this.#variants.get(values.join())
     if (known !== undefined) return known
-    if (this.#variants.size >= (this.#options.maxVariants ?? Number.POSITIVE_INFINITY)) return null
-    const conditions: Conditions = Object.create(null)
-    for (const name of names) {
-      const value = variables[name]
-      if (typeof value !== 'boolean') return null
-      conditions[name] = value
-    }
+    const isFull = this.#variants.size >= (this.#options.maxVariants ?? Number.POSITIVE_INFINITY)
+    if (isFull || !values.every(value => typeof value === 'boolean')) return null
     try {
-      return this.#plan(conditions, key)
+      return this.#plan(values)
     } catch (error) {
       if (!(error instanceof Unplannable)) throw error
-      this.#variants.set(key, null)
+      this.#variants.set(values.join(), null)
       return null
     }
   }
 
-  #plan(conditions: Conditions, key: string): ObjectPlan {
-    const { schema, fragments, operation } = this.#shared
-    const nodes = collectFields(schema, fragments, conditions, this.#rootType, operation.selectionSet)
-    const plan = this.#planObject(this.#rootType, nodes, conditions, 0)
-    this.#variants.set(key, plan)
+  #plan(values: readonly boolean[]): ObjectPlan {
+    const conditions: Record<string, boolean> = Object.create(null)
+    for (const [index, name] of this.#conditions.entries()) conditions[name] = values[index]!
+    const { omitNull = new Set(), maxFields = Number.POSITIVE_INFINITY } = this.#options
+    const count = () => {
+      if (++this.fields > maxFields) throw new Unplannable(`it has more than ${maxFields} fields`)
+    }
+    const plan = planRoot(this.#rootType, { shared: this.#shared, conditions, omitNull, count })
+    this.#variants.set(values.join(), plan)
     return plan
-  }
-
-  /** @param depth the index of the object's keys in the path of an error */
-  #planObject(
-    type: GraphQLObjectType,
-    nodes: ReadonlyMap<string, readonly FieldNode[]>,
-    conditions: Conditions,
-    depth: number,
-  ): ObjectPlan {
-    const fields = [...nodes].map(([key, [node, ...more]]) =>
-      this.#planField(type, key, [node!, ...more], conditions, depth),
-    )
-    return { kind: 'object', type, fields, columnsOf: createColumnFinder(fields) }
-  }
-
-  #planField(
-    parentType: GraphQLObjectType,
-    key: string,
-    nodes: readonly [FieldNode, ...FieldNode[]],
-    conditions: Conditions,
-    depth: number,
-  ): FieldPlan {
-    const [node] = nodes
-    const name = node.name.value
-    const isTypename = name === TypeNameMetaFieldDef.name
-    const field = isTypename ? TypeNameMetaFieldDef : parentType.getFields()[name]
-    if (!field) throw new Unplannable(`${parentType.name} has no field ${name} of its own`)
-    if (++this.fields > (this.#options.maxFields ?? Number.POSITIVE_INFINITY)) throw new Unplannable('it is too large')
-    const source: FieldSource = isTypename ? { kind: 'typename' } : sourceOf(field)
-    const text = `${JSON.stringify(key)}:${isTypename ? JSON.stringify(parentType.name) : ''}`
-    return {
-      key,
-      prefix: encodeText(`,${text}`),
-      nodes,
-      parentType,
-      field,
-      source,
-      depth,
-      nonNull: isNonNullType(field.type),
-      omitNull: this.#options.omitNull?.has(node) ?? false,
-      value: this.#planValue(field.type, nodes, conditions, depth),
-      readArguments: prepareArguments(field, node, this.#shared.operation.variableDefinitions ?? []),
-    }
-  }
-
-  #planValue(type: GraphQLOutputType, nodes: readonly FieldNode[], conditions: Conditions, depth: number): ValuePlan {
-    if (isNonNullType(type)) return this.#planValue(type.ofType, nodes, conditions, depth)
-    if (isLeafType(type)) return { kind: 'leaf', type }
-    if (isListType(type)) {
-      const item = this.#planValue(type.ofType, nodes, conditions, depth + 1)
-      return { kind: 'list', item, nonNullItems: isNonNullType(type.ofType) }
-    }
-    if (!isObjectType(type)) throw new Unplannable(`${type.name} is no object type`)
-    const { schema, fragments } = this.#shared
-    const selected = collectSubfields(schema, fragments, conditions, type, nodes)
-    return this.#planObject(type, selected, conditions, depth + 1)
   }
 }
 
@@ -255,54 +170,33 @@ function conditionVariablesOf(document: DocumentNode): Set<string> {
   return names
 }
 
-/** A resolver is passed by when it is marked as one without a policy that does no more than what is done instead. */
-function sourceOf({ name, args, resolve = defaultFieldResolver }: FieldPlan['field']): FieldSource {
-  if (args.length > 0) return { kind: 'resolver', resolve }
-  if (resolve === defaultFieldResolver) return { kind: 'default', name }
-  return directResolverOf(resolve) ?? { kind: 'resolver', resolve }
-}
-
-/** Finds the columns once for each layout that follows another: a level has nearly always the same. */
-function createColumnFinder(fields: readonly FieldPlan[]): ObjectPlan['columnsOf'] {
-  let known: ColumnLayout | undefined
-  let columns: readonly (Column | null)[] = []
-  return layout => {
-    if (layout !== known) {
-      columns = fields.map(field => columnOf(field, layout))
-      known = layout
-    }
-    return columns
-  }
-}
-
-function columnOf({ field, source, value, prefix, nonNull, omitNull }: FieldPlan, layout: ColumnLayout): Column | null {
-  if (value.kind === 'object' || (source.kind !== 'property' && source.kind !== 'default')) return null
-  const column = layout.get(source.name)
-  const type = isNonNullType(field.type) ? field.type.ofType : field.type
-  if (!column?.codec.scalars.includes(String(type))) return null
-  return { prefix, nonNull, omitNull, offset: column.offset, writeJson: column.codec.writeJson }
-}
+const runOnce = (plan: ObjectPlan, run: Run): ExecutionOutcome | Promise<ExecutionOutcome> =>
+  mapMaybePromise(
+    resolveLevel(plan, [undefined], run, () => undefined),
+    level => serialize(plan, level),
+  )
 
 /** Writes the answer of an operation, when all of it is resolved. */
-function serialize(answer: Answer, plan: ObjectPlan, level: Level): ExecutionOutcome {
-  if (writeObject(answer, plan, level, 0) !== 'written') {
-    answer.body.backTo(0)
-    answer.body.null()
+function serialize(plan: ObjectPlan, level: Level): ExecutionOutcome {
+  const answer = new Answer()
+  const { body, errors } = answer
+  if (writeObject(answer, plan, level, 0) === 'failed') {
+    body.backTo(0)
+    body.null()
   }
-  return { data: answer.body.finish(), errors: answer.errors }
+  return { data: body.finish(), errors }
 }
 
 /** Runs the fields of a mutation one after the other, until one fails that may not be null. */
 async function runSerially(plan: ObjectPlan, run: Run): Promise<ExecutionOutcome> {
-  const texts: string[] = []
+  const members: string[] = []
   const errors: GraphQLError[] = []
   for (const field of plan.fields) {
-    const single = { ...plan, fields: [field] }
-    const outcome = serialize(new Answer(), single, await resolveLevel(single, [undefined], run, () => undefined))
-    const text = outcome.data.toString()
+    const outcome = await runOnce({ ...plan, fields: [field] }, run)
     errors.push(...outcome.errors)
+    const text = outcome.data.toString()
     if (text === 'null') return { data: outcome.data, errors }
-    texts.push(text.slice(1, -1))
+    members.push(text.slice(1, -1))
   }
-  return { data: Buffer.from(`{${texts.join()}}`), errors }
+  return { data: Buffer.from(`{${members.join()}}`), errors }
 }

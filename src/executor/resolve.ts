@@ -6,22 +6,34 @@ import { GraphQLError, type GraphQLResolveInfo } from 'graphql'
 import { inspect } from 'graphql/jsutils/inspect.js'
 import { LazyRow } from '../db/row-codec.ts'
 import { allMaybePromise, mapMaybePromise } from '../domain/maybe-promise.ts'
-import type { Column, FieldPlan, ListPlan, ObjectPlan, Run, ValuePlan } from './field-plan.ts'
+import type { FieldPlan, ListPlan, ObjectPlan, ValuePlan } from './field-plan.ts'
 import {
   Failure,
   isMissing,
   type Level,
-  ResolvedLeaves,
-  ResolvedLists,
-  ResolvedObjects,
-  type ResolvedValues,
+  type Serialize,
+  serializeLeaves,
+  serializeLists,
+  serializeObjects,
 } from './serialize.ts'
 
 type MaybePromise<Value> = Value | Promise<Value>
 type Path = GraphQLResolveInfo['path']
 
-/** Gives the path of a value of a level: only resolvers ask for it. */
-type PathOf = (at: number) => Path | undefined
+/** What the resolvers of one request share. */
+export interface Run {
+  context: unknown
+  variables: Record<string, unknown>
+  /** The parts of `info` that are the same for all fields. */
+  shared: Pick<GraphQLResolveInfo, 'schema' | 'fragments' | 'rootValue' | 'operation'>
+}
+
+/** Values that are resolved together: of which field they are, and the path of each, which only resolvers ask for. */
+interface Position {
+  run: Run
+  field: FieldPlan
+  pathOf: (at: number) => Path
+}
 
 const toFailure = (error: unknown) => new Failure(error)
 
@@ -34,24 +46,23 @@ const isPromise = (value: unknown): value is PromiseLike<unknown> =>
  * @returns for each what the call returned, or what the promise that it returned gave; a `Failure` where it failed
  */
 function callForEach(items: readonly unknown[], call: (item: unknown, at: number) => unknown): MaybePromise<unknown[]> {
-  const values = new Array<unknown>(items.length)
   let pending = false
-  for (let at = 0; at < items.length; at++) {
+  const values = items.map((item, at) => {
     try {
-      const value = call(items[at], at)
-      const later = isPromise(value)
-      if (later) pending = true
-      values[at] = later ? Promise.resolve(value).then(undefined, toFailure) : value
+      const value = call(item, at)
+      if (!isPromise(value)) return value
+      pending = true
+      return Promise.resolve(value).then(undefined, toFailure)
     } catch (error) {
-      values[at] = new Failure(error)
+      return new Failure(error)
     }
-  }
+  })
   if (!pending) return values
   // Promise.all costs several times what one promise does.
   return values.length === 1 ? Promise.resolve(values[0]).then(value => [value]) : Promise.all(values)
 }
 
-const infoOf = ({ nodes, field, parentType }: FieldPlan, run: Run, path: Path): GraphQLResolveInfo => ({
+const infoOf = ({ field: { nodes, field, parentType }, run }: Position, path: Path): GraphQLResolveInfo => ({
   fieldName: field.name,
   fieldNodes: nodes,
   returnType: field.type,
@@ -64,15 +75,11 @@ const infoOf = ({ nodes, field, parentType }: FieldPlan, run: Run, path: Path): 
   variableValues: run.variables,
 })
 
-/** @returns the value of a field for each of its parents, or a `Failure` */
-function valuesOf(
-  field: FieldPlan,
-  parents: readonly unknown[],
-  run: Run,
-  pathOf: (at: number) => Path,
-): MaybePromise<readonly unknown[]> {
+/** @returns the value of the field for each of its parents, or a `Failure` */
+function valuesOf(parents: readonly unknown[], position: Position): MaybePromise<readonly unknown[]> {
+  const { field, run, pathOf } = position
   const { source } = field
-  const { context } = run
+  const info = (at: number) => infoOf(position, pathOf(at))
   switch (source.kind) {
     case 'typename':
       return []
@@ -82,120 +89,91 @@ function valuesOf(
       return callForEach(parents, (parent, at) => {
         if ((typeof parent !== 'object' && typeof parent !== 'function') || parent === null) return undefined
         const value: unknown = Reflect.get(parent, source.name)
-        return typeof value === 'function' ? value.call(parent, {}, context, infoOf(field, run, pathOf(at))) : value
+        return typeof value === 'function' ? value.call(parent, {}, run.context, info(at)) : value
       })
-    case 'batch':
-      return callBatch(() => source.resolveBatch(parents as readonly never[], context as never), parents.length)
+    case 'batch': {
+      const batch = callForEach([parents], all => source.resolveBatch(all as readonly never[], run.context as never))
+      return mapMaybePromise(batch, ([values]) => (Array.isArray(values) ? values : parents.map(() => values)))
+    }
     case 'resolver': {
-      const { resolve } = source
       let args: Record<string, unknown>
       try {
         args = field.readArguments(run.variables)
       } catch (error) {
         return parents.map(() => new Failure(error))
       }
-      return callForEach(parents, (parent, at) => resolve(parent, args, context, infoOf(field, run, pathOf(at))))
+      return callForEach(parents, (parent, at) => source.resolve(parent, args, run.context, info(at)))
     }
   }
 }
 
-async function callBatch(call: () => Promise<readonly unknown[]>, length: number): Promise<readonly unknown[]> {
-  try {
-    return await call()
-  } catch (error) {
-    return Array<unknown>(length).fill(new Failure(error))
-  }
-}
-
-/** @param pathOf the path of each parent */
-export function resolveField(
-  field: FieldPlan,
-  parents: readonly unknown[],
-  run: Run,
-  pathOf: PathOf,
-): MaybePromise<ResolvedValues> {
-  const pathOfField = (at: number): Path => ({ prev: pathOf(at), key: field.key, typename: field.parentType.name })
-  return mapMaybePromise(valuesOf(field, parents, run, pathOfField), values =>
-    resolveValues(field.value, values, field, run, pathOfField),
-  )
-}
-
-function resolveValues(
-  plan: ValuePlan,
-  values: readonly unknown[],
-  field: FieldPlan,
-  run: Run,
-  pathOf: PathOf,
-): MaybePromise<ResolvedValues> {
+function resolveValues(plan: ValuePlan, values: readonly unknown[], position: Position): MaybePromise<Serialize> {
   switch (plan.kind) {
     case 'leaf':
-      return new ResolvedLeaves(plan, values)
+      return serializeLeaves(plan.type, values)
     case 'list':
-      return resolveLists(plan, values, field, run, pathOf)
+      return resolveLists(plan, values, position)
     case 'object':
-      return resolveObjects(plan, values, field, run, pathOf)
+      return resolveObjects(plan, values, position)
   }
 }
 
-const isIterable = (value: unknown): value is Iterable<unknown> =>
-  typeof value === 'object' &&
-  value !== null &&
-  Symbol.iterator in value &&
-  typeof value[Symbol.iterator] === 'function'
+/** @throws when the value is not iterable, or while it is iterated */
+function itemsOf(list: unknown, { parentType, field }: FieldPlan): readonly unknown[] {
+  if (Array.isArray(list)) return list
+  if (typeof list !== 'object' || list === null || !(Symbol.iterator in list)) {
+    throw new GraphQLError(`Expected Iterable, but did not find one for field "${parentType.name}.${field.name}".`)
+  }
+  const items: unknown[] = []
+  try {
+    for (const item of list as Iterable<unknown>) items.push(item)
+  } catch (error) {
+    // The items before the error are dropped, and those that reject are handled, as graphql-js does.
+    for (const item of items) if (isPromise(item)) item.then(undefined, toFailure)
+    throw error
+  }
+  return items
+}
 
 /** Resolves the items of all lists together. */
-function resolveLists(
-  plan: ListPlan,
-  values: readonly unknown[],
-  field: FieldPlan,
-  run: Run,
-  pathOf: PathOf,
-): MaybePromise<ResolvedValues> {
+function resolveLists(plan: ListPlan, values: readonly unknown[], position: Position): MaybePromise<Serialize> {
+  const { pathOf, field } = position
   const items: unknown[] = []
-  const lists = [...values]
-  const bounds: number[] = []
-  for (const [at, list] of lists.entries()) {
-    const first = items.length
+  /** For each item the list that it is in. */
+  const owners: number[] = []
+  const ends: number[] = []
+  const lists = values.map((list, at) => {
     try {
-      if (isIterable(list) && !isMissing(list)) for (const item of list) items.push(item)
-      else if (isMissing(list)) lists[at] = list
-      else throw new GraphQLError(notIterable(field))
+      if (!isMissing(list)) {
+        for (const item of itemsOf(list, field)) {
+          items.push(item)
+          owners.push(at)
+        }
+      }
+      return list
     } catch (error) {
-      // The items before the error are dropped, and those that reject are handled, as graphql-js does.
-      for (const item of items.splice(first)) if (isPromise(item)) item.then(undefined, () => {})
-      lists[at] = new Failure(error)
+      return new Failure(error)
+    } finally {
+      ends.push(items.length)
     }
-    const isThere = !isMissing(lists[at])
-    bounds.push(isThere ? first : -1, isThere ? items.length : -1)
-  }
+  })
   const pathOfItem = (item: number): Path => {
-    let at = 0
-    while (bounds[2 * at]! === -1 || bounds[2 * at + 1]! <= item) at++
-    return { prev: pathOf(at), key: item - bounds[2 * at]!, typename: undefined }
+    const at = owners[item]!
+    return { prev: pathOf(at), key: item - (ends[at - 1] ?? 0), typename: undefined }
   }
   return mapMaybePromise(items.some(isPromise) ? callForEach(items, item => item) : items, ready =>
-    mapMaybePromise(
-      resolveValues(plan.item, ready, field, run, pathOfItem),
-      resolved => new ResolvedLists(plan, lists, bounds, resolved),
+    mapMaybePromise(resolveValues(plan.item, ready, { ...position, pathOf: pathOfItem }), serializeItem =>
+      serializeLists(plan, lists, ends, serializeItem),
     ),
   )
 }
 
-const notIterable = ({ parentType, field }: FieldPlan) =>
-  `Expected Iterable, but did not find one for field "${parentType.name}.${field.name}".`
-
-function resolveObjects(
-  plan: ObjectPlan,
-  values: readonly unknown[],
-  field: FieldPlan,
-  run: Run,
-  pathOf: PathOf,
-): MaybePromise<ResolvedValues> {
-  return mapMaybePromise(checkType(plan, values, field, run, pathOf), objects => {
+function resolveObjects(plan: ObjectPlan, values: readonly unknown[], position: Position): MaybePromise<Serialize> {
+  const { run, pathOf } = position
+  return mapMaybePromise(checkType(plan, values, position), objects => {
     if (!objects.some(isMissing)) {
-      return mapMaybePromise(
-        resolveLevel(plan, objects, run, pathOf),
-        level => new ResolvedObjects(plan, objects, null, level),
+      return mapMaybePromise(resolveLevel(plan, objects, run, pathOf), level =>
+        serializeObjects(plan, objects, null, level),
       )
     }
     const present: number[] = []
@@ -203,7 +181,7 @@ function resolveObjects(
     const parents = present.map(at => objects[at])
     return mapMaybePromise(
       resolveLevel(plan, parents, run, place => pathOf(present[place]!)),
-      level => new ResolvedObjects(plan, objects, places, level),
+      level => serializeObjects(plan, objects, places, level),
     )
   })
 }
@@ -212,44 +190,59 @@ function resolveObjects(
 function checkType(
   { type }: ObjectPlan,
   values: readonly unknown[],
-  field: FieldPlan,
-  run: Run,
-  pathOf: PathOf,
+  position: Position,
 ): MaybePromise<readonly unknown[]> {
   if (!type.isTypeOf) return values
+  const { nodes } = position.field
   const check = (value: unknown, is: boolean) => {
     if (is) return value
-    throw new GraphQLError(`Expected value of type "${type.name}" but got: ${inspect(value)}.`, { nodes: field.nodes })
+    throw new GraphQLError(`Expected value of type "${type.name}" but got: ${inspect(value)}.`, { nodes })
   }
   return callForEach(values, (value, at) => {
     if (isMissing(value)) return value
     // graphql-js gives the path of the field, without the indexes of lists.
-    let path = pathOf(at)
-    while (path?.prev && typeof path.key === 'number') path = path.prev
-    const is = type.isTypeOf?.(value, run.context, infoOf(field, run, path!)) ?? true
+    let path = position.pathOf(at)
+    while (path.prev && typeof path.key === 'number') path = path.prev
+    const is = type.isTypeOf?.(value, position.run.context, infoOf(position, path)) ?? true
     return isPromise(is) ? is.then(later => check(value, later)) : check(value, is)
   })
 }
 
-/** @param parents none of which is missing */
+/**
+ * Resolves the fields of a level.
+ *
+ * @param parents none of which is missing
+ * @param pathOf the path of each parent
+ */
 export function resolveLevel(
   plan: ObjectPlan,
   parents: readonly unknown[],
   run: Run,
-  pathOf: PathOf,
+  pathOf: (at: number) => Path | undefined,
 ): MaybePromise<Level> {
   // Without parents nothing is to be read.
-  if (parents.length === 0) return { parents, columns: null, values: [] }
+  if (parents.length === 0) return { parents, columns: null, fields: [] }
   const columns = columnsOf(plan, parents)
-  const fields = plan.fields.map((field, index) => ({ field, column: columns?.[index] }))
+  const steps = plan.fields.map((field, index) => (columns?.[index] ? null : resolveField(field, parents, run, pathOf)))
   return mapMaybePromise(
-    allMaybePromise(fields, ({ field, column }) => (column ? null : resolveField(field, parents, run, pathOf))),
-    values => ({ parents, columns, values }),
+    allMaybePromise(steps, step => step),
+    fields => ({ parents, columns, fields }),
   )
 }
 
+function resolveField(
+  field: FieldPlan,
+  parents: readonly unknown[],
+  run: Run,
+  pathOf: (at: number) => Path | undefined,
+): MaybePromise<Serialize> {
+  const typename = field.parentType.name
+  const position: Position = { run, field, pathOf: at => ({ prev: pathOf(at), key: field.key, typename }) }
+  return mapMaybePromise(valuesOf(parents, position), values => resolveValues(field.value, values, position))
+}
+
 /** @returns where the fields are, when the parents are rows of one layout */
-function columnsOf(plan: ObjectPlan, parents: readonly unknown[]): readonly (Column | null)[] | null {
+function columnsOf(plan: ObjectPlan, parents: readonly unknown[]): Level['columns'] {
   const [first] = parents
   if (!(first instanceof LazyRow)) return null
   const { layout } = first

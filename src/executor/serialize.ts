@@ -2,11 +2,11 @@
  * Writes the answer depth first, in the order of the document, from what was resolved breadth first. An error is located
  * here, because the path is known here, and a null goes up to the nearest nullable position.
  */
-import { type GraphQLError, locatedError } from 'graphql'
+import { type GraphQLError, type GraphQLLeafType, locatedError } from 'graphql'
 import { inspect } from 'graphql/jsutils/inspect.js'
 import type { LazyRow } from '../db/row-codec.ts'
 import { BodyWriter, byte } from './body-buffers.ts'
-import type { Column, FieldPlan, LeafPlan, ListPlan, ObjectPlan } from './field-plan.ts'
+import type { Column, FieldPlan, ListPlan, ObjectPlan } from './field-plan.ts'
 
 /** Stands for a value whose resolver failed. */
 export class Failure {
@@ -17,42 +17,40 @@ export class Failure {
   }
 }
 
+/** The answer while it is written. */
+export class Answer {
+  readonly body = new BodyWriter()
+  readonly errors: GraphQLError[] = []
+  /** The path of the position that is written, and behind it what is left of deeper ones. */
+  readonly path: (string | number)[] = []
+
+  /** Records the error of a position. */
+  fail(error: unknown, { nodes }: FieldPlan, depth: number): 'failed' {
+    this.errors.push(locatedError(error, nodes, this.path.slice(0, depth + 1)))
+    return 'failed'
+  }
+
+  /** Records that a position is null that may not be. */
+  failNull(plan: FieldPlan, depth: number): 'failed' {
+    const name = `${plan.parentType.name}.${plan.field.name}`
+    return this.fail(new Error(`Cannot return null for non-nullable field ${name}.`), plan, depth)
+  }
+}
+
 /**
  * What writing a value comes to. `null`: it is null, and nothing is written. `failed`: its error is recorded, and what is
  * written of it has to be removed.
  */
 export type Outcome = 'written' | 'null' | 'failed'
 
-/** The answer while it is written. */
-export class Answer {
-  readonly body = new BodyWriter()
-  readonly errors: GraphQLError[] = []
-  /** The path of the position that is written. What lies deeper may stand behind it. */
-  readonly path: (string | number)[] = []
-
-  /** Records the error of a position. */
-  fail(error: unknown, field: FieldPlan, depth: number): 'failed' {
-    this.errors.push(locatedError(error, field.nodes, this.path.slice(0, depth + 1)))
-    return 'failed'
-  }
-
-  /** Records that a position is null that may not be. */
-  failNull(field: FieldPlan, depth: number): 'failed' {
-    const name = `${field.parentType.name}.${field.field.name}`
-    return this.fail(new Error(`Cannot return null for non-nullable field ${name}.`), field, depth)
-  }
-}
-
-/** The resolved values of one type, for all their parents. */
-export interface ResolvedValues {
-  /**
-   * Writes one of them.
-   *
-   * @param field the field that the value is of, directly or as the item of a list
-   * @param depth the index of the value's key or index in its path
-   */
-  write(answer: Answer, at: number, field: FieldPlan, depth: number): Outcome
-}
+/**
+ * Writes one of the values that were resolved together.
+ *
+ * @param at which of them
+ * @param field the field that has the value, directly or in a list
+ * @param depth where the value's key or index is in its path
+ */
+export type Serialize = (answer: Answer, at: number, field: FieldPlan, depth: number) => Outcome
 
 /** @returns whether there is no value to go on with: a null, or an error */
 export const isMissing = (value: unknown): boolean =>
@@ -63,20 +61,12 @@ function writeMissing(answer: Answer, value: unknown, field: FieldPlan, depth: n
   return value instanceof Error ? answer.fail(value, field, depth) : 'null'
 }
 
-/** Values of a scalar or an enum. */
-export class ResolvedLeaves implements ResolvedValues {
-  readonly #plan: LeafPlan
-  readonly #values: readonly unknown[]
-
-  constructor(plan: LeafPlan, values: readonly unknown[]) {
-    this.#plan = plan
-    this.#values = values
-  }
-
-  write(answer: Answer, at: number, field: FieldPlan, depth: number): Outcome {
-    const value = this.#values[at]
+/** Serializes the values of a scalar or an enum. */
+export const serializeLeaves =
+  (type: GraphQLLeafType, values: readonly unknown[]): Serialize =>
+  (answer, at, field, depth) => {
+    const value = values[at]
     if (isMissing(value)) return writeMissing(answer, value, field, depth)
-    const { type } = this.#plan
     let serialized: unknown
     try {
       serialized = type.serialize(value)
@@ -91,104 +81,77 @@ export class ResolvedLeaves implements ResolvedValues {
     answer.body.value(serialized)
     return 'written'
   }
-}
 
-/** Lists, whose items were resolved together. */
-export class ResolvedLists implements ResolvedValues {
-  readonly #plan: ListPlan
-  readonly #lists: readonly unknown[]
-  readonly #bounds: readonly number[]
-  readonly #items: ResolvedValues
-
-  /**
-   * @param lists what was resolved: looked at again only where there is no list
-   * @param bounds for each list where its items begin and end among all items; -1 when there is no list
-   */
-  constructor(plan: ListPlan, lists: readonly unknown[], bounds: readonly number[], items: ResolvedValues) {
-    this.#plan = plan
-    this.#lists = lists
-    this.#bounds = bounds
-    this.#items = items
-  }
-
-  write(answer: Answer, at: number, field: FieldPlan, depth: number): Outcome {
+/**
+ * Serializes lists.
+ *
+ * @param lists what was resolved: read only where there is no list
+ * @param ends where the items of each list end among all items; those of the next one begin there
+ * @param serializeItem serializes one of all items
+ */
+export const serializeLists =
+  (plan: ListPlan, lists: readonly unknown[], ends: readonly number[], serializeItem: Serialize): Serialize =>
+  (answer, at, field, depth) => {
+    if (isMissing(lists[at])) return writeMissing(answer, lists[at], field, depth)
     const { body, path } = answer
-    const first = this.#bounds[2 * at]!
-    const end = this.#bounds[2 * at + 1]!
-    if (first === -1) return writeMissing(answer, this.#lists[at], field, depth)
+    const first = ends[at - 1] ?? 0
+    const end = ends[at] ?? first
     body.byte(byte.openingBracket)
     for (let item = first; item < end; item++) {
       if (item > first) body.byte(byte.comma)
       path[depth + 1] = item - first
       const before = body.length
-      const outcome = this.#items.write(answer, item, field, depth + 1)
+      const outcome = serializeItem(answer, item, field, depth + 1)
       if (outcome === 'written') continue
-      if (this.#plan.nonNullItems) return outcome === 'null' ? answer.failNull(field, depth + 1) : outcome
+      if (plan.nonNullItems) return outcome === 'null' ? answer.failNull(field, depth + 1) : outcome
       body.backTo(before)
       body.null()
     }
     body.byte(byte.closingBracket)
     return 'written'
   }
-}
 
 /** The parents of a level, none of which is missing, and their fields. */
 export interface Level {
   parents: readonly unknown[]
-  /** Which of the fields are columns of the parents; null: the parents are no rows. */
+  /** Which of the fields are columns of the parents; null: the parents are not rows. */
   columns: readonly (Column | null)[] | null
-  /** The values of the other fields. */
-  values: readonly (ResolvedValues | null)[]
+  /** The other fields. */
+  fields: readonly (Serialize | null)[]
 }
 
-/** Objects, whose fields were resolved together. */
-export class ResolvedObjects implements ResolvedValues {
-  readonly #plan: ObjectPlan
-  readonly #objects: readonly unknown[]
-  readonly #places: readonly number[] | null
-  readonly #level: Level
+/**
+ * Serializes objects.
+ *
+ * @param objects what was resolved: read only where there is no object
+ * @param places where each of them is in the level; null: none is missing
+ */
+export const serializeObjects =
+  (plan: ObjectPlan, objects: readonly unknown[], places: readonly number[] | null, level: Level): Serialize =>
+  (answer, at, field, depth) =>
+    places && isMissing(objects[at])
+      ? writeMissing(answer, objects[at], field, depth)
+      : writeObject(answer, plan, level, places ? places[at]! : at)
 
-  /**
-   * @param objects what was resolved: looked at again only where there is no object
-   * @param places where each of them is in the level; -1 when there is no object; null: none is missing
-   */
-  constructor(plan: ObjectPlan, objects: readonly unknown[], places: readonly number[] | null, level: Level) {
-    this.#plan = plan
-    this.#objects = objects
-    this.#places = places
-    this.#level = level
-  }
-
-  write(answer: Answer, at: number, field: FieldPlan, depth: number): Outcome {
-    const place = this.#places === null ? at : this.#places[at]!
-    if (place === -1) return writeMissing(answer, this.#objects[at], field, depth)
-    return writeObject(answer, this.#plan, this.#level, place)
-  }
-}
-
-/** Writes one of the objects of a level. @returns `written` or `failed` */
-export function writeObject(
-  answer: Answer,
-  { fields }: ObjectPlan,
-  { parents, columns, values }: Level,
-  place: number,
-): Outcome {
+/** Writes one of the objects of a level. */
+export function writeObject(answer: Answer, plan: ObjectPlan, level: Level, place: number): 'written' | 'failed' {
   const { body, path } = answer
+  const { columns, fields } = level
   // Where there are columns, all parents are rows.
-  const row = columns && (parents[place] as LazyRow)
+  const row = level.parents[place] as LazyRow
   const start = body.length
-  for (let index = 0; index < fields.length; index++) {
+  for (let index = 0; index < plan.fields.length; index++) {
     if (columns?.[index]) {
-      index = body.columns(row as LazyRow, columns, index)
-      if (index === fields.length) break
+      index = body.columns(row, columns, index)
+      if (index === plan.fields.length) break
     }
-    const field = fields[index]!
+    const field = plan.fields[index]!
     const before = body.length
     body.text(field.prefix)
     if (field.source.kind === 'typename') continue
     path[field.depth] = field.key
     // A column stands here when it is null and may not be.
-    const outcome = values[index]?.write(answer, place, field, field.depth) ?? 'null'
+    const outcome = fields[index]?.(answer, place, field, field.depth) ?? 'null'
     if (outcome === 'written') continue
     if (field.nonNull) return outcome === 'null' ? answer.failNull(field, field.depth) : outcome
     body.backTo(before)
