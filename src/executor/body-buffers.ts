@@ -1,18 +1,19 @@
 /** Writes JSON as bytes. Columns of lazy rows are copied from the bytes that came from PostgreSQL. */
-import { type ColumnCodec, columnCodecs, maxJsonBytes } from '../db/column-codecs.ts'
+import { columnCodecs, maxJsonBytes } from '../db/column-codecs.ts'
 import type { LazyRow } from '../db/row-codec.ts'
 import type { Column } from './field-plan.ts'
 
 /** The bytes that JSON has between values. */
 export const byte = { comma: 0x2c, openingBracket: 0x5b, closingBracket: 0x5d, openingBrace: 0x7b, closingBrace: 0x7d }
 
-/** A text that is written often, in words of four bytes. */
+/** A text that is written often, as words of four bytes: as bytes a page of vouchers costs up to 6 % more. */
 export interface EncodedText {
   /** In bytes. */
   readonly length: number
   readonly words: Int32Array
 }
 
+/** Encodes a text in UTF-8. */
 export function encodeText(text: string): EncodedText {
   const bytes = Buffer.from(text)
   const words = new Int32Array(Math.ceil(bytes.length / 4))
@@ -21,6 +22,8 @@ export function encodeText(text: string): EncodedText {
 }
 
 const nullText = encodeText('null')
+
+/** By how many bytes the last word of a text can be too long: what follows is written over them. */
 const overrun = 3
 
 function writeText(view: DataView, to: number, { length, words }: EncodedText): number {
@@ -28,21 +31,18 @@ function writeText(view: DataView, to: number, { length, words }: EncodedText): 
   return to + length
 }
 
-/** Memory for many bodies, which are written one after the other until it is full. */
-interface Slab {
-  bytes: Buffer
-  view: DataView
-}
+const { writeJson: writeTextJson } = columnCodecs.text
+const { writeJson: writeIntegerJson } = columnCodecs.integer
+const { writeJson: writeInstantJson } = columnCodecs.instant
 
 const slabSize = 1 << 18
+const createSlab = (bytes: Buffer) => ({ bytes, view: new DataView(bytes.buffer) })
 
-function createSlab(size: number): Slab {
-  const bytes = Buffer.allocUnsafeSlow(size)
-  return { bytes, view: new DataView(bytes.buffer) }
-}
-
-/** Where the next body begins: serializing is synchronous, so one body is written at a time. */
-let current = createSlab(slabSize)
+/**
+ * Memory for many bodies, one after the other: with memory for each a page of vouchers costs 5 % more. Serializing is
+ * synchronous, so one body is written at a time.
+ */
+let current = createSlab(Buffer.allocUnsafeSlow(slabSize))
 let used = 0
 
 /** Writes one body. */
@@ -71,6 +71,7 @@ export class BodyWriter {
     return this.#slab.bytes.subarray(this.#start, this.#at)
   }
 
+  /** Writes one byte. */
   byte(code: number): void {
     this.#reserve(1)
     this.#slab.bytes[this.#at++] = code
@@ -83,11 +84,13 @@ export class BodyWriter {
     this.byte(byte.closingBrace)
   }
 
+  /** Writes encoded text. */
   text(text: EncodedText): void {
     this.#reserve(text.length + overrun)
     this.#at = writeText(this.#slab.view, this.#at, text)
   }
 
+  /** Writes a null. */
   null(): void {
     this.text(nullText)
   }
@@ -104,11 +107,8 @@ export class BodyWriter {
    *
    * @returns the index of that field, or of a field that is null and may not be
    */
-  columns(
-    { records: { bytes: from, bounds }, first }: LazyRow,
-    columns: readonly (Column | null)[],
-    index: number,
-  ): number {
+  columns({ records, first }: LazyRow, columns: readonly (Column | null)[], index: number): number {
+    const { bytes: from, bounds } = records
     let { bytes, view } = this.#slab
     let to = this.#at
     for (; index < columns.length; index++) {
@@ -129,7 +129,13 @@ export class BodyWriter {
         to = this.#at
       }
       to = writeText(view, to, prefix)
-      to = start === -1 ? writeText(view, to, nullText) : writeColumn(column.writeJson, bytes, to, from, start, end)
+      const { writeJson } = column
+      // V8 inlines calls that name their function.
+      if (start === -1) to = writeText(view, to, nullText)
+      else if (writeJson === writeTextJson) to = writeTextJson(bytes, to, from, start, end)
+      else if (writeJson === writeIntegerJson) to = writeIntegerJson(bytes, to, from, start, end)
+      else if (writeJson === writeInstantJson) to = writeInstantJson(bytes, to, from, start, end)
+      else to = writeJson(bytes, to, from, start, end)
     }
     this.#at = to
     return index
@@ -138,36 +144,9 @@ export class BodyWriter {
   #reserve(count: number): void {
     const { bytes } = this.#slab
     if (this.#at + count <= bytes.length) return
-    this.#slab = createSlab(Math.max(slabSize, 2 * (this.length + count)))
+    this.#slab = createSlab(Buffer.allocUnsafeSlow(Math.max(slabSize, 2 * (this.length + count))))
     bytes.copy(this.#slab.bytes, 0, this.#start, this.#at)
     this.#at = this.length
     this.#start = 0
-  }
-}
-
-const { integer, decimal, boolean, text, instant, date } = columnCodecs
-function writeColumn(
-  writeJson: ColumnCodec['writeJson'],
-  bytes: Buffer,
-  to: number,
-  from: Buffer,
-  start: number,
-  end: number,
-): number {
-  switch (writeJson) {
-    case text.writeJson:
-      return text.writeJson(bytes, to, from, start, end)
-    case integer.writeJson:
-      return integer.writeJson(bytes, to, from, start, end)
-    case boolean.writeJson:
-      return boolean.writeJson(bytes, to, from, start, end)
-    case decimal.writeJson:
-      return decimal.writeJson(bytes, to, from, start, end)
-    case instant.writeJson:
-      return instant.writeJson(bytes, to, from, start, end)
-    case date.writeJson:
-      return date.writeJson(bytes, to, from, start, end)
-    default:
-      return writeJson(bytes, to, from, start, end)
   }
 }

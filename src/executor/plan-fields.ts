@@ -96,6 +96,7 @@ function planValue(
     return { kind: 'list', item, nonNullItems: isNonNullType(type.ofType) }
   }
   if (!isObjectType(type)) throw new Unplannable(`${type.name} is no object type`)
+  if (type.isTypeOf) throw new Unplannable(`${type.name} checks its values`)
   const { schema, fragments } = selection.shared
   return planObject(type, collectSubfields(schema, fragments, selection.conditions, type, nodes), selection, depth + 1)
 }

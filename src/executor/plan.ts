@@ -1,4 +1,4 @@
-/** Plans operations of GraphQL documents for the breadth-first executor, and runs them. */
+/** Plans operations of GraphQL documents, and runs them breadth first. */
 import {
   type DocumentNode,
   type FieldNode,
@@ -88,7 +88,7 @@ class OperationPlan implements Plan {
   readonly #rootType: GraphQLObjectType
   readonly #readVariables: ReadVariables
   readonly #options: PlanOptions
-  /** The names of the variables in `@skip` and `@include`. */
+  /** The names of the variables in directives: in `@skip` and `@include`. */
   readonly #conditions: readonly string[]
   /** By the values of these variables. Null: cannot be planned. */
   readonly #variants = new Map<string, ObjectPlan | null>()
@@ -107,10 +107,9 @@ class OperationPlan implements Plan {
     this.#rootType = rootType
     this.#options = options
     this.#readVariables = prepareVariables(schema, variableDefinitions)
-    const inConditions = conditionVariablesOf(document)
-    this.#conditions = variableDefinitions
-      .map(({ variable }) => variable.name.value)
-      .filter(name => inConditions.has(name))
+    const used = new Set<string>()
+    visit(document, { Directive: node => void visit(node, { Variable: ({ name }) => void used.add(name.value) }) })
+    this.#conditions = variableDefinitions.map(({ variable }) => variable.name.value).filter(name => used.has(name))
     // Without conditions there is one plan, and it shows at once whether there is any.
     if (this.#conditions.length === 0) this.#plan([])
   }
@@ -158,23 +157,10 @@ class OperationPlan implements Plan {
   }
 }
 
-/** @returns the names of the variables in `@skip` and `@include`, of all operations */
-function conditionVariablesOf(document: DocumentNode): Set<string> {
-  const names = new Set<string>()
-  visit(document, {
-    Directive({ name, arguments: [argument] = [] }) {
-      const isCondition = name.value === 'skip' || name.value === 'include'
-      if (isCondition && argument?.value.kind === Kind.VARIABLE) names.add(argument.value.name.value)
-    },
-  })
-  return names
+function runOnce(plan: ObjectPlan, run: Run): ExecutionOutcome | Promise<ExecutionOutcome> {
+  const level = resolveLevel(plan, [undefined], run, () => undefined)
+  return mapMaybePromise(level, resolved => serialize(plan, resolved))
 }
-
-const runOnce = (plan: ObjectPlan, run: Run): ExecutionOutcome | Promise<ExecutionOutcome> =>
-  mapMaybePromise(
-    resolveLevel(plan, [undefined], run, () => undefined),
-    level => serialize(plan, level),
-  )
 
 /** Writes the answer of an operation, when all of it is resolved. */
 function serialize(plan: ObjectPlan, level: Level): ExecutionOutcome {

@@ -3,7 +3,6 @@
  * that cannot be had becomes a `Failure` at its place; nothing here throws because of a resolver.
  */
 import { GraphQLError, type GraphQLResolveInfo } from 'graphql'
-import { inspect } from 'graphql/jsutils/inspect.js'
 import { LazyRow } from '../db/row-codec.ts'
 import { allMaybePromise, mapMaybePromise } from '../domain/maybe-promise.ts'
 import type { FieldPlan, ListPlan, ObjectPlan, ValuePlan } from './field-plan.ts'
@@ -68,11 +67,8 @@ const infoOf = ({ field: { nodes, field, parentType }, run }: Position, path: Pa
   returnType: field.type,
   parentType,
   path,
-  schema: run.shared.schema,
-  fragments: run.shared.fragments,
-  rootValue: run.shared.rootValue,
-  operation: run.shared.operation,
   variableValues: run.variables,
+  ...run.shared,
 })
 
 /** @returns the value of the field for each of its parents, or a `Failure` */
@@ -108,14 +104,8 @@ function valuesOf(parents: readonly unknown[], position: Position): MaybePromise
 }
 
 function resolveValues(plan: ValuePlan, values: readonly unknown[], position: Position): MaybePromise<Serialize> {
-  switch (plan.kind) {
-    case 'leaf':
-      return serializeLeaves(plan.type, values)
-    case 'list':
-      return resolveLists(plan, values, position)
-    case 'object':
-      return resolveObjects(plan, values, position)
-  }
+  if (plan.kind === 'leaf') return serializeLeaves(plan.type, values)
+  return plan.kind === 'list' ? resolveLists(plan, values, position) : resolveObjects(plan, values, position)
 }
 
 /** @throws when the value is not iterable, or while it is iterated */
@@ -170,42 +160,15 @@ function resolveLists(plan: ListPlan, values: readonly unknown[], position: Posi
 
 function resolveObjects(plan: ObjectPlan, values: readonly unknown[], position: Position): MaybePromise<Serialize> {
   const { run, pathOf } = position
-  return mapMaybePromise(checkType(plan, values, position), objects => {
-    if (!objects.some(isMissing)) {
-      return mapMaybePromise(resolveLevel(plan, objects, run, pathOf), level =>
-        serializeObjects(plan, objects, null, level),
-      )
-    }
-    const present: number[] = []
-    const places = objects.map((object, at) => (isMissing(object) ? -1 : present.push(at) - 1))
-    const parents = present.map(at => objects[at])
-    return mapMaybePromise(
-      resolveLevel(plan, parents, run, place => pathOf(present[place]!)),
-      level => serializeObjects(plan, objects, places, level),
-    )
-  })
-}
-
-/** @returns the objects, with a `Failure` instead of each that is not of the type */
-function checkType(
-  { type }: ObjectPlan,
-  values: readonly unknown[],
-  position: Position,
-): MaybePromise<readonly unknown[]> {
-  if (!type.isTypeOf) return values
-  const { nodes } = position.field
-  const check = (value: unknown, is: boolean) => {
-    if (is) return value
-    throw new GraphQLError(`Expected value of type "${type.name}" but got: ${inspect(value)}.`, { nodes })
-  }
-  return callForEach(values, (value, at) => {
-    if (isMissing(value)) return value
-    // graphql-js gives the path of the field, without the indexes of lists.
-    let path = position.pathOf(at)
-    while (path.prev && typeof path.key === 'number') path = path.prev
-    const is = type.isTypeOf?.(value, position.run.context, infoOf(position, path)) ?? true
-    return isPromise(is) ? is.then(later => check(value, later)) : check(value, is)
-  })
+  const present: number[] = []
+  const places = values.some(isMissing)
+    ? values.map((value, at) => (isMissing(value) ? -1 : present.push(at) - 1))
+    : null
+  const parents = places ? present.map(at => values[at]) : values
+  return mapMaybePromise(
+    resolveLevel(plan, parents, run, place => pathOf(places ? present[place]! : place)),
+    level => serializeObjects(plan, values, places, level),
+  )
 }
 
 /**

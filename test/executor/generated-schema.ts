@@ -454,12 +454,6 @@ const B: GraphQLObjectType = new GraphQLObjectType({
   name: 'B',
   interfaces: [Named],
   fields: () => fieldsOf(ThingB.prototype),
-  isTypeOf(value, world: World) {
-    const draw = drawOf(world, `type of ${idOf(value)}`)
-    if (draw % 400 < world.trouble) throw new Error('The type is not known.')
-    const is = value instanceof ThingB
-    return draw % 3 === 0 ? Promise.resolve(is) : is
-  },
 })
 
 const RowType: GraphQLObjectType = new GraphQLObjectType({
