@@ -6,15 +6,15 @@ import { type RequestError, toRequestError } from '../domain/request-count.ts'
 import { statusOf, toGatewayError } from '../http/errors.ts'
 import { recordError } from '../http/request-count.ts'
 
-/** What a GraphQL error says to programs, beside its message. */
+/** @returns the extensions of a GraphQL error, for programs */
 const toExtensions = ({ code, fieldErrors }: GatewayError) => (fieldErrors ? { code, errors: fieldErrors } : { code })
 
-/** A refusal of a whole request, in GraphQL's form. */
+/** @returns the body of a response to a request that fails as a whole */
 export const toErrorsBody = (error: GatewayError) => ({
   errors: [{ message: error.message, extensions: toExtensions(error) }],
 })
 
-/** The most characters of graphql-js' own messages that are shown: they quote the caller's text, however long it is. */
+/** The most characters of a message of graphql-js that are shown: it quotes the caller's text, of any length. */
 const longestMessage = 200
 
 /** @returns the message, with its middle left out when it is long */
@@ -22,25 +22,28 @@ const shorten = (message: string): string =>
   message.length <= longestMessage ? message : `${message.slice(0, longestMessage - 60)} … ${message.slice(-50)}`
 
 /**
- * Makes an error that may be shown of one that Yoga or graphql-js reports (R18): a refusal as it is, a fault of the
- * service without what happened. What graphql-js finds wrong with a document or its variables is shown to the caller.
+ * Masks an error that Yoga or graphql-js reports (R18). Errors of the gateway and of graphql-js are shown to the caller;
+ * any other becomes `INTERNAL` or `UNAVAILABLE`, without its message.
+ *
+ * @returns an error that may be shown
  */
 export function maskError(error: unknown): GraphQLError {
-  const origin = originOf(error)
+  const origin = originalErrorOf(error)
   if (error instanceof GraphQLError && origin instanceof GraphQLError) {
     const { code = 'BAD_USER_INPUT', http = { status: 400, spec: true } } = error.extensions
     return shownAs(error, shorten(error.message), { code }, http)
   }
-  const refusal = toGatewayError(origin)
-  const shown = shownAs(error, refusal.message, toExtensions(refusal), { status: statusOf[refusal.code], spec: true })
-  if (refusal.code === 'INTERNAL' || refusal.code === 'UNAVAILABLE') causes.set(shown, refusal.cause)
+  const gatewayError = toGatewayError(origin)
+  const http = { status: statusOf[gatewayError.code], spec: true }
+  const shown = shownAs(error, gatewayError.message, toExtensions(gatewayError), http)
+  if (gatewayError.code === 'INTERNAL' || gatewayError.code === 'UNAVAILABLE') causes.set(shown, gatewayError.cause)
   return shown
 }
 
-/** What the service's own errors came from, by the error that is shown: for the log alone. */
+/** The causes of the service's own errors, by the error that is shown: for the log only. */
 const causes = new WeakMap<GraphQLError, unknown>()
 
-/** What graphql-js reports when it has compared 500,000 pairs of fields that may be merged. */
+/** The message of graphql-js when it has compared 500,000 pairs of fields that may be merged. */
 const tooManyComparisons = 'Validation aborted.'
 
 const explain = (message: string): string =>
@@ -57,18 +60,18 @@ export const shownValidationErrors: Plugin = {
     },
 }
 
-/** Notes what was refused, of the whole request or of fields in it: no status tells of fields. */
-export const notedRefusals: Plugin<object, { req: FastifyRequest }> = {
+/** The Yoga plugin that records errors, of requests and of fields: the status shows errors of requests only. */
+export const errorRecording: Plugin<object, { req: FastifyRequest }> = {
   onResultProcess({ result, serverContext }) {
     if (!Array.isArray(result) && 'errors' in result) recordErrors(serverContext.req, result.errors)
   },
 }
 
-/** Notes what was refused by the errors of a result, as they are shown, and logs each fault of the service once. */
+/** Records the masked errors of a response, and logs each cause of the service's own errors once. */
 export function recordErrors(request: FastifyRequest, errors: readonly GraphQLError[] = []): void {
   const logged = new Set<unknown>()
   for (const error of errors) {
-    recordError(request, refusalIn(error))
+    recordError(request, countedErrorOf(error))
     const cause = causes.get(error)
     if (!causes.has(error) || logged.has(cause)) continue
     logged.add(cause)
@@ -77,8 +80,8 @@ export function recordErrors(request: FastifyRequest, errors: readonly GraphQLEr
   }
 }
 
-/** What is counted of an error as it is shown. GraphQL's own sentences quote the caller: of those, the code is kept. */
-function refusalIn({ message, extensions }: GraphQLError): RequestError {
+/** @returns what is counted of a masked error: of a message of graphql-js the code only, because it quotes the caller */
+function countedErrorOf({ message, extensions }: GraphQLError): RequestError {
   const { code = 'BAD_USER_INPUT', errors: fieldErrors } = extensions
   if (typeof fieldErrors === 'object' && fieldErrors !== null)
     return toRequestError({ code: String(code), message, fieldErrors })
@@ -86,22 +89,22 @@ function refusalIn({ message, extensions }: GraphQLError): RequestError {
   return toRequestError({ code: String(code), message: isOurs ? message : 'The GraphQL request is not valid.' })
 }
 
-/** What was thrown first: GraphQL wraps an error to say where it came up. */
-const originOf = (error: unknown): unknown =>
-  error instanceof GraphQLError && error.originalError ? originOf(error.originalError) : error
+/** @returns the error that was thrown: graphql-js wraps it to locate it */
+const originalErrorOf = (error: unknown): unknown =>
+  error instanceof GraphQLError && error.originalError ? originalErrorOf(error.originalError) : error
 
-/** @param http the status, for an error that refuses the whole request: only a field's error has a path */
+/** @param http the status of the response, when the request fails as a whole: such an error has no path */
 function shownAs(
   error: unknown,
   message: string,
-  said: object,
+  extensions: object,
   http: NonNullable<GraphQLErrorExtensions['http']>,
 ): GraphQLError {
   const { path, nodes, source, positions, locations } = error instanceof GraphQLError ? error : {}
   const shown = new GraphQLError(message, {
     path: path ?? null,
-    extensions: path ? { ...said } : { ...said, http },
+    extensions: path ? { ...extensions } : { ...extensions, http },
   })
-  // The constructor would look for the locations again, which takes as long as the document is.
+  // The constructor would find the locations again, in time linear in the document.
   return Object.assign(shown, { nodes, source, positions, locations })
 }

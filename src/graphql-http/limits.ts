@@ -43,7 +43,7 @@ export const limits = {
   errors: 10,
 }
 
-/** How graphql-js validates and executes a caller's document: with few errors, and without names that it suggests. */
+/** The options of graphql-js for callers' documents: few errors, and no suggestions of names. */
 export const errorOptions = { hideSuggestions: true, options: { maxCoercionErrors: limits.errors } }
 
 /** The types of variables that cannot change what an operation costs. */
@@ -52,7 +52,7 @@ const textTypes = new Set(['ID', 'String', 'DateTime'])
 /** The costs of operations that no variable can change. */
 const fixedCosts = new WeakMap<OperationDefinitionNode, number>()
 
-/** @returns whether graphql-js refuses to execute the operation with these variables */
+/** @returns whether the variables are faulty, so that graphql-js does not execute the operation */
 const areFaulty = ({ variableDefinitions = [] }: OperationDefinitionNode, variables: Record<string, unknown>) =>
   getVariableValues(schema, variableDefinitions, variables, { maxErrors: 1 }).errors !== undefined
 
@@ -70,7 +70,7 @@ function costOf(
   const fixed = fixedCosts.get(operation)
   if (fixed !== undefined) return fixed
   if (areFaulty(operation, variables)) return null
-  // The library measures the first operation that it finds.
+  // The library measures the first operation of a document.
   const fragments = document.definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION)
   const measured: DocumentNode = { kind: Kind.DOCUMENT, definitions: [operation, ...fragments] }
   const cost = measureComplexity(measured, variables)
@@ -81,7 +81,7 @@ function costOf(
   return cost
 }
 
-/** @returns the library's measure of the first operation; null when it gives none, because the document is not valid */
+/** @returns the cost of the first operation; null when the document is not valid */
 function measureComplexity(document: DocumentNode, variables: Record<string, unknown>): number | null {
   try {
     const { complexity } = complexityFromQuery(document, { schema, variables })
@@ -100,7 +100,7 @@ function maxItemsOf(type: GraphQLInputType): number {
 const tooLong = (what: string, length: number, most: number) =>
   `${what} has ${length} items; at most ${most} are allowed.`
 
-/** @returns what is wrong with the first list in the variables that is longer than its argument allows, or null */
+/** @returns the message for the first list in the variables that is longer than its argument allows, or null */
 function findLongList(
   { variableDefinitions = [] }: OperationDefinitionNode,
   variables: Record<string, unknown>,
@@ -116,7 +116,7 @@ function findLongList(
   return null
 }
 
-/** What `findExcess` says of an operation that cannot be measured. */
+/** The message of `findExcess` for an operation that cannot be measured. */
 const unmeasured = 'The cost of the query cannot be measured.'
 
 /**
@@ -137,7 +137,7 @@ export function findExcess(
   return `The query costs ${cost}; at most ${limits.cost} is allowed. Ask for fewer records or fields.`
 }
 
-/** Refuses aliases of introspection: with them, one small document asks for the whole schema many times. */
+/** Rejects aliases of introspection: with them, one small document selects the whole schema many times. */
 const introspectionWithoutAliases: ValidationRule = context => ({
   Field(field) {
     const within = context.getParentType()?.name.startsWith('__')
@@ -146,7 +146,7 @@ const introspectionWithoutAliases: ValidationRule = context => ({
   },
 })
 
-/** Refuses long aliases. */
+/** Rejects long aliases. */
 const shortAliases: ValidationRule = context => ({
   Field({ alias }) {
     if (!alias || alias.value.length <= limits.aliasLength) return
@@ -155,7 +155,7 @@ const shortAliases: ValidationRule = context => ({
   },
 })
 
-/** Refuses literal lists that are longer than their argument allows. */
+/** Rejects literal lists that are longer than their argument allows. */
 const shortLists: ValidationRule = context => ({
   ListValue(list) {
     const type = context.getInputType()
@@ -174,7 +174,11 @@ interface CheckedContext extends YogaInitialContext {
   params: GraphQLParams
 }
 
-/** The plugins that hold documents to the limits: tokens as they are parsed, cost before they are validated. */
+/**
+ * Creates the plugins that enforce the limits: of tokens when a document is parsed, of cost before it is validated.
+ *
+ * @param executeFn executes documents that are within the limits
+ */
 export const limitPlugins = (executeFn: typeof execute): Plugin<CheckedContext>[] => [
   {
     onParse({ setParseFn }) {
@@ -184,7 +188,7 @@ export const limitPlugins = (executeFn: typeof execute): Plugin<CheckedContext>[
       const { operationName, variables } = context.params
       const operation = getOperationAST(documentAST, operationName)
       const excess = operation && findExcess(documentAST, operation, variables ?? {})
-      // What cannot be measured is not valid, or has faulty variables: validation and execution say why.
+      // An operation that cannot be measured is not valid or has faulty variables: validation and execution report it.
       if (excess && excess !== unmeasured) throw new GraphQLError(excess)
       addValidationRule(introspectionWithoutAliases)
       addValidationRule(shortAliases)
@@ -197,7 +201,7 @@ export const limitPlugins = (executeFn: typeof execute): Plugin<CheckedContext>[
       const { document, operationName, variableValues } = args
       const operation = getOperationAST(document, operationName)
       const variables = variableValues ?? {}
-      // graphql-js itself refuses faulty variables.
+      // graphql-js reports faulty variables.
       if (operation && !areFaulty(operation, variables)) {
         const excess = findExcess(document, operation, variables)
         if (excess) throw new GraphQLError(excess)

@@ -9,22 +9,22 @@ import { type Authenticate, writeRateHeaders } from '../http/caller.ts'
 import { sendError, toGatewayError } from '../http/errors.ts'
 import { graphqlPath } from '../http/paths.ts'
 import { createCompiledQueryCache } from './compiled-query-cache.ts'
-import { maskError, notedRefusals, recordErrors, shownValidationErrors, toErrorsBody } from './errors.ts'
+import { errorRecording, maskError, recordErrors, shownValidationErrors, toErrorsBody } from './errors.ts'
 import { limitPlugins } from './limits.ts'
 import { readGraphqlRequest } from './request.ts'
 
 const methods = ['GET', 'POST']
 
-/** What all requests here are counted as: what they ask is in their queries. */
+/** The name under which all requests of this route are counted: what they ask is in their documents. */
 const operation = 'GraphQL'
 
-/** The forms in which Yoga may answer: it knows others, which nobody here needs. */
+/** The media types in which Yoga may answer: it has others, for subscriptions. */
 const mediaTypes = ['application/json', 'application/graphql-response+json']
 
-/** The longest request that is read, in bytes. */
+/** The longest request body, in bytes. */
 const bodyLimit = 100 * 1024
 
-/** Yoga takes a query string whose `variables` are no JSON for a fault of the service, and tells the parser's own words. */
+/** Reports a query string whose `variables` are not JSON: Yoga reports an internal error, with the parser's message. */
 const unreadableParameters: Plugin = {
   onRequestParse({ requestParser, setRequestParser }) {
     if (!requestParser) return
@@ -40,13 +40,13 @@ const unreadableParameters: Plugin = {
   },
 }
 
-/** Writes what is left of the rate when more was spent than the one operation that the door has counted (R28). */
+/** Writes the rate headers anew when a request spent more than the one operation that `authenticate` counted (R28). */
 async function writeSpentRate({ caller }: FastifyRequest, reply: FastifyReply): Promise<void> {
   const { rate, rateKey, operations } = caller
   if (operations > 1) writeRateHeaders(reply, rate.limit, await rate.counter.read(rateKey))
 }
 
-/** @returns the body of an answer, with the errors first as graphql-js has them */
+/** @returns the body of a response, with the errors first as graphql-js has them */
 const toBody = (data: Buffer, errors: readonly GraphQLError[]): Buffer =>
   Buffer.concat([
     Buffer.from(errors.length > 0 ? `{"errors":${JSON.stringify(errors)},"data":` : '{"data":'),
@@ -54,7 +54,11 @@ const toBody = (data: Buffer, errors: readonly GraphQLError[]): Buffer =>
     Buffer.from('}'),
   ])
 
-/** Registers the GraphQL door: GraphQL over HTTP, by Yoga, for the same callers as the REST door. */
+/**
+ * Registers the GraphQL transport: GraphQL over HTTP, by Yoga, for the same callers as REST.
+ *
+ * @param authenticate finds the caller and counts one operation of the rate
+ */
 export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenticate: Authenticate): void {
   const queries = createCompiledQueryCache()
   const yoga = createYoga<{ req: FastifyRequest; reply: FastifyReply }>({
@@ -66,7 +70,7 @@ export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenti
       shownValidationErrors,
       ...limitPlugins(queries.execute),
       queries.rememberValidated,
-      notedRefusals,
+      errorRecording,
     ],
     maskedErrors: { maskError },
     parserAndValidationCache: queries.caches,
@@ -84,7 +88,7 @@ export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenti
     )
     scope.setErrorHandler((error, request, reply) => sendError(request, reply, toGatewayError(error), toErrorsBody))
     scope.addHook('onRequest', authenticate)
-    const refuseMethod = async (_request: FastifyRequest, reply: FastifyReply) => {
+    const rejectMethod = async (_request: FastifyRequest, reply: FastifyReply) => {
       reply.header('Allow', methods.join(', '))
       throw new GatewayError('METHOD_NOT_ALLOWED', `Only ${methods.join(' and ')} are allowed here.`)
     }
@@ -92,8 +96,8 @@ export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenti
       url: graphqlPath,
       config: { operation },
       method: scope.supportedMethods.filter(method => !methods.includes(method)),
-      onRequest: refuseMethod,
-      handler: refuseMethod,
+      onRequest: rejectMethod,
+      handler: rejectMethod,
     })
     scope.route({
       url: graphqlPath,
@@ -113,12 +117,12 @@ export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenti
           return reply.type(`${accept}; charset=utf-8`).send(toBody(data, masked))
         }
         req.raw.headers.accept = accept
-        // Yoga reads the URL. Given a parsed query too, it writes the whole URL anew for each parameter in it.
+        // Yoga reads the URL. With a parsed query too, it builds the whole URL again for each parameter.
         req.query = undefined
         const response = await yoga.handleNodeRequestAndResponse(req, reply, { req, reply })
         await writeSpentRate(req, reply)
         const contentType = response.headers.get('content-type') ?? ''
-        // Without a media type that it knows, Yoga answers in words of its own, or in none.
+        // Without a media type that Yoga supports, its response is not JSON, or is empty.
         if (!/json/.test(contentType)) throw badInput({ 'content-type': ['Send a query as application/json.'] })
         const allow = response.headers.get('allow')
         if (allow) reply.header('Allow', allow)

@@ -7,19 +7,19 @@ import type { Context } from './context.ts'
 import { markDirect } from './direct-resolver.ts'
 import { spendOperations } from './rate.ts'
 
-/** What a field asks of its caller; checked in R1's order, before the field's own resolver. */
+/** What a field requires of its caller, checked in R1's order before the field's own resolver. */
 export interface Policy {
   /** How many v1 operations the field performs (R28). */
   operations?: (args: Record<string, unknown>) => number
   /** The numeric id of the tenant that an argument names; the token must be authorised for it (R19). */
   tenant?: (args: Record<string, unknown>) => number
-  /** What the token must be permitted; all of it. */
+  /** The permissions that the token must have, all of them. */
   permissions?: readonly Permission[]
 }
 
 export const policyPlugin = 'policy'
 
-/** A field that is one v1 operation. */
+/** Counts a field as one v1 operation. */
 export const oneOperation = () => 1
 
 /** @throws `FORBIDDEN` with the first permission that the token lacks */
@@ -49,7 +49,7 @@ declare global {
       ResolveShape,
       ResolveReturnShape,
     > {
-      /** What the field asks of its caller. */
+      /** What the field requires of its caller. */
       policy?: Policy
     }
   }

@@ -5,8 +5,8 @@ import { type RateBudget, rateWindowSeconds } from '../domain/rate.ts'
 import type { Context } from './context.ts'
 
 /**
- * graphql-rate-limit over an atomic counter: its own stores read, then write, and lose what happens in between.
- * Here reading is what counts the call, and the field does not matter: all operations spend one budget (R28).
+ * graphql-rate-limit over an atomic counter: its own stores read, then write, and lose calls in between. Here reading
+ * counts the call, for all fields alike: all operations spend one budget (R28).
  */
 class CountingStore extends Store {
   readonly #budget: RateBudget
@@ -16,7 +16,7 @@ class CountingStore extends Store {
     this.#budget = budget
   }
 
-  /** Counts this call. The library allows one call, this one, unless it is told of another: that the limit is spent. */
+  /** Counts this call. The library allows one call: a timestamp of another means that the limit is spent. */
   override async getForIdentity({ contextIdentity }: Identity): Promise<number[]> {
     const { limit, counter } = this.#budget
     const { used } = await counter.hit(contextIdentity)
@@ -27,7 +27,7 @@ class CountingStore extends Store {
 }
 
 type Limiter = ReturnType<typeof getGraphQLRateLimiter>
-/** The library tells a store only who asks, not how much they may: so each budget has a limiter, and takes it along. */
+/** The library gives a store the identity without its limit, so each budget has a limiter. */
 const limiters = new WeakMap<RateBudget, Limiter>()
 
 function limiterOf(budget: RateBudget): Limiter {
@@ -42,7 +42,7 @@ function limiterOf(budget: RateBudget): Limiter {
 }
 
 /**
- * Spends the caller's rate on v1 operations (R28). The first of a request is the one its door has counted.
+ * Spends the caller's rate on v1 operations (R28). The first of a request is the one that its transport has counted.
  *
  * @param operations how many
  * @returns null when there is nothing to wait for

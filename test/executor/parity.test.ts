@@ -94,5 +94,5 @@ test('any document and any resolvers: the data and the errors are those of graph
     { numRuns: documents },
   )
   expect(count['left to graphql-js']).toBeLessThan(0.2 * documents)
-  expect(count['with errors']).toBeGreaterThan(0.3 * documents)
+  expect(count['with errors']).toBeGreaterThan(0.2 * documents)
 }, 600_000)
