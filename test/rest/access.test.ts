@@ -159,6 +159,7 @@ describe.each(underTenant)('$name, below a tenant', operation => {
       '%2F',
       '%F0%9F%8E%81',
       `${tenantId}%00`,
+      Buffer.from(`Tenant:${tenantId}`).toString('base64url'),
     ]) {
       expect(flawOf(await ask(id), 404), id).toBeNull()
     }
