@@ -153,6 +153,26 @@ begin
     union select removal.tenant_id from gateway.removal where list_table = 'removal';
 end $$;
 
+-- The lists that tenants have of tables in schema public. gateway.add_list (0012) adds one.
+create table gateway.list (
+  name      text primary key,
+  resource  text not null unique,
+  condition text,
+  stamp     text not null
+);
+comment on column gateway.list.name is 'The table';
+comment on column gateway.list.resource is 'What gateway.removal calls its records';
+comment on column gateway.list.condition is 'A boolean column: only rows in which it is true are in the list; null: all rows are';
+comment on column gateway.list.stamp is 'The expression that the list is ordered by before id';
+grant select on gateway.list to public;
+
+-- Returns the rows of one tenant's list that have a stamp, as the end of a statement with two parameters: tenant and stamp.
+create function gateway.stamped_rows(list_table text) returns text
+language sql stable
+return case when list_table = 'removal' then 'gateway.removal where tenant_id = $1 and updated_at = $2'
+            else (select format('public.%I where tenant_id = $1 and %s = $2', name, stamp) || coalesce(' and ' || condition, '')
+                  from gateway.list where name = list_table) end;
+
 -- Returns how many rows of a list have the stamp of this transaction.
 --
 -- list: as in gateway.touched_lists, without spaces.
@@ -162,6 +182,7 @@ as $$
 declare
   list_table constant text := split_part(list, ':', 1);
   owner constant text := split_part(list, ':', 2);
+  counted bigint;
 begin
   if list_table = 'tenant' then
     return (select count(*) from public.tenant where updated_at = stamp);
@@ -169,16 +190,8 @@ begin
     return (select coalesce(sum(gateway.count_stamped(list_table || ':' || id, stamp)), 0)
             from gateway.list_owners(list_table) as id);
   end if;
-  return case list_table
-    when 'product' then (
-      select count(*) from public.product
-      where tenant_id = owner::bigint and coalesce(updated_at, '-infinity') = stamp)
-    when 'purchased_voucher' then (
-      select count(*) from public.purchased_voucher where tenant_id = owner::bigint and updated_at = stamp)
-    when 'customer' then (
-      select count(*) from public.customer where tenant_id = owner::bigint and updated_at = stamp and marketing_opted)
-    else (select count(*) from gateway.removal where tenant_id = owner::bigint and updated_at = stamp)
-  end;
+  execute 'select count(*) from ' || gateway.stamped_rows(list_table) into counted using owner::bigint, stamp;
+  return counted;
 end $$;
 
 -- Gives the rows of a list that have the former stamp of this transaction a new one. Locks these rows, which the
@@ -191,26 +204,15 @@ as $$
 declare
   list_table constant text := split_part(list, ':', 1);
   owner constant text := split_part(list, ':', 2);
+  rows constant text := gateway.stamped_rows(list_table);
 begin
   if list_table = 'tenant' then
     update public.tenant set updated_at = stamp where updated_at = former;
-    return;
   elsif owner = '*' then
     perform gateway.restamp_list(list_table || ':' || id, former, stamp) from gateway.list_owners(list_table) as id;
-    return;
+  else
+    execute 'update ' || replace(rows, ' where ', ' set updated_at = $3 where ') using owner::bigint, former, stamp;
   end if;
-  case list_table
-    when 'product' then
-      update public.product set updated_at = stamp
-      where tenant_id = owner::bigint and coalesce(updated_at, '-infinity') = former;
-    when 'purchased_voucher' then
-      update public.purchased_voucher set updated_at = stamp where tenant_id = owner::bigint and updated_at = former;
-    when 'customer' then
-      update public.customer set updated_at = stamp
-      where tenant_id = owner::bigint and updated_at = former and marketing_opted;
-    when 'removal' then
-      update gateway.removal set updated_at = stamp where tenant_id = owner::bigint and updated_at = former;
-  end case;
 end $$;
 
 -- Returns how long to plan for stamping so many rows again, in microseconds; 0 for less than 5,000 rows. Measured: it takes
@@ -319,54 +321,21 @@ end $$;
 -- set them off, too.
 
 create trigger z_stamp_insert before insert on public.tenant for each row execute function gateway.stamp_tenant();
-create trigger z_stamp_insert before insert on public.product for each row execute function gateway.stamp_row();
 create trigger z_stamp_insert before insert on public.variant for each row execute function gateway.stamp_variant();
-create trigger z_stamp_insert before insert on public.purchased_voucher for each row execute function gateway.stamp_row();
-create trigger z_stamp_insert before insert on public.customer for each row execute function gateway.stamp_row();
 
 create trigger z_stamp_update before update on public.tenant for each row
   when (gateway.has_transaction_stamp(new.updated_at, ' tenant:* ') is not true and old.* is distinct from new.*)
   execute function gateway.stamp_tenant();
-create trigger z_stamp_update before update on public.product for each row
-  when (gateway.has_transaction_stamp(new.updated_at, ' product:' || new.tenant_id || ' ') is not true
-        and old.* is distinct from new.*)
-  execute function gateway.stamp_row();
 create trigger z_stamp_update before update on public.variant for each row
   when (old.* is distinct from new.*) execute function gateway.stamp_variant();
-create trigger z_stamp_update before update on public.purchased_voucher for each row
-  when (gateway.has_transaction_stamp(new.updated_at, ' purchased_voucher:' || new.tenant_id || ' ') is not true
-        and old.* is distinct from new.*)
-  execute function gateway.stamp_row();
-create trigger z_stamp_update before update on public.customer for each row
-  when (gateway.has_transaction_stamp(new.updated_at, ' customer:' || new.tenant_id || ' ') is not true
-        and old.* is distinct from new.*)
-  execute function gateway.stamp_row();
 
 -- The condition queues the event once for a transaction.
 create constraint trigger z_finalize_stamps after insert or update on public.tenant deferrable initially deferred
   for each row when (case when current_setting('gateway.commit_event', true) = 'wanted'
                           then set_config('gateway.commit_event', 'queued', true) = 'queued' else false end)
   execute function gateway.finalize_stamps();
-create constraint trigger z_finalize_stamps after insert or update on public.product deferrable initially deferred
-  for each row when (case when current_setting('gateway.commit_event', true) = 'wanted'
-                          then set_config('gateway.commit_event', 'queued', true) = 'queued' else false end)
-  execute function gateway.finalize_stamps();
-create constraint trigger z_finalize_stamps after insert or update on public.purchased_voucher deferrable initially deferred
-  for each row when (case when current_setting('gateway.commit_event', true) = 'wanted'
-                          then set_config('gateway.commit_event', 'queued', true) = 'queued' else false end)
-  execute function gateway.finalize_stamps();
-create constraint trigger z_finalize_stamps after insert or update on public.customer deferrable initially deferred
-  for each row when (case when current_setting('gateway.commit_event', true) = 'wanted'
-                          then set_config('gateway.commit_event', 'queued', true) = 'queued' else false end)
-  execute function gateway.finalize_stamps();
 
 alter table public.tenant
   enable always trigger z_stamp_insert, enable always trigger z_stamp_update, enable always trigger z_finalize_stamps;
-alter table public.product
-  enable always trigger z_stamp_insert, enable always trigger z_stamp_update, enable always trigger z_finalize_stamps;
 alter table public.variant
   enable always trigger z_stamp_insert, enable always trigger z_stamp_update;
-alter table public.purchased_voucher
-  enable always trigger z_stamp_insert, enable always trigger z_stamp_update, enable always trigger z_finalize_stamps;
-alter table public.customer
-  enable always trigger z_stamp_insert, enable always trigger z_stamp_update, enable always trigger z_finalize_stamps;

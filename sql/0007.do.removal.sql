@@ -6,13 +6,14 @@
 
 create table gateway.removal (
   id         bigint generated always as identity primary key,
-  resource   text not null check (resource in ('tenant', 'catalog_voucher', 'purchased_voucher', 'marketing_signup')),
+  resource   text not null,
   tenant_id  bigint not null,
   record_id  bigint not null,
   reason     text not null check (reason in ('deleted', 'moved', 'consent_withdrawn')),
   updated_at timestamptz not null default now()
 );
 comment on table gateway.removal is 'No personal data: only which record left, when and why';
+comment on column gateway.removal.resource is 'tenant, or the resource of a list (gateway.list)';
 comment on column gateway.removal.updated_at is 'When the record left; stamped as a change is, so that no removal is missed';
 comment on column gateway.removal.tenant_id is
   'The tenant whose list the record left. For a tenant: each tenant that was above it, or itself if there was none; for a truncation of all tenants, the one above';
@@ -51,80 +52,40 @@ begin
   return null;
 end $$;
 
-create trigger record_moved after update on public.product
-  for each row when ((old.tenant_id, old.id) is distinct from (new.tenant_id, new.id))
-  execute function gateway.record_removal('catalog_voucher', 'moved');
-create trigger record_moved after update on public.purchased_voucher
-  for each row when ((old.tenant_id, old.id) is distinct from (new.tenant_id, new.id))
-  execute function gateway.record_removal('purchased_voucher', 'moved');
-create trigger record_moved after update on public.customer
-  for each row when (old.marketing_opted and new.marketing_opted
-                     and (old.tenant_id, old.id) is distinct from (new.tenant_id, new.id))
-  execute function gateway.record_removal('marketing_signup', 'moved');
 create trigger record_consent_withdrawn after update on public.customer
   for each row when (old.marketing_opted and not new.marketing_opted)
   execute function gateway.record_removal('marketing_signup', 'consent_withdrawn');
 
--- Records the rows that a statement deletes, for ordinary sessions; appliers record each row (0009). Takes the resource.
+-- Records the rows that a statement deletes, for ordinary sessions; appliers record each row (0009). Takes the resource
+-- and the condition of the list; 'true' when it has none.
 create function gateway.record_deleted() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if tg_table_name = 'customer' then
-    insert into gateway.removal (resource, tenant_id, record_id, reason)
-    select tg_argv[0], tenant_id, id, 'deleted' from gone where marketing_opted;
-  else
-    insert into gateway.removal (resource, tenant_id, record_id, reason)
-    select tg_argv[0], tenant_id, id, 'deleted' from gone;
-  end if;
+  execute format('insert into gateway.removal (resource, tenant_id, record_id, reason)
+                  select %L, tenant_id, id, ''deleted'' from gone where %s', tg_argv[0], tg_argv[1]);
   return null;
 end $$;
 
-create trigger record_deleted after delete on public.product
-  referencing old table as gone for each statement execute function gateway.record_deleted('catalog_voucher');
-create trigger record_deleted after delete on public.purchased_voucher
-  referencing old table as gone for each statement execute function gateway.record_deleted('purchased_voucher');
-create trigger record_deleted after delete on public.customer
-  referencing old table as gone for each statement execute function gateway.record_deleted('marketing_signup');
-
--- Records all rows before a truncation, which names none of them.
+-- Records all rows before a truncation, which names none of them. Takes the same as gateway.record_deleted.
 create function gateway.record_truncated() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
-  case tg_table_name
-    when 'tenant' then
-      insert into gateway.removal (resource, tenant_id, record_id, reason)
-      select 'tenant', coalesce(parent_id, id), id, 'deleted' from public.tenant;
-    when 'product' then
-      insert into gateway.removal (resource, tenant_id, record_id, reason)
-      select 'catalog_voucher', tenant_id, id, 'deleted' from public.product;
-    when 'purchased_voucher' then
-      insert into gateway.removal (resource, tenant_id, record_id, reason)
-      select 'purchased_voucher', tenant_id, id, 'deleted' from public.purchased_voucher;
-    when 'customer' then
-      insert into gateway.removal (resource, tenant_id, record_id, reason)
-      select 'marketing_signup', tenant_id, id, 'deleted' from public.customer where marketing_opted;
-  end case;
+  if tg_table_name = 'tenant' then
+    insert into gateway.removal (resource, tenant_id, record_id, reason)
+    select 'tenant', coalesce(parent_id, id), id, 'deleted' from public.tenant;
+  else
+    execute format('insert into gateway.removal (resource, tenant_id, record_id, reason)
+                    select %L, tenant_id, id, ''deleted'' from %s where %s', tg_argv[0], tg_relid::regclass, tg_argv[1]);
+  end if;
   return null;
 end $$;
 
 create trigger record_truncated before truncate on public.tenant
   for each statement execute function gateway.record_truncated();
-create trigger record_truncated before truncate on public.product
-  for each statement execute function gateway.record_truncated();
-create trigger record_truncated before truncate on public.purchased_voucher
-  for each statement execute function gateway.record_truncated();
-create trigger record_truncated before truncate on public.customer
-  for each statement execute function gateway.record_truncated();
 
 create trigger a_require_read_committed before truncate on public.tenant
-  for each statement execute function gateway.require_read_committed('A truncation');
-create trigger a_require_read_committed before truncate on public.product
-  for each statement execute function gateway.require_read_committed('A truncation');
-create trigger a_require_read_committed before truncate on public.purchased_voucher
-  for each statement execute function gateway.require_read_committed('A truncation');
-create trigger a_require_read_committed before truncate on public.customer
   for each statement execute function gateway.require_read_committed('A truncation');
 
 -- Records a tenant that is deleted, and all tenants below it, which an applier may leave. Runs before the deletion, while
@@ -178,12 +139,4 @@ create trigger record_moved after update on public.tenant
 alter table public.tenant
   enable always trigger record_deleted, enable always trigger record_truncated,
   enable always trigger a_require_read_committed;
-alter table public.product
-  enable always trigger record_moved, enable always trigger record_truncated,
-  enable always trigger a_require_read_committed;
-alter table public.purchased_voucher
-  enable always trigger record_moved, enable always trigger record_truncated,
-  enable always trigger a_require_read_committed;
-alter table public.customer
-  enable always trigger record_moved, enable always trigger record_consent_withdrawn,
-  enable always trigger record_truncated, enable always trigger a_require_read_committed;
+alter table public.customer enable always trigger record_consent_withdrawn;

@@ -97,40 +97,32 @@ end;
 -- One probe of an index for each tenant and list: 50,000 tenants take 1 s. A record of a deleted tenant is in no list; of
 -- the removals of such a tenant, its own one has the same stamp.
 create function gateway.newest_stamp_ahead() returns timestamptz
-language sql set search_path = pg_catalog, pg_temp
+language plpgsql set search_path = pg_catalog, pg_temp
 as $$
-  -- Read after the snapshot is taken: each stamp that the snapshot shows is older.
-  with clock as materialized (select clock_timestamp() as now)
-  select max(stamp)
-  from clock, lateral (
-    select clock_reached as stamp from gateway.sync_state where clock_reached > clock.now
-    union all
-    select updated_at from public.tenant
-    where updated_at > clock.now and not exists (select from gateway.planned_stamp where stamp = updated_at)
-    union all
-    select newest.stamp from public.tenant, lateral (
-      (select coalesce(updated_at, '-infinity') as stamp from public.product
-       where tenant_id = tenant.id and coalesce(updated_at, '-infinity') > clock.now
-         and not exists (select from gateway.planned_stamp where stamp = updated_at)
-       order by coalesce(updated_at, '-infinity') desc limit 1)
+declare
+  probes constant text := string_agg(format(
+    $probe$(select %2$s as stamp from %1$s
+            where tenant_id = tenant.id and %2$s > clock.now and %3$s
+              and not exists (select from gateway.planned_stamp where stamp = %2$s)
+            order by %2$s desc limit 1)$probe$, source, stamp, condition), ' union all ')
+    from (select 'gateway.removal' as source, 'updated_at' as stamp, 'true' as condition
+          union all select format('public.%I', name), stamp, coalesce(condition, 'true') from gateway.list) lists;
+  newest timestamptz;
+begin
+  -- The clock is read after the snapshot is taken: each stamp that the snapshot shows is older.
+  execute format($ahead$
+    with clock as materialized (select clock_timestamp() as now)
+    select max(stamp)
+    from clock, lateral (
+      select clock_reached as stamp from gateway.sync_state where clock_reached > clock.now
       union all
-      (select updated_at from public.purchased_voucher
-       where tenant_id = tenant.id and updated_at > clock.now
-         and not exists (select from gateway.planned_stamp where stamp = updated_at)
-       order by updated_at desc limit 1)
+      select updated_at from public.tenant
+      where updated_at > clock.now and not exists (select from gateway.planned_stamp where stamp = updated_at)
       union all
-      (select updated_at from public.customer
-       where tenant_id = tenant.id and marketing_opted and updated_at > clock.now
-         and not exists (select from gateway.planned_stamp where stamp = updated_at)
-       order by updated_at desc limit 1)
-      union all
-      (select updated_at from gateway.removal
-       where tenant_id = tenant.id and updated_at > clock.now
-         and not exists (select from gateway.planned_stamp where stamp = updated_at)
-       order by updated_at desc limit 1)
-    ) newest
-  ) ahead
-$$;
+      select newest.stamp from public.tenant, lateral (%s) newest
+    ) ahead$ahead$, probes) into newest;
+  return newest;
+end $$;
 
 -- Every login may use the schema, so these functions are taken from public: they are for the service and the owner.
 revoke execute on function gateway.require_full_pass, gateway.detect_server_change, gateway.record_clock,

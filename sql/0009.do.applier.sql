@@ -85,13 +85,6 @@ create trigger queue_products_on_insert_or_delete after insert or delete on publ
 create trigger queue_products_on_update after update on public.category
   for each row when (old.* is distinct from new.*) execute function gateway.queue_products();
 
-create trigger record_deleted_row after delete on public.product
-  for each row execute function gateway.record_removal('catalog_voucher', 'deleted');
-create trigger record_deleted_row after delete on public.purchased_voucher
-  for each row execute function gateway.record_removal('purchased_voucher', 'deleted');
-create trigger record_deleted_row after delete on public.customer
-  for each row when (old.marketing_opted) execute function gateway.record_removal('marketing_signup', 'deleted');
-
 -- Queues a tenant that is created below another: a local transaction that moves one above it cannot see it yet. Also one
 -- that comes after the tenants below it.
 create function gateway.queue_inserted_tenant() returns trigger
@@ -138,18 +131,10 @@ end $$;
 
 create trigger b_finalize_stamps before truncate on public.tenant
   for each statement execute function gateway.finalize_stamps_before_truncate();
-create trigger b_finalize_stamps before truncate on public.product
-  for each statement execute function gateway.finalize_stamps_before_truncate();
-create trigger b_finalize_stamps before truncate on public.purchased_voucher
-  for each statement execute function gateway.finalize_stamps_before_truncate();
-create trigger b_finalize_stamps before truncate on public.customer
-  for each statement execute function gateway.finalize_stamps_before_truncate();
 
 alter table public.tenant
   enable replica trigger queue_inserted, enable replica trigger queue_moved,
   enable replica trigger b_finalize_stamps;
-alter table public.product
-  enable replica trigger record_deleted_row, enable replica trigger b_finalize_stamps;
 alter table public.variant
   enable replica trigger queue_products_on_insert_or_delete, enable replica trigger queue_products_on_update,
   enable replica trigger queue_products_on_truncate;
@@ -158,10 +143,6 @@ alter table public.category
 alter table public.product_category
   enable replica trigger queue_products_on_insert_or_delete, enable replica trigger queue_products_on_update,
   enable replica trigger queue_products_on_truncate;
-alter table public.purchased_voucher
-  enable replica trigger record_deleted_row, enable replica trigger b_finalize_stamps;
-alter table public.customer
-  enable replica trigger record_deleted_row, enable replica trigger b_finalize_stamps;
 
 -- Returns which of the categories of queued links are locked, and locks the others `for share`. A transaction that changes
 -- a category locks it, and has looked for its products before the link could be seen (gateway.stamp_products): so the

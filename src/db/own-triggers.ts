@@ -1,8 +1,24 @@
 /** Which sessions set off a trigger: all, ordinary ones (`origin`), or appliers of a subscription (`replica`). */
 export type Firing = 'always' | 'origin' | 'replica'
 
-/** The triggers that `sql/` creates, by table. */
-export const ownTriggers: Readonly<Record<string, Readonly<Record<string, Firing>>>> = {
+/** The triggers of a table, by name. */
+export type TableTriggers = Readonly<Record<string, Firing>>
+
+/** The triggers that `gateway.add_list` creates on a table. */
+export const listTriggers: TableTriggers = {
+  a_require_read_committed: 'always',
+  b_finalize_stamps: 'replica',
+  record_deleted: 'origin',
+  record_deleted_row: 'replica',
+  record_moved: 'always',
+  record_truncated: 'always',
+  z_finalize_stamps: 'always',
+  z_stamp_insert: 'always',
+  z_stamp_update: 'always',
+}
+
+/** The triggers that `sql/` creates, by table; of lists, those that have triggers of their own. */
+export const ownTriggers: Readonly<Record<string, TableTriggers>> = {
   'public.tenant': {
     a_lock_ancestors_on_insert: 'origin',
     a_lock_ancestors_on_update: 'origin',
@@ -27,16 +43,8 @@ export const ownTriggers: Readonly<Record<string, Readonly<Record<string, Firing
     stamp_products_on_update: 'origin',
   },
   'public.product': {
-    a_require_read_committed: 'always',
-    b_finalize_stamps: 'replica',
+    ...listTriggers,
     check_links_of_moved: 'origin',
-    record_deleted: 'origin',
-    record_deleted_row: 'replica',
-    record_moved: 'always',
-    record_truncated: 'always',
-    z_finalize_stamps: 'always',
-    z_stamp_insert: 'always',
-    z_stamp_update: 'always',
   },
   'public.product_category': {
     a_check_links_on_insert: 'origin',
@@ -62,28 +70,9 @@ export const ownTriggers: Readonly<Record<string, Readonly<Record<string, Firing
     z_stamp_insert: 'always',
     z_stamp_update: 'always',
   },
-  'public.purchased_voucher': {
-    a_require_read_committed: 'always',
-    b_finalize_stamps: 'replica',
-    record_deleted: 'origin',
-    record_deleted_row: 'replica',
-    record_moved: 'always',
-    record_truncated: 'always',
-    z_finalize_stamps: 'always',
-    z_stamp_insert: 'always',
-    z_stamp_update: 'always',
-  },
   'public.customer': {
-    a_require_read_committed: 'always',
-    b_finalize_stamps: 'replica',
+    ...listTriggers,
     record_consent_withdrawn: 'always',
-    record_deleted: 'origin',
-    record_deleted_row: 'replica',
-    record_moved: 'always',
-    record_truncated: 'always',
-    z_finalize_stamps: 'always',
-    z_stamp_insert: 'always',
-    z_stamp_update: 'always',
   },
   'gateway.removal': {
     record_purge_on_delete: 'always',

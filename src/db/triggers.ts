@@ -6,10 +6,8 @@
  */
 import { arrayText, type Sql } from './connect.ts'
 import { isNewerThanCode } from './migrate.ts'
-import { type Firing, ownTriggers } from './own-triggers.ts'
+import { type Firing, listTriggers, ownTriggers, type TableTriggers } from './own-triggers.ts'
 import { shareReads } from './share-reads.ts'
-
-const tables = arrayText(Object.keys(ownTriggers))
 
 /** Reports triggers that are not as `sql/` makes them: clients would miss changes. */
 export interface TriggerWatch {
@@ -68,17 +66,19 @@ const sessions = {
 const recreate = 'Create it again with the statement of the newest migration in sql/ that names it.'
 
 async function findProblems(sql: Sql): Promise<string[]> {
-  const found = await readTriggers(sql)
-  const inheritance = await findInheritance(sql)
+  const expected = await readExpected(sql)
+  const tables = arrayText(Object.keys(expected))
+  const found = await readTriggers(sql, tables)
+  const inheritance = await findInheritance(sql, tables)
   // Last: a migration that is applied meanwhile is no problem of instances of the former version.
   if (await isNewerThanCode(sql)) return []
   const byName = new Map(found.map(trigger => [`${trigger.table} ${trigger.name}`, trigger]))
-  const own = Object.entries(ownTriggers).flatMap(([table, triggers]) =>
+  const own = Object.entries(expected).flatMap(([table, triggers]) =>
     Object.entries(triggers).flatMap(([name, firing]) =>
       describeOwn(`Trigger ${name} of table ${table}`, firing, byName.get(`${table} ${name}`)),
     ),
   )
-  return [...own, ...found.flatMap(describeForeign), ...inheritance]
+  return [...own, ...found.flatMap(trigger => describeForeign(trigger, expected[trigger.table])), ...inheritance]
 }
 
 function describeOwn(subject: string, firing: Firing, found: CatalogTrigger | undefined): string[] {
@@ -89,8 +89,8 @@ function describeOwn(subject: string, firing: Firing, found: CatalogTrigger | un
   return [`${subject} ${sessions[state]}. Run: alter table ${found.table} ${enabling[firing]} trigger ${found.quoted};`]
 }
 
-function describeForeign({ table, name, quoted, enabled, own, after }: CatalogTrigger): string[] {
-  const triggers = ownTriggers[table]
+function describeForeign(found: CatalogTrigger, triggers: TableTriggers | undefined): string[] {
+  const { table, name, quoted, enabled, own, after } = found
   if (own || after === null || stateOf[enabled] === 'disabled' || !triggers?.[after] || triggers[name]) return []
   return [
     `Trigger ${quoted} of table ${table} fires after ${after}, so it can overwrite updated_at, and what it changes is ` +
@@ -98,8 +98,15 @@ function describeForeign({ table, name, quoted, enabled, own, after }: CatalogTr
   ]
 }
 
+/** Reads which triggers each table must have: those of all lists, and those that a table has of its own. */
+async function readExpected(sql: Sql): Promise<Record<string, TableTriggers>> {
+  const lists = await sql<{ table: string }[]>`
+    select /* triggers.read_lists */ 'public.' || quote_ident(name) as table from gateway.list`
+  return { ...Object.fromEntries(lists.map(({ table }) => [table, listTriggers])), ...ownTriggers }
+}
+
 /** Reads all triggers of the tables except those that Postgres makes for foreign keys. */
-function readTriggers(sql: Sql): Promise<CatalogTrigger[]> {
+function readTriggers(sql: Sql, tables: string): Promise<CatalogTrigger[]> {
   // tgtype: 1 is row, 2 before, 4 insert, 16 update. Triggers fire in the order of bytes, as the type `name` compares.
   return sql<CatalogTrigger[]>`
     select /* triggers.read */ listed as table, tgname as name, quote_ident(tgname) as quoted, tgenabled as enabled,
@@ -120,7 +127,7 @@ function readTriggers(sql: Sql): Promise<CatalogTrigger[]> {
  *
  * @returns a sentence for each of them, with its remedy
  */
-async function findInheritance(sql: Sql): Promise<string[]> {
+async function findInheritance(sql: Sql, tables: string): Promise<string[]> {
   const related = await sql<{ parent: string; child: string; ours: boolean; partition: boolean }[]>`
     select /* triggers.read_inheritance */ inhparent::regclass::text as parent, inhrelid::regclass::text as child,
            to_regclass(listed) = inhrelid as ours, relispartition as partition

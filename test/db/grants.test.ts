@@ -8,6 +8,7 @@ const expected: Record<string, string> = {
   'gateway.administrator': 'select insert update',
   'gateway.audit_entry': 'select insert(action,actor,address,administrator_id,detail,tenant_id,token_id)',
   'gateway.invitation': 'select insert delete',
+  'gateway.list': 'select',
   'gateway.migration': 'select',
   'gateway.planned_stamp': 'select delete',
   'gateway.stamp_queue': '',

@@ -33,6 +33,7 @@ const never: Record<string, string> = {
   'removal.find': 'no removal is read by its id',
   'removal.find_many': 'no removal is read by its id',
   'triggers.read': 'reads the catalog only',
+  'triggers.read_lists': 'reads one row for each list',
   'triggers.read_inheritance': 'reads the catalog only',
 }
 

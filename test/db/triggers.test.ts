@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { ownTriggers } from '../../src/db/own-triggers.ts'
+import { listTriggers, ownTriggers } from '../../src/db/own-triggers.ts'
 import { until } from '../rest/support.ts'
 import { createApp } from '../support/app.ts'
 import { createDatabase } from '../support/database.ts'
@@ -141,7 +141,9 @@ test('the list of our triggers equals what sql/ creates', async () => {
     where not tgisinternal`
   const made = rows.map(({ table, name, enabled }) => `${table} ${name} ${enabled}`)
   const letters = { always: 'A', origin: 'O', replica: 'R' }
-  const listed = Object.entries(ownTriggers).flatMap(([table, triggers]) =>
+  const lists = await platform<{ table: string }[]>`select 'public.' || name as table from gateway.list`
+  const ofLists = Object.fromEntries(lists.map(({ table }) => [table, listTriggers]))
+  const listed = Object.entries({ ...ofLists, ...ownTriggers }).flatMap(([table, triggers]) =>
     Object.entries(triggers).map(([name, firing]) => `${table} ${name} ${letters[firing]}`),
   )
   expect(listed.sort()).toEqual(made.sort())

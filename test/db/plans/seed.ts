@@ -48,6 +48,7 @@ export const large: Record<string, string> = {
 /** The tables that are never large, and why: a scan of the whole table costs nothing. */
 export const small: Record<string, string> = {
   'gateway.planned_stamp': 'the bulk commits of the last seconds',
+  'gateway.list': 'the lists of the platform: three rows',
   'gateway.sync_state': 'one row',
   'gateway.administrator': 'people',
   'gateway.invitation': 'links of the last day, for people',
