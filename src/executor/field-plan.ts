@@ -3,7 +3,6 @@ import type { FieldNode, GraphQLField, GraphQLFieldResolver, GraphQLLeafType, Gr
 import type { ColumnCodec } from '../db/column-codecs.ts'
 import type { ColumnLayout } from '../db/row-codec.ts'
 import type { ResolveBatch } from '../graphql/direct-resolver.ts'
-import type { EncodedText } from './body-buffers.ts'
 
 /** A scalar or an enum. */
 export interface LeafPlan {
@@ -50,7 +49,7 @@ export type FieldSource =
 export interface FieldPlan {
   key: string
   /** `,"key":`, and for `__typename` the value too. */
-  prefix: EncodedText
+  prefix: Buffer
   nodes: readonly FieldNode[]
   parentType: GraphQLObjectType
   field: GraphQLField<unknown, unknown>

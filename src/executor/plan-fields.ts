@@ -13,7 +13,6 @@ import {
 import { collectFields, collectSubfields } from 'graphql/execution/collectFields.js'
 import type { ColumnLayout } from '../db/row-codec.ts'
 import { directResolverOf } from '../graphql/direct-resolver.ts'
-import { encodeText } from './body-buffers.ts'
 import type { Column, FieldPlan, FieldSource, ObjectPlan, ValuePlan } from './field-plan.ts'
 import type { Run } from './resolve.ts'
 import { prepareArguments } from './variables.ts'
@@ -70,7 +69,7 @@ function planField(
   selection.count()
   return {
     key,
-    prefix: encodeText(`,${JSON.stringify(key)}:${isTypename ? JSON.stringify(parentType.name) : ''}`),
+    prefix: Buffer.from(`,${JSON.stringify(key)}:${isTypename ? JSON.stringify(parentType.name) : ''}`),
     nodes,
     parentType,
     field,
