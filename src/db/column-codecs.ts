@@ -1,9 +1,12 @@
 /** How a column of each kind is read from a record's text and written as JSON: the one place for R12 and R13. */
 
+/** The GraphQL types of columns. */
+type Scalar = 'BigInt' | 'Boolean' | 'Date' | 'DateTime' | 'Int' | 'Money' | 'String' | '[String!]'
+
 /** Reads and writes the columns of one kind from the bytes that PostgreSQL writes for them in a record. */
 export interface ColumnCodec<Value = unknown> {
-  /** The GraphQL types, without the outer `!`, whose JSON is that of the column. */
-  readonly scalars: readonly string[]
+  /** The GraphQL type, without the outer `!`, of its field. */
+  readonly scalar: Scalar
   /**
    * Reads the value of a column that is not null.
    *
@@ -42,16 +45,18 @@ const escapes = Array.from({ length: 0x20 }, (_, code) =>
   Buffer.from(JSON.stringify(String.fromCharCode(code)).slice(1, -1)),
 )
 
-const integer: ColumnCodec<number> = {
-  // An `Int` is a column of four bytes, whose values GraphQL never rejects.
-  scalars: ['BigInt', 'Int'],
+const bigint: ColumnCodec<number> = {
+  scalar: 'BigInt',
   decode: decodeNumber,
   writeJson: copy,
 }
 
+/** A column of four bytes, whose values GraphQL never rejects. */
+const integer: ColumnCodec<number> = { ...bigint, scalar: 'Int' }
+
 /** Without the zeros at the end that `numeric` keeps: 25, 25.5 (R12). */
 const decimal: ColumnCodec<number> = {
-  scalars: ['Money'],
+  scalar: 'Money',
   decode: decodeNumber,
   writeJson(target, to, from, start, end) {
     let dot = start
@@ -63,7 +68,7 @@ const decimal: ColumnCodec<number> = {
 }
 
 const boolean: ColumnCodec<boolean> = {
-  scalars: ['Boolean'],
+  scalar: 'Boolean',
   decode: (from, start) => from[start] === lowerT,
   writeJson(target, to, from, start) {
     const literal = from[start] === lowerT ? literals.true : literals.false
@@ -72,7 +77,7 @@ const boolean: ColumnCodec<boolean> = {
 }
 
 const text: ColumnCodec<string> = {
-  scalars: ['String', 'ID'],
+  scalar: 'String',
   decode(from, start, end) {
     const escaped = from.toString('utf8', start, end)
     return escaped.includes('"') || escaped.includes('\\')
@@ -101,7 +106,7 @@ const text: ColumnCodec<string> = {
 
 /** `2026-01-02 03:04:05.12+00` (`TimeZone=UTC`) as `2026-01-02T03:04:05.120000Z` (R13). */
 const instant: ColumnCodec<string> = {
-  scalars: ['DateTime'],
+  scalar: 'DateTime',
   decode(from, start, end) {
     instant.writeJson(decodedInstant, 0, from, start, end)
     return decodedInstant.toString('latin1', 1, instantLength - 1)
@@ -122,7 +127,7 @@ const instant: ColumnCodec<string> = {
 const decodedInstant = Buffer.allocUnsafe(instantLength)
 
 const date: ColumnCodec<string> = {
-  scalars: ['Date'],
+  scalar: 'Date',
   decode: (from, start, end) => from.toString('latin1', start, end),
   writeJson(target, to, from, start, end) {
     target[to++] = quotationMark
@@ -132,9 +137,9 @@ const date: ColumnCodec<string> = {
   },
 }
 
-/** An array or object that PostgreSQL writes as JSON without spaces, as `array_to_json` does. */
-const json: ColumnCodec<object> = {
-  scalars: ['[String!]'],
+/** An array of texts that PostgreSQL writes as JSON without spaces, as `array_to_json` does. */
+const textArray: ColumnCodec<string[]> = {
+  scalar: '[String!]',
   decode: (from, start, end) => JSON.parse(text.decode(from, start, end)),
   writeJson(target, to, from, start, end) {
     for (let at = start; at < end; at++) {
@@ -146,17 +151,21 @@ const json: ColumnCodec<object> = {
   },
 }
 
-/** The codec of each kind of column. */
-export const columnCodecs = { integer, decimal, boolean, text, instant, date, json }
+const codecs = { bigint, integer, decimal, boolean, text, instant, date, textArray }
 
 /** What a column holds. */
-export type ColumnKind = keyof typeof columnCodecs
+export type ColumnKind = keyof typeof codecs
+
+/** The type of the values of a kind. */
+export type ColumnValue<Kind extends ColumnKind> = ReturnType<(typeof codecs)[Kind]['decode']>
+
+/** The codec of each kind of column. */
+export const columnCodecs: { readonly [Kind in ColumnKind]: ColumnCodec<ColumnValue<Kind>> } = codecs
 
 /** @throws when there is no codec for the kind, which only a cast or JavaScript can name */
-export function columnCodecOf(kind: string): ColumnCodec {
-  const codec = Object.entries<ColumnCodec>(columnCodecs).find(([name]) => name === kind)?.[1]
-  if (!codec) throw new Error(`There is no column codec for the kind "${kind}".`)
-  return codec
+export function columnCodecOf<Kind extends ColumnKind>(kind: Kind): ColumnCodec<ColumnValue<Kind>> {
+  if (!Object.hasOwn(columnCodecs, kind)) throw new Error(`There is no column codec for the kind "${kind}".`)
+  return columnCodecs[kind]
 }
 
 /**

@@ -88,7 +88,7 @@ export function connect(address: DatabaseAddress, options: PoolOptions): Pool {
       ...(options.role === undefined ? {} : { role: options.role }),
     },
     types: {
-      bigint: driverType(20, columnCodecs.integer),
+      bigint: driverType(20, columnCodecs.bigint),
       numeric: driverType(1700, columnCodecs.decimal),
       timestamptz: driverType(1184, columnCodecs.instant),
       date: driverType(1082, columnCodecs.date),

@@ -1,15 +1,8 @@
 /** Rows that decode a column when it is read: a page is selected as one text, because a driver's cost is its columns. */
-import { type ColumnCodec, type ColumnKind, columnCodecOf, type columnCodecs } from './column-codecs.ts'
+import type { Column, Columns } from './column.ts'
+import type { ColumnCodec } from './column-codecs.ts'
 import type { Fragment, Sql } from './connect.ts'
 import { type RecordText, readRecordText } from './record-text.ts'
-
-/** The kinds whose decoded value a property of this type can hold. */
-type KindOf<Value> = {
-  [Kind in ColumnKind]: [Value] extends [ReturnType<(typeof columnCodecs)[Kind]['decode']> | null] ? Kind : never
-}[ColumnKind]
-
-/** For each property of a row: the SQL expression that selects it, and its kind. */
-type Columns<Row> = { [Name in keyof Row]: readonly [expression: string, kind: KindOf<Row[Name]>] }
 
 /** For each property of a row: where its bounds are after the row's first in `RecordText.bounds`, and its codec. */
 export type ColumnLayout = ReadonlyMap<string, { readonly offset: number; readonly codec: ColumnCodec }>
@@ -41,17 +34,10 @@ export interface RowCodec<Row> {
   read(bytes: Buffer | null | undefined): Row[]
 }
 
-/**
- * Makes the codec of a row type.
- *
- * @param columns every property of the row
- * @throws when a column is of a kind that has no codec
- */
+/** Makes the codec of a row type. */
 export function rowCodec<Row extends object>(columns: Columns<Row>): RowCodec<Row> {
-  const entries = Object.entries<readonly [string, string]>(columns)
-  const layout: ColumnLayout = new Map(
-    entries.map(([name, [, kind]], index) => [name, { offset: 2 * index, codec: columnCodecOf(kind) }]),
-  )
+  const entries = Object.entries<Column>(columns)
+  const layout: ColumnLayout = new Map(entries.map(([name, { codec }], index) => [name, { offset: 2 * index, codec }]))
   class Class extends LazyRow {
     override get layout() {
       return layout
@@ -68,7 +54,7 @@ export function rowCodec<Row extends object>(columns: Columns<Row>): RowCodec<Ro
       },
     })
   }
-  const record = `row(${entries.map(([, [expression]]) => expression).join(', ')})::text`
+  const record = `row(${entries.map(([, { expression }]) => expression).join(', ')})::text`
   return {
     select: sql => sql.unsafe(record),
     read(bytes) {

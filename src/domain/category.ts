@@ -1,22 +1,21 @@
+import { column, type RowOf } from '../db/column.ts'
 import { arrayText, type Sql } from '../db/connect.ts'
 import { rowCodec } from '../db/row-codec.ts'
-import { groupByProduct, type OfProduct } from './product.ts'
+import { groupByProduct } from './product.ts'
 
-/** A category of products. */
-export interface Category {
-  id: number
-  slug: string
-  title: string
-  sortOrder: number
+/** The columns of a category. */
+export const categoryColumns = {
+  productId: column('link.product_id', 'bigint'),
+  id: column('category.id', 'bigint', 'The numeric id, as in v1.'),
+  slug: column('slug', 'text', 'Its name in URLs.'),
+  title: column('title', 'text', 'The title.'),
+  sortOrder: column('sort_order', 'integer', 'Its place among its siblings, lowest first.'),
 }
 
-const categoryRow = rowCodec<Category & OfProduct>({
-  productId: ['link.product_id', 'integer'],
-  id: ['category.id', 'integer'],
-  slug: ['slug', 'text'],
-  title: ['title', 'text'],
-  sortOrder: ['sort_order', 'integer'],
-})
+/** A category of products. */
+export type Category = RowOf<typeof categoryColumns>
+
+const categoryRow = rowCodec<Category>(categoryColumns)
 
 /**
  * Lists the categories of products. A category belongs to the product's tenant.

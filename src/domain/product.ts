@@ -1,28 +1,30 @@
-import type { Instant } from './instant.ts'
+import { column, nullable, type RowOf } from '../db/column.ts'
 import { defineResource } from './resource.ts'
 
-/** A catalog voucher: a product that is sold as a voucher. */
-export interface Product {
-  id: number
-  tenantId: number
-  slug: string
-  title: string
-  summary: string | null
-  descriptionHtml: string | null
-  currency: string
-  price: number | null
-  salePrice: number | null
-  monetaryValue: number | null
-  isMonetary: boolean
-  allowPartRedeem: boolean
-  validityType: string | null
-  validityMonths: number | null
-  redemptionInfo: string | null
-  sortOrder: number
-  imageUrl: string | null
-  imageUrls: string[]
-  updatedAt: Instant | null
+const columns = {
+  id: column('id', 'bigint', 'The numeric id, as in v1.'),
+  tenantId: column('tenant_id', 'bigint'),
+  slug: column('slug', 'text', 'Its name in URLs.'),
+  title: column('title', 'text', 'The title.'),
+  summary: nullable('summary', 'text', 'A short description.'),
+  descriptionHtml: nullable('description_html', 'text', 'Its full description as HTML. Sanitize before you show it.'),
+  currency: column('currency', 'text', 'The ISO 4217 code of its amounts.'),
+  price: nullable('price', 'decimal', 'The price.'),
+  salePrice: nullable('sale_price', 'decimal', 'The price while it is on sale.'),
+  monetaryValue: nullable('monetary_value', 'decimal', 'The monetary value of one of its vouchers.'),
+  isMonetary: column('is_monetary', 'boolean', 'Whether its value is an amount of money.'),
+  allowPartRedeem: column('allow_part_redeem', 'boolean', 'Whether its vouchers can be redeemed in parts.'),
+  validityType: nullable('validity_type', 'text', 'How its validity is calculated.'),
+  validityMonths: nullable('validity_months', 'integer', 'The number of months for which it is valid.'),
+  redemptionInfo: nullable('redemption_info', 'text', 'How to redeem it.'),
+  sortOrder: column('sort_order', 'integer', 'Its place among its siblings, lowest first.'),
+  imageUrl: nullable('image_url', 'text', 'The URL of its main image.'),
+  imageUrls: column('array_to_json(image_urls)', 'textArray', 'The URLs of all its images.'),
+  updatedAt: nullable('updated_at', 'instant', 'When it, one of its categories or one of its variants last changed.'),
 }
+
+/** A catalog voucher: a product that is sold as a voucher. */
+export type Product = RowOf<typeof columns>
 
 /** Catalog vouchers (contract, operations 2 and 3). */
 export const products = defineResource<Product>({
@@ -31,36 +33,14 @@ export const products = defineResource<Product>({
   table: 'product',
   permissions: ['view_vouchers'],
   unstampedFirst: true,
-  columns: {
-    id: ['id', 'integer'],
-    tenantId: ['tenant_id', 'integer'],
-    slug: ['slug', 'text'],
-    title: ['title', 'text'],
-    summary: ['summary', 'text'],
-    descriptionHtml: ['description_html', 'text'],
-    currency: ['currency', 'text'],
-    price: ['price', 'decimal'],
-    salePrice: ['sale_price', 'decimal'],
-    monetaryValue: ['monetary_value', 'decimal'],
-    isMonetary: ['is_monetary', 'boolean'],
-    allowPartRedeem: ['allow_part_redeem', 'boolean'],
-    validityType: ['validity_type', 'text'],
-    validityMonths: ['validity_months', 'integer'],
-    redemptionInfo: ['redemption_info', 'text'],
-    sortOrder: ['sort_order', 'integer'],
-    imageUrl: ['image_url', 'text'],
-    imageUrls: ['array_to_json(image_urls)', 'json'],
-    updatedAt: ['updated_at', 'instant'],
-  },
+  columns,
 })
 
-/** A row that belongs to a product. */
-export interface OfProduct {
-  productId: number
-}
-
 /** Returns for each product id, in order, the rows that belong to it, in the order of the rows. */
-export function groupByProduct<Row extends OfProduct>(productIds: readonly number[], rows: readonly Row[]): Row[][] {
+export function groupByProduct<Row extends { productId: number }>(
+  productIds: readonly number[],
+  rows: readonly Row[],
+): Row[][] {
   const byProduct = new Map<number, Row[]>(productIds.map(id => [id, []]))
   for (const row of rows) byProduct.get(row.productId)?.push(row)
   return productIds.map(id => byProduct.get(id) ?? [])

@@ -1,33 +1,35 @@
+import { column, type RowOf } from '../db/column.ts'
 import { rowCodec } from '../db/row-codec.ts'
 import type { ListIdentity } from './cursor.ts'
-import type { Instant } from './instant.ts'
 import type { RecordType } from './resource.ts'
 import { type TenantTable, tenantTable } from './tenant-table.ts'
 import type { Token } from './token.ts'
 
-/** A record that left a list, so that copies can follow. No personal data. */
-export interface Removal {
-  id: number
-  tenantId: number
-  /** The record's type: `RecordType.removal`. */
-  resource: string
-  recordId: number
-  reason: 'deleted' | 'moved' | 'consent_withdrawn'
-  /** When the record left; stamped as changes of records are. */
-  updatedAt: Instant
+/** Why a record left a list, as rows of `gateway.removal` have it, each with a description. */
+export const removalReasons = {
+  deleted: 'The record was deleted. For a tenant: it or a tenant above it was deleted.',
+  moved:
+    'The record belongs to another tenant now, or has another id. For a tenant: it or a tenant above it was moved.',
+  consent_withdrawn: 'The customer no longer consents to marketing.',
 }
+
+/** The columns of a removal. */
+export const removalColumns = {
+  id: column('id', 'bigint'),
+  tenantId: column('tenant_id', 'bigint', 'The numeric id of the tenant whose list the record left.'),
+  resource: column('resource', 'text'),
+  recordId: column('record_id', 'bigint', 'The numeric id of the record, as in v1.'),
+  reason: column('reason', 'text'),
+  updatedAt: column('updated_at', 'instant'),
+}
+
+/** A record that left a list, so that copies can follow. No personal data. */
+export type Removal = RowOf<typeof removalColumns>
 
 /** Returns the tenant's list of removals, to which cursors belong. */
 export const removalList = (tenantId: number): ListIdentity => ({ name: 'removals', tenantId })
 
-const removalRow = rowCodec<Removal>({
-  id: ['id', 'integer'],
-  tenantId: ['tenant_id', 'integer'],
-  resource: ['resource', 'text'],
-  recordId: ['record_id', 'integer'],
-  reason: ['reason', 'text'],
-  updatedAt: ['updated_at', 'instant'],
-})
+const removalRow = rowCodec<Removal>(removalColumns)
 
 /**
  * Reads the removals of records of these types. Omits a record that is in its list now, whatever happened before: so

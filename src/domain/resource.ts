@@ -1,4 +1,5 @@
 /** Descriptions of the records that tenants own: loaders, `node`, global ids, connections and removals follow from them. */
+import type { Column, Columns } from '../db/column.ts'
 import type { Fragment, Sql } from '../db/connect.ts'
 import { rowCodec } from '../db/row-codec.ts'
 import type { ListIdentity } from './cursor.ts'
@@ -8,11 +9,7 @@ import { type TenantTable, tenantTable } from './tenant-table.ts'
 import type { Token } from './token.ts'
 
 /** What every row of a resource has. */
-export interface ResourceRow {
-  id: number
-  tenantId: number
-  updatedAt: Instant | null
-}
+export type ResourceRow = { readonly id: number; readonly tenantId: number; readonly updatedAt: Instant | null }
 
 /** A type of records that have global ids, and whose removals are listed. */
 export interface RecordType {
@@ -39,6 +36,7 @@ export interface Resource<Row extends ResourceRow = ResourceRow> extends RecordT
   field: string
   /** The name of the list's field, and of the list in its cursors: `purchasedVouchers`. */
   list: string
+  columns: Readonly<Record<string, Column>>
   table: TenantTable<Row>
   /** Whether records without an update time come first in the list (R15). */
   unstampedFirst: boolean
@@ -56,7 +54,7 @@ interface ResourceDescription<Row extends ResourceRow> {
   name: string
   /** The table, in schema `public`, with an index on `tenant_id`, the list's order and `id`. */
   table: string
-  columns: Parameters<typeof rowCodec<Row>>[0]
+  columns: Columns<Row>
   permissions: readonly Permission[]
   /** A condition, in SQL, for the rows that are records; all rows when left out. */
   only?: string
@@ -89,6 +87,7 @@ export function defineResource<Row extends ResourceRow>({
     noun: words.join(' '),
     field,
     list,
+    columns,
     unstampedFirst,
     personalData,
     table: tenantTable<Row>({

@@ -1,29 +1,31 @@
-import type { Instant } from './instant.ts'
+import { column, nullable, type RowOf } from '../db/column.ts'
 import { defineResource } from './resource.ts'
 
-/** A customer who consents to marketing now (R23). Personal data. */
-export interface MarketingSignup {
-  id: number
-  tenantId: number
-  email: string | null
-  marketingOpted: boolean
-  consentedAt: Instant | null
-  consentSource: string | null
-  createdAt: Instant
-  updatedAt: Instant
-  forename: string | null
-  surname: string | null
-  fullName: string | null
-  phoneNumber: string | null
-  address1: string | null
-  address2: string | null
-  town: string | null
-  city: string | null
-  county: string | null
-  country: string | null
-  countryiso2: string | null
-  postcode: string | null
+const columns = {
+  id: column('id', 'bigint', 'The numeric id, as in v1.'),
+  tenantId: column('tenant_id', 'bigint'),
+  email: nullable('email', 'text', 'E-mail address.'),
+  marketingOpted: column('marketing_opted', 'boolean', 'Whether the customer consents: always true.'),
+  consentedAt: nullable('consented_at', 'instant', 'When the customer consented.'),
+  consentSource: nullable('consent_source', 'text', 'Where the customer consented.'),
+  createdAt: column('created_at', 'instant', 'When the customer was created.'),
+  updatedAt: column('updated_at', 'instant', 'When the record was last changed.'),
+  forename: nullable('forename', 'text', 'Given name.'),
+  surname: nullable('surname', 'text', 'Family name.'),
+  fullName: nullable('full_name', 'text', 'Full name.'),
+  phoneNumber: nullable('phone_number', 'text', 'Telephone number.'),
+  address1: nullable('address_1', 'text', 'First line of the address.'),
+  address2: nullable('address_2', 'text', 'Second line of the address.'),
+  town: nullable('town', 'text', 'Town.'),
+  city: nullable('city', 'text', 'City.'),
+  county: nullable('county', 'text', 'County.'),
+  country: nullable('country', 'text', 'Country.'),
+  countryiso2: nullable('countryiso2', 'text', 'ISO 3166-1 alpha-2 country code.'),
+  postcode: nullable('postcode', 'text', 'Postcode.'),
 }
+
+/** A customer who consents to marketing now (R23). Personal data. */
+export type MarketingSignup = RowOf<typeof columns>
 
 /** Marketing signups (contract, operations 6 and 7): customers who consent to marketing now (R23). */
 export const signups = defineResource<MarketingSignup>({
@@ -33,26 +35,5 @@ export const signups = defineResource<MarketingSignup>({
   permissions: ['export_customer_information'],
   only: 'marketing_opted',
   personalData: true,
-  columns: {
-    id: ['id', 'integer'],
-    tenantId: ['tenant_id', 'integer'],
-    email: ['email', 'text'],
-    marketingOpted: ['marketing_opted', 'boolean'],
-    consentedAt: ['consented_at', 'instant'],
-    consentSource: ['consent_source', 'text'],
-    createdAt: ['created_at', 'instant'],
-    updatedAt: ['updated_at', 'instant'],
-    forename: ['forename', 'text'],
-    surname: ['surname', 'text'],
-    fullName: ['full_name', 'text'],
-    phoneNumber: ['phone_number', 'text'],
-    address1: ['address_1', 'text'],
-    address2: ['address_2', 'text'],
-    town: ['town', 'text'],
-    city: ['city', 'text'],
-    county: ['county', 'text'],
-    country: ['country', 'text'],
-    countryiso2: ['countryiso2', 'text'],
-    postcode: ['postcode', 'text'],
-  },
+  columns,
 })

@@ -1,3 +1,4 @@
+import { column, nullable, type RowOf } from '../db/column.ts'
 import { arrayText, type Sql } from '../db/connect.ts'
 import { rowCodec } from '../db/row-codec.ts'
 import type { ListIdentity } from './cursor.ts'
@@ -6,29 +7,24 @@ import { type Page, type Range, toPage, within } from './page.ts'
 import type { RecordType } from './resource.ts'
 import type { Token } from './token.ts'
 
-/** An organisation unit that can have a parent (contract, operation 1). */
-export interface Tenant {
-  id: number
-  parentId: number | null
-  name: string
-  subdomain: string | null
-  type: string | null
-  timeZone: string
-  updatedAt: Instant
+/** The columns of a tenant. */
+export const tenantColumns = {
+  id: column('tenant.id', 'bigint'),
+  parentId: nullable('parent_id', 'bigint', 'The numeric id of the tenant above it.'),
+  name: column('name', 'text', 'The name.'),
+  subdomain: nullable('subdomain', 'text', 'The subdomain of its shop.'),
+  type: nullable('type', 'text', 'The type of tenant.'),
+  timeZone: column('time_zone', 'text', 'The IANA time zone of the dates of its vouchers.'),
+  updatedAt: column('updated_at', 'instant', 'When it was last changed.'),
 }
+
+/** An organisation unit that can have a parent (contract, operation 1). */
+export type Tenant = RowOf<typeof tenantColumns>
 
 /** The list of the tenants that a token is authorised for. */
 export const tenantList: ListIdentity = { name: 'tenants' }
 
-const tenantRow = rowCodec<Tenant>({
-  id: ['tenant.id', 'integer'],
-  parentId: ['parent_id', 'integer'],
-  name: ['name', 'text'],
-  subdomain: ['subdomain', 'text'],
-  type: ['type', 'text'],
-  timeZone: ['time_zone', 'text'],
-  updatedAt: ['updated_at', 'instant'],
-})
+const tenantRow = rowCodec<Tenant>(tenantColumns)
 
 /**
  * Returns the tenants that a token is authorised for (R21), as texts of arrays: those that its grants name, and those

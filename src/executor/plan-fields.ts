@@ -124,6 +124,6 @@ function columnOf({ field, source, prefix, nonNull, omitNull }: FieldPlan, layou
   if (source.kind !== 'property' && source.kind !== 'default') return null
   const column = layout.get(source.name)
   const type = isNonNullType(field.type) ? field.type.ofType : field.type
-  if (!column?.codec.scalars.includes(String(type))) return null
+  if (column?.codec.scalar !== String(type)) return null
   return { prefix, nonNull, omitNull, offset: column.offset, writeJson: column.codec.writeJson }
 }

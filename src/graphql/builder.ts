@@ -27,6 +27,9 @@ export interface SchemaTypes {
   }
 }
 
+/** The types of the schema, as Pothos names them. */
+export type Types = PothosSchemaTypes.ExtendDefaultTypes<SchemaTypes>
+
 /** The builder of the schema. Each file adds its types and fields. */
 export const builder = new SchemaBuilder<SchemaTypes>({
   plugins: [policyPlugin, RelayPlugin, ComplexityPlugin],

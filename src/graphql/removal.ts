@@ -1,7 +1,8 @@
 import DataLoader from 'dataloader'
 import { readSyncState, requireCompleteRemovals, type SyncState } from '../domain/full-pass.ts'
-import { type Removal as Row, removalList, removalsOf } from '../domain/removal.ts'
+import { type Removal as Row, removalColumns, removalList, removalReasons, removalsOf } from '../domain/removal.ts'
 import { builder } from './builder.ts'
+import { exposeColumns } from './columns.ts'
 import { pageComplexity } from './complexity.ts'
 import { readConnection, updatedSinceDescription } from './connection.ts'
 import type { Context } from './context.ts'
@@ -24,30 +25,17 @@ const RemovalResource = builder.enumType('RemovalResource', {
 
 const RemovalReason = builder.enumType('RemovalReason', {
   description: 'Why a record left a list.',
-  values: {
-    DELETED: {
-      value: 'deleted',
-      description: 'The record was deleted. For a tenant: it or a tenant above it was deleted.',
-    },
-    MOVED: {
-      value: 'moved',
-      description:
-        'The record belongs to another tenant now, or has another id. For a tenant: it or a tenant above it was moved.',
-    },
-    CONSENT_WITHDRAWN: { value: 'consent_withdrawn', description: 'The customer no longer consents to marketing.' },
-  } as const,
+  values: Object.fromEntries(
+    Object.entries(removalReasons).map(([value, description]) => [value.toUpperCase(), { value, description }]),
+  ),
 })
 
 const Removal = builder.objectRef<Row>('Removal').implement({
   description:
     'A record that left a list of the tenant, so that a copy can follow. It is reported only while it is absent from that list.',
   fields: t => ({
+    ...exposeColumns(t, removalColumns),
     resource: t.expose('resource', { type: RemovalResource, description: 'The type of the record.' }),
-    recordId: t.expose('recordId', { type: 'BigInt', description: 'The numeric id of the record, as in v1.' }),
-    tenantId: t.expose('tenantId', {
-      type: 'BigInt',
-      description: 'The numeric id of the tenant whose list the record left.',
-    }),
     reason: t.expose('reason', { type: RemovalReason, description: 'Why it left.' }),
     removedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it left.' }),
   }),

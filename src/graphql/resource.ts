@@ -3,7 +3,8 @@ import type { ObjectRef } from '@pothos/core'
 import { notFound, orNotFound } from '../domain/errors.ts'
 import { exportOf } from '../domain/export.ts'
 import type { Resource, ResourceRow } from '../domain/resource.ts'
-import { builder, type SchemaTypes } from './builder.ts'
+import { builder, type Types } from './builder.ts'
+import { exposeColumns } from './columns.ts'
 import { pageComplexity, recordComplexity } from './complexity.ts'
 import { readConnection, updatedSinceDescription } from './connection.ts'
 import { type Reader, TenantTableLoaders } from './loaders.ts'
@@ -12,14 +13,12 @@ import { oneOperation } from './policy.ts'
 import { recordKey } from './record-id.ts'
 import { Tenant } from './tenant.ts'
 
-type Types = PothosSchemaTypes.ExtendDefaultTypes<SchemaTypes>
-
 /**
- * Adds a resource: its type with `id` and `databaseId`, its list and its records by id on `Tenant`, its global ids and
+ * Adds a resource: its type with its columns, its list and its records by id on `Tenant`, its global ids and
  * its removals.
  *
  * @param description what a record is, for the schema's reader
- * @returns the type, to which its file adds the other fields
+ * @returns the type, to which its file can add the fields that are no columns
  */
 export function addResource<Row extends ResourceRow>(
   resource: Resource<Row>,
@@ -31,7 +30,7 @@ export function addResource<Row extends ResourceRow>(
 }
 
 function addType(resource: Resource, ref: ObjectRef<Types, ResourceRow>, description: string): void {
-  const { type, noun, permissions, table, personalData } = resource
+  const { type, noun, permissions, columns, table, personalData } = resource
   const loadersOf = (reader: Reader) =>
     new TenantTableLoaders(reader, personalData ? exportOf(reader.caller, table) : table)
   const policy = { operations: oneOperation, permissions }
@@ -40,7 +39,7 @@ function addType(resource: Resource, ref: ObjectRef<Types, ResourceRow>, descrip
   builder.node(ref, {
     description,
     id: { resolve: recordKey, description: 'The global id.' },
-    fields: t => ({ databaseId: t.expose('id', { type: 'BigInt', description: 'The numeric id, as in v1.' }) }),
+    fields: t => exposeColumns(t, columns),
   })
 
   builder.objectFields(Tenant, t => ({

@@ -1,16 +1,17 @@
 import DataLoader from 'dataloader'
 import { orNotFound } from '../domain/errors.ts'
-import { mapMaybePromise } from '../domain/maybe-promise.ts'
 import type { Range } from '../domain/page.ts'
 import {
   countTenants,
   findTenants,
   listTenants,
   type Tenant as Row,
+  tenantColumns,
   tenantList,
   tenantRecords,
 } from '../domain/tenant.ts'
 import { builder } from './builder.ts'
+import { loadColumns } from './columns.ts'
 import { pageComplexity } from './complexity.ts'
 import { readConnection, updatedSinceDescription } from './connection.ts'
 import type { Context } from './context.ts'
@@ -33,12 +34,6 @@ const pageLoader = (reader: Reader) =>
 const rowOf = (source: TenantSource, { loaders }: Context): Row | Promise<Row> =>
   'name' in source ? source : loaders.get(tenantLoader).load(source.id).then(orNotFound('tenant'))
 
-/** Returns a resolver for a column of the row, which may have to be loaded. */
-const fromRow =
-  <Column extends keyof Row>(column: Column) =>
-  (source: TenantSource, _args: object, context: Context): Row[Column] | Promise<Row[Column]> =>
-    mapMaybePromise(rowOf(source, context), row => row[column])
-
 /** The type `Tenant`. The lists of a tenant are fields that `addResource` adds. */
 export const Tenant = builder.node(builder.objectRef<TenantSource>('Tenant'), {
   description:
@@ -46,35 +41,7 @@ export const Tenant = builder.node(builder.objectRef<TenantSource>('Tenant'), {
   id: { resolve: tenant => tenant.id, description: 'The global id.' },
   fields: t => ({
     databaseId: t.expose('id', { type: 'BigInt', description: 'The numeric id, as in v1.' }),
-    name: t.string({
-      description: 'The name.',
-      resolve: fromRow('name'),
-    }),
-    subdomain: t.string({
-      nullable: true,
-      description: 'The subdomain of its shop.',
-      resolve: fromRow('subdomain'),
-    }),
-    parentId: t.field({
-      type: 'BigInt',
-      nullable: true,
-      description: 'The numeric id of the tenant above it.',
-      resolve: fromRow('parentId'),
-    }),
-    type: t.string({
-      nullable: true,
-      description: 'The type of tenant.',
-      resolve: fromRow('type'),
-    }),
-    timeZone: t.string({
-      description: 'The IANA time zone of the dates of its vouchers.',
-      resolve: fromRow('timeZone'),
-    }),
-    updatedAt: t.field({
-      type: 'DateTime',
-      description: 'When it was last changed.',
-      resolve: fromRow('updatedAt'),
-    }),
+    ...loadColumns(t, tenantColumns, rowOf),
   }),
 })
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { column, nullable, type RowOf } from '../../src/db/column.ts'
 import { LazyRow, rowCodec } from '../../src/db/row-codec.ts'
 import { BodyWriter } from '../../src/executor/body-buffers.ts'
 
@@ -25,12 +26,13 @@ test('what is removed is gone, wherever the memory ends', () => {
 })
 
 test('columns are whole, wherever the memory ends', () => {
-  const codec = rowCodec<{ a: boolean; b: string | null; c: string; d: number }>({
-    a: ['a', 'boolean'],
-    b: ['b', 'text'],
-    c: ['c', 'text'],
-    d: ['d', 'decimal'],
-  })
+  const described = {
+    a: column('a', 'boolean'),
+    b: nullable('b', 'text'),
+    c: column('c', 'text'),
+    d: column('d', 'decimal'),
+  }
+  const codec = rowCodec<RowOf<typeof described>>(described)
   const [row] = codec.read(Buffer.from('(t,,"\x01\x02""",2.50)'))
   if (!(row instanceof LazyRow)) throw new Error('There is no row.')
   const columns = [...row.layout].map(

@@ -25,6 +25,7 @@ import {
   isListType,
   isObjectType,
 } from 'graphql'
+import { nullable, type RowOf } from '../../src/db/column.ts'
 import { rowCodec } from '../../src/db/row-codec.ts'
 import { markDirect, offerBatch } from '../../src/graphql/direct-resolver.ts'
 
@@ -141,31 +142,23 @@ class ThingB extends Thing {}
 
 /** Two layouts of the same properties: the columns of one are in another order and partly of another kind. */
 const columns = {
-  i: ['i', 'integer'],
-  d: ['d', 'decimal'],
-  b: ['b', 'boolean'],
-  t: ['t', 'text'],
-  at: ['at', 'instant'],
-  day: ['day', 'date'],
-  j: ['j', 'json'],
-} as const
-interface Row {
-  i: number | null
-  d: number | null
-  b: boolean | null
-  t: string | null
-  at: string | null
-  day: string | null
-  j: string[] | null
+  i: nullable('i', 'integer'),
+  d: nullable('d', 'decimal'),
+  b: nullable('b', 'boolean'),
+  t: nullable('t', 'text'),
+  at: nullable('at', 'instant'),
+  day: nullable('day', 'date'),
+  j: nullable('j', 'textArray'),
 }
+type Row = RowOf<typeof columns>
 const layouts = [
   { codec: rowCodec<Row>(columns), names: Object.keys(columns) },
   {
     codec: rowCodec<Row>({
       j: columns.j,
       t: columns.t,
-      i: ['i', 'decimal'],
-      day: ['day', 'text'],
+      i: nullable('i', 'bigint'),
+      day: nullable('day', 'text'),
       at: columns.at,
       b: columns.b,
       d: columns.d,

@@ -1,0 +1,44 @@
+/** Describes the columns of a row type: how each is selected and read, and what the schema says about its field. */
+import { type ColumnCodec, type ColumnKind, type ColumnValue, columnCodecOf } from './column-codecs.ts'
+
+/** A column of a row type. */
+export interface Column<Value = unknown, Nullable extends boolean = boolean> {
+  /** The SQL expression that selects it. */
+  readonly expression: string
+  readonly codec: ColumnCodec<Value>
+  readonly nullable: Nullable
+  /** The description of its field in the schema; undefined: it is no field. */
+  readonly description: string | undefined
+}
+
+/** The columns of a row type, by property. A column that is never null also fits a property that can be null. */
+export type Columns<Row> = {
+  readonly [Name in keyof Row]: Column<NonNullable<Row[Name]>, null extends Row[Name] ? boolean : false>
+}
+
+/** The row type that has these columns. */
+export type RowOf<Described extends Readonly<Record<string, Column>>> = {
+  readonly [Name in keyof Described]: Described[Name] extends Column<infer Value, infer Nullable>
+    ? Value | (Nullable extends true ? null : never)
+    : never
+}
+
+/**
+ * Describes a column that is never null.
+ *
+ * @param expression the SQL expression that selects it
+ * @param description of its field in the schema; a column without one is no field
+ * @throws when there is no codec for the kind
+ */
+export const column = <Kind extends ColumnKind>(
+  expression: string,
+  kind: Kind,
+  description?: string,
+): Column<ColumnValue<Kind>, false> => ({ expression, codec: columnCodecOf(kind), nullable: false, description })
+
+/** Describes a column that can be null, as `column` does. */
+export const nullable = <Kind extends ColumnKind>(
+  expression: string,
+  kind: Kind,
+  description?: string,
+): Column<ColumnValue<Kind>, true> => ({ ...column(expression, kind, description), nullable: true })

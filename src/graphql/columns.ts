@@ -1,0 +1,52 @@
+/** The fields of the schema that follow from the columns of a row. */
+import type { FieldRef } from '@pothos/core'
+import type { Column, Columns, RowOf } from '../db/column.ts'
+import type { ColumnKind, ColumnValue } from '../db/column-codecs.ts'
+import { mapMaybePromise } from '../domain/maybe-promise.ts'
+import type { Types } from './builder.ts'
+import type { Context } from './context.ts'
+
+type Fields<Parent> = PothosSchemaTypes.ObjectFieldBuilder<Types, Parent>
+
+type Described = Readonly<Record<string, Column>>
+
+/** Adds the field that a column becomes. */
+type AddField = (column: string, options: FieldOptions) => FieldRef<Types>
+
+interface FieldOptions {
+  type: Exclude<Column['codec']['scalar'], '[String!]'> | ['String']
+  nullable: boolean
+  description: string
+}
+
+/** Adds the fields of the columns that have a description. The global id is `id`, so the numeric one is `databaseId`. */
+function addFields(columns: Described, add: AddField): Record<string, FieldRef<Types>> {
+  const fields: Record<string, FieldRef<Types>> = {}
+  for (const [name, { codec, nullable, description }] of Object.entries(columns)) {
+    if (description === undefined) continue
+    const type = codec.scalar === '[String!]' ? (['String'] satisfies ['String']) : codec.scalar
+    fields[name === 'id' ? 'databaseId' : name] = add(name, { type, nullable, description })
+  }
+  return fields
+}
+
+/** Exposes each column that has a description, with the scalar of its kind. The column `id` becomes `databaseId`. */
+export function exposeColumns<Of extends Described, Row extends RowOf<Of>>(t: Fields<Row>, columns: Of) {
+  // The row has the columns, but TypeScript cannot follow which property of it has which scalar.
+  const untyped = t as Fields<Record<string, never>>
+  return addFields(columns, (name, options) => untyped.expose(name, options))
+}
+
+/** Adds the fields of `exposeColumns` to a type whose row may have to be loaded. */
+export function loadColumns<Parent, Row extends Readonly<Record<string, ColumnValue<ColumnKind> | null>>>(
+  t: Fields<Parent>,
+  columns: Columns<Row>,
+  load: (parent: Parent, context: Context) => Row | Promise<Row>,
+) {
+  return addFields(columns, (name, options) =>
+    t.field({
+      ...options,
+      resolve: (parent, _args, context) => mapMaybePromise(load(parent, context), row => row[name]),
+    }),
+  )
+}
