@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { column, nullable, type RowOf, selectList } from '../db/column.ts'
 import type { Sql } from '../db/connect.ts'
 import { badInput, type FieldErrors, notFound } from './errors.ts'
 import { hashSecret } from './secret.ts'
@@ -14,23 +15,28 @@ interface Verdict {
   reasonCode: ReasonCode | null
 }
 
-/** The state of a voucher that a resolution depends on. */
-export interface VoucherState {
-  id: number
-  reference: string
-  currentBalance: number | null
-  initialBalance: number | null
-  currency: string | null
-  isMonetary: boolean
-  allowPartRedeem: boolean
-  productTitle: string | null
-  recipientName: string | null
-  customerName: string | null
-  redemptionStatus: string | null
-  void: boolean
-  dateValidStart: string | null
-  dateValidEnd: string | null
+/** The columns of a voucher that a resolution shows. */
+export const resolvedColumns = {
+  id: column('voucher.id', 'bigint', 'The numeric id, as in v1.'),
+  reference: column('voucher.reference', 'text', 'The reference that is printed on it.'),
+  currentBalance: nullable('current_balance', 'decimal', 'The balance that is left.'),
+  initialBalance: nullable('initial_balance', 'decimal', 'The balance when it was purchased.'),
+  currency: nullable('currency', 'text', 'The ISO 4217 code of its amounts.'),
+  isMonetary: column('is_monetary', 'boolean', 'Whether its value is an amount of money.'),
+  allowPartRedeem: column('allow_part_redeem', 'boolean', 'Whether it can be redeemed in parts.'),
+  productTitle: nullable('product_title', 'text', 'The title of the product at the time of purchase.'),
+  recipientName: nullable('recipient_name', 'text', 'The name of the recipient.'),
+  customerName: nullable('customer_name', 'text', 'The name of the customer who purchased it.'),
+  redemptionStatus: nullable('redemption_status', 'text', 'The state of its redemption.'),
+  void: column('void', 'boolean', 'Whether it was voided.'),
+  dateValidStart: nullable('date_valid_start', 'date', 'The first day on which it is valid.'),
+  dateValidEnd: nullable('date_valid_end', 'date', 'The last day on which it is valid.'),
 }
+
+const resolvedList = selectList(resolvedColumns)
+
+/** The state of a voucher that a resolution depends on. */
+export type VoucherState = RowOf<typeof resolvedColumns>
 
 /** A voucher as a resolution shows it. */
 export type ResolvedVoucher = VoucherState & Verdict
@@ -194,11 +200,7 @@ async function findWithinScope(sql: Sql, caller: Token, at: number, name: Vouche
                                        where token_id = ${caller.id} and tenant_id = above.id)) as holds
       from above
     )
-    select voucher.id, voucher.reference, current_balance as "currentBalance", initial_balance as "initialBalance",
-           currency, is_monetary as "isMonetary", allow_part_redeem as "allowPartRedeem",
-           product_title as "productTitle", recipient_name as "recipientName", customer_name as "customerName",
-           redemption_status as "redemptionStatus", void, date_valid_start as "dateValidStart",
-           date_valid_end as "dateValidEnd", (now() at time zone owner.time_zone)::date as today,
+    select ${sql.unsafe(resolvedList)}, (now() at time zone owner.time_zone)::date as today,
            tenant.id as "tenantId", tenant.name as "tenantName", tenant.type as "tenantType",
            owner.id as "sourceTenantId", owner.name as "sourceTenantName", owner.type as "sourceTenantType"
     from scope left join (

@@ -3,9 +3,11 @@ import {
   type ResolutionTenant as ResolutionTenantRow,
   type ResolvedVoucher as ResolvedVoucherRow,
   readVoucherName,
+  resolvedColumns,
   resolveVoucher,
 } from '../domain/resolution.ts'
 import { builder } from './builder.ts'
+import { exposeColumns } from './columns.ts'
 import { recordComplexity } from './complexity.ts'
 import { oneOperation } from './policy.ts'
 import { requireTenantId } from './record-id.ts'
@@ -17,47 +19,9 @@ const reasonDescription =
 const ResolvedVoucher = builder.objectRef<ResolvedVoucherRow>('ResolvedVoucher').implement({
   description: 'A voucher as a point of sale needs it.',
   fields: t => ({
-    databaseId: t.expose('id', { type: 'BigInt', description: 'The numeric id, as in v1.' }),
-    reference: t.exposeString('reference', { description: 'The reference that is printed on it.' }),
-    currentBalance: t.expose('currentBalance', {
-      type: 'Money',
-      nullable: true,
-      description: 'The balance that is left.',
-    }),
-    initialBalance: t.expose('initialBalance', {
-      type: 'Money',
-      nullable: true,
-      description: 'The balance when it was purchased.',
-    }),
-    currency: t.exposeString('currency', { nullable: true, description: 'The ISO 4217 code of its amounts.' }),
-    isMonetary: t.exposeBoolean('isMonetary', { description: 'Whether its value is an amount of money.' }),
-    allowPartRedeem: t.exposeBoolean('allowPartRedeem', { description: 'Whether it can be redeemed in parts.' }),
+    ...exposeColumns(t, resolvedColumns),
     status: t.exposeString('status', { description: statusDescription }),
     reasonCode: t.exposeString('reasonCode', { nullable: true, description: reasonDescription }),
-    productTitle: t.exposeString('productTitle', {
-      nullable: true,
-      description: 'The title of the product at the time of purchase.',
-    }),
-    recipientName: t.exposeString('recipientName', { nullable: true, description: 'The name of the recipient.' }),
-    customerName: t.exposeString('customerName', {
-      nullable: true,
-      description: 'The name of the customer who purchased it.',
-    }),
-    redemptionStatus: t.exposeString('redemptionStatus', {
-      nullable: true,
-      description: 'The state of its redemption.',
-    }),
-    void: t.exposeBoolean('void', { description: 'Whether it was voided.' }),
-    dateValidStart: t.expose('dateValidStart', {
-      type: 'Date',
-      nullable: true,
-      description: 'The first day on which it is valid.',
-    }),
-    dateValidEnd: t.expose('dateValidEnd', {
-      type: 'Date',
-      nullable: true,
-      description: 'The last day on which it is valid.',
-    }),
   }),
 })
 

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import type { Column } from '../../src/db/column.ts'
 import { categoryColumns } from '../../src/domain/category.ts'
 import { products } from '../../src/domain/product.ts'
+import { resolvedColumns } from '../../src/domain/resolution.ts'
 import { signups } from '../../src/domain/signup.ts'
 import { variantColumns } from '../../src/domain/variant.ts'
 import { vouchers } from '../../src/domain/voucher.ts'
@@ -12,6 +13,7 @@ import { schema } from '../../src/graphql/schema.ts'
 const types: Record<string, Readonly<Record<string, Column>>> = {
   Category: categoryColumns,
   Variant: variantColumns,
+  ResolvedVoucher: resolvedColumns,
   ...Object.fromEntries([products, signups, vouchers].map(({ type, columns }) => [type, columns])),
 }
 
