@@ -29,6 +29,7 @@ export type Product = RowOf<typeof columns>
 /** Catalog vouchers (contract, operations 2 and 3). */
 export const products = defineResource<Product>({
   type: 'CatalogVoucher',
+  description: 'A product that is sold as a voucher.',
   name: 'product',
   table: 'product',
   permissions: ['view_vouchers'],

@@ -30,6 +30,8 @@ export interface RecordType {
 
 /** A type of records that each tenant has a list of. */
 export interface Resource<Row extends ResourceRow = ResourceRow> extends RecordType {
+  /** What a record is, for the readers of the schema. */
+  description: string
   /** Its name in messages: `purchased voucher`. */
   noun: string
   /** The name of a record's field: `purchasedVoucher`. */
@@ -50,6 +52,8 @@ export interface Resource<Row extends ResourceRow = ResourceRow> extends RecordT
 interface ResourceDescription<Row extends ResourceRow> {
   /** The name of its GraphQL type. The names of its fields, cursors and removals follow from it. */
   type: string
+  /** What a record is, for the readers of the schema. */
+  description: string
   /** What its statements are called: `voucher` for `voucher.list`. */
   name: string
   /** The table, in schema `public`, with an index on `tenant_id`, the list's order and `id`. */
@@ -70,6 +74,7 @@ interface ResourceDescription<Row extends ResourceRow> {
  */
 export function defineResource<Row extends ResourceRow>({
   type,
+  description,
   name,
   table,
   columns,
@@ -83,6 +88,7 @@ export function defineResource<Row extends ResourceRow>({
   const list = `${field}s`
   return {
     type,
+    description,
     permissions,
     noun: words.join(' '),
     field,

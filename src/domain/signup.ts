@@ -30,6 +30,7 @@ export type MarketingSignup = RowOf<typeof columns>
 /** Marketing signups (contract, operations 6 and 7): customers who consent to marketing now (R23). */
 export const signups = defineResource<MarketingSignup>({
   type: 'MarketingSignup',
+  description: 'A customer who consents to marketing now. Personal data.',
   name: 'signup',
   table: 'customer',
   permissions: ['export_customer_information'],

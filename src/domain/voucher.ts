@@ -37,6 +37,7 @@ export type PurchasedVoucher = RowOf<typeof columns>
 /** Purchased vouchers (contract, operations 4 and 5). */
 export const vouchers = defineResource<PurchasedVoucher>({
   type: 'PurchasedVoucher',
+  description: 'A purchased voucher with its balance.',
   name: 'voucher',
   table: 'purchased_voucher',
   permissions: ['view_vouchers', 'view_orders'],

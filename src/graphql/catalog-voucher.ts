@@ -34,7 +34,7 @@ const variantLoader = ({ sql }: Reader) =>
 const categoriesOf = ({ loaders }: Context) => loaders.get(categoryLoader)
 const variantsOf = ({ loaders }: Context) => loaders.get(variantLoader)
 
-const CatalogVoucher = addResource(products, 'A product that is sold as a voucher.')
+const CatalogVoucher = addResource(products)
 
 builder.objectFields(CatalogVoucher, t => ({
   fromPrice: t.field({

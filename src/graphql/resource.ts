@@ -17,20 +17,16 @@ import { Tenant } from './tenant.ts'
  * Adds a resource: its type with its columns, its list and its records by id on `Tenant`, its global ids and
  * its removals.
  *
- * @param description what a record is, for the schema's reader
  * @returns the type, to which its file can add the fields that are no columns
  */
-export function addResource<Row extends ResourceRow>(
-  resource: Resource<Row>,
-  description: string,
-): ObjectRef<Types, Row> {
+export function addResource<Row extends ResourceRow>(resource: Resource<Row>): ObjectRef<Types, Row> {
   const ref = builder.objectRef<Row>(resource.type)
-  addType(resource, ref, description)
+  addType(resource, ref)
   return ref
 }
 
-function addType(resource: Resource, ref: ObjectRef<Types, ResourceRow>, description: string): void {
-  const { type, noun, permissions, columns, table, personalData } = resource
+function addType(resource: Resource, ref: ObjectRef<Types, ResourceRow>): void {
+  const { type, description, noun, permissions, columns, table, personalData } = resource
   const loadersOf = (reader: Reader) =>
     new TenantTableLoaders(reader, personalData ? exportOf(reader.caller, table) : table)
   const policy = { operations: oneOperation, permissions }
