@@ -166,12 +166,16 @@ comment on column gateway.list.condition is 'A boolean column: only rows in whic
 comment on column gateway.list.stamp is 'The expression that the list is ordered by before id';
 grant select on gateway.list to public;
 
--- Returns the rows of one tenant's list that have a stamp, as the end of a statement with two parameters: tenant and stamp.
-create function gateway.stamped_rows(list_table text) returns text
+-- Returns which rows of a list have a stamp: their table, and a condition with two parameters, tenant and stamp.
+create function gateway.stamped_rows(list_table text, out source text, out condition text)
 language sql stable
-return case when list_table = 'removal' then 'gateway.removal where tenant_id = $1 and updated_at = $2'
-            else (select format('public.%I where tenant_id = $1 and %s = $2', name, stamp) || coalesce(' and ' || condition, '')
-                  from gateway.list where name = list_table) end;
+begin atomic
+  select 'gateway.removal', 'tenant_id = $1 and updated_at = $2' where list_table = 'removal'
+  union all
+  select format('public.%I', list.name),
+         format('tenant_id = $1 and %s = $2', list.stamp) || coalesce(' and ' || list.condition, '')
+  from gateway.list where list.name = list_table;
+end;
 
 -- Returns how many rows of a list have the stamp of this transaction.
 --
@@ -190,7 +194,8 @@ begin
     return (select coalesce(sum(gateway.count_stamped(list_table || ':' || id, stamp)), 0)
             from gateway.list_owners(list_table) as id);
   end if;
-  execute 'select count(*) from ' || gateway.stamped_rows(list_table) into counted using owner::bigint, stamp;
+  execute (select format('select count(*) from %s where %s', source, condition) from gateway.stamped_rows(list_table))
+  into counted using owner::bigint, stamp;
   return counted;
 end $$;
 
@@ -204,14 +209,14 @@ as $$
 declare
   list_table constant text := split_part(list, ':', 1);
   owner constant text := split_part(list, ':', 2);
-  rows constant text := gateway.stamped_rows(list_table);
 begin
   if list_table = 'tenant' then
     update public.tenant set updated_at = stamp where updated_at = former;
   elsif owner = '*' then
     perform gateway.restamp_list(list_table || ':' || id, former, stamp) from gateway.list_owners(list_table) as id;
   else
-    execute 'update ' || replace(rows, ' where ', ' set updated_at = $3 where ') using owner::bigint, former, stamp;
+    execute (select format('update %s set updated_at = $3 where %s', source, condition) from gateway.stamped_rows(list_table))
+    using owner::bigint, former, stamp;
   end if;
 end $$;
 

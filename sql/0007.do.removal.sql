@@ -56,14 +56,19 @@ create trigger record_consent_withdrawn after update on public.customer
   for each row when (old.marketing_opted and not new.marketing_opted)
   execute function gateway.record_removal('marketing_signup', 'consent_withdrawn');
 
--- Records the rows that a statement deletes, for ordinary sessions; appliers record each row (0009). Takes the resource
--- and the condition of the list; 'true' when it has none.
+-- Returns the condition for rows of a table that are in its list, in SQL.
+create function gateway.list_condition(list_table text) returns text
+language sql stable
+return (select coalesce(condition, 'true') from gateway.list where name = list_table);
+
+-- Records the rows that a statement deletes, for ordinary sessions; appliers record each row (0009). Takes the resource.
 create function gateway.record_deleted() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
   execute format('insert into gateway.removal (resource, tenant_id, record_id, reason)
-                  select %L, tenant_id, id, ''deleted'' from gone where %s', tg_argv[0], tg_argv[1]);
+                  select %L, tenant_id, id, ''deleted'' from gone where %s',
+                 tg_argv[0], gateway.list_condition(tg_table_name));
   return null;
 end $$;
 
@@ -77,7 +82,8 @@ begin
     select 'tenant', coalesce(parent_id, id), id, 'deleted' from public.tenant;
   else
     execute format('insert into gateway.removal (resource, tenant_id, record_id, reason)
-                    select %L, tenant_id, id, ''deleted'' from %s where %s', tg_argv[0], tg_relid::regclass, tg_argv[1]);
+                    select %L, tenant_id, id, ''deleted'' from %s where %s',
+                   tg_argv[0], tg_relid::regclass, gateway.list_condition(tg_table_name));
   end if;
   return null;
 end $$;

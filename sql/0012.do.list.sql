@@ -16,6 +16,9 @@ declare
   was_listed constant text := coalesce('old.' || condition, 'true');
   stays_listed constant text := coalesce('old.' || condition || ' and new.' || condition, 'true');
 begin
+  if name !~ '^[a-z_][a-z0-9_]*$' then
+    raise exception 'The name of the table must consist of lower-case letters, digits and _, for example gift_card';
+  end if;
   insert into gateway.list (name, resource, condition, stamp) values (name, resource, condition, stamp);
   execute format(replace($triggers$
     grant select on public.TABLE to voucher_gateway;
@@ -35,11 +38,11 @@ begin
       for each row when (%3$s and (old.tenant_id, old.id) is distinct from (new.tenant_id, new.id))
       execute function gateway.record_removal(%1$L, 'moved');
     create trigger record_deleted after delete on public.TABLE
-      referencing old table as gone for each statement execute function gateway.record_deleted(%1$L, %4$L);
+      referencing old table as gone for each statement execute function gateway.record_deleted(%1$L);
     create trigger record_deleted_row after delete on public.TABLE
       for each row when (%2$s) execute function gateway.record_removal(%1$L, 'deleted');
     create trigger record_truncated before truncate on public.TABLE
-      for each statement execute function gateway.record_truncated(%1$L, %4$L);
+      for each statement execute function gateway.record_truncated(%1$L);
     create trigger a_require_read_committed before truncate on public.TABLE
       for each statement execute function gateway.require_read_committed('A truncation');
     create trigger b_finalize_stamps before truncate on public.TABLE
@@ -50,10 +53,24 @@ begin
       enable always trigger record_moved, enable always trigger record_truncated,
       enable always trigger a_require_read_committed,
       enable replica trigger record_deleted_row, enable replica trigger b_finalize_stamps$triggers$,
-    'TABLE', name), resource, was_listed, stays_listed, coalesce(condition, 'true'));
+    'TABLE', name), resource, was_listed, stays_listed);
 end $$;
 
 call gateway.add_list('product', 'catalog_voucher', stamp => $$coalesce(updated_at, '-infinity')$$);
 call gateway.add_list('purchased_voucher', 'purchased_voucher');
 -- v1 shows the customers who consent to marketing now (R23).
 call gateway.add_list('customer', 'marketing_signup', condition => 'marketing_opted');
+
+-- These functions write with the rights of their owner, so no other login may attach them to a table of its own.
+-- PostgreSQL checks this right when a trigger is created, and not when it fires.
+do $$
+declare
+  trigger_function regprocedure;
+begin
+  for trigger_function in
+    select oid from pg_proc
+    where pronamespace = 'gateway'::regnamespace and prosecdef and prorettype = 'trigger'::regtype
+  loop
+    execute format('revoke execute on function %s from public', trigger_function);
+  end loop;
+end $$;

@@ -70,6 +70,10 @@ const databaseUrl = z
     text => URL.canParse(text) && /^postgres(ql)?:$/.test(new URL(text).protocol),
     'must be a postgres:// URL, for example postgres://user:password@host:5432/database',
   )
+  .refine(
+    text => !URL.canParse(text) || !new URL(text).host.includes(','),
+    'must name one host: several, separated by a comma, are not supported',
+  )
   .refine(isDecodable, 'must have each % in a user name or password written as %25, for example 50%25off')
 
 /** Returns whether requests to the URL are encrypted, or stay on this machine. */

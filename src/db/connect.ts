@@ -57,7 +57,13 @@ export interface PoolOptions {
 }
 
 /** What `sslmode` asks for; any other value, such as `verify-full`, also checks the certificate. */
-const tlsModes: Record<string, TlsMode> = { disable: 'disable', allow: 'prefer', prefer: 'prefer', require: 'require' }
+const tlsModes = new Map<string, TlsMode>([
+  ['disable', 'disable'],
+  ['false', 'disable'],
+  ['allow', 'prefer'],
+  ['prefer', 'prefer'],
+  ['require', 'require'],
+])
 
 /**
  * Opens a pool, which connects when the first statement runs. A connection runs one statement at a time; statements
@@ -110,5 +116,5 @@ function parseUrl(address: string): { url: string; tls: TlsMode; host?: string }
   }
   const host = take('host')
   const mode = take('sslmode') ?? take('ssl') ?? 'disable'
-  return { tls: tlsModes[mode] ?? 'verify', ...(host && { host }), url: url.href }
+  return { tls: tlsModes.get(mode) ?? 'verify', ...(host && { host }), url: url.href }
 }

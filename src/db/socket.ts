@@ -52,16 +52,22 @@ export function poolSockets({ tls, silenceTimeoutMs }: { tls: TlsMode; silenceTi
     /** `bytesWritten` when the server last was ready for a statement; -1 while it answers. */
     let writtenWhenReady = -1
     opened.on('data', (chunk: Buffer) => {
-      writtenWhenReady = endsReady(chunk) ? opened.bytesWritten : -1
-      if (writtenWhenReady === -1 || started) return
-      started = true
-      startFailed = false
+      if (endsReady(chunk)) {
+        writtenWhenReady = opened.bytesWritten
+        started = true
+        startFailed = false
+      } else if (opened.bytesWritten !== writtenWhenReady) {
+        // Between statements the server may send notices: it stays ready.
+        writtenWhenReady = -1
+      }
     })
     opened.on('close', () => {
       if (!started) startFailed = true
     })
     if (silenceTimeoutMs === undefined) return
-    opened.setTimeout(silenceTimeoutMs, () => {
+    opened.setTimeout(silenceTimeoutMs)
+    // Not as the callback of setTimeout, which is called once: a connection may be idle many times.
+    opened.on('timeout', () => {
       if (opened.bytesWritten === writtenWhenReady) return
       opened.destroy(databaseError('ETIMEDOUT', `The database has sent nothing for ${silenceTimeoutMs} ms.`))
     })
@@ -91,12 +97,11 @@ const sslRequest = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f])
 
 /** @throws Error when the server closes, does not answer in time, or refuses TLS that is required */
 async function startTls(plain: Socket, host: string, mode: TlsMode): Promise<Socket> {
-  plain.setTimeout(tlsAnswerTimeoutMs, () => {
-    plain.destroy(databaseError('CONNECT_TIMEOUT', 'The database does not answer.'))
-  })
+  const giveUp = () => plain.destroy(databaseError('CONNECT_TIMEOUT', 'The database does not answer.'))
+  plain.setTimeout(tlsAnswerTimeoutMs, giveUp)
   plain.write(sslRequest)
   const [answer]: Buffer[] = await once(plain, 'data')
-  plain.setTimeout(0)
+  plain.setTimeout(0, giveUp)
   // The answer is one byte. More were sent ahead of the encryption, by anyone.
   const accepted = answer?.toString('latin1')
   if (accepted === 'N' && mode === 'prefer') return plain

@@ -52,10 +52,12 @@ export function createCompiledQueryCache() {
   function run({ document, operationName, variableValues, contextValue }: ExecutionArgs) {
     const operation = getOperationAST(document, operationName)
     if (!operation) return null
-    const known = plans.get(operation) ?? { plan: planOperation(schema, document, operationName ?? null, planLimits) }
-    const outcome = known.plan?.run(contextValue, variableValues ?? {}) ?? null
-    // Running it may have planned another variant.
-    plans.set(operation, known)
+    const known = plans.get(operation)
+    const plan = known ? known.plan : planOperation(schema, document, operationName ?? null, planLimits)
+    const fields = known && plan?.fields
+    const outcome = plan?.run(contextValue, variableValues ?? {}) ?? null
+    // Running it may have planned another variant. The cache takes the size of a new entry only.
+    if (!known || plan?.fields !== fields) plans.set(operation, { plan })
     return outcome
   }
 

@@ -59,6 +59,21 @@ test('only the service and the owner may call the functions that change the sync
   for (const row of rows) expect(row).toEqual({ name: row.name, service: true, public: false })
 })
 
+test('no other login can attach a trigger function that has the rights of its owner', async () => {
+  const { pool } = await createDatabase()
+  for (const name of ['record_deleted', 'record_truncated', 'record_removal', 'finalize_stamps']) {
+    const attach = pool.unsafe(`
+      create temp table mine (id bigint, tenant_id bigint);
+      create trigger x after delete on mine for each row execute function gateway.${name}('a')`)
+    await expect(attach.simple()).rejects.toMatchObject({ code: '42501' })
+  }
+  const rows = await platform`
+    select proname from pg_proc
+    where pronamespace = 'gateway'::regnamespace and prosecdef and prorettype = 'trigger'::regtype
+      and exists (select from aclexplode(coalesce(proacl, acldefault('f', proowner))) where grantee = 0)`
+  expect(rows).toEqual([])
+})
+
 test('the service owns nothing, and can create nothing', async () => {
   const [rights] = await platform`
     select has_schema_privilege('voucher_gateway', 'gateway', 'create') as gateway,

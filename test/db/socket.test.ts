@@ -73,6 +73,28 @@ test.each([
   expect(accepted()).toBe(2)
 })
 
+test('a server that falls silent is found on a connection that was idle for longer than the limit before', async () => {
+  let server: Socket | undefined
+  const { pool } = await openBehind(
+    client => {
+      server = pass(client)
+    },
+    { silenceTimeoutMs: 300 },
+  )
+  await pool`select 1`
+  await new Promise(resolve => setTimeout(resolve, 1_000))
+  server?.unpipe().pause()
+  await expect(pool`select 1`).rejects.toMatchObject({ code: 'ETIMEDOUT' })
+})
+
+test('a connection that was offered TLS in vain may be idle for longer than the offer may take', async () => {
+  const { pool, accepted } = await openBehind(pass, { sslmode: 'prefer', silenceTimeoutMs: 300 })
+  await pool`select 1`
+  await new Promise(resolve => setTimeout(resolve, 1_000))
+  await pool`select 1`
+  expect(accepted()).toBe(1)
+})
+
 test('a connection without a statement, and one with a statement that sends rows, may take longer', async () => {
   const { pool, accepted } = await openBehind(pass, { silenceTimeoutMs: 300 })
   const [before] = await pool`select pg_backend_pid() as pid`
