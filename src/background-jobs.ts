@@ -25,9 +25,9 @@ export async function registerBackgroundJobs(
   {
     tokens,
     clock,
-    usage,
+    requestCounter,
     triggers,
-  }: { tokens: TokenDirectory; clock: ClockWatch; usage: RequestCounter; triggers: TriggerWatch },
+  }: { tokens: TokenDirectory; clock: ClockWatch; requestCounter: RequestCounter; triggers: TriggerWatch },
 ): Promise<void> {
   const timers: NodeJS.Timeout[] = []
   const closing = new AbortController()
@@ -72,7 +72,7 @@ export async function registerBackgroundJobs(
   const recordClockNow = every(minute, 'record the clock of the database', () => recordClock(pool))
   const writes = [
     every(5 * second, 'write when tokens were last used', tokens.saveUse),
-    every(2 * second, 'write request counts', usage.save),
+    every(2 * second, 'write request counts', requestCounter.save),
     recordClockNow,
   ]
 

@@ -59,7 +59,7 @@ export async function buildServer(config: Config, pool: Pool, log?: LogDestinati
     return503OnClosing: false,
   })
   const tokens = createTokenDirectory(pool)
-  const usage = createRequestCounter(pool)
+  const requestCounter = createRequestCounter(pool)
   const gateway: Gateway = {
     sql: pool,
     cursors: createCursorCipher(config.cursorKey ?? (await getOrCreateSecret(pool, 'cursor_key', randomBytes(32)))),
@@ -97,8 +97,8 @@ export async function buildServer(config: Config, pool: Pool, log?: LogDestinati
   app.setErrorHandler((error, request, reply) => sendError(request, reply, toGatewayError(error), toMessageBody))
   app.register(async scope => registerNotFound(scope))
 
-  await registerBackgroundJobs(app, pool, { tokens, clock: gateway.clock, usage, triggers })
-  registerRequestCounts(app, usage)
+  await registerBackgroundJobs(app, pool, { tokens, clock: gateway.clock, requestCounter, triggers })
+  registerRequestCounts(app, requestCounter)
   registerHealth(app, pool, triggers)
   app.register(async transports => {
     if (config.compression) compressResponses(transports)

@@ -11,7 +11,7 @@ import { inviteFirstAdministrator } from '../domain/invitation.ts'
 import { permissionNames } from '../domain/permission.ts'
 import { createTokenDirectory } from '../domain/token-directory.ts'
 import { createToken } from '../domain/token-lifecycle.ts'
-import { adminPath, graphiqlPath, graphqlPath, restPath, setupPath } from '../http/paths.ts'
+import { adminPath, graphiqlPath, graphqlPath, setupPath, v1Path } from '../http/paths.ts'
 import { commandLine } from './actor.ts'
 import { type Database, requireMigrated, requirePrimary, withOwnDatabase } from './database.ts'
 import { listen } from './listen.ts'
@@ -135,7 +135,7 @@ interface Welcome {
 }
 
 function welcome(config: Config, { origin, adminOrigin, demoSecret, firstSteps }: Welcome): string {
-  const lines = ['', `  REST       ${origin}${restPath}`, `  GraphQL    ${origin}${graphqlPath}`]
+  const lines = ['', `  REST       ${origin}${v1Path}`, `  GraphQL    ${origin}${graphqlPath}`]
   if (config.graphiql) lines.push(`  GraphiQL   ${origin}${graphiqlPath}`)
   lines.push(`  Admin      ${adminOrigin}${adminPath}`)
   if (demoSecret !== null) {
@@ -144,7 +144,7 @@ function welcome(config: Config, { origin, adminOrigin, demoSecret, firstSteps }
       '',
       '  Try it:',
       '',
-      `  curl -H 'Accept: application/json' -H 'Authorization: Bearer ${demoSecret}' ${origin}${restPath}/tenants`,
+      `  curl -H 'Accept: application/json' -H 'Authorization: Bearer ${demoSecret}' ${origin}${v1Path}/tenants`,
     )
   }
   return [...lines, ...firstSteps, '', '  Ctrl-C stops it.', ''].join('\n')

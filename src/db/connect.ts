@@ -3,8 +3,8 @@ import { type ColumnCodec, columnCodecs } from './column-codecs.ts'
 import { poolSockets, type TlsMode } from './socket.ts'
 
 /**
- * What a statement's cells arrive as: bigint and numeric as numbers (the tables hold none that a number would
- * bend, R12, R14), timestamptz as R13 text with six fraction digits, date as `YYYY-MM-DD` text.
+ * How the driver decodes columns: bigint and numeric as numbers (the tables allow only values that a number holds exactly,
+ * R12, R14), timestamptz as R13 text with six fraction digits, date as `YYYY-MM-DD` text.
  */
 type Cells = { bigint: number; numeric: number; timestamptz: string; date: string }
 

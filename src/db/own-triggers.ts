@@ -17,7 +17,7 @@ export const listTriggers: TableTriggers = {
   z_stamp_update: 'always',
 }
 
-/** The triggers that `sql/` creates, by table; of lists, those that have triggers of their own. */
+/** The triggers that `sql/` creates, by table. A list is here only when it has triggers that `gateway.add_list` does not create. */
 export const ownTriggers: Readonly<Record<string, TableTriggers>> = {
   'public.tenant': {
     a_lock_ancestors_on_insert: 'origin',

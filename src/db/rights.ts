@@ -1,7 +1,7 @@
 import { type Sql, serviceRole } from './connect.ts'
 
 /** The rights of a login on the schema and on the role of the service. */
-export interface LoginRights {
+interface LoginRights {
   /** The name of the login, quoted for SQL. */
   login: string
   /** Whether it may read which migrations are applied; also true before the first one. */

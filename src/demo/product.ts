@@ -1,10 +1,11 @@
 import { type Currency, cardAmounts, type MinorUnits, priceIn, reduced, rounded } from './currency.ts'
-import { type ExperienceCategory, type Offering, phrases } from './data/offerings.ts'
+import { phrases } from './data/offerings.ts'
+import type { ExperienceCategory, Offering } from './data/phrases.ts'
 import { Random } from './random.ts'
 import { firstSlotOf, type Seller, slots } from './tenant.ts'
 
 /** A variant of a product. No variant has the id of a product. */
-export interface DemoVariant {
+interface DemoVariant {
   id: number
   slug: string
   title: string

@@ -115,7 +115,7 @@ export async function recordClock(sql: Sql): Promise<void> {
   await sql`select /* clock.record */ gateway.record_clock()`
 }
 
-/** Deletes the planned stamps (`sql/0004`) that passed a day ago or earlier: no stamp ahead of the clock is one of them. */
+/** Deletes planned stamps (`sql/0004`) that passed a day ago: they no longer explain a stamp ahead of the clock. */
 export async function deletePassedStamps(sql: Sql): Promise<void> {
   await sql`
     delete /* planned_stamp.delete_passed */ from gateway.planned_stamp where stamp < clock_timestamp() - interval '1 day'`

@@ -9,7 +9,7 @@ export interface Position {
 }
 
 /** The content of a cursor: the position of a record, and the lower bound of the list. */
-export interface Cursor extends Position {
+interface Cursor extends Position {
   updatedSince: Instant | null
 }
 
@@ -49,8 +49,8 @@ function createNonce(): Buffer {
 }
 
 /**
- * Creates a cipher. Cursors are AES-256-GCM: version (1 byte), nonce (12), encrypted text, tag (16), in base64url. The list they belong
- * to is authenticated data, so a cursor of another list or tenant decrypts no more than one that was altered.
+ * Creates a cipher. Cursors are AES-256-GCM: version (1 byte), nonce (12), encrypted text, tag (16), in base64url. Their
+ * list is authenticated data, so a cursor of another list or tenant is rejected like an altered one.
  *
  * @param key 32 bytes, the same in every instance
  */

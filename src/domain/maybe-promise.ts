@@ -1,15 +1,15 @@
 /**
- * Much of what a request asks for is there at once. To wait for it all the same, level by level, would be a good part of
- * what a request costs: these wait for what is a promise, and for nothing else.
+ * Most steps of a request have their result at once. Waiting for a promise at each step would cost much time, so these
+ * functions wait only for promises.
  */
 
-/** Goes on with the value as soon as it is there; when that is now, it fails at once as `go` does. */
+/** Calls `go` with the value: at once, or when the promise is fulfilled. Throws when `go` throws at once. */
 export const mapMaybePromise = <Value, Next>(
   value: Value | Promise<Value>,
   go: (value: Value) => Next | Promise<Next>,
 ): Next | Promise<Next> => (value instanceof Promise ? value.then(go) : go(value))
 
-/** Asks for each item. When asking for one throws, that is what the whole fails with, as soon as nothing is under way. */
+/** Calls `ask` for each item. When a call throws, waits for the calls before it, then rejects with that error. */
 export function allMaybePromise<Item, Value>(
   items: readonly Item[],
   ask: (item: Item) => Value | Promise<Value>,

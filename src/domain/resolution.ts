@@ -36,7 +36,7 @@ export const resolvedColumns = {
 const resolvedList = selectList(resolvedColumns)
 
 /** The state of a voucher that a resolution depends on. */
-export type VoucherState = RowOf<typeof resolvedColumns>
+type VoucherState = RowOf<typeof resolvedColumns>
 
 /** A voucher as a resolution shows it. */
 export type ResolvedVoucher = VoucherState & Verdict
@@ -60,7 +60,7 @@ export interface Resolution extends Verdict {
 }
 
 /** A voucher by its reference or by its QR token. */
-export type VoucherName = { reference: string } | { qrToken: string }
+type VoucherName = { reference: string } | { qrToken: string }
 
 /** The longest inputs, in characters (R9). */
 const maxLengths = { qrToken: 2048, voucherReference: 255 }
@@ -228,5 +228,5 @@ async function issueRedemptionToken(
 /** Deletes redemption tokens a day after they expired. */
 export async function deleteExpiredRedemptionTokens(sql: Sql): Promise<void> {
   await sql`
-    delete /* redemption_token.forget */ from gateway.redemption_token where expires_at < now() - interval '1 day'`
+    delete /* redemption_token.delete_expired */ from gateway.redemption_token where expires_at < now() - interval '1 day'`
 }

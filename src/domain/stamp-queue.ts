@@ -1,7 +1,7 @@
 import type { Sql } from '../db/connect.ts'
 
 /** Stamps the records that show what a subscription changed, as far as its own transactions did not (`sql/0009`). */
-export interface StampQueue {
+interface StampQueue {
   /**
    * Stamps all queued records that are not locked, in transactions of up to a thousand entries. Returns at once while
    * another call runs, because the next call is due soon. Several instances of the service may process the queue.

@@ -1,7 +1,7 @@
 /** Writes JSON as bytes. Columns of lazy rows are copied from the bytes that came from PostgreSQL. */
 import { maxJsonBytes } from '../db/column-codecs.ts'
 import type { LazyRow } from '../db/row-codec.ts'
-import type { Column } from './field-plan.ts'
+import type { ColumnField } from './field-plan.ts'
 
 /** The bytes that JSON has between values. */
 export const byte = { comma: 0x2c, openingBracket: 0x5b, closingBracket: 0x5d, openingBrace: 0x7b, closingBrace: 0x7d }
@@ -72,7 +72,7 @@ export class BodyWriter {
    *
    * @returns the index of that field, or of a field that is null and may not be
    */
-  columns({ records, first }: LazyRow, columns: readonly (Column | null)[], index: number): number {
+  columns({ records, first }: LazyRow, columns: readonly (ColumnField | null)[], index: number): number {
     const { bytes, bounds } = records
     for (; index < columns.length; index++) {
       const column = columns[index]!

@@ -5,7 +5,7 @@ import type { ColumnLayout } from '../db/row-codec.ts'
 import type { ResolveBatch } from '../graphql/direct-resolver.ts'
 
 /** A scalar or an enum. */
-export interface LeafPlan {
+interface LeafPlan {
   kind: 'leaf'
   type: GraphQLLeafType
 }
@@ -23,11 +23,11 @@ export interface ObjectPlan {
   type: GraphQLObjectType
   fields: readonly FieldPlan[]
   /** Returns for each field the column of a row that it is; null: it is none. */
-  columnsOf: (layout: ColumnLayout) => readonly (Column | null)[]
+  columnsOf: (layout: ColumnLayout) => readonly (ColumnField | null)[]
 }
 
-/** A field that is a column of a row: where its bounds are after the row's first, and how it is written. */
-export interface Column extends Pick<FieldPlan, 'prefix' | 'nonNull' | 'omitNull'> {
+/** A field that is a column of a row. `offset` is the index of its bounds, relative to the first bound of the row. */
+export interface ColumnField extends Pick<FieldPlan, 'prefix' | 'nonNull' | 'omitNull'> {
   offset: number
   writeJson: ColumnCodec['writeJson']
 }

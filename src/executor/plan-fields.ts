@@ -13,7 +13,7 @@ import {
 import { collectFields, collectSubfields } from 'graphql/execution/collectFields.js'
 import type { ColumnLayout } from '../db/row-codec.ts'
 import { directResolverOf } from '../graphql/direct-resolver.ts'
-import type { Column, FieldPlan, FieldSource, ObjectPlan, ValuePlan } from './field-plan.ts'
+import type { ColumnField, FieldPlan, FieldSource, ObjectPlan, ValuePlan } from './field-plan.ts'
 import type { Run } from './resolve.ts'
 import { prepareArguments } from './variables.ts'
 
@@ -25,7 +25,7 @@ export class Unplannable extends Error {
 }
 
 /** What the fields of one plan share. */
-export interface Selection {
+interface Selection {
   shared: Run['shared']
   /** The values of the variables in `@skip` and `@include`. */
   conditions: Record<string, boolean>
@@ -100,17 +100,17 @@ function planValue(
   return planObject(type, collectSubfields(schema, fragments, selection.conditions, type, nodes), selection, depth + 1)
 }
 
-/** A resolver is not called only when the policy plugin has marked it, and the executor does all that it does. */
+/** A resolver is skipped only when the policy plugin has marked it: reading the property or the batch then does the same. */
 function sourceOf({ name, args, resolve = defaultFieldResolver }: FieldPlan['field']): FieldSource {
   if (args.length > 0) return { kind: 'resolver', resolve }
   if (resolve === defaultFieldResolver) return { kind: 'default', name }
   return directResolverOf(resolve) ?? { kind: 'resolver', resolve }
 }
 
-/** Finds the columns anew when the layout changes: nearly always a level has rows of the layout that it had before. */
+/** Caches the columns of the last layout: the rows of one place nearly always have the same layout. */
 function createColumnFinder(fields: readonly FieldPlan[]): ObjectPlan['columnsOf'] {
   let known: ColumnLayout | undefined
-  let columns: readonly (Column | null)[] = []
+  let columns: readonly (ColumnField | null)[] = []
   return layout => {
     if (layout !== known) {
       columns = fields.map(field => columnOf(field, layout))
@@ -120,8 +120,8 @@ function createColumnFinder(fields: readonly FieldPlan[]): ObjectPlan['columnsOf
   }
 }
 
-function columnOf({ field, source, prefix, nonNull, omitNull }: FieldPlan, layout: ColumnLayout): Column | null {
-  if (source.kind !== 'property' && source.kind !== 'default') return null
+function columnOf({ field, source, prefix, nonNull, omitNull }: FieldPlan, layout: ColumnLayout): ColumnField | null {
+  if (source.kind !== 'property') return null
   const column = layout.get(source.name)
   const type = isNonNullType(field.type) ? field.type.ofType : field.type
   if (column?.codec.scalar !== String(type)) return null

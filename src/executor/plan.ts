@@ -28,7 +28,7 @@ export interface ExecutionOutcome {
 }
 
 /** What a transport decides about the plans of an operation. */
-export interface PlanOptions {
+interface PlanOptions {
   /** Fields whose key is left out of the answer when their value is null. */
   omitNull?: ReadonlySet<FieldNode>
   /** The most fields that all plans of the operation have together, each counted where it stands in the answer. */

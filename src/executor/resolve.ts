@@ -1,6 +1,6 @@
 /**
- * Gets the values of all fields, breadth first: all parents of a level together, whichever lists they stand in. A value
- * that cannot be had becomes a `Failure` at its place; nothing here throws because of a resolver.
+ * Resolves all fields, breadth first: all parents of a level together, across lists. The error of a resolver becomes a
+ * `Failure` at its place; nothing here throws because of a resolver.
  */
 import { GraphQLError, type GraphQLResolveInfo } from 'graphql'
 import { LazyRow } from '../db/row-codec.ts'
@@ -27,8 +27,8 @@ export interface Run {
   shared: Pick<GraphQLResolveInfo, 'schema' | 'fragments' | 'rootValue' | 'operation'>
 }
 
-/** Values that are resolved together: of which field they are, and the path of each, which only resolvers ask for. */
-interface Position {
+/** The field of values that are resolved together, and the path of each. Only resolvers use the path. */
+interface FieldPosition {
   run: Run
   field: FieldPlan
   pathOf: (at: number) => Path
@@ -42,7 +42,7 @@ const isPromise = (value: unknown): value is PromiseLike<unknown> =>
 /**
  * Calls something for each item.
  *
- * @returns for each what the call returned, or what the promise that it returned gave; a `Failure` where it failed
+ * @returns the result of each call, awaited; a `Failure` for a call that threw or rejected
  */
 function callForEach(items: readonly unknown[], call: (item: unknown, at: number) => unknown): MaybePromise<unknown[]> {
   let pending = false
@@ -61,7 +61,7 @@ function callForEach(items: readonly unknown[], call: (item: unknown, at: number
   return values.length === 1 ? Promise.resolve(values[0]).then(value => [value]) : Promise.all(values)
 }
 
-const infoOf = ({ field: { nodes, field, parentType }, run }: Position, path: Path): GraphQLResolveInfo => ({
+const infoOf = ({ field: { nodes, field, parentType }, run }: FieldPosition, path: Path): GraphQLResolveInfo => ({
   fieldName: field.name,
   fieldNodes: nodes,
   returnType: field.type,
@@ -72,7 +72,7 @@ const infoOf = ({ field: { nodes, field, parentType }, run }: Position, path: Pa
 })
 
 /** @returns the value of the field for each of its parents, or a `Failure` */
-function valuesOf(parents: readonly unknown[], position: Position): MaybePromise<readonly unknown[]> {
+function valuesOf(parents: readonly unknown[], position: FieldPosition): MaybePromise<readonly unknown[]> {
   const { field, run, pathOf } = position
   const { source } = field
   const info = (at: number) => infoOf(position, pathOf(at))
@@ -103,7 +103,7 @@ function valuesOf(parents: readonly unknown[], position: Position): MaybePromise
   }
 }
 
-function resolveValues(plan: ValuePlan, values: readonly unknown[], position: Position): MaybePromise<Serialize> {
+function resolveValues(plan: ValuePlan, values: readonly unknown[], position: FieldPosition): MaybePromise<Serialize> {
   if (plan.kind === 'leaf') return serializeLeaves(plan.type, values)
   return plan.kind === 'list' ? resolveLists(plan, values, position) : resolveObjects(plan, values, position)
 }
@@ -126,7 +126,7 @@ function itemsOf(list: unknown, { parentType, field }: FieldPlan): readonly unkn
 }
 
 /** Resolves the items of all lists together. */
-function resolveLists(plan: ListPlan, values: readonly unknown[], position: Position): MaybePromise<Serialize> {
+function resolveLists(plan: ListPlan, values: readonly unknown[], position: FieldPosition): MaybePromise<Serialize> {
   const { pathOf, field } = position
   const items: unknown[] = []
   /** For each item the list that it is in. */
@@ -158,7 +158,11 @@ function resolveLists(plan: ListPlan, values: readonly unknown[], position: Posi
   )
 }
 
-function resolveObjects(plan: ObjectPlan, values: readonly unknown[], position: Position): MaybePromise<Serialize> {
+function resolveObjects(
+  plan: ObjectPlan,
+  values: readonly unknown[],
+  position: FieldPosition,
+): MaybePromise<Serialize> {
   const { run, pathOf } = position
   const present: number[] = []
   const places = values.some(isMissing)
@@ -200,7 +204,7 @@ function resolveField(
   pathOf: (at: number) => Path | undefined,
 ): MaybePromise<Serialize> {
   const typename = field.parentType.name
-  const position: Position = { run, field, pathOf: at => ({ prev: pathOf(at), key: field.key, typename }) }
+  const position: FieldPosition = { run, field, pathOf: at => ({ prev: pathOf(at), key: field.key, typename }) }
   return mapMaybePromise(valuesOf(parents, position), values => resolveValues(field.value, values, position))
 }
 

@@ -6,7 +6,7 @@ import { type GraphQLError, type GraphQLLeafType, locatedError } from 'graphql'
 import { inspect } from 'graphql/jsutils/inspect.js'
 import type { LazyRow } from '../db/row-codec.ts'
 import { BodyWriter, byte } from './body-buffers.ts'
-import type { Column, FieldPlan, ListPlan, ObjectPlan } from './field-plan.ts'
+import type { ColumnField, FieldPlan, ListPlan, ObjectPlan } from './field-plan.ts'
 
 /** Stands for a value whose resolver failed. */
 export class Failure {
@@ -21,7 +21,7 @@ export class Failure {
 export class Answer {
   readonly body = new BodyWriter()
   readonly errors: GraphQLError[] = []
-  /** The path of the position that is written, and behind it what is left of deeper ones. */
+  /** The path of the current position. Entries behind its depth are left from earlier positions. */
   readonly path: (string | number)[] = []
 
   /** Records the error of a position. */
@@ -30,7 +30,7 @@ export class Answer {
     return 'failed'
   }
 
-  /** Records that a position is null that may not be. */
+  /** Records the error of a null in a non-null position. */
   failNull(plan: FieldPlan, depth: number): 'failed' {
     const name = `${plan.parentType.name}.${plan.field.name}`
     return this.fail(new Error(`Cannot return null for non-nullable field ${name}.`), plan, depth)
@@ -38,8 +38,8 @@ export class Answer {
 }
 
 /**
- * What writing a value comes to. `null`: it is null, and nothing is written. `failed`: its error is recorded, and what is
- * written of it has to be removed.
+ * The result of writing a value. `null`: the value is null, and nothing was written. `failed`: the error is recorded, and
+ * the caller removes the bytes.
  */
 export type Outcome = 'written' | 'null' | 'failed'
 
@@ -85,8 +85,8 @@ export const serializeLeaves =
 /**
  * Serializes lists.
  *
- * @param lists what was resolved: read only where there is no list
- * @param ends where the items of each list end among all items; those of the next one begin there
+ * @param lists the resolved values, used only to detect a null or an error
+ * @param ends for each list the index after its last item, in the array of all items
  * @param serializeItem serializes one of all items
  */
 export const serializeLists =
@@ -115,7 +115,7 @@ export const serializeLists =
 export interface Level {
   parents: readonly unknown[]
   /** Which of the fields are columns of the parents; null: the parents are not rows. */
-  columns: readonly (Column | null)[] | null
+  columns: readonly (ColumnField | null)[] | null
   /** The other fields. */
   fields: readonly (Serialize | null)[]
 }
@@ -123,7 +123,7 @@ export interface Level {
 /**
  * Serializes objects.
  *
- * @param objects what was resolved: read only where there is no object
+ * @param objects the resolved values, used only to detect a null or an error
  * @param places where each of them is in the level; null: none is missing
  */
 export const serializeObjects =
@@ -150,7 +150,7 @@ export function writeObject(answer: Answer, plan: ObjectPlan, level: Level, plac
     body.text(field.prefix)
     if (field.source.kind === 'typename') continue
     path[field.depth] = field.key
-    // A column stands here when it is null and may not be.
+    // Without a writer it is a non-null column whose value is null.
     const outcome = fields[index]?.(answer, place, field, field.depth) ?? 'null'
     if (outcome === 'written') continue
     if (field.nonNull) return outcome === 'null' ? answer.failNull(field, field.depth) : outcome

@@ -48,8 +48,8 @@ export function prepareVariables(schema: GraphQLSchema, definitions: readonly Va
 }
 
 /**
- * Prepares what graphql-js' `getArgumentValues` does, which is known beforehand where all arguments are variables that
- * have a value wherever one is required: a valid document has shown that the types fit.
+ * Prepares what graphql-js' `getArgumentValues` does. When all arguments are variables that have a value wherever one is
+ * required, they are copied: validation has checked their types.
  *
  * @param definitions the variables of the operation
  * @returns a function that throws when a required argument has no value

@@ -80,7 +80,7 @@ export function recordErrors(request: FastifyRequest, errors: readonly GraphQLEr
   }
 }
 
-/** @returns what is counted of a masked error: of a message of graphql-js the code only, because it quotes the caller */
+/** Returns what is counted of a masked error: the code, but not a message of graphql-js, because it quotes the caller. */
 function countedErrorOf({ message, extensions }: GraphQLError): RequestError {
   const { code = 'BAD_USER_INPUT', errors: fieldErrors } = extensions
   if (typeof fieldErrors === 'object' && fieldErrors !== null)

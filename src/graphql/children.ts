@@ -7,8 +7,8 @@ import { offerBatch } from './direct-resolver.ts'
 type ReadChildren<Parent, Child> = (parents: readonly Parent[]) => Promise<Child[][]>
 
 /**
- * The children of one kind that a request reads: for parents one by one, or for whole lists of them. All that is asked
- * for in one turn is read together; what was read one by one is not known to the lists.
+ * Loads the children of one parent or of a list of parents. The calls of one turn share a statement. Children that were
+ * loaded for one parent are not reused for lists.
  */
 export class BatchChildren<Parent extends { id: number }, Child> {
   readonly #one: DataLoader<Parent, Child[], number>
@@ -30,7 +30,7 @@ export class BatchChildren<Parent extends { id: number }, Child> {
   }
 }
 
-/** Reads for all lists at once, and once for a parent that stands in several. */
+/** Reads the children of all lists in one call; a parent in several lists is read once. */
 async function readLists<Parent extends { id: number }, Child>(
   read: ReadChildren<Parent, Child>,
   lists: readonly (readonly Parent[])[],

@@ -8,7 +8,7 @@ import type { GraphQLFieldResolver } from 'graphql'
 export type ResolveBatch = (parents: readonly never[], context: never) => Promise<readonly unknown[]>
 
 /** All that a resolver does: it returns a property of its parent, or what `resolveBatch` returns for its parent. */
-export type DirectResolver = { kind: 'property'; name: string } | { kind: 'batch'; resolveBatch: ResolveBatch }
+type DirectResolver = { kind: 'property'; name: string } | { kind: 'batch'; resolveBatch: ResolveBatch }
 
 // biome-ignore lint/suspicious/noExplicitAny: graphql-js declares the resolvers of a schema so.
 type AnyResolver = GraphQLFieldResolver<any, any, any>

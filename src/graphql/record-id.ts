@@ -2,7 +2,7 @@
 import { notFound } from '../domain/errors.ts'
 import { parseIdentifier } from '../domain/identifier.ts'
 
-/** A record by its type and its tenant. A tenant is in itself: both ids are its own. */
+/** A record by its type and its tenant. For a tenant, `tenantId` and `id` are equal. */
 export interface RecordPlace {
   /** The name of its GraphQL type, as the caller wrote it. */
   type: string
@@ -62,9 +62,9 @@ export class RecordId {
   }
 
   /**
-   * Returns the numeric id of the record that this names among those of a type and a tenant.
+   * Returns the numeric id of the record, when this id can name a record of the type and the tenant.
    *
-   * @returns null when it names none of them
+   * @returns null when it cannot
    */
   idWithin(type: string, tenantId: number): number | null {
     if (this.numeric !== null) return this.numeric

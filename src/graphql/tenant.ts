@@ -21,7 +21,7 @@ import { oneOperation } from './policy.ts'
 import { requireTenantId } from './record-id.ts'
 
 /** A tenant that the caller's token is authorised for. Its row is loaded when a field needs it. */
-export type TenantSource = { id: number } | Row
+type TenantSource = { id: number } | Row
 
 const tenantLoader = ({ sql }: Reader) => new DataLoader((ids: readonly number[]) => findTenants(sql, ids))
 

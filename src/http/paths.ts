@@ -1,5 +1,5 @@
 /** The base path of v1 (contract, Versioning). */
-export const restPath = '/api/external/v1'
+export const v1Path = '/api/external/v1'
 
 /** The GraphQL endpoint. */
 export const graphqlPath = '/graphql'

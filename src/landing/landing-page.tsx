@@ -6,7 +6,7 @@ import type { Config } from '../config.ts'
 import { notFound } from '../domain/errors.ts'
 import { serveAssets } from '../http/assets.ts'
 import { namesMediaType } from '../http/headers.ts'
-import { adminPath, assetsPath, graphiqlPath, graphqlPath, restPath } from '../http/paths.ts'
+import { adminPath, assetsPath, graphiqlPath, graphqlPath, v1Path } from '../http/paths.ts'
 import type { RestOperation } from '../rest/operation.ts'
 import { v1 } from '../rest/v1/routes.ts'
 
@@ -110,7 +110,7 @@ function Documentation({ origin, rate, graphiql }: DocumentationProps) {
       <dl class="facts">
         <dt>REST v1</dt>
         <dd>
-          <code>{origin + restPath}</code>
+          <code>{origin + v1Path}</code>
         </dd>
         <dt>GraphQL</dt>
         <dd>
@@ -128,7 +128,7 @@ function Documentation({ origin, rate, graphiql }: DocumentationProps) {
         with it:
       </p>
       <pre>
-        <code>{`curl -H "Authorization: Bearer $TOKEN" -H 'Accept: application/json' ${origin}${restPath}/tenants`}</code>
+        <code>{`curl -H "Authorization: Bearer $TOKEN" -H 'Accept: application/json' ${origin}${v1Path}/tenants`}</code>
       </pre>
       <p>
         REST v1 requires <code>Accept: application/json</code>. Requests with a body also need{' '}

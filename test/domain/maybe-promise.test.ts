@@ -15,7 +15,7 @@ test.each([[[1]], [[1, 2]]])('what is not there is waited for: %j', async items 
 test.each([
   ['before it', (fail: (error: Error) => void) => fail(new Error('other'))],
   ['after it', (fail: (error: Error) => void) => setTimeout(() => fail(new Error('other')), 10)],
-])('what asking throws is what is told, whatever else fails %s; and nothing is left unhandled', async (_, rejectOther) => {
+])('rejects with the error that a call throws, when other calls fail %s, and leaves no rejection unhandled', async (_, rejectOther) => {
   const other = new Promise<number>((_resolve, reject) => rejectOther(reject))
   const ask = (item: number) => {
     if (item === 2) throw new Error('thrown')

@@ -72,7 +72,7 @@ describe('bad input', () => {
       {},
     ],
     ['a cursor that is none', `{ tenants(after: "\\u0000'; drop table tenant") { totalCount } }`, {}],
-  ])('is told to the caller: %s', async (_, query, variables) => {
+  ])('is reported to the caller: %s', async (_, query, variables) => {
     const answer = await client.graphql(secret, query.replace('TENANT', String(tenantId)), variables)
     expect(answer.body.errors.length).toBeGreaterThan(0)
     expectCivil(answer)
@@ -94,7 +94,7 @@ describe('bad input', () => {
     [
       `{"query":"query ($ids: [ID!]!) { nodes(ids: $ids) { id } }","variables":{"ids":${'['.repeat(9_999)}${']'.repeat(9_999)}}}`,
     ],
-  ])('is told to the caller: the body %s', async payload => {
+  ])('is reported to the caller: the body %s', async payload => {
     const headers = {
       authorization: `Bearer ${secret}`,
       accept: 'application/json',
@@ -110,7 +110,7 @@ describe('bad input', () => {
     '?query=%ff',
     '?query={viewer{name}}&variables={',
     '?query={viewer{name}}&extensions=x',
-  ])('is told to the caller: the query string %j', async query => {
+  ])('is reported to the caller: the query string %j', async query => {
     const headers = { authorization: `Bearer ${secret}`, accept: 'application/json' }
     expectCivil(await client.ask({ method: 'GET', url: `/graphql${query}`, headers }))
   })
@@ -153,7 +153,7 @@ describe('a fault of the service', () => {
     await database.platform`alter table if exists product_away rename to product`
   })
 
-  it('is told as such and no more, beside what could be answered', async () => {
+  it('is reported without its cause, beside the fields that were resolved', async () => {
     await database.platform`alter table product rename to product_away`
     const { status, text, body } = await client.graphql(
       secret,

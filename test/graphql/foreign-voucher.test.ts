@@ -106,11 +106,11 @@ describe.each(Object.entries(transports))('over %s', (_transport, ask) => {
 
 it('the database walks up the tree for an absent voucher as it does for a foreign one', async () => {
   const teller = await createPlanReader(database, 'generic')
-  const { app: _, ...told } = await createApp(teller)
+  const { app: _, ...client } = await createApp(teller)
   const { secret } = await build.token([at])
   const stepsOf = (step: Step): Step[] => [step, ...(step.Plans ?? []).flatMap(stepsOf)]
   const walkOf = async (owner: number) => {
-    const plans = await teller.during(() => told.resolve(secret, at, { voucher_reference: `ref-of-${owner}` }))
+    const plans = await teller.during(() => client.resolve(secret, at, { voucher_reference: `ref-of-${owner}` }))
     const steps = plans.filter(({ name }) => name === 'resolution.find').flatMap(({ root }) => stepsOf(root))
     const walks = steps.filter(step => step['Node Type'] === 'Recursive Union')
     return walks.map(step => [step['Actual Loops'], step['Actual Rows']])

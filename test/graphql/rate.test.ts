@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 const remaining = (answer: Answer) => Number(answer.headers['ratelimit-remaining'])
 const globalId = () => Buffer.from(`CatalogVoucher:${tenantId}.${productId}`).toString('base64url')
-const anew = async () => {
+const createNewToken = async () => {
   secret = (await build.token([tenantId])).secret
 }
 
@@ -62,20 +62,20 @@ describe('operations', () => {
         `mutation { a: resolveVoucher(input: { tenantId: ${tenantId}, voucherReference: "rate" }) { status } b: resolveVoucher(input: { tenantId: ${tenantId} }) { status } }`,
     ],
   ])('counts %i for %s', async (cost, _, query) => {
-    await anew()
+    await createNewToken()
     const answer = await client.graphql(secret, query())
     expect(remaining(answer)).toBe(limit - cost)
     expect(answer.headers).toMatchObject({ 'ratelimit-limit': String(limit), 'ratelimit-reset': '60' })
   })
 
   it('does not count fields that a directive skips', async () => {
-    await anew()
+    await createNewToken()
     const query = `query ($no: Boolean!) { a: tenants { totalCount } b: tenants @include(if: $no) { totalCount } }`
     expect(remaining(await client.graphql(secret, query, { no: false }))).toBe(limit - 1)
   })
 
   it('are reported by the viewer as by the headers', async () => {
-    await anew()
+    await createNewToken()
     await client.graphql(secret, '{ a: tenants { totalCount } b: tenants { totalCount } }')
     const answer = await client.graphql(secret, '{ viewer { rate { limit remaining resetsIn } } }')
     expect(answer.body.data.viewer.rate).toEqual({ limit, remaining: limit - 3, resetsIn: 60 })
@@ -85,7 +85,7 @@ describe('operations', () => {
 
 describe('the budget', () => {
   it('is shared by REST and GraphQL', async () => {
-    await anew()
+    await createNewToken()
     expect(remaining(await client.rest(secret, '/tenants'))).toBe(limit - 1)
     expect(remaining(await client.graphql(secret, '{ a: tenants { totalCount } b: tenants { totalCount } }'))).toBe(
       limit - 3,
@@ -94,7 +94,7 @@ describe('the budget', () => {
   })
 
   it('allows exactly its number in a burst over both transports', async () => {
-    await anew()
+    await createNewToken()
     const answers = await Promise.all(
       Array.from({ length: 5 * limit }, (_, n) =>
         n % 2 ? client.rest(secret, '/tenants') : client.graphql(secret, '{ tenants { nodes { name } } }'),
@@ -109,7 +109,7 @@ describe('the budget', () => {
   })
 
   it('allows exactly its number of operations in concurrent queries', async () => {
-    await anew()
+    await createNewToken()
     const answers = await Promise.all(
       Array.from({ length: limit }, () =>
         client.graphql(secret, '{ a: tenants { totalCount } b: tenants { totalCount } c: tenants { totalCount } }'),
@@ -120,7 +120,7 @@ describe('the budget', () => {
   })
 
   it('resolves the fields within it, and rejects those beyond', async () => {
-    await anew()
+    await createNewToken()
     const fields = Array.from({ length: limit + 3 }, (_, n) => `f${n}: tenants(first: 1) { nodes { name } }`)
     const { status, body, headers } = await client.graphql(secret, `{ ${fields.join(' ')} }`)
     expect(status).toBe(200)
@@ -133,7 +133,7 @@ describe('the budget', () => {
   })
 
   it('belongs to one token at one address', async () => {
-    await anew()
+    await createNewToken()
     const from = (remoteAddress: string) =>
       client.ask({
         method: 'POST',

@@ -31,7 +31,7 @@ export const ofJobs: readonly string[] = [
   'full_pass.detect_server_change',
   'stamp_queue.process',
   'planned_stamp.delete_passed',
-  'redemption_token.forget',
+  'redemption_token.delete_expired',
   'session.delete_expired',
   'token.save_use',
   'request_count.delete_expired',

@@ -266,7 +266,7 @@ test('any records: both ways give the same for every document', { timeout: 120_0
   )
 })
 
-describe('refusals: both ways throw the same', async () => {
+describe('errors: both ways throw the same', async () => {
   const own = await build.tenant()
   const foreign = await build.tenant()
   const id = await build.voucher(foreign)

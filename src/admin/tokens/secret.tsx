@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AlreadyCreated, CreatedToken } from '../../domain/token-lifecycle.ts'
-import { restPath } from '../../http/paths.ts'
+import { v1Path } from '../../http/paths.ts'
 import { TextToCopy } from '../components/copy-button.tsx'
 import { Layout } from '../components/layout.tsx'
 import { redirectWithFlash, sendPage } from '../context.ts'
@@ -14,7 +14,7 @@ export function sendSecret(request: FastifyRequest, reply: FastifyReply, token: 
       'This form has already created its token. Its secret cannot be shown again: if it is lost, rotate it.'
     return redirectWithFlash(request, reply, tokenPath(id), message)
   }
-  const url = `${request.publicOrigin}${restPath}/tenants`
+  const url = `${request.publicOrigin}${v1Path}/tenants`
   const command = `curl -H 'Accept: application/json' -H 'Authorization: Bearer ${secret}' ${url}`
   return sendPage(
     request,

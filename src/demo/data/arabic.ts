@@ -1,4 +1,4 @@
-import type { Phrases } from './offerings.ts'
+import type { Phrases } from './phrases.ts'
 
 /** English with Arabic, as on menus in the Gulf states. */
 export const arabic: Phrases = {

@@ -1,4 +1,4 @@
-import type { Phrases } from './offerings.ts'
+import type { Phrases } from './phrases.ts'
 
 export const english: Phrases = {
   offerings: [

@@ -2,39 +2,10 @@ import { arabic } from './arabic.ts'
 import { english } from './english.ts'
 import { german } from './german.ts'
 import { japanese } from './japanese.ts'
+import type { Phrases } from './phrases.ts'
 
 /** A language of the demo data (ISO 639-1). */
 export type Language = 'en' | 'de' | 'ja' | 'ar'
 
-/** The category of an experience. */
-export type ExperienceCategory = 'dining' | 'spa' | 'stay'
-
-/** An experience that a venue sells. */
-export interface Offering {
-  category: ExperienceCategory
-  slug: string
-  title: string
-  summary: string
-  includes: readonly string[]
-  /** The price in pounds for one person or one night. */
-  pounds: number
-  /** The property in which its variants differ, if it has variants. */
-  by?: 'people' | 'nights'
-}
-
-/** The texts of a catalogue in one language. In a theme `*` stands for the title. */
-export interface Phrases {
-  offerings: readonly Offering[]
-  themes: readonly { slug: string; title: string }[]
-  /** Titles of gift cards. */
-  cards: readonly { slug: string; title: string }[]
-  cardSummary: string
-  cardIncludes: readonly string[]
-  people: readonly [string, string, string]
-  nights: readonly [string, string, string]
-  terms: readonly string[]
-  redemption: readonly string[]
-  categories: Record<'cards' | ExperienceCategory | 'season', string>
-}
-
+/** The texts of the catalogue, by language. */
 export const phrases: Record<Language, Phrases> = { en: english, de: german, ja: japanese, ar: arabic }

@@ -1,5 +1,6 @@
 import type { Currency } from '../currency.ts'
-import type { ExperienceCategory, Language } from './offerings.ts'
+import type { Language } from './offerings.ts'
+import type { ExperienceCategory } from './phrases.ts'
 import type { Country } from './places.ts'
 
 /** An invented tenant. Its id is its position in the list, from 1. */

@@ -1,5 +1,5 @@
 /** REST version 1: the table of contents of the contract. */
-import { restPath } from '../../http/paths.ts'
+import { v1Path } from '../../http/paths.ts'
 import { operation } from '../operation.ts'
 import type { RestVersion } from '../register.ts'
 import { readCatalogQuery, readListQuery, readNothing, readResolveBody } from './input.ts'
@@ -10,7 +10,7 @@ import * as documents from './operations.ts'
  * with its path and what a request gives it.
  */
 export const v1: RestVersion = {
-  path: restPath,
+  path: v1Path,
   operations: [
     operation('GET', '/tenants', documents.ListTenantsDocument, readListQuery, 'A page of the tenants of the token.'),
 

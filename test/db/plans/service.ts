@@ -79,7 +79,7 @@ export const service: Journey[] = [
   },
   {
     what: 'forgetting redemption tokens',
-    runs: ['redemption_token.forget'],
+    runs: ['redemption_token.delete_expired'],
     go: ({ pool }) => deleteExpiredRedemptionTokens(pool),
   },
   {
