@@ -121,7 +121,8 @@ function createColumnFinder(fields: readonly FieldPlan[]): ObjectPlan['columnsOf
 }
 
 function columnOf({ field, source, prefix, nonNull, omitNull }: FieldPlan, layout: ColumnLayout): ColumnField | null {
-  if (source.kind !== 'property') return null
+  // A `default` field has no resolver that a policy could be in: graphql-js reads the property, too.
+  if (source.kind !== 'property' && source.kind !== 'default') return null
   const column = layout.get(source.name)
   const type = isNonNullType(field.type) ? field.type.ofType : field.type
   if (column?.codec.scalar !== String(type)) return null
