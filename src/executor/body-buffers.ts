@@ -74,22 +74,28 @@ export class BodyWriter {
    */
   columns({ records, first }: LazyRow, columns: readonly (ColumnField | null)[], index: number): number {
     const { bytes, bounds } = records
+    let to = this.#length
     for (; index < columns.length; index++) {
       const column = columns[index]!
       if (column === null) break
-      const start = bounds[first + column.offset]!
-      const end = bounds[first + column.offset + 1]!
+      const { prefix, offset, writeJson } = column
+      const start = bounds[first + offset]!
+      const end = bounds[first + offset + 1]!
       if (start === -1) {
         if (column.nonNull) break
         if (column.omitNull) continue
-        this.text(column.prefix)
-        this.null()
-        continue
       }
-      this.#reserve(column.prefix.length + maxJsonBytes(end - start))
-      scratch.set(column.prefix, this.#length)
-      this.#length = column.writeJson(scratch, this.#length + column.prefix.length, bytes, start, end)
+      const room = prefix.length + maxJsonBytes(end - start)
+      if (to + room > scratch.length) {
+        this.#length = to
+        this.#reserve(room)
+      }
+      scratch.set(prefix, to)
+      to += prefix.length
+      if (start === -1) scratch.set(nullText, to)
+      to = start === -1 ? to + nullText.length : writeJson(scratch, to, bytes, start, end)
     }
+    this.#length = to
     return index
   }
 
