@@ -2,19 +2,14 @@
  * The resolvers that the executor may replace by something faster with the same result. Only the policy plugin marks
  * one, and the mark belongs to the function: a field whose resolver is wrapped later has another function and no mark.
  */
-import type { GraphQLFieldResolver } from 'graphql'
-
 /** Reads a field for many parents at once: for each, in order, what the field's resolver would return. */
 export type ResolveBatch = (parents: readonly never[], context: never) => Promise<readonly unknown[]>
 
 /** All that a resolver does: it returns a property of its parent, or what `resolveBatch` returns for its parent. */
 type DirectResolver = { kind: 'property'; name: string } | { kind: 'batch'; resolveBatch: ResolveBatch }
 
-// biome-ignore lint/suspicious/noExplicitAny: graphql-js declares the resolvers of a schema so.
-type AnyResolver = GraphQLFieldResolver<any, any, any>
-
 const offered = new WeakMap<object, ResolveBatch>()
-const marked = new WeakMap<AnyResolver, DirectResolver>()
+const marked = new WeakMap<object, DirectResolver>()
 
 /** Declares that a function reads for many parents what a resolver reads for one. */
 export function offerBatch(resolver: object, resolveBatch: ResolveBatch): void {
@@ -26,11 +21,11 @@ export function offerBatch(resolver: object, resolveBatch: ResolveBatch): void {
  *
  * @param exposed the property that it returns; null: it does something else
  */
-export function markDirect(resolver: AnyResolver, exposed: string | null): void {
+export function markDirect(resolver: object, exposed: string | null): void {
   const resolveBatch = offered.get(resolver)
   if (resolveBatch) marked.set(resolver, { kind: 'batch', resolveBatch })
   else if (exposed !== null) marked.set(resolver, { kind: 'property', name: exposed })
 }
 
 /** @returns all that the resolver does; undefined: it is not marked, and has to be called */
-export const directResolverOf = (resolver: AnyResolver): DirectResolver | undefined => marked.get(resolver)
+export const directResolverOf = (resolver: object): DirectResolver | undefined => marked.get(resolver)
