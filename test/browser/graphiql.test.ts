@@ -138,7 +138,7 @@ test('the schema explorer shows the types, before and after a token is typed, an
   const { page, fieldErrors } = await open()
   await page.getByRole('button', { name: /documentation explorer/i }).click()
   await explorer(page).getByRole('link', { name: 'PurchasedVoucher', exact: true }).click()
-  await explorer(page).getByText('A voucher that was bought, with its balance.').waitFor()
+  await explorer(page).getByText('A purchased voucher with its balance.').waitFor()
   await status(page).getByText('Type a token once').waitFor()
   await useToken(page)
   await load(page, () => page.reload())
