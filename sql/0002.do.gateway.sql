@@ -1,6 +1,6 @@
 -- The role of the service, its rights on the platform's tables, and the settings that all instances share.
 --
--- Each later file grants the role its rights on the tables that the file creates.
+-- Each later file grants the role its rights on the tables that the file creates; gateway.add_list (0012) on each list.
 
 -- The service works under this role, whatever role it logs in as: it reads what the platform writes, and cannot change
 -- what it has written to the audit. A role belongs to the cluster, so another database may have created it.
@@ -35,8 +35,7 @@ end $$;
 -- Every login may use the schema, because writers call its functions through triggers.
 grant usage on schema gateway to public;
 grant usage on schema public, gateway to voucher_gateway;
-grant select on public.tenant, public.category, public.product, public.product_category, public.variant,
-                public.purchased_voucher, public.customer to voucher_gateway;
+grant select on public.tenant, public.category, public.product_category, public.variant to voucher_gateway;
 grant select on gateway.migration to voucher_gateway;
 
 -- Values that all instances share, for example the key that encrypts cursors.

@@ -35,12 +35,8 @@ end $$;
 create trigger z_stamp_insert before insert on gateway.removal for each row execute function gateway.stamp_removal();
 create trigger z_stamp_update before update on gateway.removal for each row
   when (old.* is distinct from new.*) execute function gateway.stamp_removal();
-create constraint trigger z_finalize_stamps after insert or update on gateway.removal deferrable initially deferred
-  for each row when (case when current_setting('gateway.commit_event', true) = 'wanted'
-                          then set_config('gateway.commit_event', 'queued', true) = 'queued' else false end)
-  execute function gateway.finalize_stamps();
-alter table gateway.removal
-  enable always trigger z_stamp_insert, enable always trigger z_stamp_update, enable always trigger z_finalize_stamps;
+alter table gateway.removal enable always trigger z_stamp_insert, enable always trigger z_stamp_update;
+call gateway.add_commit_event('gateway.removal');
 
 -- Records that a row has left its list. Takes the resource and the reason.
 create function gateway.record_removal() returns trigger

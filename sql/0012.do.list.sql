@@ -28,11 +28,7 @@ begin
       when (gateway.has_transaction_stamp(new.updated_at, ' TABLE:' || new.tenant_id || ' ') is not true
             and old.* is distinct from new.*)
       execute function gateway.stamp_row();
-    -- The condition queues the event once for a transaction.
-    create constraint trigger z_finalize_stamps after insert or update on public.TABLE deferrable initially deferred
-      for each row when (case when current_setting('gateway.commit_event', true) = 'wanted'
-                              then set_config('gateway.commit_event', 'queued', true) = 'queued' else false end)
-      execute function gateway.finalize_stamps();
+    call gateway.add_commit_event('public.TABLE');
 
     create trigger record_moved after update on public.TABLE
       for each row when (%3$s and (old.tenant_id, old.id) is distinct from (new.tenant_id, new.id))
@@ -49,7 +45,7 @@ begin
       for each statement execute function gateway.finalize_stamps_before_truncate();
 
     alter table public.TABLE
-      enable always trigger z_stamp_insert, enable always trigger z_stamp_update, enable always trigger z_finalize_stamps,
+      enable always trigger z_stamp_insert, enable always trigger z_stamp_update,
       enable always trigger record_moved, enable always trigger record_truncated,
       enable always trigger a_require_read_committed,
       enable replica trigger record_deleted_row, enable replica trigger b_finalize_stamps$triggers$,

@@ -1,22 +1,32 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Pool } from './db/connect.ts'
+import { isOutage } from './db/outage.ts'
 import type { TriggerWatch } from './db/triggers.ts'
 import { type ClockWatch, deletePassedStamps, recordClock } from './domain/clock.ts'
+import { createFigureFolding } from './domain/figure-folding.ts'
 import { detectServerChange } from './domain/full-pass.ts'
+import { deleteGoneInstances } from './domain/presence.ts'
+import { deleteEndedWindows } from './domain/rate-table.ts'
 import { deleteExpiredRequestCounts, type RequestCounter } from './domain/request-count.ts'
 import { deleteExpiredRedemptionTokens } from './domain/resolution.ts'
 import { deleteExpiredSessions } from './domain/session.ts'
 import { createStampQueue } from './domain/stamp-queue.ts'
 import type { TokenDirectory } from './domain/token-directory.ts'
+import { createWatermarkWatch, type WatermarkHolder } from './domain/watermark-holder.ts'
 
 const second = 1000
 const minute = 60 * second
 const hour = 60 * minute
 
+/** How long jobs and the last writes may take when the service is closed, in milliseconds. */
+const closeLimit = second
+
 /**
  * Runs the background jobs until the service is closed. A job that fails is logged and runs again after its interval.
  *
  * @param pool the service's pool; it may be ended after `app` is closed, when no job runs any more
+ * @param isFirst whether this process runs the jobs that one process of the service is enough for
  * @returns after the first checks of the triggers, of the clock and of the server, whether they fail or not
  */
 export async function registerBackgroundJobs(
@@ -27,7 +37,14 @@ export async function registerBackgroundJobs(
     clock,
     requestCounter,
     triggers,
-  }: { tokens: TokenDirectory; clock: ClockWatch; requestCounter: RequestCounter; triggers: TriggerWatch },
+    isFirst,
+  }: {
+    tokens: TokenDirectory
+    clock: ClockWatch
+    requestCounter: RequestCounter
+    triggers: TriggerWatch
+    isFirst: boolean
+  },
 ): Promise<void> {
   const timers: NodeJS.Timeout[] = []
   const closing = new AbortController()
@@ -37,7 +54,9 @@ export async function registerBackgroundJobs(
   const every = (interval: number, name: string, job: () => Promise<unknown>) => {
     const run = () => {
       const done = job()
-        .catch(error => app.log.warn({ err: error }, `failed: ${name}`))
+        .catch(error =>
+          app.failureLog.report({ error, message: `failed: ${name}`, kind: isOutage(error) ? 'outage' : 'job' }),
+        )
         .finally(() => running.delete(done))
       running.add(done)
       return done
@@ -45,6 +64,10 @@ export async function registerBackgroundJobs(
     timers.push(setInterval(run, interval).unref())
     return run
   }
+
+  /** Does the same as `every`, in one process of the service. */
+  const everyOnce: typeof every = (interval, name, job) =>
+    isFirst ? every(interval, name, job) : () => Promise.resolve()
 
   let stampsCompared = false
   const checks = [
@@ -55,7 +78,7 @@ export async function registerBackgroundJobs(
       await clock.compareStamps()
       stampsCompared = true
     }),
-    every(minute, 'compare the database server with the former one', async () => {
+    everyOnce(minute, 'compare the database server with the former one', async () => {
       const former = await detectServerChange(pool)
       if (former === null) return
       app.log.error(
@@ -64,12 +87,25 @@ export async function registerBackgroundJobs(
       )
     }),
   ]
-  every(second / 4, 'stamp what a subscription changed', createStampQueue(pool, closing.signal).process)
-  void every(hour, 'delete expired redemption tokens', () => deleteExpiredRedemptionTokens(pool))()
-  void every(hour, 'delete expired sessions', () => deleteExpiredSessions(pool))()
-  void every(hour, 'delete expired request counts', () => deleteExpiredRequestCounts(pool))()
-  void every(hour, 'delete planned stamps that have passed', () => deletePassedStamps(pool))()
-  const recordClockNow = every(minute, 'record the clock of the database', () => recordClock(pool))
+  const watermark = createWatermarkWatch(pool, {
+    onHeld: holder =>
+      app.log.warn({ holder }, `lists show no change of the last ${holder.seconds} seconds: ${describe(holder)}`),
+    onReleased: () => app.log.info('lists show all changes again: the transaction that held the watermark has ended'),
+  })
+  everyOnce(5 * second, 'look for what holds the watermark', watermark)
+  const { background } = pool
+  everyOnce(second / 4, 'stamp what a subscription changed', createStampQueue(background, closing.signal).process)
+  // Seconds apart: changes of one tenant and period are then often folded into one.
+  const figures = createFigureFolding(background, closing.signal)
+  everyOnce(5 * second, 'fold the changes of figures', figures.fold)
+  everyOnce(minute / 2, 'let figures follow the tree of tenants', figures.refreshMembers)
+  void everyOnce(hour, 'delete expired redemption tokens', () => deleteExpiredRedemptionTokens(background))()
+  void everyOnce(hour, 'delete expired sessions', () => deleteExpiredSessions(background))()
+  void everyOnce(hour, 'delete expired request counts', () => deleteExpiredRequestCounts(background))()
+  void everyOnce(hour, 'delete planned stamps that have passed', () => deletePassedStamps(background))()
+  everyOnce(minute, 'delete rate windows that have ended', () => deleteEndedWindows(background))
+  everyOnce(minute, 'delete instances that have gone', () => deleteGoneInstances(background))
+  const recordClockNow = everyOnce(minute, 'record the clock of the database', () => recordClock(pool))
   const writes = [
     every(5 * second, 'write when tokens were last used', tokens.saveUse),
     every(2 * second, 'write request counts', requestCounter.save),
@@ -79,9 +115,16 @@ export async function registerBackgroundJobs(
   app.addHook('onClose', async () => {
     for (const timer of timers) clearInterval(timer)
     closing.abort()
-    await Promise.all([...running, ...writes.map(write => write())])
+    const done = Promise.all([...running, ...writes.map(write => write())])
+    // A database that has fallen silent must not keep the service from stopping.
+    await Promise.race([done, pause(closeLimit, undefined, { ref: false })])
   })
   await Promise.all(checks.map(check => check()))
   // Last: a check compares the clock with the one that was recorded before.
   await recordClockNow()
 }
+
+const describe = ({ gid, pid, login, application, state }: WatermarkHolder): string =>
+  gid === null
+    ? `the transaction of backend ${pid} (${[application, `login ${login}`, state].filter(Boolean).join(', ')}) holds the watermark`
+    : `the prepared transaction ${gid} (login ${login}) holds the watermark`

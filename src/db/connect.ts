@@ -1,18 +1,26 @@
 import postgres from '#postgres'
 import { type ColumnCodec, columnCodecs } from './column-codecs.ts'
+import type { DriverPool, DriverTypes } from './driver-pool.ts'
+import { queueStatements } from './queued-pool.ts'
+import { isolation, type SessionRequirements, timeFormat } from './session.ts'
 import { poolSockets, type TlsMode } from './socket.ts'
 
-/**
- * How the driver decodes columns: bigint and numeric as numbers (the tables allow only values that a number holds exactly,
- * R12, R14), timestamptz as R13 text with six fraction digits, date as `YYYY-MM-DD` text.
- */
-type Cells = { bigint: number; numeric: number; timestamptz: string; date: string }
-
 /** A pool of connections. */
-export type Pool = postgres.Sql<Cells>
+export type Pool = DriverPool & {
+  /**
+   * Returns what sends statements for a caller who may leave.
+   *
+   * @param isWanted whether the caller still waits; a statement fails unsent when the caller is gone
+   */
+  whileWanted(isWanted: () => boolean): Sql
+  /** What sends statements that no caller waits for, and that may take long. */
+  background: Sql
+  /** What sends the statements of bulk exports, which must not take the connections of other requests. */
+  exports: Sql
+}
 
 /** What a statement is run through: a pool, or a transaction. */
-export type Sql = postgres.ISql<Cells>
+export type Sql = postgres.ISql<DriverTypes>
 
 /** A piece of a statement. */
 export type Fragment = postgres.Fragment
@@ -20,16 +28,19 @@ export type Fragment = postgres.Fragment
 /** Where the database is: a URL, or the Unix socket of an embedded server. */
 export type DatabaseAddress = string | { host: string; port: number; user: string; database: string }
 
+/** Returns an address as a URL, which another process can use. */
+export function addressUrl(address: DatabaseAddress): string {
+  if (typeof address === 'string') return address
+  const { host, port, user, database } = address
+  return `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`
+}
+
 /** The role under which the service works (`sql/0002`): it cannot change the audit. */
 export const serviceRole = 'voucher_gateway'
 
-/**
- * An array as a parameter: Postgres' own text for it, to be cast, as in `any(${arrayText(ids)}::text::bigint[])`.
- *
- * @param values none of them null
- */
-export const arrayText = (values: readonly (number | string | boolean)[]): string =>
-  `{${values.map(value => (typeof value === 'string' ? `"${value.replaceAll(/["\\]/g, '\\$&')}"` : value)).join(',')}}`
+/** Returns an array as PostgreSQL's text for it, to be cast: `any(${arrayText(ids)}::text::bigint[])`. */
+export const arrayText = (values: readonly (number | string | boolean | null)[]): string =>
+  `{${values.map(value => (typeof value === 'string' ? `"${value.replaceAll(/["\\]/g, '\\$&')}"` : `${value}`)).join(',')}}`
 
 /** A type of PostgreSQL that the driver decodes as rows do. */
 const driverType = <Value>(oid: number, { decode }: ColumnCodec<Value>) => ({
@@ -48,10 +59,27 @@ export interface PoolOptions {
   max: number
   /** After this long the server ends a statement, in milliseconds; 0 for never. */
   statementTimeoutMs: number
-  /** After this long without a byte from the server a statement fails, in milliseconds; default: never. */
-  silenceTimeoutMs?: number
-  /** The role under which statements run; default: the login. */
+  /**
+   * A statement fails when the server has not answered it whole after this long, and its connection is replaced;
+   * in milliseconds, longer than the server's own limit; default: never.
+   */
+  answerTimeoutMs?: number
+  /** A statement fails after it has waited this long for a connection, in milliseconds; default: never, without a queue. */
+  waitTimeoutMs?: number
+  /**
+   * After this long the server ends a statement of `background` and of `exports`, in milliseconds, each of which then has
+   * connections of its own; default: they are the pool.
+   */
+  backgroundTimeoutMs?: number
+  /** A connection that takes longer to open fails, in milliseconds; default: four seconds. */
+  connectTimeoutMs?: number
+  /**
+   * The role under which statements run; default: the login. With a role, each new connection is checked: it must have
+   * this role and these limits, and lead to a primary that can be written.
+   */
   role?: string
+  /** Whether the role and the limits are sent as a connection starts, which poolers refuse; default: true. */
+  startupParameters?: boolean
   /** Receives the notices and warnings of the server. */
   onNotice?: (message: string) => void
 }
@@ -65,49 +93,99 @@ const tlsModes = new Map<string, TlsMode>([
   ['require', 'require'],
 ])
 
+/** For how long a connection is used whose session can change behind a pooler, in seconds. A new one is checked again. */
+const pooledLifetime = 60
+
+/** A connection that takes longer to open fails, in milliseconds: less than `answerTimeoutMs` of the service. */
+const connectTimeoutMs = 4_000
+
+/** The most connections of `background` and of `exports`; each is opened when it is needed. */
+const ownConnections = { background: 3, exports: 2 }
+
+/** How much longer than the server's limit the answer to such a statement may take, in milliseconds. */
+const backgroundAllowanceMs = 500
+
 /**
  * Opens a pool, which connects when the first statement runs. A connection runs one statement at a time; statements
- * that find none free wait in the order in which they came.
+ * that find none free wait in the order in which they came, or as the queue decides (`statement-queue.ts`).
  *
  * @returns the pool; close it with `sql.end()`
  */
 export function connect(address: DatabaseAddress, options: PoolOptions): Pool {
-  const { url, tls, ...place } =
-    typeof address === 'string' ? parseUrl(address) : { ...address, url: '', tls: 'disable' as const }
+  const driver = openDriver(address, options)
+  const { max, waitTimeoutMs, backgroundTimeoutMs } = options
+  const openOwn = (connections: number) =>
+    backgroundTimeoutMs === undefined ? driver : openBackground(address, options, connections, backgroundTimeoutMs)
+  const background = openOwn(ownConnections.background)
+  const exports = openOwn(ownConnections.exports)
+  if (background !== driver) {
+    const end = driver.end
+    driver.end = async timeout => {
+      await Promise.all([end(timeout), background.end(timeout), exports.end(timeout)])
+    }
+  }
+  if (waitTimeoutMs === undefined) return Object.assign(driver, { background, exports, whileWanted: () => driver })
+  return Object.assign(queueStatements(driver, { connections: max, waitMs: waitTimeoutMs }), { background, exports })
+}
+
+const openBackground = (address: DatabaseAddress, options: PoolOptions, connections: number, timeoutMs: number) =>
+  openDriver(address, {
+    ...options,
+    max: connections,
+    statementTimeoutMs: timeoutMs,
+    answerTimeoutMs: timeoutMs + backgroundAllowanceMs,
+  })
+
+function openDriver(address: DatabaseAddress, options: PoolOptions): DriverPool {
+  const { url, tls, prepares, ...place } =
+    typeof address === 'string' ? parseUrl(address) : { ...address, url: '', tls: 'disable' as const, prepares: true }
+  const { role, statementTimeoutMs, startupParameters = true } = options
+  const session: SessionRequirements | undefined =
+    role === undefined ? undefined : { role, statementTimeoutMs, startupParameters, prepares }
+  const { close: closeSockets, ...sockets } = poolSockets({ tls, answerTimeoutMs: options.answerTimeoutMs, session })
   const settings = {
     max: options.max,
-    connect_timeout: 5,
+    connect_timeout: (options.connectTimeoutMs ?? connectTimeoutMs) / 1000,
     // No pipelining (the driver's types lack the option): a statement never waits behind one that is blocked.
     ...{ max_pipeline: 0 },
     ssl: false,
-    ...poolSockets({ tls, silenceTimeoutMs: options.silenceTimeoutMs }),
+    ...sockets,
     onnotice: notice => options.onNotice?.(notice.message ?? ''),
     // Arrays come and go as text or JSON (`arrayText`), so the driver need not ask each connection for its types.
     fetch_types: false,
     connection: {
+      // PgBouncer takes these of any client, and keeps them for it.
       application_name: 'voucher-gateway',
-      TimeZone: 'UTC',
-      DateStyle: 'ISO, YMD',
-      statement_timeout: options.statementTimeoutMs,
-      // A page reads the watermark, and then its rows under a snapshot that is taken after that.
-      default_transaction_isolation: 'read committed',
-      ...(options.role === undefined ? {} : { role: options.role }),
+      ...timeFormat,
+      ...(startupParameters && {
+        statement_timeout: statementTimeoutMs,
+        default_transaction_isolation: isolation,
+        ...(role !== undefined && { role }),
+      }),
     },
+    ...(!startupParameters && { max_lifetime: pooledLifetime }),
     types: {
       bigint: driverType(20, columnCodecs.bigint),
       numeric: driverType(1700, columnCodecs.decimal),
       timestamptz: driverType(1184, columnCodecs.instant),
       date: driverType(1082, columnCodecs.date),
     },
-  } satisfies postgres.Options<Record<keyof Cells, postgres.PostgresType>>
-  return postgres(url, { ...settings, ...place })
+  } satisfies postgres.Options<Record<keyof DriverTypes, postgres.PostgresType>>
+  const driver = postgres(url, { ...settings, ...place })
+  const end = driver.end
+  driver.end = async options => {
+    await end(options)
+    // The driver waits no longer for a server that does not close its end, but leaves such a connection open.
+    closeSockets()
+  }
+  return driver
 }
 
 /**
  * Takes out of a URL what the driver would treat otherwise than libpq: `host` in the query is the directory of a Unix
  * socket, and `sslmode` is for the sockets.
  */
-function parseUrl(address: string): { url: string; tls: TlsMode; host?: string } {
+function parseUrl(address: string): { url: string; tls: TlsMode; prepares: boolean; host?: string } {
   const url = new URL(address)
   const take = (name: string) => {
     const value = url.searchParams.get(name)
@@ -116,5 +194,6 @@ function parseUrl(address: string): { url: string; tls: TlsMode; host?: string }
   }
   const host = take('host')
   const mode = take('sslmode') ?? take('ssl') ?? 'disable'
-  return { tls: tlsModes.get(mode) ?? 'verify', ...(host && { host }), url: url.href }
+  const prepares = url.searchParams.get('prepare') !== 'false'
+  return { tls: tlsModes.get(mode) ?? 'verify', prepares, ...(host && { host }), url: url.href }
 }

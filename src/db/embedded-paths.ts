@@ -17,17 +17,10 @@ export interface Account {
 /** The last sentence of errors that have no other remedy. */
 export const USE_OTHER = 'To use your own PostgreSQL server instead, set DATABASE_URL.'
 
-/**
- * The prefix of socket directories. It is not in TMPDIR, because the path of a Unix socket has at most about 100 bytes.
- */
+/** The prefix of socket directories. Not in TMPDIR, because the path of a Unix socket has at most about 100 bytes. */
 export const SOCKET_DIR = '/tmp/voucher-gateway-'
 
-/**
- * Returns the path of a data directory's cluster, which may not exist yet.
- *
- * @param dataDir an existing directory
- * @returns a path without symbolic links, which identifies the server's process
- */
+/** Returns the cluster of an existing data directory, without symbolic links; the cluster may not exist yet. */
 export function clusterOf(dataDir: string): string {
   const link = join(fs.realpathSync(dataDir), 'postgres')
   return isLink(link) ? resolve(dirname(link), fs.readlinkSync(link)) : link
@@ -77,7 +70,6 @@ export function findCluster(dataDir: string): { cluster: string; account: Accoun
  * Returns the account that runs the server: the owner of an existing cluster, otherwise the account of this process, or
  * an unprivileged account in place of root.
  *
- * @param cluster the path of the cluster, which may not exist yet
  * @throws Error when the cluster belongs to another user and this process is not root, or when root finds no account
  */
 export function serverAccount(cluster: string): Account {

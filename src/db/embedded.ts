@@ -8,6 +8,7 @@ import * as fs from 'node:fs'
 import { Socket } from 'node:net'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { DatabaseAddress } from './connect.ts'
 import {
   type Account,
   clusterOf,
@@ -19,18 +20,14 @@ import {
 } from './embedded-paths.ts'
 import { findRunningServer, isAlive, readPidFile, removeStaleFiles } from './embedded-pid-file.ts'
 
-/** The address of a running server, and how to stop it. */
-export interface EmbeddedPostgres {
-  /** The directory of the Unix socket, which clients use as the host. */
-  host: string
-  port: number
-  user: string
-  database: 'postgres'
+/** The address of a running server, whose host is the directory of its Unix socket, and how to stop it. */
+export type EmbeddedPostgres = Exclude<DatabaseAddress, string> & {
   /** Shuts the server down (fast mode); resolves when its process has ended. May be called repeatedly. */
   stop(): Promise<void>
 }
 
 const PORT = 5432
+/** The superuser, and the database of the same name. */
 const USER = 'postgres'
 // The id of the process that creates it follows.
 const DRAFT = 'postgres.init-'
@@ -59,20 +56,18 @@ function makeDirectory(path: string): void {
  * Starts the PostgreSQL server of a data directory, and creates the cluster at the first start. The server ends with this
  * process, also when this process is killed, and does not keep its event loop alive.
  *
- * @param options.dataDir created when missing
- * @param options.durable false trades crash safety for speed, in tests; default: true
- * @param options.settings further server settings (`-c name=value`); `listen_addresses`, `port` and
- *   `unix_socket_directories` are fixed
- * @param options.lockTimeoutMs how long to wait until another server of the data directory ends, for example of a service
- *   that restarts, in milliseconds; default: 10,000
  * @returns the running server, which accepts connections
  * @throws Error on Windows, without binaries for this machine, when initdb or the server fails (with the end of the log),
  *   when the cluster belongs to another user, or when another server still runs on it after `lockTimeoutMs`
  */
 export async function startEmbedded(options: {
+  /** Created when missing. */
   dataDir: string
+  /** False trades crash safety for speed, in tests; default: true. */
   durable?: boolean
+  /** Further server settings (`-c name=value`); `listen_addresses`, `port` and `unix_socket_directories` are fixed. */
   settings?: Record<string, string>
+  /** How long to wait until another server of the data directory ends, in milliseconds; default: 10,000. */
   lockTimeoutMs?: number
 }): Promise<EmbeddedPostgres> {
   const { dataDir, durable = true, lockTimeoutMs = 10_000 } = options
@@ -129,7 +124,7 @@ export async function attachEmbedded(dataDir: string): Promise<EmbeddedPostgres 
   const found = findRunningServer(cluster)
   // Any account can make a directory in /tmp, so only a socket of the server's account is trusted.
   if (!found?.ready || fs.lstatSync(found.socketDir, { throwIfNoEntry: false })?.uid !== uid) return null
-  return { host: found.socketDir, port: found.port, user: USER, database: 'postgres', stop: async () => {} }
+  return { host: found.socketDir, port: found.port, user: USER, database: USER, stop: async () => {} }
 }
 
 /**
@@ -221,7 +216,7 @@ async function launch(
     child.kill('SIGINT')
     return hasEnded
   }
-  return { host, port: PORT, user: USER, database: 'postgres', stop }
+  return { host, port: PORT, user: USER, database: USER, stop }
 }
 
 /** Resolves when a child process has ended, with its exit code, signal or error as text. */
@@ -232,13 +227,10 @@ function ended(child: ChildProcess): Promise<string> {
   })
 }
 
-interface Log {
-  fd: number
-  /** Returns the last lines that were written since the log was opened. */
-  tail(): string
-}
+type Log = ReturnType<typeof openLog>
 
-function openLog(path: string): Log {
+/** Opens a log; `tail` returns the last lines that were written since then. */
+function openLog(path: string) {
   const fd = fs.openSync(path, 'a', 0o600)
   const start = fs.fstatSync(fd).size
   const tail = () => fs.readFileSync(path).subarray(start).toString().trimEnd().split('\n').slice(-8).join('\n')

@@ -8,12 +8,7 @@ const migrationPattern = fileURLToPath(new URL('../../sql/*.sql', import.meta.ur
 const migrationLock = 7_302_155_601
 
 /** The migrations of a database differ from the files in `sql/`, as those of unreleased versions of the service do. */
-export class UnreleasedDatabaseError extends Error {
-  /** @param version the first migration that differs */
-  constructor(version: number) {
-    super(`The database cannot be upgraded: migration ${version} is not the one in sql/.`)
-  }
-}
+export class UnreleasedDatabaseError extends Error {}
 
 const createPostgrator = (sql: Sql) =>
   new Postgrator({
@@ -49,34 +44,28 @@ async function readVersions(sql: Sql): Promise<{ applied: number[]; own: number[
     .getMigrations()
     .then(migrations => new Map(migrations.map(({ version, md5 }) => [version, md5])))
   const own = await ownChecksums
-  const applied = await readApplied(sql)
+  const [table] = await sql<{ exists: boolean }[]>`
+    select /* migration.table_exists */ to_regclass('gateway.migration') is not null as exists`
+  if (!table?.exists) return { applied: [], own: [...own.keys()] }
+  const applied = await sql<{ version: number; md5: string | null }[]>`
+    select /* migration.read */ version, md5 from gateway.migration where version > 0 order by version`
   const different = applied.find(({ version, md5 }) => own.has(version) && own.get(version) !== md5)
-  if (different) throw new UnreleasedDatabaseError(different.version)
+  if (different) {
+    const problem = `migration ${different.version} is not the one in sql/`
+    throw new UnreleasedDatabaseError(`The database cannot be upgraded: ${problem}.`)
+  }
   return { applied: applied.map(({ version }) => version), own: [...own.keys()] }
 }
 
-async function readApplied(sql: Sql): Promise<{ version: number; md5: string | null }[]> {
-  const [table] = await sql<{ exists: boolean }[]>`
-    select /* migration.table_exists */ to_regclass('gateway.migration') is not null as exists`
-  if (!table?.exists) return []
-  return sql`select /* migration.read */ version, md5 from gateway.migration where version > 0 order by version`
-}
-
-/**
- * Counts the migrations that the database lacks.
- *
- * @returns how many migrations of `sql/` the database lacks; 0 when it is up to date, or newer than this code
- * @throws `UnreleasedDatabaseError`
- */
+/** Returns how many migrations of `sql/` the database lacks. @throws `UnreleasedDatabaseError` */
 export async function countMissingMigrations(sql: Sql): Promise<number> {
   const { applied, own } = await readVersions(sql)
   return own.filter(version => !applied.includes(version)).length
 }
 
 /**
- * Compares the applied migrations with `sql/`.
+ * Returns whether the database has a migration that `sql/` lacks, as while instances of a newer version are started.
  *
- * @returns whether the database has a migration that `sql/` lacks, as while instances of a newer version are started
  * @throws `UnreleasedDatabaseError`
  */
 export async function isNewerThanCode(sql: Sql): Promise<boolean> {

@@ -1,10 +1,16 @@
 /**
- * Codes of a database that cannot be reached or has no room now: of Node's sockets, of the driver and of ours
- * (`socket.ts`), and of Postgres: classes 08, 28 and 57P, 3D000 no such database, 53300 too many connections,
- * 57014 statement timeout, 25006 a standby, and 0A000 and 26000 a prepared statement that is no longer valid.
+ * Codes of a database that cannot be reached or used, or has no room now: of Node's sockets, of the driver and of ours
+ * (`socket.ts`, `statement-queue.ts`, `refused.ts`), and of Postgres: the classes 08 connection, 28 authorization, 53 resources, 57
+ * operator intervention (57014 is the statement timeout) and 58 system error; 3D000 no such database, 25006 a standby,
+ * 40001 and 40P01 a lost conflict, 55P03 a lock, and 0A000 and 26000 a prepared statement that is no longer valid.
  */
-const outage =
-  /^(ECONNREFUSED|ECONNRESET|ENOENT|ENOTFOUND|EAI_AGAIN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|CONNECT_TIMEOUT|CONNECTION_CLOSED|CONNECTION_ENDED|CONNECTION_DESTROYED|08\w{3}|28\w{3}|57P\d\d|3D000|57014|53300|25006|0A000|26000)$/
+const codes = [
+  /E(CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|HOSTDOWN|NETUNREACH|NETDOWN|NOTFOUND|AI_AGAIN)/,
+  /ENOENT|EMFILE|ENFILE|CONNECT_TIMEOUT|CONNECTION_(CLOSED|ENDED|DESTROYED)|STATEMENT_NOT_SENT|DATABASE_REFUSED/,
+  /(08|28|53|57|58)\w{3}|3D000|25006|40001|40P01|55P03|0A000|26000/,
+]
+
+const outage = new RegExp(`^(${codes.map(({ source }) => source).join('|')})$`)
 
 /**
  * Decides whether a failed statement means that the database is out of reach, so that a caller may try again.

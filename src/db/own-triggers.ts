@@ -4,22 +4,37 @@ export type Firing = 'always' | 'origin' | 'replica'
 /** The triggers of a table, by name. */
 export type TableTriggers = Readonly<Record<string, Firing>>
 
+const stamps: TableTriggers = { z_stamp_insert: 'always', z_stamp_update: 'always' }
+
+const listStamps: TableTriggers = { ...stamps, z_finalize_stamps: 'always' }
+
 /** The triggers that `gateway.add_list` creates on a table. */
 export const listTriggers: TableTriggers = {
+  ...listStamps,
   a_require_read_committed: 'always',
   b_finalize_stamps: 'replica',
   record_deleted: 'origin',
   record_deleted_row: 'replica',
   record_moved: 'always',
   record_truncated: 'always',
-  z_finalize_stamps: 'always',
-  z_stamp_insert: 'always',
-  z_stamp_update: 'always',
+}
+
+/** The triggers of a table whose rows the products show. */
+const productContent: TableTriggers = {
+  a_require_read_committed: 'origin',
+  queue_products_on_insert_or_delete: 'replica',
+  queue_products_on_truncate: 'replica',
+  queue_products_on_update: 'replica',
+  stamp_products_on_delete: 'origin',
+  stamp_products_on_insert: 'origin',
+  stamp_products_on_truncate: 'origin',
+  stamp_products_on_update: 'origin',
 }
 
 /** The triggers that `sql/` creates, by table. A list is here only when it has triggers that `gateway.add_list` does not create. */
 export const ownTriggers: Readonly<Record<string, TableTriggers>> = {
   'public.tenant': {
+    ...listStamps,
     a_lock_ancestors_on_insert: 'origin',
     a_lock_ancestors_on_update: 'origin',
     a_lock_moved: 'origin',
@@ -31,9 +46,6 @@ export const ownTriggers: Readonly<Record<string, TableTriggers>> = {
     record_moved: 'origin',
     record_truncated: 'always',
     require_read_committed: 'origin',
-    z_finalize_stamps: 'always',
-    z_stamp_insert: 'always',
-    z_stamp_update: 'always',
   },
   'public.category': {
     check_links_of_moved: 'origin',
@@ -42,46 +54,36 @@ export const ownTriggers: Readonly<Record<string, TableTriggers>> = {
     require_read_committed: 'origin',
     stamp_products_on_update: 'origin',
   },
-  'public.product': {
-    ...listTriggers,
-    check_links_of_moved: 'origin',
-  },
+  'public.product': { ...listTriggers, check_links_of_moved: 'origin' },
   'public.product_category': {
+    ...productContent,
     a_check_links_on_insert: 'origin',
     a_check_links_on_update: 'origin',
-    a_require_read_committed: 'origin',
-    queue_products_on_insert_or_delete: 'replica',
-    queue_products_on_truncate: 'replica',
-    queue_products_on_update: 'replica',
-    stamp_products_on_delete: 'origin',
-    stamp_products_on_insert: 'origin',
-    stamp_products_on_truncate: 'origin',
-    stamp_products_on_update: 'origin',
   },
-  'public.variant': {
-    a_require_read_committed: 'origin',
-    queue_products_on_insert_or_delete: 'replica',
-    queue_products_on_truncate: 'replica',
-    queue_products_on_update: 'replica',
-    stamp_products_on_delete: 'origin',
-    stamp_products_on_insert: 'origin',
-    stamp_products_on_truncate: 'origin',
-    stamp_products_on_update: 'origin',
-    z_stamp_insert: 'always',
-    z_stamp_update: 'always',
+  'public.variant': { ...stamps, ...productContent },
+  'public.purchased_voucher': {
+    ...listTriggers,
+    append_deltas_on_delete: 'origin',
+    append_deltas_on_insert: 'origin',
+    append_deltas_on_truncate: 'always',
+    append_deltas_on_update: 'origin',
+    append_row_delta: 'replica',
   },
   'public.customer': {
     ...listTriggers,
+    append_deltas_on_delete: 'origin',
+    append_deltas_on_insert: 'origin',
+    append_deltas_on_truncate: 'always',
+    append_row_delta: 'replica',
+    append_row_delta_on_update: 'always',
     record_consent_withdrawn: 'always',
   },
   'gateway.removal': {
+    ...listStamps,
+    append_delta_on_insert: 'always',
+    append_delta_on_update: 'always',
     record_purge_on_delete: 'always',
     record_purge_on_truncate: 'always',
-    z_finalize_stamps: 'always',
-    z_stamp_insert: 'always',
-    z_stamp_update: 'always',
   },
-  'gateway.stamp_queue': {
-    stamp_queued_at_commit: 'replica',
-  },
+  'gateway.stamp_queue': { stamp_queued_at_commit: 'replica' },
 }

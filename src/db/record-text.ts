@@ -9,6 +9,8 @@ export interface RecordText {
   readonly bytes: Buffer
   /** Start and end of each column, in bytes; both are -1 for a null. */
   readonly bounds: Int32Array
+  /** Where the last of these records ends, in bytes. */
+  readonly end: number
 }
 
 const quotationMark = 0x22
@@ -23,14 +25,16 @@ const sharedBounds: Int32Array = new Int32Array(8192)
  *
  * @param bytes the text of any number of records
  * @param count how many columns each record has
+ * @param start where the first record begins, in bytes
+ * @param limit the most records that are read; default: all
  * @throws when the last record does not end
  */
-export function readRecordText(bytes: Buffer, count: number): RecordText {
+export function readRecordText(bytes: Buffer, count: number, start = 0, limit = Number.POSITIVE_INFINITY): RecordText {
   const { length } = bytes
   let bounds = sharedBounds
-  let at = 0
+  let at = start
   let written = 0
-  while (at < length) {
+  for (let record = 0; at < length && record < limit; record++) {
     if (written + 2 * count > bounds.length) bounds = doubled(bounds)
     at++
     for (let left = count; left > 0; left--) {
@@ -57,7 +61,7 @@ export function readRecordText(bytes: Buffer, count: number): RecordText {
     }
   }
   if (at > length) throw new Error('The text of the records ends within a record.')
-  return { bytes, bounds: bounds.slice(0, written) }
+  return { bytes, bounds: bounds.slice(0, written), end: at }
 }
 
 function doubled(small: Int32Array): Int32Array {

@@ -18,7 +18,7 @@ interface LoginRights {
 export async function readRights(sql: Sql): Promise<LoginRights> {
   // From PostgreSQL 16 on, a member may not always set the role.
   const [rights] = await sql<LoginRights[]>`
-    select /* rights.read */ quote_ident(current_user) as login,
+    select /* rights.read */ quote_ident(session_user) as login,
            coalesce((select has_schema_privilege(relnamespace, 'usage') and has_table_privilege(pg_class.oid, 'select')
                      from pg_class join pg_namespace on pg_namespace.oid = relnamespace
                      where nspname = 'gateway' and relname = 'migration'), true) as "readsMigrations",

@@ -32,6 +32,8 @@ export interface RowCodec<Row> {
   select(sql: Sql): Fragment
   /** Reads rows. @param bytes the joined texts of any number of rows; null or undefined when there are none */
   read(bytes: Buffer | null | undefined): Row[]
+  /** Reads rows like `read`, some at a time: each step reads at most `size` of them. */
+  readInSteps(bytes: Buffer | null | undefined, size: number): Generator<Row[], void>
 }
 
 /** Makes the codec of a row type. */
@@ -55,17 +57,23 @@ export function rowCodec<Row extends object>(columns: Columns<Row>): RowCodec<Ro
     })
   }
   const record = `row(${entries.map(([, { expression }]) => expression).join(', ')})::text`
+  function toRows(records: RecordText): Row[] {
+    const rows: Row[] = []
+    for (let first = 0; first < records.bounds.length; first += 2 * entries.length) {
+      // The class has just been given exactly the properties of the row: what the types cannot follow.
+      rows.push(new Class(records, first) as unknown as Row)
+    }
+    return rows
+  }
   return {
     select: sql => sql.unsafe(record),
-    read(bytes) {
-      if (!bytes) return []
-      const records = readRecordText(bytes, entries.length)
-      const rows: Row[] = []
-      for (let first = 0; first < records.bounds.length; first += 2 * entries.length) {
-        // The class has just been given exactly the properties of the row: what the types cannot follow.
-        rows.push(new Class(records, first) as unknown as Row)
+    read: bytes => (bytes ? toRows(readRecordText(bytes, entries.length)) : []),
+    *readInSteps(bytes, size) {
+      for (let at = 0; bytes && at < bytes.length; ) {
+        const records = readRecordText(bytes, entries.length, at, size)
+        at = records.end
+        yield toRows(records)
       }
-      return rows
     },
   }
 }

@@ -1,10 +1,13 @@
 /**
  * The sockets of a pool, which postgres.js takes as its option `socket`. They add what the driver lacks: a time limit
- * for a silent server, an error when the server closes, and a pause before a start that failed is tried again.
+ * for an answer, an error when the server closes, a pause before a start that failed is tried again, and an end.
  */
 import { once } from 'node:events'
 import { connect, isIP, Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
+import { DatabaseRefusedError } from './refused.ts'
+import type { SessionRequirements } from './session.ts'
+import { checkSession } from './session-check.ts'
 
 /** What `sslmode` of a database URL asks for; `verify` checks the server's certificate. */
 export type TlsMode = 'disable' | 'prefer' | 'require' | 'verify'
@@ -18,62 +21,149 @@ interface Target {
 }
 
 /** Time in which the server has to say whether it accepts TLS, in milliseconds. */
-const tlsAnswerTimeoutMs = 5_000
+const tlsAnswerTimeoutMs = 4_000
 
-/** Pauses before a connection is opened again, in seconds: after a lost connection, and after a failed start. */
-const pause = { lost: 0.05, failedStart: 0.25 }
+/** How often the age of statements is checked, in milliseconds. */
+const checkMs = 100
+
+/**
+ * How much time may pass between two checks before the rest of it does not count, in milliseconds: answers that arrive
+ * while the process is busy or stopped are read after that.
+ */
+const longestGap = 500
+
+/**
+ * Pauses before a connection is opened again, in seconds: after a lost connection, after a failed start, and after a
+ * session that was refused, each of which costs a pooler and the server a connection.
+ */
+const pause = { lost: 0.05, failedStart: 0.25, refused: 1 }
+
+/** An open socket, and what was seen of its statement. */
+interface Watched {
+  socket: Socket
+  /** `bytesWritten` when the server last was ready for a statement; -1 while it answers. */
+  writtenWhenReady: number
+  /** The start of a message that has not arrived whole, or a part of it. */
+  rest: Buffer | null
+  /** The time of the check before the server last sent something. */
+  heardAt: number
+  /** The time of the check that first saw the statement which is under way; null without one. */
+  busySince: number | null
+}
 
 /**
  * Makes the options `socket` and `backoff` of a pool.
  *
- * @param options `tls`, ignored for a Unix socket as libpq does; `silenceTimeoutMs` without a byte after which a
- *   connection with a statement under way is closed, in milliseconds: longer than the server's `statement_timeout`
+ * @param options `tls`, ignored for a Unix socket as libpq does; `answerTimeoutMs` after which a connection is closed
+ *   whose statement is not answered whole, in milliseconds: longer than the server's `statement_timeout`; `session` what
+ *   each new connection must be, default: it is not checked
+ * @returns the options, and `close`, which closes all sockets and lets none be opened any more
  */
-export function poolSockets({ tls, silenceTimeoutMs }: { tls: TlsMode; silenceTimeoutMs?: number | undefined }) {
-  let startFailed = false
+export function poolSockets({
+  tls,
+  answerTimeoutMs,
+  session,
+}: {
+  tls: TlsMode
+  answerTimeoutMs?: number | undefined
+  session?: SessionRequirements | undefined
+}) {
+  let nextPause = pause.lost
+  let isClosed = false
+  const all = new Set<Socket>()
+  const watched = new Set<Watched>()
+  /** The time that counts, until the latest check, in milliseconds. */
+  let time = 0
+  let checkedAt = 0
+  let checking: NodeJS.Timeout | null = null
 
   /** The driver ignores an error thrown here and loses the connection's place in the pool: errors are emitted. */
   async function socket({ host: [host], port: [port], path }: Target): Promise<Socket> {
+    if (isClosed) return failing(databaseError('CONNECTION_ENDED', 'The pool is closed.'))
     const plain = path === false ? connect(port, host) : connect(path)
+    keep(plain)
     failOnEnd(plain)
     try {
       const opened = tls === 'disable' || path !== false ? plain : await startTls(plain, host, tls)
+      // An encrypted socket closes the one below, which nothing listens to.
+      all.delete(plain)
+      keep(opened)
       watch(opened)
+      if (session) checkSession(opened, session)
       return opened
     } catch (error) {
       plain.destroy()
-      startFailed = true
+      nextPause = pause.failedStart
       return failing(error)
     }
   }
 
+  function keep(open: Socket): void {
+    all.add(open)
+    open.on('close', () => all.delete(open))
+  }
+
   function watch(opened: Socket): void {
     let started = false
-    /** `bytesWritten` when the server last was ready for a statement; -1 while it answers. */
-    let writtenWhenReady = -1
+    const state: Watched = { socket: opened, writtenWhenReady: -1, rest: null, heardAt: time, busySince: time }
     opened.on('data', (chunk: Buffer) => {
-      if (endsReady(chunk)) {
-        writtenWhenReady = opened.bytesWritten
+      state.heardAt = time
+      if (endsReady(state.rest && chunk.length < readyLength ? Buffer.concat([state.rest, chunk]) : chunk)) {
+        state.writtenWhenReady = opened.bytesWritten
+        state.rest = null
+        state.busySince = null
         started = true
-        startFailed = false
-      } else if (opened.bytesWritten !== writtenWhenReady) {
+        nextPause = pause.lost
+      } else if (opened.bytesWritten !== state.writtenWhenReady) {
         // Between statements the server may send notices: it stays ready.
-        writtenWhenReady = -1
+        state.writtenWhenReady = -1
+        state.rest = chunk
       }
     })
     opened.on('close', () => {
-      if (!started) startFailed = true
+      if (!started) nextPause = opened.errored instanceof DatabaseRefusedError ? pause.refused : pause.failedStart
+      watched.delete(state)
+      if (watched.size > 0 || !checking) return
+      clearInterval(checking)
+      checking = null
     })
-    if (silenceTimeoutMs === undefined) return
-    opened.setTimeout(silenceTimeoutMs)
-    // Not as the callback of setTimeout, which is called once: a connection may be idle many times.
-    opened.on('timeout', () => {
-      if (opened.bytesWritten === writtenWhenReady) return
-      opened.destroy(databaseError('ETIMEDOUT', `The database has sent nothing for ${silenceTimeoutMs} ms.`))
-    })
+    if (answerTimeoutMs === undefined) return
+    watched.add(state)
+    if (checking) return
+    checkedAt = performance.now()
+    checking = setInterval(() => check(answerTimeoutMs), checkMs).unref()
   }
 
-  return { socket, backoff: () => (startFailed ? pause.failedStart : pause.lost) }
+  function check(limit: number): void {
+    const now = performance.now()
+    time += Math.min(longestGap, now - checkedAt)
+    checkedAt = now
+    for (const state of watched) {
+      if (state.socket.bytesWritten === state.writtenWhenReady) continue
+      state.busySince ??= time
+      if (time - state.busySince < limit) continue
+      closeUnheardSince(state.busySince)
+      // After the close of the others, which the driver would otherwise give the next statement.
+      setTimeout(closeSilent, 0, state)
+    }
+  }
+
+  const closeSilent = ({ socket }: Watched) =>
+    socket.destroy(databaseError('ETIMEDOUT', `The database has not answered in ${answerTimeoutMs} ms.`))
+
+  /** Closes what was idle beside a silent connection: each would cost a statement the whole limit. */
+  function closeUnheardSince(instant: number): void {
+    for (const state of watched) {
+      if (state.busySince === null && state.heardAt < instant) closeSilent(state)
+    }
+  }
+
+  function close(): void {
+    isClosed = true
+    for (const socket of all) socket.destroy(databaseError('CONNECTION_ENDED', 'The pool is closed.'))
+  }
+
+  return { socket, backoff: () => nextPause, close }
 }
 
 /** Makes the end of the server's data an error: the driver tries a start that ends without one again, for ever. */
@@ -83,12 +173,12 @@ function failOnEnd(socket: Socket): void {
 
 const databaseError = (code: string, message: string) => Object.assign(new Error(message), { code })
 
-/**
- * Decides whether a chunk ends with ReadyForQuery, after which the server is silent until the next statement. The
- * message is its type, its length and the state of the transaction.
- */
+/** The length of ReadyForQuery: its type, its length and the state of the transaction. */
+const readyLength = 6
+
+/** Decides whether a chunk ends with ReadyForQuery, after which the server is silent until the next statement. */
 function endsReady(chunk: Buffer): boolean {
-  const start = chunk.length - 6
+  const start = chunk.length - readyLength
   return start >= 0 && chunk[start] === 0x5a && chunk.readUInt32BE(start + 1) === 5
 }
 
@@ -114,7 +204,7 @@ async function startTls(plain: Socket, host: string, mode: TlsMode): Promise<Soc
   return encrypted
 }
 
-/** @returns a socket that fails with the error once the driver listens */
+/** Returns a socket that fails with the error once the driver listens. */
 function failing(error: unknown): Socket {
   const socket = new Socket()
   setImmediate(() => socket.destroy(error instanceof Error ? error : new Error(String(error))))

@@ -24,7 +24,7 @@ export interface TriggerWatch {
  * Creates the watch.
  *
  * @param sql a pool of any role
- * @param onChange called with the problems when they differ from those of the check before; before the first there are none
+ * @param onChange called with the problems when they differ from the check before; before the first check there are none
  */
 export function createTriggerWatch(sql: Sql, onChange: (problems: string[]) => void): TriggerWatch {
   let latest: string[] = []
@@ -98,7 +98,7 @@ function describeForeign(found: CatalogTrigger, triggers: TableTriggers | undefi
   ]
 }
 
-/** Reads which triggers each table must have: those of all lists, and those that a table has of its own. */
+/** Reads which triggers each table must have: the triggers of all lists, and the table's own. */
 async function readExpected(sql: Sql): Promise<Record<string, TableTriggers>> {
   const lists = await sql<{ table: string }[]>`
     select /* triggers.read_lists */ 'public.' || quote_ident(name) as table from gateway.list`

@@ -1,0 +1,70 @@
+import { Redis } from 'ioredis'
+import { RateLimiterRedis } from 'rate-limiter-flexible'
+
+/**
+ * Connects to Redis, and again whenever the connection ends. A command fails at once while there is no connection, and
+ * it is never sent twice, because a call would then count twice.
+ *
+ * @param url `redis://` or `rediss://`
+ */
+export function connectRedis(url: string): Redis {
+  return new Redis(url, {
+    connectionName: 'voucher-gateway',
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    connectTimeout: 1000,
+    // A connection that is silent after a command is replaced: the server may have moved, or be frozen.
+    socketTimeout: 1000,
+    retryStrategy: () => 250,
+    // A server that was demoted keeps its clients, while the address may lead to the new primary.
+    reconnectOnError: error => error.message.includes('READONLY'),
+  })
+}
+
+/** Redis cannot count. */
+class RedisError extends Error {
+  override readonly name = 'RedisError'
+  /** The code of Node's error, or the first word of the reply of Redis: `WRONGPASS`. The log shows it. */
+  readonly code: string | undefined
+
+  constructor(cause: unknown) {
+    super('Redis has not counted.', { cause })
+    if (!(cause instanceof Error)) return
+    this.code = 'code' in cause ? String(cause.code) : /^[A-Z]+\b/.exec(cause.message)?.[0]
+  }
+}
+
+/** Counts in a window of Redis. @returns the calls in the window, and milliseconds until it resets */
+type CountInRedis = (key: string, calls: number) => Promise<{ used: number; resetsIn: number }>
+
+/**
+ * Creates a counter of calls in Redis.
+ *
+ * @param keyPrefix of all keys
+ * @param seconds the length of a window
+ */
+export function createRedisCounter(redis: Redis, keyPrefix: string, seconds: number): CountInRedis {
+  const limiter = new RateLimiterRedis({
+    storeClient: redis,
+    keyPrefix,
+    // Counts, and rejects nothing: the limits of tokens differ.
+    points: Number.MAX_SAFE_INTEGER,
+    duration: seconds,
+    rejectIfRedisNotReady: true,
+  })
+  // Without a connection a command fails with an error that does not say why.
+  let connectionError: unknown = null
+  redis.on('error', error => {
+    connectionError = error
+  })
+  redis.on('ready', () => {
+    connectionError = null
+  })
+  return async (key, calls) => {
+    const { consumedPoints, msBeforeNext } = await limiter.consume(key, calls).catch(error => {
+      throw new RedisError(connectionError ?? error)
+    })
+    return { used: consumedPoints, resetsIn: Math.max(1, msBeforeNext) }
+  }
+}

@@ -1,0 +1,10 @@
+/** A database that answers, and that the service must not use as it is. Like an outage, it may end by itself. */
+export class DatabaseRefusedError extends Error {
+  override readonly name = 'DatabaseRefusedError'
+  readonly code = 'DATABASE_REFUSED'
+
+  /** @param reasons sentences that say what is wrong and name the remedy, without data of tenants */
+  constructor(readonly reasons: readonly string[]) {
+    super(reasons.join('\n'))
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * Checks each new connection before the driver runs its first statement: postgres.js has no hook for that, but each byte
+ * of its connections passes through our own socket. The ReadyForQuery that ends the start is held back, the check runs,
+ * and then the driver gets it, or the socket fails with the reason.
+ *
+ * The check runs in an open transaction. A pooler closes its own connection to the server, too, when a client leaves in
+ * the middle of one, so a session that is refused is given to no other client.
+ */
+import type { Socket } from 'node:net'
+import { requireSession, type SessionRequirements, sessionSettings, sessionStatement } from './session.ts'
+
+/** The types of messages: https://www.postgresql.org/docs/current/protocol-message-formats.html */
+const message = { readyForQuery: 0x5a, dataRow: 0x44, errorResponse: 0x45, parameterStatus: 0x53 }
+
+/**
+ * Checks a connection that the driver is about to start.
+ *
+ * @param socket a connected socket, before the driver listens to it; it is destroyed with a `DatabaseRefusedError` when
+ *   its session is not as required
+ */
+export function checkSession(socket: Socket, required: SessionRequirements): void {
+  const emit = socket.emit
+  const parameters = new Map<string, string>()
+  let buffered = Buffer.alloc(0)
+  let step: 'starting' | 'reading' | 'ending' = 'starting'
+  let row: (string | null)[] = []
+  let failed = false
+
+  const toDriver = (data: Buffer) => Reflect.apply(emit, socket, ['data', data])
+  const send = (statement: string) => {
+    const text = Buffer.from(`${statement}\0`)
+    const head = Buffer.from('Q\0\0\0\0')
+    head.writeUInt32BE(4 + text.length, 1)
+    socket.write(Buffer.concat([head, text]))
+  }
+
+  /** Returns whether the driver gets the message; it answers requests to authenticate, and throws errors. */
+  function take(type: number | undefined, body: Buffer): boolean {
+    if (type === message.parameterStatus) {
+      const [name = '', value = ''] = body.toString().split('\0')
+      parameters.set(name, value)
+    }
+    if (type === message.errorResponse) failed = true
+    if (step === 'reading' && type === message.dataRow) row = readRow(body)
+    if (type === message.readyForQuery) proceed()
+    return step === 'starting' || type === message.errorResponse || type === message.parameterStatus
+  }
+
+  function proceed(): void {
+    if (failed) {
+      socket.destroy()
+    } else if (step === 'starting') {
+      step = 'reading'
+      send(`begin; ${sessionStatement}`)
+    } else if (step === 'reading') {
+      requireSession(row, parameters, required)
+      step = 'ending'
+      send(`rollback; ${sessionSettings}`)
+    } else {
+      Reflect.deleteProperty(socket, 'emit')
+      toDriver(readyMessage)
+    }
+  }
+
+  socket.emit = (event: string | symbol, ...args: unknown[]): boolean => {
+    const [data] = args
+    if (event !== 'data' || !Buffer.isBuffer(data)) return Reflect.apply(emit, socket, [event, ...args])
+    buffered = Buffer.concat([buffered, data])
+    try {
+      while (buffered.length >= 5 && !socket.destroyed) {
+        const length = 1 + buffered.readUInt32BE(1)
+        if (buffered.length < length) break
+        const whole = buffered.subarray(0, length)
+        buffered = buffered.subarray(length)
+        if (take(whole[0], whole.subarray(5))) toDriver(whole)
+      }
+    } catch (error) {
+      socket.destroy(error instanceof Error ? error : new Error(String(error)))
+    }
+    return true
+  }
+}
+
+/** ReadyForQuery outside a transaction. */
+const readyMessage = Buffer.from([message.readyForQuery, 0, 0, 0, 5, 0x49])
+
+/** Reads the columns of a DataRow: how many, and for each its length and its text; -1 for null. */
+function readRow(body: Buffer): (string | null)[] {
+  let at = 2
+  return Array.from({ length: body.readUInt16BE(0) }, () => {
+    const length = body.readInt32BE(at)
+    at += 4
+    if (length < 0) return null
+    at += length
+    return body.toString('utf8', at - length, at)
+  })
+}

@@ -1,0 +1,106 @@
+/**
+ * What must hold in each session of the service: its role, its limits, how it writes times, and a primary that can be
+ * written. A pooler or a setting of the database can change each of these without an error.
+ */
+import { DatabaseRefusedError } from './refused.ts'
+
+/** What the sessions of a pool must be. */
+export interface SessionRequirements {
+  /** The role under which statements run. */
+  role: string
+  /** After this long, at the latest, the server ends a statement; in milliseconds. */
+  statementTimeoutMs: number
+  /**
+   * Whether the connection asked for all of this as it started. Otherwise another place sets it, such as the pooler, and
+   * can fail to: then the login itself must have no right to change the audit.
+   */
+  startupParameters: boolean
+  /** Whether statements are prepared, as they are unless `prepare=false` stands in the URL. */
+  prepares: boolean
+}
+
+/** The settings that a connection sends as it starts, and that every session must have. */
+export const timeFormat = { TimeZone: 'UTC', DateStyle: 'ISO, YMD' }
+
+/** A page reads the watermark, and then its rows under a snapshot that is taken after that. */
+export const isolation = 'read committed'
+
+/**
+ * Sets what makes statements quick, and what no session needs to be right; not as a start-up parameter, because PgBouncer
+ * rejects those that it does not know. Statements of figures run for milliseconds, and look as if they ran long enough to
+ * be compiled. The products of a large group are grouped in memory: on the disk it takes 15 to 70 % longer.
+ */
+export const sessionSettings = `set /* session.jit */ jit = off; set /* session.work_mem */ work_mem = '32MB'`
+
+/** Reads what `findProblems` compares, as one row of text, in the order of `Session`. */
+export const sessionStatement = `select /* session.read */ session_user, current_user,
+  (1000 * extract(epoch from current_setting('statement_timeout')::interval))::bigint,
+  current_setting('default_transaction_isolation'), current_setting('TimeZone'), current_setting('DateStyle'),
+  pg_is_in_recovery(), current_setting('transaction_read_only') = 'on',
+  coalesce((select bool_or(has_table_privilege(session_user, pg_class.oid, 'delete, truncate')
+                            or has_any_column_privilege(session_user, pg_class.oid, 'update'))
+            from pg_class join pg_namespace on pg_namespace.oid = relnamespace
+            where nspname = 'gateway' and relname = 'audit_entry'), false)`
+
+/** What a pooler says about itself as a connection starts; PgBouncer does from 1.26 on. */
+type PoolerParameters = ReadonlyMap<string, string>
+
+/**
+ * Compares a session with what it must be.
+ *
+ * @param row the result of `sessionStatement`
+ * @param pooler the parameters that the server reported, by name
+ * @throws DatabaseRefusedError that lists each difference, and the remedy
+ */
+export function requireSession(
+  row: readonly (string | null)[],
+  pooler: PoolerParameters,
+  required: SessionRequirements,
+): void {
+  const [login = '', role, timeout, isolated, timeZone, dateStyle, standby, readOnly, changesAudit] = row.map(String)
+  if (standby === 't') throw new DatabaseRefusedError(['The database is a standby. Set DATABASE_URL to its primary.'])
+  if (readOnly === 't') {
+    throw new DatabaseRefusedError([
+      'The database takes no writes. Set default_transaction_read_only to off for it and for the login, or set ' +
+        'DATABASE_URL to the primary.',
+    ])
+  }
+  const limit = required.statementTimeoutMs
+  const problems: string[] = []
+  const expect = (holds: boolean, problem: string) => {
+    if (!holds) problems.push(problem)
+  }
+  expect(role === required.role, `the role is ${role} and not ${required.role}`)
+  expect(
+    limit === 0 || (Number(timeout) > 0 && Number(timeout) <= limit),
+    `statement_timeout is ${timeout} and not ${limit} ms or less`,
+  )
+  expect(isolated === isolation, `default_transaction_isolation is ${isolated} and not ${isolation}`)
+  expect(timeZone === timeFormat.TimeZone, `TimeZone is ${timeZone} and not ${timeFormat.TimeZone}`)
+  expect(dateStyle === timeFormat.DateStyle, `DateStyle is ${dateStyle} and not ${timeFormat.DateStyle}`)
+  const sentences: string[] = []
+  if (problems.length > 0) {
+    sentences.push(
+      `A database session of the service is not as it must be: ${problems.join(', ')}. ${remedyOf(required)}`,
+    )
+  }
+  if (!required.startupParameters && changesAudit === 't') {
+    sentences.push(
+      `The login ${login} may change the audit, which a pooler that loses the role would let the service do. Use a login ` +
+        `without rights of its own: create role gateway_login login in role ${required.role};`,
+    )
+  }
+  const forgetsStatements =
+    pooler.get('pgbouncer.pool_mode') !== 'session' && pooler.get('pgbouncer.max_prepared_statements') === '0'
+  if (forgetsStatements && required.prepares) {
+    sentences.push('PgBouncer keeps no prepared statements. Set max_prepared_statements = 500 in its configuration.')
+  }
+  if (sentences.length > 0) throw new DatabaseRefusedError(sentences)
+}
+
+const remedyOf = ({ startupParameters }: SessionRequirements) =>
+  startupParameters
+    ? 'Something between, such as PgBouncer with ignore_startup_parameters, drops the start-up parameters. Set them at ' +
+      'the pooler, and DATABASE_STARTUP_PARAMETERS=off; docs/scaling.md has the configuration.'
+    : 'DATABASE_STARTUP_PARAMETERS is off, so the pooler (connect_query of PgBouncer) or the login (alter role … set) ' +
+      'has to set them; docs/scaling.md has the configuration.'

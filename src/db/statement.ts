@@ -1,0 +1,55 @@
+/** A statement as the driver makes it: `handler` sends it when its promise is first used. */
+export interface Statement {
+  /** The same array each time that one template runs. */
+  strings: readonly string[]
+  args: readonly unknown[]
+  handler: (statement: Statement) => void
+  resolve: (rows: unknown) => void
+  reject: (error: unknown) => void
+}
+
+/** The comment that names a statement; its group is the noun. */
+const nameComment = /\/\* ([a-z_]+)\.[a-z_]+ \*\//
+
+/** Returns the text that has the name of a statement: its own, or its first fragment when several tables share it. */
+export const namedText = ({ strings, args: [first] }: Statement): readonly string[] =>
+  isFragment(first) && !nameComment.test(strings[0] ?? '') ? first.strings : strings
+
+/** Returns the noun of a name, `voucher` of `voucher.list`, or null when the text has no name. */
+export const nounIn = ([start = '']: readonly string[]): string | null => nameComment.exec(start)?.[1] ?? null
+
+const isFragment = (value: unknown): value is { strings: readonly string[] } =>
+  typeof value === 'object' && value !== null && 'strings' in value && Array.isArray(value.strings)
+
+/** A statement that was not sent. `isOutage` knows its code. */
+export class StatementNotSentError extends Error {
+  override readonly name = 'StatementNotSentError'
+  readonly code = 'STATEMENT_NOT_SENT'
+  /** The comment that names the statement, for the log. */
+  readonly query: string
+
+  /** @param reason the end of a sentence that begins with "The statement" */
+  constructor(statement: Statement, reason: string) {
+    super(`The statement ${reason}.`)
+    this.query = nameComment.exec(namedText(statement)[0] ?? '')?.[0] ?? ''
+  }
+}
+
+/** A statement that was not sent because its caller is gone: no failure of the service. */
+export class CallerGoneError extends StatementNotSentError {
+  constructor(statement: Statement) {
+    super(statement, 'lost its caller')
+  }
+}
+
+/**
+ * Has the server plan a statement for its own parameters, and forget it: for statements whose text depends on what a
+ * caller gives, of which a connection would otherwise keep one for each combination. The driver has no option for that.
+ *
+ * @returns the statement
+ */
+export function unprepared<Sent extends object>(statement: Sent): Sent {
+  if ('options' in statement && typeof statement.options === 'object')
+    Object.assign(statement.options ?? {}, { prepare: false })
+  return statement
+}
