@@ -21,6 +21,7 @@ export async function verifyOpenIdAdministrator(
   actor: Actor,
   { subject, email }: OpenIdIdentity,
 ): Promise<VerifiedAdministrator | null> {
+  const emailAndSubject = sql`jsonb_build_object('email', email, 'subject', ${subject}::text)`
   const [verified] = await sql<VerifiedAdministrator[]>`
     with /* administrator.verify_openid */ found as (
       select id, email, generation, subject, removed_at from gateway.administrator
@@ -39,19 +40,9 @@ export async function verifyOpenIdAdministrator(
       delete from gateway.invitation using created
       where invitation.email = created.email or invitation.email is null
     ), audited_binding as (
-      ${auditEntry(
-        sql,
-        actor,
-        'administrator.bind',
-        sql`null::bigint, id, null::bigint, jsonb_build_object('email', email, 'subject', ${subject}::text) from bound`,
-      )}
+      ${auditEntry(sql, actor, 'administrator.bind', sql`id, ${emailAndSubject} from bound`)}
     ), audited_creation as (
-      ${auditEntry(
-        sql,
-        actor,
-        'administrator.create',
-        sql`null::bigint, id, null::bigint, jsonb_build_object('email', email) from created`,
-      )}
+      ${auditEntry(sql, actor, 'administrator.create', sql`id, jsonb_build_object('email', email) from created`)}
     )
     select id, email, generation from found where subject = ${subject} and removed_at is null
     union all select id, email, generation from bound

@@ -21,21 +21,14 @@ export async function verifyCredentials(
   return isRight && found ? { id: found.id, email: found.email, generation: found.generation } : null
 }
 
-/**
- * Records a failed sign-in in the audit.
- *
- * @param reason a few words: `wrong password`, `too many attempts`
- */
+/** Records a failed sign-in in the audit. The reason is a few words: `wrong password`, `too many attempts`. */
 export async function recordFailedSignIn(sql: Sql, actor: Actor, reason: string): Promise<void> {
   await sql`
-    with /* administrator.record_failed_sign_in */ attempt as (select ${actor.name}::text as email)
-    ${auditEntry(
-      sql,
-      actor,
-      'administrator.sign_in_refused',
-      sql`null::bigint, (select id from gateway.administrator where administrator.email = attempt.email), null::bigint,
-          jsonb_build_object('reason', ${reason}::text) from attempt`,
-    )}`
+    with /* administrator.record_failed_sign_in */ attempt as (
+      select (select id from gateway.administrator where email = ${actor.name}) as id,
+             jsonb_build_object('reason', ${reason}::text) as detail
+    )
+    ${auditEntry(sql, actor, 'administrator.sign_in_refused', sql`id, detail from attempt`)}`
 }
 
 /**
@@ -53,6 +46,7 @@ export async function setPassword(
   password: string,
 ): Promise<VerifiedAdministrator | null> {
   const passwordHash = await hashPassword(password)
+  const about = sql`id, jsonb_build_object('email', email) from changed_account`
   const [administrator] = await sql<VerifiedAdministrator[]>`
     with /* administrator.set_password */ ${account}, before as (
       select administrator.id from gateway.administrator join account using (email) where removed_at is null
@@ -71,21 +65,9 @@ export async function setPassword(
       delete from gateway.invitation using changed_account
       where invitation.email = changed_account.email or invitation.email is null
     ), created as (
-      ${auditEntry(
-        sql,
-        actor,
-        'administrator.create',
-        sql`null::bigint, id, null::bigint, jsonb_build_object('email', email) from changed_account
-            where id not in (select id from before)`,
-      )}
+      ${auditEntry(sql, actor, 'administrator.create', sql`${about} where id not in (select id from before)`)}
     ), changed as (
-      ${auditEntry(
-        sql,
-        actor,
-        'administrator.change_password',
-        sql`null::bigint, id, null::bigint, jsonb_build_object('email', email) from changed_account
-            where id in (select id from before)`,
-      )}
+      ${auditEntry(sql, actor, 'administrator.change_password', sql`${about} where id in (select id from before)`)}
     )
     select id, email, generation from changed_account`
   return administrator ?? null
@@ -119,12 +101,7 @@ export async function changePassword(
     ), ended as (
       delete from gateway.session where administrator_id in (select id from changed)
     ), started as (${sessionEntry(sql, actor, session, sql`changed`)})
-    ${auditEntry(
-      sql,
-      actor,
-      'administrator.change_password',
-      sql`null::bigint, id, null::bigint, '{}'::jsonb from changed`,
-    )}
+    ${auditEntry(sql, actor, 'administrator.change_password', sql`id, '{}'::jsonb from changed`)}
     returning id`
   return changed.length > 0
 }

@@ -18,17 +18,17 @@ export interface AdministratorRecord extends Administrator {
   signedInAt: Instant | null
 }
 
-/** @returns the e-mail in lower case, or null when the text is not an e-mail */
+/** Returns the e-mail in lower case, or null when the text is not an e-mail. */
 export function parseEmail(text: string): string | null {
   const email = text.trim().toLowerCase()
   return email.length <= 254 && /^[^@\s\p{Cc}]+@[^@\s\p{Cc}]+$/u.test(email) ? email : null
 }
 
-/** @returns the condition that no administrator exists */
+/** Returns the condition that no administrator exists. */
 export const noAdministratorYet = (sql: Sql) =>
   sql`not exists (select from gateway.administrator where removed_at is null)`
 
-/** @returns whether no administrator exists */
+/** Returns whether no administrator exists. */
 export async function hasNoAdministrator(sql: Sql): Promise<boolean> {
   const [found] = await sql<{ none: boolean }[]>`
     select /* administrator.exists */ ${noAdministratorYet(sql)} as none`
@@ -42,17 +42,14 @@ const recordColumns = (sql: Sql) => sql`
    where entry.action = 'administrator.sign_in' and entry.administrator_id = administrator.id
    order by entry.id desc limit 1) as "signedInAt"`
 
-/** @returns all administrators, sorted by e-mail */
+/** Returns all administrators, sorted by e-mail. */
 export async function listAdministrators(sql: Sql): Promise<AdministratorRecord[]> {
   return sql<AdministratorRecord[]>`
     select /* administrator.list */ ${recordColumns(sql)}
     from gateway.administrator where removed_at is null order by email`
 }
 
-/**
- * @returns an administrator by id
- * @throws `NOT_FOUND`
- */
+/** Returns an administrator by id, or throws `NOT_FOUND`. */
 export async function getAdministrator(sql: Sql, id: number): Promise<AdministratorRecord> {
   const [found] = await sql<AdministratorRecord[]>`
     select /* administrator.get */ ${recordColumns(sql)}
@@ -81,12 +78,7 @@ export async function removeAdministrator(sql: Sql, actor: Actor, email: string)
       delete from gateway.invitation using removed
       where invitation.email = removed.email or invitation.invited_by = removed.id
     ), audited as (
-      ${auditEntry(
-        sql,
-        actor,
-        'administrator.remove',
-        sql`null::bigint, id, null::bigint, jsonb_build_object('email', email) from removed`,
-      )}
+      ${auditEntry(sql, actor, 'administrator.remove', sql`id, jsonb_build_object('email', email) from removed`)}
     )
     select exists (select from present where email = ${email}) as found, exists (select from removed) as removed`
   if (!outcome?.found) throw notFound('administrator')

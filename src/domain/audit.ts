@@ -32,18 +32,22 @@ export const auditActions = {
 /** The name of an action in the audit. */
 export type AuditAction = keyof typeof auditActions
 
-/** @returns whether the text is the name of an action */
+/** Returns whether the text is the name of an action. */
 export const isAuditAction = (text: string): text is AuditAction => Object.hasOwn(auditActions, text)
+
+/** The column of the record that an action is about. */
+const subjectColumn = (sql: Sql, action: AuditAction) =>
+  action.startsWith('token.') ? sql`token_id` : sql`administrator_id`
 
 /**
  * The part of a statement that inserts an audit entry: an action and its entry are one statement, so neither exists
  * without the other.
  *
- * @param about the values of `token_id`, `administrator_id`, `tenant_id` and `detail` (jsonb), and their relation,
- *   as in ``sql`created.id, null::bigint, null::bigint, ${detail}::text::jsonb from created` ``
+ * @param about the id of the token or administrator, the detail (jsonb), and their relation, as in
+ *   ``sql`id, ${detail}::text::jsonb from created` ``
  */
 export const auditEntry = (sql: Sql, actor: Actor, action: AuditAction, about: Fragment): Fragment => sql`
-  insert into gateway.audit_entry (actor, address, action, token_id, administrator_id, tenant_id, detail)
+  insert into gateway.audit_entry (actor, address, action, ${subjectColumn(sql, action)}, detail)
   select ${actor.name}::text, ${actor.address}::text, ${action}::text, ${about}`
 
 /** An entry of the audit. Names are current; null when the record is deleted. */
@@ -93,16 +97,12 @@ const aboutTenant = (sql: Sql, tenantId: number): [named: Fragment, granted: Fra
                             jsonb_build_object('id', ${tenantId}::bigint))`,
 ]
 
-/**
- * @param range `before`: entries older than this id; `after`: the entries next newer than it
- * @returns at most `limit` entries, newest first
- */
+/** Returns at most `limit` entries, newest first: those older than the id `before`, or next newer than `after`. */
 export async function listAudit(
   sql: Sql,
   filter: AuditFilter,
-  range: { before?: number; after?: number; limit: number },
+  { before, after, limit }: { before?: number; after?: number; limit: number },
 ): Promise<AuditEntry[]> {
-  const { before, after, limit } = range
   const direction = after === undefined ? sql`desc` : sql`asc`
   const positionOf = (id: number) => sql`((select at from gateway.audit_entry where id = ${id}), ${id})`
   const first = (about: Fragment) => sql`

@@ -1,5 +1,5 @@
 /** Detects that the clock of the database stepped back: clients that resume could miss what is stamped after that. */
-import type { Sql } from '../db/connect.ts'
+import type { Pool, Sql } from '../db/connect.ts'
 import { GatewayError } from './errors.ts'
 import { requireFullPass } from './full-pass.ts'
 
@@ -13,11 +13,11 @@ export interface ClockWatch {
    */
   check(): Promise<void>
   /**
-   * Compares the clock with the newest stamps and with the recorded clock, which shows a step back that happened while the
-   * service did not run. To be called at start, and again only if it failed.
+   * Compares the clock with the newest stamps and with the recorded clock, which shows a step back that happened while
+   * the service did not run. To be called at start, and again only if it failed.
    */
   compareStamps(): Promise<void>
-  /** @throws `UNAVAILABLE` after a step back, until the clock is where it was before */
+  /** Throws `UNAVAILABLE` after a step back, until the clock is where it was before. */
   requireSteady(): void
 }
 
@@ -36,7 +36,7 @@ const allowedDifference = (elapsed: number) => 2 + 0.1 * Math.max(0, elapsed)
  * @param now the service's own clock in milliseconds, which never steps
  */
 export function createClockWatch(
-  sql: Sql,
+  sql: Pool,
   onStep: (milliseconds: number) => void,
   now: () => number = () => performance.now(),
 ): ClockWatch {
@@ -93,7 +93,7 @@ export function createClockWatch(
     },
 
     async compareStamps() {
-      const [row] = await sql<{ ahead: number | null; clock: number }[]>`
+      const [row] = await sql.background<{ ahead: number | null; clock: number }[]>`
         select /* clock.compare_stamps */ extract(epoch from gateway.newest_stamp_ahead()) * 1000 as ahead,
                extract(epoch from clock_timestamp()) * 1000 as clock`
       if (!row || row.ahead === null) return

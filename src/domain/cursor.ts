@@ -9,8 +9,12 @@ export interface Position {
 }
 
 /** The content of a cursor: the position of a record, and the lower bound of the list. */
-interface Cursor extends Position {
+export interface Cursor extends Position {
   updatedSince: Instant | null
+  /** Of a list in another order: the text of the value that it is ordered by; null for a record without one. */
+  key?: string | null
+  /** Of a bulk export: up to where it goes. */
+  watermark?: Instant | null
 }
 
 /** A list that cursors belong to: its name and its tenant. The list of tenants has no tenant. */
@@ -60,7 +64,10 @@ export function createCursorCipher(key: Buffer): CursorCipher {
     encrypt(list, cursor) {
       const nonce = createNonce()
       const cipher = createCipheriv(algorithm, key, nonce).setAAD(boundTo(list))
-      const text = `${cursor.updatedAt}|${cursor.id}|${cursor.updatedSince ?? ''}`
+      const parts = [cursor.updatedAt, cursor.id, cursor.updatedSince, cursor.watermark]
+      // The key comes last, because it may contain the separator; `=` tells an empty one from none.
+      if (cursor.key != null) parts.push(`=${Buffer.from(cursor.key).toString('latin1')}`)
+      const text = parts.join('|')
       const encrypted = [cipher.update(text, 'latin1'), cipher.final()]
       return Buffer.concat([Buffer.of(version), nonce, ...encrypted, cipher.getAuthTag()]).toString('base64url')
     },
@@ -79,8 +86,10 @@ export function createCursorCipher(key: Buffer): CursorCipher {
           decipher.update(bytes.subarray(1 + nonceLength, -tagLength)),
           decipher.final(),
         ])
-        const [updatedAt = '', id = '', updatedSince = ''] = decrypted.toString('latin1').split('|')
-        return { updatedAt, id: Number(id), updatedSince: updatedSince || null }
+        const [updatedAt = '', id = '', updatedSince, watermark, ...rest] = decrypted.toString('latin1').split('|')
+        const cursor = { updatedAt, id: Number(id), updatedSince: updatedSince || null, watermark: watermark || null }
+        const key = rest.length > 0 ? Buffer.from(rest.join('|').slice(1), 'latin1').toString() : null
+        return { ...cursor, key }
       } catch {
         return null
       }

@@ -38,22 +38,14 @@ export class GatewayError extends Error {
 /** The same error for a token that is missing, malformed, unknown, expired or revoked. */
 export const unauthenticated = () => new GatewayError('UNAUTHENTICATED', 'A valid bearer token is required.')
 
-/**
- * The token lacks a permission.
- *
- * @param permission its name
- */
+/** The token lacks the permission of this name. */
 export const lacksPermission = (permission: string) =>
   new GatewayError('FORBIDDEN', `This token lacks the permission ${permission}.`)
 
 /** The tenant exists, but the token is not authorised for it (R19). */
 export const lacksTenant = () => new GatewayError('FORBIDDEN', 'This token is not authorised for this tenant.')
 
-/**
- * A record does not exist in the authorised scope.
- *
- * @param noun `tenant`, `purchased voucher`
- */
+/** A record does not exist in the authorised scope. The noun is, for example, `purchased voucher`. */
 export const notFound = (noun: string) => new GatewayError('NOT_FOUND', `No such ${noun}.`)
 
 /** Returns a function that returns the record it is given, and throws `NOT_FOUND` when that is null. */
@@ -64,26 +56,18 @@ export const orNotFound =
     return row
   }
 
-/**
- * The rate limit is exceeded.
- *
- * @param retryAfter seconds until the window resets
- */
+/** The rate limit is exceeded. The window resets in `retryAfter` seconds. */
 export const rateLimited = (retryAfter: number) =>
   new GatewayError('RATE_LIMITED', 'The rate limit is exceeded. Try again after the window resets.', { retryAfter })
 
-/**
- * The input is not valid.
- *
- * @param fieldErrors at least one field with at least one sentence
- */
+/** The input is not valid: at least one field has at least one error. */
 export const badInput = (fieldErrors: FieldErrors) =>
   new GatewayError('BAD_USER_INPUT', 'The request is not valid.', { fieldErrors })
 
-/** @returns whether any field has an error */
+/** Returns whether any field has an error. */
 export const hasErrors = (fieldErrors: FieldErrors): boolean => Object.keys(fieldErrors).length > 0
 
-/** @throws `BAD_USER_INPUT` when any field has an error */
+/** Throws `BAD_USER_INPUT` when any field has an error. */
 export function throwIfErrors(fieldErrors: FieldErrors): void {
   if (hasErrors(fieldErrors)) throw badInput(fieldErrors)
 }

@@ -3,6 +3,7 @@ import type { AuditAction } from './audit.ts'
 import type { Caller } from './caller.ts'
 import type { Instant } from './instant.ts'
 import { isWithinDays } from './request-count.ts'
+import type { SearchTable } from './search/search-table.ts'
 import type { TenantTable } from './tenant-table.ts'
 
 /**
@@ -15,15 +16,62 @@ export const exportOf = <Row>(caller: Caller, table: TenantTable<Row>): TenantTa
   async pages(sql, wanted) {
     const pages = await table.pages(sql, wanted)
     const exports = wanted.map(({ tenantId }, index) => ({ tenantId, records: pages[index]?.rows.length ?? 0 }))
-    await recordExports(sql, caller, 'list', exports)
+    await recordExports(sql, caller, 'list', exports.filter(isExport))
     return pages
   },
 
   async records(sql, wanted) {
     const found = await table.records(sql, wanted)
     const exports = wanted.map(({ tenantId }, index) => ({ tenantId, records: found[index] ? 1 : 0 }))
-    await recordExports(sql, caller, 'record', exports)
+    await recordExports(sql, caller, 'record', exports.filter(isExport))
     return found
+  },
+
+  async chunk(sql, wanted) {
+    const chunk = await table.chunk(sql, wanted)
+    const exports = [{ tenantId: wanted.tenantId, records: chunk.count }]
+    await recordExports(sql, caller, 'bulk export', exports.filter(isExport))
+    return chunk
+  },
+})
+
+/**
+ * Reads filtered and ordered lists of personal data for a caller, as `exportOf` does: an entry for each tenant. A search of
+ * a text is recorded also when its page has no records, because whether it finds any says who has consented.
+ */
+export const searchExportOf = <Row extends { readonly tenantId: number }>(
+  caller: Caller,
+  table: SearchTable<Row>,
+): SearchTable<Row> => ({
+  ...table,
+
+  async page(sql, ...wanted) {
+    const page = await table.page(sql, ...wanted)
+    const [search] = wanted
+    if (search.searchesText && page.rows.length === 0) {
+      await recordExports(sql, caller, 'search', [{ tenantId: search.tenantId, records: 0 }])
+    }
+    const records = new Map<number, number>()
+    for (const { tenantId } of page.rows) records.set(tenantId, (records.get(tenantId) ?? 0) + 1)
+    const exports = [...records].map(([tenantId, count]) => ({ tenantId, records: count }))
+    await recordExports(sql, caller, 'list', exports)
+    return page
+  },
+})
+
+/**
+ * Reads filtered and ordered lists whose records hold no personal data, although the text that is searched does: a
+ * recipient's name. Each page of a search of a text is recorded, because whether it finds any says who received a voucher.
+ */
+export const textSearchOf = <Row>(caller: Caller, table: SearchTable<Row>): SearchTable<Row> => ({
+  ...table,
+
+  async page(sql, ...wanted) {
+    const page = await table.page(sql, ...wanted)
+    const [{ searchesText, tenantId, descendantsOf }] = wanted
+    const operation = descendantsOf ? 'voucher search, with tenants below' : 'voucher search'
+    if (searchesText) await recordExports(sql, caller, operation, [{ tenantId, records: 0 }])
+    return page
   },
 })
 
@@ -32,6 +80,8 @@ interface Export {
   records: number
 }
 
+const isExport = ({ records }: Export) => records > 0
+
 /**
  * Adds an audit entry for each export, and adds the records to the day's count of token and tenant. Counts are locked
  * in the order of the tenants, so that requests do not deadlock.
@@ -39,15 +89,14 @@ interface Export {
 async function recordExports(
   sql: Sql,
   { token, address, requestId }: Caller,
-  operation: 'list' | 'record',
-  all: readonly Export[],
+  operation: 'list' | 'record' | 'bulk export' | 'search' | 'voucher search' | 'voucher search, with tenants below',
+  exports: readonly Export[],
 ): Promise<void> {
-  const exports = all.filter(({ records }) => records > 0)
   if (exports.length === 0) return
   const action: AuditAction = 'customer.export'
   const details = exports.map(({ records }) => JSON.stringify({ records, operation, requestId }))
   const sums = new Map<number, number>()
-  for (const { tenantId, records } of exports) sums.set(tenantId, (sums.get(tenantId) ?? 0) + records)
+  for (const { tenantId, records } of exports.filter(isExport)) sums.set(tenantId, (sums.get(tenantId) ?? 0) + records)
   const tenants = [...sums.keys()].sort((a, b) => a - b)
   await sql`
     with /* export.record */ entry as (
@@ -79,10 +128,7 @@ export interface DailyExport {
   lastAt: Instant
 }
 
-/**
- * @param days how many days, UTC, with today
- * @returns the exports of the token by day and tenant, the latest first, at most 200
- */
+/** Returns the exports of the last days, UTC, with today, by day and tenant: the latest first, at most 200. */
 export async function listExports(sql: Sql, tokenId: number, days: number): Promise<DailyExport[]> {
   return sql<DailyExport[]>`
     select /* export.list */ day, tenant_id as "tenantId", tenant.name as "tenantName", records, last_at as "lastAt"

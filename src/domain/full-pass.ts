@@ -51,8 +51,8 @@ export async function requireFullPass(sql: Sql, completeSince: number): Promise<
 }
 
 /**
- * Compares the database server with the recorded one, and requires a full pass when it was replaced. Of several instances,
- * one reports it.
+ * Compares the database server with the recorded one, and requires a full pass when it was replaced. Of several
+ * instances, one reports it.
  *
  * @returns the identity of the former server when it was replaced; else null
  */

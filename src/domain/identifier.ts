@@ -1,10 +1,6 @@
 import { notFound } from './errors.ts'
 
-/**
- * Parses the id of a record: a plain positive integer up to 2^53 - 1 (R7).
- *
- * @returns null when the text is no such integer
- */
+/** Parses the id of a record: a plain positive integer up to 2^53 - 1 (R7). Returns null for any other text. */
 export function parseIdentifier(text: string): number | null {
   if (!/^[1-9]\d{0,15}$/.test(text)) return null
   const id = Number(text)

@@ -1,4 +1,4 @@
-// One-time links with which an administrator chooses a password.
+/** One-time links with which an administrator chooses a password. */
 import { randomBytes } from 'node:crypto'
 import type { Fragment, Sql } from '../db/connect.ts'
 import { type Administrator, noAdministratorYet } from './administrator.ts'
@@ -15,7 +15,7 @@ export interface Invitation {
   email: string | null
 }
 
-/** @returns 256 random bits in base64url */
+/** Returns 256 random bits in base64url. */
 const createLinkSecret = () => randomBytes(32).toString('base64url')
 
 const lifetime = (sql: Sql) => sql`interval '24 hours'`
@@ -27,9 +27,10 @@ const isValid = (sql: Sql) => sql`
        or exists (select from gateway.administrator
                   where administrator.id = invitation.invited_by and administrator.removed_at is null))`
 
-/** The id of the account with an e-mail, or null when it does not exist. */
-const accountOf = (sql: Sql, email: Fragment) => sql`
-  (select id from gateway.administrator where administrator.email = ${email} and removed_at is null)`
+/** What the audit says of the account with the `email` of a relation. Its id is null when it does not exist. */
+const accountIn = (sql: Sql, relation: Fragment) => sql`
+  (select id from gateway.administrator where administrator.email = ${relation}.email and removed_at is null),
+  jsonb_build_object('email', email) from ${relation}`
 
 /**
  * Creates a one-time link for the first administrator. It is valid for 24 hours; earlier links stay valid, because
@@ -39,19 +40,14 @@ const accountOf = (sql: Sql, email: Fragment) => sql`
  */
 export async function inviteFirstAdministrator(sql: Sql, actor: Actor): Promise<string | null> {
   const secret = createLinkSecret()
+  const about = sql`null::bigint, jsonb_build_object('reason', 'there is no administrator') from created`
   const [created] = await sql`
     with /* invitation.create_first */ created as (
       insert into gateway.invitation (token_hash, expires_at)
       select ${hashSecret(secret)}, now() + ${lifetime(sql)} where ${noAdministratorYet(sql)}
       returning expires_at
     )
-    ${auditEntry(
-      sql,
-      actor,
-      'administrator.invite',
-      sql`null::bigint, null::bigint, null::bigint, jsonb_build_object('reason', 'there is no administrator')
-          from created`,
-    )}
+    ${auditEntry(sql, actor, 'administrator.invite', about)}
     returning id`
   return created ? secret : null
 }
@@ -78,16 +74,11 @@ export async function inviteAdministrator(
       values (${hashSecret(secret)}, ${email}, ${invitedBy?.id ?? null}, now() + ${lifetime(sql)})
       returning email
     )
-    ${auditEntry(
-      sql,
-      actor,
-      'administrator.invite',
-      sql`null::bigint, ${accountOf(sql, sql`created.email`)}, null::bigint, jsonb_build_object('email', email) from created`,
-    )}`
+    ${auditEntry(sql, actor, 'administrator.invite', accountIn(sql, sql`created`))}`
   return secret
 }
 
-/** @returns the invitation, or null when the link is not valid */
+/** Returns the invitation, or null when the link is not valid. */
 export async function findInvitation(sql: Sql, secret: string): Promise<Invitation | null> {
   const [found] = await sql<Invitation[]>`
     select /* invitation.find */ email from gateway.invitation
@@ -139,7 +130,7 @@ export interface PendingInvitation {
   expiresAt: Instant
 }
 
-/** @returns the valid links of accounts, by e-mail */
+/** Returns the valid links of accounts, by e-mail. */
 export async function listInvitations(sql: Sql): Promise<PendingInvitation[]> {
   return sql<PendingInvitation[]>`
     select /* invitation.list */ email, created_at as "createdAt", expires_at as "expiresAt",
@@ -147,22 +138,13 @@ export async function listInvitations(sql: Sql): Promise<PendingInvitation[]> {
     from gateway.invitation where email is not null and ${isValid(sql)} order by email`
 }
 
-/**
- * Deletes the link of an account.
- *
- * @throws `NOT_FOUND` when the account has no pending link
- */
+/** Deletes the pending link of an account, or throws `NOT_FOUND`. */
 export async function withdrawInvitation(sql: Sql, actor: Actor, email: string): Promise<void> {
   const withdrawn = await sql`
     with /* invitation.withdraw */ withdrawn as (
       delete from gateway.invitation where email = ${email} returning email
     )
-    ${auditEntry(
-      sql,
-      actor,
-      'administrator.withdraw',
-      sql`null::bigint, ${accountOf(sql, sql`withdrawn.email`)}, null::bigint, jsonb_build_object('email', email) from withdrawn`,
-    )}
+    ${auditEntry(sql, actor, 'administrator.withdraw', accountIn(sql, sql`withdrawn`))}
     returning id`
   if (withdrawn.length === 0) throw notFound('invitation')
 }

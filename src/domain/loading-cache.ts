@@ -1,29 +1,16 @@
 import DataLoader from 'dataloader'
 import { LRUCache } from 'lru-cache'
 
-/** Loads values by key, many at once, and keeps them for a limited time: an integration sends the same keys often. */
-interface LoadingCache<Key, Value> {
-  /** @returns the cached value, or undefined when it must be loaded */
-  peek(key: Key): Value | undefined
-  /**
-   * Loads a value, together with other loads of the moment, and joins a load of the same key. Null and failures are
-   * not cached, so that a value which appears is found by the next request.
-   *
-   * @returns null when there is no such value
-   */
-  load(key: Key): Promise<Value | null>
-  /** Loads a value by a query that starts after the call. */
-  reload(key: Key): Promise<Value | null>
-}
-
 /**
+ * Loads values by key, many at once, and keeps them for a limited time: an integration sends the same keys often.
+ *
  * @param loadMany loads the value of each key, in order; null where there is none
  * @param lifetime how old a cached value may be, in milliseconds
  */
 export function createLoadingCache<Key extends string | number, Value extends object>(
   loadMany: (keys: readonly Key[]) => Promise<(Value | null)[]>,
   lifetime: number,
-): LoadingCache<Key, Value> {
+) {
   const cached = new LRUCache<Key, Value>({ max: 10_000, ttl: lifetime })
   // An older load is not joined: its value would be too old, and it may never settle.
   const loading = new LRUCache<Key, Promise<Value | null>>({ max: 10_000, ttl: lifetime })
@@ -41,9 +28,17 @@ export function createLoadingCache<Key extends string | number, Value extends ob
     { cacheMap: loading },
   )
   return {
-    peek: key => cached.get(key),
-    // DataLoader delays a load that it joins until its next batch.
-    load: key => loading.get(key) ?? loader.load(key),
-    reload: key => loader.clear(key).load(key),
+    /** Returns the cached value, or undefined when it must be loaded. */
+    peek: (key: Key): Value | undefined => cached.get(key),
+    /**
+     * Loads a value, together with other loads of the moment, and joins a load of the same key. Null, for no such value,
+     * and failures are not cached, so that a value which appears is found by the next request.
+     */
+    load(key: Key): Promise<Value | null> {
+      // DataLoader delays a load that it joins until its next batch.
+      return loading.get(key) ?? loader.load(key)
+    },
+    /** Loads a value by a query that starts after the call. */
+    reload: (key: Key): Promise<Value | null> => loader.clear(key).load(key),
   }
 }

@@ -1,6 +1,6 @@
 import type { Fragment, Sql } from '../db/connect.ts'
-import type { CursorCipher, ListIdentity, Position } from './cursor.ts'
-import { badInput, type FieldErrors } from './errors.ts'
+import type { Cursor, CursorCipher, ListIdentity, Position } from './cursor.ts'
+import { type FieldErrors, throwIfErrors } from './errors.ts'
 import { afterAll, beforeAll, type Instant, parseInstant } from './instant.ts'
 
 /** The arguments of a list, as the caller sent them. */
@@ -12,16 +12,26 @@ export interface PageArguments {
   updatedSince?: string | null | undefined
 }
 
-/** The records of a list strictly between two positions: `limit` of them, from one end. */
-export interface Range {
-  lower: Position
-  upper: Position
+/** How many records are read, and from which end of a list. */
+interface PageShape {
   limit: number
   backward: boolean
   updatedSince: Instant | null
   /** Whether the caller gave `after` or `before`: then there is a record beyond it. */
   afterGiven: boolean
   beforeGiven: boolean
+}
+
+/** The records of a list strictly between two positions: `limit` of them, from one end. */
+export interface Range extends PageShape {
+  lower: Position
+  upper: Position
+}
+
+/** The records of a list strictly between two cursors, in whatever order the list has. */
+export interface PageWindow extends PageShape {
+  after: Cursor | null
+  before: Cursor | null
 }
 
 /** A page of a list. The rows are in the list's order, from whichever end the page was read. */
@@ -36,19 +46,19 @@ export const defaultPageSize = 50
 const maxPageSize = 100
 
 /**
- * Parses the arguments of a list (R4, R6, R10, R15). Reports all errors at once.
+ * Parses the arguments of a list (R4, R6, R10). Reports all errors at once.
  *
  * @param list the list that the cursors must belong to
- * @param known errors that the transport found
+ * @param transportErrors errors that the transport found
  * @throws `BAD_USER_INPUT` with the errors of `first`, `last`, `after`, `before`, `updatedSince`
  */
-export function readRange(
+export function readWindow(
   cipher: CursorCipher,
   list: ListIdentity,
   args: PageArguments,
-  known: FieldErrors = {},
-): Range {
-  const fieldErrors: FieldErrors = { ...known }
+  transportErrors: FieldErrors = {},
+): PageWindow {
+  const fieldErrors: FieldErrors = { ...transportErrors }
   const size = (name: 'first' | 'last') => {
     const count = args[name] ?? null
     if (count !== null && (count < 0 || count > maxPageSize))
@@ -73,18 +83,32 @@ export function readRange(
   if (args.updatedSince && !given) {
     fieldErrors.updatedSince = ['Give an ISO-8601 date and time, such as 2026-01-31T09:30:00Z.']
   }
-  if (Object.keys(fieldErrors).length > 0) throw badInput(fieldErrors)
+  throwIfErrors(fieldErrors)
 
-  const updatedSince = latest(given, after?.updatedSince, before?.updatedSince)
-  const since: Position = { updatedAt: updatedSince ?? beforeAll, id: 0 }
   return {
-    lower: after && comesAfter(after, since) ? after : since,
-    upper: before ?? { updatedAt: afterAll, id: 0 },
+    after,
+    before,
     limit: last ?? first ?? defaultPageSize,
     backward: last !== null,
-    updatedSince,
+    updatedSince: latest(given, after?.updatedSince, before?.updatedSince),
     afterGiven: after !== null,
     beforeGiven: before !== null,
+  }
+}
+
+/** Parses the arguments of a list that is ordered by `updated_at`, then `id` (R15), as `readWindow` does. */
+export function readRange(
+  cipher: CursorCipher,
+  list: ListIdentity,
+  args: PageArguments,
+  transportErrors: FieldErrors = {},
+): Range {
+  const { after, before, ...shape } = readWindow(cipher, list, args, transportErrors)
+  const since: Position = { updatedAt: shape.updatedSince ?? beforeAll, id: 0 }
+  return {
+    ...shape,
+    lower: after && comesAfter(after, since) ? after : since,
+    upper: before ?? { updatedAt: afterAll, id: 0 },
   }
 }
 
@@ -101,7 +125,7 @@ export const upTo = (watermark: Instant, range: Range): Range => {
 }
 
 /**
- * Returns the end of a list's statement: rows strictly between the bounds, from one end, and one more than the page has.
+ * Returns the end of a list's statement: rows strictly between the bounds, from one end, one more than the page has.
  *
  * @param stamp what the list is ordered by before `id`, as its index has it
  * @param direction `desc` when rows are read from the end of the list
@@ -118,12 +142,8 @@ export function within(
     order by ${stamp} ${direction}, id ${direction} limit ${limit + 1}`
 }
 
-/**
- * Makes a page of the rows that a list's statement found.
- *
- * @param found up to one row more than the page has
- */
-export function toPage<Row>(range: Range, found: Row[]): Page<Row> {
+/** Makes a page of the rows that a list's statement found: up to one more than the page has. */
+export function toPage<Row>(range: PageShape, found: Row[]): Page<Row> {
   const more = found.length > range.limit
   const rows = more ? found.slice(0, range.limit) : found
   return {

@@ -15,7 +15,7 @@ const maxLength = 200
 /** The hint of a field for a new password. */
 export const passwordHint = `At least ${minLength} characters, for example a few unrelated words.`
 
-/** @returns the errors of a new password, by the fields `password` and `again` */
+/** Returns the errors of a new password, by the fields `password` and `again`. */
 export function passwordErrors(email: string, password: string, again: string): FieldErrors {
   const length = [...password].length
   if (length < minLength) return { password: [`Give a password of at least ${minLength} characters.`] }
@@ -38,18 +38,16 @@ const semaphore = createSemaphore({ maxRunning: 2, maxWaiting: 20, retryAfter: 5
 
 const hash = async (password: string) => Buffer.from(await scrypt.kdf(normalize(password), cost)).toString('base64')
 
-/**
- * @returns an scrypt key with its salt and parameters, in base64
- * @throws `UNAVAILABLE` when too many passwords are being checked
- */
+/** Returns an scrypt key with its salt and parameters, in base64. Throws as `verifyPassword` does. */
 export const hashPassword = (password: string): Promise<string> => semaphore.run(() => hash(password))
 
 /** A hash that no password matches: checking it takes as long as checking a real one. */
 let dummyHash: Promise<string> | undefined
 
 /**
+ * Returns whether the password matches the hash.
+ *
  * @param storedHash null when there is no account; the check then takes the same time
- * @returns whether the password matches the hash
  * @throws `UNAVAILABLE` when too many passwords are being checked
  */
 export async function verifyPassword(storedHash: string | null, password: string): Promise<boolean> {

@@ -12,5 +12,8 @@ export type Permission = keyof typeof permissions
 /** All permissions, in the order in which they are shown. */
 export const permissionNames = Object.keys(permissions) as readonly Permission[]
 
-/** @returns whether the text is the name of a permission */
+/** Returns whether the text is the name of a permission. */
 export const isPermission = (text: string): text is Permission => Object.hasOwn(permissions, text)
+
+/** Returns names of permissions as Markdown, for a sentence: `view_vouchers` and `view_orders`, each in backticks. */
+export const listPermissions = (names: readonly Permission[]): string => names.map(name => `\`${name}\``).join(' and ')

@@ -1,5 +1,9 @@
 import { column, nullable, type RowOf } from '../db/column.ts'
+import { arrayText, type Sql } from '../db/connect.ts'
+import { rowCodec } from '../db/row-codec.ts'
 import { defineResource } from './resource.ts'
+import { isTrue, moneyRange, ofCurrency, ofRecord, searchedText } from './search/field.ts'
+import { byAmount, byText } from './search/order.ts'
 
 const columns = {
   id: column('id', 'bigint', 'The numeric id, as in v1.'),
@@ -35,7 +39,46 @@ export const products = defineResource<Product>({
   permissions: ['view_vouchers'],
   unstampedFirst: true,
   columns,
+  search: {
+    filters: {
+      categoryId: ofRecord(
+        'Category',
+        'Products of this category: its numeric or its global id.',
+        (sql, id) => sql`exists (
+          select from product_category where product_id = product.id and category_id = ${id}::bigint)`,
+      ),
+      isMonetary: isTrue('is_monetary', 'Products whose value is an amount of money, or those whose value is not.'),
+      currency: ofCurrency('Products of this currency: its ISO 4217 code.'),
+      price: moneyRange('price', 'Products whose own price lies in this range. Needs `currency`.'),
+      text: searchedText("lower(' ' || title)", 'Products with this text in their title.'),
+    },
+    orders: {
+      TITLE: byText('title', false, 'By `title`.'),
+      PRICE: byAmount('price', 'By `price`. Products without a price of their own come last.'),
+      SORT_ORDER: {
+        key: 'sort_order',
+        type: 'integer',
+        nullable: false,
+        description: 'By `sortOrder`.',
+        among: { column: 'is_monetary', values: ['true', 'false'] },
+      },
+    },
+  },
 })
+
+const productRow = rowCodec<Product>(columns)
+
+/**
+ * Returns the products of these ids, of any tenant, in their order; null where there is none. Checks no grants: the
+ * caller must, by `tenantId`.
+ */
+export async function findProducts(sql: Sql, ids: readonly number[]): Promise<(Product | null)[]> {
+  const [rows] = await sql`
+    select /* product.find_by_ids */ string_agg(${productRow.select(sql)}, '')
+    from product where id = any(${arrayText(ids)}::text::bigint[])`.raw()
+  const found = new Map(productRow.read(rows?.[0]).map(row => [row.id, row]))
+  return ids.map(id => found.get(id) ?? null)
+}
 
 /** Returns for each product id, in order, the rows that belong to it, in the order of the rows. */
 export function groupByProduct<Row extends { productId: number }>(

@@ -1,19 +1,21 @@
-import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
-
 /** The state of a caller's rate window (R28). */
 export interface RateWindow {
   /** Calls in the window, with rejected ones. */
   used: number
-  /** Milliseconds until it resets; the whole length when no window is open. */
+  /** Milliseconds until it resets, above 0. */
   resetsIn: number
 }
 
 /** Counts calls in fixed windows; the first call opens a window. Counting is atomic. */
-interface RateCounter {
-  /** Counts one call, and returns the window. */
-  hit(key: string): Promise<RateWindow>
-  /** Returns the window without counting. */
-  read(key: string): Promise<RateWindow>
+export interface RateCounter {
+  /**
+   * Counts calls in one step. It never fails: a counter whose store fails counts by itself.
+   *
+   * @param calls how many, at least 1
+   * @param limit what the window allows: calls beyond it need not be counted
+   * @returns the window with these calls
+   */
+  hit(key: string, calls: number, limit: number): RateWindow | Promise<RateWindow>
 }
 
 /** How many calls a window allows, and the counter of the calls. */
@@ -25,17 +27,11 @@ export interface RateBudget {
 /** The length of a window, in seconds (R28). */
 export const rateWindowSeconds = 60
 
-/** @returns a counter in memory, for one process, which deletes expired windows */
-export function createMemoryRateCounter(): RateCounter {
-  const limiter = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: rateWindowSeconds })
-  return {
-    hit: key => limiter.consume(key).then(toWindow),
-    read: key => limiter.get(key).then(toWindow),
-  }
-}
+/**
+ * Returns whole seconds until the window resets, at least 1 (R29). Rounds to milliseconds first, because sums of instants
+ * are not exact.
+ */
+export const secondsLeft = ({ resetsIn }: RateWindow): number => Math.max(1, Math.ceil(Math.round(resetsIn) / 1000))
 
-/** @param open the open window, or null */
-const toWindow = (open: RateLimiterRes | null): RateWindow => ({
-  used: open?.consumedPoints ?? 0,
-  resetsIn: open?.msBeforeNext ?? rateWindowSeconds * 1000,
-})
+/** Returns the operations left in the window (R29). */
+export const callsLeft = (limit: number, { used }: RateWindow): number => Math.max(0, limit - used)

@@ -1,4 +1,5 @@
 import { arrayText, type Sql } from '../db/connect.ts'
+import { millisecondsPerDay } from './date.ts'
 import type { Instant } from './instant.ts'
 import { createWriteBuffer } from './write-buffer.ts'
 
@@ -9,16 +10,9 @@ export interface RequestError {
   reason: string
 }
 
-/** @returns the error as it is counted: of field errors only the names, because their messages may quote a caller */
-export function toRequestError({
-  code,
-  message,
-  fieldErrors,
-}: {
-  code: string
-  message: string
-  fieldErrors?: object
-}): RequestError {
+/** Returns the error as it is counted: of field errors only the names, because their messages may quote a caller. */
+export function toRequestError(error: { code: string; message: string; fieldErrors?: object }): RequestError {
+  const { code, message, fieldErrors } = error
   return { code, reason: fieldErrors ? `${message} Fields: ${Object.keys(fieldErrors).sort().join(', ')}.` : message }
 }
 
@@ -39,8 +33,6 @@ export interface RequestCounter {
 /** How many days counts are kept, without today. */
 const keptDays = 90
 
-const millisecondsPerDay = 86_400_000
-
 /** The most distinct errors between two saves; further ones are counted as `other`, by code. */
 const maxErrors = 10_000
 
@@ -53,7 +45,7 @@ interface Count {
   requests: number
 }
 
-/** @param lastAt milliseconds since 1970 */
+/** `lastAt` is in milliseconds since 1970. */
 type ErrorCount = Omit<Count, 'status'> & RequestError & { lastAt: number }
 
 /** Tokens, operations and statuses are few; reasons may be many, and are limited by `maxErrors`. */
@@ -141,22 +133,13 @@ export async function deleteExpiredRequestCounts(sql: Sql): Promise<void> {
 
 const today = (sql: Sql) => sql`(now() at time zone 'UTC')::date`
 
-/** @returns the condition that `day` is one of the last days, UTC, with today */
+/** Returns the condition that `day` is one of the last days, UTC, with today. */
 export const isWithinDays = (sql: Sql, days: number) => sql`day > ${today(sql)} - ${days}::integer`
 
-/** The requests of a token on one day, by operation and status. */
-export interface RequestCount {
-  /** `YYYY-MM-DD`, UTC. */
-  day: string
-  operation: string
-  status: number
-  requests: number
-}
+/** The requests of a token on one day, `YYYY-MM-DD` UTC, by operation and status. */
+export type RequestCount = Pick<Count, 'operation' | 'status' | 'requests'> & { day: string }
 
-/**
- * @param days how many days, UTC, with today
- * @returns the requests of the token, the newest day first
- */
+/** Returns the requests of the token on the last days, UTC, with today: the newest day first. */
 export async function listRequestCounts(sql: Sql, tokenId: number, days: number): Promise<RequestCount[]> {
   return sql<RequestCount[]>`
     select /* request_count.list */ day, operation, status, requests
@@ -171,10 +154,7 @@ export interface RequestErrorCount extends RequestError {
   lastAt: Instant
 }
 
-/**
- * @param days how many days, UTC, with today
- * @returns the errors of the token's requests, the latest first, at most 100
- */
+/** Returns the errors of the token's requests on the last days, UTC, with today: the latest first, at most 100. */
 export async function listRequestErrors(sql: Sql, tokenId: number, days: number): Promise<RequestErrorCount[]> {
   return sql<RequestErrorCount[]>`
     select /* request_error.list */ operation, code, reason, sum(requests)::bigint as requests, max(last_at) as "lastAt"

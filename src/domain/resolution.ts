@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { column, nullable, type RowOf, selectList } from '../db/column.ts'
 import type { Sql } from '../db/connect.ts'
-import { badInput, type FieldErrors, notFound } from './errors.ts'
+import { type FieldErrors, hasErrors, notFound, throwIfErrors } from './errors.ts'
 import { hashSecret } from './secret.ts'
 import type { Token } from './token.ts'
 
@@ -33,23 +33,33 @@ export const resolvedColumns = {
   dateValidEnd: nullable('date_valid_end', 'date', 'The last day on which it is valid.'),
 }
 
+/** The columns of the tenant at which a voucher was resolved, and of the one that owns the voucher (R24). */
+export const resolutionTenantColumns = {
+  id: column('tenant.id', 'bigint', 'The numeric id of the tenant at which it was resolved.'),
+  name: column('tenant.name', 'text', 'The name of the tenant at which it was resolved.'),
+  type: nullable('tenant.type', 'text', 'The type of that tenant.'),
+  sourceTenantId: column('owner.id', 'bigint', 'The numeric id of the tenant that owns the voucher.'),
+  sourceTenantName: column('owner.name', 'text', 'The name of the owner.'),
+  sourceTenantType: nullable('owner.type', 'text', 'The type of the owner.'),
+}
+
 const resolvedList = selectList(resolvedColumns)
+const tenantList = selectList(resolutionTenantColumns)
 
 /** The state of a voucher that a resolution depends on. */
 type VoucherState = RowOf<typeof resolvedColumns>
+
+/** What decides whether a voucher can be redeemed. */
+export type Redeemability = Pick<
+  VoucherState,
+  'void' | 'dateValidStart' | 'dateValidEnd' | 'redemptionStatus' | 'currentBalance'
+>
 
 /** A voucher as a resolution shows it. */
 export type ResolvedVoucher = VoucherState & Verdict
 
 /** The tenant at which a voucher was resolved, and the one that owns the voucher (R24). */
-export interface ResolutionTenant {
-  id: number
-  name: string
-  type: string | null
-  sourceTenantId: number
-  sourceTenantName: string
-  sourceTenantType: string | null
-}
+export type ResolutionTenant = RowOf<typeof resolutionTenantColumns>
 
 /** The result of resolving a voucher at a tenant. */
 export interface Resolution extends Verdict {
@@ -63,19 +73,19 @@ export interface Resolution extends Verdict {
 type VoucherName = { reference: string } | { qrToken: string }
 
 /** The longest inputs, in characters (R9). */
-const maxLengths = { qrToken: 2048, voucherReference: 255 }
+export const maxLengths = { qrToken: 2048, voucherReference: 255 }
 
 /**
  * Parses the input that names a voucher (R9, R27).
  *
- * @param known errors that the transport found
+ * @param transportErrors errors that the transport found
  * @throws `BAD_USER_INPUT` with the errors of `qrToken` and `voucherReference`
  */
 export function readVoucherName(
   given: { qrToken?: string | null | undefined; voucherReference?: string | null | undefined },
-  known: FieldErrors = {},
+  transportErrors: FieldErrors = {},
 ): VoucherName {
-  const fieldErrors: FieldErrors = { ...known }
+  const fieldErrors: FieldErrors = { ...transportErrors }
   const read = (field: keyof typeof maxLengths) => {
     const text = given[field] ?? ''
     if ([...text].length > maxLengths[field]) fieldErrors[field] = [`Give at most ${maxLengths[field]} characters.`]
@@ -83,13 +93,13 @@ export function readVoucherName(
   }
   const qrToken = read('qrToken')
   const voucherReference = read('voucherReference')
-  if (Object.keys(fieldErrors).length === 0 && (qrToken === null) === (voucherReference === null)) {
+  if (!hasErrors(fieldErrors) && (qrToken === null) === (voucherReference === null)) {
     const error =
       qrToken === null ? 'Give a QR token or URL, or a voucher reference.' : 'Give one of the two, not both.'
     fieldErrors.qrToken = [error]
     fieldErrors.voucherReference = [error]
   }
-  if (Object.keys(fieldErrors).length > 0) throw badInput(fieldErrors)
+  throwIfErrors(fieldErrors)
   return qrToken === null ? { reference: (voucherReference ?? '').trim() } : { qrToken: qrTokenIn(qrToken) }
 }
 
@@ -115,7 +125,7 @@ function qrTokenIn(text: string): string {
  *
  * @param today the calendar day at the tenant that owns the voucher, `YYYY-MM-DD`
  */
-export function reasonAgainst(voucher: VoucherState, today: string): ReasonCode | null {
+export function reasonAgainst(voucher: Redeemability, today: string): ReasonCode | null {
   if (voucher.void) return 'void'
   if (voucher.dateValidStart !== null && today < voucher.dateValidStart) return 'not_yet_valid'
   if (voucher.dateValidEnd !== null && today > voucher.dateValidEnd) return 'expired'
@@ -140,35 +150,19 @@ export async function resolveVoucher(
 ): Promise<Resolution> {
   const found = await findWithinScope(sql, caller, at, name)
   if (!found) throw notFound('voucher')
-  const { today, tenantId, tenantName, tenantType, sourceTenantId, sourceTenantName, sourceTenantType, ...voucher } =
-    found
+  const { today, tenant, ...voucher } = found
   const reasonCode = reasonAgainst(voucher, today)
   const verdict: Verdict = { status: reasonCode === null ? 'redeemable' : 'not_redeemable', reasonCode }
   return {
     ...verdict,
     voucher: { ...voucher, ...verdict },
-    tenant: {
-      id: tenantId,
-      name: tenantName,
-      type: tenantType,
-      sourceTenantId,
-      sourceTenantName,
-      sourceTenantType,
-    },
+    tenant,
     redemptionToken:
       reasonCode === null ? await issueRedemptionToken(sql, voucher.id, at, caller.id, timeToLive) : null,
   }
 }
 
-type Found = VoucherState & {
-  today: string
-  tenantId: number
-  tenantName: string
-  tenantType: string | null
-  sourceTenantId: number
-  sourceTenantName: string
-  sourceTenantType: string | null
-}
+type Found = VoucherState & { today: string; tenant: ResolutionTenant }
 
 /**
  * Finds the voucher of that name when its owner is the path tenant, above it or below it, and the token is authorised
@@ -201,8 +195,7 @@ async function findWithinScope(sql: Sql, caller: Token, at: number, name: Vouche
       from above
     )
     select ${sql.unsafe(resolvedList)}, (now() at time zone owner.time_zone)::date as today,
-           tenant.id as "tenantId", tenant.name as "tenantName", tenant.type as "tenantType",
-           owner.id as "sourceTenantId", owner.name as "sourceTenantName", owner.type as "sourceTenantType"
+           (select to_json(found) from (select ${sql.unsafe(tenantList)}) found) as tenant
     from scope left join (
       named voucher join tenant owner on owner.id = voucher.tenant_id join tenant on tenant.id = ${at}
     ) on scope.holds`

@@ -5,6 +5,9 @@ import { rowCodec } from '../db/row-codec.ts'
 import type { ListIdentity } from './cursor.ts'
 import type { Instant } from './instant.ts'
 import type { Permission } from './permission.ts'
+import type { Order } from './search/order.ts'
+import type { SearchDescription } from './search/search.ts'
+import { type SearchTable, searchTable } from './search/search-table.ts'
 import { type TenantTable, tenantTable } from './tenant-table.ts'
 import type { Token } from './token.ts'
 
@@ -29,9 +32,11 @@ export interface RecordType {
 }
 
 /** A type of records that each tenant has a list of. */
-export interface Resource<Row extends ResourceRow = ResourceRow> extends RecordType {
-  /** What a record is, for the readers of the schema. */
-  description: string
+export interface Resource<Row extends ResourceRow = ResourceRow>
+  extends RecordType,
+    Required<
+      Pick<ResourceDescription<Row>, 'description' | 'unstampedFirst' | 'personalData' | 'searchesPersonalData'>
+    > {
   /** Its name in messages: `purchased voucher`. */
   noun: string
   /** The name of a record's field: `purchasedVoucher`. */
@@ -40,12 +45,10 @@ export interface Resource<Row extends ResourceRow = ResourceRow> extends RecordT
   list: string
   columns: Readonly<Record<string, Column>>
   table: TenantTable<Row>
-  /** Whether records without an update time come first in the list (R15). */
-  unstampedFirst: boolean
-  /** Whether each record that a caller reads is recorded in the audit. */
-  personalData: boolean
+  /** How its lists can be filtered and ordered, and what reads such lists; null when they cannot. */
+  search: (SearchDescription & { table: SearchTable<Row> }) | null
   /** Returns the tenant's list, to which cursors belong. */
-  listOf(tenantId: number): ListIdentity
+  listOf(tenantId: number): Required<ListIdentity>
 }
 
 /** The description of a resource. SQL texts are part of statements. */
@@ -66,6 +69,10 @@ interface ResourceDescription<Row extends ResourceRow> {
   unstampedFirst?: boolean
   /** Whether reading a record is recorded in the audit. */
   personalData?: boolean
+  /** Whether a search of a text is recorded in the audit, because the text has personal data that the records lack. */
+  searchesPersonalData?: boolean
+  /** The filters and orders of its lists, each with an index that serves it. */
+  search?: Pick<SearchDescription, 'filters' | 'orders'>
 }
 
 /**
@@ -82,10 +89,20 @@ export function defineResource<Row extends ResourceRow>({
   only,
   unstampedFirst = false,
   personalData = false,
+  searchesPersonalData = false,
+  search,
 }: ResourceDescription<Row>): Resource<Row> {
   const words = type.split(/(?=[A-Z])/).map(word => word.toLowerCase())
   const field = type.charAt(0).toLowerCase() + type.slice(1)
   const list = `${field}s`
+  const row = rowCodec<Row>(columns)
+  const stamp = unstampedFirst ? "coalesce(updated_at, '-infinity')" : 'updated_at'
+  const byUpdatedAt: Order = {
+    key: stamp,
+    type: 'timestamptz',
+    nullable: false,
+    description: `By \`updatedAt\`, the order of the list by itself${unstampedFirst ? ' (null before all others)' : ''}.`,
+  }
   return {
     type,
     description,
@@ -96,13 +113,22 @@ export function defineResource<Row extends ResourceRow>({
     columns,
     unstampedFirst,
     personalData,
+    searchesPersonalData,
     table: tenantTable<Row>({
       name,
       table,
-      row: rowCodec<Row>(columns),
-      ...(unstampedFirst && { stamp: "coalesce(updated_at, '-infinity')" }),
+      row,
+      ...(unstampedFirst && { stamp }),
       ...(only !== undefined && { only }),
     }),
+    search: search
+      ? {
+          filters: search.filters,
+          orders: { UPDATED_AT: byUpdatedAt, ...search.orders },
+          defaultOrder: byUpdatedAt,
+          table: searchTable<Row>({ name, table, row, stamp, only }),
+        }
+      : null,
     listOf: tenantId => ({ name: list, tenantId }),
     removal: words.join('_'),
     findRemoved: sql =>

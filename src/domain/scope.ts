@@ -9,10 +9,12 @@ type TenantPath = readonly number[]
 
 /** Decides which tenants a token may access (R19, R21). */
 export interface TenantScope {
-  /** @returns the tenant's path, which may be cached, or null when there is no such tenant */
+  /** Returns the tenant's path, which may be cached, or null when there is no such tenant. */
   findPath(tenantId: number): TenantPath | null | Promise<TenantPath | null>
-  /** @returns whether a grant of the token includes the tenant at the start of the path */
+  /** Returns whether a grant of the token includes the tenant at the start of the path. */
   covers(token: Token, path: TenantPath): boolean
+  /** Returns whether there is such a tenant and the token is authorised for it, by a path that may be cached. */
+  includes(token: Token, tenantId: number): boolean | Promise<boolean>
   /**
    * Denies access only by data read after the call: a client that sees a tenant in the list, and is then denied it,
    * would drop the tenant and not see it again (docs/syncing.md).
@@ -26,7 +28,7 @@ export interface TenantScope {
 /** How old a cached path may be, in milliseconds: access to a tenant that leaves a grant ends within this time. */
 const pathLifetime = 500
 
-/** @returns a scope that all requests share */
+/** Returns a scope that all requests share. */
 export function createTenantScope(sql: Sql): TenantScope {
   const paths = createLoadingCache<number, TenantPath>(ids => findPaths(sql, ids), pathLifetime)
   async function requireFresh(token: Token, tenantId: number): Promise<void> {
@@ -40,6 +42,8 @@ export function createTenantScope(sql: Sql): TenantScope {
       const grants = grantsOf(token)
       return path.some((id, steps) => (steps === 0 ? grants.has(id) : grants.get(id) === true))
     },
+    includes: (token, tenantId) =>
+      mapMaybePromise(scope.findPath(tenantId), path => path !== null && scope.covers(token, path)),
     require: (token, tenantId) =>
       mapMaybePromise(scope.findPath(tenantId), path => {
         if (!path || !scope.covers(token, path)) return requireFresh(token, tenantId)
@@ -50,7 +54,7 @@ export function createTenantScope(sql: Sql): TenantScope {
 
 const grantsOfTokens = new WeakMap<Token, ReadonlyMap<number, boolean>>()
 
-/** @returns `withDescendants` by tenant id; cached, because a token may have thousands of grants */
+/** Returns `withDescendants` by tenant id; cached, because a token may have thousands of grants. */
 function grantsOf(token: Token): ReadonlyMap<number, boolean> {
   const cached = grantsOfTokens.get(token)
   if (cached) return cached

@@ -1,22 +1,13 @@
 import { GatewayError } from './errors.ts'
 
-/** Limits how much work runs at a time. */
-interface Semaphore {
-  /**
-   * Runs the work when its turn comes.
-   *
-   * @throws `UNAVAILABLE`, without waiting, when too many calls are waiting
-   */
-  run<Result>(work: () => Promise<Result>): Promise<Result>
-}
-
-/** @param limits how many may run and how many may wait; the seconds after which a rejected caller should retry */
-export function createSemaphore(limits: { maxRunning: number; maxWaiting: number; retryAfter: number }): Semaphore {
+/** Limits how much work runs and waits at a time. A rejected caller should retry after `retryAfter` seconds. */
+export function createSemaphore(limits: { maxRunning: number; maxWaiting: number; retryAfter: number }) {
   const waiting: (() => void)[] = []
   let running = 0
 
   return {
-    async run(work) {
+    /** Runs the work when its turn comes; throws `UNAVAILABLE`, without waiting, when too many calls are waiting. */
+    async run<Result>(work: () => Promise<Result>): Promise<Result> {
       if (running < limits.maxRunning) running++
       else {
         if (waiting.length >= limits.maxWaiting) throw tooManyAtOnce(limits.retryAfter)

@@ -71,32 +71,24 @@ export async function startSession(
   session: NewSession,
   means: 'password' | 'link' | 'openid',
 ): Promise<boolean> {
+  const detail = sql`jsonb_build_object('means', ${means}::text)`
   const started = await sql`
     with /* session.start */ account as (
       select id, generation from gateway.administrator
       where id = ${verified.id} and generation = ${verified.generation} and removed_at is null
       for share
     ), started as (${sessionEntry(sql, actor, session, sql`account`)})
-    ${auditEntry(
-      sql,
-      actor,
-      'administrator.sign_in',
-      sql`null::bigint, administrator_id, null::bigint, jsonb_build_object('means', ${means}::text) from started`,
-    )}
+    ${auditEntry(sql, actor, 'administrator.sign_in', sql`administrator_id, ${detail} from started`)}
     returning id`
   return started.length > 0
 }
 
-/**
- * Finds a session that has not ended. Updates its `used_at` at most once a minute.
- *
- * @returns null when there is no such session, or it has ended
- */
+/** Finds a session; null when it has ended. Updates its `used_at` at most once a minute. */
 export async function findSession(
   sql: Sql,
   id: string,
 ): Promise<{ administrator: Administrator; data: SessionData } | null> {
-  const [session] = await sql<{ id: number; email: string; data: SessionData }[]>`
+  const [session] = await sql<(Administrator & { data: SessionData })[]>`
     with /* session.find */ found as (
       select session.id_hash, session.data, session.used_at, administrator.id, administrator.email
       from gateway.session join gateway.administrator on administrator.id = session.administrator_id
@@ -126,33 +118,22 @@ export async function signOut(sql: Sql, actor: Actor, id: string): Promise<void>
     with /* session.sign_out */ ended as (
       delete from gateway.session where id_hash = ${hashSecret(id)} returning administrator_id
     )
-    ${auditEntry(
-      sql,
-      actor,
-      'administrator.sign_out',
-      sql`null::bigint, administrator_id, null::bigint, '{}'::jsonb from ended`,
-    )}`
+    ${auditEntry(sql, actor, 'administrator.sign_out', sql`administrator_id, '{}'::jsonb from ended`)}`
 }
 
-/** Signs out of all sessions of an administrator. */
+/** Signs out of all sessions of an administrator, also of those that start meanwhile. */
 export async function signOutEverywhere(sql: Sql, actor: Actor, administratorId: number): Promise<void> {
+  const about = sql`${administratorId}::bigint, jsonb_build_object('sessions', (select count(*) from ended))`
   await sql`
     with /* session.sign_out_everywhere */ ended as (
       delete from gateway.session where administrator_id = ${administratorId} returning id_hash
+    ), raised as (
+      update gateway.administrator set generation = generation + 1 where id = ${administratorId}
     )
-    ${auditEntry(
-      sql,
-      actor,
-      'administrator.sign_out_everywhere',
-      sql`null::bigint, ${administratorId}::bigint, null::bigint,
-          jsonb_build_object('sessions', (select count(*) from ended))`,
-    )}`
+    ${auditEntry(sql, actor, 'administrator.sign_out_everywhere', about)}`
 }
 
-/**
- * @param currentId the session of this request
- * @returns the open sessions of an administrator, the one used last first
- */
+/** Returns the open sessions of an administrator, the one used last first. `currentId` is the session of this request. */
 export async function listSessions(sql: Sql, administratorId: number, currentId: string): Promise<SessionRecord[]> {
   return sql<SessionRecord[]>`
     select /* session.list */ address, user_agent as "userAgent", created_at as "createdAt", used_at as "usedAt",

@@ -1,11 +1,6 @@
 import type { Sql } from '../db/connect.ts'
 
-/**
- * Returns a secret that all instances share: the stored secret, or the proposal, which is then stored.
- *
- * @param name the purpose of the secret
- * @param proposal the secret to store when there is none
- */
+/** Returns the secret of this name that all instances share: the stored one, or the proposal, which is then stored. */
 export async function getOrCreateSecret(sql: Sql, name: string, proposal: Buffer): Promise<Buffer> {
   const [stored] = await sql<{ value: Buffer }[]>`
     insert /* setting.get_or_create */ into gateway.setting (name, value) values (${name}, ${proposal})

@@ -1,5 +1,7 @@
 import { column, nullable, type RowOf } from '../db/column.ts'
 import { defineResource } from './resource.ts'
+import { instantRange, sameText, searchedText } from './search/field.ts'
+import { byText } from './search/order.ts'
 
 const columns = {
   id: column('id', 'bigint', 'The numeric id, as in v1.'),
@@ -25,7 +27,7 @@ const columns = {
 }
 
 /** A customer who consents to marketing now (R23). Personal data. */
-export type MarketingSignup = RowOf<typeof columns>
+type MarketingSignup = RowOf<typeof columns>
 
 /** Marketing signups (contract, operations 6 and 7): customers who consent to marketing now (R23). */
 export const signups = defineResource<MarketingSignup>({
@@ -37,4 +39,22 @@ export const signups = defineResource<MarketingSignup>({
   only: 'marketing_opted',
   personalData: true,
   columns,
+  search: {
+    filters: {
+      consented: instantRange('consented_at', 'Customers who consented in this range.'),
+      source: sameText('consent_source', 'Customers whose `consentSource` is this text.'),
+      text: searchedText(
+        'gateway.customer_text(full_name, forename, surname, email)',
+        'Customers with this text in their names or in their e-mail address.',
+      ),
+    },
+    orders: {
+      CONSENTED_AT: { key: 'consented_at', type: 'timestamptz', nullable: true, description: 'By `consentedAt`.' },
+      NAME: byText(
+        'gateway.customer_name(full_name, forename, surname)',
+        true,
+        'By `fullName`, or by `forename` and `surname` when there is none.',
+      ),
+    },
+  },
 })

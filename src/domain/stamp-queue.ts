@@ -1,24 +1,20 @@
 import type { Sql } from '../db/connect.ts'
 
-/** Stamps the records that show what a subscription changed, as far as its own transactions did not (`sql/0009`). */
-interface StampQueue {
-  /**
-   * Stamps all queued records that are not locked, in transactions of up to a thousand entries. Returns at once while
-   * another call runs, because the next call is due soon. Several instances of the service may process the queue.
-   */
-  process(): Promise<void>
-}
-
 /**
- * Creates the worker of the stamp queue.
+ * Creates the worker that stamps the records that show what a subscription changed, as far as its own transactions did
+ * not (`sql/0009`). Several instances of the service may process the queue.
  *
  * @param sql the service's pool
  * @param closing no transaction begins after it is aborted
  */
-export function createStampQueue(sql: Sql, closing: AbortSignal): StampQueue {
+export function createStampQueue(sql: Sql, closing: AbortSignal) {
   let processing = false
   return {
-    async process() {
+    /**
+     * Stamps all queued records that are not locked, in transactions of up to a thousand entries. Returns at once while
+     * another call runs, because the next call is due soon.
+     */
+    async process(): Promise<void> {
       if (processing) return
       processing = true
       try {
@@ -30,7 +26,7 @@ export function createStampQueue(sql: Sql, closing: AbortSignal): StampQueue {
   }
 }
 
-/** @returns the id after which the next part begins; null at the end */
+/** Returns the id after which the next part begins; null at the end. */
 async function processPart(sql: Sql, after: number): Promise<number | null> {
   const [row] = await sql<{ next: number | null }[]>`
     select /* stamp_queue.process */ gateway.process_stamp_queue(${after}) as next`

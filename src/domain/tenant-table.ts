@@ -1,5 +1,6 @@
 import { arrayText, type Fragment, type Sql } from '../db/connect.ts'
 import type { RowCodec } from '../db/row-codec.ts'
+import type { Chunk } from './chunk.ts'
 import { beforeAll, type Instant } from './instant.ts'
 import { type Page, type Range, toPage, within } from './page.ts'
 
@@ -48,6 +49,8 @@ export interface TenantTable<Row> {
   counts(sql: Sql, requests: readonly CountRequest[]): Promise<number[]>
   /** Reads records; null where the tenant has no such record (R20). */
   records(sql: Sql, requests: readonly RecordRequest[]): Promise<(Row | null)[]>
+  /** Reads the first `limit` records of a range of one list, from its start. */
+  chunk(sql: Sql, request: PageRequest): Promise<Chunk<Row>>
 }
 
 /** The fragments that are the same in each run of the statements. They do not depend on the pool. */
@@ -62,6 +65,7 @@ function fragmentsOf<Row>(options: TenantTableOptions<Row>, sql: Sql) {
   return {
     list: comment('list'),
     listOfTenants: comment('list_of_tenants'),
+    chunk: comment('chunk'),
     count: comment('count'),
     find: comment('find'),
     findMany: comment('find_many'),
@@ -165,6 +169,22 @@ export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<
     return pages
   }
 
+  async function readChunk(sql: Sql, { tenantId, range }: PageRequest): Promise<Chunk<Row>> {
+    const all = fragments(sql)
+    const { chunk, columns, table, onlyListed, stamp, forward } = all
+    // No row more than the chunk has: whether more follow shows in the next chunk.
+    const exact = { ...range, limit: range.limit - 1 }
+    const rows = sql`
+      select ${columns} as row, ${stamp} as stamp, id from ${table}
+      where tenant_id = ${tenantId} ${onlyListed} and ${within(sql, exact, stamp, forward)}`
+    const [found] = await sql`
+      select ${chunk} string_agg(row, ''), count(*) from (
+        ${listed(sql, all, rows, { backward: false, size: () => sql`${range.limit}` })}
+      ) chunk`.raw()
+    const count = Number(found?.[1])
+    return { count, mayHaveMore: count === range.limit, rows: size => options.row.readInSteps(found?.[0], size) }
+  }
+
   function readRecord(sql: Sql, { tenantId, id }: RecordRequest): Promise<(Row | null)[]> {
     const { find, columns, table, only } = fragments(sql)
     // The driver's promises are not native: `await` would wrap each in another promise.
@@ -210,5 +230,7 @@ export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<
       const [first, second] = requests
       return first && !second ? readRecord(sql, first) : readRecords(sql, requests)
     },
+
+    chunk: readChunk,
   }
 }

@@ -77,6 +77,13 @@ export async function searchTenants(sql: Sql, search: string): Promise<{ tenants
   return { tenants: rows.map(({ count, ...tenant }) => tenant), count: rows[0]?.count ?? 0 }
 }
 
+/** Returns the ids of at most `limit` tenants without a parent. */
+export async function listRootTenants(sql: Sql, limit: number): Promise<number[]> {
+  const rows = await sql<{ id: number }[]>`
+    select /* tenant_tree.roots */ id from tenant where parent_id is null limit ${limit}`
+  return rows.map(({ id }) => id)
+}
+
 /**
  * Lists the roots, and the children of tenants.
  *

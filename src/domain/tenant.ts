@@ -2,6 +2,7 @@ import { column, nullable, type RowOf } from '../db/column.ts'
 import { arrayText, type Sql } from '../db/connect.ts'
 import { rowCodec } from '../db/row-codec.ts'
 import type { ListIdentity } from './cursor.ts'
+import { grantedBy } from './granted-tenants.ts'
 import { beforeAll, type Instant } from './instant.ts'
 import { type Page, type Range, toPage, within } from './page.ts'
 import type { RecordType } from './resource.ts'
@@ -24,17 +25,11 @@ export type Tenant = RowOf<typeof tenantColumns>
 /** The list of the tenants that a token is authorised for. */
 export const tenantList: ListIdentity = { name: 'tenants' }
 
-const tenantRow = rowCodec<Tenant>(tenantColumns)
+/** Returns the list of the tenants directly below one. */
+export const childList = (tenantId: number): ListIdentity => ({ name: 'children', tenantId })
 
-/**
- * Returns the tenants that a token is authorised for (R21), as texts of arrays: those that its grants name, and those
- * of them whose grants include all tenants below.
- */
-function grantedBy(token: Token) {
-  const named = token.tenants.map(grant => grant.tenantId)
-  const withDescendants = token.tenants.filter(grant => grant.withDescendants).map(grant => grant.tenantId)
-  return { named: arrayText(named), withDescendants: arrayText(withDescendants) }
-}
+/** Reads the rows of tenants. */
+export const tenantRow = rowCodec<Tenant>(tenantColumns)
 
 /** Tenants as records. A tenant left the list when neither it nor one above it is granted any more. */
 export const tenantRecords: RecordType = {
@@ -78,7 +73,7 @@ export async function listTenants(sql: Sql, token: Token, range: Range): Promise
  *
  * @param updatedSince counts those that were updated at or after this instant; null counts all
  */
-export async function countTenants(sql: Sql, token: Token, updatedSince: Instant | null): Promise<number> {
+export async function countGrantedTenants(sql: Sql, token: Token, updatedSince: Instant | null): Promise<number> {
   const { named, withDescendants } = grantedBy(token)
   const [row] = await sql<{ count: number }[]>`
     with /* tenant.count */ recursive below as (
@@ -98,5 +93,14 @@ export async function findTenants(sql: Sql, ids: readonly number[]): Promise<(Te
     select /* tenant.find_many */ string_agg(${tenantRow.select(sql)}, '')
     from unnest(${arrayText(ids)}::text::bigint[]) as wanted(id) join tenant on tenant.id = wanted.id`.raw()
   const found = new Map(tenantRow.read(rows?.[0]).map(row => [row.id, row]))
+  return ids.map(id => found.get(id) ?? null)
+}
+
+/** Returns the calendar days at the tenants of these ids, `YYYY-MM-DD`, in their order, null where there is none. */
+export async function findDays(sql: Sql, ids: readonly number[]): Promise<(string | null)[]> {
+  const rows = await sql<{ id: number; today: string }[]>`
+    select /* tenant.days */ tenant.id, (now() at time zone time_zone)::date as today
+    from unnest(${arrayText(ids)}::text::bigint[]) as wanted(id) join tenant on tenant.id = wanted.id`
+  const found = new Map(rows.map(({ id, today }) => [id, today]))
   return ids.map(id => found.get(id) ?? null)
 }

@@ -1,19 +1,18 @@
-import { arrayText, type Sql } from '../db/connect.ts'
+import { arrayText, type Pool, type Sql } from '../db/connect.ts'
 import { createLoadingCache } from './loading-cache.ts'
 import { hashSecret } from './secret.ts'
-import { type Token, type TokenRecord, tokenColumns, tokenStatus } from './token.ts'
+import { type Token, type TokenRecord, type TokenStatus, tokenColumns, tokenStatus } from './token.ts'
 import { isTokenSecret } from './token-secret.ts'
 import { createWriteBuffer } from './write-buffer.ts'
 
 /** The result of looking up a secret. */
-export type TokenLookup =
-  | { status: 'active'; token: Token }
-  | { status: 'expired' | 'revoked'; token: Token }
-  | { status: 'unknown' }
+export type TokenLookup = { status: TokenStatus; token: Token } | { status: 'unknown' }
 
 /** Looks up tokens by their secrets, and records their use. */
 export interface TokenDirectory {
-  /** @returns without a promise when the token is cached */
+  /** Looks up a secret without a statement: a cached token, or what no token can have; else null. */
+  peek(secret: string): TokenLookup | null
+  /** Looks up a secret; without a promise when its token is cached. */
   find(secret: string): TokenLookup | Promise<TokenLookup>
   /** Records that a token was used at this moment; costs no statement. */
   recordUse(token: Token, address: string): void
@@ -24,19 +23,21 @@ export interface TokenDirectory {
 /** How old a cached token may be, in milliseconds: every instance rejects a revoked token within a second. */
 const tokenLifetime = 500
 
-/** @returns a directory that every request may share */
-export function createTokenDirectory(sql: Sql): TokenDirectory {
+/** Returns a directory that every request may share. */
+export function createTokenDirectory(sql: Pool): TokenDirectory {
   const tokens = createLoadingCache<string, StoredToken>(secrets => findTokens(sql, secrets), tokenLifetime)
   const uses = createWriteBuffer<TokenUse>(
     (before, after) => (before.at > after.at ? before : after),
-    rows => saveUses(sql, rows),
+    rows => saveUses(sql.background, rows),
   )
+  function peek(secret: string): TokenLookup | null {
+    const cached = tokens.peek(secret)
+    if (cached) return toLookup(cached)
+    return isTokenSecret(secret) ? null : toLookup(null)
+  }
   return {
-    find(secret) {
-      const cached = tokens.peek(secret)
-      if (cached) return toLookup(cached)
-      return isTokenSecret(secret) ? tokens.load(secret).then(toLookup) : toLookup(null)
-    },
+    peek,
+    find: secret => peek(secret) ?? tokens.load(secret).then(toLookup),
     recordUse(token, address) {
       uses.add(String(token.id), { id: token.id, at: Date.now(), address })
     },

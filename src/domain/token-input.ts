@@ -10,7 +10,7 @@ export type TokenInput = Pick<TokenRecord, 'name' | 'contact' | 'permissions' | 
 const maxTextLength = 200
 const maxRateLimit = 1_000_000
 
-/** @returns the errors of `name`, `contact` and `rateLimit` */
+/** Returns the errors of `name`, `contact` and `rateLimit`. */
 export function checkTokenInput(input: TokenInput): FieldErrors {
   const fieldErrors: FieldErrors = {}
   const { name, contact, rateLimit } = normalizeTokenInput(input)
@@ -24,7 +24,7 @@ export function checkTokenInput(input: TokenInput): FieldErrors {
   return fieldErrors
 }
 
-/** @returns the input with trimmed texts, and with each tenant and permission once, in a fixed order */
+/** Returns the input with trimmed texts, and with each tenant and permission once, in a fixed order. */
 export function normalizeTokenInput(input: TokenInput): TokenInput {
   const grants = new Map<number, boolean>()
   for (const { tenantId, withDescendants } of input.tenants) {

@@ -32,7 +32,7 @@ export interface AlreadyCreated {
   secret: null
 }
 
-/** @returns the token that was created with the idempotency key, or null */
+/** Returns the token that was created with the idempotency key, or null. */
 export async function findCreatedToken(sql: Sql, idempotencyKey: string | undefined): Promise<AlreadyCreated | null> {
   if (idempotencyKey === undefined) return null
   const [token] = await sql<{ id: number }[]>`
@@ -79,7 +79,7 @@ export async function createToken(
       insert into gateway.token_tenant (token_id, tenant_id, with_descendants)
       select created.id, wanted.tenant_id, wanted.with_descendants from created, wanted
     ), audited as (
-      ${auditEntry(sql, actor, 'token.create', sql`created.id, null::bigint, null::bigint, ${detail}::text::jsonb from created`)}
+      ${auditEntry(sql, actor, 'token.create', sql`created.id, ${detail}::text::jsonb from created`)}
     )
     select (select id from created) as id, (select string_agg(tenant_id::text, ', ') from unknown) as unknown`
   if (created?.id) return { id: created.id, secret }
@@ -88,7 +88,7 @@ export async function createToken(
   throw unknownTenants(created?.unknown)
 }
 
-/** @returns the error of `expiresAt` when it is not in the future */
+/** Returns the error of `expiresAt` when it is not in the future. */
 export const checkExpiry = (expiresAt: Date | null) =>
   expiresAt !== null && !(expiresAt.getTime() > Date.now()) ? { expiresAt: ['Give a time in the future.'] } : {}
 
@@ -135,7 +135,7 @@ export async function editToken(
       select edited.id, wanted.tenant_id, wanted.with_descendants from edited, wanted
       on conflict (token_id, tenant_id) do update set with_descendants = excluded.with_descendants
     ), audited as (
-      ${auditEntry(sql, actor, 'token.edit', sql`edited.id, null::bigint, null::bigint, ${JSON.stringify(changes)}::text::jsonb from edited`)}
+      ${auditEntry(sql, actor, 'token.edit', sql`edited.id, ${JSON.stringify(changes)}::text::jsonb from edited`)}
     )
     select (select id from edited) as id, (select string_agg(tenant_id::text, ', ') from unknown) as unknown`
   if (edited?.unknown) throw unknownTenants(edited.unknown)
@@ -155,7 +155,7 @@ export async function revokeToken(sql: Sql, actor: Actor, id: number): Promise<v
       update gateway.token set revoked_at = now(), revision = revision + 1 where id = ${id} and revoked_at is null
       returning id
     ), audited as (
-      ${auditEntry(sql, actor, 'token.revoke', sql`id, null::bigint, null::bigint, '{}'::jsonb from revoked`)}
+      ${auditEntry(sql, actor, 'token.revoke', sql`id, '{}'::jsonb from revoked`)}
     )
     select exists (select from gateway.token where id = ${id}) as found`
   if (!token?.found) throw notFound('token')

@@ -51,6 +51,19 @@ export async function rotateToken(
   const secret = createTokenSecret()
   const newEnd =
     expiresAt === 'inherit' ? sql`before.expires_at` : sql`${expiresAt?.toISOString() ?? null}::text::timestamptz`
+  const creation = sql`
+    created.id, jsonb_build_object(
+      'name', name, 'contact', contact, 'permissions', permissions, 'rateLimit', rate_limit,
+      'expiresAt', expires_at, 'rotatedFrom', rotated_from,
+      'tenants', (
+        select coalesce(jsonb_agg(jsonb_build_object('tenantId', tenant_id, 'withDescendants', with_descendants)
+                                  order by tenant_id), '[]')
+        from gateway.token_tenant where token_id = ${id}))
+    from created`
+  const replacement = sql`
+    ${id}::bigint,
+    jsonb_build_object('successor', created.id, 'endsAt', ending.expires_at, 'successorExpiresAt', created.expires_at)
+    from created, ending, audited_creation`
   const [rotated] = await sql<{ id: number }[]>`
     with /* token.rotate */ before as (
       select * from gateway.token
@@ -74,30 +87,10 @@ export async function rotateToken(
       insert into gateway.token_tenant (token_id, tenant_id, with_descendants)
       select created.id, tenant_id, with_descendants from created, gateway.token_tenant where token_id = ${id}
     ), audited_creation as (
-      ${auditEntry(
-        sql,
-        actor,
-        'token.create',
-        sql`created.id, null::bigint, null::bigint,
-            jsonb_build_object(
-              'name', name, 'contact', contact, 'permissions', permissions, 'rateLimit', rate_limit,
-              'expiresAt', expires_at, 'rotatedFrom', rotated_from,
-              'tenants', (select coalesce(jsonb_agg(jsonb_build_object('tenantId', tenant_id,
-                                                                       'withDescendants', with_descendants)
-                                                    order by tenant_id), '[]')
-                          from gateway.token_tenant where token_id = ${id}))
-            from created`,
-      )}
+      ${auditEntry(sql, actor, 'token.create', creation)}
       returning id
     ), audited as (
-      ${auditEntry(
-        sql,
-        actor,
-        'token.rotate',
-        sql`${id}::bigint, null::bigint, null::bigint,
-            jsonb_build_object('successor', created.id, 'endsAt', ending.expires_at, 'successorExpiresAt', created.expires_at)
-            from created, ending, audited_creation`,
-      )}
+      ${auditEntry(sql, actor, 'token.rotate', replacement)}
     )
     select id from created`
   if (!rotated)

@@ -15,16 +15,16 @@ function base62(value: bigint, length: number): string {
 
 const checksum = (body: string) => base62(BigInt(crc32(body)), checksumLength)
 
-/** @returns a new secret: the prefix `vgw_`, 256 random bits and a CRC-32, both in base 62 */
+/** Returns a new secret: the prefix `vgw_`, 256 random bits and a CRC-32, both in base 62. */
 export function createTokenSecret(): string {
   const body = prefix + base62(BigInt(`0x${randomBytes(32).toString('hex')}`), secretLength)
   return body + checksum(body)
 }
 
-/** @returns whether the text has the format and the checksum of a secret; if not, it needs no look-up */
+/** Returns whether the text has the format and the checksum of a secret; if not, it needs no look-up. */
 export function isTokenSecret(text: string): boolean {
   return format.test(text) && checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength)
 }
 
-/** @returns the part of a secret that may be shown: its first eight and last four characters */
+/** Returns the part of a secret that may be shown: its first eight and last four characters. */
 export const secretHint = (secret: string): string => `${secret.slice(0, 8)}…${secret.slice(-4)}`

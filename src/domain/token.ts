@@ -43,9 +43,11 @@ export interface TokenRecord extends Token {
 
 /** All statuses of a token. */
 export const tokenStatuses = ['active', 'expired', 'revoked'] as const
-type TokenStatus = (typeof tokenStatuses)[number]
 
-/** @returns the status of a token at this moment */
+/** The status of a token. */
+export type TokenStatus = (typeof tokenStatuses)[number]
+
+/** Returns the status of a token at this moment. */
 export function tokenStatus({ revokedAt, expiresAt }: Pick<TokenRecord, 'revokedAt' | 'expiresAt'>): TokenStatus {
   if (revokedAt) return 'revoked'
   return expiresAt && Date.parse(expiresAt) <= Date.now() ? 'expired' : 'active'
@@ -75,9 +77,10 @@ const recordColumns = (sql: Sql) => sql`
             from gateway.token_tenant join tenant on tenant.id = tenant_id where token_id = token.id), '[]') as tenants`
 
 /**
+ * Returns at most `limit` tokens, newest first, with revoked and expired ones.
+ *
  * @param before lists tokens older than this id
  * @param after lists the tokens next newer than this id, in place of `before`
- * @returns at most `limit` tokens, newest first, with revoked and expired ones
  */
 export async function listTokens(
   sql: Sql,
@@ -113,10 +116,7 @@ const tokensReaching = (sql: Sql, tenant: string) => sql`
   select token_id from gateway.token_tenant join above on above.id = tenant_id
   where above.is_match or with_descendants`
 
-/**
- * @returns a token by id
- * @throws `NOT_FOUND`
- */
+/** Returns a token by id, or throws `NOT_FOUND`. */
 export async function getToken(sql: Sql, id: number): Promise<TokenRecord> {
   const [token] = await sql<TokenRecord[]>`
     select /* token.get */ ${recordColumns(sql)} from gateway.token where id = ${id}`

@@ -1,5 +1,9 @@
 import { column, nullable, type RowOf } from '../db/column.ts'
 import { defineResource } from './resource.ts'
+import { instantRange, moneyRange, ofCurrency, ofRecord, oneOf, searchedText } from './search/field.ts'
+import { byAmount } from './search/order.ts'
+import { hasStatus, lastValidDay, validOn, validUntil, voucherStates } from './voucher-filter.ts'
+import { voucherStatusNames } from './voucher-status.ts'
 
 const columns = {
   id: column('id', 'bigint', 'The numeric id, as in v1.'),
@@ -32,7 +36,7 @@ const columns = {
 }
 
 /** A purchased voucher with its balance. Dates without a time are `YYYY-MM-DD`. */
-export type PurchasedVoucher = RowOf<typeof columns>
+type PurchasedVoucher = RowOf<typeof columns>
 
 /** Purchased vouchers (contract, operations 4 and 5). */
 export const vouchers = defineResource<PurchasedVoucher>({
@@ -41,5 +45,47 @@ export const vouchers = defineResource<PurchasedVoucher>({
   name: 'voucher',
   table: 'purchased_voucher',
   permissions: ['view_vouchers', 'view_orders'],
+  // The text has the recipient's name.
+  searchesPersonalData: true,
   columns,
+  search: {
+    filters: {
+      status: oneOf('VoucherStatus', voucherStatusNames, 'Vouchers that have one of these statuses now.', hasStatus),
+      validOn,
+      validUntil,
+      purchased: instantRange('purchase_timestamp', 'Vouchers that were purchased in this range.'),
+      productId: ofRecord(
+        'CatalogVoucher',
+        'Vouchers that were sold of this product or of one of its variants: the numeric or the global id of the product.',
+        (sql, id) => sql`coalesce(parent_product_id, product_id) = ${id}::bigint`,
+      ),
+      currency: ofCurrency('Vouchers of this currency: its ISO 4217 code.'),
+      balance: moneyRange('current_balance', 'Vouchers whose balance lies in this range. Needs `currency`.'),
+      text: searchedText(
+        'gateway.voucher_text(reference, recipient_name, product_title)',
+        'Vouchers with this text in their reference, in the name of their recipient or in the title of their product.',
+      ),
+    },
+    orders: {
+      PURCHASED_AT: {
+        key: 'purchase_timestamp',
+        type: 'timestamptz',
+        nullable: true,
+        description: 'By `purchaseTimestamp`.',
+      },
+      VALID_UNTIL: {
+        key: lastValidDay,
+        type: 'date',
+        nullable: false,
+        description:
+          'By `dateValidEnd`. A voucher that does not expire comes after all that do, and before them when descending.',
+        among: voucherStates,
+      },
+      BALANCE: byAmount('current_balance', 'By `currentBalance`.'),
+    },
+  },
 })
+
+/** Returns the id of the product of which a voucher was sold, also when a variant of it was; null when none is recorded. */
+export const soldProductId = ({ parentProductId, productId }: PurchasedVoucher): number | null =>
+  parentProductId ?? productId

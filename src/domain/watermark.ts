@@ -16,11 +16,7 @@ export interface Watermark {
 /** After how many milliseconds a slow read no longer delays other pages. */
 const timeout = 100
 
-/**
- * Creates the reader of the watermark.
- *
- * @param sql a pool on the primary
- */
+/** Creates the reader of the watermark. The pool is one on the primary. */
 export function createWatermark(sql: Sql): Watermark {
   return { read: shareReads(() => readWatermark(sql), timeout) }
 }

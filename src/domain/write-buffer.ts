@@ -1,25 +1,17 @@
-/** Collects rows in memory until they are written together. */
-interface WriteBuffer<Row> {
-  /** How many rows are waiting. */
-  readonly size: number
-  has(key: string): boolean
-  /** Adds a row; costs no statement. */
-  add(key: string, row: Row): void
-  /** Writes all rows. When it fails, they are kept for the next call. */
-  flush(): Promise<void>
-}
-
 /**
+ * Collects rows in memory until they are written together.
+ *
  * @param merge combines two rows with the same key into one
  * @param write writes all rows, or throws and writes none
  */
 export function createWriteBuffer<Row>(
   merge: (before: Row, after: Row) => Row,
   write: (rows: readonly Row[]) => Promise<unknown>,
-): WriteBuffer<Row> {
+) {
   let rows = new Map<string, Row>()
   let flushing = Promise.resolve()
 
+  /** Adds a row; costs no statement. */
   function add(key: string, row: Row): void {
     const existing = rows.get(key)
     rows.set(key, existing === undefined ? row : merge(existing, row))
@@ -40,12 +32,14 @@ export function createWriteBuffer<Row>(
   }
 
   return {
-    get size() {
+    /** How many rows are waiting. */
+    get size(): number {
       return rows.size
     },
-    has: key => rows.has(key),
+    has: (key: string): boolean => rows.has(key),
     add,
-    flush() {
+    /** Writes all rows. When it fails, they are kept for the next call. */
+    flush(): Promise<void> {
       // One at a time: the last flush writes also what an earlier one could not.
       flushing = flushing.catch(() => {}).then(writeAll)
       return flushing

@@ -1,0 +1,19 @@
+import type { Page } from './page.ts'
+
+/** Consecutive records of a list, which are read from their text as they are needed. */
+export interface Chunk<Row> {
+  count: number
+  /** Whether the list can have records behind these. */
+  mayHaveMore: boolean
+  /** Reads the records, at most `size` of them in each step. */
+  rows(size: number): Iterable<Row[]>
+}
+
+/** Returns the rows of a page, from the start of a list, as a chunk. */
+export const chunkOfPage = <Row>({ rows, hasNextPage }: Page<Row>): Chunk<Row> => ({
+  count: rows.length,
+  mayHaveMore: hasNextPage,
+  *rows(size) {
+    for (let at = 0; at < rows.length; at += size) yield rows.slice(at, at + size)
+  },
+})

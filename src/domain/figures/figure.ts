@@ -1,0 +1,116 @@
+/** What figures are: the rows that a read of them returns. */
+import type { Instant } from '../instant.ts'
+import type { VoucherStatus } from '../voucher-status.ts'
+import type { Days } from './period.ts'
+
+/** Sold vouchers of one currency, by their purchase. Amounts are those of vouchers that are not void. */
+export interface SalesFigure {
+  /** Null: vouchers without a currency, and so without amounts. */
+  currency: string | null
+  vouchers: number
+  value: number
+  paid: number
+  redeemed: number
+  voided: number
+}
+
+/** An interval of a period. */
+export interface FigurePeriod {
+  /** The first and the last calendar day, `YYYY-MM-DD`. */
+  from: string
+  to: string
+  start: Instant
+  end: Instant
+  sales: SalesFigure[]
+}
+
+/** The consents of an interval. */
+export interface ConsentPeriod extends Omit<FigurePeriod, 'sales'> {
+  given: number
+  withdrawn: number
+}
+
+/** Vouchers of one currency that can be redeemed, now or later, by the end of their validity. */
+export interface OutstandingFigure {
+  currency: string | null
+  vouchers: number
+  balance: number
+  byExpiry: ExpiryFigure[]
+}
+
+/** Vouchers whose validity ends in a month. */
+export interface ExpiryFigure {
+  /** The first day of the month, `YYYY-MM-DD`; null: they do not expire. */
+  month: string | null
+  vouchers: number
+  balance: number
+}
+
+/** The number of vouchers that have a status now. */
+export interface StatusFigure {
+  status: VoucherStatus
+  vouchers: number
+  /** The share of all vouchers, 0 to 1. */
+  share: number
+}
+
+/** What was sold of a product in one currency. */
+export interface ProductFigure {
+  productId: number
+  title: string | null
+  currency: string | null
+  vouchers: number
+  value: number
+}
+
+/** How long the intervals of a period are. */
+export type FigureInterval = 'DAY' | 'WEEK' | 'MONTH'
+
+/** By what products are ranked. */
+export type ProductOrder = 'VALUE' | 'VOUCHERS'
+
+/** Whose figures are read, and for which period. */
+export interface FiguresRequest {
+  tenantId: number
+  /** Whether those of the tenants below it count, too, as far as the token is authorised for them. */
+  withDescendants: boolean
+  /** The intervals of the period, in order and without gaps. */
+  intervals: readonly Days[]
+  by: FigureInterval
+  /** The IANA time zone of the calendar days; null: that of the tenant. */
+  timeZone: string | null
+}
+
+/** How many products are listed, and by what. */
+export interface ProductRanking {
+  first: number
+  by: ProductOrder
+  /** Only sales in this currency; null: all, and by value the first of each currency. */
+  currency: string | null
+}
+
+/** Which figures are read. All are of one snapshot. */
+export interface Selection {
+  periods: boolean
+  totals: boolean
+  consents: boolean
+  outstanding: boolean
+  status: boolean
+  /** The days within which vouchers expire, for each list of expiring vouchers. */
+  expiring: number[]
+  topProducts: ProductRanking[]
+}
+
+/** The figures that were read. Those that were not selected are empty. */
+export interface Figures {
+  /** Every change that was committed before this instant is in the figures. */
+  asOf: Instant
+  timeZone: string
+  periods: FigurePeriod[]
+  totals: SalesFigure[]
+  consents: ConsentPeriod[]
+  outstanding: OutstandingFigure[]
+  status: StatusFigure[]
+  expiring: OutstandingFigure[][]
+  topProducts: ProductFigure[][]
+}

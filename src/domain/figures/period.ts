@@ -1,0 +1,84 @@
+/** Periods of calendar days, and the intervals that they are cut into. */
+import { dateMessage, parseDate } from '../date.ts'
+import type { FieldErrors } from '../errors.ts'
+import type { FigureInterval } from './figure.ts'
+
+/** A range of calendar days, both included. */
+export interface Days {
+  from: string
+  to: string
+}
+
+/** The most intervals of a period. */
+export const mostIntervals = 400
+
+const millisecondsOfDay = 86_400_000
+
+/** Returns the day as a count of days, or null when the text is no calendar day of the years 2 to 9998. */
+function parseDay(text: string): number | null {
+  // The instants of a day may lie in the years before and after it, and R13 writes years with four digits.
+  const date = text < '0002' || text >= '9999' ? null : parseDate(text)
+  return date === null ? null : Date.parse(date) / millisecondsOfDay
+}
+
+const dateOf = (day: number): Date => new Date(day * millisecondsOfDay)
+const dayText = (day: number): string => dateOf(day).toISOString().slice(0, 10)
+
+/** Returns the first day of the interval after the one that contains the day. Weeks begin on Monday (ISO 8601). */
+function nextStart(day: number, by: FigureInterval): number {
+  if (by === 'DAY') return day + 1
+  const date = dateOf(day)
+  if (by === 'WEEK') return day + 7 - ((date.getUTCDay() + 6) % 7)
+  date.setUTCMonth(date.getUTCMonth() + 1, 1)
+  return date.getTime() / millisecondsOfDay
+}
+
+/**
+ * Cuts a period into intervals. The first and the last end with the period.
+ *
+ * @param fieldErrors receives the errors of `from`, `to` and `period`
+ * @returns the intervals; none when there is an error
+ */
+export function cutPeriod({ from, to }: Days, by: FigureInterval, fieldErrors: FieldErrors): Days[] {
+  const first = parseDay(from)
+  const last = parseDay(to)
+  if (first === null) fieldErrors.from = [dateMessage]
+  if (last === null) fieldErrors.to = [dateMessage]
+  if (first === null || last === null) return []
+  if (first > last) {
+    fieldErrors.to = ['Must not be before from.']
+    return []
+  }
+  const intervals: Days[] = []
+  for (let start = first; start <= last; ) {
+    if (intervals.length === mostIntervals) {
+      fieldErrors.period = [`Must have at most ${mostIntervals} intervals. Give a shorter period, or longer intervals.`]
+      return []
+    }
+    const next = nextStart(start, by)
+    intervals.push({ from: dayText(start), to: dayText(Math.min(next - 1, last)) })
+    start = next
+  }
+  return intervals
+}
+
+/** The message for a text that names no time zone. */
+export const timeZoneMessage = 'Give an IANA time zone, such as Europe/Berlin.'
+
+const zoneForm = /^[A-Za-z_]+(\/[A-Za-z0-9_+-]+)*$/
+
+/** Three letters, except UTC and GMT. */
+const abbreviationForm = /^(?!utc$|gmt$)[a-z]{3}$/i
+
+/**
+ * Returns whether the text is the name of an IANA time zone. An offset and an abbreviation are none: they have no summer
+ * time, and PostgreSQL and browsers disagree about what BST and IST mean.
+ */
+export function isTimeZone(name: string): boolean {
+  if (!zoneForm.test(name) || abbreviationForm.test(name)) return false
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== ''
+  } catch {
+    return false
+  }
+}

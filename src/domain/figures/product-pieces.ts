@@ -1,0 +1,85 @@
+/** SQL of the pieces of which a period consists, for figures of products. */
+import type { Fragment, Sql } from '../../db/connect.ts'
+
+/** Returns an instant moved into the time in which vouchers were sold: what lies outside it costs nothing to read. */
+const clamped = (sql: Sql, instant: Fragment): Fragment =>
+  sql`least(greatest(${instant}, sales_time.first), sales_time.last)`
+
+const lengths = { month: '1 month', quarter: '3 months', year: '1 year' }
+
+/** Returns the nearest beginning of a month, quarter or year in UTC: the one with less of the time of sales between. */
+const nearest = (sql: Sql, unit: keyof typeof lengths, instant: Fragment): Fragment => sql`
+  (select case when ${clamped(sql, instant)} - ${clamped(sql, sql`earlier`)} <= ${clamped(sql, sql`later`)} - ${clamped(sql, instant)}
+               then earlier else later end
+   from (select date_trunc(${unit}::text, ${instant}, 'UTC') as earlier) at_or_before,
+        lateral (select earlier + ${lengths[unit]}::text::interval as later) after)`
+
+/**
+ * Returns a range beside one of a coarser grain: `(starts_at, ends_at, lower, upper)`. What lies between `starts_at` and
+ * `lower`, and between `ends_at` and `upper`, has to be added or taken away. The coarser range is empty where that is as
+ * much as the range itself.
+ */
+const rounded = (sql: Sql, range: Fragment, lower: Fragment, upper: Fragment): Fragment => sql`
+  select starts_at, ends_at, case when is_less then lower else starts_at end as lower,
+         case when is_less then upper else starts_at end as upper
+  from (
+    select range.*, ${between(sql, sql`starts_at`, sql`lower`)} + ${between(sql, sql`ends_at`, sql`upper`)}
+                    < ${between(sql, sql`starts_at`, sql`ends_at`)} as is_less
+    from sales_time, (select starts_at, ends_at, ${lower} as lower, ${upper} as upper from sales_time, ${range}) range
+  ) compared`
+
+const between = (sql: Sql, one: Fragment, other: Fragment): Fragment => sql`
+  (${clamped(sql, sql`greatest(${one}, ${other})`)} - ${clamped(sql, sql`least(${one}, ${other})`)})`
+
+const roundedTo = (sql: Sql, unit: keyof typeof lengths, range: Fragment): Fragment =>
+  rounded(sql, range, nearest(sql, unit, sql`starts_at`), nearest(sql, unit, sql`ends_at`))
+
+/** Returns the coarser range of a relation, for the next rounding. */
+const coarser = (sql: Sql, name: string): Fragment =>
+  sql`(select lower as starts_at, upper as ends_at from ${sql.unsafe(name)}) finer`
+
+/** The signed pieces between the ranges of a rounding. */
+const edges = (sql: Sql): Fragment => sql`
+  cross join lateral (values
+    (least(starts_at, range.lower), greatest(starts_at, range.lower), case when starts_at < range.lower then 1 else -1 end),
+    (least(ends_at, range.upper), greatest(ends_at, range.upper), case when ends_at > range.upper then 1 else -1 end)
+  ) piece (lower, upper, sign)
+  where piece.lower < piece.upper`
+
+/**
+ * Returns the relations of the pieces. A large group has thousands of products, each with a row in each piece, so a period
+ * is read as few large pieces, and what is too much of them is taken away. In November, a year up to today is the calendar
+ * year, the December before it, and the last days of the November before that.
+ *
+ * - `sales_time(first, last)`: the time in which vouchers were sold
+ * - `months`, `quarters`, `years`, `ever`: the period, rounded to each grain in turn
+ * - `product_piece(grain, lower, upper, sign)`: the pieces of rollups
+ * - `rest(lower, upper, sign)`: the pieces whose vouchers are counted from the table
+ */
+export const productPieces = (sql: Sql): Fragment => sql`
+  sales_time as materialized (
+    select least(coalesce(min(first_year.at), span.starts_at), now()) as first, now() as last
+    from span left join (
+      select year.at from source cross join lateral (
+        select at from gateway.figure_rollup rollup
+        where rollup.tenant_id = source.tenant_id and rollup.with_descendants = source.with_descendants
+          and kind = 'product' and grain = 'year' and at > '-infinity' order by at limit 1
+      ) year
+    ) first_year on true
+    group by span.starts_at
+  ), months as materialized (${roundedTo(sql, 'month', sql`span`)}
+  ), quarters as materialized (${roundedTo(sql, 'quarter', coarser(sql, 'months'))}
+  ), years as materialized (${roundedTo(sql, 'year', coarser(sql, 'quarters'))}
+  ), ever as materialized (
+    ${rounded(sql, coarser(sql, 'years'), sql`'-infinity'::timestamptz`, sql`'infinity'::timestamptz`)}
+  ), rest as materialized (
+    select piece.* from months range ${edges(sql)}
+  ), product_piece as materialized (
+    select grain, piece.*
+    from (
+      select 'month' as grain, * from quarters
+      union all select 'quarter', * from years
+      union all select 'year', * from ever
+      union all select 'all', lower, upper, lower, lower from ever
+    ) range ${edges(sql)}
+  )`

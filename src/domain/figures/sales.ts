@@ -1,0 +1,75 @@
+/** SQL of sales and consents: what happened in each interval. */
+import type { Fragment, Sql } from '../../db/connect.ts'
+import { inIntervals, intervalMembers } from './interval.ts'
+
+/** Returns the relation `sale(place, currency, ...)`: sums of the vouchers of each interval, by the instant of purchase. */
+export const saleRelation = (sql: Sql): Fragment => sql`
+  sale as materialized (
+    select place, currency,
+           sum(records) filter (where state = 'sold') as vouchers, sum(initial) filter (where state = 'sold') as value,
+           sum(balance) filter (where state = 'sold') as balance, sum(paid) filter (where state = 'sold') as paid,
+           sum(records) filter (where state = 'void') as voided
+    from (
+      ${inIntervals(sql, 'sale')}
+      union all
+      select width_bucket(purchase_timestamp, starts), coalesce(currency, ''), case when void then 'void' else 'sold' end,
+             1, initial_balance, current_balance, purchase_value
+      from span, granted cross join cut_quarter cross join lateral (
+        select purchase_timestamp, currency, void, initial_balance, current_balance, purchase_value
+        from purchased_voucher voucher
+        where voucher.tenant_id = granted.id
+          and purchase_timestamp >= cut_quarter.starts_at and purchase_timestamp < cut_quarter.ends_at offset 0
+      ) voucher
+    ) sold
+    group by place, currency
+  )`
+
+/** Returns the JSON of sums of `sale`; of one currency if they are grouped by it. */
+const salesObject = (sql: Sql): Fragment => sql`
+  json_build_object('currency', nullif(currency, ''), 'vouchers', coalesce(sum(vouchers), 0),
+                    'value', coalesce(sum(value), 0), 'paid', coalesce(sum(paid), 0),
+                    'redeemed', coalesce(sum(value), 0) - coalesce(sum(balance), 0), 'voided', coalesce(sum(voided), 0))`
+
+/** Returns a query for the JSON of all intervals with their sales. */
+export const periodsJson = (sql: Sql): Fragment => sql`
+  select json_agg(json_build_object(${intervalMembers(sql)}, 'sales', coalesce(sales, '[]')) order by place)
+  from period left join (
+    select place, json_agg(figure order by currency = '', currency) as sales from (
+      select place, currency, ${salesObject(sql)} as figure from sale group by place, currency
+      having sum(vouchers) <> 0 or sum(voided) <> 0
+    ) figures group by place
+  ) sold using (place)`
+
+/** Returns a query for the JSON of the sales of the whole period. */
+export const totalsJson = (sql: Sql): Fragment => sql`
+  select coalesce(json_agg(figure order by currency = '', currency), '[]') from (
+    select currency, ${salesObject(sql)} as figure from sale group by currency
+    having sum(vouchers) <> 0 or sum(voided) <> 0
+  ) figures`
+
+/** Returns a query for the JSON of all intervals with their consents. */
+export const consentsJson = (sql: Sql): Fragment => sql`
+  select json_agg(json_build_object(${intervalMembers(sql)}, 'given', coalesce(given, 0), 'withdrawn', coalesce(withdrawn, 0))
+                  order by place)
+  from period left join (
+    select place, sum(records) as given from (
+      select place, records from (${inIntervals(sql, 'consent')}) folded
+      union all
+      select width_bucket(consented_at, starts), 1
+      from span, granted cross join cut_quarter cross join lateral (
+        select consented_at from customer where customer.tenant_id = granted.id
+          and consented_at >= cut_quarter.starts_at and consented_at < cut_quarter.ends_at offset 0
+      ) customer
+    ) consents group by place
+  ) consents using (place) left join (
+    select place, sum(records) as withdrawn from (
+      select place, records from (${inIntervals(sql, 'withdrawal')}) folded
+      union all
+      select width_bucket(removal.updated_at, starts), 1
+      from span, granted cross join cut_quarter cross join lateral (
+        select updated_at from gateway.removal where removal.tenant_id = granted.id
+          and resource = 'marketing_signup' and reason = 'consent_withdrawn'
+          and updated_at >= cut_quarter.starts_at and updated_at < cut_quarter.ends_at offset 0
+      ) removal
+    ) withdrawals group by place
+  ) withdrawals using (place)`

@@ -1,0 +1,103 @@
+/** SQL of the vouchers that there are now, by status and by the end of their validity. */
+import { arrayText, type Fragment, type Sql } from '../../db/connect.ts'
+import type { Selection } from './figure.ts'
+
+/**
+ * Returns the relations of the vouchers that are there now.
+ *
+ * - `disputed(day)`: the days before which some granted tenants are in their calendars, and others are not: rollups of
+ *   several tenants do not say whether a voucher whose validity ends then is expired, or expires within some days
+ * - `stock(expires_on, today, currency, state, records, balance)`: sums of vouchers by the last day of their validity, null
+ *   when it does not end. `today` is the day at their tenant, null when they belong to several: then their last day is
+ *   not disputed, and any tenant's day decides. All that expired for all of them has one day.
+ */
+export const stockRelations = (sql: Sql, { expiring, status }: Selection): Fragment => sql`
+  disputed as materialized (
+    select (first + steps)::date as day from days, generate_series(0, last - first - 1) steps
+    union
+    select (first + within + steps)::date
+    from days, unnest(${arrayText(expiring)}::text::integer[]) within, generate_series(1, last - first) steps
+  ), stock as materialized (
+    select nullif(at, 'infinity')::date as expires_on, today, currency, state, sum(records) as records,
+           sum(balance) as balance
+    from (
+      select greatest(at, (first - 1)::timestamp at time zone 'UTC') as at, null::date as today, currency, state,
+             sign * records as records, sign * balance as balance
+      from days, source cross join lateral (
+        select at, currency, state, records, balance from gateway.figure_rollup rollup
+        where rollup.tenant_id = source.tenant_id and rollup.with_descendants = source.with_descendants
+          and kind = 'balance' and grain = 'day'
+          and at >= case when ${status} then '-infinity' else first::timestamp at time zone 'UTC' end offset 0
+      ) folded
+      where at <> all(array(select day::timestamp at time zone 'UTC' from disputed))
+      union all
+      select at, today.day, currency, state, records, balance
+      from today cross join disputed cross join lateral (
+        select at, currency, state, records, balance from gateway.figure_rollup rollup
+        where rollup.tenant_id = today.id and not with_descendants and kind = 'balance' and grain = 'day'
+          and at = disputed.day::timestamp at time zone 'UTC' offset 0
+      ) folded
+      union all
+      select at, today.day, currency, state, records, balance
+      from today join gateway.figure_delta delta on delta.tenant_id = today.id
+      where kind = 'balance'
+    ) balances
+    group by at, today, currency, state
+  )`
+
+/** Returns a query for the JSON of rows of `stock` that are outstanding, by currency, then by the month of their end. */
+const outstandingOf = (sql: Sql, condition: Fragment): Fragment => sql`
+  select coalesce(json_agg(json_build_object(
+           'currency', nullif(currency, ''), 'vouchers', vouchers, 'balance', balance, 'byExpiry', by_expiry)
+           order by currency = '', currency), '[]')
+  from (
+    select currency, sum(vouchers) as vouchers, sum(balance) as balance,
+           json_agg(json_build_object('month', month, 'vouchers', vouchers, 'balance', balance) order by month) as by_expiry
+    from (
+      select currency, date_trunc('month', expires_on::timestamp)::date as month, sum(records) as vouchers,
+             sum(stock.balance) as balance
+      from days, stock
+      where state in ('full', 'part') and (expires_on is null or expires_on >= coalesce(today, first)) ${condition}
+      group by currency, month having sum(records) <> 0
+    ) months group by currency
+  ) currencies`
+
+/** Returns a query for the JSON of what is outstanding. */
+export const outstandingJson = (sql: Sql): Fragment => outstandingOf(sql, sql``)
+
+/** Returns a query for a JSON array: what is outstanding and expires within each of the numbers of days. */
+export const expiringJson = (sql: Sql, expiring: readonly number[]): Fragment => sql`
+  select json_agg((${outstandingOf(sql, sql`and expires_on <= coalesce(today, first) + within`)}) order by place)
+  from unnest(${arrayText(expiring)}::text::integer[]) with ordinality as wanted (within, place)`
+
+/**
+ * Returns a query for the JSON of the number of vouchers by status. The vouchers that are not valid yet are counted from
+ * the table: they are few.
+ */
+export const statusJson = (sql: Sql): Fragment => sql`
+  select json_agg(json_build_object('status', status, 'vouchers', vouchers,
+                  'share', coalesce(round(vouchers / nullif(total, 0), 6), 0)) order by place)
+  from (
+    select status, place, vouchers, sum(vouchers) over () as total from (
+      select status, place, coalesce(sum(records), 0) as vouchers
+      from unnest(array['VOID', 'NOT_YET_VALID', 'EXPIRED', 'REDEEMED', 'PART_REDEEMED', 'REDEEMABLE'])
+             with ordinality as statuses (status, place)
+      left join (
+        select case when state = 'void' then 'VOID' when expires_on < coalesce(today, first) then 'EXPIRED'
+                    when state = 'redeemed' then 'REDEEMED' when state = 'part' then 'PART_REDEEMED'
+                    else 'REDEEMABLE' end as status, records
+        from days, stock
+        union all
+        select unnest(array[status, 'NOT_YET_VALID']), unnest(array[-count(*), count(*)])
+        from (
+          select case gateway.voucher_state(void, redemption_status, initial_balance, current_balance)
+                   when 'redeemed' then 'REDEEMED' when 'part' then 'PART_REDEEMED' else 'REDEEMABLE' end as status
+          from today cross join lateral (
+            select void, redemption_status, initial_balance, current_balance from purchased_voucher
+            where tenant_id = today.id and date_valid_start > today.day and not void offset 0
+          ) voucher
+        ) not_yet_valid group by status
+      ) counted using (status)
+      group by status, place
+    ) counts
+  ) shares`

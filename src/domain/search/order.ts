@@ -1,0 +1,50 @@
+/** The orders of lists. */
+
+/** Values of a column that has few: each is a literal of SQL. */
+export interface Among {
+  column: string
+  values: readonly string[]
+}
+
+/** An order of a list: by an expression, then by `id`. Rows without a value come last in both directions. */
+export interface Order {
+  /** The expression, as its index has it. */
+  readonly key: string
+  /** The SQL type of the expression. */
+  readonly type: 'date' | 'integer' | 'numeric' | 'text' | 'timestamptz'
+  readonly nullable: boolean
+  readonly description: string
+  /**
+   * A column that stands before the expression in the index: the list merges a range of each of its values, so that the
+   * index also serves filters by that column.
+   */
+  readonly among?: Among
+  /** The name of a field of the filter that must be given, and why. */
+  readonly needs?: { field: string; message: string }
+}
+
+/** The direction of an order. */
+export type Direction = 'ASC' | 'DESC'
+
+/** The names of the directions, with their descriptions. */
+export const directions: Readonly<Record<Direction, string>> = {
+  ASC: 'From the lowest value, the earliest day or the letter A on.',
+  DESC: 'From the highest value, the latest day or the letter Z on.',
+}
+
+/** An order by an amount, which needs one currency. */
+export const byAmount = (column: string, description: string): Order => ({
+  key: column,
+  type: 'numeric',
+  nullable: true,
+  description: `${description} Needs \`currency\` in the filter.`,
+  needs: { field: 'currency', message: 'Filter by a currency: amounts of different currencies are not compared.' },
+})
+
+/** An order by the beginning of a text, without regard to case. */
+export const byText = (expression: string, nullable: boolean, description: string): Order => ({
+  key: `gateway.text_order(${expression})`,
+  type: 'text',
+  nullable,
+  description,
+})

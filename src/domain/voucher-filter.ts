@@ -1,0 +1,98 @@
+/** The filters of vouchers by their status and by the days on which they are valid. */
+import type { Fragment, Sql } from '../db/connect.ts'
+import { dateRange, type FilterEffect, type FilterField, readDates } from './search/field.ts'
+import type { Among } from './search/order.ts'
+import type { VoucherStatus } from './voucher-status.ts'
+
+const stateColumn = 'gateway.voucher_state(void, redemption_status, initial_balance, current_balance)'
+
+/** The part of the status that does not depend on the day, with its values (`sql/0015`). */
+export const voucherStates: Among = { column: stateColumn, values: ["'void'", "'redeemed'", "'part'", "'full'"] }
+
+/** The last day on which a voucher is valid, as the index has it: one that does not expire ends after all others. */
+export const lastValidDay = "coalesce(date_valid_end, 'infinity')"
+
+const notVoid = voucherStates.values.filter(state => state !== "'void'")
+
+/** The states of the vouchers that have a status on a day on which they are valid. */
+const stateOf: Partial<Record<VoucherStatus, string>> = {
+  REDEEMED: "'redeemed'",
+  PART_REDEEMED: "'part'",
+  REDEEMABLE: "'full'",
+}
+
+const inStates = (sql: Sql, states: readonly string[]) => sql.unsafe(`${stateColumn} = any(array[${states.join()}])`)
+
+// The planner does not know a tenant's day when it estimates; the days of the outermost time zones it does.
+const earliestToday = "(now() at time zone 'Etc/GMT+12')::date"
+const latestToday = "(now() at time zone 'Etc/GMT-14')::date"
+
+/**
+ * Returns the vouchers that have one of several statuses on the day at their tenant, by the rules of a resolution (R25).
+ * A voucher never ends before it begins, so one that has expired has begun.
+ */
+export function hasStatus(wanted: readonly VoucherStatus[]): FilterEffect {
+  const live = wanted.flatMap(status => stateOf[status] ?? [])
+  const groups: { states: readonly string[]; where: (sql: Sql) => Fragment }[] = []
+  if (wanted.includes('VOID')) groups.push({ states: ["'void'"], where: sql => sql`true` })
+  if (wanted.includes('NOT_YET_VALID')) {
+    groups.push({
+      states: notVoid,
+      where: sql => sql.unsafe(`date_valid_start > owner.today and date_valid_start > ${earliestToday}`),
+    })
+  }
+  if (wanted.includes('EXPIRED')) {
+    groups.push({
+      states: notVoid,
+      where: sql => sql.unsafe(`${lastValidDay} < owner.today and ${lastValidDay} < ${latestToday}`),
+    })
+  }
+  if (live.length > 0) {
+    groups.push({
+      states: live,
+      where: sql =>
+        sql.unsafe(`(date_valid_start is null or date_valid_start <= owner.today)
+          and ${lastValidDay} >= owner.today and ${lastValidDay} >= ${earliestToday}`),
+    })
+  }
+  const states = voucherStates.values.filter(state => groups.some(group => group.states.includes(state)))
+  return {
+    among: { column: stateColumn, values: states },
+    where: sql => {
+      const [first, ...others] = groups.map(group => sql`${inStates(sql, group.states)} and ${group.where(sql)}`)
+      if (!first) return sql`false`
+      if (others.length === 0) return first
+      const any = others.reduce((all, group) => sql`${all} or (${group})`, sql`(${first})`)
+      return sql`${inStates(sql, states)} and (${any})`
+    },
+  }
+}
+
+/** The vouchers that are valid on a day of a range, or on several, as far as their dates say. */
+export const validOn: FilterField = {
+  input: 'DateRange',
+  description: 'Vouchers that are valid on at least one day of this range, as far as their dates say.',
+  read(given, report) {
+    const { from, to } = readDates(given, report)
+    return {
+      where: sql => sql`
+        ${from === null ? sql`true` : sql`${sql.unsafe(lastValidDay)} >= ${from}::text::date`}
+        and ${to === null ? sql`true` : sql`(date_valid_start is null or date_valid_start <= ${to}::text::date)`}`,
+    }
+  },
+}
+
+const untilRange = dateRange(
+  lastValidDay,
+  'Vouchers whose last valid day lies in this range. Those that do not expire are not included.',
+)
+
+/** The vouchers whose last valid day lies in a range. All states are named so that the index by state serves it. */
+export const validUntil: FilterField = {
+  ...untilRange,
+  read(given, report) {
+    const effect = untilRange.read(given, report)
+    const expires = `${stateColumn} = any(array[${voucherStates.values.join()}]) and date_valid_end is not null`
+    return effect && { where: sql => sql`${sql.unsafe(expires)} and ${effect.where(sql)}` }
+  },
+}

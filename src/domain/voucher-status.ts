@@ -1,0 +1,45 @@
+import { type Redeemability, reasonAgainst } from './resolution.ts'
+
+/** The statuses of vouchers with their descriptions. The first that applies is the voucher's (R25). */
+export const voucherStatuses = {
+  VOID: 'It was voided.',
+  NOT_YET_VALID: "Its first valid day has not begun in its tenant's time zone.",
+  EXPIRED: "Its last valid day is over in its tenant's time zone.",
+  REDEEMED: 'It was redeemed, or no balance is left.',
+  PART_REDEEMED: 'It can be redeemed, and a part of its balance was redeemed.',
+  REDEEMABLE: 'It can be redeemed, and its whole balance is left.',
+}
+
+/** Whether a voucher can be redeemed, and how much of it was. */
+export type VoucherStatus = keyof typeof voucherStatuses
+
+/** The names of the statuses, in their order of precedence. */
+export const voucherStatusNames = Object.keys(voucherStatuses).filter(name => isStatus(name))
+
+function isStatus(name: string): name is VoucherStatus {
+  return Object.hasOwn(voucherStatuses, name)
+}
+
+/**
+ * Returns the status of a voucher on a day, by the rules of a resolution (R25).
+ *
+ * @param today the calendar day at the tenant that owns the voucher, `YYYY-MM-DD`
+ */
+export function statusOf(voucher: Redeemability & { initialBalance: number | null }, today: string): VoucherStatus {
+  switch (reasonAgainst(voucher, today)) {
+    case 'void':
+      return 'VOID'
+    case 'not_yet_valid':
+      return 'NOT_YET_VALID'
+    case 'expired':
+      return 'EXPIRED'
+    case 'redeemed':
+    case 'no_balance':
+      return 'REDEEMED'
+    case null: {
+      const { currentBalance, initialBalance } = voucher
+      const isPart = currentBalance !== null && initialBalance !== null && currentBalance < initialBalance
+      return isPart ? 'PART_REDEEMED' : 'REDEEMABLE'
+    }
+  }
+}
