@@ -27,7 +27,7 @@ export class BodyWriter {
     this.#length = length
   }
 
-  /** @returns a copy of what was written */
+  /** Returns a copy of what was written. */
   finish(): Buffer {
     const body = Buffer.allocUnsafeSlow(this.#length)
     scratch.copy(body, 0, 0, this.#length)

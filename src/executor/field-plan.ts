@@ -60,6 +60,6 @@ export interface FieldPlan {
   /** Whether the key is left out when the value is null. */
   omitNull: boolean
   value: ValuePlan
-  /** @throws when a required argument has no value */
+  /** Reads the arguments; throws when a required one has no value. */
   readArguments: (variables: Record<string, unknown>) => Record<string, unknown>
 }

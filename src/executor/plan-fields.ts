@@ -31,7 +31,7 @@ interface Selection {
   conditions: Record<string, boolean>
   /** Fields whose key is left out when they are null. */
   omitNull: ReadonlySet<FieldNode>
-  /** @throws Unplannable when too many fields are planned */
+  /** Counts a field, and throws `Unplannable` when there are too many. */
   count(): void
 }
 
@@ -43,7 +43,7 @@ export function planRoot(type: GraphQLObjectType, selection: Selection): ObjectP
   return planObject(type, nodes, selection, 0)
 }
 
-/** @param depth where the object's keys are in the path of an error */
+/** Plans the fields of an object, whose keys are at `depth` in the path of an error. */
 function planObject(
   type: GraphQLObjectType,
   nodes: ReadonlyMap<string, readonly FieldNode[]>,
@@ -109,12 +109,12 @@ function sourceOf({ name, args, resolve = defaultFieldResolver }: FieldPlan['fie
 
 /** Caches the columns of the last layout: the rows of one place nearly always have the same layout. */
 function createColumnFinder(fields: readonly FieldPlan[]): ObjectPlan['columnsOf'] {
-  let known: ColumnLayout | undefined
+  let lastLayout: ColumnLayout | undefined
   let columns: readonly (ColumnField | null)[] = []
   return layout => {
-    if (layout !== known) {
+    if (layout !== lastLayout) {
       columns = fields.map(field => columnOf(field, layout))
-      known = layout
+      lastLayout = layout
     }
     return columns
   }

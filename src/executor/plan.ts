@@ -2,22 +2,19 @@
 import {
   type DocumentNode,
   type FieldNode,
-  type FragmentDefinitionNode,
   type GraphQLError,
   type GraphQLObjectType,
   type GraphQLSchema,
   getOperationAST,
-  Kind,
   type OperationDefinitionNode,
   OperationTypeNode,
-  visit,
 } from 'graphql'
 import { mapMaybePromise } from '../domain/maybe-promise.ts'
-import type { ObjectPlan } from './field-plan.ts'
+import type { ObjectPlan, ValuePlan } from './field-plan.ts'
 import { planRoot, Unplannable } from './plan-fields.ts'
 import { type Run, resolveLevel } from './resolve.ts'
 import { Answer, type Level, writeObject } from './serialize.ts'
-import { prepareVariables, type ReadVariables } from './variables.ts'
+import { conditionVariables, fragmentsOf, prepareVariables, type ReadVariables } from './variables.ts'
 
 /** What running an operation gives. */
 export interface ExecutionOutcome {
@@ -39,22 +36,10 @@ interface PlanOptions {
   required?: boolean
 }
 
-/** An operation that this executor can run. */
-export interface Plan {
-  /** How many fields are planned until now, in all combinations. */
-  readonly fields: number
-  /**
-   * Runs the operation, with an undefined root value.
-   *
-   * @param context the context value of the resolvers
-   * @param variables as the caller sent them
-   * @returns the outcome, at once when no resolver returns a promise; null when graphql-js has to run the operation,
-   *   because the variables are faulty or a limit of the options is exceeded. No resolver has been called then.
-   */
-  run(
-    context: unknown,
-    variables: Readonly<Record<string, unknown>>,
-  ): ExecutionOutcome | Promise<ExecutionOutcome> | null
+/** What is selected of a record, and the parts of `info` that are the same for all fields. */
+export interface RecordSelection {
+  plan: ObjectPlan
+  shared: Run['shared']
 }
 
 /**
@@ -69,7 +54,7 @@ export function planOperation(
   document: DocumentNode,
   operationName: string | null,
   options: PlanOptions = {},
-): Plan | null {
+): OperationPlan | null {
   try {
     const operation = getOperationAST(document, operationName)
     if (!operation) throw new Unplannable('there is no such operation')
@@ -82,8 +67,9 @@ export function planOperation(
   }
 }
 
-class OperationPlan implements Plan {
-  fields = 0
+/** An operation that this executor can run. */
+export class OperationPlan {
+  #fields = 0
   readonly #shared: Run['shared']
   readonly #rootType: GraphQLObjectType
   readonly #readVariables: ReadVariables
@@ -98,45 +84,70 @@ class OperationPlan implements Plan {
     if (!rootType || operation.operation === OperationTypeNode.SUBSCRIPTION) {
       throw new Unplannable(`it is a ${operation.operation}`)
     }
-    const fragments: Record<string, FragmentDefinitionNode> = Object.create(null)
-    for (const definition of document.definitions) {
-      if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments[definition.name.value] = definition
-    }
     const { variableDefinitions = [] } = operation
-    this.#shared = { schema, fragments, operation, rootValue: undefined }
+    this.#shared = { schema, fragments: fragmentsOf(document), operation, rootValue: undefined }
     this.#rootType = rootType
     this.#options = options
     this.#readVariables = prepareVariables(schema, variableDefinitions)
-    const used = new Set<string>()
-    visit(document, { Directive: node => void visit(node, { Variable: ({ name }) => void used.add(name.value) }) })
-    this.#conditions = variableDefinitions.map(({ variable }) => variable.name.value).filter(name => used.has(name))
+    this.#conditions = conditionVariables(document, operation)
     // Without conditions there is one plan, and it shows at once whether there is any.
-    if (this.#conditions.length === 0) this.#plan([])
+    if (this.#conditions.length === 0) this.#planVariant([])
   }
 
+  /** How many fields are planned until now, in all combinations. */
+  get fields(): number {
+    return this.#fields
+  }
+
+  /** Plans all combinations. */
   planAll(): void {
     for (let choice = 0; choice < 2 ** this.#conditions.length; choice++) {
-      this.#plan(this.#conditions.map((_, index) => (choice & (1 << index)) !== 0))
+      this.#planVariant(this.#conditions.map((_, index) => (choice & (1 << index)) !== 0))
     }
   }
 
+  /**
+   * Runs the operation, with an undefined root value.
+   *
+   * @param context the context value of the resolvers
+   * @param inputs the variables, as the caller sent them
+   * @returns the outcome, at once when no resolver returns a promise; null when graphql-js has to run the operation,
+   *   because the variables are faulty or a limit of the options is exceeded. No resolver has been called then.
+   */
   run(context: unknown, inputs: Readonly<Record<string, unknown>>) {
     const variables = this.#readVariables(inputs)
-    const plan = variables && this.#variantFor(this.#conditions.map(name => variables[name]))
-    if (!plan) return null
+    const root = variables && this.#variantFor(this.#conditions.map(name => variables[name]))
+    if (!root) return null
     const run: Run = { context, variables, shared: this.#shared }
     const isMutation = this.#shared.operation.operation === OperationTypeNode.MUTATION
-    return isMutation && plan.fields.length > 1 ? runSerially(plan, run) : runOnce(plan, run)
+    return isMutation && root.fields.length > 1 ? runSerially(root, run) : runOnce(root, run)
   }
 
-  /** @param values of the variables in conditions */
+  /**
+   * Returns what the operation selects of the records of its list, without the fields that a variable has to include.
+   *
+   * @param key the key of the list in the answer; the objects above it have this or one other field
+   * @throws when there is no such list
+   */
+  recordsOf(key: string): RecordSelection {
+    let object = this.#variantFor(this.#conditions.map(() => false))
+    while (object) {
+      const { fields }: ObjectPlan = object
+      const value: ValuePlan | undefined = (fields.find(field => field.key === key) ?? fields[0])?.value
+      if (value?.kind === 'list' && value.item.kind === 'object') return { plan: value.item, shared: this.#shared }
+      object = value?.kind === 'object' ? value : null
+    }
+    throw new Error(`The operation has no list ${key}.`)
+  }
+
+  /** Returns the plan for the values of the variables in conditions; null: graphql-js has to run the operation. */
   #variantFor(values: readonly unknown[]): ObjectPlan | null {
-    const known = this.#variants.get(values.join())
-    if (known !== undefined) return known
+    const planned = this.#variants.get(values.join())
+    if (planned !== undefined) return planned
     const isFull = this.#variants.size >= (this.#options.maxVariants ?? Number.POSITIVE_INFINITY)
     if (isFull || !values.every(value => typeof value === 'boolean')) return null
     try {
-      return this.#plan(values)
+      return this.#planVariant(values)
     } catch (error) {
       if (!(error instanceof Unplannable)) throw error
       this.#variants.set(values.join(), null)
@@ -144,29 +155,29 @@ class OperationPlan implements Plan {
     }
   }
 
-  #plan(values: readonly boolean[]): ObjectPlan {
+  #planVariant(values: readonly boolean[]): ObjectPlan {
     const conditions: Record<string, boolean> = Object.create(null)
     for (const [index, name] of this.#conditions.entries()) conditions[name] = values[index]!
     const { omitNull = new Set(), maxFields = Number.POSITIVE_INFINITY } = this.#options
     const count = () => {
-      if (++this.fields > maxFields) throw new Unplannable(`it has more than ${maxFields} fields`)
+      if (++this.#fields > maxFields) throw new Unplannable(`it has more than ${maxFields} fields`)
     }
-    const plan = planRoot(this.#rootType, { shared: this.#shared, conditions, omitNull, count })
-    this.#variants.set(values.join(), plan)
-    return plan
+    const root = planRoot(this.#rootType, { shared: this.#shared, conditions, omitNull, count })
+    this.#variants.set(values.join(), root)
+    return root
   }
 }
 
-function runOnce(plan: ObjectPlan, run: Run): ExecutionOutcome | Promise<ExecutionOutcome> {
-  const level = resolveLevel(plan, [undefined], run, () => undefined)
-  return mapMaybePromise(level, resolved => serialize(plan, resolved))
+function runOnce(root: ObjectPlan, run: Run): ExecutionOutcome | Promise<ExecutionOutcome> {
+  const level = resolveLevel(root, [undefined], run, () => undefined)
+  return mapMaybePromise(level, resolved => serialize(root, resolved))
 }
 
 /** Writes the answer of an operation, when all of it is resolved. */
-function serialize(plan: ObjectPlan, level: Level): ExecutionOutcome {
+function serialize(root: ObjectPlan, level: Level): ExecutionOutcome {
   const answer = new Answer()
   const { body, errors } = answer
-  if (writeObject(answer, plan, level, 0) === 'failed') {
+  if (writeObject(answer, root, level, 0) === 'failed') {
     body.backTo(0)
     body.null()
   }
@@ -174,11 +185,11 @@ function serialize(plan: ObjectPlan, level: Level): ExecutionOutcome {
 }
 
 /** Runs the fields of a mutation one after the other, until one fails that may not be null. */
-async function runSerially(plan: ObjectPlan, run: Run): Promise<ExecutionOutcome> {
+async function runSerially(root: ObjectPlan, run: Run): Promise<ExecutionOutcome> {
   const members: string[] = []
   const errors: GraphQLError[] = []
-  for (const field of plan.fields) {
-    const outcome = await runOnce({ ...plan, fields: [field] }, run)
+  for (const field of root.fields) {
+    const outcome = await runOnce({ ...root, fields: [field] }, run)
     errors.push(...outcome.errors)
     const text = outcome.data.toString()
     if (text === 'null') return { data: outcome.data, errors }

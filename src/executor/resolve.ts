@@ -1,15 +1,15 @@
 /**
  * Resolves all fields, breadth first: all parents of a level together, across lists. The error of a resolver becomes a
- * `Failure` at its place; nothing here throws because of a resolver.
+ * `ResolverFailure` at its place; nothing here throws because of a resolver.
  */
 import { GraphQLError, type GraphQLResolveInfo } from 'graphql'
 import { LazyRow } from '../db/row-codec.ts'
 import { allMaybePromise, mapMaybePromise } from '../domain/maybe-promise.ts'
 import type { FieldPlan, ListPlan, ObjectPlan, ValuePlan } from './field-plan.ts'
 import {
-  Failure,
   isMissing,
   type Level,
+  ResolverFailure,
   type Serialize,
   serializeLeaves,
   serializeLists,
@@ -34,16 +34,12 @@ interface FieldPosition {
   pathOf: (at: number) => Path
 }
 
-const toFailure = (error: unknown) => new Failure(error)
+const toFailure = (error: unknown) => new ResolverFailure(error)
 
 const isPromise = (value: unknown): value is PromiseLike<unknown> =>
   typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
 
-/**
- * Calls something for each item.
- *
- * @returns the result of each call, awaited; a `Failure` for a call that threw or rejected
- */
+/** Returns the result of a call for each item, awaited; a `ResolverFailure` for a call that threw or rejected. */
 function callForEach(items: readonly unknown[], call: (item: unknown, at: number) => unknown): MaybePromise<unknown[]> {
   let pending = false
   const values = items.map((item, at) => {
@@ -53,7 +49,7 @@ function callForEach(items: readonly unknown[], call: (item: unknown, at: number
       pending = true
       return Promise.resolve(value).then(undefined, toFailure)
     } catch (error) {
-      return new Failure(error)
+      return new ResolverFailure(error)
     }
   })
   if (!pending) return values
@@ -71,7 +67,7 @@ const infoOf = ({ field: { nodes, field, parentType }, run }: FieldPosition, pat
   ...run.shared,
 })
 
-/** @returns the value of the field for each of its parents, or a `Failure` */
+/** Returns the value of the field for each of its parents, or a `ResolverFailure`. */
 function valuesOf(parents: readonly unknown[], position: FieldPosition): MaybePromise<readonly unknown[]> {
   const { field, run, pathOf } = position
   const { source } = field
@@ -96,7 +92,7 @@ function valuesOf(parents: readonly unknown[], position: FieldPosition): MaybePr
       try {
         args = field.readArguments(run.variables)
       } catch (error) {
-        return parents.map(() => new Failure(error))
+        return parents.map(() => new ResolverFailure(error))
       }
       return callForEach(parents, (parent, at) => source.resolve(parent, args, run.context, info(at)))
     }
@@ -108,7 +104,7 @@ function resolveValues(plan: ValuePlan, values: readonly unknown[], position: Fi
   return plan.kind === 'list' ? resolveLists(plan, values, position) : resolveObjects(plan, values, position)
 }
 
-/** @throws when the value is not iterable, or while it is iterated */
+/** Returns the items of a value; throws when it is not iterable, or what iterating it throws. */
 function itemsOf(list: unknown, { parentType, field }: FieldPlan): readonly unknown[] {
   if (Array.isArray(list)) return list
   if (typeof list !== 'object' || list === null || !(Symbol.iterator in list)) {
@@ -142,7 +138,7 @@ function resolveLists(plan: ListPlan, values: readonly unknown[], position: Fiel
       }
       return list
     } catch (error) {
-      return new Failure(error)
+      return new ResolverFailure(error)
     } finally {
       ends.push(items.length)
     }
@@ -208,7 +204,7 @@ function resolveField(
   return mapMaybePromise(valuesOf(parents, position), values => resolveValues(field.value, values, position))
 }
 
-/** @returns where the fields are, when the parents are rows of one layout */
+/** Returns where the fields are, when the parents are rows of one layout. */
 function columnsOf(plan: ObjectPlan, parents: readonly unknown[]): Level['columns'] {
   const [first] = parents
   if (!(first instanceof LazyRow)) return null

@@ -9,7 +9,7 @@ import { BodyWriter, byte } from './body-buffers.ts'
 import type { ColumnField, FieldPlan, ListPlan, ObjectPlan } from './field-plan.ts'
 
 /** Stands for a value whose resolver failed. */
-export class Failure {
+export class ResolverFailure {
   readonly error: unknown
 
   constructor(error: unknown) {
@@ -31,9 +31,9 @@ export class Answer {
   }
 
   /** Records the error of a null in a non-null position. */
-  failNull(plan: FieldPlan, depth: number): 'failed' {
-    const name = `${plan.parentType.name}.${plan.field.name}`
-    return this.fail(new Error(`Cannot return null for non-nullable field ${name}.`), plan, depth)
+  failNull(field: FieldPlan, depth: number): 'failed' {
+    const name = `${field.parentType.name}.${field.field.name}`
+    return this.fail(new Error(`Cannot return null for non-nullable field ${name}.`), field, depth)
   }
 }
 
@@ -41,7 +41,7 @@ export class Answer {
  * The result of writing a value. `null`: the value is null, and nothing was written. `failed`: the error is recorded, and
  * the caller removes the bytes.
  */
-export type Outcome = 'written' | 'null' | 'failed'
+type Outcome = 'written' | 'null' | 'failed'
 
 /**
  * Writes one of the values that were resolved together.
@@ -52,12 +52,12 @@ export type Outcome = 'written' | 'null' | 'failed'
  */
 export type Serialize = (answer: Answer, at: number, field: FieldPlan, depth: number) => Outcome
 
-/** @returns whether there is no value to go on with: a null, or an error */
+/** Returns whether there is no value to go on with: a null, or an error. */
 export const isMissing = (value: unknown): boolean =>
-  value === null || value === undefined || value instanceof Failure || value instanceof Error
+  value === null || value === undefined || value instanceof ResolverFailure || value instanceof Error
 
 function writeMissing(answer: Answer, value: unknown, field: FieldPlan, depth: number): Outcome {
-  if (value instanceof Failure) return answer.fail(value.error, field, depth)
+  if (value instanceof ResolverFailure) return answer.fail(value.error, field, depth)
   return value instanceof Error ? answer.fail(value, field, depth) : 'null'
 }
 

@@ -1,20 +1,50 @@
 /** Reads variables and arguments as graphql-js does, with the work that is the same for every request done once. */
 import {
   coerceInputValue,
+  type DocumentNode,
   type FieldNode,
+  type FragmentDefinitionNode,
   type GraphQLField,
   type GraphQLSchema,
   getArgumentValues,
   isInputType,
   isNonNullType,
   Kind,
+  type OperationDefinitionNode,
   typeFromAST,
   type VariableDefinitionNode,
   valueFromAST,
+  visit,
 } from 'graphql'
+
+/** Returns the fragments of a document by name. */
+export function fragmentsOf(document: DocumentNode): Record<string, FragmentDefinitionNode> {
+  const fragments: Record<string, FragmentDefinitionNode> = Object.create(null)
+  for (const definition of document.definitions) {
+    if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments[definition.name.value] = definition
+  }
+  return fragments
+}
+
+/** Returns the names of the variables that the directives of a document use: they choose the fields that run. */
+export function conditionVariables(
+  document: DocumentNode,
+  { variableDefinitions = [] }: OperationDefinitionNode,
+): readonly string[] {
+  const used = new Set<string>()
+  visit(document, { Directive: node => void visit(node, { Variable: ({ name }) => void used.add(name.value) }) })
+  return variableDefinitions.map(({ variable }) => variable.name.value).filter(name => used.has(name))
+}
 
 /** Coerces the variables of a request; null: they are faulty, which graphql-js reports. */
 export type ReadVariables = (inputs: object) => Record<string, unknown> | null
+
+const firstError = new Error('A variable is faulty.')
+
+/** graphql-js searches suggestions for each error, which takes long for a value with thousands of unknown keys. */
+function stopAtFirst(): never {
+  throw firstError
+}
 
 /**
  * Prepares what graphql-js' `getVariableValues` does: finding the types takes most of its time.
@@ -30,7 +60,6 @@ export function prepareVariables(schema: GraphQLSchema, definitions: readonly Va
   return inputs => {
     // Without a prototype, because a variable may be named `__proto__`.
     const read: Record<string, unknown> = Object.create(null)
-    let faulty = false
     for (const { name, type, defaultValue } of variables) {
       if (!Object.hasOwn(inputs, name)) {
         if (defaultValue !== undefined) read[name] = defaultValue
@@ -39,11 +68,14 @@ export function prepareVariables(schema: GraphQLSchema, definitions: readonly Va
       }
       const value: unknown = Reflect.get(inputs, name)
       if (value === null && isNonNullType(type)) return null
-      read[name] = coerceInputValue(value, type, () => {
-        faulty = true
-      })
+      try {
+        read[name] = coerceInputValue(value, type, stopAtFirst)
+      } catch (error) {
+        if (error === firstError) return null
+        throw error
+      }
     }
-    return faulty ? null : read
+    return read
   }
 }
 
