@@ -1,0 +1,117 @@
+/** The lines of an export: the watermark, the records with a cursor behind each chunk, and the end. */
+import type { Chunk } from '../domain/chunk.ts'
+import type { Position } from '../domain/cursor.ts'
+import { beforeAll, type Instant } from '../domain/instant.ts'
+import type { Range } from '../domain/page.ts'
+import type { Context } from '../graphql/context.ts'
+import { createTurns } from '../http/turns.ts'
+import type { BulkExport, ExportedList, ExportedRow } from './routes.ts'
+
+/** How many records are written in one turn of the event loop: some 0.5 ms. */
+const stepSize = 100
+
+/** A reader that takes nothing for this long gets its next records from a new statement, in milliseconds. */
+const stallMs = 1_000
+
+/** One export of a list. */
+interface ExportRun {
+  bulkExport: BulkExport
+  /** Makes the context in which records are read and written. */
+  createContext: () => Context
+  list: ExportedList
+  /** From the cursor, or the start of the list, to the watermark. Its limit is the size of a chunk. */
+  range: Range
+  watermark: Instant
+  /** Called at the end of each chunk; throws when the export may not go on. */
+  continues: () => Promise<void>
+  /** Called before the last line. */
+  complete: () => Promise<void>
+}
+
+/** Exports take turns, so that many of them delay other requests as little as one. */
+const runInTurn = createTurns()
+const nextTurn = () => new Promise<void>(resolve => runInTurn(resolve))
+
+/** Returns an object as a line of the export. */
+const lineOf = (value: object) => Buffer.from(`${JSON.stringify(value)}\n`)
+
+/** The records of a chunk that are not written yet. */
+class Remainder {
+  #steps: Iterator<ExportedRow[]> | null
+  #last: ExportedRow | null = null
+  /** How many records have been written. */
+  written = 0
+  /** Whether the list can have records behind the chunk. */
+  readonly mayHaveMore: boolean
+
+  constructor(chunk: Chunk<ExportedRow>) {
+    this.#steps = chunk.rows(stepSize)[Symbol.iterator]()
+    this.mayHaveMore = chunk.mayHaveMore
+  }
+
+  /** Whether the reader has stalled, so that the others must be read again. */
+  get isDropped(): boolean {
+    return this.#steps === null
+  }
+
+  /** Returns the position of the record that was written last, or null. */
+  get position(): Position | null {
+    return this.#last && { updatedAt: this.#last.updatedAt ?? beforeAll, id: this.#last.id }
+  }
+
+  /** Writes the next records; null when none are left. */
+  async write({ bulkExport, createContext }: ExportRun): Promise<Buffer | null> {
+    await nextTurn()
+    const step = this.#steps?.next()
+    if (!step || step.done) return null
+    const rows: ExportedRow[] = step.value
+    const last = rows.at(-1)
+    // A copy: the row holds the text of the whole chunk.
+    if (last) this.#last = { id: last.id, updatedAt: last.updatedAt }
+    this.written += rows.length
+    return bulkExport.write(createContext(), rows)
+  }
+
+  /** Lets go of the records. */
+  drop(): void {
+    this.#steps = null
+  }
+}
+
+const drop = (remainder: Remainder) => remainder.drop()
+
+/** Reads the chunk behind a position. Apart, because what the lines hold is held for a reader that has stalled. */
+const readChunk = async ({ list, createContext, range }: ExportRun, lower: Position) =>
+  new Remainder(await list.read(createContext(), { ...range, lower }))
+
+/**
+ * Reads and writes an export. Between its steps it holds no connection, and no records for a reader that has stalled.
+ *
+ * @throws what the statements throw: the lines then end without the last one
+ */
+export async function* exportLines(run: ExportRun): AsyncGenerator<Buffer> {
+  const { range, watermark, list } = run
+  const { cursors } = run.createContext()
+  const { updatedSince } = range
+  let { lower } = range
+  let count = 0
+  yield lineOf({ server_time: watermark })
+  for (let hasMore = true; hasMore; ) {
+    await run.continues()
+    const remainder = await readChunk(run, lower)
+    for (let bytes = await remainder.write(run); bytes; bytes = await remainder.write(run)) {
+      const timer = setTimeout(drop, stallMs, remainder).unref()
+      yield bytes
+      clearTimeout(timer)
+    }
+    hasMore = remainder.mayHaveMore || remainder.isDropped
+    // The reader may stall at the cursor too.
+    remainder.drop()
+    if (!remainder.position) continue
+    count += remainder.written
+    lower = remainder.position
+    yield lineOf({ cursor: cursors.encrypt(list.identity, { ...lower, updatedSince, watermark }) })
+  }
+  await run.complete()
+  yield lineOf({ end: true, count })
+}

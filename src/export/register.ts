@@ -1,0 +1,162 @@
+/** Serves the bulk exports: a whole list in one response, outside v1, with v1's records, errors and cursors. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Caller } from '../domain/caller.ts'
+import type { ListIdentity } from '../domain/cursor.ts'
+import { type FieldErrors, GatewayError, unauthenticated } from '../domain/errors.ts'
+import { createExportLimits, type ExportLease } from '../domain/export-limits.ts'
+import { type Range, readRange, upTo } from '../domain/page.ts'
+import type { TokenDirectory } from '../domain/token-directory.ts'
+import { type Context, createContext, type Gateway } from '../graphql/context.ts'
+import { Loaders } from '../graphql/loaders.ts'
+import { requireAccess } from '../graphql/policy.ts'
+import { RecordId, requireTenantId } from '../graphql/record-id.ts'
+import { refuseOtherMethods, registerAuthenticated } from '../http/authenticated.ts'
+import { type Authenticate, bearerSecret } from '../http/caller.ts'
+import { OverloadError, sendError, spreadRetryAfter, toGatewayError, toMessageBody } from '../http/errors.ts'
+import { requireLineHeaders } from '../http/headers.ts'
+import { exportPath } from '../http/paths.ts'
+import { queryParameter } from '../http/query-parameter.ts'
+import { exportLines } from './lines.ts'
+import { type BulkExport, bulkExports } from './routes.ts'
+import { ExportStream } from './stream.ts'
+
+/** The most exports under way in this process: each can hold a chunk of records. */
+const maxStreams = 20
+
+/** What exports need of the service besides what all requests share. */
+interface ExportOptions {
+  tokens: TokenDirectory
+  /** How many exports a token may begin in an hour. */
+  startsPerHour: number
+  /** Whether responses are compressed as `Accept-Encoding` asks. */
+  compression: boolean
+  /** Whether the service is about to stop. */
+  isStopping: () => boolean
+}
+
+/** Registers the exports. They refuse in R1's order, and then for the limits of exports. */
+export function registerExports(
+  app: FastifyInstance,
+  gateway: Gateway,
+  authenticate: Authenticate,
+  options: ExportOptions,
+): void {
+  const { tokens, isStopping } = options
+  const limits = createExportLimits(gateway.pool, options.startsPerHour)
+  const streams = new Set<ExportStream>()
+  /** How many have a place, and wait for the database. */
+  let starting = 0
+  app.addHook('preClose', async () => {
+    for (const stream of streams) stream.end(stopping())
+  })
+
+  async function serve(bulkExport: BulkExport, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const { caller } = request
+    const tenantId = readTenant(request)
+    const access = () => requireAccess({ caller, scope: gateway.scope }, tenantId, bulkExport.permissions)
+    await access()
+    const list = bulkExport.listOf(tenantId)
+    const { range, former } = readPosition(gateway, bulkExport, list.identity, request)
+    gateway.clock.requireSteady()
+    if (isStopping()) throw stopping()
+    if (streams.size + starting >= maxStreams) throw new OverloadError()
+    starting++
+    try {
+      const now = await gateway.watermark.read()
+      const watermark = former !== null && former < now ? former : now
+      const lease = await limits.start(caller.token.id)
+      // The deadline has passed, or the caller is gone.
+      if (!caller.isWaiting() || reply.sent) return release(lease, reply)
+
+      const authorize = async () => {
+        const lookup = await tokens.find(bearerSecret(request.headers.authorization) ?? '')
+        if (lookup.status !== 'active') throw unauthenticated()
+        caller.token = lookup.token
+        await access()
+      }
+      const { compression } = options
+      const onClose = () => streams.delete(stream)
+      const stream = new ExportStream(request, reply, { lease, authorize, isStopping, compression }, onClose)
+      streams.add(stream)
+      return stream.send(
+        exportLines({
+          bulkExport,
+          createContext: () => createExportContext(gateway, caller),
+          list,
+          range: upTo(watermark, range),
+          watermark,
+          continues: () => stream.continueUnless(stopping),
+          complete: lease.release,
+        }),
+      )
+    } finally {
+      starting--
+    }
+  }
+
+  registerAuthenticated(app, exportPath, authenticate, scope => {
+    for (const bulkExport of bulkExports) {
+      const { name, path } = bulkExport
+      scope.route({
+        method: 'GET',
+        url: path,
+        config: { operation: name },
+        exposeHeadRoute: false,
+        onRequest: (request, _reply, done) => {
+          requireLineHeaders(request)
+          done()
+        },
+        handler: (request, reply) => serve(bulkExport, request, reply),
+        errorHandler: (error, request, reply) => sendError(request, reply, toGatewayError(error), toMessageBody),
+      })
+      refuseOtherMethods(scope, { method: 'GET', path })
+    }
+  })
+}
+
+const stopping = () =>
+  new GatewayError('UNAVAILABLE', 'This instance of the service stops. Go on with the last cursor in a moment.', {
+    retryAfter: spreadRetryAfter(),
+  })
+
+async function release(lease: ExportLease, reply: FastifyReply): Promise<FastifyReply> {
+  await lease.release()
+  return reply
+}
+
+/** Returns the tenant in the path, or null when the path has none. @throws `NOT_FOUND` (R7) */
+function readTenant({ params }: FastifyRequest): number | null {
+  if (typeof params !== 'object' || params === null || !('tenant' in params)) return null
+  return requireTenantId(RecordId.parseNumeric(String(params.tenant)))
+}
+
+/**
+ * Reads the cursor in the query.
+ *
+ * @returns the records behind it, and the watermark of the export that made it: removals since then complete all parts
+ * @throws `BAD_USER_INPUT` with the errors of `cursor` (R5, R10)
+ */
+function readPosition(
+  { cursors }: Gateway,
+  { chunkSize }: BulkExport,
+  list: ListIdentity,
+  request: FastifyRequest,
+): { range: Range; former: string | null } {
+  const given: FieldErrors = {}
+  const cursor = queryParameter(request, 'cursor', given)
+  try {
+    const range = readRange(cursors, list, { after: cursor }, given)
+    const former = cursor === null ? null : (cursors.decrypt(list, cursor)?.watermark ?? null)
+    return { range: { ...range, limit: chunkSize }, former }
+  } catch (error) {
+    if (!(error instanceof GatewayError) || !error.fieldErrors?.after) throw error
+    throw new GatewayError(error.code, error.message, { fieldErrors: { cursor: error.fieldErrors.after } })
+  }
+}
+
+/** Returns a context whose statements have connections of their own. */
+function createExportContext(gateway: Gateway, caller: Caller): Context {
+  const { exports: sql } = gateway.pool
+  const { watermark } = gateway
+  return { ...createContext(gateway, caller), sql, loaders: new Loaders({ sql, watermark, caller }) }
+}

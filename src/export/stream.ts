@@ -1,0 +1,140 @@
+/** Sends an export, and ends it early when it may not go on. A client notices each early end: the response breaks off. */
+import { pipeline, Readable, type Transform } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
+import { constants, createBrotliCompress, createGzip } from 'node:zlib'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { GatewayError } from '../domain/errors.ts'
+import type { ExportLease } from '../domain/export-limits.ts'
+import { toRequestError } from '../domain/request-count.ts'
+import { brotliOptions, codingFor } from '../http/compression.ts'
+import { reportFailure, toGatewayError } from '../http/errors.ts'
+import { lineFormat } from '../http/headers.ts'
+import { recordError } from '../http/request-count.ts'
+
+/** How often the token and its scope are checked, in milliseconds: a revoked token ends its export within a second. */
+const checkInterval = 250
+
+/** The lease is renewed at each of so many checks: every two seconds. */
+const checksPerRenewal = 8
+
+/** How long a service that stops waits until a chunk is sent, in milliseconds. */
+const flushLimit = 2_000
+
+/** What a stream needs besides its lines. */
+interface StreamOptions {
+  lease: ExportLease
+  /** Throws when the token may not read the list any more. */
+  authorize: () => Promise<void>
+  /** Whether the service is about to stop. */
+  isStopping: () => boolean
+  compression: boolean
+}
+
+/** An export that is being sent. */
+export class ExportStream {
+  readonly #request: FastifyRequest
+  readonly #reply: FastifyReply
+  readonly #options: StreamOptions
+  readonly #timer: NodeJS.Timeout
+  #checks = 0
+  #isChecking = false
+  #hasEnded = false
+  /** What the response passes through, from the lines to the encoder. */
+  #stages: (Readable | Transform)[] = []
+
+  constructor(request: FastifyRequest, reply: FastifyReply, options: StreamOptions, onClose: () => void) {
+    this.#request = request
+    this.#reply = reply
+    this.#options = options
+    this.#timer = setInterval(() => void this.#check(), checkInterval).unref()
+    const { socket } = request.raw
+    const close = () => {
+      reply.raw.off('close', close)
+      socket.off('close', close)
+      clearInterval(this.#timer)
+      // A response that waits for its turn on the connection is not closed with it.
+      this.#stages[0]?.destroy()
+      onClose()
+      // A lease that is not released ends by itself.
+      options.lease.release().catch(() => {})
+    }
+    reply.raw.once('close', close)
+    socket.once('close', close)
+  }
+
+  /** Breaks the response off. @param error why, for the log */
+  end(error: unknown): void {
+    if (this.#hasEnded) return
+    this.#hasEnded = true
+    const { raw } = this.#reply
+    const known = toGatewayError(error)
+    if (!raw.destroyed) {
+      recordError(this.#request, toRequestError(known))
+      if (known !== error || known.code === 'INTERNAL') reportFailure(this.#request, known)
+    }
+    const { socket } = raw
+    // In HTTP/1.0 the end of the connection is the end of the body: only a reset says that the body is not whole.
+    if (socket && this.#request.raw.httpVersion === '1.0') {
+      // Node would send the rest first.
+      socket.destroySoon = () => socket.destroy()
+      socket.resetAndDestroy()
+    }
+    raw.destroy()
+  }
+
+  /** Sends the lines, compressed as the request asks. */
+  send(lines: AsyncGenerator<Buffer>): FastifyReply {
+    const source = Readable.from(this.#guard(lines), { objectMode: false })
+    const coding = this.#options.compression ? codingFor(this.#request) : 'identity'
+    this.#reply.type(lineFormat)
+    if (this.#options.compression) this.#reply.header('Vary', 'Accept-Encoding')
+    const encoder = createEncoder(coding)
+    this.#stages = encoder ? [source, encoder] : [source]
+    if (!encoder) return this.#reply.send(source)
+    this.#reply.header('Content-Encoding', coding)
+    return this.#reply.send(pipeline(source, encoder, () => {}))
+  }
+
+  /** When the service is about to stop: waits until what was written has left this process, and throws the error. */
+  async continueUnless(stopping: () => GatewayError): Promise<void> {
+    if (!this.#options.isStopping()) return
+    for (const limit = performance.now() + flushLimit; this.#isSending() && performance.now() < limit; ) await pause(10)
+    throw stopping()
+  }
+
+  #isSending(): boolean {
+    const { raw } = this.#reply
+    const waiting = this.#stages.map(
+      stage => stage.readableLength + ('writableLength' in stage ? stage.writableLength : 0),
+    )
+    return !raw.destroyed && waiting.reduce((sum, length) => sum + length, raw.writableLength) > 0
+  }
+
+  async *#guard(lines: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+    try {
+      yield* lines
+    } catch (error) {
+      this.end(error)
+      throw error
+    }
+  }
+
+  async #check(): Promise<void> {
+    if (this.#isChecking) return
+    this.#isChecking = true
+    try {
+      await this.#options.authorize()
+      const isRenewal = ++this.#checks % checksPerRenewal === 0
+      if (isRenewal && !(await this.#options.lease.renew())) throw new Error('Another export took the lease.')
+    } catch (error) {
+      this.end(error)
+    }
+    this.#isChecking = false
+  }
+}
+
+/** Returns an encoder that sends on all that it is given at once, or null for none. */
+function createEncoder(coding: string): Transform | null {
+  if (coding === 'br') return createBrotliCompress({ ...brotliOptions, flush: constants.BROTLI_OPERATION_FLUSH })
+  return coding === 'gzip' ? createGzip({ level: 1, flush: constants.Z_SYNC_FLUSH }) : null
+}
