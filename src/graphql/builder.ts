@@ -19,7 +19,7 @@ export interface SchemaTypes {
     DateTime: { Input: string; Output: Instant }
     Date: { Input: string; Output: string }
   }
-  /** The fields of every connection beside those of Relay. */
+  /** The fields that every connection has besides Relay's. */
   Connection: {
     nextCursor: string | null
     serverTime: Instant

@@ -4,7 +4,6 @@ import { listVariantsOf, lowest, type Variant as VariantRow, variantColumns } fr
 import { builder } from './builder.ts'
 import { BatchChildren, childField } from './children.ts'
 import { exposeColumns } from './columns.ts'
-import type { Context } from './context.ts'
 import type { Reader } from './loaders.ts'
 import { encodeGlobalId } from './record-id.ts'
 import { addResource } from './resource.ts'
@@ -26,39 +25,37 @@ const Variant = builder.objectRef<VariantRow>('Variant').implement({
 })
 
 const categoryLoader = ({ sql }: Reader) =>
-  new BatchChildren<Product, CategoryRow>(parents => listCategoriesOf(sql, parents))
+  new BatchChildren((parents: readonly Product[]) => listCategoriesOf(sql, parents))
 
 const variantLoader = ({ sql }: Reader) =>
-  new BatchChildren<Product, VariantRow>(parents => listVariantsOf(sql, parents))
+  new BatchChildren((parents: readonly Product[]) => listVariantsOf(sql, parents))
 
-const categoriesOf = ({ loaders }: Context) => loaders.get(categoryLoader)
-const variantsOf = ({ loaders }: Context) => loaders.get(variantLoader)
-
-const CatalogVoucher = addResource(products)
+/** The type `CatalogVoucher`. */
+export const CatalogVoucher = addResource(products).record
 
 builder.objectFields(CatalogVoucher, t => ({
   fromPrice: t.field({
     type: 'Money',
     nullable: true,
     description: 'The lowest price of its variants.',
-    ...childField(variantsOf, variants => lowest(variants, 'price')),
+    ...childField(variantLoader, variants => lowest(variants, 'price')),
   }),
   fromSalePrice: t.field({
     type: 'Money',
     nullable: true,
     description: 'The lowest sale price of its variants.',
-    ...childField(variantsOf, variants => lowest(variants, 'salePrice')),
+    ...childField(variantLoader, variants => lowest(variants, 'salePrice')),
   }),
   categories: t.field({
     type: [Category],
     description: 'Its categories, by `sortOrder`, then `id`.',
     complexity: { field: 1, multiplier: 3 },
-    ...childField(categoriesOf, categories => categories),
+    ...childField(categoryLoader, categories => categories),
   }),
   variants: t.field({
     type: [Variant],
     description: 'Its variants, by `sortOrder`, then `id`.',
     complexity: { field: 1, multiplier: 3 },
-    ...childField(variantsOf, variants => variants),
+    ...childField(variantLoader, variants => variants),
   }),
 }))

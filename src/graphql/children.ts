@@ -2,6 +2,7 @@
 import DataLoader from 'dataloader'
 import type { Context } from './context.ts'
 import { offerBatch } from './direct-resolver.ts'
+import type { Reader } from './loaders.ts'
 
 /** Reads the children of each parent, in the order of the parents. */
 type ReadChildren<Parent, Child> = (parents: readonly Parent[]) => Promise<Child[][]>
@@ -11,33 +12,25 @@ type ReadChildren<Parent, Child> = (parents: readonly Parent[]) => Promise<Child
  * loaded for one parent are not reused for lists.
  */
 export class BatchChildren<Parent extends { id: number }, Child> {
-  readonly #one: DataLoader<Parent, Child[], number>
-  readonly #lists: DataLoader<readonly Parent[], Child[][]>
+  /** Loads the children of one parent. */
+  readonly ofOne: DataLoader<Parent, Child[], number>
+  /** Loads the children of a list of parents. For the same array they are read once. */
+  readonly ofList: DataLoader<readonly Parent[], Child[][]>
 
   constructor(read: ReadChildren<Parent, Child>) {
-    this.#one = new DataLoader(read, { cacheKeyFn: ({ id }) => id })
-    this.#lists = new DataLoader(lists => readLists(read, lists))
-  }
-
-  /** Reads the children of one parent. */
-  of(parent: Parent): Promise<Child[]> {
-    return this.#one.load(parent)
-  }
-
-  /** @param parents the list itself: for the same array the children are read once */
-  ofAll(parents: readonly Parent[]): Promise<Child[][]> {
-    return this.#lists.load(parents)
+    this.ofOne = new DataLoader(read, { cacheKeyFn: ({ id }) => id })
+    this.ofList = new DataLoader(lists => readLists(read, lists))
   }
 }
 
-/** Reads the children of all lists in one call; a parent in several lists is read once. */
+/** Reads the children of all lists in one call; a parent that is there several times is read once. */
 async function readLists<Parent extends { id: number }, Child>(
   read: ReadChildren<Parent, Child>,
   lists: readonly (readonly Parent[])[],
 ): Promise<Child[][][]> {
-  const [first, ...others] = lists
-  if (first && others.length === 0) return [await read(first)]
-  const parents = new Map(lists.flat().map(parent => [parent.id, parent]))
+  const all = lists.flat()
+  const parents = new Map(all.map(parent => [parent.id, parent]))
+  if (lists.length === 1 && parents.size === all.length) return [await read(all)]
   const children = await read([...parents.values()])
   const byParent = new Map([...parents.keys()].map((id, index) => [id, children[index] ?? []]))
   return lists.map(list => list.map(({ id }) => byParent.get(id) ?? []))
@@ -46,16 +39,17 @@ async function readLists<Parent extends { id: number }, Child>(
 /**
  * The resolver of a field that is derived from the children of its parent. The executor may read it for a whole level.
  *
- * @param of which children
+ * @param loader the definition of the loader of the children
  * @param derive the field's value from a parent's children
  */
 export function childField<Parent extends { id: number }, Child, Value>(
-  of: (context: Context) => BatchChildren<Parent, Child>,
+  loader: (reader: Reader) => BatchChildren<Parent, Child>,
   derive: (children: Child[]) => Value,
 ) {
-  const resolve = async (parent: Parent, _args: object, context: Context) => derive(await of(context).of(parent))
-  offerBatch(resolve, async (parents: readonly Parent[], context: Context) =>
-    (await of(context).ofAll(parents)).map(derive),
+  const resolve = async (parent: Parent, _args: object, { loaders }: Context) =>
+    derive(await loaders.get(loader).ofOne.load(parent))
+  offerBatch(resolve, async (parents: readonly Parent[], { loaders }: Context) =>
+    (await loaders.get(loader).ofList.load(parents)).map(derive),
   )
   return { resolve }
 }

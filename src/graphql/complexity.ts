@@ -9,7 +9,7 @@ export const operationCost = 15
 /** The cost of one record by its id, or of a resolution. */
 export const recordComplexity = { field: operationCost, multiplier: 1 }
 
-/** The cost of a page: that of its fields, times its records. */
+/** The cost of a page: the cost of its fields, times its records. */
 export const pageComplexity = ({ first, last }: Pick<PageArguments, 'first' | 'last'>) => ({
   field: operationCost,
   multiplier: Math.max(1, first ?? last ?? defaultPageSize),

@@ -1,6 +1,7 @@
 import type { ListIdentity } from '../domain/cursor.ts'
 import { beforeAll, type Instant } from '../domain/instant.ts'
-import { type Page, type PageArguments, type Range, readRange } from '../domain/page.ts'
+import { type Page, type PageArguments, type PageWindow, type Range, readRange, readWindow } from '../domain/page.ts'
+import type { KeyedPage } from '../domain/search/search-table.ts'
 import { builder } from './builder.ts'
 import type { Context } from './context.ts'
 import type { Reading } from './loaders.ts'
@@ -31,6 +32,28 @@ export async function readConnection<Row extends Listed>(
   const cursorOf = (row: Row) =>
     cursors.encrypt(list, { id: row.id, updatedAt: row.updatedAt ?? beforeAll, updatedSince: range.updatedSince })
   return new Connection(page, serverTime, cursorOf, () => source.count(range.updatedSince))
+}
+
+/** Reads a page of a filtered or ordered list, and its length. */
+interface SearchSource<Row> {
+  page: (window: PageWindow) => Promise<{ page: KeyedPage<Row>; serverTime: Instant }>
+  count: (updatedSince: Instant | null) => Promise<number>
+}
+
+/** Reads a page of a filtered or ordered list, as `readConnection` does: its cursors have the keys of its order. */
+export async function readSearchConnection<Row extends Listed>(
+  { clock, cursors }: Context,
+  list: ListIdentity,
+  args: PageArguments,
+  source: SearchSource<Row>,
+) {
+  const window = readWindow(cursors, list, args)
+  clock.requireSteady()
+  const { page, serverTime } = await source.page(window)
+  const { updatedSince } = window
+  const cursorOf = (row: Row) =>
+    cursors.encrypt(list, { id: row.id, updatedAt: beforeAll, updatedSince, key: page.keys.get(row) ?? null })
+  return new Connection(page, serverTime, cursorOf, () => source.count(updatedSince))
 }
 
 // Classes, because an object literal creates its getters again for each object. Cursors are encrypted and edges created
@@ -79,14 +102,15 @@ class PageInfo<Row> {
 
 class Connection<Row> {
   readonly serverTime: Instant
-  readonly totalCount: () => Promise<number>
   readonly pageInfo: PageInfo<Row>
   readonly #rows: readonly Row[]
   readonly #cursorOf: (row: Row) => string
+  readonly #count: () => Promise<number>
+  #totalCount?: Promise<number>
 
-  constructor(page: Page<Row>, serverTime: Instant, cursorOf: (row: Row) => string, totalCount: () => Promise<number>) {
+  constructor(page: Page<Row>, serverTime: Instant, cursorOf: (row: Row) => string, count: () => Promise<number>) {
     this.serverTime = serverTime
-    this.totalCount = totalCount
+    this.#count = count
     this.pageInfo = new PageInfo(page, cursorOf)
     this.#rows = page.rows
     this.#cursorOf = cursorOf
@@ -94,6 +118,12 @@ class Connection<Row> {
 
   get edges(): Edge<Row>[] {
     return this.#rows.map(node => new Edge(node, this.#cursorOf))
+  }
+
+  /** Counts the list once, however many aliases select the count. */
+  totalCount(): Promise<number> {
+    this.#totalCount ??= this.#count()
+    return this.#totalCount
   }
 
   get nextCursor(): string | null {

@@ -1,4 +1,4 @@
-import type { Sql } from '../db/connect.ts'
+import type { Pool, Sql } from '../db/connect.ts'
 import type { Caller } from '../domain/caller.ts'
 import type { ClockWatch } from '../domain/clock.ts'
 import type { CursorCipher } from '../domain/cursor.ts'
@@ -10,7 +10,7 @@ import { Loaders } from './loaders.ts'
 
 /** The parts of the service that all requests share. */
 export interface Gateway {
-  sql: Sql
+  pool: Pool
   cursors: CursorCipher
   clock: ClockWatch
   watermark: Watermark
@@ -22,7 +22,9 @@ export interface Gateway {
 }
 
 /** The context value of the resolvers of one request. */
-export interface Context extends Gateway {
+export interface Context extends Omit<Gateway, 'pool'> {
+  /** Sends statements while the caller waits for them. */
+  sql: Sql
   caller: Caller
   /** The rate budget of this caller. */
   rate: RateBudget
@@ -31,14 +33,11 @@ export interface Context extends Gateway {
   loaders: Loaders
 }
 
-/**
- * Creates the context of one request.
- *
- * @param fieldErrors errors that the transport found
- */
+/** Creates the context of one request. The field errors are those that the transport found. */
 export function createContext(gateway: Gateway, caller: Caller, fieldErrors: FieldErrors = {}): Context {
-  const { sql, cursors, clock, watermark, scope, redemptionTokenTtl } = gateway
+  const { pool, cursors, clock, watermark, scope, redemptionTokenTtl } = gateway
   const { rate } = caller
+  const sql = pool.whileWanted(caller.isWaiting)
   const loaders = new Loaders({ sql, watermark, caller })
   // Named one by one: spreading an object and adding to it takes 3 µs.
   return { sql, cursors, clock, watermark, scope, redemptionTokenTtl, caller, rate, fieldErrors, loaders }

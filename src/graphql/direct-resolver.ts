@@ -16,16 +16,12 @@ export function offerBatch(resolver: object, resolveBatch: ResolveBatch): void {
   offered.set(resolver, resolveBatch)
 }
 
-/**
- * Marks the resolver of a field that has no policy.
- *
- * @param exposed the property that it returns; null: it does something else
- */
+/** Marks the resolver of a field without a policy. `exposed` is the property that it returns, if it does only that. */
 export function markDirect(resolver: object, exposed: string | null): void {
   const resolveBatch = offered.get(resolver)
   if (resolveBatch) marked.set(resolver, { kind: 'batch', resolveBatch })
   else if (exposed !== null) marked.set(resolver, { kind: 'property', name: exposed })
 }
 
-/** @returns all that the resolver does; undefined: it is not marked, and has to be called */
+/** Returns all that the resolver does; undefined: it is not marked, and has to be called. */
 export const directResolverOf = (resolver: object): DirectResolver | undefined => marked.get(resolver)

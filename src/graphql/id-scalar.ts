@@ -29,11 +29,7 @@ function replace(type: GraphQLType): GraphQLType {
   return type === GraphQLID ? idScalar : type
 }
 
-/**
- * Replaces the scalar `ID` by the one that parses record ids, because Pothos builds every `ID` as graphql-js' own.
- *
- * @param schema is changed
- */
+/** Replaces `ID` in a schema by the scalar that parses record ids: Pothos builds every `ID` as graphql-js' own. */
 export function parseIdArguments(schema: GraphQLSchema): GraphQLSchema {
   const types = schema.getTypeMap()
   types.ID = idScalar

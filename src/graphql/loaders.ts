@@ -12,7 +12,7 @@ export interface Reading<Row> {
   serverTime: Instant
 }
 
-/** What the loaders of a request read through, and the caller whom they read for. */
+/** What the loaders of a request read through, and the caller of the request. */
 export interface Reader {
   sql: Sql
   watermark: Watermark
@@ -74,11 +74,7 @@ export class Loaders {
     this.#reader = reader
   }
 
-  /**
-   * Returns the request's loader of this definition.
-   *
-   * @param create the definition: the same function for each call that means this loader
-   */
+  /** Returns the request's loader of a definition: the same function for each call that means this loader. */
   get<Loader>(create: (reader: Reader) => Loader): Loader {
     // The map holds for each function what that function returned.
     const created = this.#created.get(create) as Loader | undefined

@@ -1,5 +1,5 @@
 /** The types of records that have global ids. The file of each type adds it. */
-import type { Permission } from '../domain/permission.ts'
+import { listPermissions, type Permission } from '../domain/permission.ts'
 import type { RecordType } from '../domain/resource.ts'
 import type { Context } from './context.ts'
 import type { RecordPlace } from './record-id.ts'
@@ -15,11 +15,7 @@ export interface NodeType extends RecordType {
 const types = new Map<string, NodeType>()
 let listed = false
 
-/**
- * Adds a type.
- *
- * @throws when the schema has listed the types already: it would lack this one in part
- */
+/** Adds a type. Throws when the schema has listed the types already, because it would lack this one in part. */
 export function addNodeType(nodeType: NodeType): void {
   if (listed) throw new Error(`schema.ts must import the file of ${nodeType.type} before removal.ts.`)
   types.set(nodeType.type, nodeType)
@@ -36,4 +32,4 @@ export function listNodeTypes(): readonly NodeType[] {
 
 /** Returns the sentence that names the permissions of a field, for its description; empty when it needs none. */
 export const describePermissions = (permissions: readonly Permission[]): string =>
-  permissions.length > 0 ? ` Needs ${permissions.map(name => `\`${name}\``).join(' and ')}.` : ''
+  permissions.length > 0 ? ` Needs ${listPermissions(permissions)}.` : ''

@@ -1,16 +1,19 @@
 import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core'
-import { defaultFieldResolver, type GraphQLFieldResolver } from 'graphql'
+import { defaultFieldResolver, type GraphQLFieldResolver, type GraphQLSchema, isObjectType } from 'graphql'
 import { lacksPermission } from '../domain/errors.ts'
 import { mapMaybePromise } from '../domain/maybe-promise.ts'
 import type { Permission } from '../domain/permission.ts'
+import type { Token } from '../domain/token.ts'
 import type { Context } from './context.ts'
 import { markDirect } from './direct-resolver.ts'
 import { spendOperations } from './rate.ts'
 
 /** What a field requires of its caller, checked in R1's order before the field's own resolver. */
-export interface Policy {
+interface Policy {
   /** How many v1 operations the field performs (R28). */
   operations?: (args: Record<string, unknown>) => number
+  /** How many objects the field returns at most; default: the multiplier of its complexity. */
+  items?: (token: Token) => number
   /** The numeric id of the tenant that an argument names; the token must be authorised for it (R19). */
   tenant?: (args: Record<string, unknown>) => number
   /** The permissions that the token must have, all of them. */
@@ -22,10 +25,28 @@ export const policyPlugin = 'policy'
 /** Counts a field as one v1 operation. */
 export const oneOperation = () => 1
 
-/** @throws `FORBIDDEN` with the first permission that the token lacks */
-export function requirePermissions({ caller }: Context, permissions: readonly Permission[]): void {
+/** Throws `FORBIDDEN` with the first permission that the token lacks. */
+export function requirePermissions({ caller }: Pick<Context, 'caller'>, permissions: readonly Permission[]): void {
   const lacking = permissions.find(permission => !caller.token.permissions.includes(permission))
   if (lacking) throw lacksPermission(lacking)
+}
+
+/**
+ * Requires that the token is authorised for a tenant and has permissions, in R1's order.
+ *
+ * @param tenantId null: no tenant is named
+ * @returns without a promise when the scope answers at once
+ * @throws `NOT_FOUND` and `FORBIDDEN` (R19)
+ */
+export function requireAccess(
+  context: Pick<Context, 'caller' | 'scope'>,
+  tenantId: number | null,
+  permissions: readonly Permission[],
+): void | Promise<void> {
+  const { caller, scope } = context
+  if (tenantId === null) return requirePermissions(context, permissions)
+  caller.tenantId ??= tenantId
+  return mapMaybePromise(scope.require(caller.token, tenantId), () => requirePermissions(context, permissions))
 }
 
 declare module 'graphql' {
@@ -56,6 +77,25 @@ declare global {
 }
 
 class PolicyPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
+  /** The fields with a policy, and the resolvers that check one. */
+  readonly #fields: { type: string; name: string }[] = []
+  readonly #guarded = new WeakSet<object>()
+
+  override onOutputFieldConfig(field: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
+    if (field.pothosOptions.policy) this.#fields.push({ type: field.parentType, name: field.name })
+    return field
+  }
+
+  /** A field with a policy whose resolver does not check it would be open: the schema is refused. */
+  override afterBuild(schema: GraphQLSchema): GraphQLSchema {
+    for (const { type: typeName, name } of this.#fields) {
+      const type = schema.getType(typeName)
+      const { resolve } = (isObjectType(type) && type.getFields()[name]) || {}
+      if (!resolve || !this.#guarded.has(resolve)) throw new Error(`The policy of ${typeName}.${name} is not checked.`)
+    }
+    return schema
+  }
+
   override wrapResolve(
     resolver: GraphQLFieldResolver<unknown, Types['Context'], object>,
     field: PothosOutputFieldConfig<Types>,
@@ -70,14 +110,12 @@ class PolicyPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     }
     const { operations, tenant, permissions = [] } = policy
     const guarded: GraphQLFieldResolver<unknown, Context, Record<string, unknown>> = (parent, args, context, info) => {
-      const resolve = () => {
-        requirePermissions(context, permissions)
-        return resolver(parent, args, context, info)
-      }
-      const requireTenant = () => tenant && context.scope.require(context.caller.token, tenant(args))
+      const authorise = () => requireAccess(context, tenant?.(args) ?? null, permissions)
+      const resolve = () => resolver(parent, args, context, info)
       const spending = spendOperations(context, info, operations?.(args) ?? 0)
-      return mapMaybePromise(spending ? spending.then(requireTenant) : requireTenant(), resolve)
+      return mapMaybePromise(spending ? spending.then(authorise) : authorise(), resolve)
     }
+    this.#guarded.add(guarded)
     return guarded as GraphQLFieldResolver<unknown, Types['Context'], object>
   }
 }

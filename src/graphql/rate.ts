@@ -1,43 +1,69 @@
 import type { GraphQLResolveInfo } from 'graphql'
-import { getGraphQLRateLimiter, type Identity, Store } from 'graphql-rate-limit'
+import { getGraphQLRateLimiter, Store } from 'graphql-rate-limit'
 import { rateLimited } from '../domain/errors.ts'
-import { type RateBudget, rateWindowSeconds } from '../domain/rate.ts'
+import { type RateWindow, rateWindowSeconds, secondsLeft } from '../domain/rate.ts'
 import type { Context } from './context.ts'
 
 /**
  * graphql-rate-limit over an atomic counter: its own stores read, then write, and lose calls in between. Here reading
- * counts the call, for all fields alike: all operations spend one budget (R28).
+ * counts the call, for all fields alike: all operations spend one budget (R28). The calls of fields that are resolved
+ * together are counted in one step.
  */
 class CountingStore extends Store {
-  readonly #budget: RateBudget
+  readonly #context: Context
+  #together: { calls: number; window: Promise<RateWindow> } | null = null
 
-  constructor(budget: RateBudget) {
+  constructor(context: Context) {
     super()
-    this.#budget = budget
+    this.#context = context
   }
 
   /** Counts this call. The library allows one call: a timestamp of another means that the limit is spent. */
-  override async getForIdentity({ contextIdentity }: Identity): Promise<number[]> {
-    const { limit, counter } = this.#budget
-    const { used } = await counter.hit(contextIdentity)
-    return used > limit ? [Date.now()] : []
+  override async getForIdentity(): Promise<number[]> {
+    this.#together ??= this.#begin()
+    const step = this.#together
+    const place = ++step.calls
+    const { used } = await step.window
+    return used - step.calls + place > this.#context.rate.limit ? [Date.now()] : []
   }
 
   override setForIdentity(): void {}
+
+  #begin() {
+    const { caller } = this.#context
+    const window = Promise.resolve().then(() => this.#count())
+    const counting = window.then(
+      () => end(),
+      () => end(),
+    )
+    const end = () => {
+      if (caller.counting === counting) caller.counting = undefined
+    }
+    caller.counting = counting
+    return { calls: 0, window }
+  }
+
+  async #count(): Promise<RateWindow> {
+    const { rate, caller } = this.#context
+    const calls = this.#together?.calls ?? 0
+    this.#together = null
+    caller.window = await rate.counter.hit(caller.rateKey, calls, rate.limit)
+    return caller.window
+  }
 }
 
 type Limiter = ReturnType<typeof getGraphQLRateLimiter>
-/** The library gives a store the identity without its limit, so each budget has a limiter. */
-const limiters = new WeakMap<RateBudget, Limiter>()
+const limiters = new WeakMap<Context, Limiter>()
 
-function limiterOf(budget: RateBudget): Limiter {
-  const known = limiters.get(budget)
+/** Returns the limiter of a request. */
+function limiterOf(context: Context): Limiter {
+  const known = limiters.get(context)
   if (known) return known
   const limiter = getGraphQLRateLimiter({
-    identifyContext: (context: Context) => context.caller.rateKey,
-    store: new CountingStore(budget),
+    identifyContext: ({ caller }: Context) => caller.rateKey,
+    store: new CountingStore(context),
   })
-  limiters.set(budget, limiter)
+  limiters.set(context, limiter)
   return limiter
 }
 
@@ -56,12 +82,10 @@ export function spendOperations(context: Context, info: GraphQLResolveInfo, oper
 }
 
 async function spend(context: Context, info: GraphQLResolveInfo, operations: number): Promise<void> {
-  const { rate, caller } = context
+  const limiter = limiterOf(context)
   const call = { parent: null, args: {}, context, info }
-  for (let left = operations; left > 0; left--) {
-    const exceeded = await limiterOf(rate)(call, { max: 1, window: `${rateWindowSeconds}s` })
-    if (exceeded === undefined) continue
-    const { resetsIn } = await rate.counter.read(caller.rateKey)
-    throw rateLimited(Math.ceil(resetsIn / 1000))
-  }
+  const calls = Array.from({ length: operations }, () => limiter(call, { max: 1, window: `${rateWindowSeconds}s` }))
+  const rejected = (await Promise.all(calls)).filter(message => message !== undefined).length
+  context.caller.rejectedOperations += rejected
+  if (rejected > 0) throw rateLimited(secondsLeft(context.caller.window))
 }

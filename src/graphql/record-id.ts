@@ -2,7 +2,7 @@
 import { notFound } from '../domain/errors.ts'
 import { parseIdentifier } from '../domain/identifier.ts'
 
-/** A record by its type and its tenant. For a tenant, `tenantId` and `id` are equal. */
+/** A record by its type and its tenant. For a tenant and for a category, `tenantId` and `id` are equal. */
 export interface RecordPlace {
   /** The name of its GraphQL type, as the caller wrote it. */
   type: string
@@ -13,12 +13,7 @@ export interface RecordPlace {
 /** The longest text that is decoded, in characters. A field below a list decodes its argument for each record. */
 const maxGlobalIdLength = 100
 
-/**
- * Encodes a global id.
- *
- * @param type the name of the GraphQL type
- * @param key identifies the record among those of its type
- */
+/** Encodes a global id: the name of the GraphQL type, and a key that identifies a record of this type. */
 export const encodeGlobalId = (type: string, key: string | number | bigint) =>
   Buffer.from(`${type}:${key}`).toString('base64url')
 
@@ -28,11 +23,11 @@ export const recordKey = (record: { tenantId: number; id: number }) => `${record
 function parseGlobalId(text: string): RecordPlace | null {
   if (text.length > maxGlobalIdLength) return null
   const [type = '', key = '', ...more] = Buffer.from(text, 'base64url').toString().split(':')
-  const isTenant = type === 'Tenant'
+  const hasOneId = type === 'Tenant' || type === 'Category'
   const ids = key.split('.').map(parseIdentifier)
-  const [tenantId = null, id = isTenant ? tenantId : null] = ids
+  const [tenantId = null, id = hasOneId ? tenantId : null] = ids
   if (tenantId === null || id === null || more.length > 0) return null
-  return ids.length === (isTenant ? 1 : 2) ? { type, tenantId, id } : null
+  return ids.length === (hasOneId ? 1 : 2) ? { type, tenantId, id } : null
 }
 
 /**
@@ -61,11 +56,12 @@ export class RecordId {
     return new RecordId(numeric, numeric === null ? parseGlobalId(text) : null)
   }
 
-  /**
-   * Returns the numeric id of the record, when this id can name a record of the type and the tenant.
-   *
-   * @returns null when it cannot
-   */
+  /** Returns the numeric id of the record, of whatever tenant; null when this id can name no record of the type. */
+  idOf(type: string): number | null {
+    return this.numeric ?? (this.global?.type === type ? this.global.id : null)
+  }
+
+  /** Returns the numeric id of the record; null when this id can name no record of the type and the tenant. */
   idWithin(type: string, tenantId: number): number | null {
     if (this.numeric !== null) return this.numeric
     return this.global?.type === type && this.global.tenantId === tenantId ? this.global.id : null

@@ -3,6 +3,7 @@ import {
   type ResolutionTenant as ResolutionTenantRow,
   type ResolvedVoucher as ResolvedVoucherRow,
   readVoucherName,
+  resolutionTenantColumns,
   resolvedColumns,
   resolveVoucher,
 } from '../domain/resolution.ts'
@@ -27,23 +28,7 @@ const ResolvedVoucher = builder.objectRef<ResolvedVoucherRow>('ResolvedVoucher')
 
 const ResolutionTenant = builder.objectRef<ResolutionTenantRow>('ResolutionTenant').implement({
   description: 'The tenant at which a voucher was resolved, and the one that owns the voucher.',
-  fields: t => ({
-    databaseId: t.expose('id', {
-      type: 'BigInt',
-      description: 'The numeric id of the tenant at which it was resolved.',
-    }),
-    name: t.exposeString('name', { description: 'The name of the tenant at which it was resolved.' }),
-    type: t.exposeString('type', { nullable: true, description: 'The type of that tenant.' }),
-    sourceTenantId: t.expose('sourceTenantId', {
-      type: 'BigInt',
-      description: 'The numeric id of the tenant that owns the voucher.',
-    }),
-    sourceTenantName: t.exposeString('sourceTenantName', { description: 'The name of the owner.' }),
-    sourceTenantType: t.exposeString('sourceTenantType', {
-      nullable: true,
-      description: 'The type of the owner.',
-    }),
-  }),
+  fields: t => exposeColumns(t, resolutionTenantColumns),
 })
 
 const Resolution = builder.objectRef<ResolutionRow>('Resolution').implement({

@@ -3,6 +3,7 @@ import type { ObjectRef } from '@pothos/core'
 import { notFound, orNotFound } from '../domain/errors.ts'
 import { exportOf } from '../domain/export.ts'
 import type { Resource, ResourceRow } from '../domain/resource.ts'
+import { countOperations } from '../domain/search/search.ts'
 import { builder, type Types } from './builder.ts'
 import { exposeColumns } from './columns.ts'
 import { pageComplexity, recordComplexity } from './complexity.ts'
@@ -11,22 +12,39 @@ import { type Reader, TenantTableLoaders } from './loaders.ts'
 import { addNodeType, describePermissions } from './node-types.ts'
 import { oneOperation } from './policy.ts'
 import { recordKey } from './record-id.ts'
+import { addSearchInputs, readSearchArguments, searchArgs, searchResource } from './search.ts'
 import { Tenant } from './tenant.ts'
+
+const addConnection = <Row extends ResourceRow>(type: string, record: ObjectRef<Types, Row>) =>
+  builder.connectionObject({ type: record, name: `${type}Connection` }, { name: `${type}Edge` })
+
+/** The types of a resource. */
+interface ResourceTypes<Row extends ResourceRow> {
+  /** The type of its records, to which its file can add the fields that are no columns. */
+  record: ObjectRef<Types, Row>
+  /** The type of its lists. */
+  connection: ReturnType<typeof addConnection<Row>>
+  /** The inputs of its filters and orders; null: it has none. */
+  inputs: ReturnType<typeof addSearchInputs> | null
+}
 
 /**
  * Adds a resource: its type with its columns, its list and its records by id on `Tenant`, its global ids and
  * its removals.
- *
- * @returns the type, to which its file can add the fields that are no columns
  */
-export function addResource<Row extends ResourceRow>(resource: Resource<Row>): ObjectRef<Types, Row> {
-  const ref = builder.objectRef<Row>(resource.type)
-  addType(resource, ref)
-  return ref
+export function addResource<Row extends ResourceRow>(resource: Resource<Row>): ResourceTypes<Row> {
+  const record = builder.objectRef<Row>(resource.type)
+  const connection = addConnection(resource.type, record)
+  return { record, connection, inputs: addType(resource, record, connection) }
 }
 
-function addType(resource: Resource, ref: ObjectRef<Types, ResourceRow>): void {
-  const { type, description, noun, permissions, columns, table, personalData } = resource
+/** Returns the inputs of the resource's filters and orders, or null. */
+function addType(
+  resource: Resource,
+  ref: ObjectRef<Types, ResourceRow>,
+  connection: ReturnType<typeof addConnection<ResourceRow>>,
+) {
+  const { type, description, noun, permissions, columns, table, personalData, search } = resource
   const loadersOf = (reader: Reader) =>
     new TenantTableLoaders(reader, personalData ? exportOf(reader.caller, table) : table)
   const policy = { operations: oneOperation, permissions }
@@ -35,8 +53,22 @@ function addType(resource: Resource, ref: ObjectRef<Types, ResourceRow>): void {
   builder.node(ref, {
     description,
     id: { resolve: recordKey, description: 'The global id.' },
-    fields: t => exposeColumns(t, columns),
+    fields: t => ({
+      ...exposeColumns(t, columns),
+      tenant: t.field({
+        type: Tenant,
+        nullable: true,
+        description: 'The tenant that it belongs to.',
+        resolve: ({ tenantId }) => ({ id: tenantId }),
+      }),
+    }),
   })
+
+  const inputs = search && addSearchInputs(type, search)
+  const operations = (args: Record<string, unknown>) => {
+    const wanted = search && readSearchArguments(search, args)
+    return wanted ? countOperations(search, wanted) : 1
+  }
 
   builder.objectFields(Tenant, t => ({
     [resource.list]: t.connection(
@@ -46,10 +78,15 @@ function addType(resource: Resource, ref: ObjectRef<Types, ResourceRow>): void {
         description:
           `The ${noun}s of the tenant, by \`updatedAt\`${resource.unstampedFirst ? ' (null first)' : ''}, then \`id\`.` +
           needs,
-        policy,
+        policy: { ...policy, operations },
         complexity: pageComplexity,
-        args: { updatedSince: t.arg({ type: 'DateTime', description: updatedSinceDescription }) },
+        args: {
+          updatedSince: t.arg({ type: 'DateTime', description: updatedSinceDescription }),
+          ...(inputs && searchArgs(t.arg, inputs, noun, 'this one')),
+        },
         resolve: ({ id: tenantId }, args, context) => {
+          const wanted = search && readSearchArguments(search, args)
+          if (wanted) return searchResource(context, resource, tenantId, wanted, args)
           const { pages, counts } = context.loaders.get(loadersOf)
           return readConnection(context, resource.listOf(tenantId), args, {
             page: range => pages.load({ tenantId, range }),
@@ -57,8 +94,7 @@ function addType(resource: Resource, ref: ObjectRef<Types, ResourceRow>): void {
           })
         },
       },
-      { name: `${type}Connection` },
-      { name: `${type}Edge` },
+      connection,
     ),
     [resource.field]: t.field({
       type: ref,
@@ -80,4 +116,5 @@ function addType(resource: Resource, ref: ObjectRef<Types, ResourceRow>): void {
     removedRecord: `One of the ${noun}s.${needs}`,
     find: ({ loaders }, { tenantId, id }) => loaders.get(loadersOf).records.load({ tenantId, id }),
   })
+  return inputs
 }

@@ -4,29 +4,40 @@ import { builder } from './builder.ts'
 
 const serialize = <Value>(value: Value) => value
 
-/** Adds a scalar that no argument takes. */
-function addOutputScalar(name: 'BigInt' | 'Money' | 'Date', description: string): void {
-  const parseValue = () => {
-    throw new GraphQLError(`${name} is not an input type.`)
-  }
-  builder.scalarType(name, { description, serialize, parseValue })
-}
+builder.scalarType('BigInt', {
+  description: 'A whole number up to 2^53 - 1, as a JSON number.',
+  serialize,
+  parseValue: () => {
+    throw new GraphQLError('BigInt is not an input type.')
+  },
+})
 
-addOutputScalar('BigInt', 'A whole number up to 2^53 - 1, as a JSON number.')
+builder.scalarType('Money', {
+  description:
+    "An amount in major units of its currency, as a JSON number that is exact to the currency's minor unit: 25, 25.5, 0.07.",
+  serialize,
+  parseValue: value => {
+    if (typeof value !== 'number' || !Number.isFinite(value)) throw new GraphQLError('Money takes a number.')
+    return value
+  },
+})
 
-addOutputScalar(
-  'Money',
-  "An amount in major units of its currency, as a JSON number that is exact to the currency's minor unit: 25, 25.5, 0.07.",
-)
+// The resolver reports a text that is no date or no instant, after scope and permission (R1).
 
-addOutputScalar('Date', 'A calendar date, `YYYY-MM-DD`.')
+builder.scalarType('Date', {
+  description: 'A calendar date, `YYYY-MM-DD`.',
+  serialize,
+  parseValue: value => {
+    if (typeof value !== 'string') throw new GraphQLError('Date takes a string.')
+    return value
+  },
+})
 
 builder.scalarType('DateTime', {
   description:
     'An instant: an ISO-8601 date and time. Answers are in UTC, end in `Z` and have six fraction digits; ' +
     'arguments may have an offset (UTC without one), and are read to the microsecond.',
   serialize,
-  // The resolver reports a text that is not an instant, after scope and permission (R1).
   parseValue: value => {
     if (typeof value !== 'string') throw new GraphQLError('DateTime takes a string.')
     return value

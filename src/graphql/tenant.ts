@@ -2,7 +2,7 @@ import DataLoader from 'dataloader'
 import { orNotFound } from '../domain/errors.ts'
 import type { Range } from '../domain/page.ts'
 import {
-  countTenants,
+  countGrantedTenants,
   findTenants,
   listTenants,
   type Tenant as Row,
@@ -21,7 +21,7 @@ import { oneOperation } from './policy.ts'
 import { requireTenantId } from './record-id.ts'
 
 /** A tenant that the caller's token is authorised for. Its row is loaded when a field needs it. */
-type TenantSource = { id: number } | Row
+export type TenantSource = { id: number } | Row
 
 const tenantLoader = ({ sql }: Reader) => new DataLoader((ids: readonly number[]) => findTenants(sql, ids))
 
@@ -31,7 +31,8 @@ const pageLoader = (reader: Reader) =>
     Promise.all(wanted.map(({ range }) => listTenants(reader.sql, reader.caller.token, range))),
   )
 
-const rowOf = (source: TenantSource, { loaders }: Context): Row | Promise<Row> =>
+/** Returns the row of a tenant. Throws `NOT_FOUND` when there is no such tenant any more. */
+export const rowOf = (source: TenantSource, { loaders }: Context): Row | Promise<Row> =>
   'name' in source ? source : loaders.get(tenantLoader).load(source.id).then(orNotFound('tenant'))
 
 /** The type `Tenant`. The lists of a tenant are fields that `addResource` adds. */
@@ -51,6 +52,12 @@ addNodeType({
   find: async (_context, { id }) => ({ id }),
 })
 
+/** The type `TenantConnection`. */
+export const TenantConnection = builder.connectionObject(
+  { type: Tenant, name: 'TenantConnection' },
+  { name: 'TenantEdge' },
+)
+
 builder.queryFields(t => ({
   tenants: t.connection(
     {
@@ -63,11 +70,10 @@ builder.queryFields(t => ({
       resolve: (_, args, context) =>
         readConnection(context, tenantList, args, {
           page: range => context.loaders.get(pageLoader).load({ range }),
-          count: since => countTenants(context.sql, context.caller.token, since),
+          count: since => countGrantedTenants(context.sql, context.caller.token, since),
         }),
     },
-    { name: 'TenantConnection' },
-    { name: 'TenantEdge' },
+    TenantConnection,
   ),
   tenant: t.field({
     type: Tenant,

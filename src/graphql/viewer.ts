@@ -1,5 +1,5 @@
 import { permissionNames, permissions } from '../domain/permission.ts'
-import type { RateWindow } from '../domain/rate.ts'
+import { callsLeft, type RateWindow, secondsLeft } from '../domain/rate.ts'
 import type { TenantGrant, Token } from '../domain/token.ts'
 import { builder } from './builder.ts'
 import { Tenant } from './tenant.ts'
@@ -27,11 +27,11 @@ const ViewerRate = builder.objectRef<RateWindow & { limit: number }>('ViewerRate
     limit: t.exposeInt('limit', { description: 'The operations allowed in a window of 60 seconds.' }),
     remaining: t.int({
       description: 'Operations left in this window.',
-      resolve: ({ limit, used }) => Math.max(0, limit - used),
+      resolve: window => callsLeft(window.limit, window),
     }),
     resetsIn: t.int({
       description: 'Seconds until the window resets.',
-      resolve: window => Math.ceil(window.resetsIn / 1000),
+      resolve: secondsLeft,
     }),
   }),
 })
@@ -48,7 +48,8 @@ const Viewer = builder.objectRef<Token>('Viewer').implement({
     tenants: t.field({
       type: [ViewerTenant],
       description: 'The tenants that the token is authorised for, as they were granted.',
-      complexity: { field: 1, multiplier: 10 },
+      complexity: { field: 1, multiplier: 100 },
+      policy: { items: ({ tenants }) => tenants.length },
       resolve: token => token.tenants,
     }),
     expiresAt: t.expose('expiresAt', {
@@ -59,10 +60,7 @@ const Viewer = builder.objectRef<Token>('Viewer').implement({
     rate: t.field({
       type: ViewerRate,
       description: 'Its rate limit.',
-      resolve: async (_, _args, { rate, caller }) => ({
-        limit: rate.limit,
-        ...(await rate.counter.read(caller.rateKey)),
-      }),
+      resolve: (_, _args, { rate, caller }) => ({ limit: rate.limit, ...caller.window }),
     }),
   }),
 })

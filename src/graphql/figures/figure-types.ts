@@ -1,0 +1,112 @@
+/** The types of the figures, without what their parents are. */
+import type {
+  ConsentPeriod as ConsentRow,
+  ExpiryFigure as ExpiryRow,
+  OutstandingFigure as OutstandingRow,
+  FigurePeriod as PeriodRow,
+  SalesFigure as SalesRow,
+  StatusFigure as StatusRow,
+} from '../../domain/figures/figure.ts'
+import { builder } from '../builder.ts'
+import { VoucherStatus } from '../voucher-status.ts'
+
+const currencyDescription = 'The ISO 4217 code of the amounts; null for vouchers without a currency.'
+
+/** Sold vouchers of one currency. */
+export const SalesFigure = builder.objectRef<SalesRow>('SalesFigure').implement({
+  description:
+    'What was sold in one currency: the vouchers that were purchased in a period, as they are now. Void vouchers count ' +
+    'in `voided` alone.',
+  fields: t => ({
+    currency: t.exposeString('currency', { nullable: true, description: currencyDescription }),
+    vouchers: t.exposeInt('vouchers', { description: 'The number of vouchers sold, without void ones.' }),
+    value: t.expose('value', { type: 'Money', description: 'The sum of their initial balances.' }),
+    paid: t.expose('paid', { type: 'Money', description: 'The sum of what was paid for them.' }),
+    redeemed: t.expose('redeemed', {
+      type: 'Money',
+      description:
+        'What was redeemed of them until now: the sum of their initial balances less that of their balances.',
+    }),
+    voided: t.exposeInt('voided', { description: 'The number of vouchers purchased in the period and voided since.' }),
+  }),
+})
+
+const intervalFields = {
+  from: 'The first calendar day.',
+  to: 'The last calendar day.',
+  start: 'The instant at which the first day begins in the time zone.',
+  end: 'The instant at which the day after the last begins in the time zone: not part of the interval.',
+}
+
+/** An interval of a period with its sales. */
+export const FigurePeriod = builder.objectRef<PeriodRow>('FigurePeriod').implement({
+  description: 'What was sold in an interval of the period.',
+  fields: t => ({
+    from: t.expose('from', { type: 'Date', description: intervalFields.from }),
+    to: t.expose('to', { type: 'Date', description: intervalFields.to }),
+    start: t.expose('start', { type: 'DateTime', description: intervalFields.start }),
+    end: t.expose('end', { type: 'DateTime', description: intervalFields.end }),
+    sales: t.field({
+      type: [SalesFigure],
+      description: 'By currency; empty when nothing was sold.',
+      complexity: { field: 1, multiplier: 2 },
+      resolve: period => period.sales,
+    }),
+  }),
+})
+
+/** An interval of a period with its consents. */
+export const ConsentPeriod = builder.objectRef<ConsentRow>('ConsentPeriod').implement({
+  description: 'The consents to marketing of an interval of the period.',
+  fields: t => ({
+    from: t.expose('from', { type: 'Date', description: intervalFields.from }),
+    to: t.expose('to', { type: 'Date', description: intervalFields.to }),
+    start: t.expose('start', { type: 'DateTime', description: intervalFields.start }),
+    end: t.expose('end', { type: 'DateTime', description: intervalFields.end }),
+    given: t.exposeInt('given', {
+      description: 'The number of customers who consented in the interval, also of those who have withdrawn since.',
+    }),
+    withdrawn: t.exposeInt('withdrawn', { description: 'How many consents were withdrawn in the interval.' }),
+  }),
+})
+
+const ExpiryFigure = builder.objectRef<ExpiryRow>('ExpiryFigure').implement({
+  description: 'Vouchers whose validity ends in one month.',
+  fields: t => ({
+    month: t.expose('month', {
+      type: 'Date',
+      nullable: true,
+      description: 'The first day of the month; null for vouchers that do not expire.',
+    }),
+    vouchers: t.exposeInt('vouchers', { description: 'The number of vouchers.' }),
+    balance: t.expose('balance', { type: 'Money', description: 'The sum of their balances.' }),
+  }),
+})
+
+/** Outstanding vouchers of one currency. */
+export const OutstandingFigure = builder.objectRef<OutstandingRow>('OutstandingFigure').implement({
+  description:
+    'What is outstanding in one currency: vouchers that are not void, not expired and not redeemed. Those that are not ' +
+    'valid yet are among them.',
+  fields: t => ({
+    currency: t.exposeString('currency', { nullable: true, description: currencyDescription }),
+    vouchers: t.exposeInt('vouchers', { description: 'The number of vouchers.' }),
+    balance: t.expose('balance', { type: 'Money', description: 'The sum of their balances.' }),
+    byExpiry: t.field({
+      type: [ExpiryFigure],
+      description: 'By the month of the last day on which they are valid; those that do not expire are the last.',
+      complexity: { field: 1, multiplier: 24 },
+      resolve: figure => figure.byExpiry,
+    }),
+  }),
+})
+
+/** The number of vouchers that have a status. */
+export const StatusFigure = builder.objectRef<StatusRow>('StatusFigure').implement({
+  description: 'How many vouchers have a status.',
+  fields: t => ({
+    status: t.expose('status', { type: VoucherStatus, description: 'The status.' }),
+    vouchers: t.exposeInt('vouchers', { description: 'The number of vouchers.' }),
+    share: t.exposeFloat('share', { description: 'The share of all vouchers, from 0 to 1; 0 when there are none.' }),
+  }),
+})

@@ -1,0 +1,238 @@
+/** `Tenant.figures`: what was sold, what is outstanding, and who consented, counted in the database. */
+import { badInput, type FieldErrors, throwIfErrors } from '../../domain/errors.ts'
+import type { ConsentPeriod as ConsentRow } from '../../domain/figures/figure.ts'
+import { cutPeriod, isTimeZone, mostIntervals, timeZoneMessage } from '../../domain/figures/period.ts'
+import { currencyMessage, parseCurrency } from '../../domain/search/field.ts'
+import { signups } from '../../domain/signup.ts'
+import { vouchers } from '../../domain/voucher.ts'
+import { builder } from '../builder.ts'
+import { operationCost } from '../complexity.ts'
+import { describePermissions } from '../node-types.ts'
+import { Tenant } from '../tenant.ts'
+import { figuresOperations, operationsOf } from './cost.ts'
+import { ConsentPeriod, FigurePeriod, OutstandingFigure, SalesFigure, StatusFigure } from './figure-types.ts'
+import { type FiguresSource, figuresLoader } from './loader.ts'
+import { ProductFigure } from './product-figure.ts'
+
+const PeriodInput = builder.inputType('PeriodInput', {
+  description: 'A range of calendar days in the time zone of the figures, both included.',
+  fields: t => ({
+    from: t.field({ type: 'Date', required: true, description: 'The first day.' }),
+    to: t.field({ type: 'Date', required: true, description: 'The last day.' }),
+  }),
+})
+
+const FigureInterval = builder.enumType('FigureInterval', {
+  description: 'How long the intervals of a period are.',
+  values: {
+    DAY: { description: 'Calendar days.' },
+    WEEK: { description: 'Weeks that begin on Monday (ISO 8601).' },
+    MONTH: { description: 'Calendar months.' },
+  },
+})
+
+const TopProductOrder = builder.enumType('TopProductOrder', {
+  description: 'By what products are ranked.',
+  values: {
+    VALUE: { description: 'The value sold. Amounts of two currencies are not compared.' },
+    VOUCHERS: { description: 'The number of vouchers sold.' },
+  },
+})
+
+const needsSales = describePermissions(vouchers.permissions)
+const voucherPolicy = (figure: Parameters<typeof operationsOf>[0]) => ({
+  operations: operationsOf(figure),
+  permissions: vouchers.permissions,
+})
+
+/** A page of intervals costs what most periods have; the limit of intervals bounds it. */
+const intervalComplexity = { field: operationCost, multiplier: 150 }
+const currencyComplexity = { field: operationCost, multiplier: 3 }
+
+const mostProducts = 100
+const mostDays = 3_660
+
+const Figures = builder.objectRef<FiguresSource>('Figures').implement({
+  description:
+    'Figures of a tenant. All that a request selects of them is read in one snapshot of the database: the figures of ' +
+    'each other, and the records at that moment, agree. Amounts are exact to 15 digits, and never added across currencies.',
+  fields: t => ({
+    asOf: t.field({
+      type: 'DateTime',
+      description:
+        'The instant of the snapshot: every change that was committed before it is included. A change that was ' +
+        'committed while the figures were read is included whole or not at all.',
+      resolve: (source, _args, { loaders }) =>
+        loaders.get(figuresLoader).load(
+          source,
+          () =>
+            ({ asOf }) =>
+              asOf,
+        ),
+    }),
+    timeZone: t.field({
+      type: 'String',
+      description: 'The IANA time zone of the calendar days.',
+      resolve: (source, _args, { loaders }) =>
+        loaders.get(figuresLoader).load(
+          source,
+          () =>
+            ({ timeZone }) =>
+              timeZone,
+        ),
+    }),
+    periods: t.field({
+      type: [FigurePeriod],
+      nullable: true,
+      description:
+        'Every interval of the period, also one without sales. The first and the last are cut to the period. A voucher ' +
+        `without a purchase timestamp is in none.${needsSales}`,
+      policy: voucherPolicy('periods'),
+      complexity: intervalComplexity,
+      resolve: (source, _args, { loaders }) =>
+        loaders.get(figuresLoader).load(source, selection => {
+          selection.periods = true
+          return ({ periods }) => periods
+        }),
+    }),
+    totals: t.field({
+      type: [SalesFigure],
+      nullable: true,
+      description: `What was sold in the whole period, by currency.${needsSales}`,
+      policy: voucherPolicy('totals'),
+      complexity: currencyComplexity,
+      resolve: (source, _args, { loaders }) =>
+        loaders.get(figuresLoader).load(source, selection => {
+          selection.totals = true
+          return ({ totals }) => totals
+        }),
+    }),
+    topProducts: t.field({
+      type: [ProductFigure],
+      nullable: true,
+      description:
+        'The products of which most was sold in the period. By value without `currency`: the first products of each ' +
+        `currency. Vouchers without a product are left out.${needsSales}`,
+      policy: voucherPolicy('topProducts'),
+      complexity: ({ first }) => ({ field: operationCost, multiplier: Math.min(mostProducts, Math.max(1, first)) }),
+      args: {
+        first: t.arg.int({
+          required: true,
+          defaultValue: 10,
+          description: `The number of products: 1 to ${mostProducts}.`,
+        }),
+        by: t.arg({ type: TopProductOrder, required: true, defaultValue: 'VALUE', description: 'The order.' }),
+        currency: t.arg.string({ description: 'Only sales in this currency, an ISO 4217 code.' }),
+      },
+      resolve: (source, { first, by, currency: given = null }, { loaders }) => {
+        if (first < 1 || first > mostProducts) {
+          throw badInput({ first: [`Must be 1 to ${mostProducts}, for example 10.`] })
+        }
+        const currency = given === null ? null : parseCurrency(given)
+        if (given !== null && currency === null) throw badInput({ currency: [currencyMessage] })
+        return loaders.get(figuresLoader).load(source, ({ topProducts }) => {
+          const place = topProducts.push({ first, by, currency }) - 1
+          return figures => figures.topProducts[place] ?? []
+        })
+      },
+    }),
+    outstanding: t.field({
+      type: [OutstandingFigure],
+      nullable: true,
+      description: `What is outstanding now, by currency; the period does not matter.${needsSales}`,
+      policy: voucherPolicy('outstanding'),
+      complexity: currencyComplexity,
+      resolve: (source, _args, { loaders }) =>
+        loaders.get(figuresLoader).load(source, selection => {
+          selection.outstanding = true
+          return ({ outstanding }) => outstanding
+        }),
+    }),
+    expiring: t.field({
+      type: [OutstandingFigure],
+      nullable: true,
+      description:
+        'What is outstanding now and valid until at most so many days from today, by currency. Today is the calendar day ' +
+        `at the tenant that owns a voucher.${needsSales}`,
+      policy: voucherPolicy('expiring'),
+      complexity: currencyComplexity,
+      args: {
+        withinDays: t.arg.int({
+          required: true,
+          defaultValue: 30,
+          description: `The number of days: 0 (those of which today is the last valid day) to ${mostDays}.`,
+        }),
+      },
+      resolve: (source, { withinDays }, { loaders }) => {
+        if (withinDays < 0 || withinDays > mostDays) {
+          throw badInput({ withinDays: [`Must be 0 to ${mostDays}, for example 30.`] })
+        }
+        return loaders.get(figuresLoader).load(source, ({ expiring }) => {
+          const place = expiring.push(withinDays) - 1
+          return figures => figures.expiring[place] ?? []
+        })
+      },
+    }),
+    status: t.field({
+      type: [StatusFigure],
+      nullable: true,
+      description: `How many vouchers have each status now; the period does not matter.${needsSales}`,
+      policy: voucherPolicy('status'),
+      complexity: { field: operationCost, multiplier: 6 },
+      resolve: (source, _args, { loaders }) =>
+        loaders.get(figuresLoader).load(source, selection => {
+          selection.status = true
+          return ({ status }) => status
+        }),
+    }),
+    consents: t.field({
+      type: [ConsentPeriod],
+      nullable: true,
+      description:
+        'Consents to marketing of every interval of the period, also one without any.' +
+        describePermissions(signups.permissions),
+      policy: { operations: operationsOf('consents'), permissions: signups.permissions },
+      complexity: intervalComplexity,
+      resolve: (source, _args, { loaders }): Promise<ConsentRow[]> =>
+        loaders.get(figuresLoader).load(source, selection => {
+          selection.consents = true
+          return ({ consents }) => consents
+        }),
+    }),
+  }),
+})
+
+builder.objectField(Tenant, 'figures', t =>
+  t.field({
+    type: Figures,
+    nullable: true,
+    description: 'Figures of a period and of now. Each figure counts as operations of the rate, by what it costs.',
+    policy: { operations: figuresOperations },
+    args: {
+      period: t.arg({ type: PeriodInput, required: true, description: 'The period of the figures by period.' }),
+      by: t.arg({
+        type: FigureInterval,
+        required: true,
+        defaultValue: 'MONTH',
+        description: `The intervals of the period: at most ${mostIntervals}.`,
+      }),
+      timeZone: t.arg.string({
+        description: 'The IANA time zone of the calendar days, for example Europe/Berlin. Default: that of the tenant.',
+      }),
+      withDescendants: t.arg.boolean({
+        required: true,
+        defaultValue: false,
+        description: 'Whether the tenants below this one count, too, as far as the token is authorised for them.',
+      }),
+    },
+    resolve: ({ id: tenantId }, { period, by, timeZone = null, withDescendants }, { loaders }) => {
+      const fieldErrors: FieldErrors = {}
+      const intervals = cutPeriod(period, by, fieldErrors)
+      if (timeZone !== null && !isTimeZone(timeZone)) {
+        fieldErrors.timeZone = [timeZoneMessage]
+      }
+      throwIfErrors(fieldErrors)
+      return loaders.get(figuresLoader).sourceOf({ tenantId, withDescendants, intervals, by, timeZone })
+    },
+  }),
+)

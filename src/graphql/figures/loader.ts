@@ -1,0 +1,104 @@
+/** Gathers the figures that a request selects, and reads those of one `figures(...)` in one statement. */
+import DataLoader from 'dataloader'
+import type { Caller } from '../../domain/caller.ts'
+import type { Figures, FiguresRequest, Selection } from '../../domain/figures/figure.ts'
+import { readFigures } from '../../domain/figures/read.ts'
+import type { Reader } from '../loaders.ts'
+
+const nothing = (): Selection => ({
+  periods: false,
+  totals: false,
+  consents: false,
+  outstanding: false,
+  status: false,
+  expiring: [],
+  topProducts: [],
+})
+
+/** The figures of one request: what is selected of them is read together. */
+export class FiguresSource {
+  readonly request: FiguresRequest
+  #selection = nothing()
+
+  constructor(request: FiguresRequest) {
+    this.request = request
+  }
+
+  /** What was selected since the last read. */
+  get selection(): Selection {
+    return this.#selection
+  }
+
+  /** Returns what was selected, and begins a new selection. */
+  takeSelection(): Selection {
+    const selection = this.#selection
+    this.#selection = nothing()
+    return selection
+  }
+}
+
+/**
+ * Waits until all fields of this level have asked. Some ask at once; others wait until their operations are counted, which
+ * takes a while when several instances count together.
+ */
+async function untilAllHaveAsked(caller: Caller): Promise<void> {
+  do {
+    await caller.counting
+    // Those that go on when a promise settles ask first: process.nextTick alone would run before them.
+    await new Promise(resolve => Promise.resolve().then(() => process.nextTick(resolve)))
+  } while (caller.counting)
+}
+
+/** Reads figures for the fields of a request. Fields of one level share a statement. */
+export class FiguresLoader {
+  readonly #sources = new Map<string, FiguresSource>()
+  readonly #reads: DataLoader<FiguresSource, Figures>
+
+  constructor({ sql, caller }: Reader) {
+    this.#reads = new DataLoader(
+      sources => {
+        const reads = new Map<FiguresSource, Promise<Figures>>()
+        for (const source of sources) {
+          if (!reads.has(source)) {
+            reads.set(source, readFigures(sql, caller.token, source.request, source.takeSelection()))
+          }
+        }
+        return Promise.all(sources.map(source => settle(reads.get(source))))
+      },
+      { cache: false, batchScheduleFn: read => void untilAllHaveAsked(caller).then(read) },
+    )
+  }
+
+  /** Returns the source of these figures: one for all fields with the same arguments. */
+  sourceOf(request: FiguresRequest): FiguresSource {
+    const key = JSON.stringify(request)
+    const known = this.#sources.get(key)
+    if (known) return known
+    const source = new FiguresSource(request)
+    this.#sources.set(key, source)
+    return source
+  }
+
+  /**
+   * Selects a figure, and reads it together with the others that are selected in this turn.
+   *
+   * @param select adds the figure to the selection, and returns what takes it from the result
+   */
+  async load<Result>(source: FiguresSource, select: (selection: Selection) => (figures: Figures) => Result) {
+    const take = select(source.selection)
+    return take(await this.#reads.load(source))
+  }
+}
+
+/** Returns the error of a read as a value, so that it fails no other read of the batch. */
+const settle = async (read: Promise<Figures> | undefined): Promise<Figures | Error> => {
+  try {
+    if (!read) throw new Error('These figures were not read.')
+    return await read
+  } catch (error) {
+    return error instanceof Error ? error : new Error('The figures could not be read.', { cause: error })
+  }
+}
+
+/** The definition of the loader. */
+export const figuresLoader = (reader: Reader) => new FiguresLoader(reader)

@@ -1,0 +1,31 @@
+import type { ProductFigure as Row } from '../../domain/figures/figure.ts'
+import { products } from '../../domain/product.ts'
+import { builder } from '../builder.ts'
+import { CatalogVoucher } from '../catalog-voucher.ts'
+import { findAuthorisedProduct } from '../purchased-voucher.ts'
+
+/** What was sold of a product. */
+export const ProductFigure = builder.objectRef<Row>('ProductFigure').implement({
+  description: 'What was sold of a product in one currency. Vouchers of a variant count for its product.',
+  fields: t => ({
+    productId: t.expose('productId', { type: 'BigInt', description: 'The numeric id of the product.' }),
+    title: t.exposeString('title', {
+      nullable: true,
+      description: 'The title of the product; that on a sold voucher, when the product is gone.',
+    }),
+    currency: t.exposeString('currency', {
+      nullable: true,
+      description: 'The ISO 4217 code of the value; null for vouchers without a currency.',
+    }),
+    vouchers: t.exposeInt('vouchers', { description: 'The number of vouchers sold, without void ones.' }),
+    value: t.expose('value', { type: 'Money', description: 'The sum of their initial balances.' }),
+    product: t.field({
+      type: CatalogVoucher,
+      nullable: true,
+      description:
+        'The product, as it is now. Null when it is gone, or belongs to a tenant for which the token is not authorised.',
+      policy: { permissions: products.permissions },
+      resolve: ({ productId }, _args, context) => findAuthorisedProduct(productId, context),
+    }),
+  }),
+})

@@ -1,0 +1,175 @@
+/** The inputs of filters and orders, which follow from the descriptions of resources, and the lists that they ask for. */
+import type { ArgBuilder } from '@pothos/core'
+import { z } from 'zod'
+import { searchExportOf, textSearchOf } from '../domain/export.ts'
+import type { PageArguments } from '../domain/page.ts'
+import type { Resource, ResourceRow } from '../domain/resource.ts'
+import type { FilterInput, RecordReference } from '../domain/search/field.ts'
+import { directions } from '../domain/search/order.ts'
+import { isSearch, readSearch, type SearchArguments, type SearchDescription } from '../domain/search/search.ts'
+import { builder, type Types } from './builder.ts'
+import { readSearchConnection } from './connection.ts'
+import type { Context } from './context.ts'
+import { RecordId } from './record-id.ts'
+import { VoucherStatus } from './voucher-status.ts'
+
+const DateRange = builder.inputType('DateRange', {
+  description: 'A range of calendar days, both of which are in it.',
+  fields: t => ({
+    from: t.field({ type: 'Date', description: 'The first day; without it, the range has no beginning.' }),
+    to: t.field({ type: 'Date', description: 'The last day; without it, the range has no end.' }),
+  }),
+})
+
+const InstantRange = builder.inputType('InstantRange', {
+  description: 'A range of time, from an instant on and before another.',
+  fields: t => ({
+    from: t.field({
+      type: 'DateTime',
+      description: 'The first instant in it; without it, the range has no beginning.',
+    }),
+    before: t.field({ type: 'DateTime', description: 'The first instant after it; without it, the range has no end.' }),
+  }),
+})
+
+const MoneyRange = builder.inputType('MoneyRange', {
+  description: 'A range of amounts, both of which are in it.',
+  fields: t => ({
+    from: t.field({ type: 'Money', description: 'The lowest amount; without it, there is none.' }),
+    to: t.field({ type: 'Money', description: 'The highest amount; without it, there is none.' }),
+  }),
+})
+
+const OrderDirection = builder.enumType('OrderDirection', {
+  description: 'The direction of an order. Records without a value come last in both.',
+  values: describeValues(directions),
+})
+
+/** The enums of fields that have one of several values. */
+const enums = { VoucherStatus }
+
+const isEnum = (name: string): name is keyof typeof enums => Object.hasOwn(enums, name)
+
+function describeValues(descriptions: Readonly<Record<string, string>>) {
+  return Object.fromEntries(
+    Object.entries(descriptions).map(([name, description]) => [name, { value: name, description }]),
+  )
+}
+
+function inputTypeOf(input: FilterInput) {
+  if (input === 'DateRange') return DateRange
+  if (input === 'InstantRange') return InstantRange
+  if (input === 'MoneyRange') return MoneyRange
+  if (typeof input === 'string') return input
+  if ('record' in input) return 'ID'
+  if (!isEnum(input.enumOf)) throw new Error(`There is no enum ${input.enumOf} for a filter.`)
+  const values: [(typeof enums)[keyof typeof enums]] = [enums[input.enumOf]]
+  return values
+}
+
+/**
+ * Adds the inputs of a resource's filters and orders.
+ *
+ * @param type the name of the resource's GraphQL type, with which the names of the inputs begin
+ */
+export function addSearchInputs(type: string, { filters, orders }: SearchDescription) {
+  const Filter = builder.inputType(`${type}Filter`, {
+    description: 'What records must match, all of it. A field that is null is ignored.',
+    fields: t =>
+      Object.fromEntries(
+        Object.entries(filters).map(([name, { input, description }]) => [
+          name,
+          t.field({ type: inputTypeOf(input), description }),
+        ]),
+      ),
+  })
+  const Field = builder.enumType(`${type}OrderField`, {
+    description: 'What a list is ordered by. Records with the same value are ordered by `id`.',
+    values: describeValues(
+      Object.fromEntries(Object.entries(orders).map(([name, { description }]) => [name, description])),
+    ),
+  })
+  const Order = builder.inputType(`${type}Order`, {
+    description: 'An order of the list.',
+    fields: t => ({
+      field: t.field({ type: Field, required: true, description: 'What the list is ordered by.' }),
+      direction: t.field({
+        type: OrderDirection,
+        required: true,
+        defaultValue: 'ASC',
+        description: 'The direction; default: ascending.',
+      }),
+    }),
+  })
+  return { Filter, Order }
+}
+
+/**
+ * Returns the arguments of a list that can be filtered and ordered.
+ *
+ * @param owner what the descriptions call its tenant
+ */
+export const searchArgs = (
+  arg: ArgBuilder<Types>,
+  { Filter, Order }: ReturnType<typeof addSearchInputs>,
+  noun: string,
+  owner: string,
+) => ({
+  filter: arg({ type: Filter, description: `Only ${noun}s that match it.` }),
+  orderBy: arg({ type: Order, description: 'The order of the list; default: by `updatedAt`.' }),
+  withDescendants: arg.boolean({
+    defaultValue: false,
+    description: `Also the ${noun}s of the tenants below ${owner} that the token is authorised for.`,
+  }),
+})
+
+const searchArguments = z.object({
+  filter: z.record(z.string(), z.unknown()).nullish(),
+  orderBy: z.object({ field: z.string(), direction: z.enum(['ASC', 'DESC']) }).nullish(),
+  withDescendants: z.boolean().nullish(),
+})
+
+/**
+ * Reads the arguments of a filtered or ordered list.
+ *
+ * @returns null when they ask for the list itself
+ */
+export function readSearchArguments(
+  description: SearchDescription,
+  args: { filter?: unknown; orderBy?: unknown; withDescendants?: unknown },
+): SearchArguments | null {
+  // Most requests have none of them.
+  if (!args.filter && !args.orderBy && args.withDescendants !== true) return null
+  const { filter, ...others } = searchArguments.parse(args)
+  const withIds = Object.entries(filter ?? {}).map(([name, value]) => {
+    const input = description.filters[name]?.input
+    const isRecord = typeof input === 'object' && 'record' in input && value instanceof RecordId
+    return [name, isRecord ? referenceTo(value.idOf(input.record)) : value]
+  })
+  const given = { ...others, filter: Object.fromEntries(withIds) }
+  return isSearch(given) ? given : null
+}
+
+const referenceTo = (id: number | null): RecordReference => ({ id })
+
+/** Reads a page of a filtered or ordered list of a tenant. */
+export async function searchResource<Row extends ResourceRow>(
+  context: Context,
+  { search: description, listOf, personalData, searchesPersonalData }: Resource<Row>,
+  tenantId: number,
+  wanted: SearchArguments,
+  args: PageArguments,
+) {
+  if (!description) throw new Error('The resource has no filters.')
+  const { sql, caller, watermark, fieldErrors } = context
+  const recorded = searchesPersonalData ? textSearchOf(caller, description.table) : description.table
+  const table = personalData ? searchExportOf(caller, description.table) : recorded
+  const search = readSearch(description, listOf(tenantId), wanted, caller.token, fieldErrors)
+  return readSearchConnection<Row>(context, search.list, args, {
+    page: async window => {
+      const serverTime = await watermark.read()
+      return { page: await table.page(sql, search, window, serverTime), serverTime }
+    },
+    count: updatedSince => table.count(sql, search, updatedSince),
+  })
+}

@@ -1,0 +1,56 @@
+/** The links of a tenant to the tenants above and below it. */
+import DataLoader from 'dataloader'
+import { type ChildrenRequest, countChildTenants, listChildTenants } from '../domain/child-tenants.ts'
+import { mapMaybePromise } from '../domain/maybe-promise.ts'
+import { childList } from '../domain/tenant.ts'
+import { builder } from './builder.ts'
+import { pageComplexity } from './complexity.ts'
+import { readConnection } from './connection.ts'
+import { createPageLoader, type Reader } from './loaders.ts'
+import { oneOperation } from './policy.ts'
+import { rowOf, Tenant, TenantConnection } from './tenant.ts'
+
+builder.objectField(Tenant, 'parent', t =>
+  t.field({
+    type: Tenant,
+    nullable: true,
+    description:
+      'The tenant above it. Null when there is none, or the token is not authorised for it; `parentId` shows which.',
+    resolve: (tenant, _args, context) =>
+      mapMaybePromise(rowOf(tenant, context), ({ parentId: id }) =>
+        id === null
+          ? null
+          : mapMaybePromise(context.scope.includes(context.caller.token, id), included => (included ? { id } : null)),
+      ),
+  }),
+)
+
+const childrenLoader = (reader: Reader) =>
+  createPageLoader(reader, (wanted: readonly ChildrenRequest[]) =>
+    listChildTenants(reader.sql, reader.caller.token, wanted),
+  )
+
+const countLoader = ({ sql, caller }: Reader) =>
+  new DataLoader((parentIds: readonly number[]) => countChildTenants(sql, caller.token, parentIds))
+
+builder.objectField(Tenant, 'children', t =>
+  t.connection(
+    {
+      type: Tenant,
+      nullable: true,
+      description: 'The tenants directly below it that the token is authorised for, by `name` in any case, then `id`.',
+      policy: { operations: oneOperation },
+      complexity: pageComplexity,
+      resolve: ({ id: parentId }, args, context) =>
+        readConnection(context, childList(parentId), args, {
+          page: range => {
+            const afterId = range.afterGiven ? range.lower.id : null
+            const beforeId = range.beforeGiven ? range.upper.id : null
+            return context.loaders.get(childrenLoader).load({ parentId, range, afterId, beforeId })
+          },
+          count: () => context.loaders.get(countLoader).load(parentId),
+        }),
+    },
+    TenantConnection,
+  ),
+)
