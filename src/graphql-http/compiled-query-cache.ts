@@ -10,84 +10,130 @@ import {
   type ExecutionResult,
   execute,
   getOperationAST,
+  Kind,
   type OperationDefinitionNode,
 } from 'graphql'
-import type { Plugin } from 'graphql-yoga'
+import type { GraphQLParams, Plugin } from 'graphql-yoga'
 import { LRUCache } from 'lru-cache'
 import { mapMaybePromise } from '../domain/maybe-promise.ts'
-import { type ExecutionOutcome, type Plan, planOperation } from '../executor/plan.ts'
+import { type ExecutionOutcome, type OperationPlan, planOperation } from '../executor/plan.ts'
 import type { Context } from '../graphql/context.ts'
 import { schema } from '../graphql/schema.ts'
 import { errorOptions, findExcess } from './limits.ts'
 import type { GraphqlRequest } from './request.ts'
+import { RequestedOperations } from './requested-operations.ts'
 
 /** What is planned of one operation at most; graphql-js runs what exceeds it. */
 const planLimits = { maxFields: 2000, maxVariants: 8 }
 
 /** How many fields are planned at most, in all operations together: a field takes about a kilobyte. */
-const mostFields = 50_000
+const mostFields = 20_000
 
-/** Creates a cache by text, of as many entries as have a million characters together. */
-const createCache = <Value extends object>() =>
-  new LRUCache<string, Value>({ max: 1000, maxSize: 1_000_000, sizeCalculation: (_value, text) => text.length + 1 })
+/** The memory for documents, in bytes, and the most that a token of one takes, with its nodes and locations. */
+const documentMemory = { most: 16_000_000, token: 500 }
+
+/** What is kept of an operation. */
+interface PlannedOperation {
+  /** Null: graphql-js has to run it. */
+  plan: OperationPlan | null
+  requested: RequestedOperations
+  /** How many fields are kept. */
+  size: number
+}
+
+type ContextArgs = ExecutionArgs & { contextValue: Context }
+
+interface DocumentContext extends Record<string, unknown> {
+  params: GraphQLParams
+}
 
 /** Creates the cache of one service. */
 export function createCompiledQueryCache() {
-  const documents = createCache<DocumentNode>()
-  const validated = new WeakSet<DocumentNode>()
-  const plans = new LRUCache<OperationDefinitionNode, { plan: Plan | null }>({
+  const plans = new LRUCache<OperationDefinitionNode, PlannedOperation>({
     max: 1000,
     maxSize: mostFields,
-    sizeCalculation: ({ plan }) => 1 + (plan?.fields ?? 0),
+    sizeCalculation: ({ size }) => size,
   })
-  const rememberValidated: Plugin = {
-    onValidate({ params: { documentAST } }) {
+  // Valid documents only: what is kept of the others is in `rejected-documents.ts`.
+  const documents = new LRUCache<string, DocumentNode>({
+    max: 1000,
+    maxSize: documentMemory.most,
+    sizeCalculation: ({ tokenCount = 0 }, text) => text.length + 1 + tokenCount * documentMemory.token,
+    dispose: ({ definitions }) => {
+      for (const definition of definitions) {
+        if (definition.kind === Kind.OPERATION_DEFINITION) plans.delete(definition)
+      }
+    },
+  })
+  const rememberValid: Plugin<DocumentContext> = {
+    onValidate({ params: { documentAST }, context }) {
+      const { query } = context.params
       return ({ valid }) => {
-        if (valid) validated.add(documentAST)
+        if (valid && query !== undefined && documents.peek(query) !== documentAST) documents.set(query, documentAST)
       }
     },
   }
 
-  /** Runs an operation by its plan. @returns null when graphql-js has to run it; nothing has been executed then */
-  function run({ document, operationName, variableValues, contextValue }: ExecutionArgs) {
+  /**
+   * Works out what an operation requests of the rate, and runs it by its plan.
+   *
+   * @param args its context comes from `createContext`
+   * @returns null when graphql-js has to run it; nothing has been executed then
+   */
+  function run({ document, operationName, variableValues, contextValue }: ContextArgs) {
     const operation = getOperationAST(document, operationName)
     if (!operation) return null
-    const known = plans.get(operation)
-    const plan = known ? known.plan : planOperation(schema, document, operationName ?? null, planLimits)
-    const fields = known && plan?.fields
+    const cached = plans.get(operation)
+    const { plan, requested } = cached ?? {
+      plan: planOperation(schema, document, operationName ?? null, planLimits),
+      requested: new RequestedOperations(schema, document, operation),
+    }
+    const { caller } = contextValue
+    caller.requestedOperations = requested.count(variableValues ?? {}, caller.token)
     const outcome = plan?.run(contextValue, variableValues ?? {}) ?? null
     // Running it may have planned another variant. The cache takes the size of a new entry only.
-    if (!known || plan?.fields !== fields) plans.set(operation, { plan })
+    const size = 1 + (plan?.fields ?? 0) + requested.fields
+    if (cached?.size !== size) plans.set(operation, { plan, requested, size })
     return outcome
   }
 
   return {
-    /** For Yoga's `parserAndValidationCache`: documents, and errors of those that cannot be parsed. */
-    caches: { documentCache: documents, errorCache: createCache<Error>() },
+    /** For Yoga's `parserAndValidationCache`, which would keep documents before they are valid, and errors with nodes. */
+    caches: {
+      documentCache: { get: (text: string) => documents.get(text), set() {} },
+      errorCache: { get: () => undefined, set() {} },
+    },
 
-    /** The plugin that records which documents are valid. */
-    rememberValidated,
+    /** The plugin that keeps valid documents. */
+    rememberValid,
 
     /** Executes for Yoga, as `execute` of graphql-js does. */
     execute(args: ExecutionArgs): ExecutionResult | Promise<ExecutionResult> {
-      const outcome = run(args)
+      const outcome = run({ ...args, contextValue: args.contextValue as Context })
       return outcome ? mapMaybePromise(outcome, toResult) : execute({ ...args, ...errorOptions })
     },
 
     /**
      * Executes a request whose document is known to be valid and whose operation is within the limits.
      *
+     * @param createContext is given the operation that will be executed
      * @returns null when Yoga has to answer; nothing has been executed then
      */
     executeKnown(
       { query, operationName, variables }: GraphqlRequest,
-      createContext: () => Context,
+      createContext: (operation: OperationDefinitionNode) => Context,
     ): ExecutionOutcome | Promise<ExecutionOutcome> | null {
       const document = documents.get(query)
-      if (!document || !validated.has(document)) return null
+      if (!document) return null
       const operation = getOperationAST(document, operationName)
       if (!operation || findExcess(document, operation, variables) !== null) return null
-      const args = { schema, document, contextValue: createContext(), variableValues: variables, operationName }
+      const args = {
+        schema,
+        document,
+        contextValue: createContext(operation),
+        variableValues: variables,
+        operationName,
+      }
       const outcome = run(args)
       if (outcome) return outcome
       const result = execute({ ...args, ...errorOptions })

@@ -1,15 +1,16 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { GraphQLError, type GraphQLErrorExtensions } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 import type { GatewayError } from '../domain/errors.ts'
 import { type RequestError, toRequestError } from '../domain/request-count.ts'
-import { statusOf, toGatewayError } from '../http/errors.ts'
+import { reportFailure, spreadRetryAfter, statusOf, toGatewayError } from '../http/errors.ts'
 import { recordError } from '../http/request-count.ts'
+import { documentErrorCodes } from './trusted-documents.ts'
 
-/** @returns the extensions of a GraphQL error, for programs */
+/** Returns the extensions of a GraphQL error, for programs. */
 const toExtensions = ({ code, fieldErrors }: GatewayError) => (fieldErrors ? { code, errors: fieldErrors } : { code })
 
-/** @returns the body of a response to a request that fails as a whole */
+/** Returns the body of a response to a request that fails as a whole. */
 export const toErrorsBody = (error: GatewayError) => ({
   errors: [{ message: error.message, extensions: toExtensions(error) }],
 })
@@ -17,7 +18,7 @@ export const toErrorsBody = (error: GatewayError) => ({
 /** The most characters of a message of graphql-js that are shown: it quotes the caller's text, of any length. */
 const longestMessage = 200
 
-/** @returns the message, with its middle left out when it is long */
+/** Returns the message, with its middle left out when it is long. */
 const shorten = (message: string): string =>
   message.length <= longestMessage ? message : `${message.slice(0, longestMessage - 60)} … ${message.slice(-50)}`
 
@@ -36,12 +37,12 @@ export function maskError(error: unknown): GraphQLError {
   const gatewayError = toGatewayError(origin)
   const http = { status: statusOf[gatewayError.code], spec: true }
   const shown = shownAs(error, gatewayError.message, toExtensions(gatewayError), http)
-  if (gatewayError.code === 'INTERNAL' || gatewayError.code === 'UNAVAILABLE') causes.set(shown, gatewayError.cause)
+  if (gatewayError.code === 'INTERNAL' || gatewayError.code === 'UNAVAILABLE') failures.set(shown, gatewayError)
   return shown
 }
 
-/** The causes of the service's own errors, by the error that is shown: for the log only. */
-const causes = new WeakMap<GraphQLError, unknown>()
+/** The service's own errors, by the error that is shown: for the log only. */
+const failures = new WeakMap<GraphQLError, GatewayError>()
 
 /** The message of graphql-js when it has compared 500,000 pairs of fields that may be merged. */
 const tooManyComparisons = 'Validation aborted.'
@@ -60,40 +61,53 @@ export const shownValidationErrors: Plugin = {
     },
 }
 
-/** The Yoga plugin that records errors, of requests and of fields: the status shows errors of requests only. */
-export const errorRecording: Plugin<object, { req: FastifyRequest }> = {
-  onResultProcess({ result, serverContext }) {
-    if (!Array.isArray(result) && 'errors' in result) recordErrors(serverContext.req, result.errors)
+/** The Yoga plugin that reports errors, of requests and of fields: the status shows errors of requests only. */
+export const errorReporting: Plugin<object, { req: FastifyRequest; reply: FastifyReply }> = {
+  onResultProcess({ result, serverContext: { req, reply } }) {
+    if (Array.isArray(result) || !('errors' in result)) return
+    recordErrors(req, result.errors)
+    writeRetryAfter(reply, result.errors)
   },
 }
 
-/** Records the masked errors of a response, and logs each cause of the service's own errors once. */
+/** Says when to repeat a request of which fields are `UNAVAILABLE`, as with status 503 (RFC 9110 §10.2.3). */
+export function writeRetryAfter(reply: FastifyReply, errors: readonly GraphQLError[] = []): void {
+  if (errors.some(({ extensions }) => extensions.code === 'UNAVAILABLE'))
+    reply.header('Retry-After', spreadRetryAfter())
+}
+
+/** Records the masked errors of a response, and writes each cause of the service's own errors to the log once. */
 export function recordErrors(request: FastifyRequest, errors: readonly GraphQLError[] = []): void {
   const logged = new Set<unknown>()
   for (const error of errors) {
     recordError(request, countedErrorOf(error))
-    const cause = causes.get(error)
-    if (!causes.has(error) || logged.has(cause)) continue
-    logged.add(cause)
-    if (error.extensions.code === 'UNAVAILABLE') request.log.warn({ err: cause }, 'cannot answer')
-    else request.log.error({ err: cause }, 'field failed')
+    const failure = failures.get(error)
+    if (!failure || logged.has(failure.cause)) continue
+    logged.add(failure.cause)
+    reportFailure(request, failure, 'field failed')
   }
 }
 
-/** Returns what is counted of a masked error: the code, but not a message of graphql-js, because it quotes the caller. */
+/** The codes of errors whose messages are ours: they quote nothing. */
+const ownCodes: ReadonlySet<string> = new Set([
+  ...Object.keys(statusOf).filter(code => code !== 'BAD_USER_INPUT'),
+  ...documentErrorCodes,
+])
+
+/** Returns what is counted of a masked error. A message of graphql-js is not, because it quotes the caller. */
 function countedErrorOf({ message, extensions }: GraphQLError): RequestError {
   const { code = 'BAD_USER_INPUT', errors: fieldErrors } = extensions
   if (typeof fieldErrors === 'object' && fieldErrors !== null)
     return toRequestError({ code: String(code), message, fieldErrors })
-  const isOurs = code !== 'BAD_USER_INPUT' && Object.hasOwn(statusOf, String(code))
+  const isOurs = ownCodes.has(String(code))
   return toRequestError({ code: String(code), message: isOurs ? message : 'The GraphQL request is not valid.' })
 }
 
-/** @returns the error that was thrown: graphql-js wraps it to locate it */
+/** Returns the error that was thrown: graphql-js wraps it to locate it. */
 const originalErrorOf = (error: unknown): unknown =>
   error instanceof GraphQLError && error.originalError ? originalErrorOf(error.originalError) : error
 
-/** @param http the status of the response, when the request fails as a whole: such an error has no path */
+/** Returns an error to show. `http` is the status of a request that fails as a whole: its error has no path. */
 function shownAs(
   error: unknown,
   message: string,

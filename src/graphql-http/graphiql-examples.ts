@@ -1,6 +1,13 @@
+import { millisecondsPerDay } from '../domain/date.ts'
+import { figureQueries } from './graphiql-figure-examples.ts'
+import { filterQueries } from './graphiql-filter-examples.ts'
+
+/** The first examples, in the order of their tabs. */
 const queries = [
   `# Who you are, and what is left of your rate.
 # Type your token above, once: all tabs use it.
+# Each answer says in extensions.cost what it
+# counted as.
 query WhoAmI {
   viewer {
     name
@@ -20,7 +27,8 @@ query WhoAmI {
   }
 }
 `,
-  `# Voucher products of a tenant, each with its categories and variants.
+  `# Voucher products of a tenant, each with its
+# categories and variants.
 query Catalog($tenant: ID!, $after: String) {
   tenant(id: $tenant) {
     name
@@ -46,7 +54,8 @@ query Catalog($tenant: ID!, $after: String) {
   }
 }
 `,
-  `# Vouchers that changed since an instant: pass serverTime on as updatedSince the next time.
+  `# Vouchers that changed since an instant: pass
+# serverTime on as updatedSince the next time.
 query ChangedVouchers($tenant: ID!, $since: DateTime) {
   tenant(id: $tenant) {
     purchasedVouchers(first: 50, updatedSince: $since) {
@@ -64,7 +73,8 @@ query ChangedVouchers($tenant: ID!, $since: DateTime) {
   }
 }
 `,
-  `# What a voucher is worth at a tenant now. Nothing is redeemed.
+  `# What a voucher is worth at a tenant now.
+# Nothing is redeemed.
 mutation Resolve($tenant: ID!, $reference: String!) {
   resolveVoucher(input: { tenantId: $tenant, voucherReference: $reference }) {
     status
@@ -78,15 +88,50 @@ mutation Resolve($tenant: ID!, $reference: String!) {
   }
 }
 `,
+  `# A tenant, the one above it and those directly
+# below it, as far as your token reaches.
+query TenantTree($tenant: ID!) {
+  tenant(id: $tenant) {
+    name
+    parent {
+      name
+    }
+    children(first: 10) {
+      nodes {
+        databaseId
+        name
+        type
+      }
+    }
+  }
+}
+`,
 ]
 
-function variablesOf(query: string): string {
-  const variables: Record<string, unknown> = {}
-  if (query.includes('$tenant')) variables.tenant = '1'
-  if (query.includes('$since')) variables.since = '2026-01-01T00:00:00Z'
-  if (query.includes('$reference')) variables.reference = ''
-  return JSON.stringify(variables, null, 2)
-}
+const day = (time: number): string => new Date(time).toISOString().slice(0, 10)
 
-/** The tabs that GraphiQL opens when it is started for the first time. */
-export const exampleTabs = queries.map(query => ({ query, variables: variablesOf(query) }))
+/** The values of the variables; of others: null. @param now milliseconds since 1970 */
+const valuesAt = (now: number): Record<string, unknown> => ({
+  tenant: '1',
+  reference: '',
+  currency: 'GBP',
+  since: `${day(now - 30 * millisecondsPerDay)}T00:00:00Z`,
+  today: day(now),
+  /** A year of whole months, with this one. */
+  start: `${day(now - 334 * millisecondsPerDay).slice(0, 8)}01`,
+  from: day(now),
+  to: day(now + 60 * millisecondsPerDay),
+  text: 'tea',
+  title: 'champagne',
+  yearAgo: `${day(now - 365 * millisecondsPerDay)}T00:00:00Z`,
+})
+
+/** Returns the tabs that GraphiQL opens when it is started for the first time. */
+export function createExampleTabs(now = Date.now()) {
+  const values = valuesAt(now)
+  return [...queries, ...filterQueries, ...figureQueries].map(query => {
+    const names = [...query.matchAll(/\$(\w+):/g)].map(([, name = '']) => name)
+    const variables = Object.fromEntries(names.map(name => [name, values[name] ?? null]))
+    return { query, variables: JSON.stringify(variables, null, 2) }
+  })
+}

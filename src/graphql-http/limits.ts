@@ -1,5 +1,5 @@
-import { maxAliasesPlugin } from '@escape.tech/graphql-armor-max-aliases'
-import { maxDepthPlugin } from '@escape.tech/graphql-armor-max-depth'
+import { maxAliasesRule } from '@escape.tech/graphql-armor-max-aliases'
+import { maxDepthRule } from '@escape.tech/graphql-armor-max-depth'
 import { complexityFromQuery } from '@pothos/plugin-complexity'
 import {
   type DocumentNode,
@@ -11,6 +11,7 @@ import {
   getOperationAST,
   getVariableValues,
   isEnumType,
+  isInputObjectType,
   isInputType,
   isListType,
   Kind,
@@ -52,7 +53,7 @@ const textTypes = new Set(['ID', 'String', 'DateTime'])
 /** The costs of operations that no variable can change. */
 const fixedCosts = new WeakMap<OperationDefinitionNode, number>()
 
-/** @returns whether the variables are faulty, so that graphql-js does not execute the operation */
+/** Returns whether the variables are faulty, so that graphql-js does not execute the operation. */
 const areFaulty = ({ variableDefinitions = [] }: OperationDefinitionNode, variables: Record<string, unknown>) =>
   getVariableValues(schema, variableDefinitions, variables, { maxErrors: 1 }).errors !== undefined
 
@@ -81,7 +82,7 @@ function costOf(
   return cost
 }
 
-/** @returns the cost of the first operation; null when the document is not valid */
+/** Returns the cost of the first operation; null when the document is not valid. */
 function measureComplexity(document: DocumentNode, variables: Record<string, unknown>): number | null {
   try {
     const { complexity } = complexityFromQuery(document, { schema, variables })
@@ -91,7 +92,7 @@ function measureComplexity(document: DocumentNode, variables: Record<string, unk
   }
 }
 
-/** @returns the most items that a list of this type may have */
+/** Returns the most items that a list of this type may have. */
 function maxItemsOf(type: GraphQLInputType): number {
   const item = getNamedType(type)
   return isEnumType(item) ? Math.min(limits.listItems, item.getValues().length) : limits.listItems
@@ -100,24 +101,41 @@ function maxItemsOf(type: GraphQLInputType): number {
 const tooLong = (what: string, length: number, most: number) =>
   `${what} has ${length} items; at most ${most} are allowed.`
 
-/** @returns the message for the first list in the variables that is longer than its argument allows, or null */
+/** Returns the message for the first list in the variables that is longer than its argument allows, or null. */
 function findLongList(
   { variableDefinitions = [] }: OperationDefinitionNode,
   variables: Record<string, unknown>,
 ): string | null {
   for (const { variable, type: node } of variableDefinitions) {
     const { value: name } = variable.name
-    const items = Object.hasOwn(variables, name) ? variables[name] : undefined
-    const type = Array.isArray(items) && typeFromAST(schema, node)
-    if (!Array.isArray(items) || !isInputType(type) || !isListType(getNullableType(type))) continue
-    const most = maxItemsOf(type)
-    if (items.length > most) return tooLong(`The variable $${name}`, items.length, most)
+    const value = Object.hasOwn(variables, name) ? variables[name] : undefined
+    // The type of most variables is a scalar, and need not be found.
+    const type = typeof value === 'object' && value !== null && typeFromAST(schema, node)
+    const found = type && isInputType(type) ? findLongListIn(type, value, `The variable $${name}`) : null
+    if (found !== null) return found
   }
   return null
 }
 
+/** Looks in a value, and in the fields of an input object. @param what names the value in the message */
+function findLongListIn(type: GraphQLInputType, value: unknown, what: string): string | null {
+  const nullable = getNullableType(type)
+  if (isListType(nullable)) {
+    const most = maxItemsOf(nullable)
+    return Array.isArray(value) && value.length > most ? tooLong(what, value.length, most) : null
+  }
+  if (!isInputObjectType(nullable) || !isObject(value)) return null
+  for (const [name, field] of Object.entries(nullable.getFields())) {
+    const found = Object.hasOwn(value, name) ? findLongListIn(field.type, value[name], `${what}.${name}`) : null
+    if (found !== null) return found
+  }
+  return null
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
+
 /** The message of `findExcess` for an operation that cannot be measured. */
-const unmeasured = 'The cost of the query cannot be measured.'
+export const unmeasured = 'The cost of the query cannot be measured.'
 
 /**
  * Checks the operation that a request runs against the limits of lists and of cost.
@@ -165,7 +183,16 @@ const shortLists: ValidationRule = context => ({
   },
 })
 
-/** @returns whether a document is longer than those whose errors have locations */
+/** The limits that a document alone can exceed: rules of validation. */
+export const limitRules: ValidationRule[] = [
+  introspectionWithoutAliases,
+  shortAliases,
+  shortLists,
+  maxDepthRule({ n: limits.depth }),
+  maxAliasesRule({ n: limits.aliases }),
+]
+
+/** Returns whether a document is longer than those whose errors have locations. */
 const isLong = (text: string): boolean =>
   text.length > limits.located.characters ||
   text.split(/\r\n|[\n\r]/, limits.located.lines + 1).length > limits.located.lines
@@ -190,9 +217,7 @@ export const limitPlugins = (executeFn: typeof execute): Plugin<CheckedContext>[
       const excess = operation && findExcess(documentAST, operation, variables ?? {})
       // An operation that cannot be measured is not valid or has faulty variables: validation and execution report it.
       if (excess && excess !== unmeasured) throw new GraphQLError(excess)
-      addValidationRule(introspectionWithoutAliases)
-      addValidationRule(shortAliases)
-      addValidationRule(shortLists)
+      for (const rule of limitRules) addValidationRule(rule)
       setValidationFn((schema, document, rules) =>
         validate(schema, document, rules, { maxErrors: limits.errors, hideSuggestions: true }),
       )
@@ -209,6 +234,4 @@ export const limitPlugins = (executeFn: typeof execute): Plugin<CheckedContext>[
       setExecuteFn(executeFn)
     },
   },
-  maxDepthPlugin({ n: limits.depth }),
-  maxAliasesPlugin({ n: limits.aliases }),
 ]

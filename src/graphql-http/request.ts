@@ -1,3 +1,6 @@
+import { isJsonObject } from './json-object.ts'
+import type { TrustedDocuments } from './trusted-documents.ts'
+
 /** A GraphQL request (GraphQL over HTTP, §6.4.1). */
 export interface GraphqlRequest {
   query: string
@@ -5,15 +8,14 @@ export interface GraphqlRequest {
   variables: Record<string, unknown>
 }
 
-const parameters = new Set(['query', 'operationName', 'variables'])
+const parameters = new Set(['query', 'documentId', 'operationName', 'variables', 'extensions'])
 
 /**
- * Reads a request body in its plainest form.
+ * Reads the text of a request body in its plainest form.
  *
- * @param body the text of the body
- * @returns the GraphQL request; null when Yoga has to read the body
+ * @returns the request, with the text of its document; null: Yoga has to read the body, and reports what is wrong with it
  */
-export function readGraphqlRequest(body: unknown): GraphqlRequest | null {
+export function readGraphqlRequest(body: unknown, documents: TrustedDocuments): GraphqlRequest | null {
   if (typeof body !== 'string') return null
   let request: unknown
   try {
@@ -21,13 +23,12 @@ export function readGraphqlRequest(body: unknown): GraphqlRequest | null {
   } catch {
     return null
   }
-  if (!isObject(request)) return null
-  const { query, operationName = null, variables = null } = request
-  if (typeof query !== 'string' || !Object.keys(request).every(key => parameters.has(key))) return null
+  if (!isJsonObject(request) || !Object.keys(request).every(key => parameters.has(key))) return null
+  const { operationName = null, variables = null, extensions = null } = request
+  const query = documents.find(request)
+  if (typeof query !== 'string') return null
   if (operationName !== null && typeof operationName !== 'string') return null
-  if (variables !== null && !isObject(variables)) return null
+  if (variables !== null && !isJsonObject(variables)) return null
+  if (extensions !== null && !isJsonObject(extensions)) return null
   return { query, operationName, variables: variables ?? {} }
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

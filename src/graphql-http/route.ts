@@ -1,17 +1,28 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { GraphQLError } from 'graphql'
+import { GraphQLError, getOperationAST } from 'graphql'
 import { createYoga, type Plugin } from 'graphql-yoga'
 import Negotiator from 'negotiator'
+import type { Caller } from '../domain/caller.ts'
 import { badInput, GatewayError } from '../domain/errors.ts'
 import { createContext, type Gateway } from '../graphql/context.ts'
 import { schema } from '../graphql/schema.ts'
-import { type Authenticate, writeRateHeaders } from '../http/caller.ts'
-import { sendError, toGatewayError } from '../http/errors.ts'
+import type { Authenticate } from '../http/caller.ts'
+import { OverloadError, sendError, toGatewayError } from '../http/errors.ts'
 import { graphqlPath } from '../http/paths.ts'
 import { createCompiledQueryCache } from './compiled-query-cache.ts'
-import { errorRecording, maskError, recordErrors, shownValidationErrors, toErrorsBody } from './errors.ts'
+import { addCost, costOf, costReporting, writeSpentRate } from './cost.ts'
+import {
+  errorReporting,
+  maskError,
+  recordErrors,
+  shownValidationErrors,
+  toErrorsBody,
+  writeRetryAfter,
+} from './errors.ts'
 import { limitPlugins } from './limits.ts'
+import { rememberRejected } from './rejected-documents.ts'
 import { readGraphqlRequest } from './request.ts'
+import { type TrustedDocuments, trustedDocumentsPlugin } from './trusted-documents.ts'
 
 const methods = ['GET', 'POST']
 
@@ -40,26 +51,34 @@ const unreadableParameters: Plugin = {
   },
 }
 
-/** Writes the rate headers anew when a request spent more than the one operation that `authenticate` counted (R28). */
-async function writeSpentRate({ caller }: FastifyRequest, reply: FastifyReply): Promise<void> {
-  const { rate, rateKey, operations } = caller
-  if (operations > 1) writeRateHeaders(reply, rate.limit, await rate.counter.read(rateKey))
+/** Records the name of the operation that Yoga executes: its document is valid. */
+const operationNames: Plugin<{ req: FastifyRequest }> = {
+  onExecute({ args: { document, operationName, contextValue } }) {
+    contextValue.req.graphqlOperation = getOperationAST(document, operationName)?.name?.value
+  },
 }
 
-/** @returns the body of a response, with the errors first as graphql-js has them */
-const toBody = (data: Buffer, errors: readonly GraphQLError[]): Buffer =>
+/** Returns the body of a response, with the errors first as graphql-js has them. */
+const toBody = (data: Buffer, errors: readonly GraphQLError[], caller: Caller): Buffer =>
   Buffer.concat([
     Buffer.from(errors.length > 0 ? `{"errors":${JSON.stringify(errors)},"data":` : '{"data":'),
     data,
-    Buffer.from('}'),
+    Buffer.from(`,"extensions":{"cost":${JSON.stringify(costOf(caller))}}}`),
   ])
 
 /**
  * Registers the GraphQL transport: GraphQL over HTTP, by Yoga, for the same callers as REST.
  *
  * @param authenticate finds the caller and counts one operation of the rate
+ * @param documents those that requests may name by their id
  */
-export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenticate: Authenticate): void {
+export function registerGraphql(
+  app: FastifyInstance,
+  gateway: Gateway,
+  authenticate: Authenticate,
+  documents: TrustedDocuments,
+): void {
+  app.shedPaths.push({ prefix: graphqlPath, body: JSON.stringify(toErrorsBody(new OverloadError())) })
   const queries = createCompiledQueryCache()
   const yoga = createYoga<{ req: FastifyRequest; reply: FastifyReply }>({
     schema,
@@ -67,10 +86,14 @@ export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenti
     context: ({ req }) => createContext(gateway, req.caller),
     plugins: [
       unreadableParameters,
+      trustedDocumentsPlugin(documents),
       shownValidationErrors,
       ...limitPlugins(queries.execute),
-      queries.rememberValidated,
-      errorRecording,
+      queries.rememberValid,
+      rememberRejected(),
+      operationNames,
+      errorReporting,
+      costReporting,
     ],
     maskedErrors: { maskError },
     parserAndValidationCache: queries.caches,
@@ -86,7 +109,9 @@ export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenti
     scope.addContentTypeParser('application/json', { parseAs: 'string', bodyLimit }, (_request, body, done) =>
       done(null, body),
     )
-    scope.setErrorHandler((error, request, reply) => sendError(request, reply, toGatewayError(error), toErrorsBody))
+    scope.setErrorHandler((error, request, reply) =>
+      sendError(request, reply, toGatewayError(error), shown => addCost(request, reply, toErrorsBody(shown))),
+    )
     scope.addHook('onRequest', authenticate)
     const rejectMethod = async (_request: FastifyRequest, reply: FastifyReply) => {
       reply.header('Allow', methods.join(', '))
@@ -107,20 +132,26 @@ export function registerGraphql(app: FastifyInstance, gateway: Gateway, authenti
       handler: async (req, reply) => {
         const accept = new Negotiator(req.raw).mediaType(mediaTypes)
         if (!accept) throw badInput({ accept: [`The header Accept must allow ${mediaTypes.join(' or ')}.`] })
-        const request = req.method === 'POST' ? readGraphqlRequest(req.body) : null
-        const execution = request && queries.executeKnown(request, () => createContext(gateway, req.caller))
+        const request = req.method === 'POST' ? readGraphqlRequest(req.body, documents) : null
+        const execution =
+          request &&
+          queries.executeKnown(request, ({ name }) => {
+            req.graphqlOperation = name?.value
+            return createContext(gateway, req.caller)
+          })
         if (execution) {
           const { data, errors } = await execution
           const masked = errors.map(maskError)
           recordErrors(req, masked)
-          await writeSpentRate(req, reply)
-          return reply.type(`${accept}; charset=utf-8`).send(toBody(data, masked))
+          writeRetryAfter(reply, masked)
+          writeSpentRate(req, reply)
+          return reply.type(`${accept}; charset=utf-8`).send(toBody(data, masked, req.caller))
         }
         req.raw.headers.accept = accept
         // Yoga reads the URL. With a parsed query too, it builds the whole URL again for each parameter.
         req.query = undefined
         const response = await yoga.handleNodeRequestAndResponse(req, reply, { req, reply })
-        await writeSpentRate(req, reply)
+        writeSpentRate(req, reply)
         const contentType = response.headers.get('content-type') ?? ''
         // Without a media type that Yoga supports, its response is not JSON, or is empty.
         if (!/json/.test(contentType)) throw badInput({ 'content-type': ['Send a query as application/json.'] })

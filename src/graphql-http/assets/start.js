@@ -1,6 +1,8 @@
 // Starts GraphiQL, with one token for all its tabs.
 
-const { endpoint, workers, schema, tabs } = JSON.parse(document.getElementById('settings').textContent)
+const { endpoint, workers, schema, tabs, demoToken, tokenDocument, adminPath } = JSON.parse(
+  document.getElementById('settings').textContent,
+)
 const [form, input, status, remove] = ['token-form', 'token', 'token-status', 'token-remove'].map(id =>
   document.getElementById(id),
 )
@@ -8,7 +10,18 @@ const noToken = status.textContent
 
 /** Where the token is kept: it survives a reload and ends with the browser tab. */
 const key = 'voucher-gateway:token'
-let token = sessionStorage.getItem(key)
+/** Set when the token of the demo was removed, so that a reload does not bring it back. */
+const removedKey = 'voucher-gateway:token-removed'
+let token = sessionStorage.getItem(key) ?? (sessionStorage.getItem(removedKey) ? null : demoToken)
+
+/** What the answer to a request without a token says besides. */
+const help = [
+  'This request had no token. Type one in the field “Token” above: all tabs use it.',
+  'Administrators of this service create tokens on its page “API access”:',
+  String(new URL(adminPath, location.origin)),
+  'If you are none, ask one of them, or the person who gave you this address. Name the tenants that you need, and what you want to read.',
+  'Where a demo of the service was started, its token was printed.',
+]
 
 /** @param kind `good`, `bad` or nothing */
 function show(text, kind = '') {
@@ -25,7 +38,7 @@ function forget() {
 /**
  * Sends a request with the token. Headers from the headers editor come last: an `Authorization` typed there wins.
  *
- * @returns the status, and the body, which is the result
+ * @returns the status, the body, which is the result, and whether a token was sent
  */
 async function send(request, typedHeaders = {}) {
   const headers = new Headers({ Accept: 'application/json', 'Content-Type': 'application/json' })
@@ -42,7 +55,7 @@ async function send(request, typedHeaders = {}) {
     forget()
     show('The service refuses this token: it is unknown, expired or revoked. Type another one.', 'bad')
   }
-  return { status: response.status, body }
+  return { status: response.status, body, hadToken: sent !== null }
 }
 
 /** Uses a token from now on, and asks the service whose it is. */
@@ -52,10 +65,11 @@ async function use(given) {
   show('Checking the token …')
   let outcome
   try {
-    const { status: code, body } = await send({ query: '{ viewer { name } }' })
+    const { status: code, body } = await send({ documentId: tokenDocument })
     if (code === 401) return
     const name = body.data?.viewer.name
-    outcome = name ? `All tabs use the token “${name}”.` : `All tabs use the token. ${body.errors[0].message}`
+    const kind = given === demoToken ? 'the token of this demo' : 'the token'
+    outcome = name ? `All tabs use ${kind} “${name}”.` : `All tabs use the token. ${body.errors[0].message}`
   } catch (error) {
     outcome = `All tabs use the token, but it could not be checked: ${error.message}`
   }
@@ -73,11 +87,26 @@ form.addEventListener('submit', event => {
 
 remove.addEventListener('click', () => {
   forget()
+  if (demoToken !== null) sessionStorage.setItem(removedKey, 'yes')
   show(noToken)
   input.focus()
 })
 
-if (token !== null) use(token)
+/** Uses the stored token. The token of another demo ended with its database. */
+async function useStored() {
+  const stored = token
+  await use(stored)
+  if (token === null && demoToken !== null && stored !== demoToken) await use(demoToken)
+}
+
+if (token !== null) useStored()
+
+// On the first visit the documentation is open, where there is room for it.
+const visitedKey = 'voucher-gateway:graphiql-visited'
+if (localStorage.getItem(visitedKey) === null && innerWidth >= 900) {
+  sessionStorage.setItem('graphiql:visiblePlugin', 'Documentation Explorer')
+}
+localStorage.setItem(visitedKey, 'yes')
 
 self.MonacoEnvironment = { getWorkerUrl: (_module, label) => workers[label] }
 
@@ -93,7 +122,10 @@ YogaGraphiQL.renderYogaGraphiQL(document.getElementById('graphiql'), {
   schema,
   defaultTabs: tabs,
   ...(active && { initialQuery: active.query, initialVariables: active.variables }),
-  fetcher: async (request, { headers } = {}) => (await send(request, headers)).body,
+  fetcher: async (request, { headers } = {}) => {
+    const { status, body, hadToken } = await send(request, headers)
+    return status === 401 && !hadToken ? { ...body, extensions: { ...body.extensions, help } } : body
+  },
   // Its history holds the headers of each request, which may hold a token.
   storage: sessionStorage,
   shouldPersistHeaders: false,

@@ -1,0 +1,55 @@
+/** `extensions.cost` of a response: what the request costs in operations of the rate (R28, R29). */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Plugin } from 'graphql-yoga'
+import type { Caller } from '../domain/caller.ts'
+import { callsLeft, secondsLeft } from '../domain/rate.ts'
+import { writeRateHeaders } from '../http/caller.ts'
+
+/** The cost of a request. `remaining` and `resetsIn` have the values of the rate headers. */
+interface Cost {
+  /** The operations that the document performs at most, with its variables; 1 when it does not run. */
+  requested: number
+  /** The operations that the request was charged for. */
+  actual: number
+  /** The operations left in the window. */
+  remaining: number
+  /** The seconds until the window ends. */
+  resetsIn: number
+}
+
+/** Returns the cost of a request that has been executed or rejected. */
+export const costOf = ({ requestedOperations, operations, rejectedOperations, rate, window }: Caller): Cost => ({
+  requested: requestedOperations,
+  actual: Math.max(1, operations - rejectedOperations),
+  remaining: callsLeft(rate.limit, window),
+  resetsIn: secondsLeft(window),
+})
+
+/** Writes the rate headers again when operations were counted after the first one (R29). */
+export function writeSpentRate({ caller }: FastifyRequest, reply: FastifyReply): void {
+  const { rate, window, operations } = caller
+  if (operations > 1) writeRateHeaders(reply, rate.limit, window)
+}
+
+/**
+ * Adds the cost to the body of a request that failed before it was executed. A request that exceeds the rate is not
+ * charged. One without a valid token has no cost.
+ */
+export function addCost(request: FastifyRequest, reply: FastifyReply, body: object): object {
+  const { caller } = request
+  if (caller) {
+    writeSpentRate(request, reply)
+    return { ...body, extensions: { cost: costOf(caller) } }
+  }
+  const [remaining, resetsIn] = ['RateLimit-Remaining', 'RateLimit-Reset'].map(name => Number(reply.getHeader(name)))
+  if (!reply.hasHeader('RateLimit-Remaining')) return body
+  return { ...body, extensions: { cost: { requested: 1, actual: 0, remaining, resetsIn } } }
+}
+
+/** The Yoga plugin that adds the cost to results. */
+export const costReporting: Plugin<object, { req: FastifyRequest }> = {
+  onResultProcess({ result, setResult, serverContext }) {
+    if (Array.isArray(result) || Symbol.asyncIterator in result) return
+    setResult({ ...result, extensions: { ...result.extensions, cost: costOf(serverContext.req.caller) } })
+  },
+}

@@ -1,0 +1,3 @@
+/** Returns whether a value of JSON is an object. */
+export const isJsonObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,0 +1,85 @@
+// Reads the trusted documents: our own pages' and the operator's.
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { findProblems } from './document-problems.ts'
+import { documentIdOf, TrustedDocuments } from './trusted-documents.ts'
+
+/** The manifest of Apollo's tools. */
+const ApolloManifest = z.object({
+  format: z.literal('apollo-persisted-query-manifest'),
+  operations: z.array(z.object({ id: z.string(), body: z.string() })),
+})
+
+/** The documents by id or by hash, as GraphQL Code Generator and Relay write them. */
+const Manifest = z.record(z.string(), z.string())
+
+interface FoundDocument {
+  /** Where it is, for a message. */
+  place: string
+  text: string
+  /** The id or hash that its manifest gives it; null: it has none. */
+  id: string | null
+}
+
+/**
+ * Reads the trusted documents.
+ *
+ * @param path a file or a directory with documents of the operator (`.graphql`, `.gql`), or manifests of them (`.json`)
+ * @param admitsOthers whether documents that are not trusted run too
+ * @throws Error that lists all documents that cannot run
+ */
+export function readTrustedDocuments(path: string | undefined, admitsOthers: boolean): TrustedDocuments {
+  const own = Manifest.parse(JSON.parse(readFileSync(ownDocuments, 'utf8')))
+  const texts = new Map(Object.entries(own))
+  const problems: string[] = []
+  const found = path === undefined ? [] : readDocuments(path, problems)
+  for (const { place, text, id } of found) {
+    const actual = documentIdOf(text)
+    texts.set(actual, text)
+    if (id !== null && id !== actual && `sha256:${id}` !== actual) {
+      problems.push(`${place}: The id must be the SHA-256 of the text, ${actual}.`)
+    }
+    problems.push(...findProblems(text).map(problem => `${place}: ${problem}`))
+  }
+  if (path !== undefined && found.length === 0 && problems.length === 0)
+    problems.push(`${path}: No document was found.`)
+  if (problems.length > 0) {
+    throw new Error(`GRAPHQL_DOCUMENTS_PATH is not valid:\n${problems.map(problem => `  ${problem}`).join('\n')}`)
+  }
+  return new TrustedDocuments(texts, admitsOthers)
+}
+
+const ownDocuments = new URL('../../schema/trusted-documents.json', import.meta.url)
+
+/** Reads the documents of a file or of a directory, with those below it. Adds what cannot be read to the problems. */
+function readDocuments(path: string, problems: string[]): FoundDocument[] {
+  try {
+    const names = statSync(path).isDirectory() ? readdirSync(path, { recursive: true, encoding: 'utf8' }).sort() : null
+    const files = names ? names.map(name => join(path, name)) : [path]
+    return files.filter(file => /\.(graphql|gql|json)$/.test(file)).flatMap(file => readFile(file, problems))
+  } catch (error) {
+    problems.push(`${path}: It cannot be read (${codeOf(error)}).`)
+    return []
+  }
+}
+
+function readFile(file: string, problems: string[]): FoundDocument[] {
+  try {
+    const text = readFileSync(file, 'utf8')
+    if (!file.endsWith('.json')) return [{ place: file, text, id: null }]
+    const json: unknown = JSON.parse(text)
+    const apollo = ApolloManifest.safeParse(json)
+    const entries = apollo.success
+      ? apollo.data.operations.map(({ id, body }) => [id, body] as const)
+      : Object.entries(Manifest.parse(json))
+    return entries.map(([id, body]) => ({ place: `${file}, ${id}`, text: body, id }))
+  } catch (error) {
+    const isForm = error instanceof SyntaxError || error instanceof z.ZodError
+    problems.push(isForm ? `${file}: It is no JSON object of documents by their id.` : `${file}: ${codeOf(error)}`)
+    return []
+  }
+}
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : String(error)
