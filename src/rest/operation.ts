@@ -2,25 +2,21 @@
 import type { FastifyRequest } from 'fastify'
 import {
   type ArgumentNode,
+  type DocumentNode,
   getOperationAST,
   Kind,
   type ObjectFieldNode,
-  parse,
   TypeInfo,
   visit,
   visitWithTypeInfo,
 } from 'graphql'
+import type { z } from 'zod'
 import type { FieldErrors } from '../domain/errors.ts'
 import type { Permission } from '../domain/permission.ts'
 import { RecordId } from '../graphql/record-id.ts'
 import { schema } from '../graphql/schema.ts'
-import { type Operation, prepareOperation } from './prepare-operation.ts'
-
-/** The text of a document, with the type of its variables. */
-export interface TypedText<Variables> {
-  toString(): string
-  __apiType?: (variables: Variables) => unknown
-}
+import type { OperationDocument } from './documents.ts'
+import { prepareOperation, type RunOperation } from './prepare-operation.ts'
 
 /** What a request gives: variables of the operation's document, and the errors that REST alone can find. */
 export interface Input<Variables> {
@@ -30,6 +26,17 @@ export interface Input<Variables> {
 
 /** Reads the variables that are not in the path from a request. */
 type ReadInput<Variables> = (request: FastifyRequest) => Input<Variables>
+
+/**
+ * Where an operation takes its variables from, besides the path. The schemas describe what `read` accepts to those who
+ * write clients; `read` alone decides, because it costs less.
+ */
+export interface InputSource<Variables> {
+  read: ReadInput<Variables>
+  /** The parameters of the query; an array is written with commas. */
+  query?: z.ZodObject
+  body?: z.ZodType
+}
 
 /** An operation as `registerRest` serves it. */
 export interface RestOperation {
@@ -42,8 +49,9 @@ export interface RestOperation {
   permissions: readonly Permission[]
   /** What the response holds, in a sentence. */
   returns: string
-  run: Operation
-  read: ReadInput<object>
+  document: DocumentNode
+  run: RunOperation
+  input: InputSource<object>
   /** The names of the version for arguments of the schema: `cursor` for `after`. Field errors use them. */
   argumentNames: ReadonlyMap<string, string>
 }
@@ -55,7 +63,7 @@ type PathNames<Path extends string> = Path extends `${string}:${infer Name}/${in
     : never
 
 /**
- * Makes an operation of a document, whose variables are the ids in the path and what `read` finds in the request.
+ * Makes an operation of a document, whose variables are the ids in the path and what `input` finds in the request.
  *
  * @param path the ids in it are read as variables of the same names
  * @param returns what the response holds, in a sentence
@@ -64,19 +72,23 @@ type PathNames<Path extends string> = Path extends `${string}:${infer Name}/${in
 export function operation<const Path extends string, Variables extends Record<PathNames<Path>, RecordId>>(
   method: 'GET' | 'POST',
   path: Path,
-  document: TypedText<Variables>,
-  read: ReadInput<Omit<Variables, PathNames<Path>>>,
+  document: OperationDocument<Variables>,
+  input: InputSource<Omit<Variables, PathNames<Path>>>,
   returns: string,
 ): RestOperation {
   return {
-    ...describe(document.toString()),
+    ...describe(document),
     method,
     path,
     returns,
+    document,
     run: prepareOperation(document),
-    read: request => {
-      const { variables, fieldErrors } = read(request)
-      return { variables: Object.assign(readPath(request), variables), fieldErrors }
+    input: {
+      ...input,
+      read: request => {
+        const { variables, fieldErrors } = input.read(request)
+        return { variables: Object.assign(readPath(request), variables), fieldErrors }
+      },
     },
   }
 }
@@ -89,8 +101,7 @@ function readPath(request: FastifyRequest): Record<string, RecordId> {
 }
 
 /** Derives from a document its name, the permissions of its fields, and the variables that stand for arguments. */
-function describe(text: string): Pick<RestOperation, 'name' | 'permissions' | 'argumentNames'> {
-  const document = parse(text)
+function describe(document: DocumentNode): Pick<RestOperation, 'name' | 'permissions' | 'argumentNames'> {
   const types = new TypeInfo(schema)
   const permissions = new Set<Permission>()
   const argumentNames = new Map<string, string>()

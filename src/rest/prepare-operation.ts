@@ -1,24 +1,23 @@
 /** Makes operations of a version's documents: each is planned when the service starts, and runs without parsing. */
-import { type DocumentNode, type FieldNode, getOperationAST, Kind, parse, type SelectionSetNode, visit } from 'graphql'
+import { type DocumentNode, type FieldNode, getOperationAST, Kind, type SelectionSetNode, visit } from 'graphql'
 import { mapMaybePromise } from '../domain/maybe-promise.ts'
-import { planOperation } from '../executor/plan.ts'
+import { planOperation, type RecordSelection } from '../executor/plan.ts'
 import type { Context } from '../graphql/context.ts'
 import { schema } from '../graphql/schema.ts'
 
-/** A REST operation: variables in, the response body out, as JSON text in UTF-8. */
-export type Operation = (context: Context, variables: object) => Buffer | Promise<Buffer>
+/** Runs a REST operation: variables in, the response body out, as JSON text in UTF-8. */
+export type RunOperation = (context: Context, variables: object) => Buffer | Promise<Buffer>
 
 /**
- * Makes an operation of a document. The document is the response as the contract writes it; what it cannot express is
- * done here: `@omitNull` leaves keys out (R11), and the body is the outermost object with the key `data`.
+ * Plans a document. The document is the response as the contract writes it; what it cannot express is done here:
+ * `@omitNull` leaves keys out (R11), and the body is the outermost object with the key `data`.
  *
  * @returns a function that throws the first error of any field: REST answers nothing in part
  * @throws when the document cannot be planned
  */
-export function prepareOperation(text: { toString(): string }): Operation {
-  const document = parse(text.toString())
+export function prepareOperation(document: DocumentNode): RunOperation {
   const plan = planOperation(schema, document, null, { required: true, omitNull: fieldsToOmit(document) })
-  const keys = keysOfBody(getOperationAST(document)?.selectionSet)
+  const keys = pathToBody(document).map(responseKey)
   const before = Buffer.from(keys.map(key => `{${JSON.stringify(key)}:`).join(''))
   return (context, variables) => {
     const outcome = plan?.run(context, { ...variables })
@@ -31,18 +30,40 @@ export function prepareOperation(text: { toString(): string }): Operation {
   }
 }
 
-/** @returns the keys that lead to the outermost object with the key `data` */
-function keysOfBody(selections: SelectionSetNode | undefined): string[] {
-  const fields = selections?.selections.filter(selection => selection.kind === Kind.FIELD) ?? []
-  const keys = fields.map(({ alias, name }) => alias?.value ?? name.value)
-  if (keys.includes('data')) return []
-  const [field, ...others] = fields
-  if (!field || others.length > 0) throw new Error('The document must have a key `data`, alone at each level above it.')
-  return [keys[0]!, ...keysOfBody(field.selectionSet)]
+/**
+ * Plans the records of a document's list.
+ *
+ * @throws when the document cannot be planned, or has no list `data`
+ */
+export function prepareRecords(document: DocumentNode): RecordSelection {
+  const plan = planOperation(schema, document, null, { required: true, omitNull: fieldsToOmit(document) })
+  if (!plan) throw new Error('The document cannot be planned.')
+  return plan.recordsOf('data')
 }
 
-/** @returns the fields with `@omitNull`, and all fields of a fragment with it */
-function fieldsToOmit(document: DocumentNode): Set<FieldNode> {
+/** Returns the key of a field in the response. */
+export const responseKey = ({ alias, name }: FieldNode): string => alias?.value ?? name.value
+
+/** Returns the fields that a selection names itself, without the fields of its fragments. */
+export const fieldsOf = (selections: SelectionSetNode | undefined): FieldNode[] =>
+  selections?.selections.filter(selection => selection.kind === Kind.FIELD) ?? []
+
+/** Returns the fields that lead to the body, outermost first: it is the outermost object with the key `data`. */
+export function pathToBody(document: DocumentNode): FieldNode[] {
+  const path: FieldNode[] = []
+  let fields = fieldsOf(getOperationAST(document)?.selectionSet)
+  while (!fields.some(field => responseKey(field) === 'data')) {
+    const [field, ...others] = fields
+    if (!field || others.length > 0)
+      throw new Error('The document must have a key `data`, alone at each level above it.')
+    path.push(field)
+    fields = fieldsOf(field.selectionSet)
+  }
+  return path
+}
+
+/** Returns the fields with `@omitNull`, and all fields of a fragment with it. */
+export function fieldsToOmit(document: DocumentNode): Set<FieldNode> {
   const fields = new Set<FieldNode>()
   const omits = (node: Pick<FieldNode, 'directives'>) =>
     node.directives?.some(({ name }) => name.value === 'omitNull') ?? false
@@ -52,9 +73,7 @@ function fieldsToOmit(document: DocumentNode): Set<FieldNode> {
     },
     FragmentDefinition(fragment) {
       if (!omits(fragment)) return
-      for (const selection of fragment.selectionSet.selections) {
-        if (selection.kind === Kind.FIELD) fields.add(selection)
-      }
+      for (const field of fieldsOf(fragment.selectionSet)) fields.add(field)
     },
   })
   return fields

@@ -1,13 +1,12 @@
 /** Serves a version of REST. Knows no version. */
-import { METHODS } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { type FieldErrors, GatewayError } from '../domain/errors.ts'
 import { mapMaybePromise } from '../domain/maybe-promise.ts'
 import { createContext, type Gateway } from '../graphql/context.ts'
+import { refuseOtherMethods, registerAuthenticated } from '../http/authenticated.ts'
 import type { Authenticate } from '../http/caller.ts'
 import { sendError, toGatewayError, toMessageBody } from '../http/errors.ts'
 import { requireJsonHeaders } from '../http/headers.ts'
-import { registerNotFound } from '../http/not-found.ts'
 import type { RestOperation } from './operation.ts'
 
 /** A version of REST. */
@@ -16,9 +15,6 @@ export interface RestVersion {
   path: string
   operations: readonly RestOperation[]
 }
-
-/** The longest body that is read, in bytes (R9). */
-const bodyLimit = 64 * 1024
 
 /**
  * Registers the operations of a version. In R1's order, this checks the token, the rate and the headers; the schema
@@ -30,28 +26,18 @@ export function registerRest(
   authenticate: Authenticate,
   { path: prefix, operations }: RestVersion,
 ): void {
-  app.register(
-    async scope => {
-      scope.removeAllContentTypeParsers()
-      scope.addContentTypeParser('*', { parseAs: 'string', bodyLimit }, (_request, body, done) => done(null, body))
-      scope.addHook('onRequest', authenticate)
-      registerNotFound(scope)
-      for (const method of METHODS) {
-        if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true })
-      }
-      for (const operation of operations) {
-        registerOperation(scope, gateway, operation)
-        refuseOtherMethods(scope, operation)
-      }
-    },
-    { prefix },
-  )
+  registerAuthenticated(app, prefix, authenticate, scope => {
+    for (const operation of operations) {
+      registerOperation(scope, gateway, operation)
+      refuseOtherMethods(scope, operation)
+    }
+  })
 }
 
 function registerOperation(
   scope: FastifyInstance,
   gateway: Gateway,
-  { name, method, path, run, read, argumentNames }: RestOperation,
+  { name, method, path, run, input, argumentNames }: RestOperation,
 ): void {
   scope.route({
     method,
@@ -63,27 +49,13 @@ function registerOperation(
       done()
     },
     handler: (request, reply) => {
-      const { variables, fieldErrors } = read(request)
+      const { variables, fieldErrors } = input.read(request)
       return mapMaybePromise(run(createContext(gateway, request.caller, fieldErrors), variables), body =>
         reply.type('application/json; charset=utf-8').send(body),
       )
     },
     errorHandler: (error, request, reply) =>
       sendError(request, reply, renameFields(toGatewayError(error), argumentNames), toMessageBody),
-  })
-}
-
-/** Answers other methods of the path with 405 (R8). */
-function refuseOtherMethods(scope: FastifyInstance, { method, path }: RestOperation): void {
-  scope.route({
-    method: scope.supportedMethods.filter(other => other !== method),
-    url: path,
-    // Not in the handler: that runs after the body is read, which can fail first.
-    onRequest: async (_request, reply) => {
-      reply.header('Allow', method)
-      throw new GatewayError('METHOD_NOT_ALLOWED', `Only ${method} is allowed here.`)
-    },
-    handler: () => {},
   })
 }
 

@@ -1,55 +1,98 @@
 /** Reads queries and bodies of version 1 into the variables of its documents. */
 import type { FastifyRequest } from 'fastify'
+import { z } from 'zod'
 import type { FieldErrors } from '../../domain/errors.ts'
-import type { Input } from '../operation.ts'
+import { maxLengths } from '../../domain/resolution.ts'
+import { queryParameter } from '../../http/query-parameter.ts'
+import type { Input, InputSource } from '../operation.ts'
+
+const listParameters = {
+  updated_since: z.iso
+    .datetime({ offset: true })
+    .nullish()
+    .meta({
+      description:
+        'Only records updated at or after this instant. ISO-8601 with `Z` or an offset, to the microsecond; UTC without ' +
+        'either. Send the `server_time` of an earlier response as you received it.',
+    }),
+  cursor: z.string().nullish().meta({
+    description:
+      'The `next_cursor` of the page before, unchanged. It carries `updated_since` on by itself, and does not expire.',
+  }),
+}
+
+const includable = ['categories', 'variants'] as const
+const isIncludable = (word: string): word is (typeof includable)[number] => includable.some(name => name === word)
 
 /** The input of an operation whose path is all it takes. */
-export const readNothing = (): Input<object> => ({ variables: {}, fieldErrors: {} })
+export const nothing: InputSource<object> = { read: () => ({ variables: {}, fieldErrors: {} }) }
+
+/** The input of a list: its query (R4, R5, R6, R10). */
+export const listQuery: InputSource<ListVariables> = { read: readListQuery, query: z.object(listParameters) }
+
+/** The input of the catalog list: its query. */
+export const catalogQuery: InputSource<ListVariables & Record<(typeof includable)[number], boolean>> = {
+  read: readCatalogQuery,
+  query: z.object({
+    ...listParameters,
+    include: z.array(z.enum(includable)).nullish().meta({
+      description:
+        'Related resources to include in each record, separated by a comma. Send it again with each `cursor`.',
+    }),
+  }),
+}
+
+const nameOfVoucher = (field: keyof typeof maxLengths, description: string) =>
+  z.string().regex(/\S/).max(maxLengths[field]).meta({ description })
+
+/** The input of a resolution: its body (R9). */
+export const resolveBody: InputSource<{ qr_token?: string | null; voucher_reference?: string | null }> = {
+  read: readResolveBody,
+  body: z
+    .union([
+      z
+        .object({
+          voucher_reference: nameOfVoucher(
+            'voucherReference',
+            'The reference that is printed on the voucher, in any case.',
+          ),
+          qr_token: z.null().optional().meta({ description: 'Left out, or null.' }),
+        })
+        .meta({ title: 'By reference' }),
+      z
+        .object({
+          qr_token: nameOfVoucher('qrToken', 'The QR token of the voucher, or the URL in its QR code.'),
+          voucher_reference: z.null().optional().meta({ description: 'Left out, or null.' }),
+        })
+        .meta({ title: 'By QR token' }),
+    ])
+    .meta({ description: 'The name of the voucher: exactly one of the two fields. Unknown fields are ignored.' }),
+}
 
 interface ListVariables {
-  cursor?: string
-  updated_since?: string
+  cursor: string | null
+  updated_since: string | null
 }
 
-/** Reads the query of a list: `cursor` and `updated_since`. */
-export function readListQuery(request: FastifyRequest): Input<ListVariables> {
+function readListQuery(request: FastifyRequest): Input<ListVariables> {
   const fieldErrors: FieldErrors = {}
-  const variables: ListVariables = {}
-  const cursor = queryParameter(request, 'cursor', fieldErrors)
-  const updated_since = queryParameter(request, 'updated_since', fieldErrors)
-  if (cursor) variables.cursor = cursor
-  if (updated_since) variables.updated_since = updated_since
-  return { variables, fieldErrors }
+  const read = (name: string) => queryParameter(request, name, fieldErrors)
+  return { variables: { cursor: read('cursor'), updated_since: read('updated_since') }, fieldErrors }
 }
 
-/** Reads the query of the catalog list: `cursor`, `updated_since` and `include` (R5). */
-export function readCatalogQuery(
-  request: FastifyRequest,
-): Input<ListVariables & { categories: boolean; variants: boolean }> {
+/** `include` may repeat a value, and have spaces (R5). */
+function readCatalogQuery(request: FastifyRequest): Input<ListVariables & { categories: boolean; variants: boolean }> {
   const { variables, fieldErrors } = readListQuery(request)
   const include = queryParameter(request, 'include', fieldErrors)
   const wanted = include?.split(',').map(word => word.trim()) ?? []
-  if (wanted.some(word => word !== 'categories' && word !== 'variants')) {
+  if (!wanted.every(isIncludable)) {
     fieldErrors.include = ['Name categories, variants or both, separated by a comma.']
   }
   const included = { categories: wanted.includes('categories'), variants: wanted.includes('variants') }
   return { variables: Object.assign(included, variables), fieldErrors }
 }
 
-/**
- * Reads a query parameter. Absent, empty and `null` are the same (R4).
- *
- * @param fieldErrors receives the error of a parameter that is given twice (R5)
- */
-function queryParameter(request: FastifyRequest, name: string, fieldErrors: FieldErrors): string | undefined {
-  const query = request.query
-  const value: unknown = typeof query === 'object' && query !== null ? Reflect.get(query, name) : undefined
-  if (Array.isArray(value)) fieldErrors[name] = ['Give this parameter once.']
-  return typeof value === 'string' && value !== '' && value !== 'null' ? value : undefined
-}
-
-/** Reads the body of a resolution: a JSON object with the two fields as strings or null (R9). */
-export function readResolveBody(
+function readResolveBody(
   request: FastifyRequest,
 ): Input<{ qr_token?: string | null; voucher_reference?: string | null }> {
   const body = parseObject(request.body)

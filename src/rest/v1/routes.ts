@@ -2,7 +2,7 @@
 import { v1Path } from '../../http/paths.ts'
 import { operation } from '../operation.ts'
 import type { RestVersion } from '../register.ts'
-import { readCatalogQuery, readListQuery, readNothing, readResolveBody } from './input.ts'
+import { catalogQuery, listQuery, nothing, resolveBody } from './input.ts'
 import * as documents from './operations.ts'
 
 /**
@@ -12,58 +12,58 @@ import * as documents from './operations.ts'
 export const v1: RestVersion = {
   path: v1Path,
   operations: [
-    operation('GET', '/tenants', documents.ListTenantsDocument, readListQuery, 'A page of the tenants of the token.'),
+    operation('GET', '/tenants', documents.ListTenants, listQuery, 'A page of the tenants of the token.'),
 
     operation(
       'GET',
       '/tenants/:tenant/catalog/vouchers',
-      documents.ListCatalogVouchersDocument,
-      readCatalogQuery,
+      documents.ListCatalogVouchers,
+      catalogQuery,
       'A page of voucher products.',
     ),
     operation(
       'GET',
       '/tenants/:tenant/catalog/vouchers/:product',
-      documents.GetCatalogVoucherDocument,
-      readNothing,
+      documents.GetCatalogVoucher,
+      nothing,
       'One voucher product, with its categories and variants.',
     ),
 
     operation(
       'GET',
       '/tenants/:tenant/sales/purchased-vouchers',
-      documents.ListPurchasedVouchersDocument,
-      readListQuery,
+      documents.ListPurchasedVouchers,
+      listQuery,
       'A page of purchased vouchers, with their balances.',
     ),
     operation(
       'GET',
       '/tenants/:tenant/sales/purchased-vouchers/:voucher',
-      documents.GetPurchasedVoucherDocument,
-      readNothing,
+      documents.GetPurchasedVoucher,
+      nothing,
       'One purchased voucher, with its balance.',
     ),
 
     operation(
       'GET',
       '/tenants/:tenant/customers/marketing-signups',
-      documents.ListMarketingSignupsDocument,
-      readListQuery,
+      documents.ListMarketingSignups,
+      listQuery,
       'A page of customers who opted in to marketing. Personal data.',
     ),
     operation(
       'GET',
       '/tenants/:tenant/customers/marketing-signups/:customer',
-      documents.GetMarketingSignupDocument,
-      readNothing,
+      documents.GetMarketingSignup,
+      nothing,
       'One customer who opted in to marketing. Personal data.',
     ),
 
     operation(
       'POST',
       '/tenants/:tenant/redemptions/resolve',
-      documents.ResolveVoucherDocument,
-      readResolveBody,
+      documents.ResolveVoucher,
+      resolveBody,
       'Whether a voucher is redeemable, what it is worth, and a token to redeem it with. Redeems nothing.',
     ),
   ],

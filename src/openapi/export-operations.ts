@@ -1,0 +1,96 @@
+/** Makes the operations of the bulk export from its route table: each streams the records of a list of v1. */
+import { z } from 'zod'
+import { type BulkExport, bulkExports } from '../export/routes.ts'
+import { lineFormat } from '../http/headers.ts'
+import { bodySchemas } from './bodies.ts'
+import { errorReferences } from './error-responses.ts'
+import { type RecordedAnswer, toExamples } from './examples.ts'
+import { always, describeHeaders, rate } from './headers.ts'
+import { type JsonSchema, schemaRef } from './json-schema.ts'
+import type { PathItem } from './openapi.ts'
+import { bearerScheme, idOf, summaryOf, toTemplate } from './operations.ts'
+import { describePath, describeQuery, permissionSentence, requestIdParameter } from './parameters.ts'
+
+/** The tag of the bulk export. */
+export const exportTag = 'Bulk export'
+
+const query = z.object({
+  cursor: z.string().nullish().meta({
+    description: 'The `cursor` of the last such line that you received. Continues an export that broke off.',
+  }),
+})
+
+const streamText =
+  'A stream of lines, each a JSON object. The first is `{"server_time": "…"}`, the watermark of the export; then come ' +
+  'records, exactly as the list of v1 gives them, and after each chunk of them `{"cursor": "…"}`; the last is ' +
+  '`{"end": true, "count": n}`. Read the list of v1 with `updated_since` set to `server_time` to complete it.\n\n' +
+  'A stream that ends without its last line broke off: continue with the last `cursor`. A token may have one export ' +
+  'at a time and start ten an hour; beyond that the status is 429, with `Retry-After`. An export costs one operation ' +
+  'of the rate limit. `Accept` may be left out; otherwise it must admit `application/x-ndjson` or `application/json`.'
+
+/**
+ * Returns the schema name of an export's records. The export is named as the list of v1, but for the first word.
+ *
+ * @param schemas the schemas of v1
+ */
+function recordOf({ name }: BulkExport, schemas: Readonly<Record<string, JsonSchema>>): string {
+  const record = name.replace(/^Export/, '').replace(/s$/, '')
+  if (!schemas[record]) throw new Error(`v1 has no records ${record}, which ${name} would export.`)
+  return record
+}
+
+/** Adds the operations of the bulk export to the paths, and the schemas of their lines to `schemas`, which has v1's. */
+export function addExports(
+  paths: Record<string, PathItem>,
+  schemas: Record<string, JsonSchema>,
+  base: string,
+  answers: readonly RecordedAnswer[],
+): void {
+  for (const bulkExport of bulkExports) {
+    const { path, permissions, returns } = bulkExport
+    const operationId = idOf(bulkExport)
+    const good = answers.filter(({ operation, status }) => operation === operationId && status === 200)
+    const record = recordOf(bulkExport, schemas)
+    const line = `${record}ExportLine`
+    const lines = [...Object.keys(bodySchemas).filter(body => body.startsWith('Export')), record]
+    schemas[line] = { description: `A line of an export of ${record} records.`, anyOf: lines.map(schemaRef) }
+    const parameters = describePath(path, good[0])
+    paths[base + toTemplate(path)] = {
+      ...(parameters.length > 0 && { parameters }),
+      get: {
+        operationId,
+        tags: [exportTag],
+        summary: summaryOf(bulkExport),
+        description: [returns, streamText, permissionSentence(permissions)].join('\n\n'),
+        security: [{ [bearerScheme]: [...permissions] }],
+        parameters: [...describeQuery(query, good), requestIdParameter],
+        responses: {
+          200: {
+            description: 'The lines of the export. The schema is that of one line.',
+            headers: describeHeaders([...always, ...rate, 'Vary', 'Content-Encoding']),
+            content: {
+              [lineFormat]: {
+                schema: schemaRef(line),
+                ...toExamples(good.flatMap(({ body }) => lineExamples(body))),
+              },
+            },
+          },
+          ...errorReferences(false),
+        },
+      },
+    }
+  }
+}
+
+/** Returns one line of each kind of a recorded export: its first, a record, a cursor, its last. */
+function lineExamples(lines: unknown): { summary: string; value: unknown }[] {
+  if (!Array.isArray(lines)) throw new Error('The body of a recorded export is a list of its lines.')
+  const [start, record]: unknown[] = lines
+  const [cursor, end]: unknown[] = lines.slice(-2)
+  return [
+    { summary: 'The first line', value: start },
+    { summary: 'A record', value: record },
+    { summary: 'After each chunk', value: cursor },
+    { summary: 'The last line', value: end },
+  ]
+}

@@ -1,0 +1,103 @@
+/** Makes the operations of the document from the route table of v1. */
+import { defaultPageSize } from '../domain/page.ts'
+import type { RestOperation } from '../rest/operation.ts'
+import { errorReferences } from './error-responses.ts'
+import { type RecordedAnswer, toExamples } from './examples.ts'
+import { always, describeHeaders, rate } from './headers.ts'
+import { type JsonSchema, schemaRef, toJsonSchema } from './json-schema.ts'
+import type { OperationObject, PathItem } from './openapi.ts'
+import { describePath, describeQuery, permissionSentence, requestIdParameter } from './parameters.ts'
+import { describeResponse } from './record-schemas.ts'
+
+/** The scheme of the tokens. */
+export const bearerScheme = 'bearerToken'
+
+const json = 'application/json'
+
+const listText =
+  `Ordered by \`updated_at\`, then \`id\`; at most ${defaultPageSize} records on a page. Send \`next_cursor\` as ` +
+  '`cursor` for the next page, until it is null.'
+
+/** Returns the tag of a path: the word that names its area. */
+function tagOf(path: string): string {
+  const area = path.split('/').find((part, index) => index > 0 && part !== 'tenants' && !part.startsWith(':'))
+  const word = area ?? 'tenants'
+  return word.charAt(0).toUpperCase() + word.slice(1)
+}
+
+/** Returns the id of an operation: `listCatalogVouchers` for `ListCatalogVouchers`. */
+export const idOf = ({ name }: Pick<RestOperation, 'name'>): string => name.charAt(0).toLowerCase() + name.slice(1)
+
+/** Returns the name of an operation as words: `List catalog vouchers` for `ListCatalogVouchers`. */
+export const summaryOf = ({ name }: Pick<RestOperation, 'name'>): string =>
+  name.replace(/(?!^)[A-Z]/g, capital => ` ${capital.toLowerCase()}`)
+
+/** The name of a response's schema: `TenantPage`, `CatalogVoucherRecord`. */
+function responseName(operation: RestOperation, body: JsonSchema): string {
+  const data = body.properties?.data
+  const items = typeof data === 'object' && data.type === 'array' ? data.items : data
+  const record = typeof items === 'object' && !Array.isArray(items) ? items.$ref?.split('/').at(-1) : undefined
+  if (record === undefined) throw new Error(`${operation.name} answers with no record.`)
+  return record + (isList(body) ? 'Page' : 'Response')
+}
+
+const isList = (body: JsonSchema) => body.properties?.next_cursor !== undefined
+
+/** Returns a path of the route table in the form of OpenAPI: `/tenants/{tenant}`. */
+export const toTemplate = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}')
+
+/**
+ * Adds an operation of the route table to the paths, and its schemas to `schemas`.
+ *
+ * @param base what comes before its path: `/v1`
+ * @param answers real answers, as examples
+ */
+export function addOperation(
+  paths: Record<string, PathItem>,
+  schemas: Record<string, JsonSchema>,
+  base: string,
+  route: RestOperation,
+  answers: readonly RecordedAnswer[],
+): void {
+  const { method, path, permissions, returns, input } = route
+  const operationId = idOf(route)
+  const good = answers.filter(({ operation, status }) => operation === operationId && status === 200)
+  const body = describeResponse(route, schemas)
+  const name = responseName(route, body)
+  schemas[name] = body
+  const described: OperationObject = {
+    operationId,
+    tags: [tagOf(path)],
+    summary: summaryOf(route),
+    description: [returns, ...(isList(body) ? [listText] : []), permissionSentence(permissions)].join('\n\n'),
+    security: [{ [bearerScheme]: [...permissions] }],
+    parameters: [...describeQuery(input.query, good), requestIdParameter],
+    ...(input.body && { requestBody: describeBody(input.body, good) }),
+    responses: {
+      200: {
+        description: returns,
+        headers: describeHeaders([...always, ...rate, 'Vary', 'Content-Encoding']),
+        content: {
+          [json]: {
+            schema: schemaRef(name),
+            ...toExamples(good.map(answer => ({ summary: answer.summary, value: answer.body }))),
+          },
+        },
+      },
+      ...errorReferences(input.body !== undefined),
+    },
+  }
+  const template = base + toTemplate(path)
+  const parameters = describePath(path, good[0])
+  paths[template] = {
+    ...(parameters.length > 0 && { parameters }),
+    ...paths[template],
+    [method === 'GET' ? 'get' : 'post']: described,
+  }
+}
+
+function describeBody(body: NonNullable<RestOperation['input']['body']>, answers: readonly RecordedAnswer[]) {
+  const { description = '', ...schema } = toJsonSchema(body)
+  const requests = answers.map(({ summary, request }) => ({ summary, value: request.body }))
+  return { description, required: true, content: { [json]: { schema, ...toExamples(requests) } } }
+}

@@ -1,0 +1,87 @@
+import type { z } from 'zod'
+import { listPermissions, type Permission, permissions } from '../domain/permission.ts'
+import type { RecordedAnswer } from './examples.ts'
+import { toJsonSchema } from './json-schema.ts'
+import type { Parameter, Reference } from './openapi.ts'
+
+const pathDescriptions: Record<string, string> = {
+  tenant: 'The `tenant_id` of a tenant of the token.',
+  product: 'The `id` of a catalog voucher.',
+  voucher: 'The `id` of a purchased voucher.',
+  customer: 'The `id` of a marketing signup.',
+}
+
+/** Parameters that several operations share, as components of the document. */
+export const parameterComponents: Record<string, Parameter> = {
+  XRequestId: {
+    name: 'X-Request-Id',
+    in: 'header',
+    description:
+      'Your own id for the request, which the response and our logs then have. Anything else than 1 to 128 of ' +
+      '`A-Z a-z 0-9 . _ -` is replaced with a new UUID.',
+    schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,128}$' },
+    example: 'sync-2026-01-31-0001',
+  },
+}
+
+/** The reference to the parameter that every operation takes. */
+export const requestIdParameter: Reference = { $ref: '#/components/parameters/XRequestId' }
+
+/**
+ * Describes the parameters in a path of the route table.
+ *
+ * @param path has parameters written `:tenant`
+ * @param answer whose ids become the examples
+ * @throws when a parameter has no description
+ */
+export function describePath(path: string, answer: RecordedAnswer | undefined): Parameter[] {
+  return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => {
+    const description = pathDescriptions[name]
+    if (description === undefined) throw new Error(`The path parameter ${name} has no description.`)
+    const example = answer?.request.path?.[name]
+    return {
+      name,
+      in: 'path',
+      required: true,
+      description,
+      schema: { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+      ...(example !== undefined && { example }),
+    }
+  })
+}
+
+/**
+ * Describes the parameters of a query. Absent, empty and the word `null` are the same (R4), and an array has its elements
+ * separated by commas.
+ *
+ * @param answers give the examples
+ */
+export function describeQuery(query: z.ZodObject | undefined, answers: readonly RecordedAnswer[]): Parameter[] {
+  return Object.entries(query ? (toJsonSchema(query).properties ?? {}) : {}).map(([name, described]) => {
+    if (typeof described === 'boolean') throw new Error(`The parameter ${name} has no schema.`)
+    const { description = '', ...schema } = described
+    const example = answers.map(({ request }) => request.query?.[name]).find(value => value !== undefined)
+    // A page that tries requests would send the example, and a cursor is valid only where it was made.
+    const isPortable = name !== 'cursor'
+    const isArray = schema.anyOf?.some(option => typeof option === 'object' && option.type === 'array') ?? false
+    return {
+      name,
+      in: 'query',
+      description,
+      schema,
+      ...(isArray && { style: 'form', explode: false }),
+      ...(example !== undefined && isPortable && { example: isArray ? example.split(',') : example }),
+    }
+  })
+}
+
+/** Returns a sentence about the permissions that an operation needs, or that it needs none. */
+export function permissionSentence(needed: readonly Permission[]): string {
+  if (needed.length === 0) return 'Any valid token may call it.'
+  return `Needs the ${needed.length > 1 ? 'permissions' : 'permission'} ${listPermissions(needed)}.`
+}
+
+/** The permissions as lines of a list. */
+export const permissionList = Object.entries(permissions)
+  .map(([name, description]) => `- \`${name}\`: ${description}`)
+  .join('\n')

@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs'
+import type { FastifyInstance } from 'fastify'
+import { GatewayError } from '../domain/errors.ts'
+import type { Authenticate } from '../http/caller.ts'
+import { etagOf, namesEtag } from '../http/etag.ts'
+import { openApiPath } from '../http/paths.ts'
+
+const methods = ['GET', 'HEAD'] as const
+
+/**
+ * Serves the OpenAPI document, `schema/openapi.v1.json`. Reading it needs no token and is not counted; another method is
+ * refused as on other paths of v1 (R1, R8).
+ *
+ * @throws when the file cannot be read
+ */
+export function registerOpenApi(app: FastifyInstance, authenticate: Authenticate): void {
+  const document = readFileSync(new URL('../../schema/openapi.v1.json', import.meta.url))
+  const etag = etagOf(document)
+  // A scope loads after the REST routes, which add the methods that are refused here.
+  app.register(async scope => {
+    scope.get(openApiPath, (request, reply) => {
+      // The document is public: pages of other origins may read it. Caches ask each time, so a deployment shows at once.
+      reply.headers({
+        'Access-Control-Allow-Origin': '*',
+        'Cache-Control': 'public, no-cache',
+        ETag: etag,
+        // Compression sets it too, but not with 304, which has no body (RFC 9110 §15.4.5).
+        Vary: 'Accept-Encoding',
+      })
+      if (namesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send()
+      return reply.type('application/json; charset=utf-8').send(document)
+    })
+    scope.route({
+      method: scope.supportedMethods.filter(method => !methods.some(allowed => allowed === method)),
+      url: openApiPath,
+      // One after the other, as in v1: the token, the rate, the method.
+      onRequest: [
+        authenticate,
+        async (_request, reply) => {
+          reply.header('Allow', methods.join(', '))
+          throw new GatewayError('METHOD_NOT_ALLOWED', `Only ${methods.join(' and ')} are allowed here.`)
+        },
+      ],
+      handler: () => {},
+    })
+  })
+}
