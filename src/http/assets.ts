@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import type { FastifyInstance } from 'fastify'
+import { etagOf, namesEtag } from './etag.ts'
 import { assetsPath } from './paths.ts'
 
 const types: Record<string, string> = {
@@ -23,15 +23,15 @@ export function serveAssets(scope: FastifyInstance, folder: URL, names: readonly
     const type = types[extname(name)]
     if (!type) throw new Error(`${name} has no known media type: expected .css, .js or .svg.`)
     const content = readFileSync(new URL(name, folder))
-    const etag = `"${createHash('sha256').update(content).digest('base64url')}"`
+    const etag = etagOf(content)
     scope.get(`${assetsPath}/${name}`, (request, reply) => {
       reply.headers({ 'Cache-Control': 'private, no-cache', 'X-Content-Type-Options': 'nosniff', ETag: etag })
-      if (request.headers['if-none-match'] === etag) return reply.code(304).send()
+      if (namesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send()
       return reply.type(type).send(content)
     })
   }
 }
 
-/** Serves the stylesheet and the icon that every page loads. */
+/** Serves the stylesheets and the icon that pages share. */
 export const registerSharedAssets = (app: FastifyInstance): void =>
-  serveAssets(app, new URL('./assets/', import.meta.url), ['tokens.css', 'icon.svg'])
+  serveAssets(app, new URL('./assets/', import.meta.url), ['tokens.css', 'base.css', 'chart.css', 'icon.svg'])

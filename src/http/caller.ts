@@ -2,8 +2,9 @@ import { isIP } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../domain/caller.ts'
 import { rateLimited, unauthenticated } from '../domain/errors.ts'
-import type { RateBudget, RateWindow } from '../domain/rate.ts'
+import { callsLeft, type RateBudget, type RateWindow, secondsLeft } from '../domain/rate.ts'
 import type { TokenDirectory, TokenLookup } from '../domain/token-directory.ts'
+import { createLookupLimit } from './lookup-limit.ts'
 
 /** A hook that sets `request.caller`. It may throw without a promise. */
 export type Authenticate = (request: FastifyRequest, reply: FastifyReply) => Promise<void>
@@ -16,6 +17,8 @@ export type Authenticate = (request: FastifyRequest, reply: FastifyReply) => Pro
  * @returns a hook that throws `UNAUTHENTICATED` or `RATE_LIMITED`, and writes the rate headers (R29)
  */
 export function createAuthenticate(tokens: TokenDirectory, defaultRate: RateBudget): Authenticate {
+  const lookups = createLookupLimit()
+
   async function admit(request: FastifyRequest, reply: FastifyReply, lookup: TokenLookup): Promise<void> {
     request.bearer = lookup
     if (lookup.status !== 'active') throw unauthenticated()
@@ -25,37 +28,63 @@ export function createAuthenticate(tokens: TokenDirectory, defaultRate: RateBudg
     const rateKey = `${token.id} ${address}`
     const { counter } = defaultRate
     const rate = token.rateLimit === null ? defaultRate : { limit: token.rateLimit, counter }
-    const window = await counter.hit(rateKey)
+    const counted = counter.hit(rateKey, 1, rate.limit)
+    const window = counted instanceof Promise ? await counted : counted
     writeRateHeaders(reply, rate.limit, window)
-    if (window.used > rate.limit) throw rateLimited(Math.ceil(window.resetsIn / 1000))
-    request.caller = { token, address, requestId: request.id, rate, rateKey, operations: 0 }
+    if (window.used > rate.limit) throw rateLimited(secondsLeft(window))
+    const isWaiting = waitsFor(reply)
+    request.caller = {
+      token,
+      address,
+      requestId: request.id,
+      rate,
+      rateKey,
+      window,
+      isWaiting,
+      operations: 0,
+      rejectedOperations: 0,
+      requestedOperations: 1,
+    }
+  }
+
+  async function lookUp(request: FastifyRequest, reply: FastifyReply, secret: string): Promise<void> {
+    const address = clientAddress(request)
+    lookups.check(address, secret)
+    const lookup = await tokens.find(secret)
+    lookups.record(address, secret, lookup.status !== 'unknown')
+    await admit(request, reply, lookup)
   }
 
   return (request, reply) => {
     const secret = bearerSecret(request.headers.authorization)
     if (secret === null) throw unauthenticated()
-    const lookup = tokens.find(secret)
-    return lookup instanceof Promise
-      ? lookup.then(found => admit(request, reply, found))
-      : admit(request, reply, lookup)
+    const known = tokens.peek(secret)
+    return known ? admit(request, reply, known) : lookUp(request, reply, secret)
   }
 }
 
 /** Writes the headers that describe the caller's rate window (R29). */
-export function writeRateHeaders(reply: FastifyReply, limit: number, { used, resetsIn }: RateWindow): void {
+export function writeRateHeaders(reply: FastifyReply, limit: number, window: RateWindow): void {
   reply.header('RateLimit-Limit', limit)
-  reply.header('RateLimit-Remaining', Math.max(0, limit - used))
-  reply.header('RateLimit-Reset', Math.ceil(resetsIn / 1000))
+  reply.header('RateLimit-Remaining', callsLeft(limit, window))
+  reply.header('RateLimit-Reset', secondsLeft(window))
 }
 
-/** @returns the secret in `Authorization: Bearer …` (RFC 6750 §2.1; the scheme's name in any case), or null */
-function bearerSecret(header: string | undefined): string | null {
+/** Returns a function that says whether the caller still waits for an answer. */
+export function waitsFor({ raw, request }: FastifyReply): () => boolean {
+  const { socket } = request.raw
+  // Node destroys a response only when its turn on the connection has come.
+  return () => !raw.writableEnded && !socket.destroyed
+}
+
+/** Returns the secret in `Authorization: Bearer …` (RFC 6750 §2.1; the scheme's name in any case), or null. */
+export function bearerSecret(header: string | undefined): string | null {
   return /^bearer +(\S+) *$/i.exec(header ?? '')?.[1] ?? null
 }
 
 /**
- * @returns the address of the client: of the socket, or as a trusted proxy forwards it (R30). A forwarded value that
- *   is not an address is ignored. An IPv4 address that the socket maps into IPv6 is returned as IPv4.
+ * Returns the address of the client: of the socket, or as a trusted proxy forwards it (R30). A forwarded value that is
+ * not an address is ignored. An IPv4 address that the socket maps into IPv6 is returned as IPv4.
  */
 export function clientAddress(request: FastifyRequest): string {
   // Read once: Fastify parses the list of forwarded addresses at each access.

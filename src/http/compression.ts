@@ -8,7 +8,8 @@ import Negotiator from 'negotiator'
  */
 export const compressibleFrom = 1024
 
-const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
+/** Brotli at its fastest level. */
+export const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
 
 /**
  * The content codings on offer, each at its fastest level: higher levels take far longer and save little. They run on
@@ -25,7 +26,7 @@ const offered = [...Object.keys(codings), 'identity']
  * Returns the coding with the highest weight in `Accept-Encoding` (RFC 9110 §12.5.3), and of equal ones the first.
  * Without the header it is `identity`, because such a client may not be able to decode anything else.
  */
-function codingFor({ headers, raw }: FastifyRequest): string {
+export function codingFor({ headers, raw }: FastifyRequest): string {
   const best = headers['accept-encoding'] ? new Negotiator(raw).encoding(offered) : undefined
   return best ?? 'identity'
 }

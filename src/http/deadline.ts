@@ -1,25 +1,51 @@
-import type { FastifyInstance } from 'fastify'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { isOutage } from '../db/outage.ts'
+import { CallerGoneError } from '../db/statement.ts'
 import { GatewayError } from '../domain/errors.ts'
 import { unavailable } from './errors.ts'
+
+/** Time limits of a request, in milliseconds. */
+export interface Deadlines {
+  /** From the arrival of the whole request to the beginning of its answer. */
+  answer: number
+  /** From the arrival of its head to that of its body. */
+  body: number
+}
 
 /**
  * Answers each request whose response has not begun in time: with `TOO_SLOW` when its body has not arrived, because then
  * the caller was slow, and with `UNAVAILABLE` otherwise. A later result of the handler is discarded.
  *
  * Fastify's `handlerTimeout` cannot do this: its timer stops as soon as a body has been read (fastify#6725).
- *
- * @param milliseconds how long a request may take, including the arrival of its body
  */
-export function enforceDeadline(app: FastifyInstance, milliseconds: number): void {
+export function enforceDeadline(app: FastifyInstance, { answer, body }: Deadlines): void {
   app.decorateRequest('deadline')
+  const fail = (reply: FastifyReply, error: GatewayError) => {
+    // Node destroys only the response whose turn it is on the connection.
+    if (reply.sent || reply.request.raw.socket.destroyed) return
+    reply.send(error)
+    reply.log = logLateResults(app, reply)
+  }
+  const giveUp = (reply: FastifyReply) => fail(reply, unavailable(new Error(`no answer in ${answer} ms`)))
+  /** When no handler has begun to read the body, the service is late, and not the caller. */
+  const awaitBody = (request: FastifyRequest, reply: FastifyReply) => {
+    const { complete, readableFlowing } = request.raw
+    if (complete || readableFlowing === null) giveUp(reply)
+    else request.deadline = setTimeout(fail, body - answer, reply, tooSlow()).unref()
+  }
   app.addHook('onRequest', (request, reply, done) => {
-    request.deadline = setTimeout(() => {
-      if (reply.sent || reply.raw.destroyed) return
-      const { complete, readableFlowing } = request.raw
-      // When no handler has begun to read the body, the service is late, and not the caller.
-      const callerIsDone = complete || readableFlowing === null
-      reply.send(callerIsDone ? unavailable(new Error(`no answer in ${milliseconds} ms`)) : tooSlow())
-    }, milliseconds).unref()
+    request.deadline = hasBody(request)
+      ? setTimeout(awaitBody, answer, request, reply).unref()
+      : setTimeout(giveUp, answer, reply).unref()
+    done()
+  })
+  // Runs once the body has been read.
+  app.addHook('preValidation', (request, reply, done) => {
+    if (hasBody(request) && !reply.sent) {
+      clearTimeout(request.deadline)
+      request.deadline = setTimeout(giveUp, answer, reply).unref()
+    }
     done()
   })
   app.addHook('onSend', (request, _reply, payload, done) => {
@@ -28,7 +54,23 @@ export function enforceDeadline(app: FastifyInstance, milliseconds: number): voi
   })
 }
 
-const tooSlow = () => new GatewayError('TOO_SLOW', 'The request took too long to arrive.')
+/** Fastify writes a line with a stack for each result after the answer; here errors count as other failures do. */
+const logLateResults = ({ failureLog }: FastifyInstance, { log, request }: FastifyReply): FastifyBaseLogger =>
+  Object.assign(Object.create(log), {
+    warn() {},
+    error({ err }: { err: unknown }) {
+      // The deadline has answered the call, so its statements are sent no more.
+      if (err instanceof CallerGoneError) return
+      failureLog.report({ error: err, message: 'failed late', kind: isOutage(err) ? 'outage' : 'fault', request })
+    },
+  })
+
+/** Returns whether the request has a body (RFC 9112 §6.3). */
+export const hasBody = ({ headers }: { headers: IncomingHttpHeaders }) =>
+  headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
+
+/** The error of a request whose body did not arrive in time. */
+export const tooSlow = () => new GatewayError('TOO_SLOW', 'The request took too long to arrive.')
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isOutage } from '../db/outage.ts'
+import { CallerGoneError } from '../db/statement.ts'
 import { type ErrorCode, GatewayError } from '../domain/errors.ts'
 import { toRequestError } from '../domain/request-count.ts'
 import { recordError } from './request-count.ts'
@@ -18,6 +19,9 @@ export const statusOf: Record<ErrorCode, number> = {
   INTERNAL: 500,
 }
 
+/** Returns one to five seconds at random, so that refused callers do not all come back at once. */
+export const spreadRetryAfter = () => 1 + Math.floor(Math.random() * 5)
+
 /**
  * Makes the error of a request that the service cannot answer at the moment.
  *
@@ -25,9 +29,18 @@ export const statusOf: Record<ErrorCode, number> = {
  */
 export const unavailable = (cause: unknown) =>
   new GatewayError('UNAVAILABLE', 'The service cannot answer just now. Try again in a moment.', {
-    retryAfter: 1,
+    retryAfter: spreadRetryAfter(),
     cause,
   })
+
+/** The service refuses a request because it has too many. Those who refuse count it for the log. */
+export class OverloadError extends GatewayError {
+  constructor() {
+    super('UNAVAILABLE', 'The service has too many requests just now. Try again in a moment.', {
+      retryAfter: spreadRetryAfter(),
+    })
+  }
+}
 
 /**
  * Converts a thrown value to an error that a caller may see (R18). An unknown error becomes `INTERNAL`; the original is
@@ -63,8 +76,7 @@ export function sendError(
   toBody: (error: GatewayError) => object,
 ): FastifyReply {
   recordError(request, toRequestError(error))
-  if (error.code === 'INTERNAL') request.log.error({ err: error.cause }, 'request failed')
-  if (error.code === 'UNAVAILABLE') request.log.warn({ err: error.cause }, 'cannot answer')
+  reportFailure(request, error)
   // RFC 9110 §11.6.1: a 401 names the scheme it expects.
   if (error.code === 'UNAUTHENTICATED') reply.header('WWW-Authenticate', 'Bearer')
   if (error.retryAfter !== undefined) reply.header('Retry-After', error.retryAfter)
@@ -72,6 +84,27 @@ export function sendError(
     .code(statusOf[error.code])
     .type('application/json; charset=utf-8')
     .send(JSON.stringify(toBody(error)))
+}
+
+/** Overload has log lines of its own, and a statement that was not sent because its caller is gone is no failure. */
+const isExpected = (error: GatewayError): boolean =>
+  error instanceof OverloadError || error.cause instanceof CallerGoneError
+
+/**
+ * Writes an error of the service to the log, and no other error, such as one of a caller who is gone.
+ *
+ * @param faultMessage what the line says of an `INTERNAL` error
+ */
+export function reportFailure(request: FastifyRequest, error: GatewayError, faultMessage = 'request failed'): void {
+  const { code, cause = error } = error
+  if ((code !== 'INTERNAL' && code !== 'UNAVAILABLE') || isExpected(error)) return
+  const isOutage = code === 'UNAVAILABLE'
+  request.server.failureLog.report({
+    error: cause,
+    message: isOutage ? 'cannot answer' : faultMessage,
+    kind: isOutage ? 'outage' : 'fault',
+    request,
+  })
 }
 
 /** Formats an error as the v1 contract does: a message, and the errors of each field (contract, Error bodies). */

@@ -25,3 +25,22 @@ export function requireJsonHeaders(request: FastifyRequest, hasBody: boolean): v
 /** Returns whether `Accept` names the media type with a weight above 0 (R2); ranges with `*` do not name it. */
 export const namesMediaType = (accept: string, mediaType: string): boolean =>
   accept.trim() !== '' && new Negotiator({ headers: { accept: accept.toLowerCase() } }).mediaTypes().includes(mediaType)
+
+/** The media type of bulk exports: a JSON text in each line. */
+export const lineFormat = 'application/x-ndjson'
+
+/** The media ranges that admit the lines of an export. */
+const admitted = new Set([lineFormat, json, 'application/*', '*/*'])
+
+/**
+ * Checks the headers of a bulk export: without `Accept`, and with one that admits its lines or names JSON, as for v1.
+ *
+ * @throws `BAD_USER_INPUT` with the errors of `accept`
+ */
+export function requireLineHeaders({ headers: { accept = '' } }: FastifyRequest): void {
+  const given = accept.trim().toLowerCase() || '*/*'
+  // Without a list of types it returns the ranges without their parameters, which do not matter (R2).
+  const ranges = new Negotiator({ headers: { accept: given } }).mediaTypes()
+  if (ranges.some(range => admitted.has(range))) return
+  throw badInput({ accept: [`The header Accept must name ${lineFormat}.`] })
+}

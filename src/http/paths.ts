@@ -1,11 +1,23 @@
 /** The base path of v1 (contract, Versioning). */
 export const v1Path = '/api/external/v1'
 
+/** The base path of bulk exports of v1's records. */
+export const exportPath = '/api/external/export/v1'
+
+/** The OpenAPI document of v1 and of its bulk export. */
+export const openApiPath = `${v1Path}/openapi.json`
+
 /** The GraphQL endpoint. */
 export const graphqlPath = '/graphql'
 
 /** The GraphiQL page. */
 export const graphiqlPath = '/graphiql'
+
+/** The dashboard. */
+export const dashboardPath = '/dashboard'
+
+/** The documentation. */
+export const docsPath = '/docs'
 
 /** The folder of stylesheets and scripts, below the root and below a transport's own path. */
 export const assetsPath = '/assets'

@@ -16,14 +16,19 @@ export function registerRequestCounts(app: FastifyInstance, counter: RequestCoun
   app.decorateRequest('errors')
   // Not `onResponse`: Fastify does not call it when the client has closed the connection.
   app.addHook('onSend', (request, reply, payload, done) => {
-    const { bearer, errors = [], routeOptions } = request
+    const { bearer, routeOptions } = request
     if (bearer && bearer.status !== 'unknown') {
       const { operation = 'unknown' } = routeOptions.config
-      const counted = bearer.status === 'active' ? errors : [inactiveTokenErrors[bearer.status]]
-      counter.count(bearer.token.id, operation, reply.statusCode, counted)
+      counter.count(bearer.token.id, operation, reply.statusCode, errorsOf(request))
     }
     done(null, payload)
   })
+}
+
+/** Returns the errors of a request, for those who are responsible for its token: with the reason of a 401. */
+export function errorsOf({ bearer, errors = [] }: FastifyRequest): readonly RequestError[] {
+  const status = bearer?.status
+  return status === 'expired' || status === 'revoked' ? [inactiveTokenErrors[status]] : errors
 }
 
 /** Records an error of the request, or of a part of it; the same error again changes nothing. */

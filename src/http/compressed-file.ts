@@ -1,0 +1,39 @@
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import Negotiator from 'negotiator'
+import { etagOf, namesEtag } from './etag.ts'
+
+/** A file in each form in which it is sent. */
+export interface CompressedFile {
+  type: string
+  etag: string
+  forms: { br: Buffer; gzip: Buffer; identity: Buffer }
+}
+
+const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }
+
+/**
+ * Compresses a large file once, in the threads of Node's pool.
+ *
+ * @param type its media type
+ */
+export async function compressFile(type: string, content: string | Buffer): Promise<CompressedFile> {
+  const identity = Buffer.from(content)
+  const [br, gz] = await Promise.all([promisify(brotliCompress)(identity, quality), promisify(gzip)(identity)])
+  return { type, etag: etagOf(identity), forms: { br, gzip: gz, identity } }
+}
+
+/** Sends a file in the form that `Accept-Encoding` asks for, or 304 when `If-None-Match` has its `ETag`. */
+export function sendCompressedFile(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { type, etag, forms }: CompressedFile,
+): FastifyReply {
+  reply.headers({ ETag: etag, Vary: 'Accept-Encoding' })
+  if (namesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send()
+  const accepted = new Negotiator(request.raw).encodings(['br', 'gzip', 'identity'])
+  const encoding = (['br', 'gzip'] as const).find(coding => accepted.includes(coding))
+  if (encoding) reply.header('Content-Encoding', encoding)
+  return reply.type(type).send(forms[encoding ?? 'identity'])
+}

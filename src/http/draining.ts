@@ -1,0 +1,91 @@
+/** Lets a service stop without losing a request, as far as HTTP/1.1 allows (RFC 9112 §9.6). */
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
+import { Server, type Socket } from 'node:net'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
+import { closeLingering } from './lingering-close.ts'
+
+/** How long an idle connection is left open after the stop began, in milliseconds: its next request can end it. */
+const idleGraceMs = 500
+
+/** How long requests under way may take once the service listens no more, in milliseconds: longer than their deadline. */
+const requestsTimeoutMs = 5_500
+
+/** The most turns of the event loop in which connections are accepted that wait when the service stops listening. */
+const maxAcceptTurns = 1_000
+
+/** What is known for the time when the service stops. */
+export interface Draining {
+  /** Whether it is about to stop. */
+  active: boolean
+  /** The open connections. */
+  sockets: Set<Socket>
+  /** How many connections there have been. */
+  accepted: number
+}
+
+/** Returns the state of a service that serves. */
+export const notDraining = (): Draining => ({ active: false, sockets: new Set(), accepted: 0 })
+
+/**
+ * Ends each connection with its next answer while the service drains: the answer has `Connection: close`. Requests that
+ * were sent behind another one on the same connection are all answered first.
+ */
+export function closeWhileDraining(app: FastifyInstance, draining: Draining): void {
+  const latest = new WeakMap<Socket, IncomingMessage>()
+  app.server.on('connection', (socket: Socket) => {
+    draining.accepted++
+    draining.sockets.add(socket)
+    socket.once('close', () => draining.sockets.delete(socket))
+  })
+  app.addHook('onRequest', ({ raw }, _reply, done) => {
+    latest.set(raw.socket, raw)
+    done()
+  })
+  app.addHook('onSend', ({ raw }, reply, payload, done) => {
+    if (draining.active && latest.get(raw.socket) === raw) {
+      reply.header('Connection', 'close')
+      // A request that arrives meanwhile must not delete the answer by a reset.
+      raw.socket.destroySoon = () => closeLingering(raw.socket)
+    }
+    done(null, payload)
+  })
+}
+
+/**
+ * Lets requests end, and then the connections. While `delay` passes the service serves as before, and each answer ends
+ * its connection; then it stops listening. Idle connections are closed half a second after the beginning at the earliest.
+ *
+ * @param delay for how long the service still accepts connections, in milliseconds
+ * @returns when no connection is left; after 5.5 seconds without listening the others are closed
+ */
+export async function drain(app: FastifyInstance, draining: Draining, delay: number): Promise<void> {
+  const { server } = app
+  const idleUntil = performance.now() + Math.max(delay, idleGraceMs)
+  draining.active = true
+  await sleep(delay)
+  await emptyAcceptQueue(draining)
+  const closed = once(server, 'close')
+  // Not its own `close`, which closes idle connections at once.
+  Server.prototype.close.call(server)
+  const sweep = setInterval(() => {
+    if (performance.now() < idleUntil) return
+    server.closeIdleConnections()
+    // For Node a connection without a byte is not idle.
+    for (const socket of draining.sockets) if (socket.bytesRead === 0) socket.destroy()
+  }, 50)
+  const limit = setTimeout(() => server.closeAllConnections(), requestsTimeoutMs)
+  await closed
+  clearInterval(sweep)
+  clearTimeout(limit)
+}
+
+/** Waits for a turn of the event loop in which no connection was accepted: closing the socket would reset those. */
+async function emptyAcceptQueue(draining: Draining): Promise<void> {
+  for (let turns = 0, before = -1; before !== draining.accepted && turns < maxAcceptTurns; turns++) {
+    before = draining.accepted
+    await nextTurn()
+    await nextTurn()
+  }
+}

@@ -1,0 +1,46 @@
+// The frame of every page: its head, its headers, and how it is sent.
+import type { FastifyReply } from 'fastify'
+import type { ComponentChildren, JSX } from 'preact'
+import { renderToString } from 'preact-render-to-string'
+import { assetsPath } from './paths.ts'
+
+interface HtmlPageProps {
+  title: string
+  /** The stylesheets and scripts of this page, after those of all pages. */
+  head: ComponentChildren
+  children: ComponentChildren
+}
+
+/** A whole page. Preact escapes all texts and attributes. */
+export const HtmlPage = ({ title, head, children }: HtmlPageProps) => (
+  <html lang="en">
+    <head>
+      <meta charset="utf-8" />
+      <meta name="viewport" content="width=device-width, initial-scale=1" />
+      <meta name="color-scheme" content="light dark" />
+      <title>{title}</title>
+      <link rel="icon" href={`${assetsPath}/icon.svg`} />
+      <link rel="stylesheet" href={`${assetsPath}/tokens.css`} />
+      {head}
+    </head>
+    <body>{children}</body>
+  </html>
+)
+
+/** Returns the HTML of a page. */
+export const renderPage = (page: JSX.Element): string => `<!doctype html>${renderToString(page)}`
+
+/** Answers with a page. */
+export const sendHtml = (reply: FastifyReply, page: JSX.Element): FastifyReply =>
+  reply.type('text/html; charset=utf-8').send(renderPage(page))
+
+/**
+ * Returns the headers of a page.
+ *
+ * @param sources the directives that say what the page may load: without one, it may load nothing
+ */
+export const pageHeaders = (...sources: string[]) => ({
+  'Content-Security-Policy': `default-src 'none'; ${sources.join('; ')}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+})

@@ -1,0 +1,50 @@
+import { LRUCache } from 'lru-cache'
+import { rateLimited } from '../domain/errors.ts'
+import { hashSecret } from '../domain/secret.ts'
+import { networkOf } from './network.ts'
+
+/** How many unknown tokens a network may send in a window before further look-ups are refused. */
+const maxUnknown = 100
+const windowMs = 10_000
+
+/** How long a token that was found is looked up whatever else its network sends, in milliseconds. */
+const foundMs = 60 * 60_000
+
+/** The most networks and tokens that are remembered. */
+const max = 10_000
+
+/** Limits the look-ups of unknown tokens by network. */
+export interface LookupLimit {
+  /** @throws `RATE_LIMITED` when the network of the address has sent too many unknown tokens, and this one was not found before */
+  check(address: string, secret: string): void
+  /** Records the result of a look-up. */
+  record(address: string, secret: string, found: boolean): void
+}
+
+/**
+ * Makes a limit in memory: each unknown token costs a statement, so a flood of them would slow down all other calls. A
+ * secret that was found within the last hour passes, so a flood does not stop other callers in the same network.
+ */
+export function createLookupLimit(): LookupLimit {
+  const unknown = new LRUCache<string, { count: number }>({ max, ttl: windowMs })
+  const found = new LRUCache<string, true>({ max, ttl: foundMs })
+  const keyOf = (secret: string) => hashSecret(secret).toString('base64')
+  return {
+    check(address, secret) {
+      const network = networkOf(address)
+      const window = unknown.get(network)
+      if (!window || window.count < maxUnknown || found.has(keyOf(secret))) return
+      throw rateLimited(Math.max(1, Math.ceil(unknown.getRemainingTTL(network) / 1000)))
+    },
+    record(address, secret, wasFound) {
+      if (wasFound) {
+        found.set(keyOf(secret), true)
+        return
+      }
+      const network = networkOf(address)
+      const window = unknown.get(network)
+      if (window) window.count++
+      else unknown.set(network, { count: 1 })
+    },
+  }
+}

@@ -1,0 +1,153 @@
+/** One line of the log for each request (`LOG_REQUESTS`). */
+import { STATUS_CODES } from 'node:http'
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Config } from '../config.ts'
+import { parseIdentifier } from '../domain/identifier.ts'
+import { clientAddress } from './caller.ts'
+import { graphqlPath } from './paths.ts'
+import { errorsOf } from './request-count.ts'
+
+/** The most lines of refused requests in a second; the others are counted. A flood of them must not fill a disk. */
+const maxRefused = 50
+
+/** The most errors of one request in its line: a GraphQL response may have thousands. */
+const maxErrors = 5
+
+/** Health checks: they are frequent and no caller's requests. */
+const probes = new Set<string | undefined>(['/livez', '/readyz'])
+
+/** A request that Fastify has not seen, because it is no valid HTTP or was refused before. */
+export interface UnroutedRequest {
+  reqId: string
+  method?: string | undefined
+  status: number
+  /** The address of the connection, also behind a trusted proxy. */
+  address: string | undefined
+  /** The error code of Node's parser, or of the answer. */
+  code: string
+}
+
+/** Writes the lines of requests that Fastify has not seen. */
+export interface RequestLog {
+  writeUnrouted(request: UnroutedRequest): void
+}
+
+/**
+ * Writes a line for each request when its response has been sent, or its client has closed the connection: id, method,
+ * route, operation, status, duration, token, tenant, address, operations of the rate, and the errors of a refused one.
+ * No line has anything that a caller wrote, except ids and a GraphQL operation's name that looks like a name.
+ *
+ * Must be registered before the transports.
+ */
+export function registerRequestLog(app: FastifyInstance, { refused, share }: Config['logRequests']): RequestLog {
+  app.decorateRequest('graphqlOperation')
+  if (!refused || !['trace', 'debug', 'info'].includes(app.log.level)) return { writeUnrouted() {} }
+  const limiter = createLimiter(app.log, share < 1 ? maxRefused : Number.POSITIVE_INFINITY)
+  app.addHook('onClose', async () => limiter.close())
+
+  function write(request: FastifyRequest, reply: FastifyReply, isAborted: boolean): void {
+    const { statusCode } = reply
+    const isRefused = statusCode >= 400 || request.errors !== undefined || isAborted
+    const isSampled = share === 1 || (share > 0 && Math.random() < share)
+    if (!isRefused && !isSampled) return
+    if (isRefused && !isSampled) {
+      // The lines about an outage count these (`failure-log.ts`).
+      if (request.errors?.every(({ code }) => code === 'UNAVAILABLE')) return
+      if (!limiter.admits(statusCode)) return
+    }
+    const { url } = request.routeOptions
+    request.log[probes.has(url) ? 'debug' : 'info'](describe(request, reply, url, isAborted), 'request')
+  }
+
+  app.addHook('onRequest', (request, reply, done) => {
+    let isSent = false
+    reply.raw.on('finish', () => {
+      isSent = true
+    })
+    // Not `onResponse`: Fastify does not call it when the client has closed the connection.
+    reply.raw.on('close', () => write(request, reply, !isSent))
+    done()
+  })
+  return {
+    writeUnrouted({ code, ...line }) {
+      // The lines about overload count these.
+      if (code === 'UNAVAILABLE' && share < 1) return
+      if (!limiter.admits(line.status)) return
+      app.log.info({ ...line, errors: [{ code, reason: STATUS_CODES[line.status] }] }, 'request')
+    },
+  }
+}
+
+/** @returns the fields of a line; those that do not apply are undefined, and so not written */
+function describe(request: FastifyRequest, reply: FastifyReply, route: string | undefined, isAborted: boolean) {
+  const { bearer, caller, session, method, routeOptions, graphqlOperation } = request
+  const errors = errorsOf(request).slice(0, maxErrors)
+  return {
+    method,
+    route,
+    operation: route === graphqlPath ? safeName(graphqlOperation) : routeOptions.config.operation,
+    // Without headers the client has no answer, and its status is not known yet.
+    status: reply.raw.headersSent ? reply.statusCode : undefined,
+    aborted: isAborted || undefined,
+    durationMs: Math.round(reply.elapsedTime * 1000) / 1000,
+    tokenId: bearer && bearer.status !== 'unknown' ? bearer.token.id : undefined,
+    tenantId: tenantOf(request),
+    administratorId: session?.administrator?.id,
+    address: caller?.address ?? clientAddress(request),
+    // A request with an active token counts once, whatever becomes of it (R28).
+    operations: bearer?.status === 'active' ? Math.max(1, caller?.operations ?? 1) : undefined,
+    errors: errors.length > 0 ? errors : undefined,
+  }
+}
+
+/** @returns the tenant that the request names: in its path, or first in its document */
+function tenantOf({ caller, params }: FastifyRequest): number | undefined {
+  if (caller?.tenantId !== undefined) return caller.tenantId
+  const { tenant } = typeof params === 'object' && params !== null && 'tenant' in params ? params : {}
+  return (typeof tenant === 'string' && parseIdentifier(tenant)) || undefined
+}
+
+/**
+ * @returns the name of an operation when it looks like a name and not like a secret or a reference: at most 40
+ *   characters, of which at most two are digits, without the prefix of our secrets, which are longer
+ */
+const safeName = (name: string | undefined): string | undefined =>
+  name !== undefined && /^(?!.*vg[wr]_)(?!(?:\D*\d){3})[A-Za-z_]\w{0,39}$/.test(name) ? name : undefined
+
+/** Limits lines to a number in each second, and writes a line about those that it did not admit. */
+function createLimiter(log: FastifyBaseLogger, limit: number) {
+  let admitted = 0
+  let omitted = 0
+  let statuses: Record<string, number> = {}
+  let timer: NodeJS.Timeout | null = null
+
+  function close(): void {
+    if (timer) clearTimeout(timer)
+    timer = null
+    admitted = 0
+    if (omitted === 0) return
+    log.info({ omitted, statuses }, 'further requests were refused in the last second')
+    omitted = 0
+    statuses = {}
+  }
+
+  return {
+    /** @returns whether there is room for one more line in this second */
+    admits(status: number): boolean {
+      timer ??= setTimeout(close, 1000).unref()
+      if (admitted++ < limit) return true
+      omitted++
+      statuses[status] = (statuses[status] ?? 0) + 1
+      return false
+    },
+    /** Writes what is counted. */
+    close,
+  }
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The name of the operation that a GraphQL request runs, as in its validated document. */
+    graphqlOperation?: string | undefined
+  }
+}

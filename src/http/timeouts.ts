@@ -1,0 +1,42 @@
+/** Time limits of connections and requests, in milliseconds; each lets go of a caller that sends or reads nothing. */
+
+import type { Socket } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+
+/** The limits of requests, which `deadline.ts` enforces. */
+export const requestDeadlines = { answer: 4_800, body: 8_000 }
+
+/** Options of Fastify: the limits that Node enforces. */
+export const connectionLimits = {
+  // Longer than load balancers keep their idle connections (60 s), so that they close them, and not the service.
+  keepAliveTimeout: 72_000,
+  // A connection with a request or an unread answer on which no byte moves. Node notices that only at the end of an
+  // interval in which none moved, so it takes up to twice as long.
+  connectionTimeout: 30_000,
+  requestTimeout: 20_000,
+  http: {
+    headersTimeout: 10_000,
+    connectionsCheckingInterval: 2_000,
+    // Error responses of Node and Fastify lack our headers (R17), so every valid HTTP request reaches the routes.
+    requireHostHeader: false,
+  },
+} as const
+
+/** How long a caller may take to close a connection that the service has closed, in milliseconds. */
+const closeTimeoutMs = 5_000
+
+/**
+ * Closes connections on which no byte moves. A caller that does not read its answers gets a reset: the kernel would keep
+ * the answers for it, some megabytes for each connection.
+ */
+export function closeSilentConnections({ server }: FastifyInstance): void {
+  server.on('timeout', (socket: Socket) => {
+    if (socket.writableLength > 0) {
+      socket.resetAndDestroy()
+      return
+    }
+    socket.end()
+    const timer = setTimeout(() => socket.resetAndDestroy(), closeTimeoutMs).unref()
+    socket.once('close', () => clearTimeout(timer))
+  })
+}
