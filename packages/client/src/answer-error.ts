@@ -1,0 +1,63 @@
+/** The errors that answers hold, in the shapes of v1 and of GraphQL. */
+import { VoucherGatewayError } from './error.ts'
+import { isObject, parseJson } from './json.ts'
+
+/** An answer with its whole body. */
+export interface Answer {
+  body: unknown
+  requestId: string
+  headers: Headers
+}
+
+/** Makes the error of an answer that is no success, from its body where the service sent it. */
+export function errorOf(status: number, text: string, headers: Headers, requestId: string): VoucherGatewayError {
+  if (status < 400) {
+    const message = `The address redirects${headers.has('location') ? ` to ${headers.get('location')}` : ''}. Use that one.`
+    return new VoucherGatewayError(message, { status, requestId })
+  }
+  const body = parseJson(text)
+  if (isObject(body) && Array.isArray(body.errors)) return graphqlErrorOf(body.errors[0], status, headers, requestId)
+  const message = isObject(body) && typeof body.message === 'string' ? body.message : `The answer has status ${status}.`
+  const fieldErrors = isObject(body) ? toFieldErrors(body.errors) : undefined
+  return new VoucherGatewayError(message, {
+    status,
+    fieldErrors,
+    requestId,
+    retryAfter: secondsIn(headers, 'retry-after'),
+  })
+}
+
+/** Makes the error of a GraphQL response. One of the fields has status 200, and its wait in another header. */
+function graphqlErrorOf(error: unknown, status: number, headers: Headers, requestId: string) {
+  const { message, extensions } = isObject(error) ? error : {}
+  const { code, errors } = isObject(extensions) ? extensions : {}
+  const reset = code === 'RATE_LIMITED' ? secondsIn(headers, 'ratelimit-reset') : undefined
+  return new VoucherGatewayError(typeof message === 'string' ? message : 'The GraphQL request failed.', {
+    status,
+    code: typeof code === 'string' ? code : undefined,
+    fieldErrors: toFieldErrors(errors),
+    requestId,
+    retryAfter: secondsIn(headers, 'retry-after') ?? reset,
+  })
+}
+
+/** Throws the first error of a GraphQL response with status 200. */
+export function throwFirstError({ body, headers, requestId }: Answer): void {
+  if (isObject(body) && Array.isArray(body.errors)) throw graphqlErrorOf(body.errors[0], 200, headers, requestId)
+}
+
+/** Returns the errors of fields that a body holds, without what is of another shape. */
+function toFieldErrors(value: unknown): Record<string, string[]> | undefined {
+  if (!isObject(value)) return undefined
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, texts]) => (Array.isArray(texts) ? [[name, texts.map(String)]] : [])),
+  )
+}
+
+/** Reads a header that holds seconds. A proxy may send fractions, or a date in Retry-After (RFC 9110 §10.2.3). */
+function secondsIn(headers: Headers, name: string): number | undefined {
+  const text = headers.get(name)
+  if (!text) return undefined
+  const seconds = /^\d+(\.\d+)?$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000
+  return Number.isNaN(seconds) ? undefined : Math.max(0, seconds)
+}

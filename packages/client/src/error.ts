@@ -1,0 +1,81 @@
+/** The one error of this package. */
+
+/** What went wrong, for programs. The first eleven come from the service; the others are about connections and answers. */
+export type ErrorCode =
+  | 'UNAUTHENTICATED'
+  | 'RATE_LIMITED'
+  | 'FORBIDDEN'
+  | 'NOT_FOUND'
+  | 'BAD_USER_INPUT'
+  | 'TOO_LARGE'
+  | 'TOO_SLOW'
+  | 'METHOD_NOT_ALLOWED'
+  | 'UNAVAILABLE'
+  | 'INTERNAL'
+  /** The service runs trusted documents only, and those of this version of the client are not among them. */
+  | 'DOCUMENT_NOT_TRUSTED'
+  /** No connection, or one that broke before the answer was whole. */
+  | 'CONNECTION_FAILED'
+  /** No byte arrived within `timeoutMs`. */
+  | 'TIMEOUT'
+  /** The answer is not one of this service: the address may be wrong, or a proxy answered. */
+  | 'INVALID_RESPONSE'
+  /** The export ended without its last line: continue it from its last cursor. */
+  | 'EXPORT_INCOMPLETE'
+
+/** v1 has no codes in its bodies: the status says the same. 502 and 504 come from proxies before the service. */
+const codes: Record<number, ErrorCode> = {
+  400: 'BAD_USER_INPUT',
+  401: 'UNAUTHENTICATED',
+  403: 'FORBIDDEN',
+  404: 'NOT_FOUND',
+  405: 'METHOD_NOT_ALLOWED',
+  408: 'TOO_SLOW',
+  413: 'TOO_LARGE',
+  422: 'BAD_USER_INPUT',
+  429: 'RATE_LIMITED',
+  431: 'TOO_LARGE',
+  500: 'INTERNAL',
+  502: 'CONNECTION_FAILED',
+  503: 'UNAVAILABLE',
+  504: 'CONNECTION_FAILED',
+}
+
+/** What is known of an error beside its message. */
+export interface ErrorDetails {
+  status?: number | undefined
+  code?: string | undefined
+  fieldErrors?: Record<string, string[]> | undefined
+  requestId?: string | undefined
+  retryAfter?: number | undefined
+  cause?: unknown
+}
+
+/** Thrown for every answer that is no success and for every connection that fails. An abort throws its own reason. */
+export class VoucherGatewayError extends Error {
+  override readonly name = 'VoucherGatewayError'
+  /** The HTTP status; undefined when there was no answer. */
+  readonly status: number | undefined
+  /** What went wrong. A later version of the service can send codes that are not in the list. */
+  readonly code: ErrorCode | (string & {})
+  /** With `BAD_USER_INPUT`: sentences by the name of the field; else empty. */
+  readonly fieldErrors: Readonly<Record<string, string[]>>
+  /** Identifies the request in the service's log. It is there without an answer too. */
+  readonly requestId: string | undefined
+  /** After how many seconds the service asks to try again. */
+  readonly retryAfter: number | undefined
+
+  constructor(message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause })
+    this.status = details.status
+    this.code = details.code ?? codes[details.status ?? 0] ?? 'INVALID_RESPONSE'
+    this.fieldErrors = details.fieldErrors ?? {}
+    this.requestId = details.requestId
+    this.retryAfter = details.retryAfter
+  }
+
+  /** Whether removals can no longer bring the copy up to date: read all lists from their beginning. */
+  get needsFullPass(): boolean {
+    return this.code === 'BAD_USER_INPUT' && !!this.fieldErrors.updatedSince?.some(text => text.includes('full pass'))
+  }
+}

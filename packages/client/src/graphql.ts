@@ -1,0 +1,33 @@
+/** GraphQL requests. Their documents are fixed and named by id, so that a service may trust these documents only. */
+import { type Answer, throwFirstError } from './answer-error.ts'
+import { VoucherGatewayError } from './error.ts'
+import type { CallOptions, Transport } from './transport.ts'
+
+/** A query that the service knows by its id. */
+export interface TrustedDocument {
+  /** `sha256:` and the SHA-256 of the text. */
+  id: string
+  text: string
+}
+
+/**
+ * Runs a query. A service of another version may not know its id: it gets the text.
+ *
+ * @throws VoucherGatewayError with the first error of the response
+ */
+export async function runQuery(
+  transport: Transport,
+  { id, text }: TrustedDocument,
+  variables: object,
+  { signal }: CallOptions,
+): Promise<Answer> {
+  // A query changes nothing: it can be sent again as a GET can.
+  const send = (document: { documentId: string } | { query: string }) =>
+    transport.send({ path: '/graphql', body: { ...document, variables }, repeatable: true, signal }, throwFirstError)
+  try {
+    return await send({ documentId: id })
+  } catch (error) {
+    if (!(error instanceof VoucherGatewayError) || error.code !== 'PERSISTED_DOCUMENT_NOT_FOUND') throw error
+    return send({ query: text })
+  }
+}

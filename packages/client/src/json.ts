@@ -1,0 +1,14 @@
+/** JSON of unknown shape. */
+
+/** Whether a value is an object, so that its properties can be read. */
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null
+
+/** Parses JSON. @returns undefined when it is none */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

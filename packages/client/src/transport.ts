@@ -1,0 +1,205 @@
+/** Sends requests, and decides whether and when a failed one is sent again. */
+import { type Answer, errorOf } from './answer-error.ts'
+import { VoucherGatewayError } from './error.ts'
+import { parseJson } from './json.ts'
+
+/** How a client reaches the service. */
+export interface ClientOptions {
+  /** The address of the service, for example `https://vouchers.example.com`; the address of v1 is accepted too. */
+  url: string | URL
+  /** The bearer token. */
+  token: string
+  /** How often a request is sent before its error is thrown; default 8, with some 45 seconds of waits between them. */
+  maxAttempts?: number
+  /** How long a connection may be silent, in milliseconds; default 60,000. */
+  timeoutMs?: number
+  /** The longest wait before another try, in milliseconds; default 90,000. The error of a longer one is thrown at once. */
+  maxWaitMs?: number
+  /** Called before each wait, for example to log it; `ms` is how long it takes. */
+  onWait?: (error: VoucherGatewayError, ms: number) => void
+  /** Sends the requests; default: the global `fetch`. */
+  fetch?: typeof fetch
+}
+
+/** What every call takes. */
+export interface CallOptions {
+  /** Ends the call, its waits included: it throws the reason of the signal. */
+  signal?: AbortSignal | undefined
+}
+
+/** A request, before it is sent. */
+export interface GatewayRequest extends CallOptions {
+  /** Below the address of the service. */
+  path: string
+  query?: Record<string, string | undefined>
+  accept?: string
+  /** Sent as JSON, with POST. */
+  body?: object
+  /** Whether it may be sent again when its outcome is unknown, because carrying it out twice does no harm. */
+  repeatable: boolean
+}
+
+/** A piece of an answer's body. */
+interface Part {
+  text: string
+  requestId: string
+  headers: Headers
+}
+
+/** Sends the requests of one client. */
+export class Transport {
+  readonly #base: string
+  readonly #options: Required<ClientOptions>
+
+  constructor(options: ClientOptions) {
+    const { url, token, maxAttempts = 8, timeoutMs = 60_000, maxWaitMs = 90_000, onWait = () => {} } = options
+    // Found here, because `fetch` reports both as failed connections. Code without types can pass an unset variable.
+    if (typeof token !== 'string' || !/^[!-~]+$/.test(token)) {
+      throw new TypeError('The option token is missing or empty, or holds characters that no token has.')
+    }
+    if (!URL.canParse(url)) {
+      throw new TypeError(
+        `The option url is ${url}. Give the address of the service, such as https://vouchers.example.com.`,
+      )
+    }
+    const { origin, pathname, protocol } = new URL(url)
+    if (!/^https?:$/.test(protocol)) {
+      throw new TypeError(`${url} is no address of a service, which begins with https:// or http://.`)
+    }
+    this.#base = origin + pathname.replace(/\/+$/, '').replace(/\/api\/external(\/v1)?$/, '')
+    // The browser's fetch must be called without an object before it.
+    const fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init))
+    this.#options = { url, token, maxAttempts, timeoutMs, maxWaitMs, onWait, fetch }
+  }
+
+  /**
+   * Sends a request once, and reads its answer piece by piece, each when it is asked for.
+   *
+   * @throws VoucherGatewayError, or the reason of the signal
+   */
+  async *read(request: GatewayRequest): AsyncGenerator<Part, void, undefined> {
+    const { signal, body } = request
+    signal?.throwIfAborted()
+    const url = new URL(this.#base + request.path)
+    for (const [name, value] of Object.entries(request.query ?? {})) {
+      if (value !== undefined) url.searchParams.set(name, value)
+    }
+    const ending = new AbortController()
+    const end = () => ending.abort()
+    let requestId = createRequestId()
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const restartTimer = () => {
+      clearTimeout(timer)
+      timer = setTimeout(end, this.#options.timeoutMs)
+    }
+    restartTimer()
+    signal?.addEventListener('abort', end)
+    try {
+      const response = await this.#options.fetch(url, {
+        method: body ? 'POST' : 'GET',
+        headers: {
+          accept: request.accept ?? 'application/json',
+          authorization: `Bearer ${this.#options.token}`,
+          'x-request-id': requestId,
+          ...(body && { 'content-type': 'application/json' }),
+        },
+        body: body ? JSON.stringify(body) : null,
+        credentials: 'omit',
+        // A followed redirect to another origin would lose the token, and its 401 would mislead.
+        redirect: 'manual',
+        signal: ending.signal,
+      })
+      restartTimer()
+      const { headers } = response
+      requestId = headers.get('x-request-id') ?? requestId
+      if (!response.ok) throw errorOf(response.status, await response.text(), headers, requestId)
+      const reader = response.body?.getReader()
+      const decoder = new TextDecoder()
+      for (;;) {
+        const { done, value } = (await reader?.read()) ?? { done: true }
+        // While the caller works on the piece, the connection is silent because nothing is read from it.
+        clearTimeout(timer)
+        yield { text: decoder.decode(value, { stream: !done }), requestId, headers }
+        if (done) return
+        restartTimer()
+      }
+    } catch (error) {
+      if (signal?.aborted) throw signal.reason
+      if (error instanceof VoucherGatewayError) throw error
+      throw ending.signal.aborted
+        ? new VoucherGatewayError('The service has not answered in time.', { code: 'TIMEOUT', requestId })
+        : new VoucherGatewayError('The connection failed.', { code: 'CONNECTION_FAILED', requestId, cause: error })
+    } finally {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', end)
+      // A caller that leaves early does not read the rest.
+      end()
+    }
+  }
+
+  /**
+   * Sends a request until it is answered.
+   *
+   * @param check throws when the answer holds an error in spite of its status
+   */
+  async send(request: GatewayRequest, check?: (answer: Answer) => void): Promise<Answer> {
+    for (let failures = 1; ; failures++) {
+      try {
+        let text = ''
+        let last: Part | undefined
+        for await (const part of this.read(request)) {
+          text += part.text
+          last = part
+        }
+        const { requestId = '', headers = new Headers() } = last ?? {}
+        const answer = { body: parseJson(text), requestId, headers }
+        check?.(answer)
+        return answer
+      } catch (error) {
+        await this.waitAfter(error, failures, request)
+      }
+    }
+  }
+
+  /**
+   * Waits before the next try of a request.
+   *
+   * @param failures how many tries have failed in a row
+   * @throws the error, when there is no next try
+   */
+  async waitAfter(error: unknown, failures: number, { repeatable, signal }: GatewayRequest): Promise<void> {
+    if (!(error instanceof VoucherGatewayError)) throw error
+    // The service asks for another try. After UNAVAILABLE a resolution may have been carried out: its token expires.
+    const isAskedFor = error.code === 'RATE_LIMITED' || error.code === 'UNAVAILABLE'
+    const isUnknown = error.code === 'CONNECTION_FAILED' || error.code === 'TIMEOUT'
+    if (!isAskedFor && !(repeatable && isUnknown)) throw error
+    // Jitter, so that clients do not all come back at once. Never before Retry-After: the window of the rate is fixed.
+    const ms =
+      error.retryAfter === undefined
+        ? Math.min(30_000, 500 * 2 ** (failures - 1)) * (0.5 + Math.random() / 2)
+        : (error.retryAfter + Math.random()) * 1000
+    if (failures >= this.#options.maxAttempts || ms > this.#options.maxWaitMs) throw error
+    this.#options.onWait(error, ms)
+    await pause(ms, signal)
+  }
+}
+
+/** Waits. @throws the reason of the signal, as soon as it is aborted */
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason)
+    const abort = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', abort)
+      resolve()
+    }, ms)
+    signal?.addEventListener('abort', abort, { once: true })
+  })
+}
+
+/** Made here, so that a request without an answer has one too. `crypto.randomUUID` needs a secure page. */
+const createRequestId = () =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, '0')).join('')

@@ -1,0 +1,116 @@
+import { expect, test, vi } from 'vitest'
+import { type Page, type PurchasedVoucher, VoucherGateway } from '../src/index.ts'
+import { all, answerOf, startProxy, startService, thrownBy } from './support.ts'
+
+const { build, loader, platform, url, tenant, token } = await startService({ EXPORTS_PER_HOUR: '1000' })
+const client = new VoucherGateway({ url, token })
+await build.product(tenant)
+await build.customer(tenant)
+// More than two chunks. References of random text keep the compressed answer long.
+const total = 4_100
+await loader`insert into purchased_voucher (tenant_id, reference)
+             select ${tenant}, md5(random()::text) || n from generate_series(1, ${total}::integer) n`
+
+/** Returns the ids of a tenant's vouchers. */
+const readIds = async () => {
+  const rows = await platform<
+    { id: number }[]
+  >`select id from purchased_voucher where tenant_id = ${tenant} order by id`
+  return rows.map(({ id }) => id)
+}
+
+/** Starts a proxy that takes these steps, with a client that calls it. */
+async function startFront(...steps: Awaited<ReturnType<typeof startProxy>>['plan']) {
+  const front = await startProxy(url)
+  front.plan.push(...steps)
+  return { ...front, client: new VoucherGateway({ url: front.url, token }) }
+}
+
+const lines = (...values: object[]) => values.map(value => `${JSON.stringify(value)}\n`).join('')
+const stream = (body: string) => ({ answer: answerOf(200, { 'content-type': 'application/x-ndjson' }, body) })
+
+test('an export gives the records that the list gives', async () => {
+  const exported = client.exportPurchasedVouchers(tenant)
+  const records = await all(exported)
+  expect(records.map(({ id }) => id).sort((a, b) => a - b)).toEqual(await readIds())
+  expect(records[0]).toEqual(await client.purchasedVoucher(tenant, records[0]!.id))
+  expect(await all(client.purchasedVouchers(tenant, { updatedSince: exported.serverTime }))).toEqual([])
+  expect(await all(client.exportTenants())).toEqual(await all(client.tenants()))
+  expect(await all(client.exportCatalogVouchers(tenant))).toEqual(await all(client.catalogVouchers(tenant)))
+  expect(await all(client.exportMarketingSignups(tenant))).toEqual(await all(client.marketingSignups(tenant)))
+})
+
+test('it goes on from its last cursor after a broken connection: each record comes once', async () => {
+  // The first chunk has 50,000 bytes as gzip, and the first two have 100,000.
+  const { client, arrived, cut } = await startFront({ holdAfter: 75_000 }, 'cut at once')
+  const exported = client.exportPurchasedVouchers(tenant)
+  const pages: Page<PurchasedVoucher>[] = []
+  for await (const page of exported.pages()) {
+    if (pages.push(page) === 1) cut()
+  }
+  const ids = pages.flatMap(({ records }) => records.map(({ id }) => id))
+  expect(ids.sort((a, b) => a - b)).toEqual(await readIds())
+  expect(arrived.map(line => line.includes('?cursor='))).toEqual([false, true, true])
+  expect(exported.serverTime).toBe(pages[0]?.serverTime)
+  expect(pages.at(-1)?.nextCursor).toBeNull()
+})
+
+test('another process goes on from the cursor of a chunk', async () => {
+  const [first] = await all(client.exportPurchasedVouchers(tenant).pages())
+  const rest = await all(client.exportPurchasedVouchers(tenant, { cursor: first!.nextCursor! }))
+  expect(rest).toHaveLength(total - first!.records.length)
+})
+
+test.each([
+  ['before its first line', ''],
+  ['before its last line', lines({ server_time: 'T' }, { id: 1 }, { cursor: 'c' }, { id: 2 })],
+  ['in the middle of a line', `${lines({ server_time: 'T' })}{"end":tr`],
+  ['with another count', lines({ server_time: 'T' }, { id: 1 }, { cursor: 'c' }, { end: true, count: 2 })],
+])('an answer that ends %s is an error', async (_, body) => {
+  const { client, arrived } = await startFront(stream(body))
+  expect(await thrownBy(all(client.exportPurchasedVouchers(tenant)))).toMatchObject({ code: 'EXPORT_INCOMPLETE' })
+  expect(arrived).toHaveLength(1)
+})
+
+test('a line that is not JSON is an error', async () => {
+  const { client } = await startFront(stream(`${lines({ server_time: 'T' })}<html>\n`))
+  expect(await thrownBy(all(client.exportPurchasedVouchers(tenant)))).toMatchObject({ code: 'INVALID_RESPONSE' })
+})
+
+/** An answer that says it is longer than it is, so that its connection falls silent after these lines. */
+const unfinished = (...values: object[]) => ({
+  answer: stream(lines({ server_time: 'T' }, ...values)).answer.replace('content-length: ', 'content-length: 1'),
+})
+
+test('the tries are counted from the last chunk that has arrived', async () => {
+  const end = stream(lines({ server_time: 'T' }, { end: true, count: 0 }))
+  const front = await startFront(...['a', 'b', 'c'].map(cursor => unfinished({ id: 1 }, { cursor })), end)
+  const patient = new VoucherGateway({ url: front.url, token, maxAttempts: 2, timeoutMs: 100 })
+  const exported = await all(patient.exportPurchasedVouchers(tenant).pages())
+  expect(exported.map(({ nextCursor }) => nextCursor)).toEqual(['a', 'b', 'c', null])
+  expect(front.arrived.map(line => line.split('?')[1])).toEqual([undefined, 'cursor=a', 'cursor=b', 'cursor=c'])
+})
+
+test('a caller who leaves ends the connection', async () => {
+  const { client, ended, arrived } = await startFront(unfinished({ id: 1 }, { cursor: 'a' }))
+  for await (const { id } of client.exportPurchasedVouchers(tenant)) {
+    expect(id).toBe(1)
+    break
+  }
+  await vi.waitFor(() => expect(ended).toContain(arrived[0]))
+})
+
+test('an abort ends it, and so does a caller who leaves: the next one can begin', async () => {
+  const reason = new Error('The user has left.')
+  const controller = new AbortController()
+  const read = async () => {
+    for await (const _ of client.exportPurchasedVouchers(tenant, { signal: controller.signal }))
+      controller.abort(reason)
+  }
+  // The second chunk is not asked for, so that the abort is seen when it is.
+  expect(await thrownBy(read())).toBe(reason)
+  for await (const _ of client.exportPurchasedVouchers(tenant)) break
+  // A token has one export at a time: while another one is under way, the answer is 429.
+  const once = new VoucherGateway({ url, token, maxAttempts: 1 })
+  await vi.waitFor(async () => expect(await all(once.exportTenants())).toHaveLength(1), 5_000)
+})

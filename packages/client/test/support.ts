@@ -1,0 +1,115 @@
+import { connect, createServer, type Socket } from 'node:net'
+import { afterAll } from 'vitest'
+import { createApp } from '../../../test/support/app.ts'
+import { createBuilders } from '../../../test/support/builders.ts'
+import { createDatabase } from '../../../test/support/database.ts'
+
+/** Starts the service on a port of its own, with a tenant that a token may read. */
+export async function startService(environment: NodeJS.ProcessEnv = {}) {
+  const database = await createDatabase()
+  const build = createBuilders(database)
+  const { app } = await createApp(database, environment)
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  // After an abort, Node's fetch opens a connection ahead, which the server would not close for 30 seconds.
+  afterAll(() => app.server.closeAllConnections())
+  const tenant = await build.tenant({ name: 'Harbour Spa', subdomain: 'harbour', type: 'spa' })
+  const { secret: token } = await build.token([tenant])
+  return { ...database, build, app, url, tenant, token }
+}
+
+/** What the proxy does with a request: it answers itself, is silent, or cuts the connection. */
+export type Step =
+  | { answer: string }
+  | 'silence'
+  | 'cut at once'
+  /** The bytes of the answer's body that pass before. */
+  | { cutAfter: number }
+  /** The bytes of the answer's body that pass before the connection falls silent. */
+  | { holdAfter: number }
+  | 'pass'
+
+/** The text of an answer as a load balancer gives it. */
+export const answerOf = (status: number, headers: Record<string, string> = {}, body = '') =>
+  [
+    `HTTP/1.1 ${status} Status`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    `content-length: ${Buffer.byteLength(body)}`,
+    '',
+    body,
+  ].join('\r\n')
+
+/** Starts a TCP proxy before a service. It takes one step of `plan` for each request, and passes those that follow. */
+export async function startProxy(target: string) {
+  const plan: Step[] = []
+  /** The first lines of the requests that arrived, and those that the service got. */
+  const arrived: string[] = []
+  const passed: string[] = []
+  /** The first lines of the last requests of connections that have ended. */
+  const ended: string[] = []
+  const open = new Set<Socket>()
+  const server = createServer(client => {
+    const service = connect(Number(new URL(target).port), '127.0.0.1')
+    let left = Number.POSITIVE_INFINITY
+    let isCutting = false
+    let isHeld = false
+    for (const [socket, other] of [
+      [client, service],
+      [service, client],
+    ] as const) {
+      open.add(socket)
+      socket.on('error', () => {}).on('close', () => other.destroy())
+    }
+    let latest = ''
+    client.on('close', () => ended.push(latest))
+    client.on('data', bytes => {
+      // Each request is small enough to arrive in one piece, as those of the tests do.
+      const line = /^(?:GET|POST) \S+/.exec(bytes.toString('latin1'))?.[0]
+      if (line) arrived.push(line)
+      latest = line ?? latest
+      const step = (line && plan.shift()) || 'pass'
+      if (step === 'silence') return
+      if (step === 'cut at once') return client.destroy()
+      if (typeof step === 'object' && 'answer' in step) return client.write(step.answer)
+      if (typeof step === 'object') left = 'cutAfter' in step ? step.cutAfter : step.holdAfter
+      isHeld = typeof step === 'object' && 'holdAfter' in step
+      if (line) passed.push(line)
+      service.write(bytes)
+    })
+    service.on('data', bytes => {
+      // The headers arrive in one piece.
+      if (left < Number.POSITIVE_INFINITY && !isCutting) left += bytes.indexOf('\r\n\r\n') + 4
+      isCutting = left < Number.POSITIVE_INFINITY
+      if (left > 0) client.write(bytes.subarray(0, left))
+      left -= bytes.length
+      if (left <= 0 && !isHeld) client.end()
+    })
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const cut = () => {
+    for (const socket of open) socket.destroy()
+  }
+  afterAll(() => {
+    cut()
+    server.close()
+  })
+  const address = server.address()
+  if (typeof address !== 'object' || !address) throw new Error('The proxy has no port.')
+  return { url: `http://127.0.0.1:${address.port}`, plan, arrived, passed, ended, cut }
+}
+
+/** Returns what a call throws. */
+export async function thrownBy(call: PromiseLike<unknown>): Promise<unknown> {
+  try {
+    await call
+  } catch (error) {
+    return error
+  }
+  throw new Error('The call has not thrown.')
+}
+
+/** Returns all that an iterable gives. */
+export async function all<T>(iterable: AsyncIterable<T>): Promise<T[]> {
+  const values: T[] = []
+  for await (const value of iterable) values.push(value)
+  return values
+}

@@ -1,0 +1,228 @@
+/** When a request is sent again, when it is not, and how it is ended. */
+import { getEventListeners } from 'node:events'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { type CallOptions, type ClientOptions, VoucherGateway } from '../src/index.ts'
+import { all, answerOf, type Step, startProxy, startService, thrownBy } from './support.ts'
+
+const { build, url, tenant, token } = await startService({ RATE_LIMIT_PER_MINUTE: '1000' })
+const voucher = await build.voucher(tenant, { reference: 'GIFT-1' })
+
+/** Starts a proxy that takes these steps, with a client that calls it. */
+async function startFront(...steps: Step[]) {
+  const { url: address, plan, arrived, passed } = await startProxy(url)
+  plan.push(...steps)
+  const client = new VoucherGateway({ url: address, token })
+  return {
+    arrived,
+    passed,
+    client,
+    address,
+    read: (options: CallOptions = {}) => client.purchasedVoucher(tenant, voucher, options),
+    resolve: () => client.resolve(tenant, { voucherReference: 'GIFT-1' }),
+  }
+}
+
+const busy = { answer: answerOf(429, { 'retry-after': '0' }, '{"message":"The rate limit is exceeded."}') }
+const away = { answer: answerOf(503) }
+
+describe.concurrent('a request is sent again', () => {
+  test.each([
+    ['429', busy],
+    ['503 without a time to wait', away],
+    ['502 of a proxy', { answer: answerOf(502) }],
+    ['a connection that breaks before the answer', 'cut at once' as const],
+    ['a connection that breaks in the middle of the answer', { cutAfter: 20 }],
+  ])('after %s, when it reads', async (_, step) => {
+    const { arrived, read } = await startFront(step)
+    expect(await read()).toMatchObject({ id: voucher })
+    expect(arrived).toHaveLength(2)
+  })
+
+  test.each([
+    ['429', busy],
+    ['503', away],
+  ])('after %s, when it resolves: the service asks for it', async (_, step) => {
+    const { arrived, passed, resolve } = await startFront(step)
+    expect(await resolve()).toMatchObject({ voucher: { id: voucher } })
+    expect([arrived.length, passed.length]).toEqual([2, 1])
+  })
+
+  test('after a connection that breaks, when it asks for removals', async () => {
+    const { arrived, client } = await startFront('cut at once')
+    expect(await all(client.removals(tenant))).toEqual([])
+    expect(arrived).toHaveLength(2)
+  })
+})
+
+describe.concurrent('a request is not sent again', () => {
+  test.each([
+    ['breaks before the answer', 'cut at once' as const, 'CONNECTION_FAILED', undefined],
+    ['breaks in the middle of the answer', { cutAfter: 20 }, 'CONNECTION_FAILED', undefined],
+    ['of a proxy is 502', { answer: answerOf(502) }, 'CONNECTION_FAILED', 502],
+  ])('when it resolves and the connection %s: it may have been carried out', async (_, step, code, status) => {
+    const { arrived, resolve } = await startFront(step)
+    expect(await thrownBy(resolve())).toMatchObject({ code, status, requestId: expect.stringMatching(/^\w{32}$/) })
+    expect(arrived).toHaveLength(1)
+  })
+
+  test('after an error that does not pass', async () => {
+    const { arrived, client } = await startFront()
+    expect(await thrownBy(client.purchasedVoucher(tenant, 999_999))).toMatchObject({ status: 404 })
+    expect(arrived).toHaveLength(1)
+  })
+
+  test('when the service asks for a longer wait than the client accepts', async () => {
+    const { arrived, read } = await startFront({ answer: answerOf(429, { 'retry-after': '3600' }) })
+    expect(await thrownBy(read())).toMatchObject({ code: 'RATE_LIMITED', retryAfter: 3600 })
+    expect(arrived).toHaveLength(1)
+  })
+
+  test('more often than the limit allows, and each wait is announced', async () => {
+    const { arrived, address } = await startFront(busy, busy, away)
+    const waits: unknown[] = []
+    const onWait: ClientOptions['onWait'] = ({ code }, ms) => waits.push([code, ms < 1_000])
+    const client = new VoucherGateway({ url: address, token, maxAttempts: 3, onWait })
+    const error = await thrownBy(client.purchasedVoucher(tenant, voucher))
+    expect(error).toMatchObject({ code: 'UNAVAILABLE', status: 503 })
+    expect(arrived).toHaveLength(3)
+    expect(waits).toEqual([
+      ['RATE_LIMITED', true],
+      ['RATE_LIMITED', true],
+    ])
+  })
+
+  test('when the address redirects, and the token goes nowhere else', async () => {
+    const { arrived, read } = await startFront({
+      answer: answerOf(301, { location: `${url}/api/external/v1/tenants` }),
+    })
+    const error = await thrownBy(read())
+    expect(error).toMatchObject({ code: 'INVALID_RESPONSE', message: expect.stringContaining(url) })
+    expect(arrived).toHaveLength(1)
+  })
+})
+
+describe('the wait before the next try', () => {
+  /** Returns the error of a call whose wait is too long for the client. */
+  async function refusedBy(headers: Record<string, string>, status = 429, body = '') {
+    const { address } = await startFront({ answer: answerOf(status, headers, body) })
+    const impatient = new VoucherGateway({ url: address, token, maxWaitMs: 0 })
+    return thrownBy(impatient.count(tenant, 'purchased-vouchers'))
+  }
+
+  test('is that of Retry-After, also as a date and as a fraction', async () => {
+    const error = await refusedBy({ 'retry-after': new Date(Date.now() + 300_000).toUTCString() })
+    expect(error).toMatchObject({ code: 'RATE_LIMITED', retryAfter: expect.closeTo(270, -2) })
+    expect(await refusedBy({ 'retry-after': '1.5' })).toMatchObject({ retryAfter: 1.5 })
+    expect(await refusedBy({ 'retry-after': 'soon' }, 503)).toMatchObject({ retryAfter: undefined })
+  })
+
+  test('is that of RateLimit-Reset for a field of a GraphQL response', async () => {
+    const body = (code: string) =>
+      `{"data":{"tenant":null},"errors":[{"message":"No.","extensions":{"code":"${code}"}}]}`
+    const headers = { 'ratelimit-reset': '42' }
+    const limited = await refusedBy(headers, 200, body('RATE_LIMITED'))
+    expect(limited).toMatchObject({ status: 200, code: 'RATE_LIMITED', retryAfter: 42 })
+    const away = await refusedBy(headers, 200, body('UNAVAILABLE'))
+    expect(away).toMatchObject({ status: 200, code: 'UNAVAILABLE', retryAfter: undefined })
+  })
+
+  test.each([
+    [0, [250, 500, 0]],
+    [0.5, [375, 750, 500]],
+  ])('has jitter: with the random number %d it is %j ms', async (random, expected) => {
+    vi.spyOn(Math, 'random').mockReturnValue(random)
+    onTestFinished(() => void vi.restoreAllMocks())
+    const { address } = await startFront(away, away, busy)
+    const waits: number[] = []
+    const client = new VoucherGateway({ url: address, token, onWait: (_, ms) => waits.push(ms) })
+    expect(await client.purchasedVoucher(tenant, voucher)).toMatchObject({ id: voucher })
+    expect(waits).toEqual(expected)
+  })
+})
+
+test("the service's own 429 is waited out, and no request comes too early", async () => {
+  const { secret } = await build.token([tenant], { rateLimit: 2 })
+  const { arrived, address } = await startFront()
+  const limited = new VoucherGateway({ url: address, token: secret })
+  const readOnce = () => limited.purchasedVoucher(tenant, voucher)
+  await readOnce()
+  // The window of 60 seconds began long ago, so that it ends within a second.
+  const now = performance.now.bind(performance)
+  vi.spyOn(performance, 'now').mockImplementation(() => now() + 59_200)
+  onTestFinished(() => void vi.restoreAllMocks())
+  expect(await Promise.all([readOnce(), readOnce(), readOnce()])).toHaveLength(3)
+  // Two pass in each window: two of the three were refused once, and both were right in the next window.
+  expect(arrived).toHaveLength(6)
+})
+
+describe('a signal', () => {
+  const reason = new Error('The user has left.')
+  const gone = AbortSignal.abort(reason)
+
+  test('that is aborted already sends nothing', async () => {
+    const { arrived, client } = await startFront()
+    const options = { signal: gone }
+    const calls = [
+      client.purchasedVoucher(tenant, voucher, options),
+      client.resolve(tenant, { voucherReference: 'GIFT-1' }, options),
+      all(client.purchasedVouchers(tenant, options)),
+      all(client.removals(tenant, options)),
+      all(client.exportPurchasedVouchers(tenant, options)),
+    ]
+    for (const call of calls) expect(await thrownBy(call)).toBe(reason)
+    expect(arrived).toEqual([])
+  })
+
+  test.each([
+    ['an answer', 'silence' as const],
+    ['the next try', { answer: answerOf(429, { 'retry-after': '60' }) }],
+  ])('ends the wait for %s, and is let go of', async (_, step) => {
+    const { arrived, read } = await startFront(step)
+    const controller = new AbortController()
+    const { signal } = controller
+    const call = thrownBy(read({ signal }))
+    await vi.waitFor(() => expect(arrived).toHaveLength(1))
+    // The wait begins when the answer has been read.
+    if (step !== 'silence') await vi.waitFor(() => expect(getEventListeners(signal, 'abort')).toHaveLength(1))
+    controller.abort(reason)
+    expect(await call).toBe(reason)
+    expect(arrived).toHaveLength(1)
+    expect(getEventListeners(signal, 'abort')).toEqual([])
+  })
+})
+
+test('an answer that does not come in time is an error, with the id of the request', async () => {
+  const { arrived, address } = await startFront('silence', 'silence')
+  const impatient = new VoucherGateway({ url: address, token, maxAttempts: 2, timeoutMs: 100 })
+  const error = await thrownBy(impatient.purchasedVoucher(tenant, voucher))
+  expect(error).toMatchObject({ code: 'TIMEOUT', status: undefined, requestId: expect.stringMatching(/^\w{32}$/) })
+  expect(arrived).toHaveLength(2)
+})
+
+test('the time begins anew when the headers arrive', async () => {
+  const later = (ms: number) => new Promise<void>(resolve => setTimeout(resolve, ms))
+  const slow: ClientOptions['fetch'] = async (_, init) => {
+    await later(200)
+    const body = new ReadableStream({
+      async pull(stream) {
+        await later(200)
+        if (init?.signal?.aborted) return stream.error(init.signal.reason)
+        stream.enqueue(new TextEncoder().encode('{"data":{"id":1}}'))
+        stream.close()
+      },
+    })
+    return new Response(body, { headers: { 'content-type': 'application/json' } })
+  }
+  const call = (timeoutMs: number) =>
+    new VoucherGateway({ url, token, maxAttempts: 1, timeoutMs, fetch: slow }).purchasedVoucher(tenant, 1)
+  expect(await call(300)).toEqual({ id: 1 })
+  expect(await thrownBy(call(150))).toMatchObject({ code: 'TIMEOUT' })
+})
+
+test('a service that cannot be reached is an error with its cause', async () => {
+  const nowhere = new VoucherGateway({ url: 'http://127.0.0.1:1', token, maxAttempts: 1 })
+  expect(await thrownBy(all(nowhere.tenants()))).toMatchObject({
+    code: 'CONNECTION_FAILED',
+    cause: expect.any(TypeError),
+  })
+})

@@ -1,0 +1,137 @@
+/** What a copy remembers beside its records, so that a sync resumes where the last one stopped (docs/syncing.md). */
+import { z } from 'zod'
+import { type TenantListName, tenantLists } from './lists.ts'
+
+const readingSchema = z.object({
+  /** The bulk export, or the pages of v1. */
+  via: z.enum(['export', 'pages']),
+  /** Where to go on. */
+  cursor: z.string(),
+  /** The bound when this reading is done: the `server_time` of its first page. */
+  until: z.string(),
+  /** The `updated_at` of the last record, from where pages can continue an export. */
+  newest: z.string().nullable(),
+  /** How many records were read. */
+  received: z.int(),
+})
+
+/** A reading of a list that has begun and not ended. */
+export type ListReading = z.infer<typeof readingSchema>
+
+const listStateSchema = z.object({
+  /** Counts readings from the beginning. A record of a former one is swept when this one is done. */
+  pass: z.int(),
+  /** The `server_time` to resume from; null: read from the beginning. */
+  bound: z.string().nullable(),
+  reading: readingSchema.nullable(),
+  /** Whether the records of former passes are deleted. */
+  swept: z.boolean(),
+  /** Whether the token lacked the permission. Removals may have been missed since, so the next pass begins anew. */
+  refused: z.boolean(),
+})
+
+/** How far a list of a tenant is read. */
+export type ListState = z.infer<typeof listStateSchema>
+
+const tenantStateSchema = z.object({
+  /** Where the removals of the tenant resume. */
+  removals: z.object({ bound: z.string(), reading: readingSchema.pick({ cursor: true, until: true }).nullable() }),
+  lists: z.partialRecord(z.enum(tenantLists), listStateSchema),
+})
+
+/** How far the lists and the removals of a tenant are read. */
+export type TenantState = z.infer<typeof tenantStateSchema>
+
+const copyStateSchema = z.object({
+  /** The address of the service: cursors and times of another one mean nothing here. */
+  source: z.string(),
+  /** The epoch at the start of the last full pass; null before the first one. */
+  epoch: z.int().nullable(),
+})
+
+/** What concerns the whole copy. */
+type CopyState = z.infer<typeof copyStateSchema>
+
+/** The state of a list that was never read. */
+export const newListState: ListState = { pass: 1, bound: null, reading: null, swept: false, refused: false }
+
+/** Makes a list be read again from its beginning. */
+export const restartList = ({ pass }: ListState, refused = false): ListState => ({
+  ...newListState,
+  pass: pass + 1,
+  refused,
+})
+
+/** Changed positions by key; null deletes one. Values are JSON. */
+export type Positions = ReadonlyMap<string, unknown>
+
+const copyKey = 'copy'
+const tenantPrefix = 'tenant/'
+
+/** Returns the key of a tenant's position. */
+export const tenantKey = (tenantId: number): string => `${tenantPrefix}${tenantId}`
+
+/** The checkpoint in memory: what the store holds, plus the changes of the commit that is under way. */
+export class Checkpoint {
+  /** Null for a copy that has no checkpoint yet. */
+  copy: CopyState | null = null
+  readonly tenants = new Map<number, TenantState>()
+
+  /**
+   * Reads what a store has kept.
+   *
+   * @throws Error when it was written by another version
+   */
+  constructor(stored: Positions) {
+    for (const [key, value] of stored) {
+      if (key === copyKey) this.copy = parse(copyStateSchema, key, value)
+      else this.tenants.set(Number(key.slice(tenantPrefix.length)), parse(tenantStateSchema, key, value))
+    }
+  }
+
+  /** Returns the state of a tenant. @throws Error when it is not in the copy */
+  tenant(tenantId: number): TenantState {
+    const state = this.tenants.get(tenantId)
+    if (!state) throw new Error(`Tenant ${tenantId} is not in the copy.`)
+    return state
+  }
+
+  /** Returns the state of a list. */
+  list(tenantId: number, list: TenantListName): ListState {
+    return this.tenant(tenantId).lists[list] ?? newListState
+  }
+
+  /** Sets the state of the whole copy. @returns the changed positions */
+  setCopy(state: CopyState): Positions {
+    this.copy = state
+    return new Map([[copyKey, state]])
+  }
+
+  /** Sets the state of a tenant. @returns the changed positions */
+  setTenant(tenantId: number, state: TenantState): Positions {
+    this.tenants.set(tenantId, state)
+    return new Map([[tenantKey(tenantId), state]])
+  }
+
+  /** Sets the state of a list. @returns the changed positions */
+  setList(tenantId: number, list: TenantListName, state: ListState): Positions {
+    const tenant = this.tenant(tenantId)
+    return this.setTenant(tenantId, { ...tenant, lists: { ...tenant.lists, [list]: state } })
+  }
+
+  /** Drops tenants. @returns the changed positions */
+  dropTenants(tenantIds: readonly number[]): Positions {
+    for (const tenantId of tenantIds) this.tenants.delete(tenantId)
+    return new Map(tenantIds.map(tenantId => [tenantKey(tenantId), null]))
+  }
+}
+
+function parse<Value>(schema: z.ZodType<Value>, key: string, value: unknown): Value {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  throw new Error(
+    `The checkpoint ${key} of this copy cannot be read: it was changed, or written by another version. ` +
+      'Delete the copy, and run this command again.',
+    { cause: parsed.error },
+  )
+}

@@ -1,0 +1,31 @@
+/** Why a sync ends, as its exit code says. */
+
+/** The exit codes of `sync`. */
+export const exitCodes = {
+  /** The copy is in step, or a watch was stopped. */
+  inStep: 0,
+  /** The copy cannot be written, or another error. */
+  failed: 1,
+  /** The command cannot be used so. */
+  usage: 2,
+  /** The service refuses the token, a tenant or a permission. */
+  refused: 3,
+  /** The service cannot be reached, or cannot answer now. */
+  unreachable: 4,
+  /** Stopped by a signal before the copy was in step. */
+  interrupted: 130,
+} as const
+
+/** An error that ends a sync with an exit code of its own. */
+export class SyncError extends Error {
+  override readonly name = 'SyncError'
+
+  /** @param message a sentence for the person who runs the sync */
+  constructor(
+    readonly exitCode: number,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options)
+  }
+}

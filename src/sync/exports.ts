@@ -1,0 +1,24 @@
+/** When bulk exports may begin: a service may have none, and each token may begin only some of them in an hour. */
+import { setTimeout as pause } from 'node:timers/promises'
+
+/** What is known about the exports of a service. */
+export class Exports {
+  /** Whether the service has them. */
+  available = true
+  private allowedAt = 0
+
+  /** Returns after how many seconds the next one may begin. */
+  delay(): number {
+    return Math.max(0, (this.allowedAt - performance.now()) / 1000)
+  }
+
+  /** Records that the service refused one. @param seconds after which it may be tried again */
+  refuse(seconds: number): void {
+    this.allowedAt = performance.now() + seconds * 1000
+  }
+
+  /** Waits until the next one may begin. @throws the signal's reason when it is aborted */
+  async wait(stop: AbortSignal): Promise<void> {
+    await pause(this.delay() * 1000, undefined, { signal: stop })
+  }
+}

@@ -1,0 +1,41 @@
+/** Begins a full pass: all lists are read from their beginning, and then what they no longer hold is swept. */
+import { restartList, type TenantState, tenantKey } from './checkpoint.ts'
+import { tenantLists } from './lists.ts'
+import { isGone } from './service-error.ts'
+import type { Sync } from './sync.ts'
+
+/**
+ * Resets the checkpoint in one commit. The records stay until the pass over their list is done.
+ *
+ * @param reason why, as a sentence; null for the first pass of a copy
+ */
+export async function beginFullPass(sync: Sync, reason: string | null): Promise<void> {
+  const { checkpoint, source, store, report } = sync
+  if (reason !== null) report({ event: 'full_pass', reason })
+  // The epoch first: when it grows after this, the next round sees it.
+  const epoch = await readEpoch(sync)
+  const { serverTime } = await source.firstTenants()
+  const positions = new Map<string, unknown>(checkpoint.setCopy({ source: source.url, epoch }))
+  for (const [tenantId, { lists }] of checkpoint.tenants) {
+    const state: TenantState = { removals: { bound: serverTime, reading: null }, lists: {} }
+    for (const list of tenantLists) {
+      if (lists[list]) state.lists[list] = restartList(lists[list], lists[list].refused)
+    }
+    checkpoint.setTenant(tenantId, state)
+    positions.set(tenantKey(tenantId), state)
+  }
+  await store.commit([], positions)
+}
+
+/** Reads the epoch, which any tenant of the token reports; null for a token without tenants. */
+async function readEpoch({ source }: Sync): Promise<number | null> {
+  for (const { id } of (await source.firstTenants()).records) {
+    try {
+      return await source.readEpoch(id)
+    } catch (error) {
+      // The tenant has just left the token's scope.
+      if (!isGone(error)) throw error
+    }
+  }
+  return null
+}

@@ -1,0 +1,141 @@
+/** Brings one list of one tenant in step: from its beginning, from where a former sync stopped, or from its bound. */
+import type { ListReading, ListState } from './checkpoint.ts'
+import type { TenantListName } from './lists.ts'
+import { isReadable } from './removals.ts'
+import { codeOf, isGone, isUnknownCursor, retryAfterOf } from './service-error.ts'
+import type { ListPage } from './source.ts'
+import type { Change } from './store.ts'
+import type { RoundResult, Sync } from './sync.ts'
+
+/** Lists of up to this many records are read by pages: the number of exports in an hour is limited. */
+const smallList = 1_000
+
+/** Records that pages give in a second, at 120 pages of 50 records a minute. */
+const pageRate = 100
+
+/** After this many seconds an export is tried again when the service does not say when. */
+const defaultDelay = 60
+
+/**
+ * Reads a list until it has nothing that was there when the call began.
+ *
+ * @throws VoucherGatewayError when the service refuses the list
+ */
+export async function readList(sync: Sync, tenantId: number, list: TenantListName, result: RoundResult): Promise<void> {
+  const { checkpoint, store } = sync
+  for (;;) {
+    const before = checkpoint.list(tenantId, list)
+    await readOnce(sync, tenantId, list, result)
+    const { bound } = checkpoint.list(tenantId, list)
+    if (bound === null) continue
+    if (before.bound === null) result.beganAnew = true
+    // A reading that an earlier run began ends at an instant of that run. Before a sweep, what changed during the pass is
+    // read, so that it is not swept.
+    const isComplete = before.bound === null ? before.pass === 1 && bound >= result.serverTime : before.reading === null
+    if (isComplete) break
+  }
+  const state = checkpoint.list(tenantId, list)
+  if (state.swept) return
+  const swept = checkpoint.setList(tenantId, list, { ...state, swept: true })
+  await store.commit([{ kind: 'sweep', list, tenantId, pass: state.pass }], swept)
+}
+
+/** A part of a list's reading: one request for the rest of it, or for its first page. */
+interface Part {
+  sync: Sync
+  tenantId: number
+  list: TenantListName
+  /** The number of records; null when it is not known. */
+  total: number | null
+  result: RoundResult
+}
+
+/** Reads from the beginning, the cursor or the bound to the end of the list, or as far as the service gives it. */
+async function readOnce(sync: Sync, tenantId: number, list: TenantListName, result: RoundResult): Promise<void> {
+  const state = sync.checkpoint.list(tenantId, list)
+  const part = { sync, tenantId, list, total: null, result }
+  if (state.bound !== null) return readPages(part, false)
+  // The first page shows whether the list is longer, and so worth counting.
+  if (state.reading === null) return readPages(part, true)
+  const total = await sync.source.count(tenantId, list)
+  return mayExport(sync, state.reading, total) ? readExport({ ...part, total }) : readPages({ ...part, total }, false)
+}
+
+async function readPages(part: Part, isFirstPage: boolean): Promise<void> {
+  const { sync, tenantId, list } = part
+  const { reading, bound } = sync.checkpoint.list(tenantId, list)
+  const from =
+    reading?.via === 'pages' ? { cursor: reading.cursor } : { updatedSince: reading ? reading.newest : bound }
+  try {
+    for await (const page of sync.source.pages(tenantId, list, from)) {
+      await write(part, 'pages', page)
+      if (isFirstPage) return
+    }
+  } catch (error) {
+    await restartOnUnknownCursor(part, error)
+  }
+}
+
+async function readExport(part: Part): Promise<void> {
+  const { sync, tenantId, list } = part
+  const { exports, stop, report, source } = sync
+  const { reading } = sync.checkpoint.list(tenantId, list)
+  const seconds = Math.ceil(exports.delay())
+  if (seconds > 0) {
+    report({ event: 'wait', seconds, reason: 'until the next bulk export may begin' })
+    await exports.wait(stop)
+  }
+  try {
+    const parts = source.exportList(tenantId, list, reading?.via === 'export' ? reading.cursor : null)
+    for await (const page of parts) await write(part, 'export', page)
+  } catch (error) {
+    const code = codeOf(error)
+    // A proxy that has no exports may answer 403. When the token lost the permission, the next page of v1 says so.
+    if (isGone(error) && (await isReadable(sync, tenantId))) exports.available = false
+    else if (code === 'RATE_LIMITED') exports.refuse(retryAfterOf(error) ?? defaultDelay)
+    // Without its last line it goes on from its last cursor.
+    else if (code !== 'EXPORT_INCOMPLETE') await restartOnUnknownCursor(part, error)
+  }
+}
+
+/** Writes a page and how far the list is read, in one commit. */
+async function write({ sync, tenantId, list, total, result }: Part, via: ListReading['via'], page: ListPage) {
+  const { checkpoint, store, stop, report } = sync
+  const { records } = page
+  const state = checkpoint.list(tenantId, list)
+  const next = advance(state, via, page)
+  const changes: Change[] = records.length > 0 ? [{ kind: 'put', list, tenantId, pass: state.pass, records }] : []
+  await store.commit(changes, checkpoint.setList(tenantId, list, next))
+  result.received += records.length
+  if (state.bound === null) {
+    const received = next.reading?.received ?? (state.reading?.received ?? 0) + records.length
+    report({ event: 'progress', tenant: tenantId, list, via, received, total, done: page.cursor === null })
+  }
+  stop.throwIfAborted()
+}
+
+/** Begins the reading again when the service does not know its cursor any more. @throws any other error */
+async function restartOnUnknownCursor({ sync, tenantId, list }: Part, error: unknown): Promise<void> {
+  const { checkpoint, store } = sync
+  const state = checkpoint.list(tenantId, list)
+  if (!isUnknownCursor(error) || !state.reading) throw error
+  await store.commit([], checkpoint.setList(tenantId, list, { ...state, reading: null }))
+}
+
+/** Returns the state after a page or a part of an export. */
+function advance(state: ListState, via: ListReading['via'], { records, cursor, serverTime }: ListPage): ListState {
+  // An export begins anew after pages; pages continue an export.
+  const reading = via === 'export' && state.reading?.via === 'pages' ? null : state.reading
+  const until = reading?.until ?? serverTime
+  if (cursor === null) return { ...state, refused: false, bound: until, reading: null }
+  const received = (reading?.received ?? 0) + records.length
+  // The list is ordered by it, and records without one come first.
+  const newest = records.at(-1)?.updatedAt ?? reading?.newest ?? null
+  return { ...state, refused: false, reading: { via, cursor, until, newest, received } }
+}
+
+/** Returns whether an export reads the rest of a list sooner than pages. */
+function mayExport({ exports }: Sync, reading: ListReading, total: number): boolean {
+  const left = total - reading.received
+  return exports.available && left > smallList && exports.delay() < left / pageRate
+}

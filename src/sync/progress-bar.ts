@@ -1,0 +1,59 @@
+/** Reports on a terminal: sentences, and a bar below them while a list is read from its beginning. */
+import { Presets, SingleBar } from 'cli-progress'
+import { listTitles } from './lists.ts'
+import { formatSeconds, type Output, Rate, type ReportEvent, sentenceOf } from './report.ts'
+
+/**
+ * Creates the report of a terminal.
+ *
+ * @param stream where the bar is drawn
+ */
+export function createTerminalReport(
+  { out, error }: Output,
+  stream: NodeJS.WritableStream = process.stderr,
+): ReportEvent {
+  const rates = new Rate()
+  let bar: SingleBar | null = null
+  const stopBar = () => {
+    bar?.stop()
+    bar = null
+  }
+  return event => {
+    if (event.event !== 'progress') {
+      stopBar()
+      const isError = event.event === 'error' || event.event === 'failed'
+      ;(isError ? error : out)(sentenceOf(event, null))
+      return
+    }
+    const speed = rates.of(event)
+    if (event.done) {
+      stopBar()
+      out(sentenceOf(event, speed))
+      return
+    }
+    // The first page, before the list is counted.
+    if (event.total === null) return
+    const payload = {
+      what: `tenant ${event.tenant}, ${listTitles[event.list]}`,
+      rate: speed ? Math.round(speed.rate).toLocaleString('en') : '–',
+      left: speed?.left == null ? 'time left unknown' : `${formatSeconds(speed.left)} left`,
+    }
+    const total = Math.max(event.total, event.received)
+    if (!bar) {
+      bar = new SingleBar(
+        {
+          stream,
+          format: '{what} {bar} {percentage}% | {value}/{total} | {rate}/s | {left}',
+          clearOnComplete: true,
+          hideCursor: true,
+          // A signal stops the sync at a checkpoint, and then the bar.
+          gracefulExit: false,
+        },
+        Presets.shades_classic,
+      )
+      bar.start(total, event.received, payload)
+    }
+    bar.setTotal(total)
+    bar.update(event.received, payload)
+  }
+}

@@ -1,0 +1,115 @@
+/** Applies the removals of a tenant: the records that left its lists. */
+import { restartList, type TenantState } from './checkpoint.ts'
+import { exitCodes, SyncError } from './errors.ts'
+import { removalResources, type TenantListName, tenantLists } from './lists.ts'
+import { isGone, isOfGraphql, isUnknownCursor, messageOf, needsFullPass } from './service-error.ts'
+import type { Change } from './store.ts'
+import type { RoundResult, Sync } from './sync.ts'
+
+/** What the removals of a tenant say: applied, the tenant is no longer the token's, or all lists have to be read anew. */
+type RemovalOutcome = 'applied' | 'gone' | 'full pass'
+
+/** How often a reading of removals is begun again: a cursor and a permission can be lost, and each once more meanwhile. */
+const maxRestarts = 3
+
+/** Reads the removals of a tenant since its bound. */
+export async function readRemovals(sync: Sync, tenantId: number, result: RoundResult): Promise<RemovalOutcome> {
+  const { checkpoint } = sync
+  for (let restarts = 0; ; ) {
+    const { reading } = checkpoint.tenant(tenantId).removals
+    try {
+      const outcome = await readPages(sync, tenantId, result)
+      // The reading of an earlier run ends at an instant of that run, so it is followed by another one.
+      if (outcome !== 'applied' || reading === null || !checkpoint.tenants.has(tenantId)) return outcome
+    } catch (error) {
+      if (needsFullPass(error)) return 'full pass'
+      if (++restarts > maxRestarts) throw error
+      if (isUnknownCursor(error)) await restartRemovals(sync, tenantId)
+      else if (!isGone(error)) throw error
+      else if (!(await isReadable(sync, tenantId))) return 'gone'
+      // The tenant is there, so the token lost a permission.
+      else await refuseLists(sync, tenantId)
+    }
+  }
+}
+
+/**
+ * Returns whether the token may read the tenant at all. Only GraphQL's own error says that it may not: a copy must not lose
+ * a tenant to a 404 or 403 of a proxy whose service is away.
+ *
+ * @throws SyncError when something else than the service answers
+ */
+export async function isReadable({ source }: Sync, tenantId: number): Promise<boolean> {
+  try {
+    await source.readEpoch(tenantId)
+    return true
+  } catch (error) {
+    if (!isGone(error)) throw error
+    if (isOfGraphql(error)) return false
+    const message = `Something else than the service answers at ${source.url}/graphql: ${messageOf(error)}`
+    throw new SyncError(exitCodes.unreachable, message, { cause: error })
+  }
+}
+
+/** The lists of a tenant whose records a copy may hold, and whose removals it must not miss. */
+const keptLists = ({ lists }: TenantState): TenantListName[] =>
+  tenantLists.filter(list => lists[list] !== undefined && !lists[list].refused)
+
+async function readPages(sync: Sync, tenantId: number, result: RoundResult): Promise<RemovalOutcome> {
+  const { checkpoint, source, store } = sync
+  const state = checkpoint.tenant(tenantId)
+  const resources = (['tenants', ...keptLists(state)] as const).map(list => removalResources[list])
+  const { bound, reading } = state.removals
+  const pages = source.removals(tenantId, { resources, updatedSince: bound, cursor: reading?.cursor ?? null })
+  for await (const { records: removals, nextCursor: cursor, serverTime, epoch } of pages) {
+    if (epoch > (checkpoint.copy?.epoch ?? epoch)) return 'full pass'
+    result.serverTime ||= serverTime
+    const state = checkpoint.tenant(tenantId)
+    const until = state.removals.reading?.until ?? serverTime
+    const changes = changesOf(sync, tenantId, removals)
+    const positions = checkpoint.setTenant(tenantId, {
+      ...state,
+      removals: cursor === null ? { bound: until, reading: null } : { bound, reading: { cursor, until } },
+    })
+    const left = changes.flatMap(change => (change.kind === 'drop' ? [change.tenantId] : []))
+    await store.commit(changes, new Map([...positions, ...checkpoint.dropTenants(left)]))
+    result.removed += removals.length
+    for (const tenant of left) sync.report({ event: 'left', tenant })
+    sync.stop.throwIfAborted()
+    if (!checkpoint.tenants.has(tenantId)) break
+  }
+  return 'applied'
+}
+
+/** Makes the next reading begin at the bound, because the service does not know the cursor any more. */
+async function restartRemovals({ checkpoint, store }: Sync, tenantId: number): Promise<void> {
+  const { removals, ...state } = checkpoint.tenant(tenantId)
+  await store.commit([], checkpoint.setTenant(tenantId, { ...state, removals: { ...removals, reading: null } }))
+}
+
+/** Makes changes of removals: one change for each list. */
+function changesOf(
+  { checkpoint }: Sync,
+  tenantId: number,
+  removals: readonly { resource: string; recordId: number }[],
+): Change[] {
+  const changes: Change[] = []
+  for (const list of tenantLists) {
+    const ids = removals.flatMap(({ resource, recordId }) => (resource === removalResources[list] ? [recordId] : []))
+    if (ids.length > 0) changes.push({ kind: 'remove', list, tenantId, ids })
+  }
+  for (const { resource, recordId: id } of removals) {
+    if (resource === removalResources.tenants && checkpoint.tenants.has(id))
+      changes.push({ kind: 'drop', tenantId: id })
+  }
+  return changes
+}
+
+/** Finds the lists that the token may not read any more. Their records stay, and are read anew when it may again. */
+async function refuseLists({ checkpoint, source, store }: Sync, tenantId: number): Promise<void> {
+  for (const list of keptLists(checkpoint.tenant(tenantId))) {
+    if (await source.mayRead(tenantId, removalResources[list])) continue
+    const state = restartList(checkpoint.list(tenantId, list), true)
+    await store.commit([], checkpoint.setList(tenantId, list, state))
+  }
+}

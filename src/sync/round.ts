@@ -1,0 +1,136 @@
+/** One round of the recipe in docs/syncing.md: removals, then the list of tenants, then the lists of each tenant. */
+import { newListState, restartList, type TenantState } from './checkpoint.ts'
+import { beginFullPass } from './full-pass.ts'
+import { readList } from './list-reader.ts'
+import { listTitles, type TenantListName, tenantLists } from './lists.ts'
+import { isReadable, readRemovals } from './removals.ts'
+import { isGone, messageOf } from './service-error.ts'
+import type { RoundResult, Sync } from './sync.ts'
+
+/**
+ * Brings the copy in step with all that changed before the round.
+ *
+ * @throws VoucherGatewayError, or the stop signal's reason: the copy is then at its last checkpoint
+ */
+export async function runRound(sync: Sync): Promise<RoundResult> {
+  const { checkpoint, store, selection } = sync
+  const result: RoundResult = { received: 0, removed: 0, beganAnew: false, serverTime: '', unreadable: [] }
+  if (checkpoint.copy?.epoch == null) await beginFullPass(sync, null)
+  await restartUnselected(sync)
+  await applyRemovals(sync, result)
+  await readTenants(sync, result)
+  const lacking = new Map<TenantListName, string>()
+  for (const tenantId of selectedTenants(sync)) {
+    for (const list of tenantLists) {
+      if (!checkpoint.tenants.has(tenantId)) break
+      if (selection.lists && !selection.lists.has(list)) continue
+      if (!lacking.has(list)) await readOrSkip(sync, tenantId, list, lacking, result)
+      if (lacking.has(list)) await refuse(sync, tenantId, list, result)
+    }
+  }
+  for (const [list, message] of lacking) {
+    if (selection.lists !== null) result.unreadable.push(`The ${listTitles[list]} cannot be read: ${message}`)
+    else if (!sync.skipped.has(list)) sync.report({ event: 'skipped', list, message })
+    sync.skipped.add(list)
+  }
+  for (const tenantId of selection.tenants ?? []) {
+    if (!checkpoint.tenants.has(tenantId)) {
+      result.unreadable.push(`The token is not authorised for tenant ${tenantId}, or there is no such tenant.`)
+    }
+  }
+  await store.publish()
+  return result
+}
+
+const isSelected = ({ selection }: Sync, tenantId: number) => selection.tenants?.has(tenantId) ?? true
+
+const selectedTenants = (sync: Sync) => [...sync.checkpoint.tenants.keys()].filter(id => isSelected(sync, id))
+
+/** Steps 1: drops what left the lists. */
+async function applyRemovals(sync: Sync, result: RoundResult): Promise<void> {
+  for (const tenantId of selectedTenants(sync)) {
+    if (!sync.checkpoint.tenants.has(tenantId)) continue
+    const outcome = await readRemovals(sync, tenantId, result)
+    if (outcome === 'gone') await dropTenant(sync, tenantId)
+    if (outcome === 'full pass') {
+      await beginFullPass(sync, 'the service was restored, or no longer knows all removals since the last round.')
+      return
+    }
+  }
+}
+
+/**
+ * Step 2: reads the whole list of tenants, because one for which the token was authorised meanwhile did not change. A tenant
+ * that is absent is not dropped: it may have changed while the list was read.
+ */
+async function readTenants(sync: Sync, result: RoundResult): Promise<void> {
+  const { checkpoint, source, store } = sync
+  let removalsSince: string | undefined
+  for await (const { records, serverTime } of source.tenants()) {
+    removalsSince ??= serverTime
+    const bound = removalsSince
+    result.serverTime ||= serverTime
+    const selected = records.filter(({ id }) => isSelected(sync, id))
+    const positions = new Map<string, unknown>()
+    for (const { id } of selected) {
+      if (checkpoint.tenants.has(id)) continue
+      const state: TenantState = { removals: { bound, reading: null }, lists: {} }
+      for (const [key, value] of checkpoint.setTenant(id, state)) positions.set(key, value)
+    }
+    await store.commit(
+      selected.map(record => ({ kind: 'put', list: 'tenants', tenantId: record.id, pass: 0, records: [record] })),
+      positions,
+    )
+    sync.stop.throwIfAborted()
+  }
+}
+
+/** Step 3 for one list. @param lacking gets the list with the service's message when the token lacks its permission */
+async function readOrSkip(
+  sync: Sync,
+  tenantId: number,
+  list: TenantListName,
+  lacking: Map<TenantListName, string>,
+  result: RoundResult,
+): Promise<void> {
+  try {
+    await readList(sync, tenantId, list, result)
+  } catch (error) {
+    if (!isGone(error)) throw error
+    if (await isReadable(sync, tenantId)) lacking.set(list, messageOf(error))
+    else await dropTenant(sync, tenantId)
+  }
+}
+
+/** Keeps the records of a list that the token may not read any more: it is read anew when the token may again. */
+async function refuse(sync: Sync, tenantId: number, list: TenantListName, result: RoundResult): Promise<void> {
+  const { checkpoint, store } = sync
+  const state = checkpoint.tenants.get(tenantId)?.lists[list]
+  if (!state) return
+  if (!state.refused) await store.commit([], checkpoint.setList(tenantId, list, restartList(state, true)))
+  result.unreadable.push(
+    `The token may not read the ${listTitles[list]} of tenant ${tenantId} any more: those in the copy are not in step. ` +
+      'Grant the permission again, or name the other lists with --list and delete these.',
+  )
+}
+
+async function dropTenant({ checkpoint, store, report }: Sync, tenantId: number): Promise<void> {
+  await store.commit([{ kind: 'drop', tenantId }], checkpoint.dropTenants([tenantId]))
+  report({ event: 'left', tenant: tenantId })
+}
+
+/**
+ * Makes unfinished passes over lists that are not selected now begin anew later. A directory publishes at the end of a
+ * round, and cannot sweep what it has published in the same pass.
+ */
+async function restartUnselected(sync: Sync): Promise<void> {
+  const { checkpoint, selection, store } = sync
+  for (const [tenantId, { lists }] of checkpoint.tenants) {
+    for (const list of tenantLists) {
+      const { swept, bound, reading } = lists[list] ?? newListState
+      if (swept || (bound === null && reading === null)) continue
+      if (isSelected(sync, tenantId) && (selection.lists?.has(list) ?? true)) continue
+      await store.commit([], checkpoint.setList(tenantId, list, restartList(checkpoint.list(tenantId, list))))
+    }
+  }
+}

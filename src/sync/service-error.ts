@@ -1,0 +1,57 @@
+/** What errors of the service mean for a sync. */
+import { VoucherGatewayError } from '#client'
+import { exitCodes, SyncError } from './errors.ts'
+
+/** Returns the code of an error of the service; null for another error. */
+export const codeOf = (error: unknown): string | null => (error instanceof VoucherGatewayError ? error.code : null)
+
+/** Returns whether the service has no such tenant or list for the token. */
+export const isGone = (error: unknown): boolean => ['NOT_FOUND', 'FORBIDDEN'].includes(codeOf(error) ?? '')
+
+/** Returns whether an error is one of a field in a GraphQL response. They alone have a code with status 200. */
+export const isOfGraphql = (error: unknown): boolean => error instanceof VoucherGatewayError && error.status === 200
+
+/** Returns whether the service does not know the cursor: v1 and exports name it `cursor`, GraphQL `after`. */
+export const isUnknownCursor = (error: unknown): boolean =>
+  error instanceof VoucherGatewayError && ('cursor' in error.fieldErrors || 'after' in error.fieldErrors)
+
+/** Returns after how many seconds the service asks to try again; null when it does not say. */
+export const retryAfterOf = (error: unknown): number | null =>
+  error instanceof VoucherGatewayError ? (error.retryAfter ?? null) : null
+
+/** Returns whether the removals are not complete since the bound any more (docs/syncing.md). */
+export const needsFullPass = (error: unknown): boolean => error instanceof VoucherGatewayError && error.needsFullPass
+
+/** Returns the id under which the service's log has the failed request; null when there was none. */
+export const requestIdOf = (error: unknown): string | null =>
+  error instanceof VoucherGatewayError ? (error.requestId ?? null) : null
+
+/** Returns the message of an error for a person, without the stack. */
+export function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const message = error.message || ('code' in error ? String(error.code) : error.name)
+  const { cause } = error
+  return error instanceof VoucherGatewayError && cause !== undefined ? `${message} (${reasonOf(cause)})` : message
+}
+
+/** Node's fetch says `fetch failed`, and has the reason in the cause. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if (error.cause !== undefined) return reasonOf(error.cause)
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(reasonOf).join(', ')
+  return error.message || error.name
+}
+
+/** The token is not valid, or may not read the tenant or the list; or the service does not trust the client's documents. */
+const deniedCodes = ['UNAUTHENTICATED', 'FORBIDDEN', 'NOT_FOUND', 'DOCUMENT_NOT_TRUSTED']
+
+/** The request is not one that a correct client sends. */
+const clientErrorCodes = ['BAD_USER_INPUT', 'TOO_LARGE', 'METHOD_NOT_ALLOWED']
+
+/** Returns the exit code of a command that ends with this error. */
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof SyncError) return error.exitCode
+  const code = codeOf(error)
+  if (code === null || clientErrorCodes.includes(code)) return exitCodes.failed
+  return deniedCodes.includes(code) ? exitCodes.refused : exitCodes.unreachable
+}

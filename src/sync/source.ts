@@ -1,0 +1,142 @@
+/** The service, as a sync reads it: through the client, with what it needs of each record. */
+import { type RemovalResource, VoucherGateway } from '#client'
+import type { TenantListName } from './lists.ts'
+import type { ReportEvent } from './report.ts'
+import { isGone } from './service-error.ts'
+import type { StoredRecord } from './store.ts'
+
+/** A page of a list, or a part of an export. */
+export interface ListPage {
+  records: StoredRecord[]
+  /** Continues after this page; null at the end of the list. */
+  cursor: string | null
+  serverTime: string
+}
+
+/** From where pages are read: a cursor, or a bound, which is null for the beginning. */
+type Beginning = { cursor: string } | { updatedSince: string | null }
+
+/** How the service is reached. */
+interface SourceOptions {
+  url: string
+  token: string
+  /** Ends waits and requests. */
+  stop: AbortSignal
+  report: ReportEvent
+  /** How often a request is sent before its error counts; default: as the client does it. */
+  maxAttempts?: number
+}
+
+/** Which removals are read. */
+interface RemovalQuery {
+  resources: RemovalResource[]
+  updatedSince: string
+  cursor: string | null
+}
+
+type Pages<Item> = AsyncIterable<{ records: readonly Item[]; nextCursor: string | null; serverTime: string }>
+
+interface Listed {
+  id: number
+  updated_at?: string | null
+}
+
+const toStored = (record: Listed): StoredRecord => ({
+  id: record.id,
+  updatedAt: record.updated_at ?? null,
+  json: JSON.stringify(record),
+})
+
+async function* convert<Item>(pages: Pages<Item>, toRecord: (item: Item) => StoredRecord): AsyncGenerator<ListPage> {
+  for await (const { records, nextCursor, serverTime } of pages) {
+    yield { records: records.map(toRecord), cursor: nextCursor, serverTime }
+  }
+}
+
+/** Says why the client waits before it tries a request again. */
+function waitReason(code: string): string {
+  if (code === 'RATE_LIMITED') return 'because the request rate is exceeded'
+  return code === 'UNAVAILABLE' ? 'because the service cannot answer now' : 'because the connection failed'
+}
+
+/** Creates the source of one round. */
+export function createSource({ url, token, stop: signal, report, maxAttempts }: SourceOptions) {
+  const client = new VoucherGateway({
+    url,
+    token,
+    ...(maxAttempts !== undefined && { maxAttempts }),
+    onWait: (error, ms) => report({ event: 'wait', seconds: Math.ceil(ms / 1000), reason: waitReason(error.code) }),
+  })
+
+  /** Reads the list of tenants by pages. */
+  const tenants = () =>
+    convert(client.tenants({ signal }).pages(), tenant => ({
+      id: tenant.tenant_id,
+      updatedAt: tenant.updated_at ?? null,
+      json: JSON.stringify(tenant),
+    }))
+
+  return {
+    url,
+    tenants,
+
+    /** Reads the first page of the list of tenants. */
+    async firstTenants(): Promise<ListPage> {
+      for await (const page of tenants()) return page
+      throw new Error('The list of tenants has no page.')
+    },
+
+    /** Reads a list by pages. */
+    pages(tenantId: number, list: TenantListName, from: Beginning): AsyncIterable<ListPage> {
+      const options = 'cursor' in from ? { signal, ...from } : { signal, updatedSince: from.updatedSince ?? undefined }
+      switch (list) {
+        case 'catalog-vouchers':
+          return convert(client.catalogVouchers(tenantId, options).pages(), toStored)
+        case 'purchased-vouchers':
+          return convert(client.purchasedVouchers(tenantId, options).pages(), toStored)
+        case 'marketing-signups':
+          return convert(client.marketingSignups(tenantId, options).pages(), toStored)
+      }
+    },
+
+    /** Reads a list by an export, from its beginning or after a cursor of an export. */
+    exportList(tenantId: number, list: TenantListName, cursor: string | null): AsyncIterable<ListPage> {
+      const options = { signal, cursor: cursor ?? undefined }
+      switch (list) {
+        case 'catalog-vouchers':
+          return convert(client.exportCatalogVouchers(tenantId, options).pages(), toStored)
+        case 'purchased-vouchers':
+          return convert(client.exportPurchasedVouchers(tenantId, options).pages(), toStored)
+        case 'marketing-signups':
+          return convert(client.exportMarketingSignups(tenantId, options).pages(), toStored)
+      }
+    },
+
+    /** Reads the removals of a tenant since a bound; with a cursor, the rest of them. */
+    removals: (tenantId: number, { cursor, ...query }: RemovalQuery) =>
+      client.removals(tenantId, { signal, cursor: cursor ?? undefined, ...query }).pages(),
+
+    /** Reads the epoch of the service, which each tenant reports. */
+    readEpoch: (tenantId: number): Promise<number> => client.epoch(tenantId, { signal }),
+
+    /** Returns whether the token may read the records of a resource, of a tenant that it may read. */
+    async mayRead(tenantId: number, resource: RemovalResource): Promise<boolean> {
+      try {
+        await client
+          .removals(tenantId, { signal, resources: [resource] })
+          .pages()
+          .next()
+        return true
+      } catch (error) {
+        if (isGone(error)) return false
+        throw error
+      }
+    },
+
+    /** Counts the records of a list. */
+    count: (tenantId: number, list: TenantListName): Promise<number> => client.count(tenantId, list, { signal }),
+  }
+}
+
+/** The service, as a round reads it. */
+export type Source = ReturnType<typeof createSource>

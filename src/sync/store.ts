@@ -1,0 +1,41 @@
+/** What keeps a copy: the records, and the checkpoint that belongs to them. */
+import type { Positions } from './checkpoint.ts'
+import type { ListName } from './lists.ts'
+
+/** A record as a store keeps it. */
+export interface StoredRecord {
+  id: number
+  updatedAt: string | null
+  /** The record as v1 gives it. */
+  json: string
+}
+
+/** A change of the records. A tenant's own record is in the list `tenants`, under its own id. */
+export type Change =
+  /** Adds records, or replaces those with the same id. */
+  | { kind: 'put'; list: ListName; tenantId: number; pass: number; records: readonly StoredRecord[] }
+  /** Deletes records, when they are there. */
+  | { kind: 'remove'; list: ListName; tenantId: number; ids: readonly number[] }
+  /** Deletes a tenant with all of its records. */
+  | { kind: 'drop'; tenantId: number }
+  /** Deletes the records of a list that were last put in a former pass. */
+  | { kind: 'sweep'; list: ListName; tenantId: number; pass: number }
+
+/** A place for a copy. One sync uses it at a time. */
+export interface Store {
+  /** The checkpoint: positions by key. */
+  readonly positions: Positions
+  /**
+   * Applies changes in their order, and sets positions: all or nothing, also when the process is killed.
+   *
+   * @param positions those that changed; null deletes one
+   * @throws Error when the store cannot be written, or when another sync has taken it over
+   */
+  commit(changes: readonly Change[], positions: Positions): Promise<void>
+  /** Called at the end of a round, when the copy is in step. */
+  publish(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Opens the store that `--to` names. */
+export type OpenStore = () => Promise<Store>

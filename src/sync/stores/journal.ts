@@ -1,0 +1,178 @@
+/**
+ * The journal of a directory: one line for each change, and one line for each commit, which holds the positions. What
+ * follows the last commit was never committed, and is cut off.
+ */
+import { type FileHandle, open } from 'node:fs/promises'
+import { z } from 'zod'
+import type { Positions } from '../checkpoint.ts'
+import { type ListName, listNames } from '../lists.ts'
+import type { Change } from '../store.ts'
+import { readLines, writeWhole } from './lines.ts'
+
+/** Where a record is in the journal, in bytes. */
+interface Place {
+  offset: number
+  length: number
+  pass: number
+}
+
+/** What the journal changes in the file of one list of one tenant. */
+export interface FileChanges {
+  /** Whether the records of the published file are all gone. */
+  replaced: boolean
+  /** The records by id, in the order in which they came; null for one that was removed. */
+  records: Map<number, Place | null>
+}
+
+const list = z.enum(listNames)
+const id = z.int()
+const entrySchema = z.union([
+  z.tuple([z.literal('put'), list, id, id, id, z.unknown()]),
+  z.tuple([z.literal('remove'), list, id, id]),
+  z.tuple([z.literal('drop'), id]),
+  z.tuple([z.literal('sweep'), list, id, id]),
+  z.tuple([z.literal('commit'), z.record(z.string(), z.unknown())]),
+])
+type Entry = z.infer<typeof entrySchema>
+
+/** The file of the list of tenants, below the directory. */
+const tenantFile = 'tenants.ndjson'
+
+/** Returns the name of a list's file below the directory. */
+const fileOf = (list: ListName, tenantId: number): string =>
+  list === 'tenants' ? tenantFile : `${list}/${tenantId}.ndjson`
+
+/** What the committed part of a journal says. */
+export class Journal {
+  /** Changed files by name. */
+  readonly files = new Map<string, FileChanges>()
+  /** Positions by key; null for one that was deleted. */
+  readonly positions = new Map<string, unknown>()
+  private length = 0
+
+  private constructor(private readonly file: FileHandle) {}
+
+  /** Opens a journal, cuts off what was not committed, and reads the rest. */
+  static async open(path: string): Promise<Journal> {
+    const journal = new Journal(await open(path, 'a+'))
+    let waiting: { entry: Entry; place: Omit<Place, 'pass'> }[] = []
+    for await (const { text, offset, end } of readLines(path)) {
+      const entry = parseEntry(text)
+      // A line that was not written whole: a commit never follows it.
+      if (!entry) break
+      const prefix = entry[0] === 'put' ? putPrefix(entry[1], entry[2], entry[3], entry[4]).length : 0
+      waiting.push({ entry, place: { offset: offset + prefix, length: end - offset - prefix - 2 } })
+      if (entry[0] !== 'commit') continue
+      for (const { entry, place } of waiting) journal.apply(entry, place)
+      waiting = []
+      journal.length = end
+    }
+    await journal.file.truncate(journal.length)
+    return journal
+  }
+
+  /** Adds changes and positions to the file, and returns when they are on the disk. */
+  async commit(changes: readonly Change[], positions: Positions): Promise<void> {
+    const parts: string[] = []
+    const entries: { entry: Entry; place: Omit<Place, 'pass'> }[] = []
+    let size = this.length
+    const add = (entry: Entry, prefix: string, body: string, suffix: string) => {
+      const bodyLength = Buffer.byteLength(body)
+      entries.push({ entry, place: { offset: size + prefix.length, length: bodyLength } })
+      parts.push(prefix, body, suffix)
+      size += prefix.length + bodyLength + suffix.length
+    }
+    const addPlain = (entry: Entry) => add(entry, '', JSON.stringify(entry), '\n')
+    for (const change of changes) {
+      if (change.kind === 'put') {
+        const { list, tenantId, pass, records } = change
+        for (const { id, json } of records) {
+          add(['put', list, tenantId, pass, id, null], putPrefix(list, tenantId, pass, id), json, ']\n')
+        }
+      } else if (change.kind === 'remove') {
+        for (const id of change.ids) addPlain(['remove', change.list, change.tenantId, id])
+      } else if (change.kind === 'drop') addPlain(['drop', change.tenantId])
+      else addPlain(['sweep', change.list, change.tenantId, change.pass])
+    }
+    addPlain(['commit', Object.fromEntries(positions)])
+    await writeWhole(this.file, Buffer.from(parts.join('')), null)
+    await this.file.datasync()
+    this.length = size
+    for (const { entry, place } of entries) this.apply(entry, place)
+  }
+
+  /** Reads the text of a record. The returned function keeps a part of the file, so ask in the order of the file. */
+  reader(): (place: Place) => Promise<Buffer> {
+    let buffer: Buffer = Buffer.alloc(0)
+    let start = 0
+    return async ({ offset, length }) => {
+      if (offset < start || offset + length > start + buffer.length) {
+        const size = Math.max(length, Math.min(1 << 20, this.length - offset))
+        const bytes = Buffer.allocUnsafe(size)
+        const { bytesRead } = await this.file.read(bytes, 0, size, offset)
+        if (bytesRead < length) throw new Error('The journal of this copy is shorter than it was.')
+        start = offset
+        buffer = bytes.subarray(0, bytesRead)
+      }
+      return buffer.subarray(offset - start, offset - start + length)
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.file.close()
+  }
+
+  private changesOf(name: string): FileChanges {
+    const known = this.files.get(name)
+    if (known) return known
+    const created = { replaced: false, records: new Map() }
+    this.files.set(name, created)
+    return created
+  }
+
+  private apply(entry: Entry, place: Omit<Place, 'pass'>): void {
+    switch (entry[0]) {
+      case 'put': {
+        const { records } = this.changesOf(fileOf(entry[1], entry[2]))
+        // Deleted first, so that the map has the order of the file.
+        records.delete(entry[4])
+        records.set(entry[4], { ...place, pass: entry[3] })
+        return
+      }
+      case 'remove':
+        this.changesOf(fileOf(entry[1], entry[2])).records.set(entry[3], null)
+        return
+      case 'drop':
+        this.changesOf(tenantFile).records.set(entry[1], null)
+        for (const name of listNames) {
+          if (name === 'tenants') continue
+          const changes = this.changesOf(fileOf(name, entry[1]))
+          changes.replaced = true
+          changes.records.clear()
+        }
+        return
+      case 'sweep': {
+        const changes = this.changesOf(fileOf(entry[1], entry[2]))
+        changes.replaced = true
+        for (const [id, kept] of changes.records) {
+          if (kept === null || kept.pass < entry[3]) changes.records.delete(id)
+        }
+        return
+      }
+      case 'commit':
+        for (const [key, value] of Object.entries(entry[1])) this.positions.set(key, value)
+    }
+  }
+}
+
+/** The line of a record up to its JSON. All of it is ASCII. */
+const putPrefix = (list: ListName, tenantId: number, pass: number, id: number) =>
+  `${JSON.stringify(['put', list, tenantId, pass, id]).slice(0, -1)},`
+
+function parseEntry(text: string): Entry | null {
+  try {
+    return entrySchema.safeParse(JSON.parse(text)).data ?? null
+  } catch {
+    return null
+  }
+}

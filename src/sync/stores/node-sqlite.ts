@@ -1,0 +1,53 @@
+/** Loads `node:sqlite`, whose types the types of Node 20 lack. */
+import { exitCodes, SyncError } from '../errors.ts'
+
+type Parameter = string | number | null
+
+/** A prepared statement: the part of `StatementSync` that the sync uses. */
+export interface SqliteStatement {
+  run(...parameters: Parameter[]): unknown
+  all(...parameters: Parameter[]): unknown[]
+}
+
+/** An open database: the part of `DatabaseSync` that the sync uses. */
+export interface SqliteDatabase {
+  exec(sql: string): void
+  prepare(sql: string): SqliteStatement
+  close(): void
+}
+
+interface SqliteModule {
+  DatabaseSync: new (path: string) => SqliteDatabase
+}
+
+const isSqlite = (module: unknown): module is SqliteModule =>
+  typeof module === 'object' && module !== null && 'DatabaseSync' in module
+
+/**
+ * Opens a file of SQLite, which is created when it does not exist.
+ *
+ * @throws SyncError on a Node without `node:sqlite`
+ */
+export async function openSqlite(path: string): Promise<SqliteDatabase> {
+  const module = await load()
+  if (isSqlite(module)) return new module.DatabaseSync(path)
+  throw new SyncError(
+    exitCodes.usage,
+    `This Node (${process.version}) has no SQLite: a copy in sqlite:FILE needs Node 22.13 or later. ` +
+      'Use that, or name a directory or a postgres:// URL with --to.',
+  )
+}
+
+async function load(): Promise<unknown> {
+  const name: string = 'node:sqlite'
+  const { emitWarning } = process
+  // Node 22 and 24 warn that SQLite is experimental, which a person who runs a sync can do nothing about.
+  process.emitWarning = () => {}
+  try {
+    return await import(name)
+  } catch {
+    return null
+  } finally {
+    process.emitWarning = emitWarning
+  }
+}

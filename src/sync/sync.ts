@@ -1,0 +1,41 @@
+/** What the parts of a sync share. */
+import type { Checkpoint } from './checkpoint.ts'
+import type { Exports } from './exports.ts'
+import type { TenantListName } from './lists.ts'
+import type { ReportEvent } from './report.ts'
+import type { Source } from './source.ts'
+import type { Store } from './store.ts'
+
+/** Which part of what a token may read a copy is to hold. */
+export interface CopySelection {
+  /** The ids of tenants; null for all tenants of the token. */
+  tenants: ReadonlySet<number> | null
+  /** The lists; null for all that the token may read. */
+  lists: ReadonlySet<TenantListName> | null
+}
+
+/** A sync that runs. */
+export interface Sync {
+  source: Source
+  exports: Exports
+  store: Store
+  checkpoint: Checkpoint
+  selection: CopySelection
+  report: ReportEvent
+  /** The lists that were reported as left out. */
+  skipped: Set<TenantListName>
+  /** Aborted when the sync has to stop at its next checkpoint. */
+  stop: AbortSignal
+}
+
+/** What a round did. */
+export interface RoundResult {
+  received: number
+  removed: number
+  /** Whether a list was read from its beginning. */
+  beganAnew: boolean
+  /** The `server_time` of the first answer: the copy has all changes before it. */
+  serverTime: string
+  /** Sentences about what the token may not read, although it was asked for or was in the copy. */
+  unreadable: string[]
+}

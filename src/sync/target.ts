@@ -1,0 +1,36 @@
+/** The places for a copy: a directory, a file of SQLite, or a PostgreSQL database. */
+import { resolve } from 'node:path'
+import type { OpenStore } from './store.ts'
+
+/** A place for a copy. */
+interface Target {
+  /** The place as messages name it, without a password. */
+  name: string
+  open: OpenStore
+}
+
+/**
+ * Reads what `--to` names.
+ *
+ * @param schema the schema of a copy in a PostgreSQL database
+ * @returns the place; null when the text names none
+ */
+export function readTarget(text: string, schema: string): Target | null {
+  if (/^postgres(ql)?:\/\//.test(text)) {
+    if (!URL.canParse(text)) return null
+    const shown = new URL(text)
+    shown.password = ''
+    return {
+      name: `${shown.href}, schema ${schema}`,
+      // Loaded when it is used, as the other stores are.
+      open: async () => (await import('./stores/postgres.ts')).PostgresStore.open(text, schema),
+    }
+  }
+  if (text.startsWith('sqlite:')) {
+    const path = text.slice('sqlite:'.length)
+    if (path === '') return null
+    return { name: text, open: async () => (await import('./stores/sqlite.ts')).SqliteStore.open(resolve(path)) }
+  }
+  if (text === '' || /^[a-z][a-z+.-]+:\/\//i.test(text)) return null
+  return { name: text, open: async () => (await import('./stores/directory.ts')).DirectoryStore.open(resolve(text)) }
+}
