@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os'
 import type { Actor } from '../domain/audit.ts'
 
-/** @returns the actor of audit entries that a command makes: the user of this machine */
+/** Returns the actor of audit entries that a command makes: the user of this machine. */
 export function commandLine(): Actor {
   return { name: `command line (${userName()})`, address: null }
 }

@@ -13,7 +13,7 @@ import { inviteAdministrator } from '../domain/invitation.ts'
 import { passwordErrors } from '../domain/password.ts'
 import { setupPath } from '../http/paths.ts'
 import { commandLine } from './actor.ts'
-import { requireMigrated, withDatabase } from './database.ts'
+import { withDatabase } from './database.ts'
 import { localOrigin } from './listen.ts'
 import { readServiceOrigin } from './service-origin.ts'
 import { shellCommand } from './shell-command.ts'
@@ -48,31 +48,23 @@ const create = new Command('create')
   .action(async ({ email, passwordStdin }: { email: string; passwordStdin: boolean }) => {
     const config = readConfig(process.env)
     const password = passwordStdin ? await readPassword(email) : null
-    const link = await withDatabase(config, async database => {
-      await requireMigrated(database)
-      if (password === null) {
-        const secret = await inviteAdministrator(database.pool, commandLine(), email)
-        return formatLink(
-          `${setupPath}/${secret}`,
-          config,
-          database.attached ? readServiceOrigin(config.dataDir) : null,
-        )
+    const message = await withDatabase(config, async ({ pool, attached }) => {
+      if (password !== null) {
+        await createAdministrator(pool, commandLine(), email, password)
+        return `The password of ${email} is set.`
       }
-      await createAdministrator(database.pool, commandLine(), email, password)
-      return null
+      const path = `${setupPath}/${await inviteAdministrator(pool, commandLine(), email)}`
+      const link = formatLink(path, config, attached ? readServiceOrigin(config.dataDir) : null)
+      return `This link lets ${email} choose a password, once, within 24 hours:\n\n${link}`
     })
-    if (link === null) console.log(`The password of ${email} is set.`)
-    else console.log(`This link lets ${email} choose a password, once, within 24 hours:\n\n${link}`)
+    console.log(message)
   })
 
 const list = new Command('list')
   .description('List all administrators.')
   .option('--json', 'print JSON', false)
   .action(async ({ json }: { json: boolean }) => {
-    const administrators = await withDatabase(readConfig(process.env), async database => {
-      await requireMigrated(database)
-      return listAdministrators(database.pool)
-    })
+    const administrators = await withDatabase(readConfig(process.env), ({ pool }) => listAdministrators(pool))
     if (json) console.log(JSON.stringify(administrators.map(toJson)))
     else if (administrators.length === 0) {
       console.log(`There are no administrators. To create one: ${shellCommand('admin create --email you@example.com')}`)
@@ -83,10 +75,7 @@ const remove = new Command('remove')
   .description('Remove an administrator, and end all sessions of the account.')
   .argument('<email>', 'the e-mail of the administrator', readAddress)
   .action(async (email: string) => {
-    await withDatabase(readConfig(process.env), async database => {
-      await requireMigrated(database)
-      await removeAdministrator(database.pool, commandLine(), email)
-    })
+    await withDatabase(readConfig(process.env), ({ pool }) => removeAdministrator(pool, commandLine(), email))
     console.log(`${email} is removed.`)
   })
 

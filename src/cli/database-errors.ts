@@ -13,6 +13,11 @@ function reasonOf(error: unknown): string {
 /** Returns the remedy for an error code of Node, of the driver or of PostgreSQL (appendix A of its manual). */
 function remedyFor(code: string): string {
   if (code.startsWith('28')) return 'Correct the user name and the password in DATABASE_URL'
+  if (code === '08P01')
+    return (
+      'A pooler that takes no start-up parameters needs DATABASE_STARTUP_PARAMETERS=off and the configuration in ' +
+      'docs/scaling.md. Otherwise correct DATABASE_URL'
+    )
   if (code === '3D000') return 'Create that database, or correct its name in DATABASE_URL'
   return 'Start that server, or correct DATABASE_URL'
 }

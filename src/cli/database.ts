@@ -8,11 +8,30 @@ import { GatewayError } from '../domain/errors.ts'
 import { databaseError, dataDirectoryError, unreleasedDatabaseError } from './database-errors.ts'
 import { shellCommand } from './shell-command.ts'
 
-/** The statement timeout of every connection, in milliseconds. */
+/** The statement timeout of commands, in milliseconds. */
 const statementTimeoutMs = 10_000
 
-/** Longer than a statement may take, and shorter than a request may (server.ts); in milliseconds. */
-const silenceTimeoutMs = 12_000
+/**
+ * The limits of the service's statements, in milliseconds: each is shorter than a request may take (server.ts), so that
+ * the caller gets the answer of the statement.
+ */
+const serviceLimits = {
+  statementTimeoutMs: 4_000,
+  answerTimeoutMs: 4_500,
+  waitTimeoutMs: 4_000,
+  backgroundTimeoutMs: 10_000,
+}
+
+/** How long statements that are under way may take to finish when the database is closed, in seconds. */
+const endTimeout = 1
+
+/** The limits of the connection for the health checks. A pooler gives it the statement timeout of the others. */
+const healthLimits = {
+  max: 1,
+  statementTimeoutMs: serviceLimits.statementTimeoutMs,
+  answerTimeoutMs: 1_000,
+  connectTimeoutMs: 1_000,
+}
 
 /** An open database. */
 export interface Database {
@@ -20,6 +39,9 @@ export interface Database {
   owner: Pool
   /** Connections as the service's own role, which exists once the database is migrated. */
   pool: Pool
+  address: DatabaseAddress
+  /** One connection as the service's role for the health checks, which give up after a second. */
+  health: Pool
   /** Whether it is an embedded server. */
   embedded: boolean
   /** Whether another process, the running service, started the embedded server. */
@@ -31,52 +53,45 @@ export interface Database {
 /**
  * Opens the database that the configuration names; without `DATABASE_URL` an embedded server is started.
  *
- * @param options.attach whether to use the embedded server of a running service when there is one
+ * @param attach whether to use the embedded server of a running service when there is one
  * @returns the open database; the caller closes it
  * @throws Error when the driver is not the patched one, or when the database cannot be used; the message names the
  *   variable to change
  */
-async function openDatabase(config: Config, options: { attach: boolean }): Promise<Database> {
+async function openDatabase(config: Config, attach: boolean): Promise<Database> {
   requirePatchedDriver()
-  const settings = { max: config.databasePool, statementTimeoutMs }
-  const open = (address: DatabaseAddress) => {
-    const owner = connect(address, settings)
-    // Migrations and demo data run as the owner, and their statements have no time limit.
-    const pool = connect(address, { ...settings, silenceTimeoutMs, role: serviceRole })
-    const close = async () => {
-      await Promise.all([owner.end({ timeout: 5 }), pool.end({ timeout: 5 })])
-    }
-    return { owner, pool, close }
-  }
-  if (config.databaseUrl !== undefined) {
-    const opened = open(config.databaseUrl)
+  const { databaseUrl, dataDir } = config
+  if (databaseUrl === undefined) {
     try {
-      await opened.owner`select /* database.reach */ 1`
+      const running = attach ? await attachEmbedded(dataDir) : null
+      const { stop, ...address } = running ?? (await startEmbedded({ dataDir }))
+      return { ...openPools(config, address, stop), embedded: true, attached: running !== null }
     } catch (error) {
-      await opened.close()
-      throw databaseError(config.databaseUrl, error)
+      throw dataDirectoryError(dataDir, error)
     }
-    return { ...opened, embedded: false, attached: false }
   }
-  const { server, attached } = await openEmbedded(config.dataDir, options).catch(error => {
-    throw dataDirectoryError(config.dataDir, error)
-  })
-  const { host, port, user, database } = server
-  const { close, ...pools } = open({ host, port, user, database })
-  return {
-    ...pools,
-    embedded: true,
-    attached,
-    async close() {
-      await close()
-      await server.stop()
-    },
+  const pools = openPools(config, databaseUrl)
+  try {
+    await pools.owner`select /* database.reach */ 1`
+  } catch (error) {
+    await pools.close()
+    throw databaseError(databaseUrl, error)
   }
+  return { ...pools, embedded: false, attached: false }
 }
 
-async function openEmbedded(dataDir: string, options: { attach: boolean }) {
-  const running = options.attach ? await attachEmbedded(dataDir) : null
-  return { server: running ?? (await startEmbedded({ dataDir })), attached: running !== null }
+function openPools({ databasePool, startupParameters }: Config, address: DatabaseAddress, stopServer = async () => {}) {
+  const settings = { max: databasePool, statementTimeoutMs, startupParameters }
+  const owner = connect(address, settings)
+  // Migrations and demo data run as the owner, and their statements have no time limit.
+  const pool = connect(address, { ...settings, ...serviceLimits, role: serviceRole })
+  const health = connect(address, { ...healthLimits, startupParameters, role: serviceRole })
+  const close = async () => {
+    const ended = [owner, pool, health].map(each => each.end({ timeout: endTimeout }))
+    await Promise.all(ended)
+    await stopServer()
+  }
+  return { owner, pool, health, address, close }
 }
 
 /**
@@ -87,64 +102,49 @@ async function openEmbedded(dataDir: string, options: { attach: boolean }) {
  */
 export async function requireMigrated({ owner, pool }: Database): Promise<void> {
   const { login, readsMigrations, setsServiceRole } = await readRights(owner)
+  const remedy =
+    setsServiceRole === null
+      ? `The role ${serviceRole} does not exist yet: the owner of the schema has to apply the migrations.`
+      : `A database administrator has to run: grant ${serviceRole} to ${login};`
   // A login that cannot read the migrations would report that all of them are missing.
   if (!readsMigrations && !setsServiceRole) {
-    throw new GatewayError(
-      'UNAVAILABLE',
-      `The login ${login} has no access to the schema gateway. ${grantRemedy(login, setsServiceRole)}`,
-    )
+    throw unavailable(`The login ${login} has no access to the schema gateway. ${remedy}`)
   }
   const missing = await countMissingMigrations(readsMigrations ? owner : pool)
   if (missing > 0) {
-    throw new GatewayError(
-      'UNAVAILABLE',
-      `The database lacks ${missing} migration${missing === 1 ? '' : 's'}. Apply them first: ${shellCommand('migrate')}`,
-    )
+    const lacks = `The database lacks ${missing} migration${missing === 1 ? '' : 's'}.`
+    throw unavailable(`${lacks} Apply them first: ${shellCommand('migrate')}`)
   }
-  if (!setsServiceRole) {
-    throw new GatewayError(
-      'UNAVAILABLE',
-      `The login ${login} is not a member of the role ${serviceRole}. ${grantRemedy(login, setsServiceRole)}`,
-    )
-  }
+  if (!setsServiceRole) throw unavailable(`The login ${login} is not a member of the role ${serviceRole}. ${remedy}`)
 }
 
-const grantRemedy = (login: string, setsServiceRole: boolean | null) =>
-  setsServiceRole === null
-    ? `The role ${serviceRole} does not exist yet: the owner of the schema has to apply the migrations.`
-    : `A database administrator has to run: grant ${serviceRole} to ${login};`
+const unavailable = (message: string) => new GatewayError('UNAVAILABLE', message)
 
 /**
- * Checks that the database is a primary: a standby does not show which transactions are open on the primary.
+ * Runs a command's work on the migrated database, and closes the database afterwards. Uses the embedded server of a running
+ * service when there is one.
  *
- * @throws GatewayError when it is a standby
+ * @throws what `withUnmigratedDatabase`, `requireMigrated` and the work throw
  */
-export async function requirePrimary(pool: Pool): Promise<void> {
-  const [row] = await pool<{ standby: boolean }[]>`select /* database.is_standby */ pg_is_in_recovery() as standby`
-  if (!row?.standby) return
-  throw new GatewayError('UNAVAILABLE', 'The database is a standby. Set DATABASE_URL to its primary.')
-}
+export const withDatabase = <Result>(config: Config, work: (database: Database) => Promise<Result>) =>
+  withUnmigratedDatabase(config, async database => {
+    await requireMigrated(database)
+    return work(database)
+  })
 
 /**
- * Runs a command's work on the database, and closes the database afterwards. Uses the embedded server of a running service
- * when there is one.
+ * Does the same as `withDatabase` for work that migrates the database.
  *
+ * @param options.attach false for the service itself, which never uses the embedded server of another process
  * @throws what opening the database and the work throw; for a database of an unreleased version an error that names the
  *   remedy
  */
-export const withDatabase = <Result>(config: Config, work: (database: Database) => Promise<Result>) =>
-  runOnDatabase(config, { attach: true }, work)
-
-/** Does the same as `withDatabase` for the service itself, which never uses the embedded server of another process. */
-export const withOwnDatabase = <Result>(config: Config, work: (database: Database) => Promise<Result>) =>
-  runOnDatabase(config, { attach: false }, work)
-
-async function runOnDatabase<Result>(
+export async function withUnmigratedDatabase<Result>(
   config: Config,
-  options: { attach: boolean },
   work: (database: Database) => Promise<Result>,
+  { attach = true } = {},
 ): Promise<Result> {
-  const database = await openDatabase(config, options)
+  const database = await openDatabase(config, attach)
   try {
     return await work(database)
   } catch (error) {

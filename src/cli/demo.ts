@@ -2,7 +2,7 @@ import { SingleBar } from 'cli-progress'
 import { Command, InvalidArgumentError } from 'commander'
 import { readConfig } from '../config.ts'
 import { loadDemo } from '../demo/load.ts'
-import { requireMigrated, withDatabase } from './database.ts'
+import { withDatabase } from './database.ts'
 
 function readScale(text: string): number {
   if (!/^[1-9]\d{0,4}$/.test(text))
@@ -18,10 +18,9 @@ export const demoCommand = new Command('demo')
     const bar = process.stdout.isTTY
       ? new SingleBar({ format: 'loading {bar} {percentage}% | {value}/{total} rows | {eta_formatted} left' })
       : null
-    const loaded = await withDatabase(readConfig(process.env), async database => {
-      await requireMigrated(database)
+    const loaded = await withDatabase(readConfig(process.env), async ({ owner }) => {
       try {
-        return await loadDemo(database.owner, {
+        return await loadDemo(owner, {
           scale: options.scale,
           onProgress: (done, total) => {
             if (bar?.isActive) bar.update(done)

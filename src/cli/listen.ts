@@ -1,11 +1,12 @@
+import { lookup } from 'node:dns/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config.ts'
 
 /** Remedies by the error code of listen(2) and of the DNS lookup of the host. */
-const remedies: Record<string, string> = {
-  EADDRINUSE: 'Another program listens on that port. Stop it, or set PORT to another port, for example PORT=8081.',
-  EACCES: 'This user may not use that port. Set PORT to 1024 or higher, for example PORT=8080.',
-}
+const remediesFor = (name: string): Record<string, string> => ({
+  EADDRINUSE: `Another program listens on that port. Stop it, or set ${name} to another port, for example ${name}=8081.`,
+  EACCES: `This user may not use that port. Set ${name} to 1024 or higher, for example ${name}=8080.`,
+})
 
 const hostRemedy =
   'HOST must be an address of this machine, for example HOST=127.0.0.1, or HOST=0.0.0.0 for all of its addresses.'
@@ -23,21 +24,31 @@ export function localOrigin(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
+/** How many connections may wait to be accepted. The kernel caps it at `net.core.somaxconn`, and Node's default is 511. */
+const backlog = 4096
+
 /**
- * Listens on the configured address.
+ * Listens on the configured addresses.
  *
  * @returns the origin at which this machine reaches the service
- * @throws Error that names `HOST` or `PORT` when the operating system rejects it
+ * @throws Error that names `HOST`, `PORT` or `HEALTH_PORT` when the operating system rejects it
  */
-export async function listen(app: FastifyInstance, { host, port }: Config): Promise<string> {
-  try {
-    await app.listen({ host, port })
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-    const remedy = remedies[code] ?? (hostCodes.test(code) ? hostRemedy : undefined)
-    if (remedy === undefined) throw error
-    throw new Error(`Cannot listen with HOST=${host} and PORT=${port} (${code}). ${remedy}`, { cause: error })
-  }
+export async function listen(app: FastifyInstance, { host, port, healthPort }: Config): Promise<string> {
+  if (app.health && healthPort !== undefined) await listenAt(app.health, host, 'HEALTH_PORT', healthPort)
+  await listenAt(app, host, 'PORT', port)
   const address = app.server.address()
   return localOrigin(host, typeof address === 'object' && address !== null ? address.port : port)
+}
+
+async function listenAt(app: FastifyInstance, host: string, name: string, port: number): Promise<void> {
+  try {
+    // Not a name: for `localhost` Fastify listens on its other addresses with servers that lack our limits and answers.
+    const { address } = await lookup(host, { verbatim: false })
+    await app.listen({ host: address, port, backlog })
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+    const remedy = remediesFor(name)[code] ?? (hostCodes.test(code) ? hostRemedy : undefined)
+    if (remedy === undefined) throw error
+    throw new Error(`Cannot listen with HOST=${host} and ${name}=${port} (${code}). ${remedy}`, { cause: error })
+  }
 }

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Command } from 'commander'
+import { Command, InvalidArgumentError } from 'commander'
 import { type Config, readConfig } from '../config.ts'
 import { letDriverCompile } from '../db/compilable.ts'
 import type { Pool } from '../db/connect.ts'
@@ -11,52 +11,88 @@ import { inviteFirstAdministrator } from '../domain/invitation.ts'
 import { permissionNames } from '../domain/permission.ts'
 import { createTokenDirectory } from '../domain/token-directory.ts'
 import { createToken } from '../domain/token-lifecycle.ts'
-import { adminPath, graphiqlPath, graphqlPath, setupPath, v1Path } from '../http/paths.ts'
+import { adminPath, dashboardPath, docsPath, graphiqlPath, graphqlPath, setupPath, v1Path } from '../http/paths.ts'
+import { createLogDestination } from '../log-destination.ts'
 import { commandLine } from './actor.ts'
-import { type Database, requireMigrated, requirePrimary, withOwnDatabase } from './database.ts'
+import { type Database, requireMigrated, withUnmigratedDatabase } from './database.ts'
 import { listen } from './listen.ts'
 import { recordServiceOrigin, removeServiceOrigin } from './service-origin.ts'
 import { shellCommand } from './shell-command.ts'
+import { endAtSecondSignal, stopService, untilSignal } from './stop.ts'
+import { linkToPrimary, type PrimaryLink } from './worker.ts'
+import { type RunningService, startPrimary } from './workers.ts'
 
-/** How long open requests may take to finish when the service stops, in milliseconds. */
-const drainTimeout = 10_000
+/** Reads the number of workers. @throws InvalidArgumentError */
+function parseWorkers(text: string): number {
+  if (!/^[1-9]\d?$/.test(text)) throw new InvalidArgumentError('Give a whole number from 1 to 99, such as 4.')
+  return Number(text)
+}
 
 /** `serve`: runs the service until SIGINT or SIGTERM. */
-export const serveCommand = new Command('serve').description('Run the service.').action(async () => {
-  const config = readConfig(process.env)
-  const stopped = new Promise<void>(resolve => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve())
+export const serveCommand = new Command('serve')
+  .description('Run the service.')
+  .option('--workers <number>', 'How many processes answer requests, for example one for each core.', parseWorkers, 1)
+  .action(async ({ workers }: { workers: number }) => {
+    const config = readConfig(process.env)
+    const primary = linkToPrimary()
+    const stopped = primary?.stopped ?? untilSignal()
+    const work = async (database: Database) => {
+      if (database.embedded) removeServiceOrigin(config.dataDir)
+      const demoSecret = database.embedded ? await prepareEmbedded(config, database) : null
+      await requireMigrated(database)
+      const service =
+        workers > 1 && !primary
+          ? await startPrimary(config, database, workers, demoSecret)
+          : await startService(config, database, primary, primary?.demoToken ?? demoSecret)
+      try {
+        if (primary) primary.ready(service.origin)
+        else await announce(config, database, service.origin, demoSecret)
+        await stopped
+      } finally {
+        if (!primary) endAtSecondSignal()
+        await service.stop()
+        if (database.embedded) removeServiceOrigin(config.dataDir)
+      }
+    }
+    const served = withUnmigratedDatabase(config, work, { attach: false })
+    await served.finally(() => primary?.close())
   })
-  await withOwnDatabase(config, async database => {
-    if (database.embedded) removeServiceOrigin(config.dataDir)
-    const demoSecret = database.embedded ? await prepareEmbedded(config, database) : null
-    await requireMigrated(database)
-    await requirePrimary(database.pool)
-    await letDriverCompile(database.pool)
-    // Loaded here, because it takes most of a second and the other commands do not need it.
-    const { buildServer } = await import('../server.ts')
-    const app = await buildServer(config, database.pool)
-    process.on('uncaughtException', error => {
-      // Node would print the whole error, which may quote a row or a request.
-      app.log.fatal({ err: error }, 'uncaught error, the service stops')
-      process.exit(1)
-    })
-    const origin = await listen(app, config)
-    const adminOrigin = config.publicUrl ?? origin
-    if (database.embedded) recordServiceOrigin(config.dataDir, adminOrigin)
-    const firstSteps = await describeFirstAdministrator(database.pool, adminOrigin)
-    console.log(welcome(config, { origin, adminOrigin, demoSecret, firstSteps }))
-    await stopped
-    // A second signal stops the service at once.
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
-    setTimeout(() => app.server.closeAllConnections(), drainTimeout).unref()
-    // Connections close after their last response, instead of staying open for further requests.
-    const idling = setInterval(() => app.server.closeIdleConnections(), 50)
+
+/** Prints where the service is and what to do first, and records its address for commands. */
+async function announce(
+  config: Config,
+  { embedded, pool }: Database,
+  origin: string,
+  demoSecret: string | null,
+): Promise<void> {
+  const adminOrigin = config.publicUrl ?? origin
+  if (embedded) recordServiceOrigin(config.dataDir, adminOrigin)
+  const firstSteps = await describeFirstAdministrator(pool, adminOrigin)
+  console.log(welcome(config, { origin, adminOrigin, demoSecret, firstSteps }))
+}
+
+/** Starts to answer requests in this process. */
+async function startService(
+  config: Config,
+  { pool, health }: Database,
+  primary: PrimaryLink | null,
+  demoToken: string | null,
+): Promise<RunningService> {
+  await letDriverCompile(pool)
+  // Loaded here, because it takes most of a second and the other commands do not need it.
+  const { buildServer } = await import('../server.ts')
+  const app = await buildServer(config, pool, createLogDestination(), primary, health, demoToken)
+  process.on('uncaughtException', error => {
+    // Node would print the whole error, which may quote a row or a request.
+    app.log.fatal({ err: error }, 'uncaught error, the service stops')
+    process.exit(1)
+  })
+  const origin = await listen(app, config).catch(async error => {
     await app.close()
-    clearInterval(idling)
-    if (database.embedded) removeServiceOrigin(config.dataDir)
+    throw error
   })
-})
+  return { origin, stop: () => stopService(app, config.shutdownDelay) }
+}
 
 /**
  * Migrates an embedded database, and loads the demo data when it is empty.
@@ -85,11 +121,14 @@ function readDemoSecret(config: Config): string | null {
   }
 }
 
+/** Operations a minute of the demo token: a view of the dashboard counts as some 25 (R28), and people look at several. */
+const demoRate = 1200
+
 async function createDemoToken(config: Config, pool: Pool): Promise<string> {
   const { secret } = await createToken(pool, commandLine(), {
     name: 'Demo',
     contact: null,
-    rateLimit: null,
+    rateLimit: config.rateLimitPerMinute < demoRate ? demoRate : null,
     permissions: [...permissionNames],
     tenants: [{ tenantId: demoTenant.tenantId, withDescendants: true }],
     expiresAt: null,
@@ -137,7 +176,11 @@ interface Welcome {
 function welcome(config: Config, { origin, adminOrigin, demoSecret, firstSteps }: Welcome): string {
   const lines = ['', `  REST       ${origin}${v1Path}`, `  GraphQL    ${origin}${graphqlPath}`]
   if (config.graphiql) lines.push(`  GraphiQL   ${origin}${graphiqlPath}`)
-  lines.push(`  Admin      ${adminOrigin}${adminPath}`)
+  lines.push(
+    `  Dashboard  ${origin}${dashboardPath}`,
+    `  Docs       ${origin}${docsPath}`,
+    `  Admin      ${adminOrigin}${adminPath}`,
+  )
   if (demoSecret !== null) {
     lines.push(
       `  Token      ${demoSecret}`,

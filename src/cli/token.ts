@@ -6,7 +6,7 @@ import { listTokens, type TokenRecord, tokenStatus } from '../domain/token.ts'
 import { createToken, revokeToken } from '../domain/token-lifecycle.ts'
 import { rotateToken } from '../domain/token-rotation.ts'
 import { commandLine } from './actor.ts'
-import { requireMigrated, withDatabase } from './database.ts'
+import { withDatabase } from './database.ts'
 import { shellCommand } from './shell-command.ts'
 
 const units = { s: 1, m: 60, h: 3600, d: 86_400 } as const
@@ -51,6 +51,12 @@ interface CreateOptions {
   json: boolean
 }
 
+/** Prints a new token as JSON, or a sentence with its secret. */
+function printToken(json: boolean, sentence: string, token: { id: number; token: string }): void {
+  if (json) console.log(JSON.stringify(token))
+  else console.log(`${sentence} Copy its secret now: it cannot be shown again.\n\n  ${token.token}\n`)
+}
+
 const create = new Command('create')
   .description('Create a token. Its secret is shown only once.')
   .requiredOption('--name <name>', 'the name of the token')
@@ -70,50 +76,30 @@ const create = new Command('create')
   .option('--expires-in <time>', 'when the token ends, such as 90d or 12h (default: never)', readTimeFromNow)
   .option('--json', 'print JSON', false)
   .action(async (options: CreateOptions) => {
-    const { id, secret } = await withDatabase(readConfig(process.env), async database => {
-      await requireMigrated(database)
-      return createToken(database.pool, commandLine(), {
-        name: options.name,
-        contact: options.contact ?? null,
-        rateLimit: options.rateLimit ?? null,
-        permissions: options.permission,
-        tenants: options.tenant.map(tenantId => ({ tenantId, withDescendants: options.withDescendants })),
-        expiresAt: options.expiresIn ?? null,
-      })
+    const { name, tenant, withDescendants, permission: permissions, json } = options
+    const { contact = null, rateLimit = null, expiresIn: expiresAt = null } = options
+    const tenants = tenant.map(tenantId => ({ tenantId, withDescendants }))
+    const { id, secret } = await withDatabase(readConfig(process.env), ({ pool }) =>
+      createToken(pool, commandLine(), { name, contact, rateLimit, permissions, tenants, expiresAt }),
+    )
+    printToken(json, `Token ${id} is created.`, {
+      ...{ id, token: secret, name, permissions, tenants: tenant, with_descendants: withDescendants },
+      ...{ contact, rate_limit: rateLimit, expires_at: expiresAt },
     })
-    if (options.json) {
-      const { name, contact, rateLimit, permission, tenant, withDescendants, expiresIn } = options
-      const shown = { permissions: permission, tenants: tenant, with_descendants: withDescendants }
-      const rest = {
-        contact: contact ?? null,
-        rate_limit: rateLimit ?? null,
-        expires_at: expiresIn?.toISOString() ?? null,
-      }
-      console.log(JSON.stringify({ id, token: secret, name, ...shown, ...rest }))
-    } else {
-      console.log(`Token ${id} is created. Copy its secret now: it cannot be shown again.\n\n  ${secret}\n`)
-    }
   })
 
 const list = new Command('list')
   .description('List all tokens, newest first.')
   .option('--json', 'print JSON', false)
   .action(async (options: { json: boolean }) => {
-    const tokens = await withDatabase(readConfig(process.env), async database => {
-      await requireMigrated(database)
-      return listTokens(database.pool, { limit: Number.MAX_SAFE_INTEGER })
-    })
+    const tokens = await withDatabase(readConfig(process.env), ({ pool }) =>
+      listTokens(pool, { limit: Number.MAX_SAFE_INTEGER }),
+    )
     if (options.json) console.log(JSON.stringify(tokens.map(toJson)))
     else if (tokens.length === 0)
       console.log(`There are no tokens. To create one: ${shellCommand('token create --help')}`)
     else console.table(tokens.map(toRow))
   })
-
-interface RotateOptions {
-  overlap: number
-  expiresIn?: Date
-  json: boolean
-}
 
 const rotate = new Command('rotate')
   .description('Replace a token by a successor with a new secret, which is shown only once.')
@@ -126,27 +112,20 @@ const rotate = new Command('rotate')
   )
   .option('--expires-in <time>', 'when the new token ends (default: like the old one)', readTimeFromNow)
   .option('--json', 'print JSON', false)
-  .action(async (id: number, { overlap, expiresIn, json }: RotateOptions) => {
-    const successor = await withDatabase(readConfig(process.env), async database => {
-      await requireMigrated(database)
-      return rotateToken(database.pool, commandLine(), id, { overlap, expiresAt: expiresIn ?? 'inherit' })
-    })
-    if (json) console.log(JSON.stringify({ id: successor.id, token: successor.secret, rotated_from: id }))
-    else {
-      console.log(
-        `Token ${successor.id} replaces token ${id}. Copy its secret now: it cannot be shown again.\n\n  ${successor.secret}\n`,
-      )
-    }
+  .action(async (id: number, options: { overlap: number; expiresIn?: Date; json: boolean }) => {
+    const { overlap, expiresIn: expiresAt = 'inherit', json } = options
+    const successor = await withDatabase(readConfig(process.env), ({ pool }) =>
+      rotateToken(pool, commandLine(), id, { overlap, expiresAt }),
+    )
+    const shown = { id: successor.id, token: successor.secret, rotated_from: id }
+    printToken(json, `Token ${successor.id} replaces token ${id}.`, shown)
   })
 
 const revoke = new Command('revoke')
   .description('Revoke a token. All instances reject it within a second.')
   .argument('<id>', 'the id of the token', readId)
   .action(async (id: number) => {
-    await withDatabase(readConfig(process.env), async database => {
-      await requireMigrated(database)
-      await revokeToken(database.pool, commandLine(), id)
-    })
+    await withDatabase(readConfig(process.env), ({ pool }) => revokeToken(pool, commandLine(), id))
     console.log(`Token ${id} is revoked.`)
   })
 

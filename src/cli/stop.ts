@@ -1,0 +1,47 @@
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+
+/**
+ * How long a stop may take after the delay, in milliseconds; then the process ends without waiting any longer. The limits
+ * of its steps are 5.5 s for requests (http/draining.ts), 1 s for jobs (background-jobs.ts), 0.75 s for rates
+ * (rate-counter.ts) and 1 s for pools (database.ts).
+ */
+const stopTimeoutMs = 9_500
+
+/** Waits until SIGINT or SIGTERM arrives. */
+export const untilSignal = () =>
+  new Promise<void>(resolve => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve())
+  })
+
+/** Ends the process at once when another signal arrives. */
+export function endAtSecondSignal(): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+}
+
+/**
+ * Ends the process when a stop that begins now takes too long, whatever holds it up.
+ *
+ * @param delay seconds for which the service still accepts connections
+ */
+export function limitStop(log: Pick<FastifyBaseLogger, 'error'>, delay: number): void {
+  setTimeout(
+    () => {
+      log.error('the service did not stop in time and ends now')
+      process.exit(1)
+    },
+    delay * 1000 + stopTimeoutMs,
+  ).unref()
+}
+
+/**
+ * Stops the service after a signal: `/readyz` answers 503 and each answer ends its connection; after the delay the
+ * service stops listening, and returns when its requests have ended. A time limit, which also holds for what the caller
+ * does afterwards, ends the process.
+ *
+ * @param delay seconds for which connections are still accepted, so that load balancers notice `/readyz`
+ */
+export async function stopService(app: FastifyInstance, delay: number): Promise<void> {
+  limitStop(app.log, delay)
+  await app.drain(delay * 1000)
+  await app.close()
+}

@@ -1,0 +1,154 @@
+import { readFile } from 'node:fs/promises'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { parseIdentifier } from '../domain/identifier.ts'
+import { exitCodes, SyncError } from '../sync/errors.ts'
+import { type TenantListName, tenantLists } from '../sync/lists.ts'
+import { createJsonReport, createLineReport, type Output } from '../sync/report.ts'
+import { defaultSchema } from '../sync/stores/default-schema.ts'
+import { readTarget } from '../sync/target.ts'
+import { endAtSecondSignal } from './stop.ts'
+
+/** The variable that holds the token. */
+const tokenVariable = 'VOUCHER_GATEWAY_TOKEN'
+
+function readUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
+    throw new InvalidArgumentError('Give the address of the service, such as https://vouchers.example.com.')
+  }
+  return (url.origin + url.pathname).replace(/(\/api\/external\/v1)?\/*$/, '')
+}
+
+function readTenants(text: string, earlier: number[] = []): number[] {
+  const id = parseIdentifier(text)
+  if (id === null) throw new InvalidArgumentError('Give the id of a tenant, a whole number such as 7.')
+  return [...earlier, id]
+}
+
+function readLists(text: string, earlier: TenantListName[] = []): TenantListName[] {
+  const list = tenantLists.find(name => name === text)
+  if (!list) throw new InvalidArgumentError(`Give one of: ${tenantLists.join(', ')}.`)
+  return [...earlier, list]
+}
+
+const units = new Map([
+  ['s', 1],
+  ['m', 60],
+  ['h', 3600],
+])
+
+/** @returns seconds */
+function readInterval(text: string): number {
+  const [, count, unit = ''] = /^([1-9]\d{0,5})([smh])$/.exec(text) ?? []
+  const seconds = Number(count) * (units.get(unit) ?? Number.NaN)
+  // A timer takes no more than 2^31 milliseconds.
+  if (!(seconds <= 86_400)) throw new InvalidArgumentError('Give 1s to 24h, such as 30s, 5m or 1h.')
+  return seconds
+}
+
+function readSchema(text: string): string {
+  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(text) || text.startsWith('pg_')) {
+    throw new InvalidArgumentError('Give a name of lower-case letters, digits and underscores.')
+  }
+  return text
+}
+
+interface Options {
+  url: string
+  to: string
+  tenant: number[]
+  list: TenantListName[]
+  watch?: number
+  tokenFile?: string
+  schema: string
+  json: boolean
+}
+
+/** @throws SyncError when there is no token */
+async function readToken(file: string | undefined): Promise<string> {
+  const token = file === undefined ? process.env[tokenVariable] : await readTokenFile(file)
+  if (token?.trim()) return token.trim()
+  const where = file === undefined ? `set ${tokenVariable}, or name a file with --token-file` : `${file} is empty`
+  throw new SyncError(exitCodes.usage, `There is no token: ${where}.`)
+}
+
+const readTokenFile = (file: string): Promise<string> =>
+  readFile(file, 'utf8').catch((error: Error) => {
+    throw new SyncError(exitCodes.usage, `The file of --token-file cannot be read: ${error.message}`, { cause: error })
+  })
+
+const output: Output = { out: line => console.log(line), error: line => console.error(line) }
+
+async function createReport(json: boolean) {
+  if (json) return createJsonReport(output)
+  if (!process.stdout.isTTY || !process.stderr.isTTY) return createLineReport(output)
+  return (await import('../sync/progress-bar.ts')).createTerminalReport(output)
+}
+
+/** `sync`: keeps a copy of what a token may read in step with the service. */
+export const syncCommand = new Command('sync')
+  .description(
+    'Keep a copy in step with the service: products, purchased vouchers, marketing signups and tenants.\n' +
+      `The token is read from --token-file, or from ${tokenVariable}.`,
+  )
+  .addOption(
+    new Option('--url <address>', 'the service, such as https://vouchers.example.com')
+      .env('VOUCHER_GATEWAY_URL')
+      .argParser(readUrl)
+      .makeOptionMandatory(),
+  )
+  .addOption(
+    new Option('--to <place>', 'a directory, sqlite:FILE (Node 22.13 or later), or postgres://user@host/database')
+      .env('VOUCHER_GATEWAY_SYNC_TO')
+      .makeOptionMandatory(),
+  )
+  .addOption(
+    new Option('--tenant <id...>', 'copy these tenants').argParser(readTenants).default([], 'all tenants of the token'),
+  )
+  .addOption(
+    new Option('--list <name...>', `copy these lists: ${tenantLists.join(', ')}`)
+      .argParser(readLists)
+      .default([], 'all that the token may read'),
+  )
+  .option('--watch <interval>', 'stay, and begin a round at this interval, such as 30s or 5m', readInterval)
+  .option('--token-file <file>', 'the file that holds the token; it is read again before each round')
+  .option('--schema <name>', 'the schema of a copy in PostgreSQL', readSchema, defaultSchema)
+  .option('--json', 'print one JSON object for each event', false)
+  .addHelpText(
+    'after',
+    '\nExit codes: 0 in step, or a watch that was stopped; 1 error; 2 wrong usage; 3 the service refuses the token,\n' +
+      'a tenant, a permission or the documents of this version; 4 the service cannot be reached; 130 stopped by a\n' +
+      'signal before it was in step.',
+  )
+  .action(async (options: Options) => {
+    const target = readTarget(options.to, options.schema)
+    if (!target) {
+      return syncCommand.error("error: option '--to <place>' names no directory, sqlite:FILE or postgres:// URL.")
+    }
+    const report = await createReport(options.json)
+    // A copy holds personal data: the files are for this user only.
+    process.umask(0o077)
+    const stop = new AbortController()
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.once(signal, () => {
+        stop.abort()
+        endAtSecondSignal()
+      })
+    }
+    const { runSync } = await import('../sync/run.ts')
+    process.exitCode = await runSync(
+      {
+        url: options.url,
+        readToken: () => readToken(options.tokenFile),
+        to: target.name,
+        openStore: target.open,
+        selection: {
+          tenants: options.tenant.length > 0 ? new Set(options.tenant) : null,
+          lists: options.list.length > 0 ? new Set(options.list) : null,
+        },
+        watch: options.watch ?? null,
+      },
+      report,
+      stop.signal,
+    )
+  })

@@ -1,0 +1,56 @@
+// A worker of `serve --workers`: it answers requests, and the primary process does the rest.
+import type { RateWindow } from '../domain/rate.ts'
+import type { WorkerRole } from '../server.ts'
+import { type FromWorker, isFromPrimary } from './worker-messages.ts'
+
+/** The connection of a worker to the primary. */
+export interface PrimaryLink extends WorkerRole {
+  /** Resolves when the primary asks this worker to end. */
+  stopped: Promise<void>
+  /** The secret of the demo's token; null: this is no demo. */
+  demoToken: string | null
+  /** Says that this worker listens. */
+  ready(origin: string): void
+  /** Ends the connection, and so this process. */
+  close(): void
+}
+
+/** The variable that numbers a worker, from 1. */
+export const workerVariable = 'VOUCHER_GATEWAY_WORKER'
+
+/** The variable that gives workers the demo's token. */
+export const demoTokenVariable = 'VOUCHER_GATEWAY_DEMO_TOKEN'
+
+/** Returns the connection to the primary, or null when this process is not a worker. */
+export function linkToPrimary(): PrimaryLink | null {
+  const worker = Number(process.env[workerVariable] ?? 0)
+  if (worker === 0 || process.send === undefined) return null
+  const waiting = new Map<number, (windows: ReadonlyMap<string, RateWindow>) => void>()
+  let ids = 0
+  const send = (message: FromWorker) => process.send?.(message)
+  const stopped = new Promise<void>(resolve => {
+    process.on('message', message => {
+      if (!isFromPrimary(message)) return
+      if (message.kind === 'stop') return resolve()
+      const windows = message.windows.map(([key, used, resetsIn]) => [key, { used, resetsIn }] as const)
+      waiting.get(message.id)?.(new Map(windows))
+      waiting.delete(message.id)
+    })
+    process.once('SIGTERM', () => resolve())
+    // Ctrl-C reaches all processes of a terminal: the primary stops its workers.
+    process.on('SIGINT', () => {})
+  })
+  return {
+    worker,
+    stopped,
+    demoToken: process.env[demoTokenVariable] || null,
+    count: calls =>
+      new Promise(resolve => {
+        const id = ++ids
+        waiting.set(id, resolve)
+        send({ kind: 'count', id, calls: [...calls] })
+      }),
+    ready: origin => send({ kind: 'ready', origin }),
+    close: () => process.disconnect?.(),
+  }
+}

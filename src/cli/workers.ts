@@ -1,0 +1,185 @@
+/** `serve --workers`: a primary process that starts workers, starts them again, and counts for all of them. */
+import cluster, { type Worker } from 'node:cluster'
+import type { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Logger, pino } from 'pino'
+import type { Config } from '../config.ts'
+import { addressUrl } from '../db/connect.ts'
+import type { RateCounter } from '../domain/rate.ts'
+import { loggerOptions } from '../log.ts'
+import { createLogDestination } from '../log-destination.ts'
+import { createMemoryRateCounter, openRateCounter } from '../rate-counter.ts'
+import type { Database } from './database.ts'
+import { limitStop } from './stop.ts'
+import { demoTokenVariable, workerVariable } from './worker.ts'
+import { type FromPrimary, type FromWorker, isFromWorker } from './worker-messages.ts'
+
+/** The wait before a worker that ended is started again: doubled while it ends soon after its start; in milliseconds. */
+const backOff = { first: 100, longest: 5000, resetAfter: 10_000 }
+
+/**
+ * How long workers may take to end before they are killed, in milliseconds. The primary shares its rates and closes its
+ * pools after them, and has 9.5 s in all (stop.ts).
+ */
+const stopTimeout = 7_700
+
+/** A service that listens. */
+export interface RunningService {
+  /** The origin at which this machine reaches the service. */
+  origin: string
+  /** Lets requests finish. @returns when nothing runs any more */
+  stop(): Promise<void>
+}
+
+interface WorkerOptions {
+  /** Variables that differ from those of this process. */
+  environment: NodeJS.ProcessEnv
+  counter: RateCounter
+  /** Seconds for which workers accept connections after they are asked to stop. */
+  shutdownDelay: number
+  log: Logger
+  /** Writes one line, with its line break. */
+  write: (line: string) => void
+}
+
+/**
+ * Starts workers that answer the requests of this service.
+ *
+ * @param count how many
+ * @param demoToken the secret of the demo's token; null: this is no demo
+ * @returns when all of them listen
+ * @throws Error when one ends before it listens
+ */
+export async function startPrimary(
+  config: Config,
+  database: Database,
+  count: number,
+  demoToken: string | null,
+): Promise<RunningService> {
+  const destination = createLogDestination()
+  const log = pino(loggerOptions(config.logLevel), destination)
+  // Workers count in Redis by themselves.
+  const rates =
+    config.redisUrl === undefined ? await openRateCounter(config, database.pool, log) : createMemoryRateCounter()
+  const workers = await startWorkers(count, {
+    // The embedded server is the primary's: the workers connect to it.
+    environment: { DATABASE_URL: addressUrl(database.address), [demoTokenVariable]: demoToken ?? '' },
+    counter: rates.counter,
+    shutdownDelay: config.shutdownDelay,
+    log,
+    write: line => destination.write(line),
+  }).catch(async error => {
+    await rates.close()
+    throw error
+  })
+  return {
+    origin: workers.origin,
+    async stop() {
+      limitStop(log, config.shutdownDelay)
+      await workers.stop()
+      await rates.close()
+    },
+  }
+}
+
+/**
+ * Starts workers, which share a port. One that ends is started again, at once and then after growing waits.
+ *
+ * @param count how many
+ * @returns when all of them listen
+ * @throws Error when one ends before it listens
+ */
+async function startWorkers(count: number, options: WorkerOptions): Promise<RunningService> {
+  const { log, write } = options
+  const running = new Map<number, Worker>()
+  /** Workers that have listened. What ends another one would end the next of its number too. */
+  const listened = new Set<number>()
+  let stopping = false
+
+  /** Starts a worker. @returns its origin once it listens */
+  function start(number: number, wait = backOff.first): Promise<string> {
+    const worker = cluster.fork({ ...options.environment, [workerVariable]: String(number) })
+    const startedAt = performance.now()
+    running.set(number, worker)
+    relayLines(worker.process.stdout, line => write(tagLine(number, line)))
+    relayLines(worker.process.stderr, line => process.stderr.write(line))
+    worker.on('error', error => log.warn({ err: error, worker: number }, 'a message to a worker failed'))
+    return new Promise((resolve, reject) => {
+      worker.on('message', message => {
+        if (!isFromWorker(message)) return
+        if (message.kind === 'count') {
+          void answer(worker, message)
+          return
+        }
+        listened.add(number)
+        resolve(message.origin)
+      })
+      worker.once('exit', async (code, signal) => {
+        running.delete(number)
+        if (!listened.has(number))
+          return reject(new Error(`Worker ${number} ended before it listened (${signal ?? code}).`))
+        if (stopping) return
+        const lived = performance.now() - startedAt
+        const next = lived > backOff.resetAfter ? backOff.first : wait
+        log.error({ worker: number, code, signal, wait: next }, 'a worker ended, and is started again')
+        await sleep(next)
+        if (!stopping) void start(number, Math.min(2 * next, backOff.longest))
+      })
+    })
+  }
+
+  async function answer(worker: Worker, { id, calls }: Extract<FromWorker, { kind: 'count' }>): Promise<void> {
+    // The worker knows the limits of its callers, and asks for no more than it needs.
+    const windows = calls.map(async ([key, hits]) => {
+      const { used, resetsIn } = await options.counter.hit(key, hits, Number.POSITIVE_INFINITY)
+      return [key, used, resetsIn] as [string, number, number]
+    })
+    const message: FromPrimary = { kind: 'windows', id, windows: await Promise.all(windows) }
+    if (worker.isConnected()) worker.send(message)
+  }
+
+  async function stop(): Promise<void> {
+    stopping = true
+    const all = [...running.values()]
+    const ended = Promise.all(all.map(worker => new Promise(resolve => worker.once('exit', resolve))))
+    const message: FromPrimary = { kind: 'stop' }
+    for (const worker of all) if (worker.isConnected()) worker.send(message)
+    const killing = setTimeout(
+      () => {
+        for (const worker of all) worker.process.kill('SIGKILL')
+      },
+      options.shutdownDelay * 1000 + stopTimeout,
+    )
+    await ended
+    clearTimeout(killing)
+  }
+
+  cluster.setupPrimary({ silent: true })
+  try {
+    // The first one alone: what prevents it would prevent the others too.
+    const origin = await start(1)
+    await Promise.all(Array.from({ length: count - 1 }, (_, n) => start(n + 2)))
+    return { origin, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** Adds the number of its worker to a line of the log. */
+const tagLine = (worker: number, line: string) =>
+  line.startsWith('{"') ? `{"worker":${worker},${line.slice(1)}` : `worker ${worker}: ${line}`
+
+/** Passes on whole lines, also a last one without a line break. */
+function relayLines(stream: Readable | null, write: (line: string) => void): void {
+  let rest = ''
+  stream?.setEncoding('utf8')
+  stream?.on('data', (text: string) => {
+    const lines = (rest + text).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) write(`${line}\n`)
+  })
+  stream?.on('end', () => {
+    if (rest !== '') write(`${rest}\n`)
+  })
+}
