@@ -1,0 +1,78 @@
+// Starts Scalar with the service's own OpenAPI document. It keeps the token in memory, until the page is left.
+
+const place = document.getElementById('main')
+
+/** v1 refuses a request without it (R2). OpenAPI takes it for granted, and Scalar's samples of code then leave it out. */
+const accept = {
+  name: 'Accept',
+  in: 'header',
+  required: true,
+  description: 'The media type of the response.',
+  schema: { type: 'string', const: 'application/json' },
+  example: 'application/json',
+}
+
+/** Returns the OpenAPI document, with the header in all operations of v1. */
+async function readDocument() {
+  const response = await fetch(place.dataset.document)
+  const described = await response.json()
+  for (const [path, operations] of Object.entries(described.paths)) {
+    if (!path.startsWith('/v1/')) continue
+    for (const method of ['get', 'post']) operations[method]?.parameters.push(accept)
+  }
+  return described
+}
+
+window.Scalar.createApiReference(place, {
+  content: await readDocument(),
+  // Nothing is asked of another address.
+  withDefaultFonts: false,
+  telemetry: false,
+  proxyUrl: '',
+  agent: { disabled: true },
+  mcp: { disabled: true },
+  hideClientButton: true,
+  showDeveloperTools: 'never',
+  persistAuth: false,
+  // Light or dark follows the system, as on all pages.
+  forceDarkModeState: matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light',
+  hideDarkModeToggle: true,
+  defaultOpenAllTags: true,
+  // Each operation shows its models: the list of all of them only lengthens the page.
+  hideModels: true,
+  defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
+})
+
+/** What Scalar's elements lack for screen readers and for the keyboard. A later version may make a line needless. */
+const repairs = [
+  ['button[aria-selected]:not([role])', button => button.removeAttribute('aria-selected')],
+  ['aside[role="navigation"], button[role="search"], button[role="none"]', element => element.removeAttribute('role')],
+  ['.response-card[role="region"]', card => card.removeAttribute('role')],
+  ['.endpoints:not([tabindex])', list => list.setAttribute('tabindex', '0')],
+  ['.cm-content:not([aria-label])', editor => editor.setAttribute('aria-label', 'Value')],
+  ['.cm-scroller[tabindex="-1"]', view => view.setAttribute('tabindex', '0')],
+  ['input.peer[type="checkbox"]:not([aria-label])', box => box.setAttribute('aria-label', 'Send this row')],
+  // On a narrow screen the header of Scalar stands below that of the site.
+  ['#main header:not([role])', header => header.setAttribute('role', 'presentation')],
+  ['[class*="group/copy-button"]:not([aria-label])', button => button.setAttribute('aria-label', 'Copy')],
+  // It names an element that is not always there.
+  ['[class*="group/copy-button"][aria-controls]', button => button.removeAttribute('aria-controls')],
+  ['.code-copy:not([aria-label])', button => button.setAttribute('aria-label', 'Copy')],
+]
+
+function repair() {
+  for (const [selector, change] of repairs) {
+    for (const element of document.querySelectorAll(selector)) change(element)
+  }
+}
+
+// Once for all changes of a frame.
+let isPlanned = false
+new MutationObserver(() => {
+  if (isPlanned) return
+  isPlanned = true
+  requestAnimationFrame(() => {
+    isPlanned = false
+    repair()
+  })
+}).observe(document.body, { childList: true, subtree: true, attributeFilter: ['aria-selected', 'role'] })

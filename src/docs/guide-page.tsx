@@ -1,0 +1,55 @@
+import { docsPath } from '../http/paths.ts'
+import { type Guide, guides } from './guides.ts'
+import { Frame, guideHead, Sidebar, type Site } from './layout.tsx'
+import type { Heading, RenderedGuide } from './markdown.ts'
+
+interface GuidePageProps {
+  guide: Guide
+  rendered: RenderedGuide
+  site: Site
+}
+
+/** The page of a guide: its text, its table of contents, and links to the guides before and after it. */
+export function GuidePage({ guide, rendered, site }: GuidePageProps) {
+  const index = guides.indexOf(guide)
+  return (
+    <Frame title={`${guide.title} · Voucher Gateway`} section="guides" site={site} head={guideHead}>
+      <div class="columns">
+        <Sidebar current={guide.slug} />
+        <main id="main">
+          <article dangerouslySetInnerHTML={{ __html: rendered.html }} />
+          <nav class="neighbours" aria-label="Previous and next guide">
+            <Neighbour label="Previous" guide={guides[index - 1]} />
+            <Neighbour label="Next" guide={guides[index + 1]} />
+          </nav>
+        </main>
+        <Contents headings={rendered.headings} />
+      </div>
+    </Frame>
+  )
+}
+
+function Neighbour({ label, guide }: { label: string; guide: Guide | undefined }) {
+  if (!guide) return null
+  return (
+    <a class={`card ${label.toLowerCase()}`} href={`${docsPath}/${guide.slug}`}>
+      <small>{label}</small>
+      {guide.title}
+    </a>
+  )
+}
+
+function Contents({ headings }: { headings: Heading[] }) {
+  return (
+    <nav class="contents" aria-labelledby="contents-title">
+      <p id="contents-title">On this page</p>
+      <ul class="plain">
+        {headings.map(({ id, text }) => (
+          <li>
+            <a href={`#${id}`}>{text}</a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  )
+}

@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs'
+
+/** A guide: a Markdown file of `docs/guides` with the same name. */
+export interface Guide {
+  /** Its name in the address, and of its file. */
+  slug: string
+  /** The same as the heading of the file. */
+  title: string
+  /** One sentence, for the overview. */
+  summary: string
+}
+
+/** The guides in the order in which they are read. */
+export const guides: readonly Guide[] = [
+  {
+    slug: 'quick-start',
+    title: 'Quick start',
+    summary: 'From a token to the first vouchers, in curl, TypeScript, Python or PHP.',
+  },
+  {
+    slug: 'authentication',
+    title: 'Authentication and permissions',
+    summary: 'The bearer token, the tenants that it reaches, and the permission of each operation.',
+  },
+  {
+    slug: 'paging',
+    title: 'Paging',
+    summary: 'Read a list page by page: the cursor, the order and the filter by time.',
+  },
+  {
+    slug: 'keeping-in-step',
+    title: 'Keeping a copy in step',
+    summary: 'Read only what changed, learn what was removed, and miss nothing.',
+  },
+  {
+    slug: 'bulk-export',
+    title: 'Bulk export',
+    summary: 'Read a whole list in one response, for the first copy or a full pass.',
+  },
+  {
+    slug: 'resolving-a-voucher',
+    title: 'Resolving a voucher',
+    summary: 'Learn whether a voucher may be redeemed here, and what it is worth.',
+  },
+  {
+    slug: 'figures',
+    title: 'Figures for dashboards',
+    summary: 'Ask what was sold, what is outstanding and what expires, counted by the service.',
+  },
+  { slug: 'errors', title: 'Errors', summary: 'Every message that the service answers with, and what to do.' },
+  { slug: 'rate-limits', title: 'Rate limits', summary: 'How requests are counted, and how to wait after status 429.' },
+  {
+    slug: 'versioning',
+    title: 'Versioning and deprecation',
+    summary: 'What can change within v1, what cannot, and how a version ends.',
+  },
+]
+
+/** Stands in the guides for the address of the service. */
+export const originPlaceholder = 'https://gateway.example.com'
+
+/** Returns the Markdown of a guide. */
+export const readGuide = ({ slug }: Guide): string =>
+  readFileSync(new URL(`../../docs/guides/${slug}.md`, import.meta.url), 'utf8')

@@ -1,0 +1,122 @@
+// `GET /docs`: the guides and the reference. Everything that the pages load comes from the service.
+
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { JSX } from 'preact'
+import type { Config } from '../config.ts'
+import { notFound } from '../domain/errors.ts'
+import { serveAssets } from '../http/assets.ts'
+import { type CompressedFile, compressFile, sendCompressedFile } from '../http/compressed-file.ts'
+import { compressResponses } from '../http/compression.ts'
+import { pageHeaders, renderPage } from '../http/html-page.tsx'
+import { adminPath, assetsPath, docsPath } from '../http/paths.ts'
+import { requestOrigin } from '../http/request-origin.ts'
+import { GuidePage } from './guide-page.tsx'
+import { guides, originPlaceholder, readGuide } from './guides.ts'
+import { referencePath, type Site } from './layout.tsx'
+import { OverviewPage } from './overview-page.tsx'
+import { ReferencePage } from './reference-page.tsx'
+
+const guideHeaders = pageHeaders("script-src 'self'", "style-src 'self'", "img-src 'self'")
+
+/** Scalar and its editor insert stylesheets; it runs without inline scripts and without `eval`. */
+const referenceHeaders = pageHeaders(
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self' data:",
+  "connect-src 'self'",
+)
+
+/** The build copies it from its package: from here, the same file for the sources and for `dist`. */
+const scalarFile = new URL('../../dist/docs/assets/scalar.js', import.meta.url)
+
+/** The script of the reference, and its address, which changes with its content. */
+interface Scalar {
+  path: string
+  file: CompressedFile
+}
+
+/** Registers `GET /docs`, `/docs/{guide}` and `/docs/reference`. A page is rendered when it is first requested. */
+export function registerDocs(app: FastifyInstance, config: Config): void {
+  const site: Site = { graphiql: config.graphiql, adminAddress: `${config.publicUrl ?? ''}${adminPath}` }
+  const folder = new URL('./assets/', import.meta.url)
+  app.register(
+    async scope => serveAssets(scope, folder, ['docs.css', 'guides.css', 'guides.js', 'reference.css', 'reference.js']),
+    { prefix: docsPath },
+  )
+  const scalar = once(loadScalar)
+  registerScalar(app, scalar)
+
+  app.register(async scope => {
+    // The pages hold no secrets: their lengths can tell nothing.
+    if (config.compression) compressResponses(scope)
+    const pages = new Map<string, string>()
+    const send = (request: FastifyRequest, reply: FastifyReply, html: string) =>
+      reply
+        .type('text/html; charset=utf-8')
+        .send(html.replaceAll(originPlaceholder, config.publicUrl ?? requestOrigin(request)))
+    const page = async (name: string, render: () => JSX.Element | Promise<JSX.Element>): Promise<string> => {
+      const html = pages.get(name) ?? renderPage(await render())
+      pages.set(name, html)
+      return html
+    }
+
+    scope.get(docsPath, async (request, reply) => {
+      const html = await page('', () => <OverviewPage site={site} />)
+      return send(request, reply.headers(guideHeaders), html)
+    })
+    // People type it so.
+    for (const path of [docsPath, referencePath, ...guides.map(({ slug }) => `${docsPath}/${slug}`)]) {
+      scope.get(`${path}/`, async (_request, reply) => reply.redirect(path, 308))
+    }
+    for (const guide of guides) {
+      scope.get(`${docsPath}/${guide.slug}`, async (request, reply) => {
+        const html = await page(guide.slug, async () => {
+          // Loaded at first use: a service that no one reads about needs neither parser nor grammars.
+          const { renderGuide } = await import('./markdown.ts')
+          return <GuidePage guide={guide} rendered={renderGuide(readGuide(guide))} site={site} />
+        })
+        return send(request, reply.headers(guideHeaders), html)
+      })
+    }
+    scope.get(referencePath, async (request, reply) => {
+      const { path } = await scalar()
+      const html = await page('reference', () => <ReferencePage script={path} site={site} />)
+      return send(request, reply.headers(referenceHeaders), html)
+    })
+  })
+}
+
+/** Serves Scalar for a year: another content has another address. */
+function registerScalar(app: FastifyInstance, scalar: () => Promise<Scalar>): void {
+  app.get(`${docsPath}${assetsPath}/scalar/:name`, async (request, reply) => {
+    const { path, file } = await scalar()
+    if (request.url !== path) throw notFound('path')
+    reply.headers({
+      'Cache-Control': 'public, max-age=31536000, immutable',
+      'X-Content-Type-Options': 'nosniff',
+    })
+    return sendCompressedFile(request, reply, file)
+  })
+}
+
+async function loadScalar(): Promise<Scalar> {
+  const content = await readFile(scalarFile)
+  const hash = createHash('sha256').update(content).digest('hex').slice(0, 16)
+  const path = `${docsPath}${assetsPath}/scalar/${hash}.js`
+  return { path, file: await compressFile('text/javascript; charset=utf-8', content) }
+}
+
+/** Returns a function that loads a value when it is first called, and again when that failed. */
+function once<T>(load: () => Promise<T>): () => Promise<T> {
+  let loading: Promise<T> | undefined
+  return () => {
+    loading ??= load().catch(error => {
+      loading = undefined
+      throw error
+    })
+    return loading
+  }
+}

@@ -1,0 +1,28 @@
+import { assetsPath, docsPath, v1Path } from '../http/paths.ts'
+import { Frame, type Site } from './layout.tsx'
+
+/** The OpenAPI document that the reference shows. */
+const documentPath = `${v1Path}/openapi.json`
+
+/** The page at `/docs/reference`: Scalar, which `assets/reference.js` starts. @param script the address of Scalar */
+export function ReferencePage({ script, site }: { script: string; site: Site }) {
+  const head = (
+    <>
+      <link rel="stylesheet" href={`${docsPath}${assetsPath}/reference.css`} />
+      <script src={script} defer />
+      <script src={`${docsPath}${assetsPath}/reference.js`} type="module" />
+    </>
+  )
+  return (
+    <Frame title="API reference · Voucher Gateway" section="reference" site={site} head={head}>
+      <div id="main" data-document={documentPath}>
+        <noscript>
+          <p class="no-script">
+            The reference needs JavaScript. Without it, read the <a href={documentPath}>OpenAPI document</a> or the{' '}
+            <a href={docsPath}>guides</a>.
+          </p>
+        </noscript>
+      </div>
+    </Frame>
+  )
+}
