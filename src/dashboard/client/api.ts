@@ -1,0 +1,192 @@
+// The client of the GraphQL API.
+import type { Operation } from './operation.ts'
+
+/** Why a request failed: `token` (it ended), `forbidden`, `rate`, `network` or `service`. */
+export type ErrorKind = 'token' | 'forbidden' | 'rate' | 'network' | 'service'
+
+/** A request that failed. The message is a sentence for the viewer. */
+export class ApiError extends Error {
+  readonly kind: ErrorKind
+  /** The seconds until a request may be repeated (`rate`). */
+  readonly seconds: number | null
+
+  /** @param seconds for `rate`: the seconds until a request may be repeated */
+  constructor(kind: ErrorKind, message: string, seconds: number | null = null) {
+    super(message)
+    this.kind = kind
+    this.seconds = seconds
+  }
+}
+
+/**
+ * Sends an operation with the token of the session. When the rate is used up, it waits and sends it again.
+ *
+ * @param signal cancels the request
+ * @returns the data; fields that the token may not read are null where the schema allows it
+ * @throws ApiError when there is no data; `AbortError` when the request is cancelled
+ */
+export type SendOperation = <Data, Variables>(
+  operation: Operation<Data, Variables>,
+  variables: Variables,
+  signal?: AbortSignal,
+) => Promise<Data>
+
+/** What a session learns from its answers, besides their data. */
+export interface Listener {
+  /** The token is not valid any more. */
+  onEnd(): void
+  /** Requests wait for the rate until this time (milliseconds since the epoch); null: they wait no more. */
+  onWait(until: number | null): void
+  /** What remains of the rate. */
+  onRate(rate: Rate): void
+  /**
+   * Errors of fields of an answer that has data; empty: the last answer of this operation had none, or its caller, who
+   * cancels a request also after the answer, does not show it any more.
+   */
+  onFieldErrors(operation: string, messages: readonly string[]): void
+}
+
+/** What remains of the token's rate, and what the last answer cost. */
+export interface Rate {
+  /** The operations that the last answer counted as; null when the service does not tell. */
+  cost: number | null
+  limit: number
+  remaining: number
+  /** Seconds. */
+  resetsIn: number
+}
+
+interface FieldError {
+  message: string
+  /** `errors`: what is wrong with each field of the input. */
+  extensions?: { code?: string; errors?: Record<string, readonly string[]> }
+}
+
+interface Body<Data> {
+  data?: Data | null
+  errors?: readonly FieldError[]
+  /** `requested`: the operations that the document performs at most; `actual`: those that were counted. */
+  extensions?: { cost?: { requested?: number; actual?: number } }
+}
+
+/** How often an operation is sent while others use up the rate. */
+const mostAttempts = 5
+
+/** Creates the function that sends operations with a token. */
+export function createSendOperation(token: string, listener: Listener): SendOperation {
+  /** Requests wait until then: milliseconds since the epoch. */
+  let pausedUntil = 0
+  /** How many requests wait. */
+  let waiting = 0
+
+  async function waitForRate(signal?: AbortSignal): Promise<void> {
+    waiting++
+    try {
+      while (pausedUntil > Date.now()) {
+        listener.onWait(pausedUntil)
+        await sleep(pausedUntil - Date.now(), signal)
+      }
+    } finally {
+      waiting--
+      if (waiting === 0) listener.onWait(null)
+    }
+  }
+
+  function reportFieldErrors(operation: string, messages: readonly string[], signal?: AbortSignal): void {
+    signal?.throwIfAborted()
+    listener.onFieldErrors(operation, messages)
+    signal?.addEventListener('abort', () => listener.onFieldErrors(operation, []), { once: true })
+  }
+
+  return async <Data, Variables>(operation: Operation<Data, Variables>, variables: Variables, signal?: AbortSignal) => {
+    for (let attempt = 1; ; attempt++) {
+      await waitForRate(signal)
+      const response = await send(token, { documentId: operation.id, variables }, signal)
+      if (response.status === 401) {
+        listener.onEnd()
+        throw new ApiError('token', 'The token has ended: it is unknown, expired or revoked.')
+      }
+      const { data, errors = [], extensions } = await readBody<Data>(response)
+      const rate = readRate(response.headers, extensions?.cost?.actual)
+      if (rate) listener.onRate(rate)
+      const isLimited = response.status === 429 || errors.some(({ extensions }) => extensions?.code === 'RATE_LIMITED')
+      // What costs more than a whole window would wait for ever.
+      const { requested = 0 } = extensions?.cost ?? {}
+      if (isLimited && attempt < mostAttempts && !(rate && requested > rate.limit)) {
+        const seconds = Number(response.headers.get('retry-after')) || rate?.resetsIn || 1
+        pausedUntil = Math.max(pausedUntil, Date.now() + seconds * 1000)
+        continue
+      }
+      if (data === undefined || data === null) throw toApiError(errors, response.status)
+      reportFieldErrors(operation.name, [...new Set(errors.map(explain))], signal)
+      return data
+    }
+  }
+}
+
+async function send(token: string, body: object, signal?: AbortSignal): Promise<Response> {
+  try {
+    return await fetch('/graphql', {
+      method: 'POST',
+      headers: { Accept: 'application/json', Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+      credentials: 'omit',
+      cache: 'no-store',
+      ...(signal && { signal }),
+    })
+  } catch (error) {
+    if (signal?.aborted) throw error
+    const message = navigator.onLine
+      ? 'The service does not answer. Try again in a moment.'
+      : 'This device is offline. Connect it, then try again.'
+    throw new ApiError('network', message)
+  }
+}
+
+async function readBody<Data>(response: Response): Promise<Body<Data>> {
+  try {
+    return await response.json()
+  } catch {
+    throw new ApiError('service', `The service answered with status ${response.status}. Try again in a moment.`)
+  }
+}
+
+function readRate(headers: Headers, cost: number | undefined): Rate | null {
+  const [limit, remaining, resetsIn] = ['limit', 'remaining', 'reset'].map(name => headers.get(`ratelimit-${name}`))
+  if (!limit || !remaining || !resetsIn) return null
+  return { cost: cost ?? null, limit: Number(limit), remaining: Number(remaining), resetsIn: Number(resetsIn) }
+}
+
+const explanations: Record<string, (message: string) => string> = {
+  FORBIDDEN: message => `This token may not see all of it: ${message}`,
+  PERSISTED_DOCUMENT_NOT_FOUND: () => 'The service was updated since this page was loaded. Load the page again.',
+  RATE_LIMITED: () => 'This needs more operations than the rate of the token allows in a minute. Choose less at once.',
+}
+
+const explain = ({ message, extensions }: FieldError): string => {
+  const causes = Object.values(extensions?.errors ?? {}).flat()
+  return explanations[extensions?.code ?? '']?.(message) ?? [message, ...causes].join(' ')
+}
+
+const kinds: Record<string, ErrorKind> = { FORBIDDEN: 'forbidden', RATE_LIMITED: 'rate' }
+
+function toApiError(errors: readonly FieldError[], status: number): ApiError {
+  const [first] = errors
+  const message = first ? explain(first) : `The service answered with status ${status}.`
+  return new ApiError(kinds[first?.extensions?.code ?? ''] ?? 'service', message)
+}
+
+/** Waits, or rejects with the reason of the signal when it is aborted. */
+const sleep = (milliseconds: number, signal?: AbortSignal) =>
+  new Promise<void>((resolve, reject) => {
+    const abort = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', abort)
+      resolve()
+    }, milliseconds)
+    if (signal?.aborted) abort()
+    signal?.addEventListener('abort', abort, { once: true })
+  })

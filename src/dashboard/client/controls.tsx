@@ -1,0 +1,147 @@
+// Chooses the period, its intervals, the currency, and whether the tenants below are included.
+import { useState } from 'preact/hooks'
+import type { Currency } from './figures/model.ts'
+import { findFault, type Interval, intervals, isAnswered, isDay, type Period, presets } from './period.ts'
+import type { Go, View } from './view.ts'
+
+interface ControlsProps {
+  view: View
+  go: Go
+  /** The time zone of the days. */
+  timeZone: string
+  /** The currencies of the figures; null: they are not known. */
+  currencies: readonly Currency[] | null
+}
+
+const periodLabels: Record<Period, string> = {
+  'last-30-days': 'Last 30 days',
+  'this-month': 'This month',
+  'last-12-months': 'Last 12 months',
+  'this-year': 'This year',
+  custom: 'From … to …',
+}
+
+const intervalLabels: Record<Interval, string> = { DAY: 'Day', WEEK: 'Week', MONTH: 'Month' }
+
+/** The controls above the figures. What is chosen is in the address. */
+export function Controls({ view, go, timeZone, currencies }: ControlsProps) {
+  const { period, from, to } = view
+  // The figures show the most sold currency when they have none in the one that the address names.
+  const currency = currencies === null || currencies.includes(view.currency) ? (view.currency ?? '') : ''
+  const offered = currencies ?? [view.currency]
+  const codes = offered.filter(code => code !== null).sort()
+  const choosePeriod = (value: string) => {
+    const preset = presets.find(name => name === value)
+    go(preset ? { period: preset } : { from, to })
+  }
+  return (
+    <section class="card controls" aria-label="What is shown">
+      <div class="filters">
+        <Choice
+          id="period"
+          label="Period"
+          value={period}
+          options={[...presets, 'custom' as const].map(value => [value, periodLabels[value]])}
+          onChoice={choosePeriod}
+        />
+        <Choice
+          id="interval"
+          label="By"
+          value={view.by}
+          options={intervals.filter(by => isAnswered({ from, to }, by)).map(by => [by, intervalLabels[by]])}
+          onChoice={value => go({ by: intervals.find(by => by === value) ?? view.by })}
+        />
+        <Choice
+          id="currency"
+          label="Currency"
+          value={currency}
+          options={
+            offered.length > 1
+              ? [['', 'Most sold'], ...codes.map(code => [code, code] as const)]
+              : [[currency, codes[0] ?? '—']]
+          }
+          onChoice={value => go({ currency: value || null })}
+        />
+        <div class="option">
+          <input
+            type="checkbox"
+            id="below"
+            checked={view.withDescendants}
+            onChange={event => go({ withDescendants: event.currentTarget.checked })}
+          />
+          <label for="below">With tenants below</label>
+        </div>
+      </div>
+      {period === 'custom' && <CustomPeriod key={`${from} ${to}`} from={from} to={to} go={go} />}
+      <p class="hint days">
+        <time datetime={from}>{formatDay(from)}</time> to <time datetime={to}>{formatDay(to)}</time>, days in {timeZone}
+      </p>
+    </section>
+  )
+}
+
+interface ChoiceProps {
+  id: string
+  label: string
+  value: string
+  options: readonly (readonly [value: string, label: string])[]
+  onChoice(value: string): void
+}
+
+const Choice = ({ id, label, value, options, onChoice }: ChoiceProps) => (
+  <div class="field">
+    <label for={id}>{label}</label>
+    <select id={id} value={value} onChange={event => onChoice(event.currentTarget.value)}>
+      {options.map(([option, text]) => (
+        <option key={option} value={option} selected={option === value}>
+          {text}
+        </option>
+      ))}
+    </select>
+  </div>
+)
+
+/** The first and the last day. A date is typed in parts: it counts once the button is pressed. */
+function CustomPeriod({ go, ...shown }: { from: string; to: string; go: Go }) {
+  const [days, setDays] = useState(shown)
+  const [fault, setFault] = useState<string | null>(null)
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault()
+    const found = findFault(days)
+    setFault(found)
+    if (found === null) go(days)
+  }
+  const field = (name: 'from' | 'to', label: string) => (
+    <div class="field">
+      <label for={name}>{label}</label>
+      <input
+        id={name}
+        type="date"
+        value={days[name]}
+        required
+        aria-invalid={(fault !== null && (!isDay(days[name]) || days.from > days.to)) || undefined}
+        aria-describedby={fault ? 'period-error' : undefined}
+        onInput={event => setDays({ ...days, [name]: event.currentTarget.value })}
+      />
+    </div>
+  )
+  return (
+    <form class="filters" onSubmit={submit} noValidate aria-label="Period">
+      {field('from', 'From')}
+      {field('to', 'To')}
+      <button type="submit" class="secondary">
+        Show
+      </button>
+      {fault && (
+        <p class="field-error" id="period-error" role="alert">
+          {fault}
+        </p>
+      )}
+    </form>
+  )
+}
+
+const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' })
+
+/** Returns a day in the viewer's language. */
+const formatDay = (day: string): string => dayFormat.format(new Date(`${day}T00:00:00Z`))

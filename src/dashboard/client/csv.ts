@@ -1,0 +1,27 @@
+// Tables as CSV (RFC 4180), as spreadsheets open them.
+import { stringify } from 'csv-stringify/browser/esm/sync'
+
+/** A cell of a CSV file: an amount is a plain number. */
+export type CsvCell = string | number | null
+
+/**
+ * Returns a table as CSV: with a byte order mark, by which spreadsheets know UTF-8, and with an apostrophe before
+ * texts that they would run as a formula.
+ */
+export const toCsv = (headings: readonly string[], rows: readonly (readonly CsvCell[])[]): string =>
+  stringify([headings, ...rows], {
+    bom: true,
+    escape_formulas: true,
+    record_delimiter: 'windows',
+  })
+
+/** Hands a CSV file to the viewer. @param name without its extension */
+export function downloadCsv(name: string, csv: string): void {
+  const url = URL.createObjectURL(new Blob([csv], { type: 'text/csv;charset=utf-8' }))
+  const link = document.createElement('a')
+  link.href = url
+  link.download = `${name}.csv`
+  link.click()
+  // Some browsers read the file after the click.
+  setTimeout(() => URL.revokeObjectURL(url), 10_000)
+}

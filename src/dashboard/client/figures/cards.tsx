@@ -1,0 +1,168 @@
+// The figures of a period at a glance, with their change against the period before.
+import type { ComponentChildren } from 'preact'
+import { sum } from '../../../charts/ticks.ts'
+import { changeFrom } from '../comparison.ts'
+import { formatChange, formatCount, formatDays, formatMoney, formatNumberOf, formatShare } from '../format.ts'
+import { addDays, type Days, dayIn } from '../period.ts'
+import type { Go, View } from '../view.ts'
+import { VouchersLink } from '../vouchers/vouchers-link.tsx'
+import {
+  balanceIn,
+  type ConsentPeriod,
+  type Currency,
+  type Figures,
+  type FiguresBefore,
+  redeemedShare,
+  type Sales,
+  salesIn,
+} from './model.ts'
+
+interface CardsProps {
+  view: View
+  go: Go
+  figures: Figures
+  before: FiguresBefore | null
+  /** The days of `before`. */
+  compared: Days
+  currency: Currency
+}
+
+/** The most important figures. */
+export function Cards({ view, go, figures, before, compared, currency }: CardsProps) {
+  const sold = figures.totals && salesIn(figures.totals, currency)
+  const soldBefore = before?.totals ? salesIn(before.totals, currency) : null
+  const outstanding = figures.outstanding && balanceIn(figures.outstanding, currency)
+  const expiring = figures.expiring && balanceIn(figures.expiring, currency)
+  const consents = figures.consents ? countConsents(figures.consents) : null
+  const consentsBefore = before?.consents ? countConsents(before.consents) : null
+  const money = (amount: number) => formatMoney(amount, currency)
+  const today = dayIn(figures.timeZone, new Date(figures.asOf))
+  // By their status they are not expired on the day at their tenant. No filter finds vouchers without a currency.
+  const status = 'REDEEMABLE,PART_REDEEMED,NOT_YET_VALID'
+  const vouchersExpiring =
+    currency === null ? null : { status, sort: 'valid-until', in: currency, 'valid-to': addDays(today, 30) }
+  // The figure counts by the day at each tenant, the list by that of the figures.
+  const hasOtherDays = view.withDescendants || view.timeZone !== null
+  return (
+    <section aria-label="Figures">
+      <p class="compared">
+        Changes are against <strong>{formatDays(compared.from, compared.to)}</strong>.
+        {view.to > today && ' The period is not over yet.'}
+      </p>
+      <dl class="figure-cards">
+        {sold && (
+          <Card
+            name="Sold"
+            value={money(sold.value)}
+            detail={formatNumberOf(sold.vouchers, 'voucher')}
+            change={soldBefore && { now: sold.value, before: soldBefore.value, words: money(soldBefore.value) }}
+          />
+        )}
+        {sold && (
+          <Card
+            name="Redeemed of these"
+            value={money(sold.redeemed)}
+            detail={describeShare(sold, soldBefore)}
+            neutral
+            change={
+              soldBefore && { now: sold.redeemed, before: soldBefore.redeemed, words: money(soldBefore.redeemed) }
+            }
+          />
+        )}
+        {outstanding && (
+          <Card
+            name="Outstanding now"
+            value={money(outstanding.balance)}
+            detail={formatNumberOf(outstanding.vouchers, 'voucher')}
+            note="Whenever they were sold"
+          />
+        )}
+        {expiring && (
+          <Card
+            name="Expiring within 30 days"
+            value={money(expiring.balance)}
+            detail={
+              <>
+                <VouchersLink {...{ view, go }} filters={vouchersExpiring}>
+                  {formatNumberOf(expiring.vouchers, 'voucher')}
+                </VouchersLink>
+                {hasOtherDays && ', each by the day at its tenant'}
+              </>
+            }
+            note={
+              outstanding && outstanding.balance > 0
+                ? `${formatShare(expiring.balance / outstanding.balance)} of the outstanding balance`
+                : ''
+            }
+          />
+        )}
+        {consents && (
+          <Card
+            name="New consents"
+            value={formatCount(consents.given)}
+            detail={`${formatCount(consents.withdrawn)} withdrawn`}
+            change={
+              consentsBefore && {
+                now: consents.given,
+                before: consentsBefore.given,
+                words: formatCount(consentsBefore.given),
+              }
+            }
+          />
+        )}
+      </dl>
+    </section>
+  )
+}
+
+/** Returns the consents of all intervals. */
+const countConsents = (periods: readonly Pick<ConsentPeriod, 'given' | 'withdrawn'>[]) => ({
+  given: sum(periods.map(({ given }) => given)),
+  withdrawn: sum(periods.map(({ withdrawn }) => withdrawn)),
+})
+
+function describeShare(sold: Sales, before: Sales | null): string {
+  const [share, shareBefore] = [redeemedShare(sold), before && redeemedShare(before)]
+  if (share === null) return 'Nothing was sold'
+  return `${formatShare(share)} of their value${shareBefore === null ? '' : `, ${formatShare(shareBefore)} before`}`
+}
+
+interface CardProps {
+  name: string
+  value: string
+  detail: ComponentChildren
+  /** Two numbers, and the earlier one in words. */
+  change?: { now: number; before: number; words: string } | null
+  /** Whether more is neither better nor worse. */
+  neutral?: boolean
+  /** Stands in the place of the change. */
+  note?: string
+}
+
+const Card = ({ name, value, detail, change, neutral = false, note }: CardProps) => (
+  <div class="card figure-card">
+    <dt>{name}</dt>
+    <dd class="value">{value}</dd>
+    <dd class="detail">{detail}</dd>
+    {change ? <Change {...change} neutral={neutral} /> : <dd class="change">{note}</dd>}
+  </div>
+)
+
+function Change({ now, before, words, neutral }: NonNullable<CardProps['change']> & { neutral: boolean }) {
+  const change = changeFrom(before, now)
+  if (change === null) return <dd class="change">{now === 0 ? 'None before either' : 'None before'}</dd>
+  const direction = change > 0 ? 'up' : change < 0 ? 'down' : 'same'
+  return (
+    <dd class={`change ${neutral ? 'same' : direction}`}>
+      <span class="badge">
+        {direction !== 'same' && (
+          <svg viewBox="0 0 8 8" aria-hidden="true">
+            <path d={direction === 'up' ? 'M4 0 8 7H0Z' : 'M4 8 0 1h8Z'} />
+          </svg>
+        )}
+        {formatChange(change)}
+      </span>{' '}
+      {words} before
+    </dd>
+  )
+}

@@ -1,0 +1,84 @@
+import { formatCount, formatDay, formatMoney, formatNumberOf, formatShortMoney } from '../format.ts'
+import { Plot } from '../plots/plot.tsx'
+import { NothingToPlot } from '../states.tsx'
+import { type Expiry, expiriesOf } from './expiry.ts'
+import type { Currency, Outstanding } from './model.ts'
+
+const nameExpiry = ({ month }: Expiry) =>
+  month === 'later' ? 'Later' : month === 'never' ? 'Without an end' : formatDay(month, 'month')
+
+/**
+ * When the outstanding balance expires.
+ *
+ * @param today the present day in the time zone of the figures, `YYYY-MM-DD`
+ */
+export function ExpiryPlot({
+  outstanding,
+  currency,
+  today,
+}: {
+  outstanding: Outstanding | undefined
+  currency: Currency
+  today: string
+}) {
+  const title = 'Outstanding balance, by month of expiry'
+  if (!outstanding || outstanding.vouchers === 0)
+    return <NothingToPlot title={title} text="No balance is outstanding." />
+  const money = (amount: number) => formatMoney(amount, currency)
+  const rows = expiriesOf(outstanding.byExpiry, today)
+  const rest = (month: Expiry['month']) => rows.find(row => row.month === month)
+  const [later, never] = [rest('later'), rest('never')]
+  // Several months in one bar would make the others small.
+  const months = rows.filter(row => row !== later && row !== never)
+  const most = months.reduce<Expiry | null>(
+    (found, row) => (found === null || row.balance > found.balance ? row : found),
+    null,
+  )
+  const summary = [
+    `${money(outstanding.balance)} on ${formatNumberOf(outstanding.vouchers, 'voucher')}.`,
+    most && `Most expires in ${nameExpiry(most)}: ${money(most.balance)}.`,
+    later && `${money(later.balance)} expires later than the plot shows.`,
+    never && `${money(never.balance)} does not expire.`,
+  ]
+    .filter(Boolean)
+    .join(' ')
+  if (months.length === 0) return <NothingToPlot title={title} text={summary} />
+  return (
+    <Plot
+      id="expiry"
+      title={title}
+      summary={summary}
+      rest={0}
+      points={months.map(row => ({
+        tick: formatDay(row.month, 'monthOfYear'),
+        description: `${nameExpiry(row)}: ${money(row.balance)} on ${formatNumberOf(row.vouchers, 'voucher')}`,
+      }))}
+      panels={[
+        {
+          series: [{ label: 'Balance', color: 'plot-first' }],
+          values: months.map(({ balance }) => [balance]),
+          height: 190,
+          formatTick: tick => formatShortMoney(tick, currency),
+        },
+      ]}
+      table={{
+        rows,
+        columns: [
+          { heading: 'Expires in', cell: nameExpiry, sortBy: ({ month }) => month },
+          {
+            heading: 'Balance',
+            cell: ({ balance }) => money(balance),
+            sortBy: ({ balance }) => balance,
+            numeric: true,
+          },
+          {
+            heading: 'Vouchers',
+            cell: ({ vouchers }) => formatCount(vouchers),
+            sortBy: ({ vouchers }) => vouchers,
+            numeric: true,
+          },
+        ],
+      }}
+    />
+  )
+}

@@ -1,0 +1,47 @@
+// The months in which an outstanding balance expires, without gaps.
+import { addAmounts } from '../format.ts'
+import type { Outstanding } from './model.ts'
+
+/** What expires in a month. */
+export interface Expiry {
+  /** The first day of the month; `later`: after the last month that is shown; `never`: it does not expire. */
+  month: string | 'later' | 'never'
+  vouchers: number
+  balance: number
+}
+
+const nextMonth = (month: string): string => {
+  const date = new Date(`${month}T00:00:00Z`)
+  date.setUTCMonth(date.getUTCMonth() + 1)
+  return date.toISOString().slice(0, 10)
+}
+
+/**
+ * Returns all months from the present one to the last in which something expires, then what expires later and what does
+ * not expire, if there is any.
+ *
+ * @param today `YYYY-MM-DD`
+ * @param most how many months are shown
+ */
+export function expiriesOf(byExpiry: Outstanding['byExpiry'], today: string, most = 36): Expiry[] {
+  const dated = byExpiry.flatMap(({ month, ...figure }) => (month === null ? [] : [{ month, ...figure }]))
+  const last = dated.reduce((latest, { month }) => (month > latest ? month : latest), '')
+  const months: Expiry[] = []
+  for (let month = `${today.slice(0, 8)}01`; month <= last && months.length < most; month = nextMonth(month)) {
+    months.push({ vouchers: 0, balance: 0, ...dated.find(figure => figure.month === month), month })
+  }
+  const end = months.at(-1)?.month ?? ''
+  const rest = (month: Expiry['month'], figures: readonly Omit<Expiry, 'month'>[]): Expiry[] =>
+    figures.length === 0
+      ? []
+      : [
+          {
+            month,
+            vouchers: figures.reduce((all, { vouchers }) => all + vouchers, 0),
+            balance: addAmounts(figures.map(({ balance }) => balance)),
+          },
+        ]
+  const later = dated.filter(({ month }) => month > end)
+  const never = byExpiry.filter(({ month }) => month === null)
+  return [...months, ...rest('later', later), ...rest('never', never)]
+}

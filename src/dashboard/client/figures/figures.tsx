@@ -1,0 +1,96 @@
+// What the dashboard shows of a tenant and a period: cards, plots and tables.
+import { useEffect, useRef } from 'preact/hooks'
+import type { SendOperation } from '../api.ts'
+import { periodBefore } from '../comparison.ts'
+import { DashboardFigures, DashboardProducts } from '../operations.ts'
+import { Empty, Failure, Placeholder } from '../states.tsx'
+import { useAnswer } from '../use-answer.ts'
+import type { Go, View } from '../view.ts'
+import { Cards } from './cards.tsx'
+import { type Currency, currenciesOf } from './model.ts'
+import { Plots } from './plot-grid.tsx'
+import { mostProducts, nameProducts } from './product-names.ts'
+import { TableSection } from './table-section.tsx'
+
+interface FiguresProps {
+  view: View
+  go: Go
+  request: SendOperation
+  /** The permissions of the token: what it may not read is not asked for. */
+  permissions: readonly string[]
+  /** Reports the currencies of the figures, the most sold first: the controls offer them. Null: there are no figures. */
+  onCurrencies(currencies: readonly Currency[] | null): void
+}
+
+/** The figures of the view. While those of another view load, all of it shows the view before, and nothing of it works. */
+export function Figures({ view: wanted, go, request, permissions, onCurrencies }: FiguresProps) {
+  const answer = useAnswer(request, DashboardFigures, {
+    tenant: wanted.tenant,
+    period: { from: wanted.from, to: wanted.to },
+    before: periodBefore(wanted, wanted.period),
+    by: wanted.by,
+    timeZone: wanted.timeZone,
+    withDescendants: wanted.withDescendants,
+    withConsents: permissions.includes('export_customer_information'),
+  })
+  const last = useRef(wanted)
+  if (answer.isCurrent) last.current = wanted
+  const view = last.current
+  const figures = answer.data?.tenant?.figures
+  const currencies = figures ? currenciesOf(figures) : []
+  const currency: Currency =
+    view.currency !== null && (!figures || currencies.includes(view.currency)) ? view.currency : (currencies[0] ?? null)
+  const { tenant, withDescendants, timeZone, from, to } = view
+  const productsAnswer = useAnswer(
+    request,
+    DashboardProducts,
+    figures?.totals ? { tenant, period: { from, to }, timeZone, withDescendants, currency, first: mostProducts } : null,
+  )
+  useEffect(() => {
+    onCurrencies(figures ? currencies : null)
+  }, [currencies.join(), figures === undefined])
+
+  if (answer.error) return <Failure error={answer.error} what="The figures" retry={answer.reload} />
+  if (answer.isCurrent && !figures) return <Empty text="The figures could not be read. A message above says why." />
+  if (!figures || !answer.of) {
+    return (
+      <div class="figures" aria-busy="true">
+        <p class="off-screen" role="status">
+          The figures are loading.
+        </p>
+        <Placeholder kind="cards" />
+        <div class="plot-grid">
+          {[1, 2, 3, 4].map(number => (
+            <Placeholder key={number} kind="plot" />
+          ))}
+        </div>
+      </div>
+    )
+  }
+  const topProducts = productsAnswer.data?.tenant?.figures?.topProducts
+  // Asked for those without a currency, the service ranks the products of each currency.
+  const products =
+    topProducts && productsAnswer.isCurrent
+      ? nameProducts(topProducts.filter(product => product.currency === currency))
+      : null
+  return (
+    <div class="figures" aria-busy={!answer.isCurrent} inert={!answer.isCurrent}>
+      <Cards
+        {...{ view, go, figures, currency }}
+        before={answer.data?.tenant?.before ?? null}
+        compared={answer.of.before}
+      />
+      {productsAnswer.error && (
+        <Failure error={productsAnswer.error} what="The products" retry={productsAnswer.reload} />
+      )}
+      <Plots {...{ view, go, figures, currency, products }} by={answer.of.by} />
+      {figures.periods && (
+        <TableSection
+          {...{ view, go, request, figures, currency, products }}
+          currencies={currencies.filter(code => code !== null)}
+          by={answer.of.by}
+        />
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,83 @@
+// The figures of a view in one currency.
+import { formatDay, formatDays, nameCurrency } from '../format.ts'
+import type { DashboardFiguresQuery } from '../operations.ts'
+import type { Days, Interval } from '../period.ts'
+
+/** The answer of `DashboardFigures` about a tenant. */
+type TenantFigures = NonNullable<DashboardFiguresQuery['tenant']>
+
+/** The figures of a period. */
+export type Figures = NonNullable<TenantFigures['figures']>
+
+/** The figures with which they are compared. */
+export type FiguresBefore = NonNullable<TenantFigures['before']>
+
+/** An interval of a period. */
+export type FigurePeriod = NonNullable<Figures['periods']>[number]
+
+/** The consents of an interval. */
+export type ConsentPeriod = NonNullable<Figures['consents']>[number]
+
+/** What was sold, in one currency. */
+export type Sales = NonNullable<Figures['totals']>[number]
+
+/** What is outstanding, in one currency. */
+export type Outstanding = NonNullable<Figures['outstanding']>[number]
+
+/** Amounts of a currency: the code, or null for vouchers without one. */
+export type Currency = string | null
+
+/** Returns what was sold in a currency: zeros when nothing was. */
+export const salesIn = (figures: readonly Sales[], currency: Currency): Sales =>
+  figures.find(figure => figure.currency === currency) ?? {
+    currency,
+    vouchers: 0,
+    value: 0,
+    paid: 0,
+    redeemed: 0,
+    voided: 0,
+  }
+
+/** Returns a balance in a currency: zeros when there is none. */
+export const balanceIn = (
+  figures: readonly Pick<Outstanding, 'currency' | 'vouchers' | 'balance'>[],
+  currency: Currency,
+): Pick<Outstanding, 'vouchers' | 'balance'> =>
+  figures.find(figure => figure.currency === currency) ?? { vouchers: 0, balance: 0 }
+
+/** Returns the currencies of figures: that of most vouchers first. */
+export function currenciesOf({ totals, outstanding }: Pick<Figures, 'totals' | 'outstanding'>): Currency[] {
+  const vouchers = new Map<Currency, number>()
+  for (const figure of [...(totals ?? []), ...(outstanding ?? [])]) {
+    vouchers.set(figure.currency, (vouchers.get(figure.currency) ?? 0) + figure.vouchers)
+  }
+  return [...vouchers].sort(([, one], [, other]) => other - one).map(([currency]) => currency)
+}
+
+/** Says in which currency the amounts of sales are, or that there are none. */
+export function describeSales(figures: Pick<Figures, 'totals' | 'outstanding' | 'status'>, currency: Currency): string {
+  if (currenciesOf(figures).length > 0) return `What was sold, in ${nameCurrency(currency)}.`
+  const hasVouchers = figures.status?.some(({ vouchers }) => vouchers > 0) === true
+  return hasVouchers ? 'No vouchers were sold in this period.' : 'There are no sales yet.'
+}
+
+/** Returns the share of their value that was redeemed, 0 to 1; null when they had no value. */
+export const redeemedShare = ({ value, redeemed }: Pick<Sales, 'value' | 'redeemed'>): number | null =>
+  value > 0 ? redeemed / value : null
+
+const isWholeMonth = ({ from, to }: Days) => {
+  const [year = 0, month = 0] = from.split('-').map(Number)
+  return from.endsWith('-01') && Number(to.slice(8)) === new Date(Date.UTC(year, month, 0)).getUTCDate()
+}
+
+/** Returns the name of an interval: `November 2026`, or its days. */
+export const namePeriod = (days: Days, by: Interval): string =>
+  by === 'MONTH' && isWholeMonth(days) ? formatDay(days.from, 'month') : formatDays(days.from, days.to)
+
+/**
+ * Returns the label of an interval on an axis.
+ *
+ * @param severalYears whether a month alone would be ambiguous
+ */
+export const labelPeriod = ({ from }: Days, by: Interval, severalYears: boolean): string =>
+  formatDay(from, by !== 'MONTH' ? 'shortDay' : severalYears ? 'monthOfYear' : 'shortMonth')

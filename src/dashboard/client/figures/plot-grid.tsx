@@ -1,0 +1,44 @@
+import { dayIn, type Interval } from '../period.ts'
+import { Placeholder } from '../states.tsx'
+import type { Go, View } from '../view.ts'
+import { ConsentPlot } from './consent-plot.tsx'
+import { ExpiryPlot } from './expiry-plot.tsx'
+import { type Currency, type Figures, salesIn } from './model.ts'
+import { RedeemedPlot, SalesPlot } from './plots.tsx'
+import type { NamedProduct } from './product-names.ts'
+import { StatusShares, TopProducts } from './shares.tsx'
+
+interface PlotsProps {
+  view: View
+  go: Go
+  figures: Figures
+  by: Interval
+  currency: Currency
+  /** Null: not there yet. */
+  products: readonly NamedProduct[] | null
+}
+
+/** The plots of a view; those that the token may not read are left out. */
+export function Plots({ view, go, figures, by, currency, products }: PlotsProps) {
+  const { periods, totals, outstanding, status, consents, asOf, timeZone } = figures
+  return (
+    <section class="plot-grid" aria-label="Plots">
+      {periods && totals && (
+        <>
+          <SalesPlot {...{ periods, by, currency }} total={salesIn(totals, currency)} />
+          <RedeemedPlot {...{ periods, by, currency }} total={salesIn(totals, currency)} />
+        </>
+      )}
+      {outstanding && (
+        <ExpiryPlot
+          outstanding={outstanding.find(figure => figure.currency === currency)}
+          currency={currency}
+          today={dayIn(timeZone, new Date(asOf))}
+        />
+      )}
+      {status && <StatusShares {...{ view, go }} figures={status} />}
+      {products ? <TopProducts {...{ view, go, products, currency }} /> : totals && <Placeholder kind="plot" />}
+      {consents && <ConsentPlot periods={consents} by={by} />}
+    </section>
+  )
+}

@@ -1,0 +1,155 @@
+// The plots of the figures of one currency.
+import { formatCount, formatMoney, formatNumberOf, formatShare, formatShortCount, formatShortMoney } from '../format.ts'
+import type { Interval } from '../period.ts'
+import { Plot } from '../plots/plot.tsx'
+import { NothingToPlot } from '../states.tsx'
+import type { Column } from '../tables/data-table.tsx'
+import {
+  type Currency,
+  type FigurePeriod,
+  labelPeriod,
+  namePeriod,
+  redeemedShare,
+  type Sales,
+  salesIn,
+} from './model.ts'
+
+interface PeriodPlotProps {
+  periods: readonly FigurePeriod[]
+  by: Interval
+  currency: Currency
+}
+
+/** An interval with what was sold in it. */
+interface Point {
+  name: string
+  tick: string
+  sales: Sales
+  period: FigurePeriod
+}
+
+function pointsOf({ periods, by, currency }: PeriodPlotProps): Point[] {
+  const severalYears = periods.length > 12
+  return periods.map(period => ({
+    name: namePeriod(period, by),
+    tick: labelPeriod(period, by, severalYears),
+    sales: salesIn(period.sales, currency),
+    period,
+  }))
+}
+
+const largest = <T,>(items: readonly T[], size: (item: T) => number): T | undefined =>
+  items.reduce<T | undefined>((most, item) => (most === undefined || size(item) > size(most) ? item : most), undefined)
+
+const nameColumn: Column<Point> = { heading: 'Period', cell: ({ name }) => name, sortBy: ({ period }) => period.from }
+
+/** The value and the number of the vouchers sold over time. */
+export function SalesPlot(props: PeriodPlotProps & { total: Sales }) {
+  const { currency, total } = props
+  const points = pointsOf(props)
+  const title = 'Vouchers sold'
+  const most = largest(points, ({ sales }) => sales.value)
+  if (!most || total.vouchers === 0) return <NothingToPlot title={title} text="No vouchers were sold in this period." />
+  const money = (amount: number) => formatMoney(amount, currency)
+  return (
+    <Plot
+      id="sales"
+      title={title}
+      summary={`${money(total.value)} from ${formatNumberOf(total.vouchers, 'voucher')}. Highest: ${most.name}, ${money(most.sales.value)}.`}
+      points={points.map(({ name, tick, sales }) => ({
+        tick,
+        description: `${name}: ${money(sales.value)} from ${formatNumberOf(sales.vouchers, 'voucher')}`,
+      }))}
+      panels={[
+        {
+          title: 'Value',
+          series: [{ label: 'Value', color: 'plot-first' }],
+          values: points.map(({ sales }) => [sales.value]),
+          height: 150,
+          formatTick: tick => formatShortMoney(tick, currency),
+        },
+        {
+          title: 'Number',
+          series: [{ label: 'Number', color: 'plot-second' }],
+          values: points.map(({ sales }) => [sales.vouchers]),
+          height: 56,
+          formatTick: formatShortCount,
+        },
+      ]}
+      table={{
+        rows: points,
+        columns: [
+          nameColumn,
+          {
+            heading: 'Value',
+            cell: ({ sales }) => money(sales.value),
+            sortBy: ({ sales }) => sales.value,
+            numeric: true,
+          },
+          {
+            heading: 'Vouchers',
+            cell: ({ sales }) => formatCount(sales.vouchers),
+            sortBy: ({ sales }) => sales.vouchers,
+            numeric: true,
+          },
+        ],
+      }}
+    />
+  )
+}
+
+/** How much of the value of the vouchers sold in each interval has been redeemed by now. */
+export function RedeemedPlot(props: PeriodPlotProps & { total: Sales }) {
+  const { currency, total } = props
+  const points = pointsOf(props)
+  const title = 'Redeemed by now, by period of sale'
+  const share = redeemedShare(total)
+  if (share === null) return <NothingToPlot title={title} text="No vouchers with a value were sold in this period." />
+  const money = (amount: number) => formatMoney(amount, currency)
+  const words = ({ sales }: Point) => {
+    const part = redeemedShare(sales)
+    return part === null ? 'nothing sold' : formatShare(part)
+  }
+  return (
+    <Plot
+      id="redeemed"
+      title={title}
+      summary={`${formatShare(share)} of what was sold has been redeemed: ${money(total.redeemed)} of ${money(total.value)}.`}
+      points={points.map(point => ({
+        tick: point.tick,
+        description:
+          redeemedShare(point.sales) === null
+            ? `${point.name}: nothing was sold`
+            : `Sold in ${point.name}: ${words(point)} redeemed, ${money(point.sales.redeemed)} of ${money(point.sales.value)}`,
+      }))}
+      panels={[
+        {
+          series: [
+            { label: 'Redeemed', color: 'plot-first' },
+            { label: 'Not redeemed', color: 'plot-rest', hatched: true },
+          ],
+          values: points.map(({ sales }) => {
+            const part = redeemedShare(sales)
+            return part === null ? [0, 0] : [part, 1 - part]
+          }),
+          height: 190,
+          ticks: [0, 0.25, 0.5, 0.75, 1],
+          formatTick: formatShare,
+        },
+      ]}
+      table={{
+        rows: points,
+        columns: [
+          { ...nameColumn, heading: 'Sold in' },
+          { heading: 'Redeemed', cell: words, sortBy: ({ sales }) => redeemedShare(sales), numeric: true },
+          {
+            heading: 'Amount',
+            cell: ({ sales }) => money(sales.redeemed),
+            sortBy: ({ sales }) => sales.redeemed,
+            numeric: true,
+          },
+        ],
+      }}
+    />
+  )
+}

@@ -1,0 +1,40 @@
+// What products are called: their titles, and what tells those of the same title apart.
+import type { DashboardProductsQuery } from '../operations.ts'
+
+/** How many products are compared at most: as many as the API ranks. */
+export const mostProducts = 100
+
+/** A product with what was sold of it in the period. */
+export type ProductSales = NonNullable<
+  NonNullable<NonNullable<DashboardProductsQuery['tenant']>['figures']>['topProducts']
+>[number]
+
+/** A product with a name that no other product of the list has. */
+export interface NamedProduct extends ProductSales {
+  name: string
+}
+
+/** Returns the title of a product; one that is gone may have none. */
+const titleOf = ({ title, productId }: Pick<ProductSales, 'title' | 'productId'>): string =>
+  title ?? `Product ${productId}`
+
+/** Adds to each name that others have too what tells it apart, where there is something. */
+const tellApart = (names: readonly string[], additions: readonly (string | undefined)[]): string[] =>
+  names.map((name, index) => {
+    const isAlone = names.indexOf(name) === names.lastIndexOf(name)
+    const addition = additions[index]
+    return isAlone || addition === undefined ? name : `${name} · ${addition}`
+  })
+
+/** Names products by their titles. Those of one title are named with their tenants, and of one tenant with their ids. */
+export function nameProducts(products: readonly ProductSales[]): NamedProduct[] {
+  const withTenants = tellApart(
+    products.map(titleOf),
+    products.map(({ product }) => product?.tenant?.name),
+  )
+  const names = tellApart(
+    withTenants,
+    products.map(({ productId }) => String(productId)),
+  )
+  return products.map((product, index) => ({ ...product, name: names[index] ?? titleOf(product) }))
+}

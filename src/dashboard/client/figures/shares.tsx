@@ -1,0 +1,90 @@
+// The parts of a whole: vouchers by status, and the products that sold most.
+import { formatCount, formatMoney, formatNumberOf, formatShare } from '../format.ts'
+import { ShareList } from '../plots/share-list.tsx'
+import { NothingToPlot } from '../states.tsx'
+import type { Go, View } from '../view.ts'
+import type { FilterName } from '../vouchers/filter.ts'
+import { VouchersLink } from '../vouchers/vouchers-link.tsx'
+import type { Currency, Figures } from './model.ts'
+import type { NamedProduct } from './product-names.ts'
+import { statuses, statusWords } from './status-words.ts'
+
+interface ViewProps {
+  view: View
+  go: Go
+}
+
+/** The vouchers of all periods and currencies by their present status. */
+export function StatusShares({ view, go, figures }: ViewProps & { figures: NonNullable<Figures['status']> }) {
+  const title = 'Vouchers by status'
+  const total = figures.reduce((all, { vouchers }) => all + vouchers, 0)
+  if (total === 0) return <NothingToPlot title={title} text="There are no vouchers yet." />
+  const shares = statuses.map(status => ({
+    status,
+    ...(figures.find(figure => figure.status === status) ?? { vouchers: 0, share: 0 }),
+  }))
+  return (
+    <ShareList
+      id="status"
+      title={title}
+      summary={`${formatNumberOf(total, 'voucher')} in all currencies, whenever they were sold.`}
+      headings={['Status', 'Vouchers', 'Share']}
+      shares={shares.map(({ status, vouchers, share }) => ({
+        name: (
+          <VouchersLink {...{ view, go }} filters={{ status }}>
+            {statusWords[status]}
+          </VouchersLink>
+        ),
+        numbers: [formatCount(vouchers), formatShare(share)],
+        length: share,
+      }))}
+    />
+  )
+}
+
+/**
+ * Returns the filters of the vouchers that were sold of a product in the period, in a currency: those that are not void.
+ * No filter finds vouchers without a currency: null.
+ */
+export const soldOf = (
+  { productId }: Pick<NamedProduct, 'productId'>,
+  { from, to }: Pick<View, 'from' | 'to'>,
+  currency: Currency,
+): Partial<Record<FilterName, string>> | null =>
+  currency === null
+    ? null
+    : {
+        product: String(productId),
+        status: statuses.filter(status => status !== 'VOID').join(),
+        ...{ 'bought-from': from, 'bought-to': to, in: currency },
+      }
+
+/** The products that sold most, by value. */
+export function TopProducts({
+  view,
+  go,
+  products,
+  currency,
+}: ViewProps & { products: readonly NamedProduct[]; currency: Currency }) {
+  const title = 'Top products'
+  const shown = products.slice(0, 8)
+  const [first] = shown
+  if (!first) return <NothingToPlot title={title} text="No vouchers were sold in this period." />
+  return (
+    <ShareList
+      id="products"
+      title={title}
+      summary={`${first.name} sold most: ${formatMoney(first.value, currency)}.`}
+      headings={['Product', 'Vouchers', 'Value']}
+      shares={shown.map(product => ({
+        name: (
+          <VouchersLink {...{ view, go }} filters={soldOf(product, view, currency)}>
+            {product.name}
+          </VouchersLink>
+        ),
+        numbers: [formatCount(product.vouchers), formatMoney(product.value, currency)],
+        length: first.value > 0 ? product.value / first.value : 0,
+      }))}
+    />
+  )
+}

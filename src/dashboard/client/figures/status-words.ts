@@ -1,0 +1,17 @@
+import type { VoucherStatus } from '../operations.ts'
+
+/** The statuses of vouchers in words. */
+export const statusWords: Record<VoucherStatus, string> = {
+  REDEEMABLE: 'Redeemable',
+  PART_REDEEMED: 'Partly redeemed',
+  REDEEMED: 'Redeemed',
+  EXPIRED: 'Expired',
+  NOT_YET_VALID: 'Not yet valid',
+  VOID: 'Void',
+}
+
+/** All statuses, in the order in which they are shown. */
+export const statuses = Object.keys(statusWords) as VoucherStatus[]
+
+/** Returns a status in words; one that could not be read is unknown. */
+export const nameStatus = (status: VoucherStatus | null): string => (status ? statusWords[status] : 'Unknown')

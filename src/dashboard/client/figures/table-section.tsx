@@ -1,0 +1,86 @@
+import type { SendOperation } from '../api.ts'
+import { formatInstant } from '../format.ts'
+import type { Interval } from '../period.ts'
+import { Placeholder } from '../states.tsx'
+import type { Go, View } from '../view.ts'
+import { ViewLink } from '../view-link.tsx'
+import { noFilters } from '../vouchers/filter.ts'
+import { VoucherList } from '../vouchers/voucher-list.tsx'
+import { tablesId } from '../vouchers/vouchers-link.tsx'
+import { type Currency, describeSales, type Figures, salesIn } from './model.ts'
+import type { NamedProduct } from './product-names.ts'
+import { PeriodTable, ProductTable } from './tables.tsx'
+import { TenantTable } from './tenant-table.tsx'
+
+const tables = { periods: 'Periods', products: 'Products', tenants: 'Tenants', vouchers: 'Vouchers' } as const
+
+type TableName = keyof typeof tables
+
+const isTable = (name = ''): name is TableName => Object.hasOwn(tables, name)
+
+interface TableSectionProps {
+  view: View
+  go: Go
+  request: SendOperation
+  figures: Figures
+  by: Interval
+  currency: Currency
+  currencies: readonly string[]
+  /** Null: not there yet. */
+  products: readonly NamedProduct[] | null
+}
+
+/** One of the tables, and the links to the others. */
+export function TableSection(props: TableSectionProps) {
+  const { view, go, request, figures, by, currency, currencies, products } = props
+  const shown = isTable(view.params.table) ? view.params.table : 'periods'
+  const { asOf, timeZone, periods, consents } = figures
+  return (
+    <section class="card tables" id={tablesId} tabIndex={-1} aria-label="Tables">
+      <nav class="tabs" aria-label="Tables">
+        {Object.entries(tables).map(([name, label]) => (
+          <ViewLink
+            key={name}
+            {...{ view, go }}
+            change={{ params: { ...noFilters, table: name } }}
+            current={name === shown}
+          >
+            {label}
+          </ViewLink>
+        ))}
+      </nav>
+      {shown === 'periods' && periods && (
+        <PeriodTable
+          {...{ view, go, currency, periods, consents: consents ?? null, by }}
+          note={describeSales(figures, currency)}
+        />
+      )}
+      {shown === 'products' &&
+        (products ? (
+          <ProductTable
+            {...{ view, go, currency, products }}
+            total={figures.totals ? salesIn(figures.totals, currency).value : 0}
+          />
+        ) : (
+          <Placeholder kind="table" />
+        ))}
+      {shown === 'tenants' && (
+        <TenantTable
+          // What is left of another tenant or period has no place under this one.
+          key={[view.tenant, view.from, view.to, view.timeZone].join(' ')}
+          {...{ view, go, currency, request }}
+        />
+      )}
+      {shown === 'vouchers' && (
+        <VoucherList
+          key={view.tenant}
+          {...{ view, go, request, timeZone, currency, currencies }}
+          products={(products ?? []).map(({ productId, name }) => ({ id: String(productId), name }))}
+        />
+      )}
+      <p class="as-of">
+        Figures of {formatInstant(asOf, timeZone)}. Days are those of {timeZone}.
+      </p>
+    </section>
+  )
+}

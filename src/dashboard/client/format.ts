@@ -1,0 +1,101 @@
+// Numbers, amounts and days in the words of the browser's locale.
+import { zoneOrUtc } from './time-zone.ts'
+
+const count = new Intl.NumberFormat()
+const shortCount = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 })
+
+/** Returns a whole number: `1,204`. */
+export const formatCount = (number: number): string => count.format(number)
+
+/** Returns a number with its noun: `1,204 vouchers`. */
+export const formatNumberOf = (number: number, one: string, many = `${one}s`): string =>
+  `${formatCount(number)} ${number === 1 ? one : many}`
+
+/** Returns a number for an axis: `1.2K`. */
+export const formatShortCount = (number: number): string => shortCount.format(number)
+
+/**
+ * Returns a share as a percentage.
+ *
+ * @param share 0 to 1
+ */
+export function formatShare(share: number): string {
+  // A few of many are not none, and nearly all are not all.
+  const digits = share > 0 && share < 1 && (share < 0.01 || share > 0.99) ? 1 : 0
+  return new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: digits }).format(share)
+}
+
+/** Returns a change as a percentage with its sign: `+12%`. */
+export const formatChange = (change: number): string =>
+  new Intl.NumberFormat(undefined, {
+    style: 'percent',
+    signDisplay: 'exceptZero',
+    maximumFractionDigits: Math.abs(change) < 0.0995 ? 1 : 0,
+  }).format(change)
+
+const amounts = new Map<string, Intl.NumberFormat>()
+
+/** The format of a currency's amounts. A code that the browser does not know stands after a plain number. */
+function amountFormat(currency: string | null, options: Intl.NumberFormatOptions): Intl.NumberFormat {
+  const key = `${currency} ${JSON.stringify(options)}`
+  const known = amounts.get(key)
+  if (known) return known
+  const isCode = currency !== null && /^[A-Za-z]{3}$/.test(currency)
+  const format = new Intl.NumberFormat(undefined, { ...options, ...(isCode && { style: 'currency', currency }) })
+  amounts.set(key, format)
+  return format
+}
+
+/**
+ * Returns an amount in its currency: `£1,204.50`.
+ *
+ * @param amount in major units
+ * @param currency an ISO 4217 code; null: an amount without a currency
+ */
+export const formatMoney = (amount: number, currency: string | null): string =>
+  amountFormat(currency, {}).format(amount)
+
+/** Returns an amount for an axis: `£1.2K`. */
+export const formatShortMoney = (amount: number, currency: string | null): string =>
+  amountFormat(currency, { notation: 'compact', maximumFractionDigits: 1 }).format(amount)
+
+/** Returns the name of a currency: `GBP`, or words for none. */
+export const nameCurrency = (currency: string | null): string => currency || 'no currency'
+
+/** Adds amounts of one currency exactly: in thousandths, the smallest unit that a currency has. */
+export const addAmounts = (amounts: readonly number[]): number =>
+  amounts.reduce((total, amount) => total + Math.round(amount * 1000), 0) / 1000
+
+const days = {
+  day: new Intl.DateTimeFormat(undefined, { timeZone: 'UTC', day: 'numeric', month: 'short', year: 'numeric' }),
+  shortDay: new Intl.DateTimeFormat(undefined, { timeZone: 'UTC', day: 'numeric', month: 'short' }),
+  month: new Intl.DateTimeFormat(undefined, { timeZone: 'UTC', month: 'long', year: 'numeric' }),
+  shortMonth: new Intl.DateTimeFormat(undefined, { timeZone: 'UTC', month: 'short' }),
+  monthOfYear: new Intl.DateTimeFormat(undefined, { timeZone: 'UTC', month: 'short', year: 'numeric' }),
+} as const
+
+/** How a day is written: `day` (21 Nov 2026), `shortDay` (21 Nov), `month` (November 2026), `shortMonth` (Nov). */
+export type DayStyle = keyof typeof days
+
+/**
+ * Returns a calendar day in words.
+ *
+ * @param day `YYYY-MM-DD`
+ */
+export const formatDay = (day: string, style: DayStyle = 'day'): string =>
+  days[style].format(new Date(`${day}T00:00:00Z`))
+
+/** Returns the days from one to another: `3 – 16 Nov 2026`; a single day as such. */
+export const formatDays = (from: string, to: string): string =>
+  from === to ? formatDay(from) : days.day.formatRange(new Date(`${from}T00:00:00Z`), new Date(`${to}T00:00:00Z`))
+
+/**
+ * Returns an instant to the minute, in a time zone: `21 Nov 2026, 09:14`.
+ *
+ * @param timeZone an IANA name; UTC when the browser does not know it
+ */
+export function formatInstant(instant: string, timeZone: string): string {
+  const zone = zoneOrUtc(timeZone)
+  const format = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short', timeZone: zone })
+  return `${format.format(new Date(instant))}${zone === timeZone ? '' : ' UTC'}`
+}

@@ -1,0 +1,64 @@
+// What the session reports besides its data: the rate, and what the token may not see.
+import type { ComponentChildren } from 'preact'
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import type { Listener, Rate } from './api.ts'
+import { DashboardTenantPath } from './operations.ts'
+
+type SessionListener = Omit<Listener, 'onEnd'>
+
+/** Returns the notices of a session as they stand, and the listener that its requests report to. */
+export function useNotices(): { notices: ComponentChildren; rateLeft: ComponentChildren; listener: SessionListener } {
+  const [rate, setRate] = useState<Rate | null>(null)
+  const [waitsUntil, setWaitsUntil] = useState<number | null>(null)
+  const [fieldErrors, setFieldErrors] = useState<Record<string, readonly string[]>>({})
+  const listener = useMemo(
+    () => ({
+      onWait: setWaitsUntil,
+      onRate: setRate,
+      onFieldErrors: (name: string, messages: readonly string[]) => {
+        // The overview itself says that a tenant is not there, as long as it is chosen.
+        if (name === DashboardTenantPath.name) return
+        setFieldErrors(before => (before[name]?.length || messages.length ? { ...before, [name]: messages } : before))
+      },
+    }),
+    [],
+  )
+  const messages = [...new Set(Object.values(fieldErrors).flat())]
+  const notices = (
+    <>
+      {waitsUntil !== null && <Waiting until={waitsUntil} />}
+      {messages.length > 0 && (
+        <div class="warning" role="status">
+          {messages.map(message => (
+            <p key={message}>{message}</p>
+          ))}
+        </div>
+      )}
+    </>
+  )
+  return { notices, rateLeft: rate && <RateLeft rate={rate} />, listener }
+}
+
+const RateLeft = ({ rate: { cost, limit, remaining } }: { rate: Rate }) => (
+  <footer class="rate hint">
+    {cost !== null && `The last answer counted as ${cost === 1 ? 'one operation' : `${cost} operations`}; `}
+    {remaining.toLocaleString()} of {limit.toLocaleString()} operations of this minute are left.
+  </footer>
+)
+
+/** Counts the seconds down. Screen readers hear the sentence once, and not each second. */
+function Waiting({ until }: { until: number }) {
+  const left = () => Math.max(0, Math.ceil((until - Date.now()) / 1000))
+  const [seconds, setSeconds] = useState(left)
+  useEffect(() => {
+    setSeconds(left())
+    const timer = setInterval(() => setSeconds(left()), 1000)
+    return () => clearInterval(timer)
+  }, [until])
+  return (
+    <p class="warning">
+      <span role="status">The rate of this token is used up. The dashboard waits, and goes on by itself</span>
+      <span aria-hidden="true"> in {seconds} s</span>.
+    </p>
+  )
+}

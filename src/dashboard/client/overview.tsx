@@ -1,0 +1,141 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import type { ApiError, SendOperation } from './api.ts'
+import { Controls } from './controls.tsx'
+import { Figures } from './figures/figures.tsx'
+import type { Currency } from './figures/model.ts'
+import { type DashboardTenantFragment, DashboardTenantPath } from './operations.ts'
+import { dayIn } from './period.ts'
+import { Failure } from './states.tsx'
+import { TenantTree } from './tenant-tree.tsx'
+import { listAbove, type TreeTenant } from './tenants.ts'
+import { useAnswer } from './use-answer.ts'
+import type { Tenants } from './use-tenants.ts'
+import { goFrom, type Show } from './use-view.ts'
+import { type Address, resolveView } from './view.ts'
+import { ViewLink } from './view-link.tsx'
+import { VoucherPage } from './vouchers/voucher-page.tsx'
+
+interface OverviewProps {
+  address: Address
+  /** The tenant that is shown. */
+  tenant: string
+  roots: readonly string[]
+  tenants: Tenants
+  request: SendOperation
+  show: Show
+  notices: ComponentChildren
+  /** The permissions of the token; null while they are loaded. */
+  permissions: readonly string[] | null
+  viewerError: ApiError | null
+  onRetry(): void
+}
+
+/** A tenant of an answer, with those above it. */
+interface Path extends DashboardTenantFragment {
+  parent?: Path | null
+}
+
+/**
+ * Returns the tenant with which the path from a tenant up to a root continues: an answer has only some of it.
+ *
+ * @param highest the highest tenant of the path that is known
+ * @returns null when the path is known, and as long as the roots are not
+ */
+function nextOfPath(tenant: string, highest: TreeTenant | undefined, roots: readonly string[]): string | null {
+  if (!highest) return tenant
+  return roots.length === 0 || roots.includes(highest.id) ? null : highest.parentId
+}
+
+/** One tenant: the tree beside it, the controls, and what they choose. */
+export function Overview(props: OverviewProps) {
+  const { address, tenant, roots, tenants, request, show, notices, permissions, viewerError, onRetry } = props
+  const [isOpen, setOpen] = useState(false)
+  const [currencies, setCurrencies] = useState<readonly Currency[] | null>(null)
+  const { known, add } = tenants
+  const above = useMemo(() => listAbove(known, tenant), [known, tenant])
+  const next = nextOfPath(tenant, above[0] ?? known.get(tenant), roots)
+  const path = useAnswer(request, DashboardTenantPath, next === null ? null : { tenant: next })
+  useEffect(() => {
+    const found: DashboardTenantFragment[] = []
+    for (let each: Path | null | undefined = path.data?.tenant; each; each = each.parent) found.push(each)
+    if (found.length > 0) add(found)
+  }, [path.data, add])
+
+  const shown = known.get(tenant)
+  const timeZone = address.timeZone ?? shown?.timeZone ?? 'UTC'
+  const view = resolveView(address, tenant, dayIn(timeZone, new Date()))
+  const go = goFrom(view, show)
+  useEffect(() => {
+    if (shown) document.title = `${shown.name} · Dashboard · Voucher Gateway`
+  }, [shown])
+  // On a narrow screen the tree covers what was chosen in it.
+  useEffect(() => setOpen(false), [tenant])
+  const isGone = !shown && path.isCurrent && path.data?.tenant === null
+
+  return (
+    <div class="dashboard">
+      <aside class="tenants" aria-label="Tenants">
+        <button
+          type="button"
+          class="secondary toggle"
+          aria-expanded={isOpen}
+          aria-controls="tenant-panel"
+          onClick={() => setOpen(!isOpen)}
+        >
+          Choose a tenant
+        </button>
+        <div id="tenant-panel" class={isOpen ? 'panel open' : 'panel'}>
+          <TenantTree view={view} go={go} tenants={tenants} roots={roots} />
+        </div>
+      </aside>
+      <main id="main">
+        {above.length > 0 && (
+          <nav class="above" aria-label="Tenants above">
+            {above.map(({ id, name }) => (
+              <span key={id}>
+                <ViewLink view={view} go={go} change={{ tenant: id }}>
+                  {name}
+                </ViewLink>{' '}
+                ›{' '}
+              </span>
+            ))}
+          </nav>
+        )}
+        <h1>{shown?.name ?? (isGone ? `Tenant ${tenant}` : 'Dashboard')}</h1>
+        <Controls view={view} go={go} timeZone={timeZone} currencies={currencies} />
+        {notices}
+        {viewerError && <Failure error={viewerError} retry={onRetry} />}
+        {path.error && <Failure error={path.error} retry={path.reload} />}
+        {isGone && <p class="warning">There is no such tenant, or this token is not authorised for it.</p>}
+        {!shown && !isGone && !path.error && <p role="status">The tenant loads …</p>}
+        {shown && permissions && (
+          <>
+            <MissingPermissions permissions={permissions} />
+            {showsFigures(permissions) && (
+              <Figures {...{ view, go, request, permissions }} onCurrencies={setCurrencies} />
+            )}
+            {view.voucher !== null && <VoucherPage view={view} go={go} request={request} />}
+          </>
+        )}
+      </main>
+    </div>
+  )
+}
+
+const needed = ['view_vouchers', 'view_orders'] as const
+
+/** Returns whether the token may read any figure: those of consents need a permission of their own. */
+const showsFigures = (permissions: readonly string[]) =>
+  needed.every(name => permissions.includes(name)) || permissions.includes('export_customer_information')
+
+function MissingPermissions({ permissions }: { permissions: readonly string[] }) {
+  const missing = needed.filter(name => !permissions.includes(name))
+  if (missing.length === 0) return null
+  return (
+    <p class="warning">
+      This token lacks {missing.map((name, index) => [index > 0 && ' and ', <code key={name}>{name}</code>])}: figures
+      and purchased vouchers need {needed.join(' and ')}. An administrator can add it under API access.
+    </p>
+  )
+}

@@ -1,0 +1,87 @@
+// Periods of calendar days, as `YYYY-MM-DD`. Their arithmetic knows no time zone.
+import { zoneOrUtc } from './time-zone.ts'
+
+/** The lengths of the intervals of a plot, as `FigureInterval` of the schema. Weeks begin on Monday. */
+export const intervals = ['DAY', 'WEEK', 'MONTH'] as const
+
+/** The length of the intervals of a plot. */
+export type Interval = (typeof intervals)[number]
+
+/** The periods that are offered by name. They end today. */
+export const presets = ['last-30-days', 'this-month', 'last-12-months', 'this-year'] as const
+
+/** A period by its name; `custom`: by its first and its last day. */
+export type Period = (typeof presets)[number] | 'custom'
+
+/** Calendar days, both included. */
+export interface Days {
+  from: string
+  to: string
+}
+
+/** The most intervals that the API answers. */
+const maxIntervals = 400
+
+const utc = (day: string) => new Date(`${day}T00:00:00Z`)
+const dayOf = (date: Date) => date.toISOString().slice(0, 10)
+
+/** Returns whether the text is a day of the calendar, from the year 1000 on. */
+export const isDay = (text: string): boolean =>
+  /^[1-9]\d{3}-\d\d-\d\d$/.test(text) && !Number.isNaN(utc(text).getTime()) && dayOf(utc(text)) === text
+
+/** Returns the day that lies a number of days after, or before, another. */
+export function addDays(day: string, days: number): string {
+  const date = utc(day)
+  date.setUTCDate(date.getUTCDate() + days)
+  return dayOf(date)
+}
+
+/**
+ * Returns the day of an instant in a time zone.
+ *
+ * @param timeZone an IANA name; a name that the browser does not know counts as UTC
+ */
+export function dayIn(timeZone: string, at: Date): string {
+  const options = { year: 'numeric', month: '2-digit', day: '2-digit', calendar: 'iso8601' } as const
+  const parts = new Intl.DateTimeFormat('en', { ...options, timeZone: zoneOrUtc(timeZone) }).formatToParts(at)
+  const part = (type: string) => parts.find(found => found.type === type)?.value ?? ''
+  return `${part('year')}-${part('month')}-${part('day')}`
+}
+
+/** Returns the days of a period that ends today. */
+export function daysOf(period: Exclude<Period, 'custom'>, today: string): Days {
+  if (period === 'last-30-days') return { from: addDays(today, -29), to: today }
+  if (period === 'this-month') return { from: `${today.slice(0, 8)}01`, to: today }
+  if (period === 'this-year') return { from: `${today.slice(0, 5)}01-01`, to: today }
+  const first = utc(`${today.slice(0, 8)}01`)
+  first.setUTCMonth(first.getUTCMonth() - 11)
+  return { from: dayOf(first), to: today }
+}
+
+/** Returns how many intervals a period has; the first and the last may be cut. */
+export function countIntervals({ from, to }: Days, by: Interval): number {
+  const [first, last] = [utc(from), utc(to)]
+  if (by === 'MONTH') {
+    const months = (date: Date) => date.getUTCFullYear() * 12 + date.getUTCMonth()
+    return months(last) - months(first) + 1
+  }
+  // Day 4 of the epoch was a Monday.
+  const number = (date: Date) => date.getTime() / 86_400_000
+  if (by === 'WEEK') return Math.floor((number(last) - 4) / 7) - Math.floor((number(first) - 4) / 7) + 1
+  return number(last) - number(first) + 1
+}
+
+/** Returns whether the API answers a period in intervals of this length. */
+export const isAnswered = (days: Days, by: Interval): boolean => countIntervals(days, by) <= maxIntervals
+
+/** Returns the interval in which a period is shown when none is chosen: some 60 at most. */
+export const usualInterval = (days: Days): Interval =>
+  intervals.find(by => by !== 'WEEK' && countIntervals(days, by) <= 62) ?? 'MONTH'
+
+/** Returns what is wrong with a period that was typed, as a sentence; null when it can be shown. */
+export function findFault({ from, to }: Days): string | null {
+  if (!isDay(from) || !isDay(to)) return 'Give both days, for example 2026-01-31.'
+  if (from > to) return 'The first day must not be after the last day.'
+  if (!isAnswered({ from, to }, 'MONTH')) return `A period has at most ${maxIntervals} months.`
+  return null
+}

@@ -1,0 +1,145 @@
+// A figure with bars over time: the words, the plot, the value that is pointed at, and the numbers as a table.
+import { useState } from 'preact/hooks'
+import { type AxisLabel, BarPlot, Legend, type Series } from '../../../charts/bar-plot.tsx'
+import { sum, ticksFor } from '../../../charts/ticks.ts'
+import { DataTable, type DataTableProps } from '../tables/data-table.tsx'
+import { useWidth } from './use-width.ts'
+
+/** A place on the axis of a plot. */
+export interface PlotPoint {
+  /** Its label on the axis, where there is room for it. */
+  tick: string
+  /** Its name and its values in words: `November 2026: £1,204 of 31 vouchers`. */
+  description: string
+}
+
+/** Bars in one unit. Several panels stand below each other over the same points. */
+export interface PlotPanel {
+  /** What its bars show, when there are several panels. */
+  title?: string
+  series: readonly Series[]
+  /** One value a series, for each point. */
+  values: readonly (readonly number[])[]
+  /** In pixels. */
+  height: number
+  formatTick: (tick: number) => string
+  /** The ticks of the axis. Default: from 0 to the largest value. */
+  ticks?: readonly number[]
+}
+
+interface PlotProps<Row> {
+  /** Unique on the page. */
+  id: string
+  title: string
+  /** The plot in words: what it shows, the total and the extremes. */
+  summary: string
+  points: readonly PlotPoint[]
+  panels: readonly PlotPanel[]
+  table: Omit<DataTableProps<Row>, 'label'>
+  /** The point whose values are shown while none is pointed at. Default: the last. */
+  rest?: number
+}
+
+/** The width of a character on the axis, and the space between labels. */
+const [characterWidth, labelSpace] = [6.2, 14]
+
+/** Returns the width for the longest text of a tick: `KWD 600` has three wide letters. */
+function measureAxis(panels: readonly PlotPanel[]): number {
+  const texts = panels.flatMap(panel => ticksOf(panel).map(panel.formatTick))
+  return Math.max(52, ...texts.map(text => 12 + text.length * 7.6))
+}
+
+const ticksOf = ({ ticks, values, height }: PlotPanel): readonly number[] =>
+  ticks ?? ticksFor(Math.max(0, ...values.map(sum)), height < 100 ? 2 : 4)
+
+/** Draws a plot. With the keyboard, it is a slider over its points. */
+export function Plot<Row>({ id, title, summary, points, panels, table, rest }: PlotProps<Row>) {
+  const { ref, width } = useWidth<HTMLDivElement>()
+  const [pointed, setPointed] = useState<number | null>(null)
+  const axisWidth = measureAxis(panels)
+  const last = points.length - 1
+  const selected = pointed === null ? null : Math.min(pointed, last)
+  const current = selected ?? Math.min(rest ?? last, last)
+  const step = Math.max(1, (width - axisWidth) / points.length)
+  const barWidth = step < 4 ? step : Math.min(step * 0.72, step - 1.5, 44)
+  const labels = pickLabels(points, step)
+
+  const move = (event: KeyboardEvent) => {
+    const from = current
+    const next = { ArrowLeft: from - 1, ArrowDown: from - 1, ArrowRight: from + 1, ArrowUp: from + 1 }[event.key]
+    const index = event.key === 'Home' ? 0 : event.key === 'End' ? last : next
+    if (event.key === 'Escape') setPointed(null)
+    if (index === undefined) return
+    event.preventDefault()
+    setPointed(Math.min(last, Math.max(0, index)))
+  }
+  const point = (event: PointerEvent & { currentTarget: HTMLElement }) => {
+    const index = Math.floor((event.clientX - event.currentTarget.getBoundingClientRect().left) / step)
+    setPointed(index >= 0 && index <= last ? index : null)
+  }
+  return (
+    <figure class="plot-card card" aria-labelledby={`${id}-title`}>
+      <h2 id={`${id}-title`}>{title}</h2>
+      <p class="plot-summary" id={`${id}-summary`}>
+        {summary}
+      </p>
+      {panels.some(({ series }) => series.length > 1) && (
+        <Legend id={`${id}-0`} series={panels.flatMap(({ series }) => series)} />
+      )}
+      <div
+        ref={ref}
+        class="plot-frame"
+        role="slider"
+        tabIndex={0}
+        aria-label={`${title}, value by value`}
+        aria-describedby={`${id}-summary`}
+        aria-valuemin={0}
+        aria-valuemax={last}
+        aria-valuenow={current}
+        aria-valuetext={points[current]?.description ?? ''}
+        onKeyDown={move}
+        onFocus={() => setPointed(current)}
+        onBlur={() => setPointed(null)}
+        onPointerMove={point}
+        onPointerLeave={() => setPointed(null)}
+      >
+        {panels.map((panel, index) => (
+          <div class="plot-panel">
+            {panel.title && <p class="panel-title">{panel.title}</p>}
+            {width > 0 ? (
+              <BarPlot
+                {...{ step, barWidth, axisWidth, selected }}
+                series={panel.series}
+                formatTick={panel.formatTick}
+                id={`${id}-${index}`}
+                bars={panel.values.map(values => ({ values }))}
+                plotHeight={panel.height}
+                ticks={ticksOf(panel)}
+                labels={index === panels.length - 1 ? labels : []}
+                centred
+              />
+            ) : (
+              <svg class="plot" width="1" height={panel.height + 36} aria-hidden="true" />
+            )}
+          </div>
+        ))}
+      </div>
+      <p class={selected === null ? 'readout resting' : 'readout'} aria-hidden="true">
+        {points[current]?.description}
+      </p>
+      <details>
+        <summary>The numbers as a table</summary>
+        <DataTable {...table} label={`${title}, as a table`} />
+      </details>
+    </figure>
+  )
+}
+
+/** Returns as many labels as there is room for, at equal distances, the last one among them: none beyond the left edge. */
+function pickLabels(points: readonly PlotPoint[], step: number): AxisLabel[] {
+  const width = Math.max(...points.map(({ tick }) => tick.length)) * characterWidth + labelSpace
+  const every = Math.max(1, Math.ceil(width / step))
+  const offset = (points.length - 1) % every
+  const hasRoom = (index: number) => index % every === offset && (every === 1 || (index + 0.5) * step > width / 2)
+  return points.flatMap(({ tick }, index) => (hasRoom(index) ? [{ index, text: tick }] : []))
+}

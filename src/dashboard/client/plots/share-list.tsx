@@ -1,0 +1,67 @@
+// Named parts of a whole, each with a bar: the plot is its own table.
+import type { ComponentChildren } from 'preact'
+
+/** A part: its name, its numbers in words, and the length of its bar. */
+export interface Share {
+  name: ComponentChildren
+  /** One text for each heading after the first. */
+  numbers: readonly string[]
+  /** 0 to 1. */
+  length: number
+}
+
+interface ShareListProps {
+  id: string
+  title: string
+  summary: string
+  headings: readonly [string, ...string[]]
+  shares: readonly Share[]
+  /** Stands below the table. */
+  children?: ComponentChildren
+}
+
+/** A table with a bar in each row. */
+export function ShareList({
+  id,
+  title,
+  summary,
+  headings: [nameHeading, ...headings],
+  shares,
+  children,
+}: ShareListProps) {
+  return (
+    <figure class="plot-card card" aria-labelledby={`${id}-title`}>
+      <h2 id={`${id}-title`}>{title}</h2>
+      <p class="plot-summary">{summary}</p>
+      <table class="shares" aria-labelledby={`${id}-title`}>
+        <thead>
+          <tr>
+            <th scope="col">{nameHeading}</th>
+            {headings.map(heading => (
+              <th scope="col" class="number">
+                {heading}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {shares.map(({ name, numbers, length }) => (
+            <tr>
+              <th scope="row">
+                {name}
+                <svg class="share-bar" aria-hidden="true">
+                  <rect class="track" width="100%" height="6" rx="3" />
+                  {length > 0 && <rect class="part" width={`${Math.max(0.8, length * 100)}%`} height="6" rx="3" />}
+                </svg>
+              </th>
+              {numbers.map(number => (
+                <td class="number">{number}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {children}
+    </figure>
+  )
+}

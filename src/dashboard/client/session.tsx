@@ -1,0 +1,74 @@
+import { useEffect, useMemo } from 'preact/hooks'
+import { createSendOperation } from './api.ts'
+import { Header, TokenStatus } from './header.tsx'
+import { useNotices } from './notices.tsx'
+import { DashboardViewer } from './operations.ts'
+import { Overview } from './overview.tsx'
+import { Failure } from './states.tsx'
+import { byName, toTreeTenant } from './tenants.ts'
+import { useAnswer } from './use-answer.ts'
+import { useTenants } from './use-tenants.ts'
+import { useSearch } from './use-view.ts'
+import { readAddress } from './view.ts'
+
+interface SessionProps {
+  token: string
+  adminAddress: string
+  /** The service refuses the token. */
+  onEnd(): void
+  /** The viewer wants the token to be forgotten. */
+  onForget(): void
+}
+
+const noVariables = {}
+
+/** The dashboard of one token. */
+export function Session({ token, adminAddress, onEnd, onForget }: SessionProps) {
+  const [search, show] = useSearch()
+  const { notices, rateLeft, listener } = useNotices()
+  // Once: a session has one token.
+  const request = useMemo(() => createSendOperation(token, { ...listener, onEnd }), [])
+  const tenants = useTenants(request)
+  const { data, error, reload } = useAnswer(request, DashboardViewer, noVariables)
+  const viewer = data?.viewer
+  const address = useMemo(() => readAddress(search), [search])
+
+  const granted = viewer?.tenants.map(({ tenant }) => tenant)
+  const { add } = tenants
+  useEffect(() => {
+    if (granted) add(granted)
+  }, [viewer, add])
+  // Those whose parent the token may not see. A tree with a circle has none.
+  const begins = granted?.filter(({ parent }) => parent === null) ?? []
+  const roots = (begins.length > 0 ? begins : (granted ?? []))
+    .map(toTreeTenant)
+    .sort(byName)
+    .map(({ id }) => id)
+  const tenant = address.tenant ?? roots[0]
+
+  return (
+    <>
+      <Header adminAddress={adminAddress}>
+        <TokenStatus name={viewer?.name ?? null} expiresAt={viewer?.expiresAt ?? null} onForget={onForget} />
+      </Header>
+      {tenant === undefined ? (
+        <main id="main">
+          <h1>Dashboard</h1>
+          {error && <Failure error={error} retry={reload} />}
+          {!error && (
+            <p role="status">{viewer ? 'This token is authorised for no tenant.' : 'The dashboard loads …'}</p>
+          )}
+          {notices}
+        </main>
+      ) : (
+        <Overview
+          {...{ address, tenant, roots, tenants, request, show, notices }}
+          permissions={viewer?.permissions ?? null}
+          viewerError={error}
+          onRetry={reload}
+        />
+      )}
+      {rateLeft}
+    </>
+  )
+}

@@ -1,0 +1,39 @@
+// What stands where data is not there: yet, at all, or for a fault.
+import type { ApiError } from './api.ts'
+
+/** Says in the place of data that there is none. */
+export const Empty = ({ text }: { text: string }) => <p class="empty">{text}</p>
+
+/** Stands in the place of a plot that would be empty. */
+export const NothingToPlot = ({ title, text }: { title: string; text: string }) => (
+  <figure class="plot-card card" aria-label={title}>
+    <h2>{title}</h2>
+    <Empty text={text} />
+  </figure>
+)
+
+/** Holds the place of what is loading, so that nothing moves when it comes. */
+export const Placeholder = ({ kind }: { kind: 'cards' | 'plot' | 'table' }) => (
+  <div class={`placeholder ${kind}`} aria-hidden="true" />
+)
+
+interface FailureProps {
+  error: ApiError
+  /** What could not be loaded, as the subject of a sentence. Without it, the message of the error stands alone. */
+  what?: string
+  retry: () => void
+}
+
+/** Says why data could not be loaded, with a button that asks again. The frame itself says when the token has ended. */
+export const Failure = ({ error, what, retry }: FailureProps) =>
+  error.kind === 'token' ? null : (
+    <div class="error-summary failure" role="alert">
+      <p>
+        {what && <strong>{what} could not be loaded. </strong>}
+        {error.message}
+      </p>
+      <button type="button" class="secondary small" onClick={retry}>
+        Try again
+      </button>
+    </div>
+  )

@@ -1,0 +1,142 @@
+// A table that the browser sorts.
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { type CsvCell, toCsv } from '../csv.ts'
+
+/** A column of a table. */
+export interface Column<Row> {
+  heading: string
+  cell: (row: Row) => ComponentChildren
+  /** What the column is sorted by. Without it, the column cannot be sorted. */
+  sortBy?: (row: Row) => string | number | null
+  /** Its cell in a CSV file; its heading there. Default: `sortBy`. */
+  csv?: (row: Row) => CsvCell
+  csvHeading?: string
+  /** Aligns the cells to the right. */
+  numeric?: boolean
+}
+
+/** A sorted column: its index, and whether it descends. */
+export interface Sort {
+  column: number
+  descending: boolean
+}
+
+/** Reads how the address says that a table is sorted, as `sortText` writes it; null: as its rows come. */
+export function readSort(text: string | undefined): Sort | null {
+  const match = text?.match(/^(-?)(\d\d?)$/)
+  return match ? { column: Number(match[2]), descending: match[1] === '-' } : null
+}
+
+/** Returns the index of the column, with `-` when it descends. */
+export const sortText = ({ column, descending }: Sort): string => `${descending ? '-' : ''}${column}`
+
+/** Returns rows as CSV, with a column for each of the table. */
+export const tableCsv = <Row,>(columns: readonly Column<Row>[], rows: readonly Row[]): string =>
+  toCsv(
+    columns.map(({ heading, csvHeading = heading }) => csvHeading),
+    rows.map(row => columns.map(({ csv, sortBy }): CsvCell => (csv ?? sortBy ?? (() => null))(row))),
+  )
+
+/** A table and its rows. */
+export interface DataTableProps<Row> {
+  /** The name of the table for screen readers. */
+  label: string
+  /** The first column names the row. */
+  columns: readonly Column<Row>[]
+  rows: readonly Row[]
+  /** How the rows are sorted at first. Default: as they come. */
+  sort?: Sort | null
+  /** Is called when the viewer sorts. Default: the table keeps it to itself. */
+  onSort?: (sort: Sort) => void
+  /** Whether other rows are on their way. */
+  busy?: boolean
+}
+
+const collator = new Intl.Collator(undefined, { numeric: true })
+
+/** Sorts rows by a column; rows without a value come last in both directions. */
+export function sortRows<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  sort: Sort | null,
+): readonly Row[] {
+  const sortBy = sort && columns[sort.column]?.sortBy
+  if (!sortBy) return rows
+  const sign = sort.descending ? -1 : 1
+  return rows.toSorted((one, other) => {
+    const [a, b] = [sortBy(one), sortBy(other)]
+    if (a === null || b === null) return Number(a === null) - Number(b === null)
+    return sign * (typeof a === 'number' && typeof b === 'number' ? a - b : collator.compare(String(a), String(b)))
+  })
+}
+
+/** A table that the viewer can sort by its headings. */
+export function DataTable<Row>(props: DataTableProps<Row>) {
+  const { label, columns, rows, sort: given = null, onSort, busy } = props
+  const [own, setOwn] = useState(given)
+  const sort = onSort ? given : own
+  const change = (column: number) => {
+    // Numbers are of interest from the largest, names from the first.
+    const descending = sort?.column === column ? !sort.descending : columns[column]?.numeric === true
+    ;(onSort ?? setOwn)({ column, descending })
+  }
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: browsers scroll only a focused element with the keys
+    <section class="scroll" tabIndex={0} aria-label={label} aria-busy={busy}>
+      <table class="data" aria-label={label}>
+        <thead>
+          <tr>
+            {columns.map(({ heading, numeric, sortBy }, index) => (
+              <SortHeading
+                {...{ heading, numeric }}
+                direction={sort?.column === index ? (sort.descending ? 'descending' : 'ascending') : null}
+                onSort={sortBy ? () => change(index) : null}
+              />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {sortRows(rows, columns, sort).map(row => (
+            <Row row={row} columns={columns} />
+          ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}
+
+/** A row of a table. */
+export const Row = <R,>({ row, columns }: { row: R; columns: readonly Pick<Column<R>, 'cell' | 'numeric'>[] }) => (
+  <tr>
+    {columns.map(({ cell, numeric }, index) =>
+      index === 0 ? <th scope="row">{cell(row)}</th> : <td class={numeric ? 'number' : undefined}>{cell(row)}</td>,
+    )}
+  </tr>
+)
+
+interface SortHeadingProps {
+  heading: string
+  numeric?: boolean | undefined
+  /** How the rows are sorted by this column; null: by another. */
+  direction: 'ascending' | 'descending' | null
+  /** Sorts by this column; null: it cannot be sorted. */
+  onSort: (() => void) | null
+}
+
+/** The heading of a column, with a button that sorts by it. */
+export const SortHeading = ({ heading, numeric, direction, onSort }: SortHeadingProps) => (
+  <th scope="col" class={numeric ? 'number' : undefined} aria-sort={direction ?? undefined}>
+    {onSort ? (
+      <button type="button" class="sort" onClick={onSort}>
+        {heading}
+        <svg class="sort-mark" viewBox="0 0 8 12" aria-hidden="true">
+          {direction !== 'descending' && <path d="M4 0 8 5H0Z" class={direction ? 'on' : undefined} />}
+          {direction !== 'ascending' && <path d="M4 12 0 7h8Z" class={direction ? 'on' : undefined} />}
+        </svg>
+      </button>
+    ) : (
+      heading
+    )}
+  </th>
+)

@@ -1,0 +1,91 @@
+// A list that the API pages as a CSV file: all pages, one after the other.
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { ApiError } from '../api.ts'
+import { downloadCsv } from '../csv.ts'
+import { formatCount, formatNumberOf } from '../format.ts'
+import type { PageInfo } from './pager.tsx'
+
+/** A page of a list. */
+interface Page<Row> {
+  nodes: readonly Row[]
+  pageInfo: Pick<PageInfo, 'hasNextPage' | 'endCursor'>
+}
+
+interface ListDownloadProps<Row> {
+  /** Reads the page after a cursor; null: the first page. Returns nothing when the token may not read the list. */
+  readPage: (after: string | null, signal: AbortSignal) => Promise<Page<Row> | null | undefined>
+  toCsv: (rows: readonly Row[]) => string
+  /** How many rows there are; null while they are counted. */
+  total: number | null
+  /** The most rows of one file. */
+  most: number
+  /** What a row is, in the singular. */
+  noun: string
+  /** Says how to get the rows that a file with the most rows lacks. */
+  whenCut: string
+  /** The name of the file, without its extension. */
+  file: string
+}
+
+/** A button that downloads a list, with the progress and a way to stop. */
+export function ListDownload<Row>(props: ListDownloadProps<Row>) {
+  const { readPage, toCsv, total, most, noun, whenCut, file } = props
+  const [read, setRead] = useState<number | null>(null)
+  const [message, setMessage] = useState('')
+  const controller = useRef<AbortController | null>(null)
+  // Who leaves the list wants no file of it, and each page costs operations of the rate.
+  useEffect(() => () => controller.current?.abort(), [])
+
+  const readAll = async (signal: AbortSignal): Promise<Row[]> => {
+    const rows: Row[] = []
+    let after: string | null = null
+    do {
+      const page = await readPage(after, signal)
+      if (!page) throw new ApiError('service', `The service answered without the ${noun}s.`)
+      rows.push(...page.nodes)
+      setRead(rows.length)
+      after = page.pageInfo.hasNextPage ? page.pageInfo.endCursor : null
+    } while (after !== null && rows.length < most)
+    return rows
+  }
+
+  const download = async () => {
+    controller.current = new AbortController()
+    setMessage('')
+    setRead(0)
+    try {
+      const rows = await readAll(controller.current.signal)
+      downloadCsv(file, toCsv(rows))
+      const isCut = total !== null && total > rows.length && rows.length >= most
+      setMessage(
+        isCut
+          ? `The file has the first ${formatCount(most)} of ${formatNumberOf(total, noun)}. ${whenCut}`
+          : `The file has ${formatNumberOf(rows.length, noun)}.`,
+      )
+    } catch (error) {
+      if (!controller.current.signal.aborted) {
+        setMessage(`There is no file. ${error instanceof ApiError ? error.message : 'The dashboard failed.'}`)
+      }
+    } finally {
+      setRead(null)
+    }
+  }
+  return (
+    <div class="download">
+      <p role="status">
+        {read === null
+          ? message
+          : `Reading: ${formatCount(read)}${total === null ? '' : ` of ${formatCount(Math.min(total, most))}`}`}
+      </p>
+      {read === null ? (
+        <button type="button" class="secondary small" disabled={total === 0} onClick={download}>
+          Download as CSV
+        </button>
+      ) : (
+        <button type="button" class="secondary small" onClick={() => controller.current?.abort()}>
+          Stop
+        </button>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,65 @@
+// The pages of a list that the API pages.
+import { useEffect } from 'preact/hooks'
+
+/** Where a page lies in its list. */
+export interface PageInfo {
+  hasNextPage: boolean
+  hasPreviousPage: boolean
+  startCursor: string | null
+  endCursor: string | null
+}
+
+/** Returns the arguments of the page that the address names. @param size how many records a page has */
+export const pageOf = ({ after, before }: Readonly<Record<string, string>>, size: number) =>
+  before ? { last: size, before } : { first: size, after: after || null }
+
+/**
+ * Shows the first page when the list could not be read from the place that the address names: a link may be older than
+ * the filters of its list.
+ *
+ * @param isMissing whether the answer has come without the list
+ * @param onPage shows another page
+ */
+export function useFirstPage(
+  isMissing: boolean,
+  { after, before }: Readonly<Record<string, string>>,
+  onPage: (params: Record<string, string>) => void,
+): void {
+  const isLost = isMissing && Boolean(after || before)
+  useEffect(() => {
+    if (isLost) onPage({ after: '', before: '' })
+  }, [isLost])
+}
+
+/** Returns whether a page is only a part of its list. */
+export const isPart = ({ hasNextPage, hasPreviousPage }: PageInfo): boolean => hasNextPage || hasPreviousPage
+
+interface PagerProps {
+  label: string
+  pageInfo: PageInfo
+  /** Shows another page: receives the parameters of the address that name it. */
+  onPage: (params: Record<string, string>) => void
+}
+
+/** The buttons that lead to the next and to the previous page; nothing when the page is the whole list. */
+export const Pager = ({ label, pageInfo, onPage }: PagerProps) =>
+  isPart(pageInfo) ? (
+    <nav class="pager" aria-label={label}>
+      <button
+        type="button"
+        class="secondary"
+        disabled={!pageInfo.hasPreviousPage}
+        onClick={() => onPage({ after: '', before: pageInfo.startCursor ?? '' })}
+      >
+        Previous page
+      </button>
+      <button
+        type="button"
+        class="secondary"
+        disabled={!pageInfo.hasNextPage}
+        onClick={() => onPage({ after: pageInfo.endCursor ?? '', before: '' })}
+      >
+        Next page
+      </button>
+    </nav>
+  ) : null

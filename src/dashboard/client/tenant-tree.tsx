@@ -1,0 +1,159 @@
+// The tree of tenants: a list of links, with a button before each tenant that has others below it.
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import { byName, listAbove, listChildren, search, type TreeTenant } from './tenants.ts'
+import { maxSearched, type Tenants } from './use-tenants.ts'
+import type { Go, View } from './view.ts'
+import { ViewLink } from './view-link.tsx'
+
+interface TenantTreeProps {
+  view: View
+  go: Go
+  tenants: Tenants
+  /** The tenants at which the token's tree begins. */
+  roots: readonly string[]
+}
+
+/** How many matches of a search are shown. */
+const maxMatches = 50
+
+/** Chooses the tenant. */
+export function TenantTree({ view, go, tenants, roots }: TenantTreeProps) {
+  const [text, setText] = useState('')
+  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set())
+  const isSearch = text.trim() !== ''
+  return (
+    <>
+      <div class="field">
+        <label for="tenant-search">Find a tenant</label>
+        <input
+          id="tenant-search"
+          type="search"
+          autocomplete="off"
+          spellcheck={false}
+          value={text}
+          onInput={event => {
+            setText(event.currentTarget.value)
+            tenants.loadAll()
+          }}
+        />
+      </div>
+      {tenants.error && (
+        <p class="field-error" role="alert">
+          {tenants.error}
+        </p>
+      )}
+      {isSearch ? (
+        <Matches view={view} go={go} tenants={tenants} text={text} />
+      ) : (
+        <Tree {...{ view, go, tenants, roots, opened, setOpened }} />
+      )}
+    </>
+  )
+}
+
+function Matches({ view, go, tenants, text }: Omit<TenantTreeProps, 'roots'> & { text: string }) {
+  const matches = useMemo(() => search(tenants.known, text), [tenants.known, text])
+  const shown = matches.slice(0, maxMatches)
+  const isPartial = !tenants.complete && tenants.known.size >= maxSearched
+  return (
+    <>
+      <p class="hint" role="status">
+        {matches.length === 1 ? 'One tenant' : `${matches.length} tenants`} found
+        {isPartial
+          ? ` among the first ${tenants.known.size}.`
+          : tenants.complete
+            ? '.'
+            : `; ${tenants.known.size} are searched so far.`}
+      </p>
+      <ul class="tenant-list" aria-label="Tenants found">
+        {shown.map(({ id, name }) => (
+          <li key={id}>
+            <ViewLink view={view} go={go} change={{ tenant: id }} current={id === view.tenant}>
+              {name}
+            </ViewLink>
+            <span class="hint">
+              {listAbove(tenants.known, id)
+                .map(tenant => tenant.name)
+                .join(' › ')}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {matches.length > shown.length && (
+        <p class="hint">… and {matches.length - shown.length} more: type more of the name.</p>
+      )}
+    </>
+  )
+}
+
+interface TreeProps extends TenantTreeProps {
+  opened: ReadonlySet<string>
+  setOpened(update: (before: ReadonlySet<string>) => ReadonlySet<string>): void
+}
+
+function Tree({ view, go, tenants, roots, opened, setOpened }: TreeProps) {
+  const { known, started, complete } = tenants
+  const children = useMemo(() => listChildren(known), [known])
+  const above = listAbove(known, view.tenant)
+    .map(({ id }) => id)
+    .join()
+  // The tenant that is shown is visible in the tree.
+  useEffect(() => {
+    if (above !== '') setOpened(before => new Set([...before, ...above.split(',')]))
+  }, [above])
+  // A single root alone would hide all others.
+  const single = roots.length === 1 ? roots[0] : undefined
+  useEffect(() => {
+    if (single) setOpened(before => new Set([...before, single]))
+  }, [single])
+  // Loads what an open tenant lacks, also one that was opened by its descendant.
+  useEffect(() => {
+    if (complete || !started) return
+    for (const id of opened) if (!tenants.loaded.has(id)) tenants.loadChildren(id)
+  }, [opened, started, complete])
+
+  const toggle = (id: string) =>
+    setOpened(before => new Set(before.has(id) ? [...before].filter(other => other !== id) : [...before, id]))
+
+  const Level = ({ list, label }: { list: readonly TreeTenant[]; label: string }) => (
+    <ul class="tenant-list" aria-label={label}>
+      {list.map(tenant => item(tenant))}
+    </ul>
+  )
+
+  const item = ({ id, name }: TreeTenant) => {
+    const below = children.get(id) ?? []
+    const { more = false } = tenants.loaded.get(id) ?? {}
+    const isLeaf = below.length === 0 && (complete || tenants.loaded.has(id))
+    const isOpen = opened.has(id) && !isLeaf
+    return (
+      <li key={id}>
+        {isLeaf && complete ? (
+          <span class="disclose" />
+        ) : (
+          <button
+            type="button"
+            class={isLeaf ? 'disclose leaf' : 'disclose'}
+            aria-expanded={isOpen}
+            // It stays when it turns out that there are none, because it may have the focus.
+            aria-disabled={isLeaf || undefined}
+            aria-label={isLeaf ? `No tenants below ${name}` : `Tenants below ${name}`}
+            onClick={() => toggle(id)}
+          />
+        )}
+        <ViewLink view={view} go={go} change={{ tenant: id }} current={id === view.tenant}>
+          {name}
+        </ViewLink>
+        {isOpen && below.length > 0 && Level({ list: below, label: `Below ${name}` })}
+        {isOpen && !complete && more && (
+          <button type="button" class="secondary small" onClick={() => tenants.loadChildren(id)}>
+            More tenants below {name}
+          </button>
+        )}
+      </li>
+    )
+  }
+
+  const first = roots.flatMap(id => known.get(id) ?? []).sort(byName)
+  return Level({ list: first, label: 'Tenants' })
+}

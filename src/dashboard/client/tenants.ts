@@ -1,0 +1,64 @@
+// The tenants of the token, as far as they are loaded.
+import type { DashboardTenantFragment } from './operations.ts'
+
+/** A tenant in the tree. */
+export interface TreeTenant {
+  /** The numeric id. */
+  id: string
+  parentId: string | null
+  name: string
+  timeZone: string
+}
+
+/** Tenants by their numeric ids. */
+export type TenantMap = ReadonlyMap<string, TreeTenant>
+
+/** Returns a tenant of an answer as the tree has it. */
+export const toTreeTenant = ({ databaseId, parentId, name, timeZone }: DashboardTenantFragment): TreeTenant => ({
+  id: String(databaseId),
+  parentId: parentId === null ? null : String(parentId),
+  name,
+  timeZone,
+})
+
+/** Returns the tenants above one that are known, root first. */
+export function listAbove(tenants: TenantMap, id: string): TreeTenant[] {
+  const above: TreeTenant[] = []
+  const visited = new Set([id])
+  for (let parentId = tenants.get(id)?.parentId; parentId; parentId = tenants.get(parentId)?.parentId) {
+    const parent = tenants.get(parentId)
+    // A tree with a circle has no root.
+    if (!parent || visited.has(parentId)) break
+    visited.add(parentId)
+    above.unshift(parent)
+  }
+  return above
+}
+
+const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' })
+
+/** Returns the known children of each tenant, by name. */
+export function listChildren(tenants: TenantMap): ReadonlyMap<string, readonly TreeTenant[]> {
+  const children = new Map<string, TreeTenant[]>()
+  for (const tenant of tenants.values()) {
+    if (tenant.parentId === null) continue
+    const siblings = children.get(tenant.parentId)
+    if (siblings) siblings.push(tenant)
+    else children.set(tenant.parentId, [tenant])
+  }
+  for (const siblings of children.values()) siblings.sort(byName)
+  return children
+}
+
+/** Compares tenants by name, in the viewer's language. */
+export const byName = (one: TreeTenant, other: TreeTenant): number => collator.compare(one.name, other.name)
+
+/** Returns the known tenants with all words of a text in their names or with the text as id: the best matches first. */
+export function search(tenants: TenantMap, text: string): TreeTenant[] {
+  const words = text.trim().toLowerCase().split(/\s+/)
+  const [first = ''] = words
+  const startsFirst = ({ name }: TreeTenant) => (name.toLowerCase().startsWith(first) ? 0 : 1)
+  return [...tenants.values()]
+    .filter(({ id, name }) => id === text.trim() || words.every(word => name.toLowerCase().includes(word)))
+    .sort((one, other) => startsFirst(one) - startsFirst(other) || byName(one, other))
+}

@@ -1,0 +1,13 @@
+/**
+ * Returns a time zone that the browser knows: UTC in the place of one that only PostgreSQL knows, such as `Factory`.
+ *
+ * @param timeZone a name of the tz database
+ */
+export function zoneOrUtc(timeZone: string): string {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone })
+    return timeZone
+  } catch {
+    return 'UTC'
+  }
+}

@@ -1,0 +1,104 @@
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { ApiError, type SendOperation } from './api.ts'
+import { DashboardChildren, type DashboardTenantFragment, DashboardTenants } from './operations.ts'
+import { type TenantMap, toTreeTenant } from './tenants.ts'
+
+/** The most tenants that a search loads, of all that the token may see. */
+export const maxSearched = 5000
+
+/** The tenants of the token, as far as they are loaded, and the functions that load more of them. */
+export interface Tenants {
+  known: TenantMap
+  /** Whether the first page was read, or could not be. */
+  started: boolean
+  /** Whether all tenants of the token are known. */
+  complete: boolean
+  /** By tenant: whether more children follow those that are known. Without an entry none were loaded. */
+  loaded: ReadonlyMap<string, { more: boolean; after: string | null }>
+  /** Why the last request for tenants failed, as a sentence. */
+  error: string | null
+  add(tenants: readonly DashboardTenantFragment[]): void
+  /** Loads the next children of a tenant. */
+  loadChildren(id: string): void
+  /** Loads all tenants, at most `maxSearched`: a search needs them. */
+  loadAll(): void
+}
+
+/** Loads the tenants of the token: the first hundred at once, which are all of most tokens. */
+export function useTenants(request: SendOperation): Tenants {
+  const [known, setKnown] = useState<TenantMap>(new Map())
+  const [started, setStarted] = useState(false)
+  const [complete, setComplete] = useState(false)
+  const [loaded, setLoaded] = useState<Tenants['loaded']>(new Map())
+  const [error, setError] = useState<string | null>(null)
+  /** The list of all tenants: where it continues, and whether it is being read. */
+  const list = useRef({ after: null as string | null, count: 0, reading: false, ended: false })
+  const controller = useMemo(() => new AbortController(), [])
+  useEffect(() => () => controller.abort(), [controller])
+
+  const add = useCallback((tenants: readonly DashboardTenantFragment[]) => {
+    setKnown(before => {
+      const after = new Map(before)
+      for (const tenant of tenants) after.set(String(tenant.databaseId), toTreeTenant(tenant))
+      return after
+    })
+  }, [])
+
+  const report = useCallback(
+    (failure: unknown) => {
+      if (!controller.signal.aborted) setError(failure instanceof ApiError ? failure.message : 'The dashboard failed.')
+    },
+    [controller],
+  )
+
+  const readList = useCallback(
+    async (most: number) => {
+      const state = list.current
+      if (state.reading || state.ended) return
+      state.reading = true
+      setError(null)
+      try {
+        while (!state.ended && state.count < most) {
+          const { tenants } = await request(DashboardTenants, { after: state.after }, controller.signal)
+          if (!tenants) break
+          add(tenants.nodes)
+          state.after = tenants.pageInfo.endCursor
+          state.count += tenants.nodes.length
+          state.ended = !tenants.pageInfo.hasNextPage
+        }
+        setComplete(state.ended)
+      } catch (failure) {
+        report(failure)
+      } finally {
+        state.reading = false
+        setStarted(true)
+      }
+    },
+    [request, add, report, controller],
+  )
+
+  useEffect(() => {
+    readList(1)
+  }, [readList])
+
+  const loadChildren = useCallback(
+    async (id: string) => {
+      setError(null)
+      try {
+        const after = loaded.get(id)?.after ?? null
+        const { tenant } = await request(DashboardChildren, { tenant: id, after }, controller.signal)
+        const children = tenant?.children
+        if (!children) return
+        add(children.nodes)
+        const { endCursor, hasNextPage } = children.pageInfo
+        setLoaded(before => new Map(before).set(id, { more: hasNextPage, after: endCursor }))
+      } catch (failure) {
+        report(failure)
+      }
+    },
+    [request, add, report, controller, loaded],
+  )
+
+  const loadAll = useCallback(() => readList(maxSearched), [readList])
+  return { known, started, complete, loaded, error, add, loadChildren, loadAll }
+}

@@ -1,0 +1,27 @@
+import { useCallback, useEffect, useState } from 'preact/hooks'
+import { type Change, type Go, hrefOf, type View } from './view.ts'
+
+/** Shows the page with another query string. */
+export type Show = (search: string, how: 'push' | 'replace') => void
+
+/** Returns the query string of the page as it stands, and the function that shows another one. */
+export function useSearch(): [string, Show] {
+  const [search, setSearch] = useState(location.search)
+  useEffect(() => {
+    const read = () => setSearch(location.search)
+    addEventListener('popstate', read)
+    return () => removeEventListener('popstate', read)
+  }, [])
+  const show = useCallback((next: string, how: 'push' | 'replace') => {
+    if (next === location.search) return
+    history[how === 'push' ? 'pushState' : 'replaceState'](null, '', next)
+    setSearch(next)
+  }, [])
+  return [search, show]
+}
+
+/** Returns the function with which the parts of the dashboard change the view. */
+export const goFrom =
+  (view: View, show: Show): Go =>
+  (change: Change, how = 'push') =>
+    show(hrefOf(view, change), how)

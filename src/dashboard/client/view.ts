@@ -1,0 +1,118 @@
+// What the dashboard shows. The address holds all of it, so that a link reproduces the view.
+import {
+  type Days,
+  daysOf,
+  findFault,
+  type Interval,
+  intervals,
+  isAnswered,
+  type Period,
+  presets,
+  usualInterval,
+} from './period.ts'
+
+/** What the parts of the dashboard show. */
+export interface View {
+  /** The numeric id of a tenant that the token may see. */
+  tenant: string
+  /** Whether the tenants below it are included, as far as the token may see them. */
+  withDescendants: boolean
+  period: Period
+  /** The first day of the period, `YYYY-MM-DD`. */
+  from: string
+  /** The last day of the period, `YYYY-MM-DD`. */
+  to: string
+  by: Interval
+  /** The IANA time zone of the days; null: that of the tenant. */
+  timeZone: string | null
+  /** A currency code; null when none is chosen. */
+  currency: string | null
+  /** The global id of the voucher that is shown in place of the figures. */
+  voucher: string | null
+  /** All other parameters of the address, for the parts that know them. */
+  params: Readonly<Record<string, string>>
+}
+
+/** What an address says: the period and the interval may be open. */
+export interface Address extends Omit<View, 'tenant' | 'from' | 'to' | 'by'> {
+  tenant: string | null
+  days: Days | null
+  by: Interval | null
+}
+
+/** What a part changes. `params` are merged, and an empty one is removed. `from` and `to` make a period of their own. */
+export type Change = Partial<View>
+
+/** Shows another view. `push` (the default) adds an entry to the history, `replace` replaces the present one. */
+export type Go = (change: Change, how?: 'push' | 'replace') => void
+
+const ownNames = ['tenant', 'below', 'period', 'from', 'to', 'by', 'zone', 'currency', 'voucher']
+
+/** What the lists of the tables depend on, besides their filters. */
+const placeNames = ['tenant', 'withDescendants', 'timeZone', 'currency'] as const
+
+const usualPeriod = 'last-12-months'
+
+/** Reads a query string. What it does not know is the default. */
+export function readAddress(search: string): Address {
+  const query = new URLSearchParams(search)
+  const days = { from: query.get('from') ?? '', to: query.get('to') ?? '' }
+  const isCustom = findFault(days) === null
+  const tenant = query.get('tenant') ?? ''
+  return {
+    tenant: /^[1-9]\d{0,15}$/.test(tenant) ? tenant : null,
+    withDescendants: query.get('below') !== 'no',
+    period: isCustom ? 'custom' : (presets.find(name => name === query.get('period')) ?? usualPeriod),
+    days: isCustom ? days : null,
+    by: intervals.find(name => name.toLowerCase() === query.get('by')) ?? null,
+    timeZone: query.get('zone') || null,
+    currency: query.get('currency') || null,
+    voucher: query.get('voucher') || null,
+    params: Object.fromEntries([...query].filter(([name]) => !ownNames.includes(name))),
+  }
+}
+
+/**
+ * Returns the view of an address.
+ *
+ * @param tenant the tenant that is shown when the address names none
+ * @param today the present day in the time zone of the view, `YYYY-MM-DD`
+ */
+export function resolveView({ days, by, ...address }: Address, tenant: string, today: string): View {
+  const { from, to } = days ?? daysOf(address.period === 'custom' ? usualPeriod : address.period, today)
+  const interval = by !== null && isAnswered({ from, to }, by) ? by : usualInterval({ from, to })
+  return { ...address, tenant: address.tenant ?? tenant, from, to, by: interval }
+}
+
+/** Returns the query string of a view after a change: what is usual is left out. */
+export function hrefOf(view: View, change: Change = {}): string {
+  const moved = change.tenant !== undefined && change.tenant !== view.tenant
+  // A cursor leads to a place in one list: none of these may differ.
+  const isOtherList = placeNames.some(name => change[name] !== undefined && change[name] !== view[name])
+  const typed = change.from !== undefined || change.to !== undefined
+  const next: View = {
+    ...view,
+    // Of another tenant neither the voucher nor the page of a table is there.
+    ...(moved && { voucher: null, timeZone: null }),
+    ...(typed && { period: 'custom' }),
+    ...change,
+    params: { ...(moved ? {} : view.params), ...(isOtherList && { after: '', before: '' }), ...change.params },
+  }
+  const query = new URLSearchParams({ tenant: next.tenant })
+  if (!next.withDescendants) query.set('below', 'no')
+  if (next.period !== 'custom') query.set('period', next.period)
+  else {
+    query.set('from', next.from)
+    query.set('to', next.to)
+  }
+  const otherPeriod = next.period !== view.period || typed
+  // An interval that was chosen for one period says nothing about another.
+  if (change.by || (!otherPeriod && view.by !== usualInterval(view))) query.set('by', next.by.toLowerCase())
+  if (next.timeZone) query.set('zone', next.timeZone)
+  if (next.currency) query.set('currency', next.currency)
+  if (next.voucher) query.set('voucher', next.voucher)
+  for (const [name, value] of Object.entries(next.params)) {
+    if (value && !ownNames.includes(name)) query.set(name, value)
+  }
+  return `?${query}`
+}

@@ -1,0 +1,103 @@
+// The filters and the order of the vouchers, as the address holds them and as the API takes them.
+import { statuses } from '../figures/status-words.ts'
+import { startOfDay } from '../instant.ts'
+import type { DashboardVouchersQueryVariables, PurchasedVoucherOrderField, VoucherStatus } from '../operations.ts'
+import { addDays, isDay } from '../period.ts'
+
+/** The parameters of the address that choose vouchers, and the position in their list. */
+export const filterNames = [
+  ...(['text', 'status', 'product', 'bought-from', 'bought-to', 'valid-from', 'valid-to'] as const),
+  ...(['in', 'least', 'most', 'sort', 'after', 'before'] as const),
+]
+
+/** A parameter of the address that chooses vouchers. */
+export type FilterName = (typeof filterNames)[number]
+
+/** Parameters without any filter: of a link that sets some of them. */
+export const noFilters: Readonly<Record<string, string>> = Object.fromEntries(filterNames.map(name => [name, '']))
+
+/** The columns by which the vouchers can be sorted, as the address names them. */
+const orderFields = {
+  balance: 'BALANCE',
+  purchased: 'PURCHASED_AT',
+  'valid-until': 'VALID_UNTIL',
+} as const satisfies Record<string, PurchasedVoucherOrderField>
+
+/** A column by which the vouchers can be sorted. */
+export type OrderField = keyof typeof orderFields
+
+/** A column of the list, and whether it descends. */
+export interface VoucherOrder {
+  field: OrderField
+  descending: boolean
+}
+
+const isOrderField = (text: string): text is OrderField => Object.hasOwn(orderFields, text)
+
+/** Returns the order that the address names: `-purchased` descends; the latest purchases first when it names none. */
+export function readOrder(sort = ''): VoucherOrder {
+  const field = sort.replace(/^-/, '')
+  return isOrderField(field) ? { field, descending: sort.startsWith('-') } : { field: 'purchased', descending: true }
+}
+
+/**
+ * Returns the parameters without an order that the list does not have, as a link that was kept may name, and without the
+ * page in that order.
+ */
+export const dropUnknownOrder = (params: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+  !params.sort || isOrderField(params.sort.replace(/^-/, '')) ? params : { ...params, sort: '', after: '', before: '' }
+
+/** Returns the statuses that the address names. */
+export const readStatuses = (text = ''): VoucherStatus[] => statuses.filter(status => text.split(',').includes(status))
+
+/** Where the filters are read. */
+interface Place {
+  /** The time zone of the days, an IANA name. */
+  timeZone: string
+  /** The currency that the dashboard shows: that of a balance when the filters name none. */
+  currency: string | null
+}
+
+/** Returns the currency of the filters; amounts need one. */
+export function readCurrency(params: Readonly<Record<string, string>>, { currency }: Pick<Place, 'currency'>): string {
+  const hasAmounts = readAmount(params.least) !== null || readAmount(params.most) !== null
+  return params.in || (hasAmounts || readOrder(params.sort).field === 'balance' ? (currency ?? '') : '')
+}
+
+/** Returns an amount that was typed, or null. */
+export function readAmount(text = ''): number | null {
+  return /^\d{1,9}([.,]\d{1,3})?$/.test(text) ? Number(text.replace(',', '.')) : null
+}
+
+const dayOrNull = (text = '') => (isDay(text) ? text : null)
+
+/** What the filters and the order are for the API. */
+export type VoucherQuery = Pick<DashboardVouchersQueryVariables, 'filter' | 'orderBy'>
+
+/** Returns the filters and the order of an address. What it cannot read it leaves out. */
+export function toQuery(params: Readonly<Record<string, string>>, place: Place): VoucherQuery {
+  const [boughtFrom, boughtTo] = [dayOrNull(params['bought-from']), dayOrNull(params['bought-to'])]
+  const [from, to] = [dayOrNull(params['valid-from']), dayOrNull(params['valid-to'])]
+  const balance = { from: readAmount(params.least), to: readAmount(params.most) }
+  const { timeZone } = place
+  const chosen = readStatuses(params.status)
+  const currency = readCurrency(params, place)
+  const { field, descending } = readOrder(params.sort)
+  return {
+    filter: {
+      ...(params.text?.trim() && { text: params.text.trim() }),
+      ...(chosen.length > 0 && { status: chosen }),
+      ...(params.product && /^\d{1,16}$/.test(params.product) && { productId: params.product }),
+      ...((boughtFrom || boughtTo) && {
+        purchased: {
+          from: boughtFrom && startOfDay(boughtFrom, timeZone),
+          before: boughtTo && startOfDay(addDays(boughtTo, 1), timeZone),
+        },
+      }),
+      ...((from || to) && { validUntil: { from, to } }),
+      ...(currency && { currency }),
+      ...((balance.from !== null || balance.to !== null) && { balance }),
+    },
+    orderBy: { field: orderFields[field], direction: descending ? 'DESC' : 'ASC' },
+  }
+}

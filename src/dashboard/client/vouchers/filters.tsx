@@ -1,0 +1,134 @@
+// The filters of the vouchers.
+import type { TargetedEvent } from 'preact'
+import { statuses, statusWords } from '../figures/status-words.ts'
+import { SearchInput } from '../search-input.tsx'
+import { type FilterName, readAmount, readCurrency, readStatuses } from './filter.ts'
+
+/** A product that the filter offers. */
+export interface ProductChoice {
+  id: string
+  name: string
+}
+
+interface FiltersProps {
+  params: Readonly<Record<string, string>>
+  currency: string | null
+  currencies: readonly string[]
+  products: readonly ProductChoice[]
+  isFiltered: boolean
+  onChange: (params: Record<string, string>, how?: 'push' | 'replace') => void
+  onClear: () => void
+}
+
+/** The form with the filters. Each takes effect at once. */
+export function Filters({ params, currency, currencies, products, isFiltered, onChange, onClear }: FiltersProps) {
+  const chosen = readStatuses(params.status)
+  const set = (name: FilterName) => (value: string) => onChange({ [name]: value })
+  const isKnown = !params.product || products.some(({ id }) => id === params.product)
+  const hasMore = ['product', 'in', 'bought-from', 'bought-to', 'valid-from', 'valid-to', 'least', 'most'].some(
+    name => params[name],
+  )
+  return (
+    <search>
+      <form class="voucher-filters" onSubmit={event => event.preventDefault()}>
+        <div class="field search">
+          <label htmlFor="filter-text">Search reference, recipient or product</label>
+          <SearchInput id="filter-text" text={params.text ?? ''} onSearch={text => onChange({ text }, 'replace')} />
+        </div>
+        <fieldset class="chips">
+          <legend>Status</legend>
+          {statuses.map(status => (
+            <label class="chip">
+              <input
+                type="checkbox"
+                checked={chosen.includes(status)}
+                onChange={({ currentTarget: { checked } }) =>
+                  set('status')(statuses.filter(each => (each === status ? checked : chosen.includes(each))).join(','))
+                }
+              />
+              {statusWords[status]}
+            </label>
+          ))}
+        </fieldset>
+        <details open={hasMore}>
+          <summary>More filters</summary>
+          <div class="filter-grid">
+            <div class="field">
+              <label htmlFor="filter-product">Product</label>
+              <select
+                id="filter-product"
+                value={params.product ?? ''}
+                onChange={event => set('product')(event.currentTarget.value)}
+              >
+                <option value="">Any product</option>
+                {!isKnown && <option value={params.product}>Product {params.product}</option>}
+                {products.map(({ id, name }) => (
+                  <option value={id}>{name}</option>
+                ))}
+              </select>
+            </div>
+            <div class="field">
+              <label htmlFor="filter-in">Currency</label>
+              <select
+                id="filter-in"
+                value={readCurrency(params, { currency })}
+                onChange={event => set('in')(event.currentTarget.value)}
+              >
+                <option value="">Any currency</option>
+                {currencies.map(code => (
+                  <option value={code}>{code}</option>
+                ))}
+              </select>
+            </div>
+            <Range label="Purchased" type="date" names={['bought-from', 'bought-to']} {...{ params, onChange }} />
+            <Range label="Valid until" type="date" names={['valid-from', 'valid-to']} {...{ params, onChange }} />
+            <Range label="Balance" type="text" names={['least', 'most']} {...{ params, onChange }} />
+          </div>
+        </details>
+        {isFiltered && (
+          <button type="button" class="secondary small" onClick={onClear}>
+            Clear the filters
+          </button>
+        )}
+      </form>
+    </search>
+  )
+}
+
+interface RangeProps extends Pick<FiltersProps, 'params' | 'onChange'> {
+  label: string
+  type: 'date' | 'text'
+  names: readonly [FilterName, FilterName]
+}
+
+/** Two ends of a range; each may be open. */
+const Range = ({ label, type, names, params, onChange }: RangeProps) => (
+  <fieldset class="range">
+    <legend>{label}</legend>
+    {names.map((name, index) => {
+      const value = params[name] ?? ''
+      const isWrong = type === 'text' && value !== '' && readAmount(value) === null
+      const shared = {
+        id: name,
+        value,
+        'aria-label': `${label} ${index === 0 ? 'from' : 'to'}`,
+        onChange: (event: TargetedEvent<HTMLInputElement>) => onChange({ [name]: event.currentTarget.value.trim() }),
+      }
+      return (
+        <label htmlFor={name}>
+          <span>{index === 0 ? 'from' : 'to'}</span>
+          {type === 'date' ? (
+            <input type="date" {...shared} />
+          ) : (
+            <input type="text" inputMode="decimal" size={8} aria-invalid={isWrong || undefined} {...shared} />
+          )}
+        </label>
+      )
+    })}
+    {type === 'text' && names.some(name => params[name] && readAmount(params[name]) === null) && (
+      <p class="field-error" role="alert">
+        Give an amount, for example 12.50.
+      </p>
+    )}
+  </fieldset>
+)

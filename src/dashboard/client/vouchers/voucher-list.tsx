@@ -1,0 +1,164 @@
+// The purchased vouchers of the view: filtered, sorted and paged by the API.
+import type { SendOperation } from '../api.ts'
+import { nameStatus } from '../figures/status-words.ts'
+import { formatDay, formatMoney, formatNumberOf } from '../format.ts'
+import { DashboardVoucherCount, DashboardVouchers } from '../operations.ts'
+import { dayIn } from '../period.ts'
+import { Empty, Failure, Placeholder } from '../states.tsx'
+import { type Column, Row, SortHeading } from '../tables/data-table.tsx'
+import { Pager, pageOf, useFirstPage } from '../tables/pager.tsx'
+import { useAnswer } from '../use-answer.ts'
+import type { Go, View } from '../view.ts'
+import { ViewLink } from '../view-link.tsx'
+import { dropUnknownOrder, filterNames, noFilters, type OrderField, readOrder, toQuery } from './filter.ts'
+import { Filters, type ProductChoice } from './filters.tsx'
+import type { ListedVoucher } from './voucher.ts'
+import { VoucherDownload } from './voucher-download.tsx'
+
+/** How many vouchers a page has. */
+const pageSize = 25
+
+interface VoucherListProps {
+  view: View
+  go: Go
+  request: SendOperation
+  /** The time zone of the days in filters. */
+  timeZone: string
+  /** The currency that the dashboard shows. */
+  currency: string | null
+  currencies: readonly string[]
+  /** The products that the filter offers. */
+  products: readonly ProductChoice[]
+}
+
+/** The purchased vouchers of the view. */
+export function VoucherList({ view, go, request, timeZone, currency, currencies, products }: VoucherListProps) {
+  const { tenant, withDescendants } = view
+  const params = dropUnknownOrder(view.params)
+  const query = { tenant, withDescendants, ...toQuery(params, { timeZone, currency }) }
+  const list = useAnswer(request, DashboardVouchers, { ...query, ...pageOf(params, pageSize) })
+  const count = useAnswer(request, DashboardVoucherCount, { tenant, withDescendants, filter: query.filter ?? null })
+  const found = list.data?.tenant?.purchasedVouchers
+  const total = count.data?.tenant?.purchasedVouchers?.totalCount
+  const setParams = (changed: Record<string, string>, how: 'push' | 'replace' = 'push') =>
+    go({ params: { ...params, after: '', before: '', ...changed } }, how)
+  useFirstPage(list.isCurrent && !found, params, page => setParams(page, 'replace'))
+  const isFiltered = filterNames.some(name => name !== 'sort' && name !== 'after' && name !== 'before' && params[name])
+  return (
+    <>
+      <Filters
+        {...{ params, currency, currencies, products, isFiltered }}
+        onChange={setParams}
+        onClear={() => setParams({ ...noFilters, sort: params.sort ?? '' })}
+      />
+      <div class="table-tools">
+        <p role="status">
+          {count.error ? '' : total === undefined || count.loading ? 'Counting …' : formatNumberOf(total, 'voucher')}
+        </p>
+        <VoucherDownload {...{ request, query }} total={total ?? null} file={`vouchers-${tenant}`} />
+      </div>
+      {list.error && <Failure error={list.error} what="The vouchers" retry={list.reload} />}
+      {!found ? (
+        !list.error &&
+        (list.loading ? (
+          <Placeholder kind="table" />
+        ) : (
+          <Empty text="The vouchers could not be read. A message above the figures says why." />
+        ))
+      ) : found.nodes.length === 0 ? (
+        <Empty text={isFiltered ? 'No voucher matches these filters.' : 'There are no vouchers here yet.'} />
+      ) : (
+        <Vouchers {...{ view, go }} vouchers={found.nodes} busy={list.loading} onSort={sort => setParams({ sort })} />
+      )}
+      {found && <Pager label="Pages of vouchers" pageInfo={found.pageInfo} onPage={setParams} />}
+    </>
+  )
+}
+
+interface VouchersProps {
+  view: View
+  go: Go
+  vouchers: readonly ListedVoucher[]
+  /** Whether another page is on its way. */
+  busy: boolean
+  onSort: (sort: string) => void
+}
+
+function Vouchers({ view, go, vouchers, busy, onSort }: VouchersProps) {
+  const order = readOrder(view.params.sort)
+  const columns: (Column<ListedVoucher> & { order?: OrderField })[] = [
+    {
+      heading: 'Reference',
+      cell: ({ id, reference }) => (
+        <ViewLink {...{ view, go }} change={{ voucher: id }} current={view.voucher === id}>
+          {reference}
+        </ViewLink>
+      ),
+    },
+    { heading: 'Status', cell: ({ status }) => <Status status={status} /> },
+    {
+      heading: view.withDescendants ? 'Product and tenant' : 'Product',
+      cell: ({ productTitle, tenant }) => (
+        <>
+          {productTitle ?? '–'}
+          {view.withDescendants && tenant && <span class="muted of-tenant">{tenant.name}</span>}
+        </>
+      ),
+    },
+    {
+      heading: 'Balance',
+      order: 'balance',
+      numeric: true,
+      cell: ({ currentBalance, currency }) => (currentBalance === null ? '–' : formatMoney(currentBalance, currency)),
+    },
+    {
+      heading: 'Of',
+      numeric: true,
+      cell: ({ initialBalance, currency }) => (initialBalance === null ? '–' : formatMoney(initialBalance, currency)),
+    },
+    {
+      heading: 'Purchased',
+      order: 'purchased',
+      cell: ({ purchaseTimestamp, tenant }) =>
+        purchaseTimestamp === null ? '–' : formatDay(dayIn(tenant?.timeZone ?? 'UTC', new Date(purchaseTimestamp))),
+    },
+    {
+      heading: 'Valid until',
+      order: 'valid-until',
+      cell: ({ dateValidEnd }) => (dateValidEnd === null ? 'No end' : formatDay(dateValidEnd)),
+    },
+  ]
+  const sort = (field: OrderField) => {
+    // Balances and dates of purchase are of interest from the largest, the end of validity from the earliest.
+    const descending = order.field === field ? !order.descending : field !== 'valid-until'
+    onSort(`${descending ? '-' : ''}${field}`)
+  }
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: browsers scroll only a focused element with the keys
+    <section class="scroll page" tabIndex={0} aria-label="Vouchers" aria-busy={busy}>
+      <table class="data vouchers" aria-label="Vouchers">
+        <thead>
+          <tr>
+            {columns.map(({ heading, numeric, order: field }) => (
+              <SortHeading
+                {...{ heading, numeric }}
+                direction={field && order.field === field ? (order.descending ? 'descending' : 'ascending') : null}
+                onSort={field ? () => sort(field) : null}
+              />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {vouchers.map(voucher => (
+            <Row key={voucher.id} row={voucher} columns={columns} />
+          ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}
+
+/** The status of a voucher as a badge with its words. */
+export const Status = ({ status }: { status: ListedVoucher['status'] }) => (
+  <span class={`badge status-${(status ?? 'unknown').toLowerCase().replaceAll('_', '-')}`}>{nameStatus(status)}</span>
+)

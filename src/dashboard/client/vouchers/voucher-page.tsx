@@ -1,0 +1,153 @@
+// One voucher, over the page: closing it, or going back, returns to the place.
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import type { SendOperation } from '../api.ts'
+import { formatDay, formatInstant, formatMoney } from '../format.ts'
+import { DashboardVoucher, type DashboardVoucherQuery } from '../operations.ts'
+import { Empty, Failure, Placeholder } from '../states.tsx'
+import { useAnswer } from '../use-answer.ts'
+import type { Go, View } from '../view.ts'
+import { ViewLink } from '../view-link.tsx'
+import { describeStatus } from './describe-status.ts'
+import type { ShownVoucher } from './voucher.ts'
+import { Status } from './voucher-list.tsx'
+import { VouchersLink } from './vouchers-link.tsx'
+
+interface VoucherPageProps {
+  view: View
+  go: Go
+  request: SendOperation
+}
+
+/** The voucher that the view names, in a dialog. */
+export function VoucherPage({ view, go, request }: VoucherPageProps) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const answer = useAnswer(request, DashboardVoucher, view.voucher === null ? null : { id: view.voucher })
+  useEffect(() => {
+    const opener = document.activeElement
+    const { current } = dialog
+    current?.showModal()
+    return () => {
+      current?.close()
+      // A dialog that is removed from the page does not give the focus back.
+      if (opener instanceof HTMLElement) opener.focus()
+    }
+  }, [])
+  const close = () => go({ voucher: null })
+  const node = answer.isCurrent ? answer.data?.node : undefined
+  const voucher = node && isVoucher(node) ? node : undefined
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: with the keyboard, Escape closes it
+    <dialog
+      ref={dialog}
+      class="sheet"
+      aria-labelledby="voucher-title"
+      onCancel={event => {
+        event.preventDefault()
+        close()
+      }}
+      onClick={event => event.target === dialog.current && close()}
+    >
+      <div class="sheet-content">
+        <header>
+          <h2 id="voucher-title">{voucher ? `Voucher ${voucher.reference}` : 'Voucher'}</h2>
+          <button type="button" class="secondary small" onClick={close}>
+            Close
+          </button>
+        </header>
+        {answer.error ? (
+          <Failure error={answer.error} what="The voucher" retry={answer.reload} />
+        ) : voucher ? (
+          <Voucher {...{ view, go, voucher }} />
+        ) : answer.loading ? (
+          <Placeholder kind="table" />
+        ) : (
+          <Empty text="This voucher does not exist, or the token may not see it." />
+        )}
+      </div>
+    </dialog>
+  )
+}
+
+/** An id of another record gives an object without fields. */
+const isVoucher = (node: NonNullable<DashboardVoucherQuery['node']>): node is ShownVoucher => 'reference' in node
+
+function Voucher({ view, go, voucher }: { view: View; go: Go; voucher: ShownVoucher }) {
+  const { tenant, product, currency } = voucher
+  const zone = tenant?.timeZone ?? 'UTC'
+  const money = (amount: number | null) => amount !== null && formatMoney(amount, currency)
+  const instant = (at: string | null) => at !== null && formatInstant(at, zone)
+  const day = (date: string | null) => date !== null && formatDay(date)
+  const productId = product?.databaseId ?? voucher.parentProductId ?? voucher.productId
+  const title = voucher.parentProductTitle
+    ? `${voucher.parentProductTitle}: ${voucher.productTitle ?? ''}`
+    : (voucher.productTitle ?? product?.title)
+  const facts: [string, ComponentChildren][] = [
+    ['Balance', money(voucher.currentBalance)],
+    ['Balance when purchased', money(voucher.initialBalance)],
+    ['Price paid', money(voucher.purchaseValue)],
+    ['Currency', !currency && 'None'],
+    [
+      'Product',
+      productId !== null ? (
+        <VouchersLink {...{ view, go }} filters={{ product: String(productId) }}>
+          {title ?? `Product ${productId}`}
+        </VouchersLink>
+      ) : (
+        title
+      ),
+    ],
+    [
+      'Tenant',
+      tenant && (
+        <ViewLink {...{ view, go }} change={{ tenant: String(tenant.databaseId), voucher: null }}>
+          {tenant.name}
+        </ViewLink>
+      ),
+    ],
+    ['Valid from', day(voucher.dateValidStart)],
+    ['Valid until', day(voucher.dateValidEnd) || 'No end'],
+    ['Purchased', instant(voucher.purchaseTimestamp)],
+    ['Scheduled for', instant(voucher.dateScheduled)],
+    ['Issued', instant(voucher.dateIssued)],
+    ['Voided', voucher.void && (instant(voucher.voidDate) || 'On an unknown day')],
+    ['Reason', voucher.void && voucher.voidReason],
+    ['Redemption', voucher.redemptionStatus],
+    ['Redeemed in parts', voucher.isMonetary && (voucher.allowPartRedeem ? 'Allowed' : 'Not allowed')],
+    ['Order', voucher.orderId],
+    ['Id', voucher.databaseId],
+    ['Last changed', instant(voucher.updatedAt)],
+  ]
+  return (
+    <>
+      <p class="voucher-status">
+        <Status status={voucher.status} /> {describeStatus(voucher)}
+      </p>
+      <Balance voucher={voucher} />
+      <dl class="facts">
+        {facts.map(
+          ([name, fact]) =>
+            fact && (
+              <>
+                <dt>{name}</dt>
+                <dd>{fact}</dd>
+              </>
+            ),
+        )}
+      </dl>
+      <p class="hint">Times are those of {zone}.</p>
+    </>
+  )
+}
+
+/** How much of its first balance is left, as a bar beside the words. */
+function Balance({ voucher: { initialBalance, currentBalance } }: { voucher: ShownVoucher }) {
+  if (!initialBalance || currentBalance === null) return null
+  const left = Math.min(1, Math.max(0, currentBalance / initialBalance))
+  return (
+    <svg class="share-bar" aria-hidden="true">
+      <rect class="track" width="100%" height="6" rx="3" />
+      {left > 0 && <rect class="part" width={`${left * 100}%`} height="6" rx="3" />}
+    </svg>
+  )
+}

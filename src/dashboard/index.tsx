@@ -1,0 +1,70 @@
+// `GET /dashboard`: a page that asks the GraphQL API with the viewer's own token. Everything comes from the service.
+
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import type { FastifyInstance } from 'fastify'
+import type { Config } from '../config.ts'
+import { type CompressedFile, compressFile, sendCompressedFile } from '../http/compressed-file.ts'
+import { HtmlPage, pageHeaders, renderPage } from '../http/html-page.tsx'
+import { adminPath, assetsPath, dashboardPath } from '../http/paths.ts'
+import { bundleClient, type FileName, type Files, fileNames } from './bundle.ts'
+
+/** Plots are elements of SVG with attributes: the page needs no inline styles. */
+const headers = pageHeaders("script-src 'self'", "style-src 'self'", "img-src 'self' data:", "connect-src 'self'")
+
+/** The page is the file without a name. */
+const pathOf = (name: FileName | '') => (name === '' ? dashboardPath : `${dashboardPath}${assetsPath}/${name}`)
+
+/** Registers `GET /dashboard` and its files: made when first requested, revalidated by `ETag`. */
+export function registerDashboard(app: FastifyInstance, config: Config): void {
+  let files: Promise<Record<FileName | '', CompressedFile>> | undefined
+  for (const name of ['', ...fileNames] as const) {
+    app.get(pathOf(name), async (request, reply) => {
+      files ??= makeFiles(config).catch(error => {
+        files = undefined
+        throw error
+      })
+      reply.headers({ 'Cache-Control': 'private, no-cache', ...headers })
+      return sendCompressedFile(request, reply, (await files)[name])
+    })
+  }
+}
+
+/** The service that runs from its sources bundles them, so that it shows their present state. */
+const hasSources = existsSync(new URL('./client/index.tsx', import.meta.url))
+
+async function readFiles(): Promise<Files> {
+  const read = (name: FileName) => readFile(new URL(`./assets/${name}`, import.meta.url), 'utf8')
+  return { 'dashboard.js': await read('dashboard.js'), 'dashboard.css': await read('dashboard.css') }
+}
+
+async function makeFiles(config: Config): Promise<Record<FileName | '', CompressedFile>> {
+  const files = await (hasSources ? bundleClient() : readFiles())
+  const [page, script, style] = await Promise.all([
+    compressFile('text/html; charset=utf-8', renderPage(<DashboardPage config={config} />)),
+    compressFile('text/javascript; charset=utf-8', files['dashboard.js']),
+    compressFile('text/css; charset=utf-8', files['dashboard.css']),
+  ])
+  return { '': page, 'dashboard.js': script, 'dashboard.css': style }
+}
+
+function DashboardPage({ config }: { config: Config }) {
+  const head = (
+    <>
+      <link rel="stylesheet" href={`${assetsPath}/base.css`} />
+      <link rel="stylesheet" href={pathOf('dashboard.css')} />
+      <script src={pathOf('dashboard.js')} type="module" />
+    </>
+  )
+  // With `PUBLIC_URL` the API access page works only under that origin.
+  const admin = `${config.publicUrl ?? ''}${adminPath}`
+  return (
+    <HtmlPage title="Dashboard · Voucher Gateway" head={head}>
+      <div id="dashboard" data-admin={admin}>
+        <noscript>
+          <main>The dashboard needs JavaScript.</main>
+        </noscript>
+      </div>
+    </HtmlPage>
+  )
+}
