@@ -23,14 +23,14 @@ const fromAnotherSite = () =>
       'try again.',
   )
 
-/** @returns the origin of the `Host` header; null when it does not name this machine (DNS rebinding) */
+/** Returns the origin of the `Host` header; null when it does not name this machine (DNS rebinding). */
 function localOrigin(host = ''): string | null {
   const origin = `http://${host.toLowerCase()}`
   if (!/^[\w.:[\]-]+$/.test(host) || !URL.canParse(origin) || !isLoopback(new URL(origin).hostname)) return null
   return new URL(origin).origin
 }
 
-/** @returns whether the connection comes from this machine, without a proxy */
+/** Returns whether the connection comes from this machine, without a proxy. */
 function isDirect({ socket, headers }: FastifyRequest): boolean {
   const local = /^(::1|(::ffff:)?127(\.\d+){3})$/i.test(socket.remoteAddress ?? '')
   return local && !Object.keys(headers).some(name => /^(forwarded|via|x-real-ip|x-forwarded-.+)$/.test(name))

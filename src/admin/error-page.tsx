@@ -1,7 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, GatewayError } from '../domain/errors.ts'
-import { statusOf, toGatewayError } from '../http/errors.ts'
+import { toRequestError } from '../domain/request-count.ts'
+import { reportFailure, statusOf, toGatewayError } from '../http/errors.ts'
 import { adminPath } from '../http/paths.ts'
+import { recordError } from '../http/request-count.ts'
 import { Layout } from './components/layout.tsx'
 import { findSignedIn, sendPage } from './context.ts'
 
@@ -32,16 +34,15 @@ function toPageError(error: unknown): GatewayError {
 /** Answers with a page that describes the error. The cause of an internal error goes to the log only. */
 export function sendErrorPage(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const error = toPageError(thrown)
-  if (error.code === 'INTERNAL') request.log.error({ err: error.cause }, 'request failed')
-  // Without a cause it is a limit of the service itself: a flood of requests must not become a flood of log lines.
-  if (error.code === 'UNAVAILABLE' && error.cause) request.log.warn({ err: error.cause }, 'cannot answer')
+  recordError(request, toRequestError(error))
+  reportFailure(request, error)
   if (error.retryAfter !== undefined) reply.header('Retry-After', error.retryAfter)
   const messages = error.fieldErrors ? Object.values(error.fieldErrors).flat() : [error.message]
   const page = (
     <Layout title={titles[error.code]} narrow>
       <div class="card">
         {messages.map(message => (
-          <p key={message}>{message}</p>
+          <p>{message}</p>
         ))}
         <p>
           <a href={adminPath}>{findSignedIn(request) ? 'To the tokens' : 'To the sign-in'}</a>
@@ -49,5 +50,5 @@ export function sendErrorPage(thrown: unknown, request: FastifyRequest, reply: F
       </div>
     </Layout>
   )
-  return sendPage(request, reply, page, statusOf[error.code])
+  return sendPage(reply.code(statusOf[error.code]), page)
 }

@@ -2,22 +2,19 @@
 import type { FastifyRequest } from 'fastify'
 import { type FieldErrors, GatewayError } from '../domain/errors.ts'
 
-/** @returns the fields of the form that was posted */
+/** Returns the fields of the form that was posted. */
 export const formBody = (request: FastifyRequest): URLSearchParams =>
   request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
 
-/** @returns the parameters after the `?` of the URL */
+/** Returns the parameters after the `?` of the URL. */
 export const queryParameters = (request: FastifyRequest): URLSearchParams =>
   new URLSearchParams(/\?(.*)$/.exec(request.url)?.[1])
 
-/** @returns the trimmed value without NUL, which Postgres rejects; empty when the field is missing */
+/** Returns the trimmed value without NUL, which Postgres rejects; empty when the field is missing. */
 export const textField = (form: URLSearchParams, name: string): string =>
   (form.get(name) ?? '').replaceAll('\0', '').trim()
 
-/**
- * @returns the field errors of what was thrown, for the form to show
- * @throws the same error when it has none
- */
+/** Returns the field errors of what was thrown, for the form to show. @throws the same error when it has none */
 export function fieldErrorsOf(error: unknown): FieldErrors {
   if (error instanceof GatewayError && error.fieldErrors) return error.fieldErrors
   throw error

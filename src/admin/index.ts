@@ -6,16 +6,12 @@ import type { Pool } from '../db/connect.ts'
 import { notFound } from '../domain/errors.ts'
 import { serveAssets } from '../http/assets.ts'
 import { adminPath } from '../http/paths.ts'
-import { registerAdministrators } from './administrators/routes.tsx'
-import { registerAudit } from './audit/routes.tsx'
 import { createLoginThrottle } from './auth/login-throttle.ts'
-import { requireSignIn } from './auth/redirects.tsx'
-import { registerAuth } from './auth/routes.ts'
 import { registerSession } from './auth/session.ts'
 import { checkOrigin } from './check-origin.ts'
 import type { AdminContext } from './context.ts'
 import { sendErrorPage } from './error-page.tsx'
-import { registerTokens } from './tokens/routes.ts'
+import { registerPages } from './routes.ts'
 
 /** The largest form that is read, in bytes: one with 2,000 tenants fits. */
 const bodyLimit = 64 * 1024
@@ -36,20 +32,13 @@ export function registerAdmin(app: FastifyInstance, { sql, config }: { sql: Pool
       await scope.register(helmet, securityHeaders(config))
       await scope.register(cookie)
       scope.addHook('onRequest', async request => checkOrigin(request, config))
-      serveAssets(scope, new URL('./assets/', import.meta.url), ['admin.css', 'copy.js'])
+      const assets = ['admin.css', 'copy.js', 'open-dashboard.js', 'submit-once.js']
+      serveAssets(scope, new URL('./assets/', import.meta.url), assets)
 
       scope.register(async withSession => {
         await registerSession(withSession, context)
         rejectUnknownPages(withSession)
-        registerAuth(withSession, context)
-
-        withSession.register(async signedIn => {
-          signedIn.addHook('onRequest', requireSignIn)
-          signedIn.get('/', (_request, reply) => reply.redirect(`${adminPath}/tokens`, 303))
-          registerTokens(signedIn, context)
-          registerAudit(signedIn, context)
-          registerAdministrators(signedIn, context)
-        })
+        registerPages(withSession, sql, context)
       })
     },
     { prefix: adminPath },

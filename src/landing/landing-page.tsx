@@ -1,49 +1,30 @@
-// The page at `/`: links to GraphiQL and the API access page, and how to send a first request.
+// The page at `/`: links to the other pages, and how to send a first request.
 
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { renderToString } from 'preact-render-to-string'
+import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config.ts'
 import { notFound } from '../domain/errors.ts'
 import { serveAssets } from '../http/assets.ts'
 import { namesMediaType } from '../http/headers.ts'
-import { adminPath, assetsPath, graphiqlPath, graphqlPath, v1Path } from '../http/paths.ts'
+import { HtmlPage, pageHeaders, sendHtml } from '../http/html-page.tsx'
+import { adminPath, assetsPath, dashboardPath, docsPath, graphiqlPath, graphqlPath, v1Path } from '../http/paths.ts'
+import { requestOrigin } from '../http/request-origin.ts'
 import type { RestOperation } from '../rest/operation.ts'
 import { v1 } from '../rest/v1/routes.ts'
 
-/** Allows the stylesheets and the icon of the service, and nothing else. */
-const contentSecurityPolicy = [
-  "default-src 'none'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
-
-/**
- * Registers `GET /` and `HEAD /`. Without `text/html` in `Accept` they answer 404, as an unknown path does (R8).
- */
+/** Registers `GET /` and `HEAD /`. Without `text/html` in `Accept` they answer 404, as an unknown path does (R8). */
 export function registerLandingPage(app: FastifyInstance, config: Config): void {
   serveAssets(app, new URL('./assets/', import.meta.url), ['landing.css'])
   app.get('/', (request, reply) => {
     reply.header('Vary', 'Accept')
     // A range such as `*/*` is not enough, because API clients send it too.
     if (!namesMediaType(request.headers.accept ?? '', 'text/html')) throw notFound('path')
-    reply.headers({
-      'Content-Security-Policy': contentSecurityPolicy,
-      'Referrer-Policy': 'no-referrer',
-      'X-Content-Type-Options': 'nosniff',
-    })
     const origin = config.publicUrl ?? requestOrigin(request)
-    return reply
-      .type('text/html; charset=utf-8')
-      .send(`<!doctype html>${renderToString(<LandingPage config={config} origin={origin} />)}`)
+    return sendHtml(
+      reply.headers(pageHeaders("style-src 'self'", "img-src 'self'")),
+      <LandingPage config={config} origin={origin} />,
+    )
   })
 }
-
-/** Returns the origin of the request's URL, or an empty text when its `Host` header is not a host and port. */
-const requestOrigin = ({ protocol, host }: FastifyRequest): string =>
-  /^[\w.:[\]-]+$/.test(host) ? `${protocol}://${host}` : ''
 
 interface LandingPageProps {
   config: Config
@@ -53,60 +34,54 @@ interface LandingPageProps {
 function LandingPage({ config, origin }: LandingPageProps) {
   // With `PUBLIC_URL` the API access page works only under that origin.
   const admin = `${config.publicUrl ?? ''}${adminPath}`
+  const stylesheets = ['base.css', 'landing.css'].map(name => <link rel="stylesheet" href={`${assetsPath}/${name}`} />)
   return (
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <title>Voucher Gateway</title>
-        <link rel="stylesheet" href={`${assetsPath}/tokens.css`} />
-        <link rel="stylesheet" href={`${assetsPath}/landing.css`} />
-        <link rel="icon" href={`${assetsPath}/icon.svg`} />
-      </head>
-      <body>
-        <main>
-          <h1>Voucher Gateway</h1>
-          <p>
-            The integration service of a gift voucher platform. Integrations synchronise voucher products, purchased
-            vouchers and marketing signups over REST v1 or GraphQL, and resolve vouchers before they redeem them.
-          </p>
-          <nav aria-label="Main">
-            <ul class="links">
-              {config.graphiql && (
-                <li>
-                  <a href={graphiqlPath}>GraphiQL</a>
-                  <p>Run GraphQL queries in the browser. It has examples and describes every type and field.</p>
-                </li>
-              )}
-              <li>
-                <a href={admin}>API access</a>
-                <p>Administrators sign in to create, rotate and revoke tokens, and to see their requests.</p>
+    <HtmlPage title="Voucher Gateway" head={stylesheets}>
+      <main>
+        <h1>Voucher Gateway</h1>
+        <p>
+          The integration service of a gift voucher platform. Integrations synchronise voucher products, purchased
+          vouchers and marketing signups over REST v1 or GraphQL, and resolve vouchers before they redeem them.
+        </p>
+        <nav aria-label="Main">
+          <ul class="links">
+            <li class="card">
+              <a href={dashboardPath}>Dashboard</a>
+              <p>Sales, balances and vouchers of your tenants, as figures, plots and tables.</p>
+            </li>
+            {config.graphiql && (
+              <li class="card">
+                <a href={graphiqlPath}>GraphiQL</a>
+                <p>Run GraphQL queries in the browser. It has examples and describes every type and field.</p>
               </li>
-              <li>
-                <a href="#documentation">Documentation</a>
-                <p>Addresses, headers, the operations of REST v1, and the request rate.</p>
-              </li>
-            </ul>
-          </nav>
-          <Documentation origin={origin} rate={config.rateLimitPerMinute} graphiql={config.graphiql} />
-        </main>
-      </body>
-    </html>
+            )}
+            <li class="card">
+              <a href={admin}>API access</a>
+              <p>Administrators sign in to create, rotate and revoke tokens, and to see their requests.</p>
+            </li>
+            <li class="card">
+              <a href={docsPath}>Documentation</a>
+              <p>Guides with samples in four languages, and the reference, in which you can send requests.</p>
+            </li>
+          </ul>
+        </nav>
+        <AtAGlance origin={origin} rate={config.rateLimitPerMinute} graphiql={config.graphiql} />
+      </main>
+    </HtmlPage>
   )
 }
 
-interface DocumentationProps {
+interface AtAGlanceProps {
   origin: string
   /** Operations per minute of tokens without their own limit. */
   rate: number
   graphiql: boolean
 }
 
-function Documentation({ origin, rate, graphiql }: DocumentationProps) {
+function AtAGlance({ origin, rate, graphiql }: AtAGlanceProps) {
   return (
-    <section id="documentation" aria-labelledby="documentation-title">
-      <h2 id="documentation-title">Documentation</h2>
+    <section aria-labelledby="at-a-glance">
+      <h2 id="at-a-glance">At a glance</h2>
       <dl class="facts">
         <dt>REST v1</dt>
         <dd>
@@ -127,7 +102,7 @@ function Documentation({ origin, rate, graphiql }: DocumentationProps) {
         Every request needs a token, which an administrator creates under <i>API access</i>. Replace <code>$TOKEN</code>{' '}
         with it:
       </p>
-      <pre>
+      <pre class="card">
         <code>{`curl -H "Authorization: Bearer $TOKEN" -H 'Accept: application/json' ${origin}${v1Path}/tenants`}</code>
       </pre>
       <p>
@@ -144,9 +119,9 @@ function Documentation({ origin, rate, graphiql }: DocumentationProps) {
       </p>
 
       <h3>Operations of REST v1</h3>
-      <ul class="operations">
+      <ul class="card operations">
         {v1.operations.map(operation => (
-          <Operation key={operation.name} {...operation} />
+          <OperationItem key={operation.name} {...operation} />
         ))}
       </ul>
       <p>
@@ -170,7 +145,7 @@ function Documentation({ origin, rate, graphiql }: DocumentationProps) {
   )
 }
 
-function Operation({ method, path, permissions, returns }: RestOperation) {
+function OperationItem({ method, path, permissions, returns }: RestOperation) {
   return (
     <li>
       <code>

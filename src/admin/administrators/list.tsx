@@ -1,53 +1,68 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type AdministratorRecord, listAdministrators } from '../../domain/administrator.ts'
-import { type FieldErrors, hasErrors } from '../../domain/errors.ts'
-import { listInvitations, type PendingInvitation } from '../../domain/invitation.ts'
-import { adminPath } from '../../http/paths.ts'
+import type { FastifyReply } from 'fastify'
+import { type AdministratorRecord, listAdministrators, parseEmail } from '../../domain/administrator.ts'
+import type { FieldErrors } from '../../domain/errors.ts'
+import {
+  inviteAdministrator,
+  listInvitations,
+  type PendingInvitation,
+  withdrawInvitation,
+} from '../../domain/invitation.ts'
+import { adminPath, setupPath } from '../../http/paths.ts'
+import { ButtonLink } from '../components/button-link.tsx'
+import { TextToCopy } from '../components/copy-button.tsx'
 import { EmailField, ErrorSummary } from '../components/field.tsx'
 import { CsrfField, Layout } from '../components/layout.tsx'
 import { type Column, Table } from '../components/table.tsx'
 import { Timestamp } from '../components/timestamp.tsx'
-import { type AdminContext, getSignedIn, sendPage } from '../context.ts'
+import { type AdminContext, actorOf, getSignedIn, type Handler, redirectWithFlash, sendPage } from '../context.ts'
+import { formBody, textField } from '../form-body.ts'
 
 /** The path of the list of administrators. */
 export const listPath = `${adminPath}/administrators`
 
-/** @returns the path that removes an administrator */
+/** Returns the path that removes an administrator. */
 export const removePath = ({ id }: AdministratorRecord): string => `${listPath}/${id}/remove`
 
-interface InviteForm {
-  email: string
-  fieldErrors: FieldErrors
+/** Shows the administrators and pending invitations, and the form that invites another. */
+export const showAdministrators: Handler = (context, _request, reply) => sendList(context, reply)
+
+/** Creates the one-time link of an invitation, and shows it once. */
+export const invite: Handler = async (context, request, reply) => {
+  const { sql } = context
+  const entered = formBody(request).get('email') ?? ''
+  const email = parseEmail(entered)
+  const sendError = (message: string) => sendList(context, reply, entered, { email: [message] })
+  if (email === null) return sendError('Give an e-mail, such as ann@example.com.')
+  const administrators = await listAdministrators(sql)
+  if (administrators.some(administrator => administrator.email === email)) {
+    return sendError('This is an administrator already.')
+  }
+  const secret = await inviteAdministrator(sql, actorOf(request), email, getSignedIn(request))
+  const link = `${request.publicOrigin}${setupPath}/${secret}`
+  return sendPage(reply.code(201), <Invited email={email} link={link} />)
 }
 
-/** Answers with the list of administrators and pending invitations, and the form that invites another. */
-export async function sendList(
-  { sql }: AdminContext,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { email, fieldErrors }: InviteForm = { email: '', fieldErrors: {} },
-) {
+/** Withdraws an invitation. */
+export const withdraw: Handler = async ({ sql }, request, reply) => {
+  const email = textField(formBody(request), 'email')
+  await withdrawInvitation(sql, actorOf(request), email)
+  return redirectWithFlash(reply, listPath, `The invitation of ${email} is withdrawn.`)
+}
+
+async function sendList({ sql }: AdminContext, reply: FastifyReply, email = '', fieldErrors: FieldErrors = {}) {
   const [administrators, invitations] = await Promise.all([listAdministrators(sql), listInvitations(sql)])
   const page = (
     <Layout title="Administrators" section="administrators">
-      <ErrorSummary fieldErrors={fieldErrors} />
+      <ErrorSummary />
       <Table
         label="Administrators"
-        class="cards"
-        columns={administratorColumns(getSignedIn(request).id)}
+        columns={administratorColumns(getSignedIn(reply.request).id)}
         rows={administrators}
-        rowKey={({ id }) => id}
       />
       {invitations.length > 0 && (
         <>
           <h2>Pending invitations</h2>
-          <Table
-            label="Pending invitations"
-            class="cards"
-            columns={invitationColumns}
-            rows={invitations}
-            rowKey={invitation => invitation.email}
-          />
+          <Table label="Pending invitations" columns={invitationColumns} rows={invitations} />
         </>
       )}
       <h2>Invite another administrator</h2>
@@ -56,14 +71,13 @@ export async function sendList(
         <EmailField
           hint="You get a one-time link to hand over. It opens a page to choose a password, within 24 hours."
           value={email}
-          fieldErrors={fieldErrors}
           autocomplete="off"
         />
         <button type="submit">Create the link</button>
       </form>
     </Layout>
   )
-  return sendPage(request, reply, page, hasErrors(fieldErrors) ? 422 : 200)
+  return sendPage(reply, page, fieldErrors)
 }
 
 const administratorColumns = (ownId: number): Column<AdministratorRecord>[] => [
@@ -108,3 +122,18 @@ const invitationColumns: Column<PendingInvitation>[] = [
     ),
   },
 ]
+
+const Invited = ({ email, link }: { email: string; link: string }) => (
+  <Layout title="The link is created" section="administrators" narrow>
+    <p class="warning">
+      Hand it to {email} through a safe channel: anyone who has it becomes an administrator. It is shown only once.
+    </p>
+    <div class="card">
+      <p>It opens a page to choose a password, once, within 24 hours.</p>
+      <TextToCopy id="link" text={link} />
+    </div>
+    <p>
+      <ButtonLink kind="primary" href={listPath} label="I have copied it: back to the administrators" />
+    </p>
+  </Layout>
+)

@@ -1,7 +1,6 @@
-import { Fragment } from 'preact'
 import { z } from 'zod'
 import { type AuditEntry, auditActions, isAuditAction } from '../../domain/audit.ts'
-import { formatCount } from '../components/format.ts'
+import { FoldedList } from '../components/folded-list.tsx'
 import { Timestamp } from '../components/timestamp.tsx'
 import { tokenPath } from '../tokens/parts.tsx'
 
@@ -9,11 +8,10 @@ import { tokenPath } from '../tokens/parts.tsx'
 export type TenantNames = Map<number, string>
 
 const Grants = z.array(z.object({ tenantId: z.number(), withDescendants: z.boolean() }))
-type Grant = z.infer<typeof Grants>[number]
 
 const Change = z.strictObject({ from: z.unknown(), to: z.unknown() })
 
-/** @returns the ids of the tenants that the detail of an entry names */
+/** Returns the ids of the tenants that the detail of an entry names. */
 export function tenantsIn({ detail }: AuditEntry): number[] {
   const change = Change.safeParse(detail.tenants)
   const lists = change.success ? [change.data.from, change.data.to] : [detail.tenants]
@@ -57,16 +55,12 @@ export function Detail({ entry, tenants }: { entry: AuditEntry; tenants: TenantN
   if (parts.length === 0) return null
   return (
     <ul>
-      {parts.map(([key, value]) => {
-        const change = Change.safeParse(value)
+      {parts.map(([name, value]) => {
+        const change = Change.safeParse(value).data
+        const show = change ? <Changed {...{ name, tenants, ...change }} /> : <Value {...{ name, tenants, value }} />
         return (
-          <li key={key}>
-            <span class="muted">{labels[key] ?? key}:</span>{' '}
-            {change.success ? (
-              <Changed name={key} {...change.data} tenants={tenants} />
-            ) : (
-              <Value name={key} value={value} tenants={tenants} />
-            )}
+          <li>
+            <span class="muted">{labels[name] ?? name}:</span> {show}
           </li>
         )
       })}
@@ -74,14 +68,33 @@ export function Detail({ entry, tenants }: { entry: AuditEntry; tenants: TenantN
   )
 }
 
-function Value({ name, value, tenants }: { name: string; value: unknown; tenants: TenantNames }) {
-  const words = z.array(z.string()).safeParse(value)
-  const grants = Grants.safeParse(value)
-  if (name === 'permissions' && words.success) return <>{words.data.join(', ') || 'none'}</>
-  if (name === 'tenants' && grants.success) {
-    if (grants.data.length === 0) return <>none</>
-    return <Names names={grants.data.map(grant => grantText(grant, tenants))} />
+/** A permission or the grant of a tenant, in a list of them. */
+interface Item {
+  id: string | number
+  label: string
+  withDescendants: boolean
+}
+
+/** Returns the permissions or tenants of a value; null when it is no list of them. */
+function itemsOf(name: string, value: unknown, tenants: TenantNames): Item[] | null {
+  if (name === 'permissions') {
+    const words = z.array(z.string()).safeParse(value).data
+    return words?.map(word => ({ id: word, label: word, withDescendants: false })) ?? null
   }
+  const grants = name === 'tenants' ? Grants.safeParse(value).data : undefined
+  const label = (id: number) => `${tenants.get(id) ?? 'a deleted tenant'} (${id})`
+  return grants?.map(({ tenantId, ...grant }) => ({ id: tenantId, label: label(tenantId), ...grant })) ?? null
+}
+
+interface ValueProps {
+  name: string
+  value: unknown
+  tenants: TenantNames
+}
+
+function Value({ name, value, tenants }: ValueProps) {
+  const items = itemsOf(name, value, tenants)
+  if (items) return items.length > 0 ? <Names names={items.map(textOf)} /> : <>none</>
   if (name === 'rateLimit') return <>{value === null ? 'the default rate' : `${String(value)} a minute`}</>
   if (name.toLowerCase().endsWith('at')) {
     if (value === null) return <>never</>
@@ -95,22 +108,9 @@ function Value({ name, value, tenants }: { name: string; value: unknown; tenants
   return <span class="stored-value">{typeof value === 'string' ? value : JSON.stringify(value)}</span>
 }
 
-function Changed({ name, from, to, tenants }: { name: string; from: unknown; to: unknown; tenants: TenantNames }) {
-  if (name === 'permissions') {
-    const [before, after] = [z.array(z.string()).safeParse(from), z.array(z.string()).safeParse(to)]
-    if (before.success && after.success) {
-      return (
-        <Differences
-          added={after.data.filter(word => !before.data.includes(word))}
-          removed={before.data.filter(word => !after.data.includes(word))}
-        />
-      )
-    }
-  }
-  if (name === 'tenants') {
-    const [before, after] = [Grants.safeParse(from), Grants.safeParse(to)]
-    if (before.success && after.success) return <GrantsChanged from={before.data} to={after.data} tenants={tenants} />
-  }
+function Changed({ name, from, to, tenants }: Omit<ValueProps, 'value'> & z.infer<typeof Change>) {
+  const [before, after] = [itemsOf(name, from, tenants), itemsOf(name, to, tenants)]
+  if (before && after) return <Differences before={before} after={after} />
   return (
     <>
       <Value name={name} value={from} tenants={tenants} /> became <Value name={name} value={to} tenants={tenants} />
@@ -118,60 +118,30 @@ function Changed({ name, from, to, tenants }: { name: string; from: unknown; to:
   )
 }
 
-function GrantsChanged({ from, to, tenants }: { from: Grant[]; to: Grant[]; tenants: TenantNames }) {
-  const before = new Map(from.map(grant => [grant.tenantId, grant.withDescendants]))
-  const after = new Set(to.map(grant => grant.tenantId))
-  const changed = to.filter(grant => before.get(grant.tenantId) === !grant.withDescendants)
-  return (
-    <Differences
-      added={to.filter(grant => !before.has(grant.tenantId)).map(grant => grantText(grant, tenants))}
-      removed={from.filter(grant => !after.has(grant.tenantId)).map(grant => grantText(grant, tenants))}
-      changed={changed.map(
-        ({ tenantId, withDescendants }) =>
-          `${tenantText(tenantId, tenants)} ${withDescendants ? 'now' : 'no longer'} with all below it`,
-      )}
-    />
-  )
-}
-
-function Differences({ added, removed, changed = [] }: { added: string[]; removed: string[]; changed?: string[] }) {
+function Differences({ before, after }: { before: Item[]; after: Item[] }) {
+  const reachBefore = new Map(before.map(({ id, withDescendants }) => [id, withDescendants]))
+  const idsAfter = new Set(after.map(({ id }) => id))
+  const changed = after.filter(({ id, withDescendants }) => reachBefore.get(id) === !withDescendants)
   const parts = [
-    { what: 'added ', names: added },
-    { what: 'removed ', names: removed },
-    { what: '', names: changed },
+    { what: 'added ', names: after.filter(({ id }) => !reachBefore.has(id)).map(textOf) },
+    { what: 'removed ', names: before.filter(({ id }) => !idsAfter.has(id)).map(textOf) },
+    { what: '', names: changed.map(item => `${item.label} ${item.withDescendants ? 'now' : 'no longer'} ${below}`) },
   ].filter(({ names }) => names.length > 0)
   return (
     <>
       {parts.map(({ what, names }, index) => (
-        <Fragment key={what}>
+        <>
           {index > 0 && '; '}
           {what}
           <Names names={names} />
-        </Fragment>
+        </>
       ))}
     </>
   )
 }
 
-/** How many names are shown at once; a click shows the others. */
-const maxNames = 20
+const below = 'with all below it'
 
-function Names({ names }: { names: string[] }) {
-  const folded = names.slice(maxNames)
-  return (
-    <>
-      {names.slice(0, maxNames).join(', ')}
-      {folded.length > 0 && (
-        <details>
-          <summary>and {formatCount(folded.length)} more</summary>
-          {folded.join(', ')}
-        </details>
-      )}
-    </>
-  )
-}
+const textOf = ({ label, withDescendants }: Item) => (withDescendants ? `${label} ${below}` : label)
 
-const tenantText = (id: number, tenants: TenantNames) => `${tenants.get(id) ?? 'a deleted tenant'} (${id})`
-
-const grantText = ({ tenantId, withDescendants }: Grant, tenants: TenantNames) =>
-  `${tenantText(tenantId, tenants)}${withDescendants ? ' with all below it' : ''}`
+const Names = ({ names }: { names: string[] }) => <FoldedList items={names} show={shown => shown.join(', ')} />

@@ -6,13 +6,7 @@ import { Detail, type TenantNames } from './detail.tsx'
 
 /** A table of audit entries. */
 export const EntryTable = ({ entries, tenants }: { entries: AuditEntry[]; tenants: TenantNames }) => (
-  <Table
-    label="Audit entries, newest first"
-    class="cards audit"
-    columns={columns(tenants)}
-    rows={entries}
-    rowKey={({ id }) => id}
-  />
+  <Table label="Audit entries, newest first" class="cards audit" columns={columns(tenants)} rows={entries} />
 )
 
 const columns = (tenants: TenantNames): Column<AuditEntry>[] => [
@@ -35,24 +29,21 @@ const columns = (tenants: TenantNames): Column<AuditEntry>[] => [
 /** The token, tenant and administrator that an entry is about. */
 function Subjects({ entry }: { entry: AuditEntry }) {
   const { tokenId, tokenName, tenantId, tenantName, administratorId, administratorEmail } = entry
+  const subjects = [
+    { noun: 'Token', id: tokenId, name: tokenName && `${tokenName} (${tokenId})`, path: tokenPath },
+    { noun: 'Tenant', id: tenantId, name: tenantName && `${tenantName} (${tenantId})` },
+    { noun: 'Administrator', id: administratorId, name: administratorEmail },
+  ]
   return (
     <ul>
-      {tokenId !== null && (
-        <li>
-          <span class="muted">Token</span>{' '}
-          {tokenName === null ? `${tokenId}, deleted` : <a href={tokenPath(tokenId)}>{`${tokenName} (${tokenId})`}</a>}
-        </li>
-      )}
-      {tenantId !== null && (
-        <li>
-          <span class="muted">Tenant</span>{' '}
-          {tenantName === null ? `${tenantId}, deleted` : `${tenantName} (${tenantId})`}
-        </li>
-      )}
-      {administratorId !== null && (
-        <li>
-          <span class="muted">Administrator</span> {administratorEmail ?? `${administratorId}, deleted`}
-        </li>
+      {subjects.map(
+        ({ noun, id, name, path }) =>
+          id !== null && (
+            <li>
+              <span class="muted">{noun}</span>{' '}
+              {name && path ? <a href={path(id)}>{name}</a> : (name ?? `${id}, deleted`)}
+            </li>
+          ),
       )}
     </ul>
   )

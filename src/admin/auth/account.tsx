@@ -1,5 +1,5 @@
 // The account of the administrator who is signed in: the password, and the open sessions.
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import { getAdministrator } from '../../domain/administrator.ts'
 import { changePassword, verifyCredentials } from '../../domain/administrator-password.ts'
 import { type FieldErrors, hasErrors } from '../../domain/errors.ts'
@@ -10,7 +10,7 @@ import { ErrorSummary } from '../components/field.tsx'
 import { CsrfField, Layout } from '../components/layout.tsx'
 import { type Column, Table } from '../components/table.tsx'
 import { Timestamp } from '../components/timestamp.tsx'
-import { type AdminContext, actorOf, getSignedIn, redirectWithFlash, sendPage } from '../context.ts'
+import { type AdminContext, actorOf, getSignedIn, type Handler, redirectWithFlash, sendPage } from '../context.ts'
 import { formBody } from '../form-body.ts'
 import { browserName } from './browser-name.ts'
 import { HiddenEmail, NewPasswordFields, PasswordField } from './password-fields.tsx'
@@ -20,11 +20,10 @@ import { renewSession } from './session.ts'
 const accountPath = `${adminPath}/account`
 
 /** GET /admin/account */
-export const showAccount = (context: AdminContext) => (request: FastifyRequest, reply: FastifyReply) =>
-  sendAccount(context, request, reply)
+export const showAccount: Handler = (context, _request, reply) => sendAccount(context, reply)
 
 /** POST /admin/account/password */
-export const changeOwnPassword = (context: AdminContext) => async (request: FastifyRequest, reply: FastifyReply) => {
+export const changeOwnPassword: Handler = async (context, request, reply) => {
   const { sql, throttle } = context
   const administrator = getSignedIn(request)
   const form = formBody(request)
@@ -32,7 +31,7 @@ export const changeOwnPassword = (context: AdminContext) => async (request: Fast
   const password = form.get('password') ?? ''
   const fieldErrors = passwordErrors(administrator.email, password, form.get('again') ?? '')
   if (current === '') fieldErrors.current = ['Give your current password.']
-  if (hasErrors(fieldErrors)) return sendAccount(context, request, reply, fieldErrors)
+  if (hasErrors(fieldErrors)) return sendAccount(context, reply, fieldErrors)
 
   const actor = actorOf(request)
   const changed = await throttle.confirm(administrator.id, actor, async () => {
@@ -43,43 +42,29 @@ export const changeOwnPassword = (context: AdminContext) => async (request: Fast
     )
     return renewed || null
   })
-  if (!changed) return sendAccount(context, request, reply, { current: ['This is not your current password.'] })
-  return redirectWithFlash(request, reply, accountPath, 'Your password is changed. All other sessions have ended.')
+  if (!changed) return sendAccount(context, reply, { current: ['This is not your current password.'] })
+  return redirectWithFlash(reply, accountPath, 'Your password is changed. All other sessions have ended.')
 }
 
 /** POST /admin/account/sign-out-everywhere */
-export const signOutOfAllSessions =
-  ({ sql, config }: AdminContext) =>
-  async (request: FastifyRequest, reply: FastifyReply) => {
-    await signOutEverywhere(sql, actorOf(request), getSignedIn(request).id)
-    return endSession(request, reply, config, 'everywhere')
-  }
+export const signOutOfAllSessions: Handler = async ({ sql, config }, request, reply) => {
+  await signOutEverywhere(sql, actorOf(request), getSignedIn(request).id)
+  return endSession(reply, config, 'everywhere')
+}
 
-async function sendAccount(
-  { sql }: AdminContext,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  fieldErrors: FieldErrors = {},
-) {
+async function sendAccount({ sql }: AdminContext, reply: FastifyReply, fieldErrors: FieldErrors = {}) {
+  const { request } = reply
   const { id, email } = getSignedIn(request)
   const [{ hasPassword }, sessions] = await Promise.all([
     getAdministrator(sql, id),
     listSessions(sql, id, request.session.sessionId),
   ])
-  return sendPage(
-    request,
-    reply,
+  const page = (
     <Layout title="Your account" section="account" narrow>
-      <ErrorSummary fieldErrors={fieldErrors} />
+      <ErrorSummary />
       <h2>Open sessions</h2>
       <p class="hint">A session ends after an hour without use, and 12 hours after the sign-in.</p>
-      <Table
-        label="Open sessions"
-        class="cards"
-        columns={sessionColumns}
-        rows={sessions}
-        rowKey={session => session.createdAt}
-      />
+      <Table label="Open sessions" columns={sessionColumns} rows={sessions} />
       <form method="post" action={`${accountPath}/sign-out-everywhere`} class="card">
         <p>Is one of them not yours, or left open elsewhere? This ends all sessions, this one too.</p>
         <CsrfField />
@@ -92,21 +77,16 @@ async function sendAccount(
         <form method="post" action={`${accountPath}/password`} class="card">
           <CsrfField />
           <HiddenEmail email={email} />
-          <PasswordField
-            name="current"
-            label="Current password"
-            fieldErrors={fieldErrors}
-            autocomplete="current-password"
-          />
-          <NewPasswordFields fieldErrors={fieldErrors} />
+          <PasswordField name="current" label="Current password" autocomplete="current-password" />
+          <NewPasswordFields />
           <button type="submit">Change the password</button>
         </form>
       ) : (
         <p>You sign in with your organisation, and have no password here.</p>
       )}
-    </Layout>,
-    hasErrors(fieldErrors) ? 422 : 200,
+    </Layout>
   )
+  return sendPage(reply, page, fieldErrors)
 }
 
 const sessionColumns: Column<SessionRecord>[] = [

@@ -19,7 +19,7 @@ const systems = [
   ['Linux', 'Linux'],
 ] as const
 
-/** @returns the usual name of a browser, as in `Firefox on Linux` */
+/** Returns the usual name of a browser, as in `Firefox on Linux`. */
 export function browserName(userAgent: string | null): string {
   const nameIn = (entries: readonly (readonly [string, string])[]) =>
     entries.find(([part]) => userAgent?.includes(part))?.[1]

@@ -21,5 +21,5 @@ export function cookieSettings({ publicUrl }: Config, name: string, sameSite: 's
   }
 }
 
-/** @returns the settings of the session cookie */
+/** Returns the settings of the session cookie. */
 export const sessionCookie = (config: Config): CookieSettings => cookieSettings(config, 'session', 'strict')

@@ -1,9 +1,10 @@
-import { isIP } from 'node:net'
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import type { Pool } from '../../db/connect.ts'
 import { recordFailedSignIn } from '../../domain/administrator-password.ts'
 import type { Actor } from '../../domain/audit.ts'
 import { GatewayError } from '../../domain/errors.ts'
+import { secondsLeft } from '../../domain/rate.ts'
+import { type AttemptCounter, createAttemptCounter } from '../../domain/rate-table.ts'
+import { networkOf } from '../../http/network.ts'
 
 /** Failed attempts for an account and from an address, and audit entries in all, in one window. */
 const limits = { account: 5, address: 20, entries: 100 }
@@ -43,28 +44,27 @@ export interface LoginThrottle {
   recordFailure(actor: Actor, reason: string): Promise<void>
 }
 
-const tooManyAttempts = (secondsLeft: number) => {
-  const minutes = Math.ceil(secondsLeft / 60)
+const tooManyAttempts = (seconds: number) => {
+  const minutes = Math.ceil(seconds / 60)
   return new GatewayError(
     'RATE_LIMITED',
     `There were too many attempts to sign in. Try again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`,
-    { retryAfter: secondsLeft },
+    { retryAfter: seconds },
   )
 }
 
-/** @returns a throttle that counts in memory: each instance of the service counts for itself */
+/** Returns a throttle that counts in the database, for all instances of the service. */
 export function createLoginThrottle(sql: Pool): LoginThrottle {
-  const limiter = (keyPrefix: string, points: number) =>
-    new RateLimiterMemory({ keyPrefix, points, duration: windowSeconds })
-  const accounts = limiter('account', limits.account)
-  const owners = limiter('owner', limits.account)
-  const addresses = limiter('address', limits.address)
-  const entries = limiter('entries', limits.entries)
+  const counter = (kind: string, limit: number) => createAttemptCounter(sql, `login ${kind}`, limit, windowSeconds)
+  const accounts = counter('account', limits.account)
+  const owners = counter('owner', limits.account)
+  const addresses = counter('address', limits.address)
+  const entries = counter('entries', limits.entries)
 
   async function recordFailure(actor: Actor, reason: string): Promise<void> {
-    const { consumedPoints } = await entries.penalty('all')
-    if (consumedPoints <= limits.entries) return recordFailedSignIn(sql, actor, reason)
-    if (consumedPoints === limits.entries + 1) {
+    const { used } = await entries.hit('all')
+    if (used <= limits.entries) return recordFailedSignIn(sql, actor, reason)
+    if (used === limits.entries + 1) {
       const service = { name: 'service', address: null }
       await recordFailedSignIn(
         sql,
@@ -74,15 +74,12 @@ export function createLoginThrottle(sql: Pool): LoginThrottle {
     }
   }
 
-  async function consume(limiter: RateLimiterMemory, key: string, actor: Actor): Promise<void> {
-    try {
-      await limiter.consume(key)
-    } catch (error) {
-      if (!(error instanceof RateLimiterRes)) throw error
-      // Only the first of a window is recorded, not the thousands that may follow.
-      if (error.consumedPoints === limiter.points + 1) await recordFailure(actor, 'too many attempts')
-      throw tooManyAttempts(Math.max(1, Math.ceil(error.msBeforeNext / 1000)))
-    }
+  async function consume(attempts: AttemptCounter, key: string, actor: Actor): Promise<void> {
+    const window = await attempts.hit(key)
+    if (window.used <= attempts.limit) return
+    // Only the first of a window is recorded, not the thousands that may follow.
+    if (window.used === attempts.limit + 1) await recordFailure(actor, 'too many attempts')
+    throw tooManyAttempts(secondsLeft(window))
   }
 
   /** @param refund called when the check throws: the password was not compared */
@@ -103,17 +100,17 @@ export function createLoginThrottle(sql: Pool): LoginThrottle {
       await consume(addresses, network, actor)
       await consume(accounts, actor.name, actor)
       const result = await attempt(actor, check, () =>
-        Promise.all([accounts.reward(actor.name), addresses.reward(network)]),
+        Promise.all([accounts.refund(actor.name), addresses.refund(network)]),
       )
-      if (result !== null) await Promise.all([accounts.delete(actor.name), addresses.reward(network)])
+      if (result !== null) await Promise.all([accounts.clear(actor.name), addresses.refund(network)])
       return result
     },
 
     async confirm(administratorId, actor, check) {
       const key = String(administratorId)
       await consume(owners, key, actor)
-      const result = await attempt(actor, check, () => owners.reward(key))
-      if (result !== null) await owners.delete(key)
+      const result = await attempt(actor, check, () => owners.refund(key))
+      if (result !== null) await owners.clear(key)
       return result
     },
 
@@ -121,19 +118,8 @@ export function createLoginThrottle(sql: Pool): LoginThrottle {
       const network = networkOf(actor.address ?? '')
       await consume(addresses, network, actor)
       const result = await work()
-      await addresses.reward(network)
+      await addresses.refund(network)
       return result
     },
   }
-}
-
-/** @returns the /64 of an IPv6 address, which one subscriber has as a whole (RFC 6177); any other address as it is */
-function networkOf(address: string): string {
-  if (isIP(address) !== 6) return address
-  const [bare] = address.split('%', 1)
-  const [before, after] = new URL(`http://[${bare}]`).hostname.slice(1, -1).split('::')
-  const groupsOf = (part = '') => part.split(':').filter(group => group !== '')
-  const [first, last] = [groupsOf(before), groupsOf(after)]
-  const zeros = Array<string>(8 - first.length - last.length).fill('0')
-  return `${[...first, ...zeros, ...last].slice(0, 4).join(':')}::/64`
 }

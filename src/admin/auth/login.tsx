@@ -1,12 +1,13 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import { hasNoAdministrator, parseEmail } from '../../domain/administrator.ts'
 import { verifyCredentials } from '../../domain/administrator-password.ts'
 import type { FieldErrors } from '../../domain/errors.ts'
 import { signOut } from '../../domain/session.ts'
 import { clientAddress } from '../../http/caller.ts'
+import { ButtonLink } from '../components/button-link.tsx'
 import { EmailField, ErrorSummary } from '../components/field.tsx'
 import { CsrfField, Layout } from '../components/layout.tsx'
-import { type AdminContext, actorOf, findSignedIn, sendPage } from '../context.ts'
+import { type AdminContext, actorOf, findSignedIn, type Handler, sendPage } from '../context.ts'
 import { formBody, queryParameters } from '../form-body.ts'
 import { NoAdministratorYet } from './first-administrator.tsx'
 import { PasswordField } from './password-fields.tsx'
@@ -14,23 +15,22 @@ import { endSession, loginMessages, loginPath, parseNext, redirectSignedOut } fr
 import { signIn } from './session.ts'
 
 /** GET /admin/login */
-export const showLogin = (context: AdminContext) => async (request: FastifyRequest, reply: FastifyReply) => {
+export const showLogin: Handler = async (context, request, reply) => {
   const query = queryParameters(request)
   const next = parseNext(query.get('next'))
   if (findSignedIn(request)) return reply.redirect(next, 303)
   const message = Object.entries(loginMessages).find(([reason]) => reason === query.get('because'))?.[1]
-  return sendLogin(context, request, reply, { next, message })
+  return sendLogin(context, reply, { next, message })
 }
 
 /** POST /admin/login */
-export const logIn = (context: AdminContext) => async (request: FastifyRequest, reply: FastifyReply) => {
+export const logIn: Handler = async (context, request, reply) => {
   const { sql, throttle } = context
   const form = formBody(request)
   const next = parseNext(form.get('next'))
   const entered = form.get('email') ?? ''
   const password = form.get('password') ?? ''
-  const sendErrors = (fieldErrors: FieldErrors) =>
-    sendLogin(context, request, reply, { next, email: entered, fieldErrors }, 422)
+  const sendErrors = (fieldErrors: FieldErrors) => sendLogin(context, reply, { next, email: entered }, fieldErrors)
   if (entered.trim() === '') return sendErrors({ email: ['Give your e-mail.'] })
   if (password === '') return sendErrors({ password: ['Give your password.'] })
 
@@ -45,33 +45,27 @@ export const logIn = (context: AdminContext) => async (request: FastifyRequest, 
 }
 
 /** POST /admin/logout */
-export const logOut =
-  ({ sql, config }: AdminContext) =>
-  async (request: FastifyRequest, reply: FastifyReply) => {
-    if (!findSignedIn(request)) return redirectSignedOut(reply)
-    await signOut(sql, actorOf(request), request.session.sessionId)
-    return endSession(request, reply, config, 'out')
-  }
+export const logOut: Handler = async ({ sql, config }, request, reply) => {
+  if (!findSignedIn(request)) return redirectSignedOut(reply)
+  await signOut(sql, actorOf(request), request.session.sessionId)
+  return endSession(reply, config, 'out')
+}
 
 interface LoginProps {
   next: string
   message?: (typeof loginMessages)[keyof typeof loginMessages] | undefined
   email?: string
-  fieldErrors?: FieldErrors
 }
 
 async function sendLogin(
   { sql, config }: AdminContext,
-  request: FastifyRequest,
   reply: FastifyReply,
-  { next, message, email = '', fieldErrors = {} }: LoginProps,
-  status = 200,
+  { next, message, email = '' }: LoginProps,
+  fieldErrors?: FieldErrors,
 ) {
   const noAdministrator = await hasNoAdministrator(sql)
   const openId = config.openId !== undefined
-  return sendPage(
-    request,
-    reply,
+  const page = (
     <Layout title="Sign in" narrow>
       {message && (
         <p class={message.kind} role="status">
@@ -79,22 +73,23 @@ async function sendLogin(
         </p>
       )}
       {noAdministrator && <NoAdministratorYet openId={openId} />}
-      <ErrorSummary fieldErrors={fieldErrors} />
+      <ErrorSummary />
       <form method="post" action={loginPath} class="card">
         <CsrfField />
         <input type="hidden" name="next" value={next} />
-        <EmailField value={email} fieldErrors={fieldErrors} autocomplete="username" />
-        <PasswordField name="password" label="Password" fieldErrors={fieldErrors} autocomplete="current-password" />
+        <EmailField value={email} autocomplete="username" />
+        <PasswordField name="password" label="Password" autocomplete="current-password" />
         <button type="submit">Sign in</button>
       </form>
       {openId && (
         <p>
-          <a class="button secondary" href={`${loginPath}/openid?next=${encodeURIComponent(next)}`}>
-            Sign in with your organisation
-          </a>
+          <ButtonLink
+            href={`${loginPath}/openid?next=${encodeURIComponent(next)}`}
+            label="Sign in with your organisation"
+          />
         </p>
       )}
-    </Layout>,
-    status,
+    </Layout>
   )
+  return sendPage(reply, page, fieldErrors)
 }

@@ -1,5 +1,5 @@
 // Sign-in through an OpenID provider: authorization code with PKCE, state and nonce.
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import * as client from 'openid-client'
 import { z } from 'zod'
 import type { Config } from '../../config.ts'
@@ -48,15 +48,14 @@ const providerUnavailable = (cause: unknown) =>
     { retryAfter: 30, cause },
   )
 
-/** Registers the redirect to the OpenID provider, and the callback from it. */
-export function registerOpenId(scope: FastifyInstance, context: AdminContext, openId: OpenIdConfig): void {
-  const { sql, config, throttle } = context
+/** Returns the handlers of the redirect to the OpenID provider, and of the callback from it. */
+export function createOpenIdHandlers({ sql, config, throttle }: AdminContext, openId: OpenIdConfig) {
   const discovery = createDiscovery(openId)
   // Not strict: the browser comes back from another site, and has to send the cookie.
   const { name, options } = cookieSettings(config, 'openid', 'lax')
   const redirectUri = (request: FastifyRequest) => `${request.publicOrigin}${adminPath}/login/callback`
 
-  scope.get('/login/openid', async (request, reply) => {
+  async function start(request: FastifyRequest, reply: FastifyReply) {
     const provider = await discovery.cached()
     const pending: PendingSignIn = {
       state: client.randomState(),
@@ -75,9 +74,9 @@ export function registerOpenId(scope: FastifyInstance, context: AdminContext, op
     })
     const cookie = Buffer.from(JSON.stringify(pending)).toString('base64url')
     return reply.setCookie(name, cookie, { ...options, maxAge: timeouts.person }).redirect(target.href, 303)
-  })
+  }
 
-  scope.get('/login/callback', async (request, reply) => {
+  async function finish(request: FastifyRequest, reply: FastifyReply) {
     reply.clearCookie(name, options)
     const pending = readPending(request.cookies[name])
     if (!pending) throw failure('journey')
@@ -88,13 +87,13 @@ export function registerOpenId(scope: FastifyInstance, context: AdminContext, op
       const { iss, sub, email: claimed, email_verified: isVerified } = Claims.parse(claims)
       const email = isVerified === true && claimed !== undefined ? parseEmail(claimed) : null
       if (!isAllowed(openId, email, claims[openId.groupsClaim])) throw await recordedFailure(request, 'stranger', email)
-      return signInAs(request, reply, { subject: `${iss} ${sub}`, email }, parseNext(pending.next))
+      return signInAs(reply, { subject: `${iss} ${sub}`, email }, parseNext(pending.next))
     })
-  })
+  }
 
   /**
-   * @returns the claims of the ID token, and of the user info where the provider has it; the e-mail and its
-   *   verification come from one of the two. Null when the provider rejects the sign-in, or its answer is not valid.
+   * Returns the claims of the ID token, and of the user info where the provider has it; the e-mail and its verification
+   * come from one of the two. Null when the provider rejects the sign-in, or its answer is not valid.
    * @throws `UNAVAILABLE` when the provider does not answer
    */
   async function fetchClaims(
@@ -122,13 +121,14 @@ export function registerOpenId(scope: FastifyInstance, context: AdminContext, op
     }
   }
 
-  async function signInAs(request: FastifyRequest, reply: FastifyReply, identity: OpenIdIdentity, next: string) {
+  async function signInAs(reply: FastifyReply, identity: OpenIdIdentity, next: string) {
+    const { request } = reply
     const { email } = identity
     const verified = await verifyOpenIdAdministrator(sql, actorFor(request, email), identity)
     if (!verified) throw await recordedFailure(request, email === null ? 'email' : 'account', email)
     if (!(await signIn(sql, request, verified, 'openid'))) throw await recordedFailure(request, 'account', email)
     // A redirect would still belong to the navigation of another site, without the strict session cookie.
-    return sendRefresh(request, reply, next)
+    return sendRefresh(reply, next)
   }
 
   /** Records in the audit that a sign-in through the provider failed. */
@@ -140,6 +140,8 @@ export function registerOpenId(scope: FastifyInstance, context: AdminContext, op
     await throttle.recordFailure(actorFor(request, email), `openid: ${reason}`)
     return failure(reason)
   }
+
+  return { start, finish }
 }
 
 const actorFor = (request: FastifyRequest, email: string | null) => ({
@@ -148,14 +150,7 @@ const actorFor = (request: FastifyRequest, email: string | null) => ({
 })
 
 /** Reads the provider's metadata (OpenID Connect Discovery). */
-interface Discovery {
-  /** @returns the metadata of the first fetch: enough to redirect a browser to the provider */
-  cached(): Promise<client.Configuration>
-  /** @returns the current metadata, with the current keys: an ID token signed with a rotated key is accepted */
-  fetch(): Promise<client.Configuration>
-}
-
-function createDiscovery({ issuer, clientId, clientSecret }: OpenIdConfig): Discovery {
+function createDiscovery({ issuer, clientId, clientSecret }: OpenIdConfig) {
   let first: Promise<client.Configuration> | undefined
   const url = new URL(issuer)
   const options = {
@@ -166,11 +161,13 @@ function createDiscovery({ issuer, clientId, clientSecret }: OpenIdConfig): Disc
       ...(url.protocol === 'http:' ? [client.allowInsecureRequests] : []),
     ],
   }
+  /** Returns the current metadata, with the current keys: an ID token signed with a rotated key is accepted. */
   const fetch = () =>
     client.discovery(url, clientId, clientSecret, undefined, options).catch(error => {
       throw providerUnavailable(error)
     })
   return {
+    /** Returns the metadata of the first fetch: enough to redirect a browser to the provider. */
     cached() {
       first ??= fetch().catch(error => {
         first = undefined
@@ -202,7 +199,7 @@ const rejectionCodes = [
   'OAUTH_UNSUPPORTED_OPERATION',
 ]
 
-/** @returns whether the provider rejected the sign-in, or its response is invalid; otherwise it did not answer */
+/** Returns whether the provider rejected the sign-in, or its response is invalid; otherwise it did not answer. */
 const isRejection = (error: unknown) =>
   error instanceof client.AuthorizationResponseError ||
   (error instanceof client.ResponseBodyError && error.error === 'invalid_grant') ||

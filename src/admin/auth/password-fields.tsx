@@ -1,4 +1,3 @@
-import type { FieldErrors } from '../../domain/errors.ts'
 import { passwordHint } from '../../domain/password.ts'
 import { Field } from '../components/field.tsx'
 
@@ -11,7 +10,6 @@ interface PasswordFieldProps {
   name: string
   label: string
   hint?: string
-  fieldErrors: FieldErrors
   autocomplete: 'current-password' | 'new-password'
 }
 
@@ -19,12 +17,9 @@ interface PasswordFieldProps {
 export const PasswordField = (props: PasswordFieldProps) => <Field {...props} type="password" required />
 
 /** A new password, entered twice. */
-export function NewPasswordFields({ fieldErrors }: { fieldErrors: FieldErrors }) {
-  const common = { fieldErrors, autocomplete: 'new-password' } as const
-  return (
-    <>
-      <PasswordField {...common} name="password" label="New password" hint={passwordHint} />
-      <PasswordField {...common} name="again" label="The same password again" />
-    </>
-  )
-}
+export const NewPasswordFields = () => (
+  <>
+    <PasswordField name="password" label="New password" hint={passwordHint} autocomplete="new-password" />
+    <PasswordField name="again" label="The same password again" autocomplete="new-password" />
+  </>
+)

@@ -30,14 +30,13 @@ const loginPathBecause = (reason: LoginReason) => `${loginPath}?because=${reason
 export async function requireSignIn(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
   if (findSignedIn(request)) return undefined
   if (request.method !== 'GET' && request.method !== 'HEAD') return reply.redirect(loginPathBecause('lost'), 303)
-  if (request.headers['sec-fetch-site'] === 'cross-site') return sendRefresh(request, reply, request.url)
+  if (request.headers['sec-fetch-site'] === 'cross-site') return sendRefresh(reply, request.url)
   return reply.redirect(`${loginPath}?next=${encodeURIComponent(request.url)}`, 303)
 }
 
 /** Answers with a page that loads another page by itself, as a navigation that this site began. */
-export function sendRefresh(request: FastifyRequest, reply: FastifyReply, path: string): FastifyReply {
-  return sendPage(
-    request,
+export const sendRefresh = (reply: FastifyReply, path: string): FastifyReply =>
+  sendPage(
     reply.header('Refresh', `0;url=${path}`),
     <Layout title="One moment" narrow navigation={false}>
       <p>
@@ -45,12 +44,11 @@ export function sendRefresh(request: FastifyRequest, reply: FastifyReply, path: 
       </p>
     </Layout>,
   )
-}
 
 /** The longest `next` that is read, in characters: parsing a host name takes quadratic time. */
 const maxNextLength = 2_000
 
-/** @returns the path that was requested before the sign-in, or the tokens when it is not a page of ours */
+/** Returns the path that was requested before the sign-in, or the tokens when it is not a page of ours. */
 export function parseNext(text: string | null): string {
   const home = `${adminPath}/tokens`
   if (text === null || text.length > maxNextLength || !URL.canParse(text, 'http://here')) return home
@@ -60,13 +58,8 @@ export function parseNext(text: string | null): string {
 }
 
 /** Deletes the browser's session and its cookie, and redirects to the sign-in. */
-export async function endSession(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  config: Config,
-  reason: LoginReason,
-): Promise<FastifyReply> {
-  await request.session.destroy()
+export async function endSession(reply: FastifyReply, config: Config, reason: LoginReason): Promise<FastifyReply> {
+  await reply.request.session.destroy()
   const { name, options } = sessionCookie(config)
   return reply.clearCookie(name, options).redirect(loginPathBecause(reason), 303)
 }

@@ -2,7 +2,7 @@ import { hkdfSync, randomBytes } from 'node:crypto'
 import csrfProtection from '@fastify/csrf-protection'
 import session from '@fastify/session'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Pool } from '../../db/connect.ts'
+import type { Sql } from '../../db/connect.ts'
 import type { Administrator } from '../../domain/administrator.ts'
 import {
   deleteSession,
@@ -106,7 +106,7 @@ export async function renewSession(
  * @returns false when the account was removed, or its password changed, since the verification
  */
 export function signIn(
-  sql: Pool,
+  sql: Sql,
   request: FastifyRequest,
   verified: VerifiedAdministrator,
   means: 'password' | 'link' | 'openid',

@@ -1,65 +1,56 @@
 // One-time links: the first administrator sets up an account, others choose their (new) password.
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { parseEmail } from '../../domain/administrator.ts'
-import { type FieldErrors, hasErrors } from '../../domain/errors.ts'
+import { hasErrors } from '../../domain/errors.ts'
 import { acceptInvitation, findInvitation, type Invitation } from '../../domain/invitation.ts'
 import { passwordErrors } from '../../domain/password.ts'
 import { clientAddress } from '../../http/caller.ts'
 import { adminPath } from '../../http/paths.ts'
 import { EmailField, ErrorSummary } from '../components/field.tsx'
 import { CsrfField, Layout } from '../components/layout.tsx'
-import { type AdminContext, redirectWithFlash, sendPage } from '../context.ts'
+import { type Handler, redirectWithFlash, sendPage } from '../context.ts'
 import { formBody } from '../form-body.ts'
 import { AdminCreateCommand } from './first-administrator.tsx'
 import { HiddenEmail, NewPasswordFields } from './password-fields.tsx'
 import { signIn } from './session.ts'
 
-type SetupRequest = FastifyRequest<{ Params: { secret: string } }>
+type SetupHandler = Handler<{ secret: string }>
 
 /** GET /admin/setup/:secret */
-export const showSetup =
-  ({ sql }: AdminContext) =>
-  async (request: SetupRequest, reply: FastifyReply) => {
-    const invitation = await findInvitation(sql, request.params.secret)
-    if (!invitation) return sendPage(request, reply, <InvalidLink />, 404)
-    return sendPage(request, reply, <Setup action={request.url} invitation={invitation} />)
-  }
+export const showSetup: SetupHandler = async ({ sql }, request, reply) => {
+  const invitation = await findInvitation(sql, request.params.secret)
+  if (!invitation) return sendPage(reply.code(404), <InvalidLink />)
+  return sendPage(reply, <Setup action={request.url} invitation={invitation} />)
+}
 
 /** POST /admin/setup/:secret */
-export const setUp =
-  ({ sql }: AdminContext) =>
-  async (request: SetupRequest, reply: FastifyReply) => {
-    const { secret } = request.params
-    const invitation = await findInvitation(sql, secret)
-    if (!invitation) return sendPage(request, reply, <InvalidLink />, 404)
-    const form = formBody(request)
-    const entered = form.get('email') ?? ''
-    const email = invitation.email ?? parseEmail(entered)
-    const password = form.get('password') ?? ''
-    const fieldErrors = {
-      ...(email === null && { email: ['Give an e-mail, such as ann@example.com.'] }),
-      ...passwordErrors(email ?? '', password, form.get('again') ?? ''),
-    }
-    if (email === null || hasErrors(fieldErrors)) {
-      const page = <Setup action={request.url} invitation={invitation} email={entered} fieldErrors={fieldErrors} />
-      return sendPage(request, reply, page, 422)
-    }
-    const actor = { name: email, address: clientAddress(request) }
-    const verified = await acceptInvitation(sql, actor, secret, invitation, password)
-    if (!verified || !(await signIn(sql, request, verified, 'link'))) {
-      return sendPage(request, reply, <InvalidLink />, 404)
-    }
-    return redirectWithFlash(request, reply, `${adminPath}/tokens`, 'Your password is set, and you are signed in.')
+export const setUp: SetupHandler = async ({ sql }, request, reply) => {
+  const { secret } = request.params
+  const invitation = await findInvitation(sql, secret)
+  if (!invitation) return sendPage(reply.code(404), <InvalidLink />)
+  const form = formBody(request)
+  const entered = form.get('email') ?? ''
+  const email = invitation.email ?? parseEmail(entered)
+  const password = form.get('password') ?? ''
+  const fieldErrors = {
+    ...(email === null && { email: ['Give an e-mail, such as ann@example.com.'] }),
+    ...passwordErrors(email ?? '', password, form.get('again') ?? ''),
   }
+  if (email === null || hasErrors(fieldErrors)) {
+    return sendPage(reply, <Setup action={request.url} invitation={invitation} email={entered} />, fieldErrors)
+  }
+  const actor = { name: email, address: clientAddress(request) }
+  const verified = await acceptInvitation(sql, actor, secret, invitation, password)
+  if (!verified || !(await signIn(sql, request, verified, 'link'))) return sendPage(reply.code(404), <InvalidLink />)
+  return redirectWithFlash(reply, `${adminPath}/tokens`, 'Your password is set, and you are signed in.')
+}
 
 interface SetupProps {
   action: string
   invitation: Invitation
   email?: string
-  fieldErrors?: FieldErrors
 }
 
-function Setup({ action, invitation, email = '', fieldErrors = {} }: SetupProps) {
+function Setup({ action, invitation, email = '' }: SetupProps) {
   const first = invitation.email === null
   return (
     <Layout title={first ? 'Set up the first administrator' : 'Choose your password'} narrow>
@@ -68,11 +59,11 @@ function Setup({ action, invitation, email = '', fieldErrors = {} }: SetupProps)
           ? 'This service has no administrator yet. An administrator creates tokens, and sees how they are used.'
           : 'This link works once. It sets the password, ends all open sessions of the account, and signs you in.'}
       </p>
-      <ErrorSummary fieldErrors={fieldErrors} />
+      <ErrorSummary />
       <form method="post" action={action} class="card">
         <CsrfField />
         {invitation.email === null ? (
-          <EmailField value={email} fieldErrors={fieldErrors} autocomplete="username" />
+          <EmailField value={email} autocomplete="username" />
         ) : (
           <>
             <p>
@@ -81,7 +72,7 @@ function Setup({ action, invitation, email = '', fieldErrors = {} }: SetupProps)
             <HiddenEmail email={invitation.email} />
           </>
         )}
-        <NewPasswordFields fieldErrors={fieldErrors} />
+        <NewPasswordFields />
         <button type="submit">{first ? 'Create the administrator' : 'Set the password'}</button>
       </form>
     </Layout>

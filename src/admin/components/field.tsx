@@ -1,28 +1,32 @@
-import { type ComponentChildren, h, type VNode } from 'preact'
-import { type FieldErrors, hasErrors } from '../../domain/errors.ts'
+import { type ComponentChildren, h } from 'preact'
+import { hasErrors } from '../../domain/errors.ts'
+import { useRequestContext } from './layout.tsx'
 
-interface LabelledProps {
+interface FieldProps {
   name: string
   label: string
   /** Text that helps to fill in the field. */
   hint?: string
-  fieldErrors?: FieldErrors
+  type?: 'text' | 'email' | 'password' | 'search' | 'date'
+  /** The values to choose from. Without them the field is for text. */
+  options?: { value: string; label: string }[]
+  value?: string
+  required?: boolean
+  maxlength?: number
+  /** What the browser may fill in: `username`, `current-password`, `new-password` or `off`. */
+  autocomplete?: string
 }
 
-/**
- * A control with its label, its hint and its error, which screen readers announce with the control.
- *
- * @param control makes the control of the attributes that connect it with the three
- */
-function Labelled({
-  name,
-  label,
-  hint,
-  fieldErrors = {},
-  control,
-}: LabelledProps & { control: (attributes: Record<string, unknown>) => VNode }) {
-  const invalid = fieldErrors[name] !== undefined
+/** A control with its label, its hint and its error, which screen readers announce with the control. */
+export function Field({ name, label, hint, options, ...attributes }: FieldProps) {
+  const invalid = useRequestContext().fieldErrors[name] !== undefined
   const describedBy = [hint && `${name}-hint`, invalid && `${name}-error`].filter(Boolean).join(' ')
+  const connected = {
+    id: name,
+    name,
+    'aria-invalid': invalid || undefined,
+    'aria-describedby': describedBy || undefined,
+  }
   return (
     <div class="field">
       <label for={name}>{label}</label>
@@ -31,53 +35,25 @@ function Labelled({
           {hint}
         </p>
       )}
-      <FieldError name={name} fieldErrors={fieldErrors} />
-      {control({ id: name, name, 'aria-invalid': invalid || undefined, 'aria-describedby': describedBy || undefined })}
+      <FieldError name={name} />
+      {options ? (
+        <select {...connected}>
+          {options.map(({ value, label }) => (
+            <option value={value} selected={value === attributes.value}>
+              {label}
+            </option>
+          ))}
+        </select>
+      ) : (
+        h('input', { ...attributes, ...connected })
+      )}
     </div>
   )
 }
 
-interface FieldProps extends LabelledProps {
-  type?: 'text' | 'email' | 'password' | 'search' | 'date'
-  value?: string
-  required?: boolean
-  maxlength?: number
-  /** What the browser may fill in: `username`, `current-password`, `new-password` or `off`. */
-  autocomplete?: string
-}
-
-/** A text field. */
-export const Field = ({ name, label, hint, fieldErrors, ...attributes }: FieldProps) => (
-  <Labelled
-    {...{ name, label, ...(hint && { hint }), ...(fieldErrors && { fieldErrors }) }}
-    control={connected => h('input', { ...attributes, ...connected })}
-  />
-)
-
-interface SelectProps extends LabelledProps {
-  options: { value: string; label: string }[]
-  value?: string
-}
-
-/** A field with a few values to choose from. */
-export const Select = ({ options, value, ...labelled }: SelectProps) => (
-  <Labelled
-    {...labelled}
-    control={connected => (
-      <select {...connected}>
-        {options.map(option => (
-          <option key={option.value} value={option.value} selected={option.value === value}>
-            {option.label}
-          </option>
-        ))}
-      </select>
-    )}
-  />
-)
-
 /** The error of one field. */
-export function FieldError({ name, fieldErrors }: { name: string; fieldErrors: FieldErrors }) {
-  const errors = fieldErrors[name]
+export function FieldError({ name }: { name: string }) {
+  const errors = useRequestContext().fieldErrors[name]
   if (!errors) return null
   return (
     <p class="field-error" id={`${name}-error`}>
@@ -87,7 +63,8 @@ export function FieldError({ name, fieldErrors }: { name: string; fieldErrors: F
 }
 
 /** All errors of a form, above it, each with a link to its field. */
-export function ErrorSummary({ fieldErrors }: { fieldErrors: FieldErrors }) {
+export function ErrorSummary() {
+  const { fieldErrors } = useRequestContext()
   if (!hasErrors(fieldErrors)) return null
   const entries = Object.entries(fieldErrors)
   return (
@@ -95,7 +72,7 @@ export function ErrorSummary({ fieldErrors }: { fieldErrors: FieldErrors }) {
       <p>{entries.length === 1 ? 'Fix one problem:' : `Fix ${entries.length} problems:`}</p>
       <ul>
         {entries.map(([name, errors]) => (
-          <li key={name}>
+          <li>
             <a href={`#${name}`}>{errors.join(' ')}</a>
           </li>
         ))}
@@ -105,17 +82,15 @@ export function ErrorSummary({ fieldErrors }: { fieldErrors: FieldErrors }) {
 }
 
 /** Fields that belong together, under one heading. */
-export function FieldGroup({ legend, hint, children }: { legend: string; hint?: string; children: ComponentChildren }) {
-  return (
-    <fieldset>
-      <legend>{legend}</legend>
-      {hint && <p class="hint">{hint}</p>}
-      {children}
-    </fieldset>
-  )
-}
+export const FieldGroup = (props: { legend: string; hint?: string; children: ComponentChildren }) => (
+  <fieldset>
+    <legend>{props.legend}</legend>
+    {props.hint && <p class="hint">{props.hint}</p>}
+    {props.children}
+  </fieldset>
+)
 
 /** The e-mail of an account. */
-export const EmailField = (props: Pick<FieldProps, 'value' | 'hint' | 'fieldErrors' | 'autocomplete'>) => (
+export const EmailField = (props: Pick<FieldProps, 'value' | 'hint' | 'autocomplete'>) => (
   <Field {...props} name="email" label="E-mail" type="email" required maxlength={254} />
 )

@@ -5,14 +5,14 @@ const shortDay = new Intl.DateTimeFormat('en-GB', day)
 const longDay = new Intl.DateTimeFormat('en-GB', { ...day, year: 'numeric' })
 const minute = new Intl.DateTimeFormat('en-GB', { ...day, year: 'numeric', hour: '2-digit', minute: '2-digit' })
 
-/** @returns a number as people write it: `1,204` */
+/** Returns a number as people write it: `1,204`. */
 export const formatCount = (count: number): string => count.toLocaleString('en')
 
-/** @param day `YYYY-MM-DD`; @returns `12 Nov 2026` */
+/** Formats a day, `YYYY-MM-DD`, as `12 Nov 2026`. */
 export const formatDay = (day: string): string => longDay.format(new Date(day))
 
-/** @param day `YYYY-MM-DD`; @returns `12 Nov` */
+/** Formats a day, `YYYY-MM-DD`, as `12 Nov`. */
 export const formatShortDay = (day: string): string => shortDay.format(new Date(day))
 
-/** @returns an instant to the minute: `21 Nov 2026, 09:14 UTC` */
+/** Returns an instant to the minute: `21 Nov 2026, 09:14 UTC`. */
 export const formatTimestamp = (at: Instant | Date): string => `${minute.format(new Date(at))} UTC`

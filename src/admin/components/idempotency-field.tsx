@@ -9,10 +9,10 @@ export const IdempotencyField = ({ value }: { value: string }) => (
   <input type="hidden" name="idempotencyKey" value={value} />
 )
 
-/** @returns 128 random bits in base64url */
+/** Returns 128 random bits in base64url. */
 export const createIdempotencyKey = (): string => randomBytes(16).toString('base64url')
 
-/** @returns the key that the form carries; a new one when the form has none */
+/** Returns the key that the form carries; a new one when the form has none. */
 export function readIdempotencyKey(form: URLSearchParams): string {
   const key = textField(form, 'idempotencyKey')
   return /^[\w-]{22}$/.test(key) ? key : createIdempotencyKey()

@@ -1,33 +1,39 @@
 import { type ComponentChildren, createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import type { Administrator } from '../../domain/administrator.ts'
+import type { FieldErrors } from '../../domain/errors.ts'
+import { HtmlPage } from '../../http/html-page.tsx'
 import { adminPath, assetsPath } from '../../http/paths.ts'
+import { ButtonLink } from './button-link.tsx'
 
 /** What every page shows of the request that it answers. */
 interface AdminRequestContext {
   /** The administrator who is signed in, or null. */
   administrator: Administrator | null
-  /** @returns the CSRF token of the forms on this page */
+  /** Returns the CSRF token of the forms on this page. */
   csrfToken(): string
   /** A message that is shown once, about what was just done. */
   flash: string | null
+  /** The errors of the form that was posted. */
+  fieldErrors: FieldErrors
 }
 
 /** Gives the components of a page the request that it answers. */
 export const RequestContext = createContext<AdminRequestContext | null>(null)
 
-/** @returns the context of the request that the page answers */
-function useRequestContext(): AdminRequestContext {
+/** Returns the context of the request that the page answers. */
+export function useRequestContext(): AdminRequestContext {
   const context = useContext(RequestContext)
   if (!context) throw new Error('The page is rendered without a RequestContext.')
   return context
 }
 
 const sections = [
-  { name: 'tokens', path: `${adminPath}/tokens`, label: 'Tokens' },
-  { name: 'audit', path: `${adminPath}/audit`, label: 'Audit' },
-  { name: 'administrators', path: `${adminPath}/administrators`, label: 'Administrators' },
-  { name: 'account', path: `${adminPath}/account`, label: 'Your account' },
+  { name: 'tokens', label: 'Tokens' },
+  { name: 'dashboard', label: 'Dashboard' },
+  { name: 'audit', label: 'Audit' },
+  { name: 'administrators', label: 'Administrators' },
+  { name: 'account', label: 'Your account' },
 ] as const
 
 interface LayoutProps {
@@ -42,45 +48,42 @@ interface LayoutProps {
   children: ComponentChildren
 }
 
-/** A whole page. Preact escapes all texts and attributes. */
+/** A page of the API access page: its header, its heading and the flash message. */
 export function Layout({ title, section, actions, narrow = false, navigation = true, children }: LayoutProps) {
   const { administrator, flash } = useRequestContext()
+  const head = (
+    <>
+      <link rel="stylesheet" href={`${assetsPath}/base.css`} />
+      <link rel="stylesheet" href={`${assetsPath}/chart.css`} />
+      <link rel="stylesheet" href={`${adminPath}${assetsPath}/admin.css`} />
+      <script src={`${adminPath}${assetsPath}/copy.js`} defer />
+      <script src={`${adminPath}${assetsPath}/submit-once.js`} defer />
+    </>
+  )
   return (
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <title>{`${title} · API access`}</title>
-        <link rel="stylesheet" href={`${assetsPath}/tokens.css`} />
-        <link rel="stylesheet" href={`${adminPath}${assetsPath}/admin.css`} />
-        <link rel="icon" href={`${assetsPath}/icon.svg`} />
-        <script src={`${adminPath}${assetsPath}/copy.js`} defer />
-      </head>
-      <body>
-        <a class="off-screen" href="#main">
-          Skip to the content
+    <HtmlPage title={`${title} · API access`} head={head}>
+      <a class="off-screen" href="#main">
+        Skip to the content
+      </a>
+      <header class="site-header">
+        <a class="brand" href={adminPath}>
+          Voucher Gateway
         </a>
-        <header class="site-header">
-          <a class="brand" href={adminPath}>
-            Voucher Gateway
-          </a>
-          {navigation && administrator && <Navigation email={administrator.email} section={section} />}
-        </header>
-        <main id="main" class={narrow ? 'narrow' : undefined}>
-          <div class="heading">
-            <h1>{title}</h1>
-            {actions && <div class="actions">{actions}</div>}
-          </div>
-          {flash && (
-            <p class="notice" role="status">
-              {flash}
-            </p>
-          )}
-          {children}
-        </main>
-      </body>
-    </html>
+        {navigation && administrator && <Navigation email={administrator.email} section={section} />}
+      </header>
+      <main id="main" class={narrow ? 'narrow' : undefined}>
+        <div class="heading">
+          <h1>{title}</h1>
+          {actions && <div class="actions">{actions}</div>}
+        </div>
+        {flash && (
+          <p class="notice" role="status">
+            {flash}
+          </p>
+        )}
+        {children}
+      </main>
+    </HtmlPage>
   )
 }
 
@@ -88,8 +91,8 @@ function Navigation({ email, section }: { email: string; section: LayoutProps['s
   return (
     <>
       <nav aria-label="Main">
-        {sections.map(({ name, path, label }) => (
-          <a key={name} href={path} aria-current={name === section ? 'page' : undefined}>
+        {sections.map(({ name, label }) => (
+          <a href={`${adminPath}/${name}`} aria-current={name === section ? 'page' : undefined}>
             {label}
           </a>
         ))}
@@ -117,16 +120,12 @@ interface ConfirmProps {
 }
 
 /** Asks for the confirmation of something that cannot be undone. */
-export function ConfirmForm({ action, confirm, cancelPath }: ConfirmProps) {
-  return (
-    <form method="post" action={action} class="actions">
-      <CsrfField />
-      <button type="submit" class="danger">
-        {confirm}
-      </button>
-      <a class="button secondary" href={cancelPath}>
-        Cancel
-      </a>
-    </form>
-  )
-}
+export const ConfirmForm = ({ action, confirm, cancelPath }: ConfirmProps) => (
+  <form method="post" action={action} class="actions">
+    <CsrfField />
+    <button type="submit" class="danger">
+      {confirm}
+    </button>
+    <ButtonLink href={cancelPath} label="Cancel" />
+  </form>
+)

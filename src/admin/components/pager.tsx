@@ -43,7 +43,7 @@ export async function loadPage<Row extends { id: number }>(
   }
 }
 
-/** @returns the path with those query parameters that have a value */
+/** Returns the path with those query parameters that have a value. */
 export function pathWith(path: string, parameters: Record<string, string>): string {
   const query = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value !== ''))
   return query.size > 0 ? `${path}?${query}` : path

@@ -1,5 +1,4 @@
 import type { ComponentChildren } from 'preact'
-import { ScrollRegion } from './scroll-region.tsx'
 
 /** A column of a table. */
 export interface Column<Row> {
@@ -18,23 +17,23 @@ interface TableProps<Row> {
   label: string
   columns: Column<Row>[]
   rows: readonly Row[]
-  rowKey: (row: Row) => string | number
-  /** CSS classes. `cards`: on a narrow screen each row becomes a card. */
+  /** CSS classes. Default: `cards`, with which each row becomes a card on a narrow screen. */
   class?: string
   caption?: string
 }
 
-/** A table that scrolls sideways when it is wider than the screen. */
-export function Table<Row>({ label, columns, rows, rowKey, class: className, caption }: TableProps<Row>) {
+/** A table that scrolls sideways when it is wider than the screen; keyboard users scroll the region that has the focus. */
+export function Table<Row>({ label, columns, rows, class: className = 'cards', caption }: TableProps<Row>) {
   const hasRowHeader = columns.some(({ rowHeader }) => rowHeader)
   return (
-    <ScrollRegion label={label}>
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: browsers scroll only a focused element with the keys
+    <section class="scroll" tabIndex={0} aria-label={label}>
       <table class={className} aria-label={caption ? undefined : label}>
         {caption && <caption>{caption}</caption>}
         <thead>
           <tr>
             {columns.map(({ heading, numeric }) => (
-              <th key={heading} scope="col" class={numeric ? 'number' : undefined}>
+              <th scope="col" class={numeric ? 'number' : undefined}>
                 {heading}
               </th>
             ))}
@@ -42,18 +41,12 @@ export function Table<Row>({ label, columns, rows, rowKey, class: className, cap
         </thead>
         <tbody>
           {rows.map(row => (
-            <tr key={rowKey(row)}>
+            <tr>
               {columns.map(({ heading, cell, rowHeader, numeric, cardLabel = heading }, index) =>
                 (hasRowHeader ? rowHeader : index === 0) ? (
-                  <th key={heading} scope="row">
-                    {cell(row)}
-                  </th>
+                  <th scope="row">{cell(row)}</th>
                 ) : (
-                  <td
-                    key={heading}
-                    class={numeric ? 'number' : undefined}
-                    data-label={(className && cardLabel) || undefined}
-                  >
+                  <td class={numeric ? 'number' : undefined} data-label={cardLabel || undefined}>
                     {cell(row)}
                   </td>
                 ),
@@ -62,6 +55,6 @@ export function Table<Row>({ label, columns, rows, rowKey, class: className, cap
           ))}
         </tbody>
       </table>
-    </ScrollRegion>
+    </section>
   )
 }

@@ -65,7 +65,7 @@ function press(state: PickerState, button: 'open' | 'close' | 'add', id: number 
 
 const identifiers = (texts: string[]) => [...new Set(texts.map(parseIdentifier).filter(id => id !== null))]
 
-/** @returns the state of a picker with these tenants chosen, nothing opened and no search */
+/** Returns the state of a picker with these tenants chosen, nothing opened and no search. */
 export const createPickerState = (grants: TenantGrant[]): PickerState => ({
   grants,
   opened: [],

@@ -1,5 +1,4 @@
 import type { Sql } from '../../db/connect.ts'
-import type { FieldErrors } from '../../domain/errors.ts'
 import {
   listTreeLevels,
   type PlacedTenant,
@@ -40,7 +39,7 @@ export async function loadPicker(sql: Sql, state: PickerState): Promise<Picker> 
   }
 }
 
-/** @returns the opened tenants that the tree shows, without those below a closed tenant */
+/** Returns the opened tenants that the tree shows, without those below a closed tenant. */
 function reachable(levels: Picker['levels'], opened: number[]): number[] {
   const shown = new Set<number>()
   const visit = (parentId: number | null) => {
@@ -57,11 +56,10 @@ interface PickerProps {
   picker: Picker
   /** The path that the form is posted to. */
   path: string
-  fieldErrors: FieldErrors
 }
 
 /** Chooses tenants without a script: its buttons post the form around it, which comes back with the same values. */
-export function TenantPicker({ picker, path, fieldErrors }: PickerProps) {
+export function TenantPicker({ picker, path }: PickerProps) {
   const { state, chosen, matches } = picker
   return (
     <div id="tenants">
@@ -69,7 +67,7 @@ export function TenantPicker({ picker, path, fieldErrors }: PickerProps) {
         legend="Tenants"
         hint="The tenants whose data the token may read. “With all below it” includes tenants that are added later."
       >
-        <FieldError name="tenants" fieldErrors={fieldErrors} />
+        <FieldError name="tenants" />
         <input type="hidden" name="opened" value={state.opened.join(',')} />
         <input type="hidden" name="searched" value={state.searched} />
         <Chosen chosen={chosen} />
@@ -117,7 +115,7 @@ function Chosen({ chosen }: Pick<Picker, 'chosen'>) {
         {chosen.map(({ grant: { tenantId, withDescendants }, tenant }) => {
           const name = tenant?.name ?? `Tenant ${tenantId}, which does not exist`
           return (
-            <li key={tenantId} class="tree-node">
+            <li class="tree-node">
               <input type="checkbox" id={`tenant-${tenantId}`} name="tenant" value={tenantId} checked />
               <label for={`tenant-${tenantId}`}>{tenant ? <TenantPath tenant={tenant} /> : name}</label>
               <select name={`reach-${tenantId}`} aria-label={`Reach for ${name}`}>
@@ -148,7 +146,7 @@ function Matches({ picker, matches, path }: { picker: Picker; matches: NonNullab
       </p>
       <ul class="tree scroll-pane" aria-label="Tenants found">
         {tenants.map(tenant => (
-          <li key={tenant.id} class="tree-node">
+          <li class="tree-node">
             <span>
               <TenantPath tenant={tenant} />
             </span>
@@ -170,7 +168,7 @@ function Level({ picker, parent, path }: { picker: Picker; parent: TreeTenant | 
       {level.tenants.map(tenant => {
         const opened = picker.state.opened.includes(tenant.id)
         return (
-          <li key={tenant.id} id={`node-${tenant.id}`}>
+          <li id={`node-${tenant.id}`}>
             <div class="tree-node">
               <span>
                 <TenantName tenant={tenant} />

@@ -1,4 +1,5 @@
 import type { Sql } from '../../db/connect.ts'
+import { millisecondsPerDay } from '../../domain/date.ts'
 import { type DailyExport, listExports } from '../../domain/export.ts'
 import { listRequestCounts, listRequestErrors, type RequestErrorCount } from '../../domain/request-count.ts'
 import type { Token } from '../../domain/token.ts'
@@ -27,7 +28,7 @@ export async function loadActivity(sql: Sql, { id, permissions }: Token): Promis
   ])
   const now = Date.now()
   const dates = Array.from({ length: days }, (_, index) =>
-    new Date(now - (days - 1 - index) * 86_400_000).toISOString().slice(0, 10),
+    new Date(now - (days - 1 - index) * millisecondsPerDay).toISOString().slice(0, 10),
   )
   return { days: dates, counts, errors, exports, mayExport: permissions.includes('export_customer_information') }
 }
@@ -45,13 +46,7 @@ export function Activity({ activity: { errors, exports, mayExport, ...requests }
         {errors.length === 0 ? (
           <p class="empty">No errors in the last {days} days.</p>
         ) : (
-          <Table
-            label="Errors, as a table"
-            class="cards"
-            columns={errorColumns}
-            rows={errors}
-            rowKey={({ operation, code, reason }) => `${operation} ${code} ${reason}`}
-          />
+          <Table label="Errors, as a table" columns={errorColumns} rows={errors} />
         )}
       </section>
       {(mayExport || exports.length > 0) && (
@@ -60,13 +55,7 @@ export function Activity({ activity: { errors, exports, mayExport, ...requests }
           {exports.length === 0 ? (
             <p class="empty">No personal data was exported in the last {days} days.</p>
           ) : (
-            <Table
-              label="Exported personal data, as a table"
-              class="cards"
-              columns={exportColumns}
-              rows={exports}
-              rowKey={({ day, tenantId }) => `${day} ${tenantId}`}
-            />
+            <Table label="Exported personal data, as a table" columns={exportColumns} rows={exports} />
           )}
         </section>
       )}

@@ -1,10 +1,11 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type FieldErrors, hasErrors, throwIfErrors } from '../../domain/errors.ts'
+import type { FastifyReply } from 'fastify'
+import { millisecondsPerDay } from '../../domain/date.ts'
+import { type FieldErrors, throwIfErrors } from '../../domain/errors.ts'
 import { createToken } from '../../domain/token-lifecycle.ts'
-import { Field, FieldGroup, Select } from '../components/field.tsx'
+import { Field, FieldGroup } from '../components/field.tsx'
 import { createIdempotencyKey, IdempotencyField, readIdempotencyKey } from '../components/idempotency-field.tsx'
 import { Layout } from '../components/layout.tsx'
-import { type AdminContext, actorOf, sendPage } from '../context.ts'
+import { type AdminContext, actorOf, type Handler, sendPage } from '../context.ts'
 import { fieldErrorsOf, formBody, textField } from '../form-body.ts'
 import { createPickerState, type PickerState, readPicker } from '../tenant-picker/state.ts'
 import { loadPicker } from '../tenant-picker/tenant-picker.tsx'
@@ -30,8 +31,8 @@ interface CreateForm {
 }
 
 /** GET /admin/tokens/new */
-export const showCreate = (context: AdminContext) => (request: FastifyRequest, reply: FastifyReply) =>
-  sendForm(context, request, reply, {
+export const showCreate: Handler = (context, _request, reply) =>
+  sendForm(context, reply, {
     idempotencyKey: createIdempotencyKey(),
     values: emptyValues,
     expiry: { expiry: '90', expiresAt: '' },
@@ -39,26 +40,25 @@ export const showCreate = (context: AdminContext) => (request: FastifyRequest, r
   })
 
 /** POST /admin/tokens/new */
-export const create = (context: AdminContext) => async (request: FastifyRequest, reply: FastifyReply) => {
+export const create: Handler = async (context, request, reply) => {
   const body = formBody(request)
   const { state: picker, save } = readPicker(body)
   const idempotencyKey = readIdempotencyKey(body)
   const values = readValues(body)
   const expiry = { expiry: textField(body, 'expiry'), expiresAt: textField(body, 'expiresAt') }
   const form = { idempotencyKey, values, expiry, picker }
-  if (!save) return sendForm(context, request, reply, form)
+  if (!save) return sendForm(context, reply, form)
   try {
     const input = toTokenInput(values, picker.grants)
     const { expiresAt, fieldErrors } = readExpiry(expiry)
     throwIfErrors({ ...checkForm(input), ...fieldErrors })
     const token = await createToken(context.sql, actorOf(request), { ...input, expiresAt }, idempotencyKey)
-    return sendSecret(request, reply, token)
+    return sendSecret(reply, token)
   } catch (error) {
-    return sendForm(context, request, reply, form, fieldErrorsOf(error))
+    return sendForm(context, reply, form, fieldErrorsOf(error))
   }
 }
 
-const millisecondsPerDay = 86_400_000
 const expiries = ['30', '90', '180', '365']
 
 function readExpiry({ expiry, expiresAt }: ExpiryValues): { expiresAt: Date | null; fieldErrors: FieldErrors } {
@@ -81,10 +81,9 @@ function readExpiry({ expiry, expiresAt }: ExpiryValues): { expiresAt: Date | nu
 
 async function sendForm(
   { sql, config }: AdminContext,
-  request: FastifyRequest,
   reply: FastifyReply,
   { idempotencyKey, values, expiry, picker }: CreateForm,
-  fieldErrors: FieldErrors = {},
+  fieldErrors?: FieldErrors,
 ) {
   const page = (
     <Layout title="Create a token" section="tokens" narrow>
@@ -92,41 +91,36 @@ async function sendForm(
         path={path}
         values={values}
         picker={await loadPicker(sql, picker)}
-        fieldErrors={fieldErrors}
         defaultRate={config.rateLimitPerMinute}
         submitLabel="Create the token"
         cancelPath={tokensPath}
       >
         <IdempotencyField value={idempotencyKey} />
-        <Expiry expiry={expiry} fieldErrors={fieldErrors} />
+        <Expiry expiry={expiry} />
       </TokenForm>
     </Layout>
   )
-  return sendPage(request, reply, page, hasErrors(fieldErrors) ? 422 : 200)
+  return sendPage(reply, page, fieldErrors)
 }
 
-function Expiry({ expiry, fieldErrors }: { expiry: ExpiryValues; fieldErrors: FieldErrors }) {
-  return (
-    <FieldGroup legend="End" hint="An end limits the damage of a lost secret. The token can be rotated before it ends.">
-      <Select
-        name="expiry"
-        label="The token ends"
-        fieldErrors={fieldErrors}
-        value={expiry.expiry}
-        options={[
-          ...expiries.map(days => ({ value: days, label: `in ${days} days` })),
-          { value: 'date', label: 'on a date' },
-          { value: 'never', label: 'never' },
-        ]}
-      />
-      <Field
-        name="expiresAt"
-        label="Date"
-        type="date"
-        hint="Only for “on a date”. The token is valid until the end of that day, UTC."
-        value={expiry.expiresAt}
-        fieldErrors={fieldErrors}
-      />
-    </FieldGroup>
-  )
-}
+const Expiry = ({ expiry: { expiry, expiresAt } }: { expiry: ExpiryValues }) => (
+  <FieldGroup legend="End" hint="An end limits the damage of a lost secret. The token can be rotated before it ends.">
+    <Field
+      name="expiry"
+      label="The token ends"
+      value={expiry}
+      options={[
+        ...expiries.map(days => ({ value: days, label: `in ${days} days` })),
+        { value: 'date', label: 'on a date' },
+        { value: 'never', label: 'never' },
+      ]}
+    />
+    <Field
+      name="expiresAt"
+      label="Date"
+      type="date"
+      hint="Only for “on a date”. The token is valid until the end of that day, UTC."
+      value={expiresAt}
+    />
+  </FieldGroup>
+)

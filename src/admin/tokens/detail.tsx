@@ -1,20 +1,19 @@
-import type { FastifyReply } from 'fastify'
-import type { ComponentChildren } from 'preact'
 import { type TokenRecord, tokenStatus } from '../../domain/token.ts'
+import { ButtonLink } from '../components/button-link.tsx'
+import { FoldedList } from '../components/folded-list.tsx'
 import { formatCount } from '../components/format.ts'
 import { Layout } from '../components/layout.tsx'
 import { Timestamp } from '../components/timestamp.tsx'
-import { type AdminContext, type RequestById, sendPage } from '../context.ts'
+import { type HandlerById, sendPage } from '../context.ts'
 import { Activity, loadActivity } from './activity.tsx'
 import { ViewOrdersWarning } from './form.tsx'
-import { GrantName, LastUse, PermissionList, StatusBadge, tokenOf, tokenPath } from './parts.tsx'
+import { Fact, GrantName, LastUse, PermissionList, StatusBadge, tokenOf, tokenPath } from './parts.tsx'
 
 /** GET /admin/tokens/:id */
-export const showToken = (context: AdminContext) => async (request: RequestById, reply: FastifyReply) => {
-  const token = await tokenOf(context, request)
+export const showToken: HandlerById = async (context, request, reply) => {
+  const token = await tokenOf(context, request.params)
   const activity = await loadActivity(context.sql, token)
   return sendPage(
-    request,
     reply,
     <Layout title={token.name} section="tokens" actions={<Actions token={token} />}>
       <ViewOrdersWarning permissions={token.permissions} />
@@ -29,27 +28,12 @@ function Actions({ token }: { token: TokenRecord }) {
   if (tokenStatus(token) !== 'active') return null
   return (
     <>
-      <a class="button secondary" href={tokenPath(token.id, 'edit')}>
-        Edit
-      </a>
-      {token.rotatedTo === null && (
-        <a class="button secondary" href={tokenPath(token.id, 'rotate')}>
-          Rotate
-        </a>
-      )}
-      <a class="button danger" href={tokenPath(token.id, 'revoke')}>
-        Revoke
-      </a>
+      <ButtonLink href={tokenPath(token.id, 'edit')} label="Edit" />
+      {token.rotatedTo === null && <ButtonLink href={tokenPath(token.id, 'rotate')} label="Rotate" />}
+      <ButtonLink href={tokenPath(token.id, 'revoke')} label="Revoke" kind="danger" />
     </>
   )
 }
-
-const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
-  <>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </>
-)
 
 function Facts({ token, defaultRate }: { token: TokenRecord; defaultRate: number }) {
   return (
@@ -64,7 +48,7 @@ function Facts({ token, defaultRate }: { token: TokenRecord; defaultRate: number
         </Fact>
         <Fact name="Contact">{token.contact ?? 'none'}</Fact>
         <Fact name="Tenants">
-          <Grants grants={token.tenants} />
+          {token.tenants.length === 0 ? 'none' : <FoldedList items={token.tenants} show={grantList} />}
         </Fact>
         <Fact name="Permissions">
           <PermissionList permissions={token.permissions} />
@@ -104,29 +88,10 @@ function Facts({ token, defaultRate }: { token: TokenRecord; defaultRate: number
 
 const TokenLink = ({ id }: { id: number }) => <a href={tokenPath(id)}>token {id}</a>
 
-/** How many tenants are shown at once; a click shows the others. */
-const maxGrants = 20
-
-function Grants({ grants }: { grants: TokenRecord['tenants'] }) {
-  if (grants.length === 0) return <>none</>
-  const folded = grants.slice(maxGrants)
-  return (
-    <>
-      <GrantList grants={grants.slice(0, maxGrants)} />
-      {folded.length > 0 && (
-        <details>
-          <summary>and {formatCount(folded.length)} more</summary>
-          <GrantList grants={folded} />
-        </details>
-      )}
-    </>
-  )
-}
-
-const GrantList = ({ grants }: { grants: TokenRecord['tenants'] }) => (
+const grantList = (grants: TokenRecord['tenants']) => (
   <ul class="tree">
     {grants.map(grant => (
-      <li key={grant.tenantId}>
+      <li>
         <GrantName grant={grant} /> <span class="muted">({grant.tenantId})</span>
       </li>
     ))}

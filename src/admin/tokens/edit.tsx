@@ -1,10 +1,10 @@
 import type { FastifyReply } from 'fastify'
-import { type FieldErrors, hasErrors, throwIfErrors } from '../../domain/errors.ts'
+import { type FieldErrors, throwIfErrors } from '../../domain/errors.ts'
 import { parseIdentifier } from '../../domain/identifier.ts'
 import { type TokenRecord, tokenStatus } from '../../domain/token.ts'
 import { editToken } from '../../domain/token-lifecycle.ts'
 import { Layout } from '../components/layout.tsx'
-import { type AdminContext, actorOf, type RequestById, redirectWithFlash, sendPage } from '../context.ts'
+import { type AdminContext, actorOf, type HandlerById, redirectWithFlash, sendPage } from '../context.ts'
 import { fieldErrorsOf, formBody, textField } from '../form-body.ts'
 import { createPickerState, type PickerState, readPicker } from '../tenant-picker/state.ts'
 import { loadPicker } from '../tenant-picker/tenant-picker.tsx'
@@ -19,35 +19,34 @@ interface EditForm {
 }
 
 /** GET /admin/tokens/:id/edit */
-export const showEdit = (context: AdminContext) => async (request: RequestById, reply: FastifyReply) => {
-  const token = await tokenOf(context, request)
+export const showEdit: HandlerById = async (context, request, reply) => {
+  const token = await tokenOf(context, request.params)
   const { revision, tenants } = token
-  if (tokenStatus(token) !== 'active') return sendPage(request, reply, <NotActive token={token} action="Edit" />)
+  if (tokenStatus(token) !== 'active') return sendPage(reply, <NotActive token={token} action="Edit" />)
   const form = { values: valuesOf(token), picker: createPickerState(tenants), revision }
-  return sendForm(context, request, reply, token, form)
+  return sendForm(context, reply, token, form)
 }
 
 /** POST /admin/tokens/:id/edit */
-export const edit = (context: AdminContext) => async (request: RequestById, reply: FastifyReply) => {
-  const token = await tokenOf(context, request)
+export const edit: HandlerById = async (context, request, reply) => {
+  const token = await tokenOf(context, request.params)
   const body = formBody(request)
   const { state: picker, save } = readPicker(body)
   const form = { values: readValues(body), picker, revision: parseIdentifier(textField(body, 'revision')) }
-  if (!save) return sendForm(context, request, reply, token, form)
+  if (!save) return sendForm(context, reply, token, form)
   try {
     const input = toTokenInput(form.values, picker.grants)
     throwIfErrors(checkForm(input))
     await editToken(context.sql, actorOf(request), token.id, form.revision, input)
   } catch (error) {
-    return sendForm(context, request, reply, token, form, fieldErrorsOf(error))
+    return sendForm(context, reply.code(422), token, form, fieldErrorsOf(error))
   }
   const message = 'The token is saved. All instances of the service apply it within a second.'
-  return redirectWithFlash(request, reply, tokenPath(token.id), message)
+  return redirectWithFlash(reply, tokenPath(token.id), message)
 }
 
 async function sendForm(
   { sql, config }: AdminContext,
-  request: RequestById,
   reply: FastifyReply,
   token: TokenRecord,
   { values, picker, revision }: EditForm,
@@ -68,7 +67,6 @@ async function sendForm(
         path={path}
         values={values}
         picker={await loadPicker(sql, picker)}
-        fieldErrors={fieldErrors}
         defaultRate={config.rateLimitPerMinute}
         submitLabel="Save the token"
         cancelPath={tokenPath(token.id)}
@@ -77,5 +75,5 @@ async function sendForm(
       </TokenForm>
     </Layout>
   )
-  return sendPage(request, reply, page, hasErrors(errors) ? 422 : 200)
+  return sendPage(reply, page, fieldErrors)
 }

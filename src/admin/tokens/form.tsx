@@ -4,6 +4,7 @@ import type { FieldErrors } from '../../domain/errors.ts'
 import { type Permission, permissionNames, permissions } from '../../domain/permission.ts'
 import type { TenantGrant, TokenRecord } from '../../domain/token.ts'
 import { checkTokenInput, type TokenInput } from '../../domain/token-input.ts'
+import { ButtonLink } from '../components/button-link.tsx'
 import { ErrorSummary, Field, FieldGroup } from '../components/field.tsx'
 import { formatCount } from '../components/format.ts'
 import { CsrfField } from '../components/layout.tsx'
@@ -23,7 +24,7 @@ export interface TokenFormValues {
 /** The values of an empty form. */
 export const emptyValues: TokenFormValues = { name: '', contact: '', rateLimit: '', permissions: [] }
 
-/** @returns the values that show a token as it is */
+/** Returns the values that show a token as it is. */
 export const valuesOf = ({ name, contact, rateLimit, permissions }: TokenRecord): TokenFormValues => ({
   name,
   contact: contact ?? '',
@@ -31,7 +32,7 @@ export const valuesOf = ({ name, contact, rateLimit, permissions }: TokenRecord)
   permissions,
 })
 
-/** @returns the values that were posted */
+/** Returns the values that were posted. */
 export function readValues(form: URLSearchParams): TokenFormValues {
   const chosen = form.getAll('permission')
   return {
@@ -42,7 +43,7 @@ export function readValues(form: URLSearchParams): TokenFormValues {
   }
 }
 
-/** @returns the token input of the values; its rate limit is NaN, which `checkForm` rejects, when it is not a number */
+/** Returns the token input of the values; its rate limit is NaN, which `checkForm` rejects, when it is not a number. */
 export const toTokenInput = (
   { name, contact, rateLimit, permissions }: TokenFormValues,
   tenants: TenantGrant[],
@@ -54,7 +55,7 @@ export const toTokenInput = (
   tenants,
 })
 
-/** @returns all errors of the input; the form, unlike the command line, demands a tenant */
+/** Returns all errors of the input; the form, unlike the command line, demands a tenant. */
 export const checkForm = (input: TokenInput): FieldErrors => ({
   ...checkTokenInput(input),
   ...(input.tenants.length === 0 && { tenants: ['Choose at least one tenant.'] }),
@@ -65,7 +66,6 @@ interface TokenFormProps {
   path: string
   values: TokenFormValues
   picker: Picker
-  fieldErrors: FieldErrors
   /** The rate of a token without one of its own, in operations a minute. */
   defaultRate: number
   /** The label of the button that saves. */
@@ -77,8 +77,7 @@ interface TokenFormProps {
 
 /** The form that creates or edits a token. */
 export function TokenForm(props: TokenFormProps) {
-  const { path, values, picker, fieldErrors, defaultRate, submitLabel, cancelPath, children } = props
-  const common = { fieldErrors, autocomplete: 'off' }
+  const { path, values, picker, defaultRate, submitLabel, cancelPath, children } = props
   return (
     // The service validates: validation by the browser would block the buttons of the tenant picker.
     <form method="post" action={path} noValidate>
@@ -87,44 +86,42 @@ export function TokenForm(props: TokenFormProps) {
         {submitLabel}
       </button>
       <CsrfField />
-      <ErrorSummary fieldErrors={fieldErrors} />
+      <ErrorSummary />
       <FieldGroup legend="About">
         <Field
-          {...common}
           name="name"
           label="Name"
           hint="The partner and the purpose, for example “Acme booking system”."
           value={values.name}
           required
           maxlength={200}
+          autocomplete="off"
         />
         <Field
-          {...common}
           name="contact"
           label="Contact"
           hint="The person at the partner who is responsible for it, for example an e-mail address. Optional."
           value={values.contact}
           maxlength={200}
+          autocomplete="off"
         />
         <Field
-          {...common}
           name="rateLimit"
           label="Rate"
           hint={`Operations a minute. When empty: ${formatCount(defaultRate)}, the default.`}
           value={values.rateLimit}
           maxlength={15}
+          autocomplete="off"
         />
       </FieldGroup>
       <Permissions chosen={values.permissions} />
-      <TenantPicker picker={picker} path={path} fieldErrors={fieldErrors} />
+      <TenantPicker picker={picker} path={path} />
       {children}
       <div class="actions">
         <button type="submit" name="do" value="save">
           {submitLabel}
         </button>
-        <a class="button secondary" href={cancelPath}>
-          Cancel
-        </a>
+        <ButtonLink href={cancelPath} label="Cancel" />
       </div>
     </form>
   )
@@ -137,7 +134,7 @@ function Permissions({ chosen }: { chosen: Permission[] }) {
       hint="Give the token only what it needs. Without a permission it may only list its tenants."
     >
       {permissionNames.map(name => (
-        <div key={name} class="option">
+        <div class="option">
           <input
             type="checkbox"
             id={`permission-${name}`}

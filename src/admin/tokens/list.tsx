@@ -1,26 +1,24 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { VNode } from 'preact'
+import type { ComponentChildren } from 'preact'
 import { isPermission, permissionNames } from '../../domain/permission.ts'
 import { listTokens, type TokenFilter, type TokenRecord, tokenStatuses } from '../../domain/token.ts'
-import { Field, Select } from '../components/field.tsx'
+import { ButtonLink } from '../components/button-link.tsx'
+import { Field } from '../components/field.tsx'
 import { formatCount } from '../components/format.ts'
 import { Layout } from '../components/layout.tsx'
 import { type ListPage, loadPage, Pager } from '../components/pager.tsx'
 import { type Column, Table } from '../components/table.tsx'
 import { Timestamp } from '../components/timestamp.tsx'
-import { type AdminContext, sendPage } from '../context.ts'
+import { type Handler, sendPage } from '../context.ts'
 import { queryParameters, textField } from '../form-body.ts'
 import { GrantName, LastUse, PermissionName, StatusBadge, TokenEnd, tokenPath, tokensPath } from './parts.tsx'
 
 /** GET /admin/tokens */
-export const showTokens =
-  ({ sql }: AdminContext) =>
-  async (request: FastifyRequest, reply: FastifyReply) => {
-    const query = queryParameters(request)
-    const filter = readFilter(query)
-    const page = await loadPage(query, range => listTokens(sql, { filter, ...range }))
-    return sendPage(request, reply, <TokenList filter={filter} page={page} />)
-  }
+export const showTokens: Handler = async ({ sql }, request, reply) => {
+  const query = queryParameters(request)
+  const filter = readFilter(query)
+  const page = await loadPage(query, range => listTokens(sql, { filter, ...range }))
+  return sendPage(reply, <TokenList filter={filter} page={page} />)
+}
 
 function readFilter(query: URLSearchParams): TokenFilter {
   const [search, tenant] = [textField(query, 'search'), textField(query, 'tenant')]
@@ -36,11 +34,7 @@ function readFilter(query: URLSearchParams): TokenFilter {
 
 function TokenList({ filter, page }: { filter: TokenFilter; page: ListPage<TokenRecord> }) {
   const isFiltered = Object.keys(filter).length > 0
-  const createLink = (label: string) => (
-    <a class="button" href={`${tokensPath}/new`}>
-      {label}
-    </a>
-  )
+  const createLink = (label: string) => <ButtonLink kind="primary" href={`${tokensPath}/new`} label={label} />
   return (
     <Layout title="Tokens" section="tokens" actions={createLink('Create a token')}>
       {page.rows.length === 0 && !isFiltered ? (
@@ -57,13 +51,7 @@ function TokenList({ filter, page }: { filter: TokenFilter; page: ListPage<Token
               <a href={tokensPath}>Show all tokens</a>
             </div>
           ) : (
-            <Table
-              label="Tokens, newest first"
-              class="cards"
-              columns={columns}
-              rows={page.rows}
-              rowKey={token => token.id}
-            />
+            <Table label="Tokens, newest first" columns={columns} rows={page.rows} />
           )}
           <Pager noun="tokens" path={tokensPath} filters={{ ...filter }} page={page} />
         </>
@@ -80,27 +68,23 @@ function Filters({ filter }: { filter: TokenFilter }) {
   return (
     <form method="get" action={tokensPath} class="filters" aria-label="Find tokens">
       <Field name="search" label="Name, contact, creator or token" type="search" value={filter.search ?? ''} />
-      <Select name="status" label="Status" options={options(tokenStatuses)} value={filter.status ?? ''} />
-      <Select name="permission" label="Permission" options={options(permissionNames)} value={filter.permission ?? ''} />
+      <Field name="status" label="Status" options={options(tokenStatuses)} value={filter.status ?? ''} />
+      <Field name="permission" label="Permission" options={options(permissionNames)} value={filter.permission ?? ''} />
       <Field name="tenant" label="Tenant in reach (name or id)" type="search" value={filter.tenant ?? ''} />
       <button type="submit" class="secondary">
         Filter
       </button>
-      {Object.keys(filter).length > 0 && (
-        <a class="button secondary" href={tokensPath}>
-          Clear
-        </a>
-      )}
+      {Object.keys(filter).length > 0 && <ButtonLink href={tokensPath} label="Clear" />}
     </form>
   )
 }
 
-function NameList({ children }: { children: VNode[] }) {
-  if (children.length === 0) return <span class="muted">none</span>
+function NameList({ names }: { names: ComponentChildren[] }) {
+  if (names.length === 0) return <span class="muted">none</span>
   return (
     <ul>
-      {children.map(name => (
-        <li key={name.key}>{name}</li>
+      {names.map(name => (
+        <li>{name}</li>
       ))}
     </ul>
   )
@@ -122,30 +106,16 @@ const columns: Column<TokenRecord>[] = [
   { heading: 'Token', cell: ({ hint }) => <code>{hint}</code> },
   {
     heading: 'Tenants',
-    cell: ({ tenants }) => (
-      <NameList>
-        {[
-          ...tenants.slice(0, maxNames).map(grant => <GrantName key={grant.tenantId} grant={grant} />),
-          ...(tenants.length > maxNames
-            ? [
-                <span key="more" class="muted">
-                  and {formatCount(tenants.length - maxNames)} more
-                </span>,
-              ]
-            : []),
-        ]}
-      </NameList>
-    ),
+    cell: ({ tenants }) => {
+      const names: ComponentChildren[] = tenants.slice(0, maxNames).map(grant => <GrantName grant={grant} />)
+      const more = tenants.length - names.length
+      if (more > 0) names.push(<span class="muted">and {formatCount(more)} more</span>)
+      return <NameList names={names} />
+    },
   },
   {
     heading: 'Permissions',
-    cell: ({ permissions }) => (
-      <NameList>
-        {permissions.map(name => (
-          <PermissionName key={name} name={name} />
-        ))}
-      </NameList>
-    ),
+    cell: ({ permissions }) => <NameList names={permissions.map(name => <PermissionName name={name} />)} />,
   },
   {
     heading: 'Created',

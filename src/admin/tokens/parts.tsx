@@ -1,16 +1,17 @@
 // What several pages of the tokens show.
+import type { ComponentChildren } from 'preact'
 import { requireIdentifier } from '../../domain/identifier.ts'
 import { permissions as descriptions, type Permission } from '../../domain/permission.ts'
 import { getToken, type TokenRecord, tokenStatus } from '../../domain/token.ts'
 import { adminPath } from '../../http/paths.ts'
 import { Layout } from '../components/layout.tsx'
 import { Timestamp } from '../components/timestamp.tsx'
-import type { AdminContext, RequestById } from '../context.ts'
+import type { AdminContext } from '../context.ts'
 
 /** The path of the list of tokens. */
 export const tokensPath = `${adminPath}/tokens`
 
-/** @returns the path of a token's page, or of a page below it */
+/** Returns the path of a token's page, or of a page below it. */
 export const tokenPath = (id: number, page?: 'edit' | 'rotate' | 'revoke') =>
   `${tokensPath}/${id}${page ? `/${page}` : ''}`
 
@@ -29,13 +30,21 @@ export function PermissionList({ permissions }: { permissions: Permission[] }) {
   return (
     <ul class="tree">
       {permissions.map(name => (
-        <li key={name}>
+        <li>
           <PermissionName name={name} /> <span class="muted">{descriptions[name]}</span>
         </li>
       ))}
     </ul>
   )
 }
+
+/** A term and its description in a `<dl class="facts">`. */
+export const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
+  <>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </>
+)
 
 type Validity = Pick<TokenRecord, 'revokedAt' | 'expiresAt' | 'rotatedTo'>
 
@@ -79,12 +88,9 @@ export const GrantName = ({ grant }: { grant: TokenRecord['tenants'][number] }) 
   </>
 )
 
-/**
- * @returns the token whose id is in the path
- * @throws `NOT_FOUND`
- */
-export const tokenOf = ({ sql }: AdminContext, { params }: RequestById): Promise<TokenRecord> =>
-  getToken(sql, requireIdentifier(params.id, 'token'))
+/** Returns the token whose id is in the path. @throws `NOT_FOUND` */
+export const tokenOf = ({ sql }: AdminContext, { id }: { id: string }): Promise<TokenRecord> =>
+  getToken(sql, requireIdentifier(id, 'token'))
 
 /** The page in place of a form that works only on an active token. */
 export function NotActive({ token, action }: { token: TokenRecord; action: string }) {

@@ -1,5 +1,7 @@
+import type { Series } from '../../charts/bar-plot.tsx'
+import { sum } from '../../charts/ticks.ts'
 import type { RequestCount } from '../../domain/request-count.ts'
-import { type Bar, Chart, type Series, sum } from '../components/chart.tsx'
+import { Chart, type DayBar } from '../components/chart.tsx'
 import { formatCount, formatDay } from '../components/format.ts'
 import { type Column, Table } from '../components/table.tsx'
 
@@ -29,7 +31,7 @@ export function RequestCounts({ days, counts }: DailyCounts) {
     <>
       <dl class="totals">
         {periods.map(({ label, firstDay = '' }) => (
-          <div key={label}>
+          <div>
             <dt>{label}</dt>
             <dd>{formatTotal(counts.filter(({ day }) => day >= firstDay))}</dd>
           </div>
@@ -50,34 +52,51 @@ const outcomes: (Series & { includes: (status: number) => boolean })[] = [
   { label: 'failed', color: 'failed', includes: status => status >= 500 },
 ]
 
-/** The operations of the service. Operations on one resource share a color; reading one record is hatched. */
-const operations: (Series & { name: string })[] = [
-  { name: 'ListTenants', label: 'List tenants', color: 'tenants' },
-  { name: 'ListCatalogVouchers', label: 'List catalog vouchers', color: 'catalog' },
-  { name: 'GetCatalogVoucher', label: 'Get catalog voucher', color: 'catalog', hatched: true },
-  { name: 'ListPurchasedVouchers', label: 'List purchased vouchers', color: 'purchased' },
-  { name: 'GetPurchasedVoucher', label: 'Get purchased voucher', color: 'purchased', hatched: true },
-  { name: 'ListMarketingSignups', label: 'List marketing signups', color: 'signups' },
-  { name: 'GetMarketingSignup', label: 'Get marketing signup', color: 'signups', hatched: true },
-  { name: 'ResolveVoucher', label: 'Resolve voucher', color: 'resolve' },
-  { name: 'GraphQL', label: 'GraphQL', color: 'graphql' },
-]
+/** The colors of what operations act on. Bars are stacked in this order. */
+const colors: Readonly<Record<string, string>> = {
+  Tenant: 'tenants',
+  CatalogVoucher: 'catalog',
+  PurchasedVoucher: 'purchased',
+  MarketingSignup: 'signups',
+  ResolveVoucher: 'resolve',
+  GraphQL: 'graphql',
+  other: 'unknown',
+}
 
-const unknownOperation: Series = { label: 'Unknown operation', color: 'unknown' }
+/** The first words of operations that read; the empty one is for others. Bars are stacked in this order first. */
+const verbs = ['List', 'Get', 'Export', '']
 
-/** @returns the label of an operation by its name */
+/** Returns the label of an operation: `List catalog vouchers` for `ListCatalogVouchers`. */
 export const operationLabel = (name: string): string =>
-  operations.find(operation => operation.name === name)?.label ?? unknownOperation.label
+  name === 'unknown'
+    ? 'Unknown operation'
+    : name.replace(/(?!^)[A-Z](?=[a-z])/g, capital => ` ${capital.toLowerCase()}`)
+
+/** Returns the operations that were requested. Those on one resource share a color; all but its list are hatched. */
+function operationsOf(counts: readonly RequestCount[]): Series[] {
+  const subjects = Object.keys(colors)
+  const operations = [...new Set(counts.map(({ operation }) => operation))].sort().map(name => {
+    const [, verb = '', noun = name] = /^(List|Get|Export)(\w+?)s?$/.exec(name) ?? []
+    const subject = Object.hasOwn(colors, noun) ? noun : 'other'
+    return {
+      label: operationLabel(name),
+      color: colors[subject] ?? '',
+      hatched: verb === 'Get' || verb === 'Export',
+      place: verbs.indexOf(verb) * subjects.length + subjects.indexOf(subject),
+    }
+  })
+  return operations.sort((a, b) => a.place - b.place)
+}
 
 const outcomeLabel = (status: number) => outcomes.find(({ includes }) => includes(status))?.label ?? ''
 
-/** @returns a bar for each day, with the requests of each series */
+/** Returns a bar for each day, with the requests of each series. */
 function barsOf(
   { days, counts }: DailyCounts,
   series: Series[],
   labelOf: (count: RequestCount) => string,
-  describe: (values: number[]) => string,
-): Bar[] {
+  describe: (values: readonly number[]) => string,
+): DayBar[] {
   const values = new Map(days.map(day => [day, series.map(() => 0)]))
   for (const count of counts) {
     const dayValues = values.get(count.day)
@@ -91,11 +110,11 @@ function barsOf(
   }))
 }
 
-const labelled = (series: Series[], values: number[]) =>
+const labelled = (series: Series[], values: readonly number[]) =>
   series.map(({ label }, index) => `${formatCount(values[index] ?? 0)} ${label}`)
 
-/** @returns the totals and the busiest day, in words */
-function summaryOf(series: Series[], bars: Bar[]): string {
+/** Returns the totals and the busiest day, in words. */
+function summaryOf(series: Series[], bars: DayBar[]): string {
   const totals = series.map((_, index) => sum(bars.map(({ values }) => values[index] ?? 0)))
   const busiest = bars.reduce((most, bar) => (sum(bar.values) > sum(most.values) ? bar : most))
   return `In ${bars.length} days: ${labelled(series, totals).join(', ')}. Most on ${busiest.description}.`
@@ -108,12 +127,12 @@ function ChartByOutcome(daily: DailyCounts) {
     ({ status }) => outcomeLabel(status),
     values => labelled(outcomes, values).join(', '),
   )
-  return <Chart title="Requests by day and outcome" summary={summaryOf(outcomes, bars)} series={outcomes} bars={bars} />
+  const summary = summaryOf(outcomes, bars)
+  return <Chart id="outcomes" title="Requests by day and outcome" summary={summary} series={outcomes} bars={bars} />
 }
 
 function ChartByOperation(daily: DailyCounts) {
-  const used = new Set(daily.counts.map(({ operation }) => operationLabel(operation)))
-  const series = [...operations, unknownOperation].filter(({ label }) => used.has(label))
+  const series = operationsOf(daily.counts)
   const bars = barsOf(
     daily,
     series,
@@ -123,7 +142,8 @@ function ChartByOperation(daily: DailyCounts) {
         .filter((_, index) => values[index] !== 0)
         .join(', '),
   )
-  return <Chart title="Requests by day and operation" summary={summaryOf(series, bars)} series={series} bars={bars} />
+  const summary = summaryOf(series, bars)
+  return <Chart id="operations" title="Requests by day and operation" summary={summary} series={series} bars={bars} />
 }
 
 interface OperationCounts {
@@ -133,9 +153,10 @@ interface OperationCounts {
 
 function TableByStatus({ counts }: Pick<DailyCounts, 'counts'>) {
   const statuses = [...new Set(counts.map(({ status }) => status))].sort((a, b) => a - b)
-  const rows = [...operations, unknownOperation]
-    .map(({ label }) => ({ label, counts: counts.filter(({ operation }) => operationLabel(operation) === label) }))
-    .filter(row => row.counts.length > 0)
+  const rows = operationsOf(counts).map(({ label }) => ({
+    label,
+    counts: counts.filter(({ operation }) => operationLabel(operation) === label),
+  }))
   const columns: Column<OperationCounts>[] = [
     { heading: 'Operation', cell: ({ label }) => label },
     ...statuses.map(status => ({
@@ -148,12 +169,7 @@ function TableByStatus({ counts }: Pick<DailyCounts, 'counts'>) {
   return (
     <>
       <h3>Requests by operation and status code</h3>
-      <Table
-        label="Requests by operation and status code, as a table"
-        columns={columns}
-        rows={rows}
-        rowKey={({ label }) => label}
-      />
+      <Table label="Requests by operation and status code, as a table" class="numbers" columns={columns} rows={rows} />
     </>
   )
 }

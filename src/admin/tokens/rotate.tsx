@@ -1,13 +1,14 @@
 import type { FastifyReply } from 'fastify'
-import { type FieldErrors, hasErrors, throwIfErrors } from '../../domain/errors.ts'
+import { type FieldErrors, throwIfErrors } from '../../domain/errors.ts'
 import { type TokenRecord, tokenStatus } from '../../domain/token.ts'
 import { rotateToken } from '../../domain/token-rotation.ts'
-import { ErrorSummary, Select } from '../components/field.tsx'
+import { ButtonLink } from '../components/button-link.tsx'
+import { ErrorSummary, Field } from '../components/field.tsx'
 import { formatTimestamp } from '../components/format.ts'
 import { createIdempotencyKey, IdempotencyField, readIdempotencyKey } from '../components/idempotency-field.tsx'
 import { CsrfField, Layout } from '../components/layout.tsx'
 import { Timestamp } from '../components/timestamp.tsx'
-import { type AdminContext, actorOf, type RequestById, sendPage } from '../context.ts'
+import { actorOf, type HandlerById, sendPage } from '../context.ts'
 import { fieldErrorsOf, formBody, textField } from '../form-body.ts'
 import { NotActive, tokenOf, tokenPath } from './parts.tsx'
 import { sendSecret } from './secret.tsx'
@@ -30,31 +31,28 @@ interface RotateForm {
 }
 
 /** GET /admin/tokens/:id/rotate */
-export const showRotate = (context: AdminContext) => async (request: RequestById, reply: FastifyReply) => {
-  const token = await tokenOf(context, request)
+export const showRotate: HandlerById = async (context, request, reply) => {
+  const token = await tokenOf(context, request.params)
   const form = { idempotencyKey: createIdempotencyKey(), overlap: String(secondsPerDay), expiry: 'inherit' }
-  return sendForm(request, reply, token, form)
+  return sendForm(reply, token, form)
 }
 
 /** POST /admin/tokens/:id/rotate */
-export const rotate = (context: AdminContext) => async (request: RequestById, reply: FastifyReply) => {
-  const token = await tokenOf(context, request)
+export const rotate: HandlerById = async (context, request, reply) => {
+  const token = await tokenOf(context, request.params)
   const body = formBody(request)
   const idempotencyKey = readIdempotencyKey(body)
   const form = { idempotencyKey, overlap: textField(body, 'overlap'), expiry: textField(body, 'expiresAt') }
   try {
     const rotation = readRotation(token, form)
-    return sendSecret(
-      request,
-      reply,
-      await rotateToken(context.sql, actorOf(request), token.id, rotation, idempotencyKey),
-    )
+    return sendSecret(reply, await rotateToken(context.sql, actorOf(request), token.id, rotation, idempotencyKey))
   } catch (error) {
-    return sendForm(request, reply, await tokenOf(context, request), form, fieldErrorsOf(error))
+    const errors = fieldErrorsOf(error)
+    return sendForm(reply.code(422), await tokenOf(context, request.params), form, errors)
   }
 }
 
-/** @returns the choices of when the new token ends */
+/** Returns the choices of when the new token ends. */
 function expiriesFor({ expiresAt }: TokenRecord) {
   return [
     {
@@ -81,38 +79,18 @@ function readRotation(token: TokenRecord, { overlap, expiry }: RotateForm) {
   } as const
 }
 
-function sendForm(
-  request: RequestById,
-  reply: FastifyReply,
-  token: TokenRecord,
-  form: RotateForm,
-  errors: FieldErrors = {},
-) {
-  const page =
-    token.rotatedTo !== null ? (
-      <Layout title={`Rotate ${token.name}`} section="tokens" narrow>
-        <p class="warning">
-          <a href={tokenPath(token.rotatedTo)}>Token {token.rotatedTo}</a> already replaces this token: rotate that one.
-        </p>
-      </Layout>
-    ) : tokenStatus(token) === 'active' ? (
-      <RotatePage token={token} form={form} errors={errors} />
-    ) : (
-      <NotActive token={token} action="Rotate" />
-    )
-  return sendPage(request, reply, page, hasErrors(errors) ? 422 : 200)
-}
-
-function RotatePage({ token, form, errors }: { token: TokenRecord; form: RotateForm; errors: FieldErrors }) {
+function sendForm(reply: FastifyReply, token: TokenRecord, form: RotateForm, errors: FieldErrors = {}) {
+  if (token.rotatedTo !== null) return sendPage(reply, <AlreadyReplaced token={token} successor={token.rotatedTo} />)
+  if (tokenStatus(token) !== 'active') return sendPage(reply, <NotActive token={token} action="Rotate" />)
   const { token: tokenErrors, ...fieldErrors } = errors
-  return (
+  const page = (
     <Layout title={`Rotate ${token.name}`} section="tokens" narrow>
       {tokenErrors && (
         <p class="error-summary" role="alert">
           {tokenErrors.join(' ')}
         </p>
       )}
-      <ErrorSummary fieldErrors={fieldErrors} />
+      <ErrorSummary />
       <div class="card">
         <p>
           A new token replaces <code>{token.hint}</code>. It has the same name, contact, tenants, permissions and rate,
@@ -128,27 +106,22 @@ function RotatePage({ token, form, errors }: { token: TokenRecord; form: RotateF
       <form method="post" action={tokenPath(token.id, 'rotate')}>
         <CsrfField />
         <IdempotencyField value={form.idempotencyKey} />
-        <Select
-          name="overlap"
-          label="Both are valid for"
-          options={overlaps}
-          value={form.overlap}
-          fieldErrors={fieldErrors}
-        />
-        <Select
-          name="expiresAt"
-          label="The new token ends"
-          options={expiriesFor(token)}
-          value={form.expiry}
-          fieldErrors={fieldErrors}
-        />
+        <Field name="overlap" label="Both are valid for" options={overlaps} value={form.overlap} />
+        <Field name="expiresAt" label="The new token ends" options={expiriesFor(token)} value={form.expiry} />
         <div class="actions">
           <button type="submit">Rotate the token</button>
-          <a class="button secondary" href={tokenPath(token.id)}>
-            Cancel
-          </a>
+          <ButtonLink href={tokenPath(token.id)} label="Cancel" />
         </div>
       </form>
     </Layout>
   )
+  return sendPage(reply, page, fieldErrors)
 }
+
+const AlreadyReplaced = ({ token, successor }: { token: TokenRecord; successor: number }) => (
+  <Layout title={`Rotate ${token.name}`} section="tokens" narrow>
+    <p class="warning">
+      <a href={tokenPath(successor)}>Token {successor}</a> already replaces this token: rotate that one.
+    </p>
+  </Layout>
+)

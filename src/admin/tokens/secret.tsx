@@ -1,24 +1,23 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import type { AlreadyCreated, CreatedToken } from '../../domain/token-lifecycle.ts'
 import { v1Path } from '../../http/paths.ts'
+import { ButtonLink } from '../components/button-link.tsx'
 import { TextToCopy } from '../components/copy-button.tsx'
 import { Layout } from '../components/layout.tsx'
 import { redirectWithFlash, sendPage } from '../context.ts'
 import { tokenPath } from './parts.tsx'
 
 /** Answers with the secret of a new token; redirects to the token when the same form has already created it. */
-export function sendSecret(request: FastifyRequest, reply: FastifyReply, token: CreatedToken | AlreadyCreated) {
-  const { id, secret } = token
+export function sendSecret(reply: FastifyReply, { id, secret }: CreatedToken | AlreadyCreated): FastifyReply {
   if (secret === null) {
     const message =
       'This form has already created its token. Its secret cannot be shown again: if it is lost, rotate it.'
-    return redirectWithFlash(request, reply, tokenPath(id), message)
+    return redirectWithFlash(reply, tokenPath(id), message)
   }
-  const url = `${request.publicOrigin}${v1Path}/tenants`
+  const url = `${reply.request.publicOrigin}${v1Path}/tenants`
   const command = `curl -H 'Accept: application/json' -H 'Authorization: Bearer ${secret}' ${url}`
   return sendPage(
-    request,
-    reply,
+    reply.code(201),
     <Layout title="The token is created" section="tokens" narrow>
       <p class="warning">
         Copy the secret now, and hand it over through a safe channel. It is shown only once, and the service does not
@@ -32,11 +31,8 @@ export function sendSecret(request: FastifyRequest, reply: FastifyReply, token: 
         <TextToCopy id="curl" text={command} />
       </section>
       <p>
-        <a class="button" href={tokenPath(id)}>
-          I have copied it: go to the token
-        </a>
+        <ButtonLink kind="primary" href={tokenPath(id)} label="I have copied it: go to the token" />
       </p>
     </Layout>,
-    201,
   )
 }

@@ -1,7 +1,6 @@
 // The audit: what was done, by whom, when and from where; as pages, and as CSV.
 import { pipeline, Readable } from 'node:stream'
 import { stringify } from 'csv-stringify'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import {
   type AuditEntry,
   type AuditFilter,
@@ -15,50 +14,41 @@ import { parseIdentifier } from '../../domain/identifier.ts'
 import { parseInstant } from '../../domain/instant.ts'
 import { findTenants } from '../../domain/tenant.ts'
 import { adminPath } from '../../http/paths.ts'
-import { ErrorSummary, Field, Select } from '../components/field.tsx'
+import { ButtonLink } from '../components/button-link.tsx'
+import { ErrorSummary, Field } from '../components/field.tsx'
 import { Layout } from '../components/layout.tsx'
 import { type ListPage, loadPage, Pager, pathWith } from '../components/pager.tsx'
-import { type AdminContext, actorOf, sendPage } from '../context.ts'
+import { actorOf, type Handler, sendPage } from '../context.ts'
 import { queryParameters, textField } from '../form-body.ts'
 import { type TenantNames, tenantsIn } from './detail.tsx'
 import { EntryTable } from './entries.tsx'
 
 const path = `${adminPath}/audit`
 
-/** Registers the pages of the audit. */
-export function registerAudit(scope: FastifyInstance, context: AdminContext): void {
-  scope.get('/audit', showAudit(context))
-  scope.get('/audit.csv', { exposeHeadRoute: false }, sendCsv(context))
+/** Shows the entries that match the filters. */
+export const showAudit: Handler = async ({ sql }, request, reply) => {
+  const query = queryParameters(request)
+  const { values, filter, fieldErrors } = readFilter(query)
+  if (hasErrors(fieldErrors)) return sendPage(reply, <AuditPage values={values} />, fieldErrors)
+  const page = await loadPage(query, range => listAudit(sql, filter, range))
+  const tenants = await findTenants(sql, [...new Set(page.rows.flatMap(tenantsIn))])
+  const names = new Map(tenants.flatMap(tenant => (tenant ? [[tenant.id, tenant.name]] : [])))
+  return sendPage(reply, <AuditPage values={values} list={{ page, tenants: names }} />)
 }
 
-const showAudit =
-  ({ sql }: AdminContext) =>
-  async (request: FastifyRequest, reply: FastifyReply) => {
-    const query = queryParameters(request)
-    const { values, filter, fieldErrors } = readFilter(query)
-    if (hasErrors(fieldErrors)) {
-      return sendPage(request, reply, <AuditPage values={values} fieldErrors={fieldErrors} />, 422)
-    }
-    const page = await loadPage(query, range => listAudit(sql, filter, range))
-    const tenants = await findTenants(sql, [...new Set(page.rows.flatMap(tenantsIn))])
-    const names = new Map(tenants.flatMap(tenant => (tenant ? [[tenant.id, tenant.name]] : [])))
-    return sendPage(request, reply, <AuditPage values={values} list={{ page, tenants: names }} />)
-  }
-
-const sendCsv =
-  ({ sql }: AdminContext) =>
-  async (request: FastifyRequest, reply: FastifyReply) => {
-    const { filter, fieldErrors } = readFilter(queryParameters(request))
-    throwIfErrors(fieldErrors)
-    const entries = Readable.from(await exportAudit(sql, actorOf(request), filter))
-    const csv = stringify({ header: true, columns: csvColumns, escape_formulas: true })
-    // An error, or a client that closes the connection, ends both streams.
-    pipeline(entries, csv, () => {})
-    return reply
-      .type('text/csv; charset=utf-8')
-      .header('Content-Disposition', `attachment; filename="audit-${new Date().toISOString().slice(0, 10)}.csv"`)
-      .send(csv)
-  }
+/** Sends the entries that match the filters as CSV. */
+export const sendCsv: Handler = async ({ sql }, request, reply) => {
+  const { filter, fieldErrors } = readFilter(queryParameters(request))
+  throwIfErrors(fieldErrors)
+  const entries = Readable.from(await exportAudit(sql, actorOf(request), filter))
+  const csv = stringify({ header: true, columns: csvColumns, escape_formulas: true })
+  // An error, or a client that closes the connection, ends both streams.
+  pipeline(entries, csv, () => {})
+  return reply
+    .type('text/csv; charset=utf-8')
+    .header('Content-Disposition', `attachment; filename="audit-${new Date().toISOString().slice(0, 10)}.csv"`)
+    .send(csv)
+}
 
 /** The filters as entered. */
 type FilterValues = Record<'actor' | 'action' | 'token' | 'tenant' | 'from' | 'to', string>
@@ -93,12 +83,11 @@ const isDay = (text: string) =>
 
 interface AuditPageProps {
   values: FilterValues
-  fieldErrors?: FieldErrors
   /** The entries, with the current names of the tenants in them; undefined when a filter has an error. */
   list?: { page: ListPage<AuditEntry>; tenants: TenantNames }
 }
 
-function AuditPage({ values, fieldErrors = {}, list }: AuditPageProps) {
+function AuditPage({ values, list }: AuditPageProps) {
   const isFiltered = Object.values(values).some(value => value !== '')
   const download = list && (
     <a class="button secondary" href={pathWith(`${path}.csv`, values)} download>
@@ -108,8 +97,8 @@ function AuditPage({ values, fieldErrors = {}, list }: AuditPageProps) {
   return (
     <Layout title="Audit" section="audit" actions={download}>
       <p class="muted">Every administrative action and every export of personal data. Entries cannot be changed.</p>
-      <ErrorSummary fieldErrors={fieldErrors} />
-      <Filters values={values} fieldErrors={fieldErrors} isFiltered={isFiltered} />
+      <ErrorSummary />
+      <Filters values={values} isFiltered={isFiltered} />
       {list && list.page.rows.length > 0 && <EntryTable entries={list.page.rows} tenants={list.tenants} />}
       {list?.page.rows.length === 0 && (
         <p class="card empty">{isFiltered ? 'No entry matches all filters.' : 'There are no entries yet.'}</p>
@@ -124,31 +113,19 @@ const actionOptions = [
   ...Object.entries(auditActions).map(([value, label]) => ({ value, label })),
 ]
 
-function Filters({
-  values,
-  fieldErrors,
-  isFiltered,
-}: {
-  values: FilterValues
-  fieldErrors: FieldErrors
-  isFiltered: boolean
-}) {
-  const common = (name: keyof FilterValues) => ({ name, value: values[name], fieldErrors })
+function Filters({ values, isFiltered }: { values: FilterValues; isFiltered: boolean }) {
+  const common = (name: keyof FilterValues) => ({ name, value: values[name] })
   return (
     <form class="filters" method="get" action={path} aria-label="Filter the audit">
       <Field {...common('actor')} label="Who" type="search" />
-      <Select {...common('action')} label="What" options={actionOptions} />
+      <Field {...common('action')} label="What" options={actionOptions} />
       <Field {...common('token')} label="Token (id)" />
       <Field {...common('tenant')} label="Tenant (id)" />
       <Field {...common('from')} label="From (UTC)" type="date" />
       <Field {...common('to')} label="To (UTC)" type="date" />
       <div class="actions">
         <button type="submit">Filter</button>
-        {isFiltered && (
-          <a class="button secondary" href={path}>
-            Show all
-          </a>
-        )}
+        {isFiltered && <ButtonLink href={path} label="Show all" />}
       </div>
     </form>
   )

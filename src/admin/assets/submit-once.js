@@ -1,0 +1,12 @@
+// Sends a form that makes a token once: the answer to a second click would take the place of the one with the secret.
+for (const key of document.querySelectorAll('input[name="idempotencyKey"]')) {
+  let isSent = false
+  key.form.addEventListener('submit', event => {
+    if (isSent) event.preventDefault()
+    isSent = true
+  })
+  // The page may come back from the history as it was left.
+  addEventListener('pageshow', () => {
+    isSent = false
+  })
+}

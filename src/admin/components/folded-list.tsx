@@ -1,0 +1,21 @@
+import type { ComponentChildren } from 'preact'
+import { formatCount } from './format.ts'
+
+/** How many items are shown at once; a click shows the others. */
+const maxItems = 20
+
+/** A list that may be long: the items after the first 20 are folded. */
+export function FoldedList<Item>({ items, show }: { items: Item[]; show: (items: Item[]) => ComponentChildren }) {
+  const folded = items.slice(maxItems)
+  return (
+    <>
+      {show(items.slice(0, maxItems))}
+      {folded.length > 0 && (
+        <details>
+          <summary>and {formatCount(folded.length)} more</summary>
+          {show(folded)}
+        </details>
+      )}
+    </>
+  )
+}

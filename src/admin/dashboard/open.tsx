@@ -1,0 +1,148 @@
+// An administrator opens the dashboard with a token that is made for that.
+import type { FastifyReply } from 'fastify'
+import { badInput, type FieldErrors } from '../../domain/errors.ts'
+import type { Permission } from '../../domain/permission.ts'
+import { listRootTenants } from '../../domain/tenant-tree.ts'
+import type { TenantGrant } from '../../domain/token.ts'
+import { createToken } from '../../domain/token-lifecycle.ts'
+import { adminPath, assetsPath, dashboardPath } from '../../http/paths.ts'
+import { ErrorSummary, FieldGroup } from '../components/field.tsx'
+import { formatCount } from '../components/format.ts'
+import { createIdempotencyKey, IdempotencyField, readIdempotencyKey } from '../components/idempotency-field.tsx'
+import { CsrfField, Layout } from '../components/layout.tsx'
+import { type AdminContext, actorOf, getSignedIn, type Handler, redirectWithFlash, sendPage } from '../context.ts'
+import { fieldErrorsOf, formBody } from '../form-body.ts'
+import { createPickerState, type PickerState, readPicker } from '../tenant-picker/state.ts'
+import { loadPicker, TenantPicker } from '../tenant-picker/tenant-picker.tsx'
+import { tokensPath } from '../tokens/parts.tsx'
+
+const path = `${adminPath}/dashboard`
+
+/** How long the token is valid. */
+const hours = 8
+
+/** Operations a minute: a view of all figures counts as some 25 (R28), and people look at several in a minute. */
+const rate = 1200
+
+interface OpenForm {
+  idempotencyKey: string
+  /** Whether the token may read personal data, which the figures of marketing need. */
+  marketing: boolean
+  picker: PickerState
+}
+
+/** GET /admin/dashboard */
+export const showOpen: Handler = (context, _request, reply) =>
+  sendForm(context, reply, {
+    idempotencyKey: createIdempotencyKey(),
+    marketing: false,
+    picker: createPickerState([]),
+  })
+
+/**
+ * POST /admin/dashboard: answers with a page that takes the token to the dashboard. Redirects to a new form when the same
+ * form has already created its token.
+ */
+export const open: Handler = async (context, request, reply) => {
+  const body = formBody(request)
+  const { state: picker, save } = readPicker(body)
+  const form = { idempotencyKey: readIdempotencyKey(body), marketing: body.get('marketing') === 'yes', picker }
+  if (!save) return sendForm(context, reply, form)
+  const { email } = getSignedIn(request)
+  try {
+    const input = {
+      name: `Dashboard of ${email}`.slice(0, 200),
+      contact: null,
+      rateLimit: context.config.rateLimitPerMinute < rate ? rate : null,
+      permissions: permissionsFor(form),
+      tenants: picker.grants.length > 0 ? picker.grants : await grantAll(context),
+      expiresAt: new Date(Date.now() + hours * 3_600_000),
+    }
+    const { secret } = await createToken(context.sql, actorOf(request), input, form.idempotencyKey)
+    return secret === null ? redirectWithFlash(reply, path, alreadyOpened) : sendToken(reply, secret)
+  } catch (error) {
+    return sendForm(context, reply, form, fieldErrorsOf(error))
+  }
+}
+
+const alreadyOpened =
+  'This form has already opened the dashboard. Its token cannot be shown again: open the dashboard once more for a new one.'
+
+const permissionsFor = ({ marketing }: OpenForm): Permission[] => [
+  'view_vouchers',
+  'view_orders',
+  ...(marketing ? (['export_customer_information'] as const) : []),
+]
+
+/** The most roots that a token is made for without a choice. */
+const maxRoots = 2000
+
+/** @throws `BAD_USER_INPUT` with the error of `tenants` when there are none, or too many */
+async function grantAll({ sql }: AdminContext): Promise<TenantGrant[]> {
+  const roots = await listRootTenants(sql, maxRoots + 1)
+  if (roots.length === 0) throw badInput({ tenants: ['There are no tenants yet: the platform creates them.'] })
+  if (roots.length > maxRoots)
+    throw badInput({ tenants: [`There are more than ${formatCount(maxRoots)} trees of tenants: choose some.`] })
+  return roots.map(tenantId => ({ tenantId, withDescendants: true }))
+}
+
+async function sendForm({ sql }: AdminContext, reply: FastifyReply, form: OpenForm, fieldErrors?: FieldErrors) {
+  const { idempotencyKey, marketing, picker } = form
+  const isUsed = picker.grants.length > 0 || picker.opened.length > 0 || picker.searched !== ''
+  const page = (
+    <Layout title="Open the dashboard" section="dashboard" narrow>
+      <p>
+        The dashboard shows sales, balances and vouchers. It reads them with a token that is made for you: it only
+        reads, it ends after {hours} hours, and it is among the <a href={tokensPath}>tokens</a>, where it can be revoked
+        before.
+      </p>
+      {/* The service validates: validation by the browser would block the buttons of the tenant picker. */}
+      <form method="post" action={path} noValidate>
+        {/* Enter presses the first button of a form. */}
+        <button type="submit" name="do" value="enter" class="off-screen" tabIndex={-1} aria-hidden="true">
+          Open the dashboard
+        </button>
+        <CsrfField />
+        <IdempotencyField value={idempotencyKey} />
+        <ErrorSummary />
+        <FieldGroup legend="Permissions">
+          <div class="option">
+            <input type="checkbox" id="marketing" name="marketing" value="yes" checked={marketing} />
+            <label for="marketing">
+              Include figures of marketing
+              <span class="hint">
+                The token may then read the personal data of customers who opted in to marketing.
+              </span>
+            </label>
+          </div>
+        </FieldGroup>
+        <details open={isUsed || fieldErrors !== undefined}>
+          <summary>Only some tenants: without a choice, the dashboard shows all of them</summary>
+          <TenantPicker picker={await loadPicker(sql, picker)} path={path} />
+        </details>
+        <p>
+          <button type="submit">Open the dashboard</button>
+        </p>
+      </form>
+    </Layout>
+  )
+  return sendPage(reply, page, fieldErrors)
+}
+
+/**
+ * Answers with a page whose script keeps the token for the browser tab, and goes to the dashboard in place of this page:
+ * the token is in no address, no cache and no history.
+ */
+const sendToken = (reply: FastifyReply, secret: string) =>
+  sendPage(
+    reply.code(201),
+    <Layout title="Opening the dashboard" section="dashboard" narrow>
+      <p id="hand-over" data-token={secret} data-path={dashboardPath} role="status">
+        The dashboard opens …
+      </p>
+      <noscript>
+        <p class="warning">The dashboard needs JavaScript. Allow it for this site, then open the dashboard again.</p>
+      </noscript>
+      <script src={`${adminPath}${assetsPath}/open-dashboard.js`} defer />
+    </Layout>,
+  )
