@@ -1,3 +1,5 @@
+import { millisecondsPerDay } from '../domain/date.ts'
+
 /** A date, as the number of days since 1970-01-01. */
 export type Day = number
 
@@ -8,41 +10,27 @@ export type Microseconds = number
 export const second = 1_000_000
 export const microsecondsPerDay = 86_400 * second
 
-const dayTexts = new Map<Day, string>()
-
 /** Formats a date as `2026-01-31`. */
-export function dayText(day: Day): string {
-  let text = dayTexts.get(day)
-  if (text === undefined) {
-    text = new Date(day * 86_400_000).toISOString().slice(0, 10)
-    dayTexts.set(day, text)
-  }
-  return text
-}
+export const isoDay = (day: Day | null): string | null =>
+  day === null ? null : new Date(day * millisecondsPerDay).toISOString().slice(0, 10)
 
-const two = (value: number) => (value < 10 ? `0${value}` : String(value))
-
-/** Formats an instant as `2026-01-31 23:59:59.000001+00`. */
-export function instantText(instant: Microseconds): string {
-  const day = dayOf(instant)
-  const micros = instant - day * microsecondsPerDay
-  const seconds = Math.floor(micros / second)
-  const time = `${two(Math.floor(seconds / 3600))}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`
-  return `${dayText(day)} ${time}.${String(micros - seconds * second).padStart(6, '0')}+00`
+/** Formats an instant as `2026-01-31T23:59:59.000001Z`. */
+export function isoInstant(instant: Microseconds | null): string | null {
+  if (instant === null) return null
+  const milliseconds = new Date(instant / 1000).toISOString().slice(0, -1)
+  return `${milliseconds}${String(instant % 1000).padStart(3, '0')}Z`
 }
 
 /** Returns the UTC date of an instant. */
-export function dayOf(instant: Microseconds): Day {
-  return Math.floor(instant / microsecondsPerDay)
-}
+export const dayOf = (instant: Microseconds): Day => Math.floor(instant / microsecondsPerDay)
 
 /** Adds months to a date. When the target month is too short, the date overflows into the next month. */
 export function addMonths(day: Day, months: number): Day {
-  const date = new Date(day * 86_400_000)
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + months, date.getUTCDate()) / 86_400_000
+  const date = new Date(day * millisecondsPerDay)
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + months, date.getUTCDate()) / millisecondsPerDay
 }
 
 /** Returns the last day of the following year. */
 export function endOfNextYear(day: Day): Day {
-  return Date.UTC(new Date(day * 86_400_000).getUTCFullYear() + 1, 11, 31) / 86_400_000
+  return Date.UTC(new Date(day * millisecondsPerDay).getUTCFullYear() + 1, 11, 31) / millisecondsPerDay
 }

@@ -1,10 +1,10 @@
-import { type Day, instantText, type Microseconds, microsecondsPerDay, second } from './calendar.ts'
+import { type Day, isoInstant, type Microseconds, second } from './calendar.ts'
 import type { Row } from './copy-rows.ts'
-import { type Currency, decimal, type MinorUnits } from './currency.ts'
+import { decimal } from './currency.ts'
 import { phrases } from './data/offerings.ts'
 import { type DemoProduct, productAt } from './product.ts'
 import { Random } from './random.ts'
-import { listSellers } from './tenant.ts'
+import { sellers } from './tenant.ts'
 
 const categories = ['cards', 'dining', 'spa', 'stay', 'season'] as const
 
@@ -13,7 +13,8 @@ const categoryId = (tenantId: number, category: (typeof categories)[number]) =>
 
 /** Yields the rows of `category`. */
 export function* categoryRows(): Generator<Row> {
-  for (const { id: tenant_id, language } of listSellers()) {
+  for (const { id: tenant_id, language, weight } of sellers) {
+    if (weight === 0) continue
     for (const [index, slug] of categories.entries()) {
       const title = phrases[language].categories[slug]
       yield { id: categoryId(tenant_id, slug), tenant_id, slug, title, sort_order: index * 10 }
@@ -29,7 +30,6 @@ export function* productRows(count: number, today: Day): Generator<Row> {
     const { cardSummary, redemption } = phrases[seller.language]
     const random = new Random('product text', row)
     const images = imagesOf(product, random.percent(10) ? 0 : random.between(1, 4))
-    const stamp = updatedAt(row, today)
     yield {
       id: product.id,
       tenant_id: seller.id,
@@ -38,9 +38,9 @@ export function* productRows(count: number, today: Day): Generator<Row> {
       summary: random.percent(15) ? null : (offering?.summary ?? cardSummary),
       description_html: random.percent(6) ? null : descriptionOf(product, random),
       currency,
-      price: amountText(product.price, currency),
-      sale_price: amountText(product.salePrice, currency),
-      monetary_value: amountText(product.monetaryValue, currency),
+      price: decimal(product.price, currency),
+      sale_price: decimal(product.salePrice, currency),
+      monetary_value: decimal(product.monetaryValue, currency),
       is_monetary: offering === null,
       allow_part_redeem: product.allowPartRedeem,
       validity_type: product.validityType,
@@ -49,7 +49,7 @@ export function* productRows(count: number, today: Day): Generator<Row> {
       sort_order: (product.place % 12) * 10,
       image_url: images[0] ?? null,
       image_urls: images,
-      updated_at: stamp === null ? null : instantText(stamp),
+      updated_at: isoInstant(updatedAt(row, today)),
     }
   }
 }
@@ -63,12 +63,12 @@ export function* variantRows(count: number, today: Day): Generator<Row> {
       yield {
         ...{ id, product_id, slug, title },
         price: decimal(price, currency),
-        sale_price: amountText(salePrice, currency),
+        sale_price: decimal(salePrice, currency),
         currency,
         is_monetary: offering === null,
         sort_order: index,
         // A change to a variant stamps its product, so no variant is newer than its product.
-        updated_at: stamp === null ? null : instantText(stamp - index * second),
+        updated_at: isoInstant(stamp === null ? null : stamp - index * second),
       }
     }
   }
@@ -85,15 +85,12 @@ export function* productCategoryRows(count: number): Generator<Row> {
   }
 }
 
-const amountText = (amount: MinorUnits | null, currency: Currency) =>
-  amount === null ? null : decimal(amount, currency)
-
 function updatedAt(row: number, today: Day): Microseconds | null {
   const random = new Random('product stamp', row)
   if (random.percent(4)) return null
   // A price list updates many products at once.
   const source = row % 4 === 1 ? new Random('price list', Math.floor(row / 200)) : random
-  return (today - source.between(1, 730)) * microsecondsPerDay + source.below(86_400) * second + source.below(second)
+  return source.instantOf(today - source.between(1, 730))
 }
 
 function imagesOf({ seller, slug }: DemoProduct, count: number): string[] {

@@ -2,10 +2,10 @@ import { pipeline } from 'node:stream/promises'
 import type { Sql } from '../db/connect.ts'
 
 /** The value of a column; an array becomes a `text[]`. */
-export type ColumnValue = string | number | boolean | readonly string[] | null
+type CellValue = string | number | boolean | readonly string[] | null
 
 /** A row by column name. All rows of a table have the same columns in the same order. */
-export type Row = Readonly<Record<string, ColumnValue>>
+export type Row = Readonly<Record<string, CellValue>>
 
 const chunkLength = 64 * 1024
 
@@ -14,7 +14,7 @@ const escapes: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n'
 const escaped = (text: string) =>
   /[\\\t\n\r]/.test(text) ? text.replace(/[\\\t\n\r]/g, character => escapes[character]!) : text
 
-function columnText(cell: ColumnValue): string {
+function columnText(cell: CellValue): string {
   if (cell === null) return '\\N'
   if (typeof cell === 'string') return escaped(cell)
   if (typeof cell !== 'object') return String(cell)
@@ -44,25 +44,18 @@ function* toChunks(first: Row, rest: Iterable<Row>, onRow: () => void): Generato
  *
  * @param rows iterated as the server accepts them
  * @param onRow called for each row that is sent
- * @returns the number of rows
  * @throws the server's error; the table then has none of the rows
  */
-export async function copyRows(sql: Sql, table: string, rows: Iterable<Row>, onRow = () => {}): Promise<number> {
+export async function copyRows(sql: Sql, table: string, rows: Iterable<Row>, onRow = () => {}): Promise<void> {
   const iterator = rows[Symbol.iterator]()
   const first = iterator.next()
-  if (first.done) return 0
-  let count = 0
-  const counted = () => {
-    count++
-    onRow()
-  }
+  if (first.done) return
   const command = sql`
     copy /* demo.copy */ ${sql(table)} (${sql(Object.keys(first.value))}) from stdin`
   // When the server reports an error after the last row, postgres.js rejects the command, which is resolved already, and
   // the stream never ends. Replacing `reject` catches that error.
   const failed = new Promise<never>((_, reject) => Object.assign(command, { reject }))
   const sink = await Promise.race([command.writable(), failed])
-  const chunks = toChunks(first.value, { [Symbol.iterator]: () => iterator }, counted)
+  const chunks = toChunks(first.value, { [Symbol.iterator]: () => iterator }, onRow)
   await Promise.race([pipeline(chunks, sink), failed])
-  return count
 }

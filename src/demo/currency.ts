@@ -13,11 +13,10 @@ const currencies = {
 }
 
 /** Formats an amount in major units, with all digits of its currency: `25.00`, `5000`, `7.385`. */
-export function decimal(amount: MinorUnits, currency: Currency): string {
+export function decimal(amount: MinorUnits | null, currency: Currency): string | null {
+  if (amount === null) return null
   const { digits } = currencies[currency]
-  if (digits === 0) return String(amount)
-  const text = String(amount).padStart(digits + 1, '0')
-  return `${text.slice(0, -digits)}.${text.slice(-digits)}`
+  return (amount / 10 ** digits).toFixed(digits)
 }
 
 /** Rounds to a typical price, a multiple of for example 50 pence, 100 yen or 125 fils; at least one such step. */
@@ -33,9 +32,8 @@ export function priceIn(currency: Currency, pounds: number): MinorUnits {
 }
 
 /** Reduces a price by a percentage, and rounds it. */
-export function reduced(amount: MinorUnits, currency: Currency, percent: number): MinorUnits {
-  return rounded((amount * (100 - percent)) / 100, currency)
-}
+export const reduced = (amount: MinorUnits, currency: Currency, percent: number): MinorUnits =>
+  rounded((amount * (100 - percent)) / 100, currency)
 
 /** Returns the amounts of gift cards in a currency, with the label that a shop shows. */
 export function cardAmounts(currency: Currency): { label: string; major: number; amount: MinorUnits }[] {

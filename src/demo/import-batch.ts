@@ -1,4 +1,4 @@
-import { type Day, type Microseconds, microsecondsPerDay, second } from './calendar.ts'
+import type { Day, Microseconds } from './calendar.ts'
 import { Random } from './random.ts'
 import { type Seller, slots } from './tenant.ts'
 
@@ -21,8 +21,7 @@ export function findImport(stream: string, row: number, today: Day): ImportBatch
   const block = Math.floor(row / importSize)
   if (block % 8 !== 3) return null
   const random = new Random(`${stream} import`, block)
-  const stamp =
-    (today - random.between(30, 600)) * microsecondsPerDay + random.below(86_400) * second + random.below(second)
+  const stamp = random.instantOf(today - random.between(30, 600))
   // The first import belongs to the first tenant, so that every scale has one.
   return { seller: slots[(block >> 3) % slots.length]!, stamp }
 }

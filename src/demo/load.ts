@@ -1,20 +1,12 @@
 import type { Pool, Sql } from '../db/connect.ts'
-import type { Day } from './calendar.ts'
 import { categoryRows, productCategoryRows, productRows, variantRows } from './catalog.ts'
-import { copyRows } from './copy-rows.ts'
+import { withdrawalRows } from './consent.ts'
+import { copyRows, type Row } from './copy-rows.ts'
 import { customerRows } from './customer.ts'
 import { productsAtScaleOne } from './product.ts'
-import { countTenants, tenantRows } from './tenant.ts'
+import { sellers, tenantRows } from './tenant.ts'
 import { voucherRows } from './voucher.ts'
 import { referenceOf } from './voucher-code.ts'
-
-/** The numbers of loaded records. */
-interface DemoCounts {
-  tenants: number
-  products: number
-  vouchers: number
-  customers: number
-}
 
 /** The demo tenant, a group with six venues below it, and a redeemable voucher of its own; the same at any scale. */
 export const demoTenant = { tenantId: 1, voucherReference: referenceOf(0) }
@@ -33,7 +25,7 @@ export async function isDemo(sql: Sql): Promise<boolean> {
   return row?.demo ?? false
 }
 
-/** Returns whether the database has no tenant. */
+/** Returns whether the database has no tenant, and so no other record of the platform. */
 export async function isEmpty(sql: Sql): Promise<boolean> {
   const [row] = await sql<{ empty: boolean }[]>`
     select /* demo.is_empty */ not exists (select from tenant) as empty`
@@ -45,25 +37,27 @@ export async function isEmpty(sql: Sql): Promise<boolean> {
  * validity of vouchers is relative to that day.
  *
  * @param options.scale a factor, a whole number from 1 to 99,999; 1 means 150 products, 4,000 vouchers and 800 customers
+ * @param options.today the day of the data, in days since 1970-01-01; default: the database's
  * @param options.onProgress called every 2,000 records with the number sent so far and the total
  * @returns the numbers of loaded records
- * @throws RangeError for an invalid scale, Error when a table is not empty, or the database's error
+ * @throws RangeError for an invalid scale, Error when the database is not empty, or the database's error
  */
 export async function loadDemo(
   sql: Pool,
-  options: { scale: number; onProgress?: (done: number, total: number) => void },
-): Promise<DemoCounts> {
-  const { scale, onProgress } = options
+  {
+    scale,
+    today: day,
+    onProgress,
+  }: { scale: number; today?: number; onProgress?: (done: number, total: number) => void },
+) {
   if (!Number.isInteger(scale) || scale < 1 || scale > largestScale) {
     throw new RangeError(`The scale of the demo data must be a whole number from 1 to ${largestScale}, not ${scale}.`)
   }
-  const counts = {
-    tenants: countTenants(),
-    products: productsAtScaleOne * scale,
-    vouchers: vouchersAtScaleOne * scale,
-    customers: customersAtScaleOne * scale,
-  }
-  const total = counts.tenants + counts.products + counts.vouchers + counts.customers
+  const tenants = sellers.length
+  const products = productsAtScaleOne * scale
+  const vouchers = vouchersAtScaleOne * scale
+  const customers = customersAtScaleOne * scale
+  const total = tenants + products + vouchers + customers
   let done = 0
   const onRow = () => {
     done++
@@ -72,38 +66,34 @@ export async function loadDemo(
   await sql.begin(async transaction => {
     await transaction`select /* demo.no_timeout */ set_config('statement_timeout', '0', true)`
     await transaction`set /* demo.keep_updated_at */ local gateway.keep_updated_at = 'on'`
-    await requireEmpty(transaction)
-    await fill(transaction, counts, await findToday(transaction), onRow)
+    if (!(await isEmpty(transaction))) throw new Error('Demo data needs an empty database, but this one contains data.')
+    // The database's clock, because validity is compared with it.
+    const [date] = await transaction<{ today: number }[]>`
+      select /* demo.today */ (now() at time zone 'UTC')::date - date '1970-01-01' as today`
+    const today = day ?? date!.today
+    await copyRows(transaction, 'tenant', tenantRows(today), onRow)
+    await copyRows(transaction, 'category', categoryRows())
+    await copyRows(transaction, 'product', productRows(products, today), onRow)
+    await copyRows(transaction, 'variant', variantRows(products, today))
+    await copyRows(transaction, 'product_category', productCategoryRows(products))
+    await copyRows(transaction, 'purchased_voucher', voucherRows(vouchers, today, products), onRow)
+    await copyRows(transaction, 'customer', customerRows(customers, today), onRow)
+    await copyWithdrawals(transaction, withdrawalRows(customers, today))
     await moveSequences(transaction)
     await transaction`
       analyze /* demo.analyze */ tenant, category, product, product_category, variant, purchased_voucher, customer`
   })
-  return counts
+  return { tenants, products, vouchers, customers }
 }
 
-async function fill(sql: Sql, { products, vouchers, customers }: DemoCounts, today: Day, onRow: () => void) {
-  await copyRows(sql, 'tenant', tenantRows(today), onRow)
-  await copyRows(sql, 'category', categoryRows())
-  await copyRows(sql, 'product', productRows(products, today), onRow)
-  await copyRows(sql, 'variant', variantRows(products, today))
-  await copyRows(sql, 'product_category', productCategoryRows(products))
-  await copyRows(sql, 'purchased_voucher', voucherRows(vouchers, today, products), onRow)
-  await copyRows(sql, 'customer', customerRows(customers, today), onRow)
-}
-
-async function requireEmpty(sql: Sql): Promise<void> {
-  const [row] = await sql<{ filled: boolean }[]>`
-    select /* demo.is_filled */ exists (select from tenant) or exists (select from category) or exists (select from product)
-        or exists (select from purchased_voucher) or exists (select from customer) as filled`
-  if (row?.filled) throw new Error('Demo data needs an empty database, but this one contains data.')
-}
-
-/** Returns today's date by the database's clock, because validity is compared with that clock. */
-async function findToday(sql: Sql): Promise<Day> {
-  const [row] = await sql<{ today: number }[]>`
-    select /* demo.today */ (now() at time zone 'UTC')::date - date '1970-01-01' as today`
-  if (!row) throw new Error('The database returned no date.')
-  return row.today
+/**
+ * Records withdrawals of consent at the times at which they happened. A trigger would give them the time of the load. No
+ * copy can miss them: the customers were in no list before.
+ */
+async function copyWithdrawals(sql: Sql, rows: Iterable<Row>): Promise<void> {
+  await sql`alter table /* demo.keep_removal_stamps */ gateway.removal disable trigger z_stamp_insert`
+  await copyRows(sql, 'gateway.removal', rows)
+  await sql`alter table /* demo.stamp_removals */ gateway.removal enable always trigger z_stamp_insert`
 }
 
 /** Advances the sequences, because the rows bring ids of their own. */

@@ -1,11 +1,12 @@
-import { type Day, type Microseconds, microsecondsPerDay, second } from './calendar.ts'
+import { type Day, dayOf, type Microseconds } from './calendar.ts'
 import type { ImportBatch } from './import-batch.ts'
 import { randomPerson } from './person.ts'
 import { Random } from './random.ts'
+import { randomPurchase } from './season.ts'
 import { type Seller, slots } from './tenant.ts'
 
 /** A purchase of one to three vouchers. */
-export interface Order {
+interface Order {
   number: number
   seller: Seller
   purchasedAt: Microseconds
@@ -15,15 +16,12 @@ export interface Order {
 /** The order of each voucher in a block of eight vouchers and five orders. */
 const orderInBlock = [0, 1, 2, 2, 3, 4, 4, 4] as const
 
-/** Returns the order of a voucher. The first voucher's order belongs to the first tenant. */
+/** Returns the order of a voucher. The first voucher's order belongs to the first tenant, and is a month old. */
 export function orderOf(voucherRow: number, today: Day, batch: ImportBatch | null): Order {
   const number = Math.floor(voucherRow / 8) * 5 + orderInBlock[voucherRow % 8]!
   const random = new Random('order', number)
   const seller = number === 0 ? slots[0]! : (batch?.seller ?? random.pick(slots))
-  // Not in the last hour of a day, so that events shortly after the order are still before today.
-  const time = random.below(82_800) * second + random.below(second)
-  const purchasedAt = batch
-    ? batch.stamp - random.below(400) * microsecondsPerDay - time
-    : (today - random.between(1, 730)) * microsecondsPerDay + time
+  const before = batch ? dayOf(batch.stamp) : today
+  const purchasedAt = number === 0 ? random.instantOf(today - 30) : randomPurchase(random, seller, today, before)
   return { number, seller, purchasedAt, customerName: randomPerson(random, seller.country).fullName }
 }

@@ -2,23 +2,7 @@ import { names } from './data/names.ts'
 import type { Country } from './data/places.ts'
 import type { Random } from './random.ts'
 
-/** A made-up person. */
-interface Person {
-  forename: string
-  surname: string
-  fullName: string
-  /** The first part of the person's e-mail address, for example `siobhan.osullivan`. */
-  mailbox: string
-}
-
-interface Name {
-  text: string
-  /** The name in Latin letters. */
-  roman: string
-  mailbox: string
-}
-
-function toName(entry: string): Name {
+function toName(entry: string) {
   const [text = '', latin] = entry.replaceAll('_', ' ').split('|')
   const roman = latin === undefined ? text : latin.charAt(0).toUpperCase() + latin.slice(1)
   const spelled = roman.replaceAll('ß', 'ss').replaceAll('ı', 'i').normalize('NFD').toLowerCase()
@@ -34,19 +18,16 @@ const namesByCountry = new Map(
   }),
 )
 
-/** Returns a random customer of a country, whose name is mostly, but not always, of that country. */
-export function randomPerson(random: Random, country: Country): Person {
+/**
+ * Returns a random customer of a country, whose name is mostly, but not always, of that country. `mailbox` is the first
+ * part of the person's e-mail address, for example `siobhan.osullivan`.
+ */
+export function randomPerson(random: Random, country: Country) {
   const home = random.percent(88) ? country : random.pick(countries)
   const { forenames, surnames, surnameFirst } = namesByCountry.get(home)!
   const script = random.percent(25) ? 'roman' : 'text'
-  const given = random.pick(forenames)
-  const family = random.pick(surnames)
-  const forename = given[script]
-  const surname = family[script]
-  return {
-    forename,
-    surname,
-    fullName: surnameFirst ? `${surname} ${forename}` : `${forename} ${surname}`,
-    mailbox: `${given.mailbox}.${family.mailbox}`,
-  }
+  const { [script]: forename, mailbox: givenMailbox } = random.pick(forenames)
+  const { [script]: surname, mailbox: familyMailbox } = random.pick(surnames)
+  const fullName = surnameFirst ? `${surname} ${forename}` : `${forename} ${surname}`
+  return { forename, surname, fullName, mailbox: `${givenMailbox}.${familyMailbox}` }
 }

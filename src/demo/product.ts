@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { type Currency, cardAmounts, type MinorUnits, priceIn, reduced, rounded } from './currency.ts'
 import { phrases } from './data/offerings.ts'
 import type { ExperienceCategory, Offering } from './data/phrases.ts'
@@ -39,7 +40,7 @@ export interface DemoProduct {
 export const productsAtScaleOne = slots.length * 3
 
 const validities: readonly [string | null, number | null][] = [
-  ...[12, 12, 12, 6, 18, 24, 36, 60].map((months): [string, number] => ['months_from_purchase', months]),
+  ...[12, 12, 18, 24, 24, 24, 36, 60].map((months): [string, number] => ['months_from_purchase', months]),
   ['months_from_issue', 12],
   ['end_of_next_year', null],
   ['no_expiry', null],
@@ -57,23 +58,10 @@ export function randomProductRow(random: Random, seller: Seller, productCount: n
 }
 
 /** Products are cached because many vouchers are of the same product. */
-const recent = new Map<number, DemoProduct>()
-const recentLimit = 16_384
+const recent = new LRUCache<number, DemoProduct>({ max: 16_384, memoMethod: makeProduct })
 
-/**
- * Returns a product of the demo data.
- *
- * @param row the row number of the product, from 0
- */
-export function productAt(row: number): DemoProduct {
-  let product = recent.get(row)
-  if (!product) {
-    if (recent.size === recentLimit) recent.clear()
-    product = makeProduct(row)
-    recent.set(row, product)
-  }
-  return product
-}
+/** Returns a product of the demo data. @param row its row number, from 0 */
+export const productAt = (row: number): DemoProduct => recent.memo(row)
 
 function makeProduct(row: number): DemoProduct {
   const slot = row % slots.length
@@ -91,19 +79,19 @@ type Rest = Omit<DemoProduct, keyof Common>
 
 function giftCard(random: Random, { id, seller, place, currency }: Common): Rest {
   const amounts = cardAmounts(currency)
-  const { cards } = phrases[seller.language]
+  const cards = Object.entries(phrases[seller.language].cards)
   const number = place / 4
   // Cards with several amounts and cards with a fixed amount alternate.
   const round = Math.floor(number / 2)
-  const card = cards[round % cards.length]!
+  const [cardSlug, cardTitle] = cards[round % cards.length]!
   const edition = Math.floor(round / cards.length)
   const common = { offering: null, category: 'cards', allowPartRedeem: number === 0 || random.percent(85) } as const
   if (number % 2 === 1) {
     const { label, major, amount } = random.pick(amounts)
     return {
       ...common,
-      title: numbered(`${card.title} ${label}`, edition),
-      slug: numberedSlug(`${card.slug}-${major}`, edition),
+      title: numbered(`${cardTitle} ${label}`, edition),
+      slug: numberedSlug(`${cardSlug}-${major}`, edition),
       price: amount,
       salePrice: random.percent(30) ? reduced(amount, currency, 20) : null,
       monetaryValue: amount,
@@ -112,10 +100,10 @@ function giftCard(random: Random, { id, seller, place, currency }: Common): Rest
   }
   const variants = amounts.map(({ label, major, amount }, index) => {
     const salePrice = number > 0 && index > 1 && random.percent(25) ? reduced(amount, currency, 10) : null
-    return { id: id + index + 1, slug: `${card.slug}-${major}`, title: label, price: amount, salePrice }
+    return { id: id + index + 1, slug: `${cardSlug}-${major}`, title: label, price: amount, salePrice }
   })
-  const title = numbered(card.title, edition)
-  const slug = numberedSlug(card.slug, edition)
+  const title = numbered(cardTitle, edition)
+  const slug = numberedSlug(cardSlug, edition)
   return { ...common, title, slug, price: null, salePrice: null, monetaryValue: null, variants }
 }
 
@@ -125,13 +113,14 @@ function experience(random: Random, { id, seller, place, currency }: Common): Re
   const number = place - Math.floor(place / 4) - 1
   const offering = offerings[number % offerings.length]!
   const round = Math.floor(number / offerings.length)
-  const theme = language.themes[round % language.themes.length]!
-  const edition = Math.floor(round / language.themes.length)
+  const themes = Object.entries(language.themes)
+  const [themeSlug, themeTitle] = themes[round % themes.length]!
+  const edition = Math.floor(round / themes.length)
   const common = {
     offering,
     category: offering.category,
-    title: numbered(theme.title.replace('*', offering.title), edition),
-    slug: numberedSlug(theme.slug ? `${theme.slug}-${offering.slug}` : offering.slug, edition),
+    title: numbered(themeTitle.replace('*', offering.title), edition),
+    slug: numberedSlug(themeSlug ? `${themeSlug}-${offering.slug}` : offering.slug, edition),
     monetaryValue: null,
     allowPartRedeem: false,
   }

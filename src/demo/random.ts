@@ -1,3 +1,5 @@
+import { type Day, type Microseconds, microsecondsPerDay, second } from './calendar.ts'
+
 /** Returns a 32-bit hash of a 32-bit number. */
 export function mix(value: number): number {
   let x = value | 0
@@ -36,6 +38,11 @@ export class Random {
   /** Returns true with a probability of `share` per cent. */
   percent(share: number): boolean {
     return this.below(100) < share
+  }
+
+  /** Returns an instant of a day. */
+  instantOf(day: Day): Microseconds {
+    return day * microsecondsPerDay + this.below(86_400) * second + this.below(second)
   }
 
   /** Returns an element of a list that is not empty. */

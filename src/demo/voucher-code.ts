@@ -6,14 +6,7 @@ const alphabet = '23456789ABCDEFGHJKLMNPQRSTUVWXYZ'
 const halfBits = 20
 const halfMask = 2 ** halfBits - 1
 
-function spell(half: number): string {
-  return (
-    alphabet.charAt(half >>> 15) +
-    alphabet.charAt((half >>> 10) & 31) +
-    alphabet.charAt((half >>> 5) & 31) +
-    alphabet.charAt(half & 31)
-  )
-}
+const spell = (half: number) => [15, 10, 5, 0].map(shift => alphabet.charAt((half >>> shift) & 31)).join('')
 
 /** A Feistel network: it maps the 2^40 numbers to pairs of halves one to one, for any round function. */
 function scatter(number: number, key: number): [number, number] {

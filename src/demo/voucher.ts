@@ -1,4 +1,4 @@
-import { type Day, dayOf, dayText, instantText } from './calendar.ts'
+import { type Day, dayOf, isoDay, isoInstant, type Microseconds, second } from './calendar.ts'
 import type { Row } from './copy-rows.ts'
 import { decimal, type MinorUnits } from './currency.ts'
 import { findImport } from './import-batch.ts'
@@ -7,8 +7,7 @@ import { randomPerson } from './person.ts'
 import { type DemoProduct, productAt, randomProductRow } from './product.ts'
 import { Random } from './random.ts'
 import { qrTokenOf, referenceOf } from './voucher-code.ts'
-import { randomBalance, randomState } from './voucher-state.ts'
-import { timelineOf } from './voucher-timeline.ts'
+import { randomLife, type VoucherLife } from './voucher-life.ts'
 
 /** The row of the demo voucher: it belongs to the first tenant, is redeemable and has a value in every column. */
 const demoVoucherRow = 0
@@ -29,15 +28,15 @@ function voucherRow(row: number, today: Day, productCount: number): Row {
   const order = orderOf(row, today, batch)
   const product = productAt(row === demoVoucherRow ? 0 : randomProductRow(random, order.seller, productCount))
   const sale = sellOne(product, random)
-  const candidate = { ...sale, age: today - dayOf(order.purchasedAt), allowPartRedeem: product.allowPartRedeem }
-  const state = row === demoVoucherRow ? 'unredeemed' : randomState(random, candidate)
-  const times = timelineOf(random, state, order, product, batch?.stamp ?? null, today)
-  const balance = randomBalance(random, state, candidate)
-  const sparse = state === 'sparse'
+  const { worth } = sale
+  const sold = { product, purchasedAt: order.purchasedAt, worth, importedAt: batch?.stamp ?? null }
+  const life =
+    row === demoVoucherRow ? demoVoucherLife(order.purchasedAt, worth, today) : randomLife(random, sold, today)
+  const { sparse } = life
   const shift = Math.floor(row / 8) === bigintBlock ? 2 ** 32 : 0
 
   const known = <T>(value: T) => (sparse ? null : value)
-  const money = (amount: MinorUnits | null) => (amount === null || sparse ? null : decimal(amount, product.currency))
+  const money = (amount: MinorUnits | null) => known(decimal(amount, product.currency))
   const lacks = (percent: number) => sparse || (random.percent(percent) && row !== demoVoucherRow)
   return {
     id: row + 1 + shift,
@@ -45,12 +44,12 @@ function voucherRow(row: number, today: Day, productCount: number): Row {
     reference: referenceOf(row),
     qr_token: lacks(15) ? null : qrTokenOf(row, random),
     initial_balance: money(sale.worth),
-    current_balance: money(balance.left),
+    current_balance: money(life.left),
     purchase_value: money(sale.paid),
     currency: known(product.currency),
     is_monetary: !sparse && product.offering === null,
     allow_part_redeem: !sparse && product.allowPartRedeem,
-    void: state === 'void',
+    void: life.void,
     order_id: known(100_000 + order.number + shift),
     order_item_id: known(500_000 + row + shift),
     product_id: known(sale.id),
@@ -58,46 +57,36 @@ function voucherRow(row: number, today: Day, productCount: number): Row {
     product_slug: known(sale.slug),
     parent_product_id: known(sale.parentId),
     parent_product_title: known(sale.parentTitle),
-    purchase_timestamp: known(instantText(order.purchasedAt)),
-    date_issued: orNull(instantText, times.issuedAt),
-    date_valid_start: orNull(dayText, times.validFrom),
-    date_valid_end: orNull(dayText, times.validTo),
-    date_scheduled: orNull(instantText, times.scheduledFor),
-    redemption_status: balance.redemptionStatus,
-    void_reason: state === 'void' ? random.pick(voidReasons) : null,
-    void_date: orNull(instantText, times.voidedAt),
+    purchase_timestamp: known(isoInstant(order.purchasedAt)),
+    date_issued: isoInstant(life.issuedAt),
+    date_valid_start: isoDay(life.validFrom),
+    date_valid_end: isoDay(life.validTo),
+    date_scheduled: isoInstant(life.scheduledFor),
+    redemption_status: life.redemptionStatus,
+    void_reason: life.void ? random.pick(voidReasons) : null,
+    void_date: isoInstant(life.voidedAt),
     recipient_name: lacks(25) ? null : randomPerson(random, order.seller.country).fullName,
     customer_name: lacks(5) ? null : order.customerName,
-    created_at: instantText(times.createdAt),
-    updated_at: instantText(times.updatedAt),
+    created_at: isoInstant(order.purchasedAt),
+    updated_at: isoInstant(life.updatedAt),
   }
 }
 
-const orNull = (write: (value: number) => string, value: number | null) => (value === null ? null : write(value))
+/** Returns the life of a voucher that is redeemable for long, because a demo may be used for months. */
+const demoVoucherLife = (purchasedAt: Microseconds, left: MinorUnits | null, today: Day): VoucherLife => ({
+  ...{ sparse: false, void: false, left, redemptionStatus: 'unredeemed', updatedAt: purchasedAt + 90 * second },
+  ...{ issuedAt: purchasedAt, scheduledFor: null, voidedAt: null },
+  ...{ validFrom: dayOf(purchasedAt), validTo: today + 400 },
+})
 
-/** The sale of a product, or of one of its variants. */
-interface Sale {
-  id: number
-  title: string
-  slug: string
-  parentId: number | null
-  parentTitle: string | null
-  /** The initial balance of the voucher; null for experiences without a balance. */
-  worth: MinorUnits | null
-  paid: MinorUnits
-}
-
-function sellOne(product: DemoProduct, random: Random): Sale {
+/** Sells a product, or one of its variants. `worth` is the initial balance, null for experiences without a balance. */
+function sellOne(product: DemoProduct, random: Random) {
   const variant = product.variants.length > 0 ? random.pick(product.variants) : null
-  const price = variant?.price ?? product.price ?? 0
+  const { id, slug, price, salePrice } = variant ?? product
+  const paid = salePrice ?? price ?? 0
   const hasBalance = product.offering === null || product.place % 3 !== 0
-  return {
-    id: variant?.id ?? product.id,
-    title: variant ? `${product.title} – ${variant.title}` : product.title,
-    slug: variant?.slug ?? product.slug,
-    parentId: variant ? product.id : null,
-    parentTitle: variant ? product.title : null,
-    worth: hasBalance ? (product.monetaryValue ?? price) : null,
-    paid: variant?.salePrice ?? product.salePrice ?? price,
-  }
+  const worth = hasBalance ? (product.monetaryValue ?? price ?? 0) : null
+  if (!variant) return { id, slug, title: product.title, parentId: null, parentTitle: null, worth, paid }
+  const title = `${product.title} – ${variant.title}`
+  return { id, slug, title, parentId: product.id, parentTitle: product.title, worth, paid }
 }

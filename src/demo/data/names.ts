@@ -4,14 +4,13 @@ import type { Country } from './places.ts'
 interface Names {
   forenames: readonly string[]
   surnames: readonly string[]
-  /** Whether the surname comes first. */
-  surnameFirst: boolean
+  /** Whether the surname comes first; default: false. */
+  surnameFirst?: boolean
 }
 
 const words = (text: string) => text.trim().split(/\s+/)
 
 const arabic: Names = {
-  surnameFirst: false,
   forenames: words(`
     فاطمة|fatima نورة|noura مريم|maryam لطيفة|latifa دانة|dana شيخة|shaikha هيا|haya عبدالله|abdullah محمد|mohammed
     يوسف|yousef خالد|khaled سلمان|salman بدر|bader حمد|hamad جاسم|jassim ليلى|layla عمر|omar حصة|hessa فيصل|faisal`),
@@ -22,7 +21,6 @@ const arabic: Names = {
 
 export const names: Record<Country, Names> = {
   GB: {
-    surnameFirst: false,
     forenames: words(`
       Olivia Amelia Isla Ava Mia Freya Poppy Florence Priya Zainab Eleri Catrin Morag Ailsa Grace Hannah Zoë Chloë
       George Arthur Noah Theo Harry Rhys Dafydd Callum Hamish Imran Arjun Kwame Jack Thomas William Edward Renée`),
@@ -32,7 +30,6 @@ export const names: Record<Country, Names> = {
       Featherstonehaugh Brontë-Shaw Hollis Marsh`),
   },
   IE: {
-    surnameFirst: false,
     forenames: words(`
       Aoife Saoirse Niamh Siobhán Caoimhe Róisín Gráinne Orla Ciara Sinéad Seán Oisín Cillian Pádraig Conor Eoin
       Darragh Fionn Tadhg Rónán`),
@@ -41,7 +38,6 @@ export const names: Record<Country, Names> = {
       Ní_Bhriain Kavanagh Nolan Keane D'Arcy`),
   },
   DE: {
-    surnameFirst: false,
     forenames: words(`
       Lena Anna Käthe Jürgen Björn Sören Günther Heike Ute Jörg Mathilde Emilia Jonas Lukas Zoë Özlem Aylin Mehmet
       Friederike Anneliese Karl-Heinz Götz Bärbel Rüdiger Lotte`),

@@ -14,12 +14,12 @@ export interface Offering {
   by?: 'people' | 'nights'
 }
 
-/** The texts of a catalogue in one language. In a theme `*` stands for the title. */
+/** The texts of a catalogue in one language. Titles of themes and of gift cards are by slug. */
 export interface Phrases {
   offerings: readonly Offering[]
-  themes: readonly { slug: string; title: string }[]
-  /** Titles of gift cards. */
-  cards: readonly { slug: string; title: string }[]
+  /** `*` stands for the title of the offering. */
+  themes: Readonly<Record<string, string>>
+  cards: Readonly<Record<string, string>>
   cardSummary: string
   cardIncludes: readonly string[]
   people: readonly [string, string, string]

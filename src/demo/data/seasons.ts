@@ -1,0 +1,51 @@
+/** When people buy gift vouchers. Numbers are relative to each other. */
+import type { Country } from './places.ts'
+
+/** Of each month, January first: a dip in summer; what feasts add is below. */
+export const months = [70, 84, 92, 84, 90, 82, 66, 60, 74, 86, 100, 108] as const
+
+/** Of each weekday, Sunday first. */
+export const weekdays = [88, 98, 92, 96, 106, 126, 112] as const
+
+/** Of each hour of the day, in the shop's time zone: around lunch and in the evening. */
+export const hours = [3, 2, 1, 1, 1, 2, 5, 12, 22, 32, 38, 44, 50, 44, 38, 36, 38, 44, 54, 66, 72, 62, 38, 14] as const
+
+/** What feasts add to a day before them, and at most: 1 doubles the sales of the last days. */
+interface Feasts {
+  /** From five weeks before to 24 December. */
+  christmas: number
+  /** The Friday of the fourth week of November, and the three days after it. */
+  blackFriday: number
+  valentine: number
+  mothersDay: number
+  /** `lent`: three weeks before Easter; `may`: the second Sunday of May; `march`: 21 March. */
+  mothersDayIn: 'lent' | 'may' | 'march'
+  /** The third Sunday of June. */
+  fathersDay: number
+}
+
+const british: Feasts = {
+  christmas: 7,
+  blackFriday: 2,
+  valentine: 1.8,
+  mothersDay: 2.6,
+  mothersDayIn: 'lent',
+  fathersDay: 1.2,
+}
+const gulf: Feasts = {
+  christmas: 2,
+  blackFriday: 2.4,
+  valentine: 0.8,
+  mothersDay: 2.8,
+  mothersDayIn: 'march',
+  fathersDay: 0.4,
+}
+
+export const feasts: Record<Country, Feasts> = {
+  GB: british,
+  IE: british,
+  DE: { ...british, mothersDayIn: 'may', blackFriday: 1.4, fathersDay: 0.6 },
+  JP: { ...british, christmas: 4, mothersDayIn: 'may', blackFriday: 0.8 },
+  KW: gulf,
+  BH: gulf,
+}

@@ -1,0 +1,125 @@
+/** When vouchers are bought: growth, seasons, feasts, weekdays and hours of the day. */
+import { millisecondsPerDay } from '../domain/date.ts'
+import { type Day, type Microseconds, microsecondsPerDay, second } from './calendar.ts'
+import type { Country } from './data/places.ts'
+import { feasts, hours, months, weekdays } from './data/seasons.ts'
+import type { Random } from './random.ts'
+import type { Seller } from './tenant.ts'
+
+/** The number of days on which the demo data were bought: about three years. */
+const soldDays = 1_095
+
+const dayIn = (year: number, month: number, date: number): Day => Date.UTC(year, month - 1, date) / millisecondsPerDay
+
+/** Returns the day of the week; 0 is Sunday. 1970-01-01 was a Thursday. */
+const weekdayOf = (day: Day) => (day + 4) % 7
+
+/** Returns the first day of a weekday on or after a day. */
+const nextWeekday = (day: Day, weekday: number): Day => day + ((weekday - weekdayOf(day) + 7) % 7)
+
+/** Returns Easter Sunday (the algorithm of Meeus, Jones and Butcher). */
+function easterOf(year: number): Day {
+  const [a, b, c] = [year % 19, Math.floor(year / 100), year % 100]
+  const h = (19 * a + b - Math.floor(b / 4) - Math.floor((8 * b + 13) / 25) + 15) % 30
+  const l = (32 + 2 * (b % 4) + 2 * Math.floor(c / 4) - h - (c % 4)) % 7
+  return dayIn(year, 3, 22) + h + l - 7 * Math.floor((a + 11 * h + 19 * l) / 433)
+}
+
+function mothersDayOf(country: Country, year: number): Day {
+  const { mothersDayIn } = feasts[country]
+  if (mothersDayIn === 'lent') return easterOf(year) - 21
+  return mothersDayIn === 'may' ? nextWeekday(dayIn(year, 5, 1), 0) + 7 : dayIn(year, 3, 21)
+}
+
+/** Returns how near a day is to a feast: 1 on its eve, 0 long before it and after it. */
+const nearness = (day: Day, feast: Day, daysBefore: number) =>
+  day > feast ? 0 : Math.max(0, 1 - Math.max(0, feast - day - 1) / daysBefore)
+
+/** Returns how much is sold on a day in a country, relative to other days, before growth. */
+function demandOn(day: Day, country: Country): number {
+  const date = new Date(day * millisecondsPerDay)
+  const year = date.getUTCFullYear()
+  const { christmas, blackFriday, valentine, mothersDay, fathersDay } = feasts[country]
+  const friday = nextWeekday(dayIn(year, 11, 22), 4) + 1
+  const near = nearness(day, dayIn(year, 12, 25), 35)
+  // Shops are quiet after Christmas, though monetary gifts go on.
+  const lull = date.getUTCMonth() === 11 && date.getUTCDate() >= 25 ? 0.55 : 1
+  const added =
+    (lull === 1 ? christmas * near * near : 0) +
+    (day >= friday && day <= friday + 3 ? blackFriday : 0) +
+    valentine * nearness(day, dayIn(year, 2, 14), 12) +
+    mothersDay * nearness(day, mothersDayOf(country, year), 12) +
+    fathersDay * nearness(day, nextWeekday(dayIn(year, 6, 1), 0) + 14, 9)
+  return months[date.getUTCMonth()]! * weekdays[weekdayOf(day)]! * lull * (1 + added)
+}
+
+/** The demand from the first day up to each day, by country, and the day for which it was calculated. */
+const demandUpTo = new Map<Country, { today: Day; sums: Float64Array }>()
+
+function sumsOf(country: Country, today: Day): Float64Array {
+  const known = demandUpTo.get(country)
+  if (known?.today === today) return known.sums
+  const sums = new Float64Array(soldDays)
+  let sum = 0
+  for (let index = 0; index < soldDays; index++) {
+    // From 1 to 2.8 in the three years.
+    sum += demandOn(today - soldDays + index, country) * (1 + (1.8 * index) / soldDays)
+    sums[index] = sum
+  }
+  demandUpTo.set(country, { today, sums })
+  return sums
+}
+
+const hourTickets = hours.flatMap((share, hour) => Array<number>(share).fill(hour))
+
+const clocks = new Map<string, Intl.DateTimeFormat>()
+const offsets = new Map<string, Map<Day, number>>()
+
+/** Returns how far the clocks of a zone east of Greenwich are ahead of UTC at noon, in minutes. */
+function minutesAhead(timeZone: string, day: Day): number {
+  const byDay = offsets.get(timeZone) ?? new Map<Day, number>()
+  offsets.set(timeZone, byDay)
+  const known = byDay.get(day)
+  if (known !== undefined) return known
+  let clock = clocks.get(timeZone)
+  if (!clock) {
+    clock = new Intl.DateTimeFormat('en-GB', { timeZone, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+    clocks.set(timeZone, clock)
+  }
+  const [hour = 0, minute = 0] = clock
+    .format(day * millisecondsPerDay + 43_200_000)
+    .split(':')
+    .map(Number)
+  const ahead = hour * 60 + minute - 720
+  byDay.set(day, ahead)
+  return ahead
+}
+
+/**
+ * Returns the instant of a random purchase, an hour before the end of the last day (UTC) at the latest, so that events
+ * shortly after it are on that day, too.
+ *
+ * @param today the day of the demo data: purchases end before it
+ * @param before the purchase is before this day; `today`, or an earlier one
+ */
+export function randomPurchase(random: Random, seller: Seller, today: Day, before: Day): Microseconds {
+  const sums = sumsOf(seller.country, today)
+  const count = Math.max(1, Math.min(soldDays, soldDays - (today - before)))
+  const wanted = (random.below(2 ** 30) / 2 ** 30) * sums[count - 1]!
+  let [low, high] = [0, count - 1]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (sums[middle]! > wanted) high = middle
+    else low = middle + 1
+  }
+  const day = today - soldDays + low
+  const local = random.pick(hourTickets) * 3_600 + random.below(3_600) - minutesAhead(seller.timeZone, day) * 60
+  const end = before * microsecondsPerDay - 3_600 * second
+  return Math.min(day * microsecondsPerDay + local * second, end) - random.below(second)
+}
+
+/** Returns 24 December for a day in the six weeks before it, and null for other days. */
+export function christmasEveAfter(day: Day): Day | null {
+  const eve = dayIn(new Date(day * millisecondsPerDay).getUTCFullYear(), 12, 24)
+  return eve > day && eve - day <= 42 ? eve : null
+}

@@ -1,0 +1,117 @@
+/** What happens to a voucher from its purchase to the day of the demo data. */
+import { addMonths, type Day, dayOf, endOfNextYear, type Microseconds, microsecondsPerDay, second } from './calendar.ts'
+import type { MinorUnits } from './currency.ts'
+import type { DemoProduct } from './product.ts'
+import type { Random } from './random.ts'
+import { christmasEveAfter } from './season.ts'
+
+/** What a voucher's columns say about its life. */
+export interface VoucherLife {
+  /** Whether it has values only in required columns. */
+  sparse: boolean
+  void: boolean
+  /** The balance that is left; null for a voucher without one. */
+  left: MinorUnits | null
+  redemptionStatus: string | null
+  updatedAt: Microseconds
+  issuedAt: Microseconds | null
+  scheduledFor: Microseconds | null
+  voidedAt: Microseconds | null
+  validFrom: Day | null
+  validTo: Day | null
+}
+
+/** A voucher that was sold. */
+interface SoldVoucher {
+  product: DemoProduct
+  purchasedAt: Microseconds
+  /** The initial balance; null for experiences without a balance. */
+  worth: MinorUnits | null
+  /** The stamp of the import that last changed it, or null. */
+  importedAt: Microseconds | null
+}
+
+/** Returns a number from 0 to `limit` - 1, of which small ones are far more likely. */
+const soon = (random: Random, limit: number) => random.below(random.below(limit) + 1)
+
+/** Returns an instant of a day while shops are open. */
+const openingHour = (random: Random, day: Day): Microseconds =>
+  day * microsecondsPerDay + random.between(9 * 3_600, 21 * 3_600) * second + random.below(second)
+
+/** Returns a random life until a day, before which all that happened lies. */
+export function randomLife(random: Random, sold: SoldVoucher, today: Day): VoucherLife {
+  const { product, purchasedAt, worth, importedAt } = sold
+  const madeAt = purchasedAt + random.below(300 * second)
+  const unused: VoucherLife = {
+    ...{ sparse: false, void: false, left: worth, redemptionStatus: 'unredeemed', updatedAt: importedAt ?? madeAt },
+    ...{ issuedAt: purchasedAt, scheduledFor: null, voidedAt: null, validFrom: null, validTo: null },
+  }
+  if (random.percent(1)) return { ...unused, sparse: true, left: null, redemptionStatus: null, issuedAt: null }
+  // Nothing happens after an import, which would not be the last change then.
+  const lastDay = (importedAt === null ? today : dayOf(importedAt)) - 1
+  const sent = { ...unused, ...delivery(random, sold, lastDay, today) }
+  const validTo = naturalEnd(product, sent.validFrom)
+  const issued = { ...sent, validTo, updatedAt: importedAt ?? Math.max(madeAt, sent.issuedAt ?? 0) }
+  if (issued.validFrom > lastDay) return issued
+
+  const first = Math.max(dayOf(purchasedAt), issued.validFrom) + 1
+  const voided = first + soon(random, 40)
+  if (random.percent(3) && voided <= lastDay) {
+    const voidedAt = openingHour(random, voided)
+    return { ...issued, void: true, voidedAt, updatedAt: importedAt ?? voidedAt }
+  }
+  const lastUse = Math.min(lastDay, validTo ?? lastDay)
+  const use = first + soon(random, 420)
+  if (random.percent(84) && use <= lastUse) return redeemed(random, issued, sold, use, lastUse)
+  // Shops extend some vouchers that ended unused.
+  if (validTo === null || validTo > lastDay || !random.percent(6)) return issued
+  const extendedAt = openingHour(random, validTo)
+  return { ...issued, validTo: validTo + random.between(60, 400), updatedAt: importedAt ?? extendedAt }
+}
+
+/** Decides when a voucher is sent, and from when it is valid. */
+function delivery(random: Random, { purchasedAt, importedAt }: SoldVoucher, lastDay: Day, today: Day) {
+  const bought = dayOf(purchasedAt)
+  if (random.percent(12)) {
+    // Valid from a later day, but sent at once.
+    return { issuedAt: purchasedAt, scheduledFor: null, validFrom: bought + random.between(30, 300) }
+  }
+  const eve = christmasEveAfter(bought)
+  const day = eve !== null && random.percent(50) ? eve : bought + 2 + soon(random, 120)
+  if (!random.percent(16) || (importedAt !== null && day > lastDay)) {
+    return { issuedAt: purchasedAt, scheduledFor: null, validFrom: bought }
+  }
+  if (day <= lastDay) {
+    const sentAt = openingHour(random, day)
+    return { issuedAt: sentAt, scheduledFor: sentAt, validFrom: day }
+  }
+  const later = Math.max(day, today + 1)
+  return { issuedAt: null, scheduledFor: openingHour(random, later), validFrom: later }
+}
+
+/** Redeems a voucher on a day: at once, or in part, of which some are redeemed for the rest later. */
+function redeemed(
+  random: Random,
+  issued: VoucherLife,
+  { product, worth, importedAt }: SoldVoucher,
+  day: Day,
+  lastUse: Day,
+): VoucherLife {
+  const at = (use: Day) => ({ updatedAt: importedAt ?? openingHour(random, use) })
+  const used = (use: Day) => ({ ...issued, ...at(use), redemptionStatus: 'redeemed', left: worth === null ? null : 0 })
+  // Some tills take the last of a balance and leave the status.
+  const status = product.allowPartRedeem ? 'part_redeemed' : 'unredeemed'
+  const emptied = (use: Day) =>
+    worth !== null && random.percent(8) ? { ...used(use), redemptionStatus: status } : used(use)
+  if (worth === null || !product.allowPartRedeem || random.percent(35)) return emptied(day)
+  const next = day + 7 + soon(random, 300)
+  if (random.percent(60) && next <= lastUse) return emptied(next)
+  const left = Math.max(1, random.between(Math.ceil(worth * 0.08), Math.floor(worth * 0.8)))
+  return { ...issued, ...at(day), redemptionStatus: 'part_redeemed', left }
+}
+
+/** Returns the last valid day by the product's terms, or null when the voucher does not expire. */
+function naturalEnd({ validityType, validityMonths }: DemoProduct, from: Day): Day | null {
+  if (validityMonths !== null) return addMonths(from, validityMonths)
+  return validityType === 'end_of_next_year' ? endOfNextYear(from) : null
+}
