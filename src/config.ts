@@ -42,6 +42,18 @@ function isAddressRange(text: string): boolean {
   }
 }
 
+/** How many requests have a line in the log: none, those that were refused, and a share of the others. */
+const requestLog = z
+  .string()
+  .regex(
+    /^(all|errors|off|sample:(0\.\d*[1-9]\d*|1(\.0+)?))$/,
+    'must be one of: all, errors, sample:0.01 (any share above 0, up to 1), off',
+  )
+  .transform(text => ({
+    refused: text !== 'off',
+    share: text === 'all' ? 1 : Number(/^sample:(.*)/.exec(text)?.[1] ?? 0),
+  }))
+
 const words = z.string().transform(text =>
   text
     .split(',')
@@ -76,6 +88,13 @@ const databaseUrl = z
   )
   .refine(isDecodable, 'must have each % in a user name or password written as %25, for example 50%25off')
 
+const redisUrl = z
+  .string()
+  .refine(
+    text => URL.canParse(text) && /^rediss?:$/.test(new URL(text).protocol),
+    'must be a redis:// or rediss:// URL, for example redis://user:password@host:6379/0',
+  )
+
 /** Returns whether requests to the URL are encrypted, or stay on this machine. */
 function isPrivate(text: string): boolean {
   if (!URL.canParse(text)) return false
@@ -106,18 +125,27 @@ const Environment = z
     NODE_ENV: z.string().default('development'),
     HOST: z.string().default('127.0.0.1'),
     PORT: integer(0, 65535).default(8080),
+    HEALTH_PORT: integer(1, 65535).optional(),
+    SHUTDOWN_DELAY: integer(0, 300).optional(),
     DATABASE_URL: databaseUrl.optional(),
     DATABASE_POOL: integer(1, 1000).default(10),
+    DATABASE_STARTUP_PARAMETERS: flag.default(true),
+    REDIS_URL: redisUrl.optional(),
     DATA_DIR: z.string().default('.data'),
+    MAX_REQUESTS: integer(10, 100_000).default(400),
     TRUST_PROXY: addressRanges.default([]),
     RATE_LIMIT_PER_MINUTE: integer(1, 1_000_000).default(120),
+    EXPORTS_PER_HOUR: integer(1, 1_000_000).default(10),
     REDEMPTION_TOKEN_TTL: integer(1, 86_400).default(900),
     CURSOR_KEY: z
       .string()
       .regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hexadecimal digits (32 bytes)')
       .optional(),
     LOG_LEVEL: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+    LOG_REQUESTS: requestLog.prefault('errors'),
     GRAPHIQL: flag.optional(),
+    GRAPHQL_DOCUMENTS: oneOf(['any', 'trusted']).default('any'),
+    GRAPHQL_DOCUMENTS_PATH: z.string().optional(),
     COMPRESSION: flag.optional(),
     PUBLIC_URL: origin.optional(),
     OIDC_ISSUER: privateUrl.optional(),
@@ -153,19 +181,37 @@ const Environment = z
   .transform(environment => ({
     host: environment.HOST,
     port: environment.PORT,
+    /** The port of the health checks; when undefined, they are at `port`. */
+    healthPort: environment.HEALTH_PORT,
+    /** How long connections are accepted after a signal to stop, in seconds. */
+    shutdownDelay: environment.SHUTDOWN_DELAY ?? (environment.NODE_ENV === 'production' ? 5 : 0),
     /** When undefined, an embedded server runs in `dataDir`. */
     databaseUrl: environment.DATABASE_URL,
     databasePool: environment.DATABASE_POOL,
+    /** Whether connections set their role and limits as they start, which a pooler may refuse. */
+    startupParameters: environment.DATABASE_STARTUP_PARAMETERS,
+    /** Where instances count rates together; when undefined, in the database. */
+    redisUrl: environment.REDIS_URL,
     dataDir: environment.DATA_DIR,
+    /** The most requests of REST and GraphQL under way. */
+    maxRequests: environment.MAX_REQUESTS,
     /** Proxies whose `X-Forwarded-For` is trusted (R30). */
     trustProxy: environment.TRUST_PROXY,
     rateLimitPerMinute: environment.RATE_LIMIT_PER_MINUTE,
+    /** How many bulk exports a token may begin in an hour. */
+    exportsPerHour: environment.EXPORTS_PER_HOUR,
     /** The lifetime of redemption tokens, in seconds. */
     redemptionTokenTtl: environment.REDEMPTION_TOKEN_TTL,
     /** 32 bytes; when undefined, the key in the database is used. */
     cursorKey: environment.CURSOR_KEY === undefined ? undefined : Buffer.from(environment.CURSOR_KEY, 'hex'),
     logLevel: environment.LOG_LEVEL,
+    /** Whether refused requests have lines in the log, and the share of all requests that have. */
+    logRequests: environment.LOG_REQUESTS,
     graphiql: environment.GRAPHIQL ?? environment.NODE_ENV !== 'production',
+    /** Which GraphQL documents run: any, or only trusted ones, which requests name by their id. */
+    graphqlDocuments: environment.GRAPHQL_DOCUMENTS,
+    /** A file or a directory with further trusted documents. */
+    graphqlDocumentsPath: environment.GRAPHQL_DOCUMENTS_PATH,
     /** Whether responses of REST and GraphQL are compressed; a reverse proxy can do that itself. */
     compression: environment.COMPRESSION ?? environment.TRUST_PROXY.length === 0,
     /** The origin under which people reach the service; when undefined, only this machine, under any of its names. */

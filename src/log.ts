@@ -1,4 +1,5 @@
 import type { FastifyServerOptions } from 'fastify'
+import { DatabaseRefusedError } from './db/refused.ts'
 
 /** The destination of log lines, each a line of JSON. */
 export interface LogDestination {
@@ -27,6 +28,8 @@ type LoggedError = {
   syscall?: string | undefined
   address?: string | undefined
   port?: number | undefined
+  /** Of a database that the service must not use: our own sentences, with the remedy. */
+  reasons?: string[] | undefined
   /** Function names, files and line numbers. */
   stack: string
   cause?: LoggedError | undefined
@@ -90,6 +93,7 @@ export function toLoggedError(error: unknown, depth = 0): LoggedError {
     syscall: word(own('syscall')),
     address: address(own('address')),
     port: port(own('port')),
+    reasons: error instanceof DatabaseRefusedError ? [...error.reasons] : undefined,
     stack: framesOf(error),
     cause: error.cause instanceof Error && depth < limits.depth ? inner(error.cause) : undefined,
     errors:
@@ -98,6 +102,25 @@ export function toLoggedError(error: unknown, depth = 0): LoggedError {
         : undefined,
   }
 }
+
+/** What tells kinds of failures apart, in an error that may not be shown. */
+interface ErrorSummary {
+  /** Its code, or else its type. */
+  code: string
+  /** The name of the statement that failed. */
+  statement: string | undefined
+}
+
+/** Returns the code and the statement of a thrown value, as `toLoggedError` does, without its stack. */
+export function summarizeError(error: unknown): ErrorSummary {
+  if (!(error instanceof Error)) return { code: typeof error, statement: undefined }
+  const code = word(Reflect.get(error, 'code')) ?? word(error.name) ?? 'Error'
+  return { code, statement: statementIn(Reflect.get(error, 'query')) }
+}
+
+/** Returns the place in the code at which an error was made, or an empty text. */
+export const placeOf = (error: unknown): string =>
+  error instanceof Error ? (framesOf(error).split('\n')[0] ?? '') : ''
 
 const matching = (pattern: RegExp) => (value: unknown) =>
   typeof value === 'string' && pattern.test(value) ? value : undefined

@@ -7,7 +7,9 @@ import { demoCommand } from './cli/demo.ts'
 import { loadEnvFile } from './cli/env-file.ts'
 import { migrateCommand } from './cli/migrate.ts'
 import { serveCommand } from './cli/serve.ts'
+import { syncCommand } from './cli/sync.ts'
 import { tokenCommand } from './cli/token.ts'
+import { verifyCommand } from './cli/verify.ts'
 import { GatewayError } from './domain/errors.ts'
 
 const { version }: { version: string } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
@@ -22,7 +24,9 @@ const program = new Command('voucher-gateway')
   .addCommand(migrateCommand)
   .addCommand(demoCommand)
   .addCommand(tokenCommand)
+  .addCommand(syncCommand)
   .addCommand(adminCommand)
+  .addCommand(verifyCommand)
 
 inheritSettings(program)
 

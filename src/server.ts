@@ -1,68 +1,103 @@
 import { randomBytes } from 'node:crypto'
 import { maxHeaderSize } from 'node:http'
-import Fastify, { type FastifyInstance, LogController } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify'
 import { registerAdmin } from './admin/index.ts'
 import { registerBackgroundJobs } from './background-jobs.ts'
 import type { Config } from './config.ts'
+import { registerDashboard } from './dashboard/index.tsx'
 import type { Pool } from './db/connect.ts'
 import { createTriggerWatch } from './db/triggers.ts'
+import { registerDocs } from './docs/index.tsx'
 import { createClockWatch } from './domain/clock.ts'
 import { createCursorCipher } from './domain/cursor.ts'
-import { createMemoryRateCounter } from './domain/rate.ts'
+import type { CountCalls } from './domain/rate-gather.ts'
 import { createRequestCounter } from './domain/request-count.ts'
 import { createTenantScope } from './domain/scope.ts'
 import { getOrCreateSecret } from './domain/setting.ts'
 import { createTokenDirectory } from './domain/token-directory.ts'
 import { createWatermark } from './domain/watermark.ts'
+import { registerExports } from './export/register.ts'
+import { createFailureLog } from './failure-log.ts'
 import type { Gateway } from './graphql/context.ts'
 import { registerGraphiql } from './graphql-http/graphiql.tsx'
+import { readTrustedDocuments } from './graphql-http/read-trusted-documents.ts'
 import { registerGraphql } from './graphql-http/route.ts'
+import { limitRequests } from './http/admission.ts'
 import { registerSharedAssets } from './http/assets.ts'
 import { createAuthenticate } from './http/caller.ts'
 import { sendClientError } from './http/client-error.ts'
 import { compressResponses } from './http/compression.ts'
 import { enforceDeadline } from './http/deadline.ts'
+import { closeWhileDraining, drain, notDraining } from './http/draining.ts'
 import { sendError, toGatewayError, toMessageBody } from './http/errors.ts'
-import { registerHealth } from './http/health.ts'
+import { buildHealthServer, createReadiness, registerHealth } from './http/health.ts'
 import { closeUnfinishedRequests } from './http/lingering-close.ts'
 import { registerNotFound } from './http/not-found.ts'
 import { registerRequestCounts } from './http/request-count.ts'
-import { requestId } from './http/request-id.ts'
+import { nameResponses, requestId } from './http/request-id.ts'
+import { registerRequestLog } from './http/request-log.ts'
 import { toRoutableTarget } from './http/request-target.ts'
+import { shedRequests } from './http/shed.ts'
+import { closeSilentConnections, connectionLimits, requestDeadlines } from './http/timeouts.ts'
+import { closeUnread } from './http/unread-answers.ts'
 import { registerLandingPage } from './landing/landing-page.tsx'
 import { type LogDestination, loggerOptions } from './log.ts'
+import { registerOpenApi } from './openapi/route.ts'
+import { openRateCounter } from './rate-counter.ts'
 import { registerRest } from './rest/register.ts'
 import { v1 } from './rest/v1/routes.ts'
 
-/** How long a request may take, including the arrival of its body, in milliseconds. */
-const deadline = 15_000
+/** What a worker of `serve --workers` is. */
+export interface WorkerRole {
+  /** Its number, from 1. */
+  worker: number
+  /** Counts calls in the primary, for all workers. */
+  count: CountCalls
+}
 
 /**
  * Builds the service with all its transports, in visible order. It does not listen yet.
  *
  * @param pool connections to a migrated database; the caller ends them after the service is closed
  * @param log the destination of log lines; default: standard output
+ * @param role in a worker of `serve --workers`; default: this process is the whole service
+ * @param healthPool one connection for the health checks; default: `pool`
+ * @param demoToken the secret of the demo's token, which GraphiQL uses; default: this is no demo
  * @returns the service; the caller closes it
  */
-export async function buildServer(config: Config, pool: Pool, log?: LogDestination): Promise<FastifyInstance> {
-  const app = Fastify({
-    logger: loggerOptions(config.logLevel, log),
+export async function buildServer(
+  config: Config,
+  pool: Pool,
+  log?: LogDestination,
+  role?: WorkerRole | null,
+  healthPool: Pool = pool,
+  demoToken: string | null = null,
+): Promise<FastifyInstance> {
+  const requests: FastifyServerOptions = {
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: request => requestId(request.headers['x-request-id']),
     trustProxy: config.trustProxy.length > 0 ? config.trustProxy : false,
     rewriteUrl: ({ url = '/' }) => toRoutableTarget(url),
     // A path parameter may be as long as the request line allows: the routes decide what exists (R7).
     routerOptions: { maxParamLength: maxHeaderSize },
-    clientErrorHandler: sendClientError,
-    // Error responses of Node and Fastify lack our headers (R17), so every valid HTTP request reaches the routes.
-    http: { requireHostHeader: false },
+    clientErrorHandler: (error, socket) => sendClientError(error, socket, requestLog),
+    ...connectionLimits,
     return503OnClosing: false,
-  })
+  }
+  const app = Fastify({ ...requests, logger: loggerOptions(config.logLevel, log) })
+  const failureLog = createFailureLog(app.log)
+  app.decorate('failureLog', failureLog)
+  // Hooks of `onClose` run last to first: this one after the background jobs.
+  app.addHook('onClose', async () => failureLog.close())
+  const requestLog = registerRequestLog(app, config.logRequests)
   const tokens = createTokenDirectory(pool)
-  const requestCounter = createRequestCounter(pool)
+  const requestCounter = createRequestCounter(pool.background)
+  const cursorKey = config.cursorKey ?? (await getOrCreateSecret(pool, 'cursor_key', randomBytes(32)))
+  const rates = await openRateCounter(config, pool, app.log, role?.count)
+  app.addHook('onClose', rates.close)
   const gateway: Gateway = {
-    sql: pool,
-    cursors: createCursorCipher(config.cursorKey ?? (await getOrCreateSecret(pool, 'cursor_key', randomBytes(32)))),
+    pool,
+    cursors: createCursorCipher(cursorKey),
     clock: createClockWatch(pool, milliseconds =>
       app.log.error(
         { milliseconds },
@@ -71,10 +106,10 @@ export async function buildServer(config: Config, pool: Pool, log?: LogDestinati
     ),
     watermark: createWatermark(pool),
     scope: createTenantScope(pool),
-    rate: { limit: config.rateLimitPerMinute, counter: createMemoryRateCounter() },
+    rate: { limit: config.rateLimitPerMinute, counter: rates.counter },
     redemptionTokenTtl: config.redemptionTokenTtl,
   }
-  const triggers = createTriggerWatch(pool, reasons => {
+  const triggers = createTriggerWatch(healthPool, reasons => {
     if (reasons.length === 0) app.log.info('the triggers of the database are correct again')
     else
       app.log.error(
@@ -82,32 +117,66 @@ export async function buildServer(config: Config, pool: Pool, log?: LogDestinati
         'clients may miss changes: repair the triggers, then run: select gateway.require_full_pass();',
       )
   })
+  const documents = readTrustedDocuments(config.graphqlDocumentsPath, config.graphqlDocuments === 'any')
   const authenticate = createAuthenticate(tokens, gateway.rate)
 
   // By default Node silently drops header lines beyond about 1,000. The total size of headers has its own limit.
   app.server.maxHeadersCount = 0
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.decorateRequest('caller')
-  app.addHook('onRequest', (request, reply, done) => {
-    reply.header('X-Request-Id', request.id).header('Cache-Control', 'private, no-store')
-    done()
-  })
-  enforceDeadline(app, deadline)
+  closeSilentConnections(app)
+  nameResponses(app)
+  enforceDeadline(app, requestDeadlines)
   closeUnfinishedRequests(app)
+  const draining = notDraining()
+  closeWhileDraining(app, draining)
+  closeUnread(app, draining.sockets)
   app.setErrorHandler((error, request, reply) => sendError(request, reply, toGatewayError(error), toMessageBody))
   app.register(async scope => registerNotFound(scope))
 
-  await registerBackgroundJobs(app, pool, { tokens, clock: gateway.clock, requestCounter, triggers })
+  await registerBackgroundJobs(app, pool, {
+    tokens,
+    clock: gateway.clock,
+    requestCounter,
+    triggers,
+    isFirst: (role?.worker ?? 1) === 1,
+  })
   registerRequestCounts(app, requestCounter)
-  registerHealth(app, pool, triggers)
+  const checkReadiness = createReadiness(app, healthPool, triggers)
+  const health = config.healthPort === undefined ? null : buildHealthServer(app, requests, checkReadiness, draining)
+  if (!health) registerHealth(app, checkReadiness, draining)
+  app.decorate('health', health)
+  app.decorate('drain', delay => drain(app, draining, delay))
+  app.addHook('onClose', () => health?.close())
   app.register(async transports => {
+    const { isFull } = limitRequests(transports, config.maxRequests)
+    shedRequests(app, requestLog, late => !draining.active && isFull(late))
     if (config.compression) compressResponses(transports)
     registerRest(transports, gateway, authenticate, v1)
-    registerGraphql(transports, gateway, authenticate)
+    registerOpenApi(transports, authenticate)
+    registerGraphql(transports, gateway, authenticate, documents)
+    const { exportsPerHour: startsPerHour, compression } = config
+    registerExports(transports, gateway, authenticate, {
+      ...{ tokens, startsPerHour, compression },
+      isStopping: () => draining.active,
+    })
   })
   registerSharedAssets(app)
   registerLandingPage(app, config)
-  if (config.graphiql) registerGraphiql(app)
+  registerDocs(app, config)
+  registerDashboard(app, config)
+  // With PUBLIC_URL, others reach the demo, too, by a proxy that may hide it.
+  const shownToken = config.publicUrl === undefined ? demoToken : null
+  if (config.graphiql) registerGraphiql(app, { demoToken: shownToken, trustedOnly: !documents.admitsOthers })
   registerAdmin(app, { sql: pool, config })
   return app
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The server of the health checks, when they have a port of their own (HEALTH_PORT). */
+    health: FastifyInstance | null
+    /** Lets requests and connections end; `delay` in milliseconds is as for `drain`. */
+    drain(delay: number): Promise<void>
+  }
 }

@@ -1,0 +1,149 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { DatabaseRefusedError } from './db/refused.ts'
+import { placeOf, summarizeError } from './log.ts'
+
+/** Something that the service could not do. */
+interface Failure {
+  /** What was thrown. */
+  error: unknown
+  /** What failed, as a line has it: `request failed`. */
+  message: string
+  /** `outage`: the service cannot answer at the moment; all outages at a time are one. `job`: it runs again. */
+  kind: 'outage' | 'fault' | 'job'
+  /** The request that failed. */
+  request?: { id: string; log: FastifyBaseLogger }
+}
+
+/** Writes failures to the log: however many there are, about one line a second. */
+interface FailureLog {
+  /**
+   * Writes the first failure of its kind at once, with its stack, and counts further ones for the line of this second.
+   */
+  report(failure: Failure): void
+  /** Writes what is counted. */
+  close(): void
+}
+
+const second = 1000
+
+/** An outage is over when nothing has failed for longer than any call may take, in milliseconds. */
+const quietTime = 6 * second
+
+/** How long a failure that is no outage is only counted after it was written with its stack, in milliseconds. */
+const stackInterval = 60 * second
+
+/** The most kinds of failures with counts of their own, and the most causes and request ids in a line. */
+const limits = { kinds: 50, causes: 10, requestIds: 5 }
+
+/** Failures of one second with the same cause. */
+interface Cause {
+  message: string
+  code: string
+  statement: string | undefined
+  count: number
+}
+
+/** Creates the log of failures. @param log writes the lines that count failures */
+export function createFailureLog(log: FastifyBaseLogger): FailureLog {
+  /** When the failures that are no outage were last written with their stacks. */
+  const written = new Map<string, number>()
+  let outage: { from: number; last: number; count: number } | null = null
+  let causes = new Map<string, Cause>()
+  let requestIds: string[] = []
+  let isError = false
+  let timer: NodeJS.Timeout | null = null
+
+  /** Counts a failure of the outage. @returns whether it is the first */
+  function beginsOutage(): boolean {
+    const now = Date.now()
+    const isNew = outage === null
+    outage ??= { from: now, last: now, count: 0 }
+    outage.last = now
+    outage.count++
+    return isNew
+  }
+
+  /** Returns whether a failure of this kind is written with its stack. */
+  function isNew(kind: string): boolean {
+    const now = Date.now()
+    const last = written.get(kind)
+    if (last !== undefined && now - last < stackInterval) return false
+    // Deleted and set: the oldest comes first.
+    written.delete(kind)
+    if (written.size >= limits.kinds) {
+      const [oldest = '', time = 0] = written.entries().next().value ?? []
+      if (now - time < stackInterval) return false
+      written.delete(oldest)
+    }
+    written.set(kind, now)
+    return true
+  }
+
+  function writeCounts(): void {
+    if (causes.size === 0) return
+    const sorted = [...causes.values()].sort((one, other) => other.count - one.count)
+    const count = sorted.reduce((sum, cause) => sum + cause.count, 0)
+    const line = { count, causes: sorted.slice(0, limits.causes), requestIds }
+    log[isError ? 'error' : 'warn'](line, 'further failures in the last second')
+    causes = new Map()
+    requestIds = []
+    isError = false
+  }
+
+  function endOutage({ from, last, count }: NonNullable<typeof outage>): void {
+    outage = null
+    if (count === 1) return
+    const seconds = Math.round((last - from) / second)
+    log.warn({ count, seconds }, `the outage is over: nothing has failed for ${quietTime / second} seconds`)
+  }
+
+  function tick(): void {
+    writeCounts()
+    if (outage && Date.now() - outage.last >= quietTime) endOutage(outage)
+    if (outage || timer === null) return
+    clearInterval(timer)
+    timer = null
+  }
+
+  return {
+    report({ error, message, kind, request }) {
+      const level = kind === 'fault' ? 'error' : 'warn'
+      const { code, statement } = summarizeError(error)
+      const key = `${message} ${code} ${statement}`
+      timer ??= setInterval(tick, second).unref()
+      const begins = kind === 'outage' && beginsOutage()
+      // A refused database has a remedy, which the operator needs also when an outage has begun otherwise.
+      const isRefused = error instanceof DatabaseRefusedError
+      const needsLine = isRefused ? isNew(code) : kind !== 'outage' && isNew(`${key} ${placeOf(error)}`)
+      if (begins || needsLine) {
+        const lines = request?.log ?? log
+        lines[level]({ err: error }, message)
+        return
+      }
+      const cause = causes.get(key)
+      if (cause) cause.count++
+      else if (causes.size < limits.kinds) causes.set(key, { message, code, statement, count: 1 })
+      else countOther(causes)
+      isError ||= level === 'error'
+      if (request && requestIds.length < limits.requestIds) requestIds.push(request.id)
+    },
+    close() {
+      writeCounts()
+      if (timer) clearInterval(timer)
+      timer = null
+    },
+  }
+}
+
+/** Counts a failure whose kind is one too many to have a count of its own. */
+function countOther(causes: Map<string, Cause>): void {
+  const other = causes.get('other') ?? { message: 'other', code: 'other', statement: undefined, count: 0 }
+  other.count++
+  causes.set('other', other)
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    failureLog: FailureLog
+  }
+}

@@ -1,0 +1,94 @@
+import { writeSync } from 'node:fs'
+import type { LogDestination } from './log.ts'
+
+/** The most text that waits for a reader of the log, in characters; further lines are dropped and counted. */
+const maxWaiting = 1_000_000
+
+/** Linux writes at most this many bytes to a pipe as a whole, so that lines of several processes do not mix. */
+const pipeBuffer = 4096
+
+/** How long lines are gathered for one write, in milliseconds: a system call for each line doubles its cost. */
+const gatherTime = 10
+
+/** How often a write is tried again while the destination has no room, in milliseconds. */
+const retryInterval = 50
+
+/** How long the end of the process waits for the reader, in milliseconds. */
+const exitTimeout = 1000
+
+/**
+ * Creates the destination of the log on a file descriptor. Lines of 10 ms are written together. When a pipe or a disk is
+ * full, lines wait in memory; beyond a million characters they are dropped, and a line says later how many. Lines that
+ * wait when the process exits are written then.
+ *
+ * Not pino's own destination: its synchronous form stops the process for 100 ms at each write to a full pipe, and its
+ * asynchronous form can lose the lines that it is writing when the process exits.
+ *
+ * @param fd default: standard output
+ */
+export function createLogDestination(fd = 1): LogDestination {
+  // Node makes a pipe non-blocking when it creates the stream. A blocking write would stop the process.
+  if (fd === 1) void process.stdout
+  let lines: string[] = []
+  let waiting = 0
+  let dropped = 0
+  /** The rest of what was written in part. */
+  let rest: Buffer | null = null
+  let isScheduled = false
+
+  /** Writes as much as there is room for. @returns whether all is written */
+  function flush(): boolean {
+    let next = 0
+    try {
+      while (rest !== null || next < lines.length) {
+        if (rest === null) {
+          let text = lines[next++]!
+          while (next < lines.length && text.length + lines[next]!.length <= pipeBuffer) text += lines[next++]
+          waiting -= text.length
+          rest = Buffer.from(text)
+        }
+        const written = writeSync(fd, rest)
+        rest = written < rest.length ? rest.subarray(written) : null
+      }
+    } catch {
+      // EAGAIN: the pipe is full. Any other error may pass too: a full disk, a reader that is replaced.
+    }
+    lines = next < lines.length ? lines.slice(next) : []
+    if (rest === null && dropped > 0) {
+      lines.push(droppedLine(dropped))
+      waiting += lines[0]!.length
+      dropped = 0
+      return flush()
+    }
+    return rest === null
+  }
+
+  function flushOrRetry(): void {
+    isScheduled = !flush()
+    if (isScheduled) setTimeout(flushOrRetry, retryInterval).unref()
+  }
+
+  process.on('exit', () => {
+    const end = Date.now() + exitTimeout
+    while (!flush() && Date.now() < end) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10)
+  })
+
+  return {
+    write(line) {
+      // A rest means that the destination has no room.
+      if (waiting + line.length > maxWaiting && (rest !== null || !flush())) {
+        dropped++
+        return
+      }
+      lines.push(line)
+      waiting += line.length
+      if (isScheduled) return
+      isScheduled = true
+      setTimeout(flushOrRetry, gatherTime).unref()
+    },
+  }
+}
+
+/** Returns a line of the log, as pino writes it. */
+const droppedLine = (lines: number) =>
+  `${JSON.stringify({ level: 40, time: Date.now(), pid: process.pid, lines, msg: 'log lines were dropped: the destination had no room' })}\n`
