@@ -7,7 +7,17 @@ const resolve = { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }
 /** Test files that change shared modules, and so need their own module instances. */
 const isolated = ['test/rest/child-policy.test.ts']
 
-const timeouts = { testTimeout: 30_000, hookTimeout: 60_000 }
+/** Starts some forty processes: longer than the other tests take. */
+const samples = 'test/docs/samples.test.ts'
+
+/** Explain each statement over tables of many rows: that takes a seventh of the main tests' time. */
+const plans = ['test/db/plans.test.ts', 'test/graphql/plans.test.ts']
+
+/** Not run behind a pooler: files that count its statements too, and long ones that hardly use the database. */
+const withoutPooler = ['statements', 'generated-documents', 'limits', 'slow'].map(name => `test/**/${name}.test.ts`)
+
+/** They end a test that hangs: a slow machine takes several times as long as a quick one. */
+const timeouts = { testTimeout: 120_000, hookTimeout: 300_000, expect: { poll: { timeout: 10_000 } } }
 
 export default defineConfig({
   test: {
@@ -20,22 +30,47 @@ export default defineConfig({
         resolve,
         test: {
           name: 'node',
-          include: ['test/**/*.test.ts'],
-          exclude: ['test/browser/**', ...isolated],
+          include: ['test/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
+          exclude: [
+            'test/admin/**',
+            'test/browser/**',
+            'test/cli/**',
+            'test/faults/**',
+            samples,
+            ...plans,
+            ...isolated,
+            ...(process.env.TEST_POOLER ? withoutPooler : []),
+          ],
           // Test files share modules: importing them for each file took a third of the time.
           isolate: false,
           ...timeouts,
         },
       },
       { resolve, test: { name: 'isolated', include: isolated, ...timeouts } },
+      { resolve, test: { name: 'plans', include: plans, ...timeouts } },
+      // Commands in processes of their own: starting them takes longer than what they do.
+      { resolve, test: { name: 'cli', include: ['test/cli/**/*.test.ts'], isolate: false, ...timeouts } },
+      // Each signs in, and a password takes its time by design.
+      { resolve, test: { name: 'admin', include: ['test/admin/**/*.test.ts'], isolate: false, ...timeouts } },
+      { resolve, test: { name: 'samples', include: [samples], ...timeouts } },
+      {
+        resolve,
+        test: {
+          name: 'faults',
+          include: ['test/faults/**/*.test.ts'],
+          // Each kills, stops or overloads servers of its own: beside another one, its bounds on time would fail.
+          fileParallelism: false,
+          ...timeouts,
+          testTimeout: 180_000,
+        },
+      },
       {
         resolve,
         test: {
           name: 'browser',
           include: ['test/browser/**/*.test.ts'],
-          fileParallelism: false,
-          testTimeout: 60_000,
-          hookTimeout: 120_000,
+          ...timeouts,
+          testTimeout: 240_000,
         },
       },
     ],

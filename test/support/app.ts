@@ -1,9 +1,11 @@
 import type { FastifyInstance, InjectOptions } from 'fastify'
-import { afterAll } from 'vitest'
+import { afterAll, expect } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import type { LogDestination } from '../../src/log.ts'
 import { buildServer } from '../../src/server.ts'
+import { checkAnswers } from './check-answers.ts'
 import type { TestDatabase } from './database.ts'
+import { undocumentedMessages } from './documented-errors.ts'
 
 /** A response as a client sees it. */
 export interface Answer {
@@ -24,6 +26,7 @@ export async function createApp(
 ) {
   const config = readConfig({ LOG_LEVEL: 'silent', RATE_LIMIT_PER_MINUTE: '100000', ...environment })
   const app = await buildServer(config, pool, log)
+  checkAnswers(app)
   afterAll(() => app.close())
   return createClient(app)
 }
@@ -41,6 +44,7 @@ export function createClient(app: FastifyInstance) {
     } catch {
       body = undefined
     }
+    expect(undocumentedMessages(body), 'messages that docs/guides/errors.md lacks').toEqual([])
     return { status: response.statusCode, headers, text: response.body, body }
   }
 

@@ -22,7 +22,9 @@ export async function createDatabase(): Promise<TestDatabase> {
   const admin = postgres({ host, port, user, database: 'postgres', max: 1, onnotice: () => {} })
   await admin.unsafe(`create database ${database} template ${templateDatabase} strategy file_copy`)
   const address = { host, port, user, database }
-  const pool = connect(address, { max: 10, statementTimeoutMs: 10_000, role: serviceRole })
+  const pooler = inject('pooler')
+  const service = { max: 10, statementTimeoutMs: 10_000, role: serviceRole, startupParameters: pooler === undefined }
+  const pool = connect(pooler === undefined ? address : `${pooler}${database}`, service)
   const platform = connect(address, { max: 4, statementTimeoutMs: 60_000 })
   const loader = connect(address, { max: 1, statementTimeoutMs: 60_000 })
   await loader`select set_config('gateway.keep_updated_at', 'on', false)`

@@ -2,7 +2,7 @@ import type { Pool } from '../../src/db/connect.ts'
 import { createClockWatch } from '../../src/domain/clock.ts'
 import { createCursorCipher } from '../../src/domain/cursor.ts'
 import type { Permission } from '../../src/domain/permission.ts'
-import { createMemoryRateCounter } from '../../src/domain/rate.ts'
+import { RateWindows } from '../../src/domain/rate-windows.ts'
 import { createTenantScope } from '../../src/domain/scope.ts'
 import { createWatermark } from '../../src/domain/watermark.ts'
 import { type Context, createContext, type Gateway } from '../../src/graphql/context.ts'
@@ -17,19 +17,23 @@ interface TestCaller {
 /** Creates what resolvers need, without a transport. @returns a function that makes the context of one request */
 export function createContexts(pool: Pool): (caller: TestCaller) => Context {
   const gateway: Gateway = {
-    sql: pool,
+    pool,
     cursors: createCursorCipher(Buffer.alloc(32, 7)),
     clock: createClockWatch(pool, () => {}),
     watermark: createWatermark(pool),
     scope: createTenantScope(pool),
-    rate: { limit: 1_000_000, counter: createMemoryRateCounter() },
+    rate: { limit: 1_000_000, counter: new RateWindows() },
     redemptionTokenTtl: 900,
   }
-  const caller = { address: '127.0.0.1', requestId: 'test', rate: gateway.rate, rateKey: 'test' }
+  const window = { used: 1, resetsIn: 60_000 }
+  const isWaiting = () => true
+  const caller = { address: '127.0.0.1', requestId: 'test', rate: gateway.rate, rateKey: 'test', window, isWaiting }
   return ({ tokenId, tenants, permissions }) =>
     createContext(gateway, {
       ...caller,
       operations: 0,
+      rejectedOperations: 0,
+      requestedOperations: 1,
       token: {
         id: tokenId,
         name: 'Sync',

@@ -8,6 +8,8 @@ import { startEmbedded } from '../../src/db/embedded.ts'
 declare module 'vitest' {
   interface ProvidedContext {
     server: { host: string; port: number; user: string; templateDatabase: string }
+    /** The address of PgBouncer before that server, without a database; undefined when the tests connect directly. */
+    pooler: string | undefined
   }
 }
 
@@ -31,6 +33,8 @@ export default async function setUp(project: TestProject) {
       max_worker_processes: '30',
       wal_retrieve_retry_interval: '100ms',
       'pg_stat_statements.track': 'all',
+      // The tests send more statements than it keeps by default, and some of them look one up.
+      'pg_stat_statements.max': '50000',
     },
   })
   const templateDatabase = 'gateway_template'
@@ -41,8 +45,35 @@ export default async function setUp(project: TestProject) {
   await migrate(template)
   await template.end()
   project.provide('server', { host, port, user, templateDatabase })
+  const pooler = process.env.TEST_POOLER === 'pgbouncer' ? await startPooler({ host, port, user, database }) : null
+  project.provide('pooler', pooler?.url(''))
   return async () => {
+    await pooler?.remove()
     await stop()
     rmSync(dataDir, { recursive: true, force: true })
   }
+}
+
+/** Starts PgBouncer, through which the service connects to the databases of all test files. */
+async function startPooler({
+  host,
+  port,
+  user,
+  database,
+}: {
+  host: string
+  port: number
+  user: string
+  database: string
+}) {
+  const { connect } = await import('../../src/db/connect.ts')
+  const { createPgBouncer } = await import('./pgbouncer.ts')
+  const { freePort } = await import('../faults/support/server.ts')
+  const login = 'gateway_login'
+  const admin = connect({ host, port, user, database }, { max: 1, statementTimeoutMs: 60_000 })
+  await admin.unsafe(`create role ${login} login in role voucher_gateway`)
+  await admin.end()
+  const pooler = createPgBouncer({ server: { host, port }, port: await freePort(), login })
+  await pooler.start()
+  return pooler
 }

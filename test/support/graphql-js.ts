@@ -1,7 +1,6 @@
-import { type DocumentNode, execute, type FragmentDefinitionNode, Kind, parse, type SelectionSetNode } from 'graphql'
+import { type DocumentNode, execute, type FragmentDefinitionNode, Kind, type SelectionSetNode } from 'graphql'
 import type { Context } from '../../src/graphql/context.ts'
 import { schema } from '../../src/graphql/schema.ts'
-import type { TypedText } from '../../src/rest/operation.ts'
 
 /** A response object of a document: the keys that are left out when null (R11), and its nested objects. */
 interface Shape {
@@ -13,10 +12,7 @@ interface Shape {
  * Runs a v1 document with graphql-js' executor, as the reference for the service's own executor. It applies `@omitNull`
  * and extracts the body afterwards.
  */
-export function prepareWithGraphqlJs<Variables>(
-  text: TypedText<Variables>,
-): (context: Context, variables: object) => Promise<object> {
-  const document = parse(text.toString())
+export function prepareWithGraphqlJs(document: DocumentNode): (context: Context, variables: object) => Promise<object> {
   const { shape, path } = read(document)
   const bodyShape = path.reduce((outer, key) => outer.nested.get(key) ?? outer, shape)
   return async (contextValue, variables) => {

@@ -1,7 +1,26 @@
 import type { LogDestination } from '../../src/log.ts'
 
 /** A line of the log. */
-export type LogLine = { level: number; msg: string; reqId?: string; err?: Record<string, unknown> }
+export interface LogLine {
+  level: number
+  msg: string
+  reqId?: string
+  err?: Record<string, unknown>
+  /** Of a line that counts failures. */
+  count?: number
+  causes?: { message: string; code: string; statement?: string; count: number }[]
+  requestIds?: string[]
+  /** Of a request. */
+  status?: number
+  operation?: string
+  tokenId?: number
+  errors?: { code: string; reason: string }[]
+  /** Of a line about dropped lines. */
+  lines?: number
+  /** Of a line that counts requests. */
+  omitted?: number
+  statuses?: Record<string, number>
+}
 
 /** Returns a destination for the service's log, and functions that return what it has written. */
 export function collectLog() {

@@ -3,6 +3,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll } from 'vitest'
+import { checkFetched } from './check-answers.ts'
 
 /** The compiled program, which the global set-up builds. */
 const entry = join(import.meta.dirname, '../../dist/main.js')
@@ -16,6 +17,8 @@ export interface ProcessOptions {
   cwd?: string
   /** The compiled program; default: the one of this checkout. */
   entry?: string
+  /** Further arguments of `serve`. */
+  args?: string[]
   /** A module to load first, as JavaScript. */
   preload?: string
 }
@@ -33,6 +36,13 @@ const argumentsOf = (options: ProcessOptions, args: string[]) => [
 const settingsOf = (options: ProcessOptions, environment: NodeJS.ProcessEnv) => ({
   cwd: options.cwd ?? directoryWithoutEnv,
   env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
+})
+
+/** Returns what `spawn` takes to run a command of the program. */
+export const commandProcess = (args: string[], environment: NodeJS.ProcessEnv, options: ProcessOptions = {}) => ({
+  command: process.execPath,
+  args: argumentsOf(options, args),
+  options: settingsOf(options, environment),
 })
 
 /** The exit code and the output of a finished command. */
@@ -62,7 +72,7 @@ export function run(
 }
 
 /** The service in its own process. */
-interface Service {
+export interface Service {
   child: ChildProcess
   /** Returns its output so far. */
   printed(): string
@@ -75,7 +85,7 @@ interface Service {
 /** Starts `serve` and waits until it listens. */
 export async function serve(environment: NodeJS.ProcessEnv, options: ProcessOptions = {}): Promise<Service> {
   const settings = settingsOf(options, { PORT: '0', ...environment })
-  const child = spawn(process.execPath, argumentsOf(options, ['serve']), settings)
+  const child = spawn(process.execPath, argumentsOf(options, ['serve', ...(options.args ?? [])]), settings)
   let printed = ''
   // Not `exit`, because the last output may arrive later.
   const ended = new Promise<number | null>(resolve => child.once('close', code => resolve(code)))
@@ -89,6 +99,7 @@ export async function serve(environment: NodeJS.ProcessEnv, options: ProcessOpti
     child.stderr.on('data', read)
     void ended.then(code => reject(new Error(`serve ended with ${code}:\n${printed}`)))
   })
+  checkFetched()
   afterAll(() => child.kill('SIGKILL'))
   return {
     child,

@@ -1,0 +1,157 @@
+/** Copies that the command `sync` makes, and what they have to contain. */
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll } from 'vitest'
+import postgres from '#postgres'
+import { openSqlite } from '../../src/sync/stores/node-sqlite.ts'
+import { v1 } from './app.ts'
+
+/** Records of a copy, or of the service, by list, tenant and id. */
+export type Records = Record<string, unknown>
+
+/** A place for a copy. */
+export interface Place {
+  /** The value of `--to`. */
+  to: string
+  /** Reads all records, as a user of the copy does. */
+  read: () => Promise<Records>
+}
+
+interface PageBody {
+  data: { tenant_id: number; id: number }[]
+  next_cursor: string | null
+}
+
+interface Row {
+  list: string
+  tenant_id: number
+  id: number
+  record: unknown
+}
+
+const lists = { 'catalog-vouchers': 'catalog/vouchers', 'purchased-vouchers': 'sales/purchased-vouchers' }
+const allLists = { ...lists, 'marketing-signups': 'customers/marketing-signups' }
+const tables = ['tenants', ...Object.keys(allLists)].map(list => list.replace('-', '_'))
+
+const union = (schema: string) =>
+  tables.map(table => `select '${table}' as list, tenant_id, id, record from ${schema}${table}`).join(' union all ')
+
+const keyOf = (list: string, tenantId: number, id: number) => `${list.replace('_', '-')} ${tenantId} ${id}`
+
+const byKey = (rows: readonly Row[]): Records =>
+  sorted(rows.map(({ list, tenant_id, id, record }) => [keyOf(list, tenant_id, id), record]))
+
+const sorted = (entries: [string, unknown][]): Records =>
+  Object.fromEntries(entries.sort(([left], [right]) => (left < right ? -1 : 1)))
+
+/** Creates a directory, which is removed after the file's tests. */
+export function createPlace(): string {
+  const path = mkdtempSync(join(tmpdir(), 'gateway-copy-'))
+  afterAll(() => rmSync(path, { recursive: true, force: true }))
+  return path
+}
+
+/** A copy in a new directory. */
+export function directoryPlace(): Place {
+  const to = join(createPlace(), 'copy')
+  const readLines = (path: string) =>
+    existsSync(path)
+      ? readFileSync(path, 'utf8')
+          .split('\n')
+          .filter(Boolean)
+          .map(each => JSON.parse(each))
+      : []
+  return {
+    to,
+    async read() {
+      const tenants = readLines(join(to, 'tenants.ndjson')).map(record => ({ tenant_id: record.tenant_id, record }))
+      const rows: Row[] = tenants.map(({ tenant_id, record }) => ({
+        list: 'tenants',
+        tenant_id,
+        id: tenant_id,
+        record,
+      }))
+      for (const list of Object.keys(allLists)) {
+        for (const name of existsSync(join(to, list)) ? readdirSync(join(to, list)) : []) {
+          const tenant_id = Number(/^(\d+)\.ndjson$/.exec(name)?.[1])
+          for (const record of readLines(join(to, list, name))) rows.push({ list, tenant_id, id: record.id, record })
+        }
+      }
+      if (new Set(rows.map(({ list, tenant_id, id }) => keyOf(list, tenant_id, id))).size < rows.length) {
+        throw new Error('The copy has a record twice.')
+      }
+      return byKey(rows)
+    },
+  }
+}
+
+/** A copy in a new file of SQLite. */
+export function sqlitePlace(): Place {
+  const path = join(createPlace(), 'copy.db')
+  return {
+    to: `sqlite:${path}`,
+    async read() {
+      const database = await openSqlite(path)
+      const rows = database.prepare(union('')).all() as (Row & { record: string })[]
+      database.close()
+      return byKey(rows.map(row => ({ ...row, record: JSON.parse(row.record) })))
+    },
+  }
+}
+
+/** A copy in a schema of a database. */
+export function postgresPlace(url: string, schema = 'voucher_gateway_copy'): Place {
+  return {
+    to: url,
+    async read() {
+      const { hostname, port, username, pathname, searchParams } = new URL(url)
+      const host = searchParams.get('host') ?? hostname
+      const sql = postgres({ host, port: Number(port), user: username, database: pathname.slice(1), max: 1 })
+      const rows = await sql.unsafe<Row[]>(union(`${schema}.`))
+      await sql.end()
+      return byKey(rows.map(row => ({ ...row, tenant_id: Number(row.tenant_id), id: Number(row.id) })))
+    },
+  }
+}
+
+/** Returns whether this Node has SQLite. */
+export const hasSqlite = async () =>
+  openSqlite(':memory:').then(
+    database => {
+      database.close()
+      return true
+    },
+    () => false,
+  )
+
+/**
+ * Reads with v1 what a copy has to contain.
+ *
+ * @param names the lists; default: all
+ */
+export async function readService(origin: string, secret: string, names = Object.keys(allLists)): Promise<Records> {
+  const headers = { accept: 'application/json', authorization: `Bearer ${secret}` }
+  async function read(path: string): Promise<{ tenant_id: number; id: number }[]> {
+    const records: { tenant_id: number; id: number }[] = []
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const response: Response = await fetch(`${origin}${v1}${path}?cursor=${encodeURIComponent(cursor)}`, { headers })
+      const body: PageBody & { message?: string } = await response.json()
+      if (!response.ok) throw new Error(`${path}: ${body.message}`)
+      records.push(...body.data)
+      cursor = body.next_cursor
+    }
+    return records
+  }
+  const entries: [string, unknown][] = []
+  for (const tenant of await read('/tenants')) {
+    entries.push([keyOf('tenants', tenant.tenant_id, tenant.tenant_id), tenant])
+    for (const [list, path] of Object.entries(allLists)) {
+      if (!names.includes(list)) continue
+      for (const record of await read(`/tenants/${tenant.tenant_id}/${path}`)) {
+        entries.push([keyOf(list, tenant.tenant_id, record.id), record])
+      }
+    }
+  }
+  return sorted(entries)
+}

@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs'
+import { documentErrorCodes } from '../../src/graphql-http/trusted-documents.ts'
+import { statusOf } from '../../src/http/errors.ts'
+
+const guide = readFileSync(new URL('../../docs/guides/errors.md', import.meta.url), 'utf8')
+
+/** The messages that the guide lists: texts in code that end as a sentence does. `{…}` stands for any text. */
+export const documentedMessages = [...guide.matchAll(/^\|.*?`([A-Z][^`]*\.)`/gm)].map(([, message = '']) => message)
+
+const toPattern = (message: string) =>
+  new RegExp(`^${message.replaceAll(/[.*+?^$()[\]\\|]/g, '\\$&').replaceAll(/\{\w*\}/g, '.+')}$`, 'u')
+
+const patterns = [...documentedMessages, 'The request is not valid.'].map(toPattern)
+
+/** Returns whether the guide lists the message. */
+export const isDocumented = (message: string): boolean => patterns.some(pattern => pattern.test(message))
+
+/** Returns whether the guide lists a message of this form. @param template a message in which `{}` stands for any text */
+export const isTemplateDocumented = (template: string): boolean =>
+  documentedMessages.some(message => toPattern(template).test(message))
+
+interface Problem {
+  message?: unknown
+  errors?: unknown
+  extensions?: { code?: unknown; errors?: unknown }
+}
+
+/** Returns the messages of an error body, of REST or of GraphQL, that the guide does not list. */
+export function undocumentedMessages(body: unknown): string[] {
+  if (typeof body !== 'object' || body === null) return []
+  const { message, errors }: Problem = body
+  if (Array.isArray(errors)) return errors.flatMap(undocumentedGraphqlMessages)
+  return typeof message === 'string' ? [message, ...fieldMessages(errors)].filter(text => !isDocumented(text)) : []
+}
+
+/** The codes of the service's own errors. Messages of graphql-js, which are without number, have others. */
+const ownCodes = new Set<unknown>([
+  ...Object.keys(statusOf).filter(code => code !== 'BAD_USER_INPUT'),
+  ...documentErrorCodes,
+])
+
+function undocumentedGraphqlMessages({ message, extensions }: Problem): string[] {
+  const messages = fieldMessages(extensions?.errors)
+  const isOurs = messages.length > 0 || ownCodes.has(extensions?.code)
+  return (isOurs ? [String(message), ...messages] : []).filter(text => !isDocumented(text))
+}
+
+const fieldMessages = (errors: unknown): string[] =>
+  typeof errors === 'object' && errors !== null ? Object.values(errors).flat().map(String) : []

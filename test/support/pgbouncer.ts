@@ -1,0 +1,139 @@
+/** A real PgBouncer with the configuration of docs/scaling.md, which `.ci/pgbouncer` installs. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { findCluster } from '../../src/db/embedded-paths.ts'
+
+/** A PgBouncer, running or not. It listens on one port of 127.0.0.1 all the time. */
+export interface PgBouncer {
+  port: number
+  /** The login of its clients and at the server. */
+  login: string
+  /** @returns the address of a database as DATABASE_URL takes it */
+  url(database: string): string
+  /** Resolves when it listens. @param changes of its configuration, as in `PgBouncerOptions` */
+  start(changes?: Changes): Promise<void>
+  /** Ends it at once, without a word to its clients. */
+  kill(): Promise<void>
+  /** Stops it where it is, with its connections open. */
+  freeze(): void
+  thaw(): void
+  /** Kills it, and removes its files. */
+  remove(): Promise<void>
+  /** Returns what it has logged. */
+  log(): string
+}
+
+/** Settings to replace or to add, by name; null removes one. `connect_query` is the database's. */
+export type Changes = Record<string, string | null>
+
+/** What stands in front of which server. */
+interface PgBouncerOptions {
+  server: { host: string; port: number }
+  port: number
+  /** The login at the server, which exists and needs no password there. */
+  login: string
+  /** Further logins that may connect with the same password. */
+  otherLogins?: string[]
+  changes?: Changes
+}
+
+/** The password of all logins at PgBouncer. */
+export const password = 'secret'
+const program = process.env.PGBOUNCER_PATH ?? 'pgbouncer'
+
+/** Compares the version that the tests run with. */
+export function pgBouncerIsAtLeast(major: number, minor: number): boolean {
+  try {
+    const printed = execFileSync(program, ['--version'], { encoding: 'utf8' })
+    const [, ownMajor, ownMinor] = /^PgBouncer (\d+)\.(\d+)/.exec(printed)?.map(Number) ?? []
+    return ownMajor === major ? Number(ownMinor) >= minor : Number(ownMajor) > major
+  } catch (error) {
+    throw new Error('PgBouncer cannot be run. Install it with .ci/pgbouncer, or set PGBOUNCER_PATH to the program.', {
+      cause: error,
+    })
+  }
+}
+
+/** Creates a PgBouncer, which does not run yet. Every database of the server can be reached through it. */
+export function createPgBouncer({ server, port, login, otherLogins = [], changes = {} }: PgBouncerOptions): PgBouncer {
+  if (!pgBouncerIsAtLeast(1, 21)) throw new Error('The service needs PgBouncer 1.21 or later.')
+  const directory = mkdtempSync(join(tmpdir(), 'gateway-pgbouncer-'))
+  chmodSync(directory, 0o755)
+  // As PostgreSQL, it refuses to run as root.
+  const { account } = findCluster(directory)
+  if (account.uid !== undefined && account.gid !== undefined) chownSync(directory, account.uid, account.gid)
+  const file = (name: string) => join(directory, name)
+  let child: ChildProcess | null = null
+  const users = [login, ...otherLogins].map(name => `"${name}" "${password}"\n`)
+  writeFileSync(file('userlist.txt'), users.join(''), { mode: 0o644 })
+  writeFileSync(file('log'), '')
+  chmodSync(file('log'), 0o666)
+  const own: Changes = { listen_port: String(port), auth_file: file('userlist.txt'), logfile: file('log') }
+
+  async function kill(): Promise<void> {
+    if (child === null) return
+    const closed = once(child, 'close')
+    child.kill('SIGKILL')
+    await closed
+    child = null
+  }
+
+  return {
+    port,
+    login,
+    url: database => `postgres://${login}:${password}@127.0.0.1:${port}/${database}`,
+    async start(more = {}) {
+      writeFileSync(file('pgbouncer.ini'), configure(server, { ...own, ...changes, ...more }))
+      child = spawn(program, ['-q', file('pgbouncer.ini')], { ...account, cwd: '/', stdio: 'ignore' })
+      await untilListening(port, child)
+    },
+    kill,
+    freeze: () => child?.kill('SIGSTOP'),
+    thaw: () => child?.kill('SIGCONT'),
+    async remove() {
+      await kill()
+      rmSync(directory, { recursive: true, force: true })
+    },
+    log: () => readFileSync(file('log'), 'utf8'),
+  }
+}
+
+/** Returns the documented configuration, with the places and changes of a test. */
+function configure(
+  { host, port }: { host: string; port: number },
+  { connect_query: query, ...changes }: Changes,
+): string {
+  const documented = readFileSync(join(import.meta.dirname, '../../docs/pgbouncer.ini'), 'utf8')
+  // Of each test's database, by its own name.
+  const entry = /^gateway = host=\S+ port=\S+ dbname=gateway (connect_query=.*)$/m
+  if (!entry.test(documented)) throw new Error('docs/pgbouncer.ini has no database in the form that this expects.')
+  const named = documented.replace(entry, (_, connectQuery) => {
+    const given = query === undefined ? connectQuery : query === null ? '' : `connect_query='${query}'`
+    return `* = host=${host} port=${port} ${given}`
+  })
+  return Object.entries(changes).reduce((text, [name, value]) => {
+    const line = new RegExp(`^${name} *=.*\n`, 'm')
+    const rest = text.replace(line, '')
+    return value === null ? rest : `${rest}${name} = ${value}\n`
+  }, named)
+}
+
+/** @throws Error when the process ends, or after 10 seconds */
+async function untilListening(port: number, child: ChildProcess): Promise<void> {
+  for (const deadline = Date.now() + 10_000; Date.now() < deadline; await pause(10)) {
+    if (child.exitCode !== null) throw new Error(`PgBouncer ended with ${child.exitCode}.`)
+    const socket = connect(port, '127.0.0.1')
+    const connected = await Promise.race([
+      once(socket, 'connect').then(() => true),
+      once(socket, 'close').then(() => false),
+    ]).catch(() => false)
+    socket.destroy()
+    if (connected) return
+  }
+  throw new Error('PgBouncer does not listen.')
+}

@@ -1,0 +1,87 @@
+/** A Redis server of its own, which a test kills and freezes. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createServer } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import { afterAll } from 'vitest'
+
+/** The server, running or not. Its data are lost when it ends. */
+export interface TestRedis {
+  url: string
+  /** Resolves when the server answers. */
+  start(): Promise<void>
+  /** Kills it with SIGKILL. */
+  kill(): Promise<void>
+  /** Stops the process where it is, without a word to its clients. */
+  freeze(): void
+  thaw(): void
+  /** Returns how often each command was called. */
+  countCommands(): Promise<Record<string, number>>
+}
+
+/** Starts a server on a free port; it is killed after the file's tests. */
+export async function startRedis(): Promise<TestRedis> {
+  const port = await freePort()
+  let child: ChildProcess | null = null
+  const client = () => new Redis({ port, lazyConnect: true, retryStrategy: null, connectTimeout: 500 })
+
+  const redis: TestRedis = {
+    url: `redis://127.0.0.1:${port}/0`,
+
+    async start() {
+      const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
+      const started = spawn('redis-server', options, { stdio: 'ignore', cwd: '/' })
+      child = started
+      const failed = new Promise<never>((_, reject) =>
+        started.once('error', error => reject(new Error('redis-server cannot be started', { cause: error }))),
+      )
+      await Promise.race([failed, untilReady(client)])
+    },
+
+    async kill() {
+      if (child?.exitCode !== null || child.signalCode !== null) return
+      const ended = new Promise(resolve => child?.once('exit', resolve))
+      child.kill('SIGKILL')
+      await ended
+    },
+
+    freeze: () => child?.kill('SIGSTOP'),
+    thaw: () => child?.kill('SIGCONT'),
+
+    async countCommands() {
+      const admin = client()
+      const text = await admin.info('commandstats').finally(() => admin.disconnect())
+      return Object.fromEntries(
+        [...text.matchAll(/^cmdstat_([\w|]+):calls=(\d+)/gm)].map(([, name, calls]) => [name, Number(calls)]),
+      )
+    },
+  }
+  afterAll(redis.kill)
+  await redis.start()
+  return redis
+}
+
+async function untilReady(connect: () => Redis): Promise<void> {
+  for (const deadline = Date.now() + 10_000; ; await pause(20)) {
+    const client = connect()
+    client.on('error', () => {})
+    try {
+      await client.ping()
+      return
+    } catch (error) {
+      if (Date.now() > deadline) throw error
+    } finally {
+      client.disconnect()
+    }
+  }
+}
+
+/** @returns a port that was free a moment ago */
+function freePort(): Promise<number> {
+  return new Promise(resolve => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
+    })
+  })
+}

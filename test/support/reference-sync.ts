@@ -1,0 +1,65 @@
+/** The reference sync in this process, against a service that listens. */
+import type { Permission } from '../../src/domain/permission.ts'
+import type { SyncEvent } from '../../src/sync/report.ts'
+import { runSync, type SyncOptions } from '../../src/sync/run.ts'
+import { readTarget } from '../../src/sync/target.ts'
+import { createApp } from './app.ts'
+import { createBuilders } from './builders.ts'
+import type { Place } from './copies.ts'
+import { createDatabase } from './database.ts'
+
+const everything: Permission[] = ['view_vouchers', 'view_orders', 'export_customer_information']
+
+/**
+ * Creates a service with a chain of tenants, and a token for all of it.
+ *
+ * @param vouchers how many the chain has sold
+ */
+export async function createWorld(vouchers = 120, environment: NodeJS.ProcessEnv = {}) {
+  const database = await createDatabase()
+  const build = createBuilders(database)
+  const { app } = await createApp(database, environment)
+  const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+  const chain = await build.tenant()
+  const venue = await build.tenant({ parent_id: chain })
+  const rows = await database.loader<{ id: number }[]>`
+    insert into purchased_voucher (tenant_id, reference) select ${chain}, 'SOLD-' || n from generate_series(1, ${vouchers}::int) n
+    returning id`
+  const sold = rows.map(({ id }) => id)
+  await build.product(chain)
+  for (const tenantId of [chain, venue]) await build.customer(tenantId)
+  await build.voucher(venue)
+  const token = await build.token([{ tenantId: chain, withDescendants: true }], { permissions: everything })
+  return { database, build, origin, chain, venue, sold, token }
+}
+
+/** Runs a sync to its end. @param options.stopAt stops it when it is true for an event */
+export async function sync(
+  origin: string,
+  secret: string,
+  place: Place,
+  options: Partial<SyncOptions> & { schema?: string; stopAt?: (event: SyncEvent) => boolean } = {},
+) {
+  const target = readTarget(place.to, options.schema ?? 'voucher_gateway_copy')
+  if (!target) throw new Error(`${place.to} is no target.`)
+  const events: SyncEvent[] = []
+  const stop = new AbortController()
+  const report = (event: SyncEvent) => {
+    events.push(event)
+    if (options.stopAt?.(event)) stop.abort()
+  }
+  const code = await runSync(
+    {
+      url: origin,
+      readToken: async () => secret,
+      to: target.name,
+      openStore: target.open,
+      selection: { tenants: null, lists: null },
+      watch: null,
+      ...options,
+    },
+    report,
+    stop.signal,
+  )
+  return { code, events, error: events.find(event => event.event === 'error') }
+}
