@@ -1,0 +1,143 @@
+/** Bulk exports whose readers stop, whose tokens lose rights, and whose service stops or is killed. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, describe, expect, test } from 'vitest'
+import type postgres from '#postgres'
+import { openExport, readLines } from '../export/support.ts'
+import { serve } from '../support/process.ts'
+import { isShort } from './support/form.ts'
+import { createFaultServer } from './support/server.ts'
+import { createWorld } from './support/world.ts'
+
+const server = await createFaultServer()
+await server.start()
+const world = await createWorld(server, 'exports')
+afterAll(() => server.remove())
+const owner = world.owners[0]!
+const sql: postgres.Sql = server.open(world.database, 2)
+afterAll(() => sql.end())
+/** Many chunks, more than the kernel keeps for a connection. */
+const added = 30_000
+await sql`select set_config('gateway.keep_updated_at', 'on', false)`
+await sql.unsafe(`
+  select set_config('gateway.keep_updated_at', 'on', false);
+  insert into purchased_voucher (tenant_id, reference, product_title, updated_at)
+  select ${owner.tenantId}, 'EXPORT-' || n, repeat('title ', 300), now() - interval '1 hour'
+  from generate_series(1, ${added}) n`)
+const [{ count: total }] = (await sql`
+  select count(*)::integer as count from purchased_voucher where tenant_id = ${owner.tenantId}`) as unknown as [
+  { count: number },
+]
+const path = `/tenants/${owner.tenantId}/purchased-vouchers`
+const start = () => serve({ DATABASE_URL: server.url(world.database), EXPORTS_PER_HOUR: '1000', LOG_LEVEL: 'fatal' })
+
+async function openStalled(origin: string, headers: Record<string, string> = {}) {
+  for (;;) {
+    const open = await openExport(origin, owner.secret, path, headers)
+    if (open.status === 200) {
+      while (!open.text().includes('"id"')) await pause(5)
+      open.response.pause()
+      return open
+    }
+    // The lease of the export before.
+    await pause(500)
+  }
+}
+
+/** Reads the rest of an export behind the last cursor. @returns how many records both parts have, none of them twice */
+async function complete(origin: string, text: string): Promise<number> {
+  const first = readLines(text)
+  const cursor = first.cursors.at(-1)
+  const known = text.slice(0, text.lastIndexOf('{"cursor"'))
+  const ids = cursor === undefined ? [] : readLines(known).records.map(({ id }) => id)
+  for (;;) {
+    const open = await openExport(origin, owner.secret, `${path}${cursor === undefined ? '' : `?cursor=${cursor}`}`)
+    if (open.status === 200) {
+      expect(await open.ended).toBe('whole')
+      const all = [...ids, ...readLines(open.text()).records.map(({ id }) => id)]
+      expect(new Set(all).size).toBe(all.length)
+      return all.length
+    }
+    await pause(500)
+  }
+}
+
+describe('an export', () => {
+  // It waits for most of a minute.
+  test.skipIf(isShort)(
+    'whose reader stops is closed within 65 s',
+    async () => {
+      const service = await start()
+      const { origin } = new URL(service.restAddress)
+      const open = await openStalled(origin)
+      const from = performance.now()
+      const key = `export stream %`
+      for (;;) {
+        const leases = await sql`select 1 from gateway.rate_window where key like ${key}`
+        if (leases.length === 0) break
+        expect(performance.now() - from).toBeLessThan(65_000)
+        await pause(250)
+      }
+      open.response.resume()
+      expect(await open.ended).toBe('broken')
+      await service.stop('SIGTERM')
+    },
+    90_000,
+  )
+
+  test.each([
+    ['SIGTERM', { 'accept-encoding': 'gzip' }],
+    ['SIGTERM', {}],
+    ['SIGKILL', {}],
+  ] as const)(
+    'goes on after %s, with %j',
+    async (signal, headers) => {
+      const service = await start()
+      const open = await openExport(new URL(service.restAddress).origin, owner.secret, path, headers)
+      while (!open.text().includes('"cursor"')) await pause(1)
+      const from = performance.now()
+      const code = await service.stop(signal)
+      expect(performance.now() - from).toBeLessThan(10_000)
+      expect(code).toBe(signal === 'SIGTERM' ? 0 : null)
+      expect(await open.ended).toBe('broken')
+      expect(open.text()).not.toContain('"end"')
+      const next = await start()
+      expect(await complete(new URL(next.restAddress).origin, open.text())).toBe(total)
+      await next.stop('SIGTERM')
+    },
+    60_000,
+  )
+
+  test('whose reader has stopped does not keep the service from stopping', async () => {
+    const service = await start()
+    const open = await openStalled(new URL(service.restAddress).origin)
+    const from = performance.now()
+    expect(await service.stop('SIGTERM')).toBe(0)
+    expect(performance.now() - from).toBeLessThan(10_000)
+    open.response.resume()
+    expect(await open.ended).toBe('broken')
+  }, 60_000)
+
+  test('is broken off when its token loses a permission or the tenant', async () => {
+    const service = await start()
+    const { origin } = new URL(service.restAddress)
+    const [{ id }] = (await sql`
+      select token_id as id from gateway.token_tenant where tenant_id = ${owner.tenantId}`) as unknown as [
+      { id: string },
+    ]
+    for (const [withdraw, restore] of [
+      [
+        () => sql`update gateway.token set permissions = '{view_vouchers}' where id = ${id}`,
+        () => sql`update gateway.token set permissions = '{view_vouchers,view_orders}' where id = ${id}`,
+      ],
+      [() => sql`delete from gateway.token_tenant where token_id = ${id}`, () => Promise.resolve()],
+    ] as const) {
+      const open = await openStalled(origin)
+      await withdraw()
+      await pause(1_000)
+      open.response.resume()
+      expect(await open.ended).toBe('broken')
+      await restore()
+    }
+    await service.stop('SIGTERM')
+  }, 60_000)
+})

@@ -1,0 +1,127 @@
+/** A table is locked for long: only the calls that need it are held up. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, expect, test } from 'vitest'
+import { serve } from '../support/process.ts'
+import { callLimit, isShort } from './support/form.ts'
+import { type Call, startLoad } from './support/load.ts'
+import { createFaultServer } from './support/server.ts'
+import { createWorld, type World } from './support/world.ts'
+
+/** How long calls are counted before the lock and again after it, and how long it is held, in milliseconds. */
+const durations = { free: 5_000, locked: isShort ? 8_000 : 30_000 }
+
+/** What other calls keep: the share of their throughput, and the time of an answer in milliseconds. */
+const others = { kept: 0.8, slowest: 1_000 }
+
+const server = await createFaultServer()
+await server.start()
+const world = await createWorld(server, 'locks')
+const service = await serve({
+  DATABASE_URL: server.url(world.database),
+  RATE_LIMIT_PER_MINUTE: '1000000',
+  LOG_LEVEL: 'fatal',
+})
+const { origin } = new URL(service.restAddress)
+afterAll(async () => {
+  await service.stop('SIGKILL')
+  await server.remove()
+})
+
+/** @returns the world with the operations of these names alone */
+const only = (isWanted: (name: string) => boolean): World => ({
+  ...world,
+  owners: world.owners.map(owner => ({ ...owner, operations: owner.operations.filter(({ name }) => isWanted(name)) })),
+})
+
+/** Runs a statement that takes a lock, and holds the lock until the work is done. */
+async function withLock(statement: string, work: () => Promise<unknown>): Promise<void> {
+  const sql = server.open(world.database)
+  await sql.begin(async transaction => {
+    await transaction.unsafe(statement)
+    await work()
+  })
+  await sql.end()
+}
+
+const slowest = (calls: readonly Call[]) => Math.max(...calls.map(({ took }) => took))
+
+test.each([
+  ['a table that is read', 'lock table customer', (name: string) => name.startsWith('signup')],
+  [
+    'the audit, which reading personal data writes',
+    'lock table gateway.audit_entry in exclusive mode',
+    (name: string) => name.startsWith('signup'),
+  ],
+  [
+    'the tables of redemption tokens and of counts, and the tokens that were used',
+    `lock table gateway.redemption_token, gateway.request_count, gateway.request_error in exclusive mode;
+     select from gateway.token for update`,
+    (name: string) => name === 'resolution',
+  ],
+])('%s is locked: other calls go on', async (_, statement, isHeldUp) => {
+  const needing = startLoad(() => origin, only(isHeldUp))
+  const other = startLoad(
+    () => origin,
+    only(name => !isHeldUp(name)),
+  )
+  await needing.succeed(100)
+  await other.succeed(300)
+  const start = performance.now()
+  await pause(durations.free)
+  const locked = performance.now()
+  await withLock(statement, () => pause(durations.locked))
+  const unlocked = performance.now()
+  await needing.succeed(100)
+  const free = performance.now()
+  await pause(durations.free)
+  const end = performance.now()
+  const all = await other.stop()
+  const held = await needing.stop()
+
+  const between = (from: number, to: number) => all.filter(({ sent }) => sent >= from && sent < to)
+  const rate = (from: number, to: number) => (1_000 * between(from, to).length) / (to - from)
+  const during = between(locked, unlocked)
+  // The mean of both, because other work of the machine changes it.
+  const [usual, now] = [(rate(start, locked) + rate(free, end)) / 2, rate(locked, unlocked)]
+  const summary = `${usual.toFixed(0)} calls a second usually, ${now.toFixed(0)} while it is locked; slowest ${slowest(during).toFixed(0)} ms; held up: ${slowest(held).toFixed(0)} ms`
+  if (process.env.FAULTS_PRINT) console.log(summary)
+  expect(all.filter(({ status }) => status !== 200)).toEqual([])
+  expect(slowest(during), summary).toBeLessThan(callLimit)
+  if (!isShort) {
+    expect(now / usual, summary).toBeGreaterThan(others.kept)
+    expect(slowest(during), summary).toBeLessThan(others.slowest)
+  }
+  const failed = held.filter(({ status }) => status !== 200)
+  expect(failed.length).toBeGreaterThan(0)
+  for (const { status, retryAfter } of failed) {
+    expect(status).toBe(503)
+    expect(retryAfter).toMatch(/^[1-5]$/)
+  }
+  expect(slowest(held), summary).toBeLessThan(callLimit)
+})
+
+test('what waits for a lock is not run when its callers have gone', async () => {
+  const sql = server.open(world.database)
+  const exports = async () => {
+    const [row] = await sql<{ count: number }[]>`
+      select count(*)::integer as count from gateway.audit_entry where action = 'customer.export'`
+    return row?.count ?? 0
+  }
+  const [owner] = world.owners
+  const list = owner?.operations.find(({ name }) => name === 'signups')
+  if (!list) throw new Error('There is no list of signups.')
+  const before = await exports()
+  const headers = { accept: 'application/json', authorization: `Bearer ${list.secret}` }
+  await withLock('lock table customer', async () => {
+    const asked = Array.from({ length: 60 }, () =>
+      fetch(origin + list.path, { headers, signal: AbortSignal.timeout(500) }).catch(() => null),
+    )
+    // What the service refuses because the operation is slow is not run either.
+    expect((await Promise.all(asked)).filter(answer => answer !== null && answer.status !== 503)).toEqual([])
+    await pause(1_000)
+  })
+  await pause(1_000)
+  // Those that were sent at once, before their callers left.
+  expect((await exports()) - before).toBeLessThanOrEqual(10)
+  await sql.end()
+})

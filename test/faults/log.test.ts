@@ -1,0 +1,142 @@
+/** The log while the database is gone, and while nothing reads it. */
+import { execFileSync, spawn } from 'node:child_process'
+import { closeSync, constants, mkdtempSync, openSync, rmSync } from 'node:fs'
+import { Agent, request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
+import { until } from '../rest/support.ts'
+import { serve } from '../support/process.ts'
+import { startLoad } from './support/load.ts'
+import { logLinesIn } from './support/log-lines.ts'
+import { createFaultServer, freePort } from './support/server.ts'
+import { createWorld } from './support/world.ts'
+
+const server = await createFaultServer()
+await server.start()
+const world = await createWorld(server, 'log')
+afterAll(() => server.remove())
+
+test('an outage under load is about one line a second, and a line when it is over', async () => {
+  const service = await serve({ DATABASE_URL: server.url(world.database), RATE_LIMIT_PER_MINUTE: '1000000' })
+  onTestFinished(() => void service.child.kill('SIGKILL'))
+  const load = startLoad(() => new URL(service.restAddress).origin, world)
+  await load.succeed(100)
+  const from = service.printed().length
+  const stopped = performance.now()
+  await server.stop('SIGQUIT')
+  await pause(5_000)
+  await server.start()
+  await load.succeed(100)
+  const failed = (await load.stop()).filter(({ status }) => status === 503).length
+  await until('the outage is over', async () => service.printed().includes('the outage is over'), 20_000)
+  const written = service.printed().slice(from)
+  const lines = logLinesIn(written)
+  const seconds = (performance.now() - stopped) / 1_000
+  expect(failed).toBeGreaterThan(100)
+  // Stacks of the outage, and of a job that failed otherwise; not of each call.
+  const stacks = lines.filter(({ err }) => err).length
+  expect(stacks).toBeGreaterThan(0)
+  expect(stacks).toBeLessThanOrEqual(3)
+  const counted = lines.filter(({ causes }) => causes)
+  expect(counted.length).toBeGreaterThanOrEqual(3)
+  // The stacks, the end, and one a second.
+  expect(lines.length).toBeLessThan(seconds + 5)
+  expect(written.length).toBeLessThan(2_000 * (seconds + 5))
+  // Background jobs fail too, and in some seconds alone.
+  expect(Math.max(...counted.map(({ requestIds = [] }) => requestIds.length))).toBe(5)
+  expect(counted.reduce((sum, { count = 0 }) => sum + count, 1)).toBeGreaterThanOrEqual(failed)
+  expect(await service.stop('SIGTERM')).toBe(0)
+})
+
+/** Starts the service with a pipe as its standard output, which the test reads when it wants to. */
+async function startOnPipe() {
+  const directory = mkdtempSync(join(tmpdir(), 'gateway-log-'))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  const path = join(directory, 'pipe')
+  execFileSync('mkfifo', [path])
+  // Open for reading and writing: otherwise opening would wait for the other end.
+  const fd = openSync(path, constants.O_RDWR)
+  const port = await freePort()
+  const entry = join(import.meta.dirname, '../../dist/main.js')
+  const output = openSync(path, constants.O_WRONLY)
+  const child = spawn(process.execPath, [entry, 'serve'], {
+    cwd: dirname(entry),
+    stdio: ['ignore', output, 'inherit'],
+    env: { ...process.env, DATABASE_URL: server.url(world.database), PORT: String(port), LOG_REQUESTS: 'all' },
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  closeSync(output)
+  const exited = new Promise<number | null>(resolve => child.once('exit', resolve))
+  const agent = new Agent({ keepAlive: true, maxSockets: 8 })
+  onTestFinished(() => void agent.destroy())
+  /** @returns the status, or 0 when nothing answers */
+  const ask = (id: string) =>
+    new Promise<number>(resolve => {
+      const headers = { 'x-request-id': id, accept: 'application/json' }
+      const sent = request({ port, agent, path: '/api/external/v1/tenants', headers, timeout: 5_000 }, response => {
+        response.resume().on('end', () => resolve(response.statusCode ?? 0))
+      })
+      sent.on('timeout', () => sent.destroy()).on('error', () => resolve(0))
+      sent.end()
+    })
+  await until('the service listens', async () => (await ask('start')) === 401, 20_000)
+  return {
+    child,
+    exited,
+    /** Sends requests without a token. @returns their statuses */
+    async askMany(count: number) {
+      const statuses = new Set<number>()
+      let next = 0
+      const caller = async () => {
+        while (next < count) statuses.add(await ask(`request-${next++}`))
+      }
+      await Promise.all(Array.from({ length: 8 }, caller))
+      return statuses
+    },
+    /** Begins to read. @returns what was read so far */
+    read() {
+      let text = ''
+      const reader = spawn('cat', { stdio: [fd, 'pipe', 'inherit'] })
+      reader.stdout?.on('data', chunk => {
+        text += chunk
+      })
+      onTestFinished(() => void reader.kill())
+      return () => text
+    },
+  }
+}
+
+const requestsIn = (text: string) => logLinesIn(text).filter(({ reqId }) => reqId?.startsWith('request-'))
+
+test('a log that nothing reads stops no request; lines beyond a million characters are dropped and counted', async () => {
+  const service = await startOnPipe()
+  const asked = 10_000
+  expect(await service.askMany(asked)).toEqual(new Set([401]))
+  const text = service.read()
+  const droppedIn = (text: string) => logLinesIn(text).reduce((sum, { lines = 0 }) => sum + lines, 0)
+  await expect.poll(() => requestsIn(text()).length + droppedIn(text()), { timeout: 10_000 }).toBe(asked)
+  expect(droppedIn(text())).toBeGreaterThan(1000)
+  service.child.kill('SIGTERM')
+  expect(await service.exited).toBe(0)
+})
+
+test('a log that nothing reads does not keep the service from stopping', async () => {
+  const service = await startOnPipe()
+  await service.askMany(5_000)
+  const asked = performance.now()
+  service.child.kill('SIGTERM')
+  expect(await service.exited).toBe(0)
+  expect(performance.now() - asked).toBeLessThan(10_000)
+})
+
+test('SIGTERM loses no line, also of a log that is read late', async () => {
+  const service = await startOnPipe()
+  const asked = 2_000
+  await service.askMany(asked)
+  service.child.kill('SIGTERM')
+  const text = service.read()
+  expect(await service.exited).toBe(0)
+  await until('all is read', async () => requestsIn(text()).length === asked, 5_000)
+})

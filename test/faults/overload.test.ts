@@ -1,0 +1,119 @@
+/** More requests than the service can answer: it answers as many as it can, in time, and refuses the others at once. */
+import { readFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, expect, test } from 'vitest'
+import { createTokenSecret } from '../../src/domain/token-secret.ts'
+import { serve } from '../support/process.ts'
+import { isShort } from './support/form.ts'
+import { sendAtRate } from './support/open-loop.ts'
+import { createFaultServer, freePort } from './support/server.ts'
+import { createWorld } from './support/world.ts'
+
+const seconds = isShort ? 5 : 15
+
+const server = await createFaultServer()
+await server.start()
+const world = await createWorld(server, 'overload')
+afterAll(() => server.remove())
+const healthPort = await freePort()
+const service = await serve({
+  DATABASE_URL: server.url(world.database),
+  HEALTH_PORT: String(healthPort),
+  RATE_LIMIT_PER_MINUTE: '1000000',
+  LOG_LEVEL: 'fatal',
+})
+afterAll(() => service.stop('SIGTERM'))
+const origin = new URL(service.restAddress)
+const port = Number(origin.port)
+const requests = world.owners.flatMap(({ operations }) => operations)
+
+const megabytes = () =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${service.child.pid}/status`, 'utf8'))?.[1]) / 1024
+
+const send = (rate: number, duration = seconds) =>
+  sendAtRate({ port, rate, seconds: duration, requests, connections: 1_024 })
+
+/** Finds what the service can serve: the most answers a second, with the load that gave them. */
+async function findCapacity(): Promise<number> {
+  await send(300, 4)
+  let best = 0
+  for (const rate of isShort ? [1_200] : [400, 800, 1_200, 1_600, 2_400])
+    best = Math.max(best, (await send(rate, 4)).throughput)
+  return best
+}
+
+/** Asks for a page every 200 ms. @returns how long each answer took, in milliseconds; 0 for any other status than 200 */
+async function watch(url: string, until: Promise<unknown>): Promise<number[]> {
+  const times: number[] = []
+  let ended = false
+  void until.then(() => {
+    ended = true
+  })
+  while (!ended) {
+    const start = performance.now()
+    const { status } = await fetch(url)
+    times.push(status === 200 ? performance.now() - start : 0)
+    await pause(200)
+  }
+  return times
+}
+
+test('at four times what it can serve, the answers are in time, the rest is refused, and health checks are 200', async () => {
+  const capacity = await findCapacity()
+  const load = send(4 * capacity)
+  const [live, ready, pages] = await Promise.all([
+    watch(`http://127.0.0.1:${healthPort}/livez`, load),
+    watch(`http://127.0.0.1:${healthPort}/readyz`, load),
+    watch(`${origin.origin}/admin/login`, load),
+  ])
+  const outcome = await load
+  console.log({
+    capacity,
+    lag: outcome.lag,
+    throughput: outcome.throughput,
+    p50: outcome.quantile(200, 0.5),
+    p99: outcome.quantile(200, 0.99),
+    refusedP50: outcome.quantile(503, 0.5),
+    refusedP99: outcome.quantile(503, 0.99),
+    live: Math.max(...live),
+    ready: Math.max(...ready),
+    pages: Math.max(...pages),
+    megabytes: megabytes(),
+  })
+  const { 200: answered = [], 503: refused = [], ...others } = outcome.latencies
+  expect(others).toEqual({})
+  expect(answered.length).toBeGreaterThan(0)
+  expect([outcome.lost, outcome.unanswered, outcome.withoutRetryAfter]).toEqual([0, 0, 0])
+  for (const took of [...live, ...ready, ...pages]) expect(took).toBeGreaterThan(0)
+  expect(megabytes()).toBeLessThan(500)
+  // What was measured as the capacity beside other work says little.
+  if (isShort) return
+  expect(refused.length).toBeGreaterThan(0.5 * outcome.sent)
+  expect(outcome.quantile(200, 0.99)).toBeLessThan(1_000)
+  expect(outcome.quantile(503, 0.5)).toBeLessThan(100)
+  // On two cores, the load and the database take time that the service had for itself below its capacity.
+  expect(outcome.throughput).toBeGreaterThan(0.6 * capacity)
+  expect(Math.max(...live, ...ready, ...pages)).toBeLessThan(1_000)
+})
+
+test('a flood of unknown tokens from one address is refused without look-ups, and leaves others their answers', async () => {
+  const [operation] = requests
+  const flood = Array.from({ length: 500 }, () => ({ ...operation!, secret: createTokenSecret() }))
+  const alone = await send(200, 4)
+  const flooding = sendAtRate({ port, rate: 1_000, seconds: 5, requests: flood, connections: 64 })
+  const beside = await send(200, 4)
+  const outcome = await flooding
+  console.log({
+    alone: alone.quantile(200, 0.5),
+    beside: beside.quantile(200, 0.5),
+    unknown: outcome.latencies[401]?.length,
+    refused: outcome.latencies[429]?.length,
+  })
+  expect(Object.keys(beside.latencies).filter(status => status !== '200' && status !== '503')).toEqual([])
+  expect(beside.latencies[200]?.length).toBeGreaterThan(0)
+  expect(outcome.latencies[429]?.length).toBeGreaterThan(0.8 * outcome.sent)
+  if (isShort) return
+  expect(beside.latencies[200]).toHaveLength(beside.sent)
+  // Before unknown tokens were limited, these waited for 148 ms instead of 21.
+  expect(beside.quantile(200, 0.5)).toBeLessThan(alone.quantile(200, 0.5) + 50)
+})

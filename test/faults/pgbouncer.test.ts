@@ -1,0 +1,179 @@
+/** The service behind PgBouncer with the configuration of docs/scaling.md: what it refuses, and what it survives. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import postgres from '#postgres'
+import { createPgBouncer, pgBouncerIsAtLeast } from '../support/pgbouncer.ts'
+import { run, serve } from '../support/process.ts'
+import { hold } from './support/hold.ts'
+import { createFaultServer, freePort } from './support/server.ts'
+import { createWorld } from './support/world.ts'
+
+const server = await createFaultServer()
+await server.start()
+const world = await createWorld(server, 'pooled')
+const owner = server.open(world.database)
+const login = 'gateway_login'
+await owner.unsafe(`create role ${login} login in role voucher_gateway`)
+const address = { host: '127.0.0.1', port: server.port }
+const pooler = createPgBouncer({ server: address, port: await freePort(), login })
+const off = {
+  DATABASE_URL: pooler.url(world.database),
+  DATABASE_STARTUP_PARAMETERS: 'off',
+  RATE_LIMIT_PER_MINUTE: '1000000',
+  LOG_LEVEL: 'warn',
+}
+const on = { ...off, DATABASE_STARTUP_PARAMETERS: 'on' }
+afterAll(async () => {
+  await owner.end({ timeout: 1 })
+  await pooler.remove()
+  await server.remove()
+})
+
+/** Runs a command through PgBouncer in a changed configuration. */
+async function runBehind(changes: Record<string, string | null>, environment: NodeJS.ProcessEnv, args = ['serve']) {
+  await pooler.kill()
+  await pooler.start(changes)
+  return run(args, environment)
+}
+
+const parameters = 'role, statement_timeout, default_transaction_isolation'
+
+describe('the service does not start', () => {
+  test('when PgBouncer refuses start-up parameters', async () => {
+    const { code, stderr } = await runBehind({}, on)
+    expect([code, stderr]).toEqual([1, expect.stringContaining('DATABASE_STARTUP_PARAMETERS=off')])
+    expect(stderr).toContain('unsupported startup parameter')
+  })
+
+  test('when PgBouncer ignores start-up parameters', async () => {
+    const { code, stderr } = await runBehind({ connect_query: null, ignore_startup_parameters: parameters }, on)
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`the role is ${login} and not voucher_gateway`)])
+    expect(stderr).toContain('ignore_startup_parameters')
+  })
+
+  test('when PgBouncer sets nothing', async () => {
+    const { code, stderr } = await runBehind({ connect_query: null }, off)
+    expect([code, stderr]).toEqual([1, expect.stringContaining('connect_query')])
+  })
+
+  test.runIf(pgBouncerIsAtLeast(1, 26))('when PgBouncer keeps no prepared statements', async () => {
+    const { code, stderr } = await runBehind({ max_prepared_statements: '0' }, off)
+    expect([code, stderr]).toEqual([1, expect.stringContaining('Set max_prepared_statements = 500')])
+  })
+})
+
+describe('commands work', () => {
+  test('through PgBouncer, and a migration without', async () => {
+    const listed = await runBehind({}, off, ['token', 'list', '--json'])
+    expect([listed.code, listed.stderr]).toEqual([0, ''])
+    expect(JSON.parse(listed.stdout)).toHaveLength(world.owners.length)
+    const created = await run(['token', 'create', '--name', 'New', '--json'], off)
+    expect([created.code, created.stderr]).toEqual([0, ''])
+    const invited = await run(['admin', 'create', '--email', 'a@example.com'], off)
+    expect(invited.code, invited.stderr).toBe(0)
+    await owner.unsafe('create database fresh')
+    const direct = { DATABASE_URL: server.url('fresh') }
+    expect((await run(['migrate'], direct)).stdout).toContain('applied 0012')
+    expect((await run(['demo'], direct)).stdout).toMatch(/^Loaded/)
+    const fresh = { ...off, DATABASE_URL: pooler.url('fresh') }
+    expect((await run(['migrate'], fresh)).stdout).toBe('The database is up to date.\n')
+    expect((await run(['token', 'list', '--json'], fresh)).stdout).toBe('[]\n')
+  })
+
+  test.runIf(pgBouncerIsAtLeast(1, 26))('with start-up parameters that PgBouncer tracks', async () => {
+    const tracked = { connect_query: null, track_extra_parameters: parameters }
+    const listed = await runBehind(tracked, on, ['token', 'list', '--json'])
+    expect([listed.code, listed.stderr]).toEqual([0, ''])
+  })
+
+  test('in session mode', async () => {
+    const session = { pool_mode: 'session', server_reset_query: 'deallocate all' }
+    for (let time = 0; time < 2; time++) {
+      const listed = await runBehind(session, off, ['token', 'list', '--json'])
+      expect([listed.code, listed.stderr]).toEqual([0, ''])
+    }
+  })
+})
+
+/** Starts the service behind PgBouncer, with callers, writers and a client that syncs. */
+async function startUnderLoad() {
+  await pooler.kill()
+  await pooler.start()
+  const service = await serve(off)
+  // Left over, it would check and close the server connections of the next test.
+  onTestFinished(async () => {
+    await service.stop('SIGKILL')
+  })
+  return { service, hold: (fault: () => Promise<void>) => hold({ service, world, server: () => server }, fault) }
+}
+
+describe('the service holds while', () => {
+  test('PgBouncer is killed and started again', async () => {
+    const { service, hold } = await startUnderLoad()
+    const calls = await hold(async () => {
+      for (let time = 0; time < 3; time++) {
+        await pooler.kill()
+        await pause(500)
+        await pooler.start()
+        await pause(1_000)
+      }
+    })
+    expect(calls.some(({ status }) => status === 503)).toBe(true)
+    expect(await service.stop('SIGTERM')).toBe(0)
+  })
+
+  test('PgBouncer is frozen for eight seconds', async () => {
+    const { service, hold } = await startUnderLoad()
+    await hold(async () => {
+      pooler.freeze()
+      await pause(8_000)
+      pooler.thaw()
+    })
+    expect(await service.stop('SIGTERM')).toBe(0)
+  })
+
+  test('the database behind PgBouncer is restarted', async () => {
+    const { service, hold } = await startUnderLoad()
+    await hold(async () => {
+      await server.stop()
+      await pause(1_000)
+      await server.start()
+    })
+    expect(await service.stop('SIGTERM')).toBe(0)
+  })
+})
+
+test('a server connection that another client has changed is closed, and not used', async () => {
+  await pooler.kill()
+  await pooler.start({ default_pool_size: '1' })
+  const other = postgres(pooler.url(world.database), { max: 1, fetch_types: false })
+  const [before] = await other`select pg_backend_pid() as pid`
+  await other.unsafe('set statement_timeout = 0')
+  const refused = await run(['token', 'list'], off)
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('statement_timeout is 0')])
+  const [after] = await other`select pg_backend_pid() as pid, current_setting('statement_timeout') as timeout`
+  expect(after).toMatchObject({ timeout: '4s' })
+  expect(after?.pid).not.toBe(before?.pid)
+  expect((await run(['token', 'list'], off)).code).toBe(0)
+  await other.end()
+})
+
+test('when PgBouncer stops setting the role, the service says so, and works when it is set again', async () => {
+  const { service } = await startUnderLoad()
+  const ready = async () => {
+    const response = await fetch(new URL('/readyz', service.restAddress))
+    return { status: response.status, body: await response.text() }
+  }
+  expect((await ready()).status).toBe(200)
+  await pooler.kill()
+  await pooler.start({ connect_query: 'set statement_timeout = 4000' })
+  await expect.poll(ready, { timeout: 5_000 }).toMatchObject({
+    status: 503,
+    body: expect.stringContaining(`the role is ${login} and not voucher_gateway`),
+  })
+  await expect.poll(service.printed).toContain(`the role is ${login} and not voucher_gateway`)
+  await pooler.kill()
+  await pooler.start()
+  await expect.poll(ready, { timeout: 5_000 }).toMatchObject({ status: 200 })
+  expect(await service.stop('SIGTERM')).toBe(0)
+})

@@ -1,0 +1,85 @@
+/** The process is stopped and killed while callers send requests, and is started again at the same port. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, describe, expect, test } from 'vitest'
+import { connect } from '../../src/db/connect.ts'
+import { run, serve } from '../support/process.ts'
+import { isShort } from './support/form.ts'
+import { startLoad, withoutRetryAfter } from './support/load.ts'
+import { createFaultServer, freePort } from './support/server.ts'
+import { startSync } from './support/sync.ts'
+import { createWorld } from './support/world.ts'
+
+/** How often the service is stopped, and the longest that a stop may take, in milliseconds. */
+const stops = isShort ? 3 : 20
+const stopLimit = 10_000
+
+const server = await createFaultServer()
+await server.start()
+const world = await createWorld(server, 'process')
+const port = await freePort()
+const origin = () => `http://127.0.0.1:${port}`
+const start = () =>
+  serve({
+    DATABASE_URL: server.url(world.database),
+    PORT: String(port),
+    RATE_LIMIT_PER_MINUTE: '1000000',
+    LOG_LEVEL: 'fatal',
+    SHUTDOWN_DELAY: '0',
+  })
+afterAll(() => server.remove())
+
+/** Stops and starts the service under load. */
+async function interrupt(signal: 'SIGTERM' | 'SIGKILL', times: number) {
+  let service = await start()
+  const load = startLoad(origin, world)
+  const sync = startSync(origin, world, () => server)
+  const codes: (number | null)[] = []
+  const took: number[] = []
+  for (let time = 0; time < times; time++) {
+    await load.succeed(100)
+    const asked = performance.now()
+    codes.push(await service.stop(signal))
+    took.push(performance.now() - asked)
+    await pause(50)
+    service = await start()
+  }
+  await load.succeed(100)
+  const lost = await sync.findLost()
+  const calls = await load.stop()
+  await service.stop('SIGTERM')
+  return { calls, codes, slowest: Math.max(...took), lost }
+}
+
+describe('under load', () => {
+  test('each SIGTERM lets all requests under way end, and the process within ten seconds', async () => {
+    const { calls, codes, slowest, lost } = await interrupt('SIGTERM', stops)
+    expect(codes).toEqual(Array.from({ length: stops }, () => 0))
+    expect(slowest).toBeLessThan(stopLimit)
+    // 0: nothing listens, or the connection was closed when the request arrived. 503: it waited for a process that had
+    // just started, which answers so to a request that may have waited long.
+    expect(calls.filter(({ status }) => ![0, 200, 503].includes(status))).toEqual([])
+    expect(withoutRetryAfter(calls)).toEqual([])
+    expect(calls.filter(({ status, isWhole }) => status !== 0 && !isWhole)).toEqual([])
+    expect(calls.filter(({ isForeign }) => isForeign)).toEqual([])
+    expect(lost).toEqual([])
+  })
+
+  test('SIGKILL loses nothing of a sync that resumes', async () => {
+    const { codes, lost, calls } = await interrupt('SIGKILL', 2)
+    expect(codes).toEqual([null, null])
+    expect(calls.filter(({ isForeign }) => isForeign)).toEqual([])
+    expect(lost).toEqual([])
+  })
+})
+
+test('a start that fails although the service listens already ends the process', async () => {
+  const owner = connect(server.url(world.database), { max: 1, statementTimeoutMs: 0 })
+  await owner.begin(async sql => {
+    await sql`lock table gateway.administrator in access exclusive mode`
+    // `run` kills it after a minute.
+    const { code, stderr } = await run(['serve'], { DATABASE_URL: server.url(world.database), PORT: '0' })
+    expect(code).toBe(1)
+    expect(stderr).toContain('statement timeout')
+  })
+  await owner.end()
+})

@@ -1,0 +1,166 @@
+/** Redis is killed and frozen, and the table of rates is locked, while callers send requests. */
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import { expect, test } from 'vitest'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import type { Service } from '../support/process.ts'
+import { startRedis } from '../support/redis.ts'
+import {
+  ask,
+  askFor,
+  type BurstAnswer,
+  createStarter,
+  expectExactBurst,
+  left,
+  p99,
+  storeLines,
+  storeLinesIn,
+} from './support/burst.ts'
+import { isShort, recoveryLimit } from './support/form.ts'
+
+/** How much longer 99 % of the calls may take without Redis, and until when it counts again, in milliseconds. */
+const bounds = { added: 60, healed: recoveryLimit }
+
+const database = await createDatabase()
+const build = createBuilders(database)
+const tenantId = await build.tenant()
+const newToken = (rateLimit: number) => build.token([tenantId], { rateLimit })
+const newSecret = async () => (await newToken(120)).secret
+const redis = await startRedis()
+const serve = createStarter()
+
+const elsewhere = await createDatabase()
+const buildElsewhere = createBuilders(elsewhere)
+const controlToken = async () => buildElsewhere.token([await buildElsewhere.tenant()], { rateLimit: 1_000_000 })
+
+const { failure, recovery } = storeLines
+const hasRecovered = (service: Service) => storeLinesIn(service).at(-1) === recovery
+
+/** Each failure is one line, and its end another. A busy machine can make the store late again, so there can be several. */
+function expectPairs(service: Service): void {
+  const lines = storeLinesIn(service)
+  expect(lines).toEqual(lines.map((_, at) => (at % 2 === 0 ? failure : recovery)))
+}
+
+async function until(what: string, holds: () => boolean | Promise<boolean>, limit: number): Promise<void> {
+  for (const deadline = performance.now() + limit; !(await holds()); await pause(20)) {
+    if (performance.now() > deadline) throw new Error(`not within ${limit} ms: ${what}`)
+  }
+}
+
+/** No call failed, nor waited for the store; `undisturbed` are calls of a service without the fault at the same time. */
+function expectUndisturbed(during: readonly BurstAnswer[], undisturbed: readonly BurstAnswer[]): void {
+  expect(new Set(during.map(({ status }) => status))).toEqual(new Set([200]))
+  if (!isShort) expect(p99(during) - p99(undisturbed)).toBeLessThan(bounds.added)
+}
+
+/** Two instances let exactly 120 pass together, and the first logged each failure and its end once. Stops both. */
+async function expectExactAgain(service: Service, other: Service): Promise<void> {
+  await expectExactBurst([service, other], newSecret, 200)
+  expectPairs(service)
+  expect(await service.stop('SIGTERM')).toBe(0)
+  expect(await other.stop('SIGTERM')).toBe(0)
+}
+
+test.each([
+  { fault: 'killed', begin: redis.kill, end: redis.start },
+  { fault: 'frozen', begin: redis.freeze, end: redis.thaw },
+])('while Redis is $fault no call fails or waits for it, and it counts again within two seconds', async fault => {
+  const settings = { DATABASE_URL: database.url, REDIS_URL: redis.url, LOG_LEVEL: 'info' }
+  const service = await serve(settings)
+  const other = await serve(settings)
+  const { secret } = await newToken(1_000_000)
+  // Another service on another database, without the fault, tells what this machine can do meanwhile.
+  const control = await serve({ DATABASE_URL: elsewhere.url, LOG_LEVEL: 'warn' })
+  const undisturbed = askFor(4000, 4, control.restAddress, (await controlToken()).secret)
+  const loading = askFor(4000, 4, service.restAddress, secret)
+  await fault.begin()
+  const during = await loading
+  expectUndisturbed(during, await undisturbed)
+  // The limit holds at one instance meanwhile.
+  const spent = await expectExactBurst([service], newSecret, 300)
+
+  await fault.end()
+  await until('counted in Redis again', () => hasRecovered(service), bounds.healed)
+  // What the instance counted by itself is shared.
+  const isSpent = async () => (await ask(other.restAddress, spent)).status === 429
+  await until('counted by the other instance too', isSpent, bounds.healed)
+  await expectExactAgain(service, other)
+  expect(await control.stop('SIGTERM')).toBe(0)
+})
+
+test('a service starts while Redis is dead', async () => {
+  await redis.kill()
+  const service = await serve({ DATABASE_URL: database.url, REDIS_URL: redis.url, LOG_LEVEL: 'info' })
+  expect(storeLinesIn(service)).toEqual([failure])
+  expect(service.printed()).toContain('"code":"ECONNREFUSED"')
+  const { secret } = await newToken(120)
+  expect(left(await ask(service.restAddress, secret))).toBe(119)
+  await redis.start()
+  await until('counted in Redis again', () => hasRecovered(service), bounds.healed)
+  expect(left(await ask(service.restAddress, secret))).toBe(118)
+  expect(await service.stop('SIGTERM')).toBe(0)
+})
+
+test('after a failover it counts in the new primary, although the former one keeps its connections', async () => {
+  const [former, next] = [await startRedis(), await startRedis()]
+  const portOf = ({ url }: { url: string }) => Number(new URL(url).port)
+  let primary = portOf(former)
+  const proxy = createServer(client => {
+    const server = connect(primary, '127.0.0.1')
+    for (const socket of [client, server]) socket.on('error', () => {})
+    client.pipe(server).pipe(client)
+  }).listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  const { port } = proxy.address() as AddressInfo
+  const REDIS_URL = `redis://127.0.0.1:${port}`
+  const service = await serve({ DATABASE_URL: database.url, REDIS_URL, LOG_LEVEL: 'info' })
+  const { secret } = await newToken(120)
+  expect(left(await ask(service.restAddress, secret))).toBe(119)
+
+  primary = portOf(next)
+  const admin = new Redis(portOf(former))
+  await admin.replicaof('127.0.0.1', primary)
+  admin.disconnect()
+  const isShared = async () => {
+    await ask(service.restAddress, secret)
+    return ((await next.countCommands()).evalsha ?? 0) > 0
+  }
+  await until('counted in the new primary', isShared, bounds.healed)
+  await until('reported', () => hasRecovered(service), bounds.healed)
+  expectPairs(service)
+  expect(await service.stop('SIGTERM')).toBe(0)
+  proxy.close()
+})
+
+test('a service starts while the table of instances is locked, and stops', async () => {
+  await database.platform.begin(async sql => {
+    await sql`lock table gateway.instance in access exclusive mode`
+    const service = await serve({ DATABASE_URL: database.url, LOG_LEVEL: 'info' })
+    const { secret } = await newToken(120)
+    expect(left(await ask(service.restAddress, secret))).toBe(119)
+    expect(await service.stop('SIGTERM')).toBe(0)
+  })
+})
+
+test('while the table of rates is locked the instances of a database count by themselves, and together after that', async () => {
+  const settings = { DATABASE_URL: database.url, LOG_LEVEL: 'info' }
+  const service = await serve(settings)
+  const other = await serve(settings)
+  const { secret } = await newToken(1_000_000)
+  const control = await serve({ DATABASE_URL: elsewhere.url, LOG_LEVEL: 'warn' })
+  const [during, undisturbed] = await database.platform.begin(async sql => {
+    await sql`lock table gateway.rate_window in access exclusive mode`
+    return Promise.all([
+      askFor(4000, 4, service.restAddress, secret),
+      askFor(4000, 4, control.restAddress, (await controlToken()).secret),
+    ])
+  })
+  expectUndisturbed(during, undisturbed)
+  await until('counted in the table again', () => hasRecovered(service), bounds.healed)
+  await expectExactAgain(service, other)
+  expect(await control.stop('SIGTERM')).toBe(0)
+})

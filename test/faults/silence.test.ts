@@ -1,0 +1,124 @@
+/** The connections to the database fall silent without a reset, as after a failover or with a hung pooler. */
+import { connect } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
+import { type ProcessOptions, serve } from '../support/process.ts'
+import { callLimit } from './support/form.ts'
+import { type Call, type Load, startLoad, withoutRetryAfter } from './support/load.ts'
+import { createFaultServer } from './support/server.ts'
+import { startSilentProxy } from './support/silent-proxy.ts'
+import { createWorld } from './support/world.ts'
+
+/** In milliseconds: service after the silence began, and the end of the process after SIGTERM. */
+const limits = { service: 15_000, stop: 10_000 }
+
+const server = await createFaultServer()
+await server.start()
+const world = await createWorld(server, 'silence')
+afterAll(() => server.remove())
+
+/** Starts a service behind a proxy of its own. */
+async function startService(options: ProcessOptions = {}) {
+  const proxy = await startSilentProxy(server.port)
+  const environment = {
+    DATABASE_URL: `postgres://postgres@127.0.0.1:${proxy.port}/${world.database}`,
+    RATE_LIMIT_PER_MINUTE: '1000000',
+    LOG_LEVEL: 'fatal',
+  }
+  const service = await serve(environment, options)
+  onTestFinished(async () => {
+    await service.stop('SIGKILL')
+    proxy.stop()
+  })
+  const { origin } = new URL(service.restAddress)
+  return { proxy, service, load: (callers?: number) => startLoad(() => origin, world, callers) }
+}
+
+const isOk = ({ status }: Call) => status === 200
+
+/** Waits until no call that was sent in the last half second failed. @returns how long that took, in milliseconds */
+async function untilFullService({ calls }: Load, began: number): Promise<number> {
+  for (;;) {
+    await pause(50)
+    const now = performance.now()
+    const recent = calls.filter(({ sent }) => sent > now - 500)
+    if (recent.length >= 20 && recent.every(isOk)) return now - began
+    if (now - began > 2 * limits.service) throw new Error('There was no full service.')
+  }
+}
+
+function expectBounded(calls: readonly Call[]): void {
+  expect(calls.filter(({ status }) => status !== 200 && status !== 503)).toEqual([])
+  expect(withoutRetryAfter(calls)).toEqual([])
+  expect(Math.max(...calls.map(({ took }) => took))).toBeLessThan(callLimit)
+}
+
+test.each([
+  ['for ever, while new ones work', 0],
+  ['for ever, and new ones for six seconds', 6_000],
+])('all connections are silent %s: every answer is bounded, and full service is back', async (_, silence) => {
+  const { proxy, load } = await startService()
+  const running = load()
+  await running.succeed(300)
+  expect(proxy.accepted()).toBeGreaterThan(10)
+  const began = performance.now()
+  proxy.silence()
+  await pause(silence)
+  proxy.accept()
+  const took = await untilFullService(running, began)
+  const calls = await running.stop()
+  expect(took).toBeLessThan(limits.service)
+  expectBounded(calls)
+})
+
+test('one caller alone gets service back: it does not find each silent connection by itself', async () => {
+  const { proxy, load } = await startService()
+  const busy = load()
+  await busy.succeed(300)
+  await busy.stop()
+  const began = performance.now()
+  proxy.silence()
+  proxy.accept()
+  const single = load(1)
+  const took = await untilFullService(single, began)
+  expectBounded(await single.stop())
+  expect(took).toBeLessThan(limits.service)
+})
+
+test.each([
+  ['idle', false],
+  ['under load', true],
+])('SIGTERM ends a service whose connections are silent: %s', async (_, isBusy) => {
+  const { proxy, service, load } = await startService()
+  const running = load()
+  await running.succeed(300)
+  if (!isBusy) await running.stop()
+  proxy.silence()
+  await pause(1_000)
+  const began = performance.now()
+  expect(await service.stop('SIGTERM')).toBe(0)
+  expect(performance.now() - began).toBeLessThan(limits.stop)
+  if (isBusy) await running.stop()
+})
+
+test('SIGTERM ends workers whose connections are silent, and whose callers are slow', async () => {
+  const { proxy, service, load } = await startService({ args: ['--workers', '2'] })
+  const running = load()
+  await running.succeed(300)
+  const operation = world.owners[0]?.operations.find(({ name }) => name === 'resolution')
+  const { hostname, port } = new URL(service.restAddress)
+  const head = ['Host: x', 'Accept: application/json', 'Content-Type: application/json', 'Content-Length: 100']
+  const slow = Array.from({ length: 10 }, () => {
+    const socket = connect(Number(port), hostname).on('error', () => {})
+    const lines = [`POST ${operation?.path} HTTP/1.1`, ...head, `Authorization: Bearer ${operation?.secret}`, '', '{']
+    socket.write(lines.join('\r\n'))
+    return socket
+  })
+  await pause(200)
+  proxy.silence()
+  const began = performance.now()
+  await service.stop('SIGTERM')
+  expect(performance.now() - began).toBeLessThan(limits.stop)
+  await running.stop()
+  for (const socket of slow) socket.destroy()
+})

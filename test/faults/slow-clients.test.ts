@@ -1,0 +1,128 @@
+/** Callers that are slow, silent, or do not read: they hold nothing for ever. */
+import { readFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, describe, expect, test } from 'vitest'
+import { serve } from '../support/process.ts'
+import { isShort } from './support/form.ts'
+import type { Operation } from './support/load.ts'
+import { createFaultServer } from './support/server.ts'
+import { createWorld } from './support/world.ts'
+
+const server = await createFaultServer()
+await server.start()
+const world = await createWorld(server, 'slow_clients')
+afterAll(() => server.remove())
+const service = await serve({
+  DATABASE_URL: server.url(world.database),
+  RATE_LIMIT_PER_MINUTE: '1000000',
+  LOG_LEVEL: 'fatal',
+})
+afterAll(() => service.stop('SIGTERM'))
+const { origin, port } = new URL(service.restAddress)
+const [owner] = world.owners
+const operationOf = (name: string): Operation => {
+  const operation = owner?.operations.find(each => each.name === name)
+  if (!operation) throw new Error(`There is no operation ${name}.`)
+  return operation
+}
+const list = operationOf('vouchers')
+const resolution = operationOf('resolution')
+const headers = ['Host: x', 'Accept: application/json', `Authorization: Bearer ${list.secret}`]
+const request = `GET ${list.path} HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n`
+
+const megabytes = () =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${service.child.pid}/status`, 'utf8'))?.[1]) / 1024
+
+/** Opens connections that send a text and read nothing. @returns those that are open */
+function openMany(count: number, text: string): Set<Socket> {
+  const open = new Set<Socket>()
+  for (let index = 0; index < count; index++) {
+    const socket = connect(Number(port), '127.0.0.1').pause()
+    open.add(socket)
+    socket.on('error', () => {}).on('close', () => open.delete(socket))
+    socket.write(text)
+  }
+  return open
+}
+
+/** Waits until all are closed. @returns how many are left after so many milliseconds */
+async function untilClosed(open: Set<Socket>, milliseconds: number): Promise<number> {
+  for (const limit = performance.now() + milliseconds; open.size > 0 && performance.now() < limit; ) await pause(100)
+  return open.size
+}
+
+/** @returns how many connections of the service have answers that were not read */
+function unreadConnections(): number {
+  const local = `:${Number(port).toString(16).toUpperCase().padStart(4, '0')}`
+  return readFileSync('/proc/net/tcp', 'utf8')
+    .split('\n')
+    .map(line => line.trim().split(/ +/))
+    .filter(([, address, , , queues]) => address?.endsWith(local) && !queues?.startsWith('00000000:')).length
+}
+
+const authorized = { accept: 'application/json', authorization: `Bearer ${list.secret}` }
+const answers = async (operation: Operation) => {
+  const { path, method, body } = operation
+  const headers = { ...authorized, ...(body !== undefined && { 'content-type': 'application/json' }) }
+  const answer = await fetch(`${origin}${path}`, { method, headers, ...(body !== undefined && { body }) })
+  await answer.text()
+  return answer.status
+}
+
+describe('connections of callers', () => {
+  test('that send nothing, or half a head, are closed within 15 s', async () => {
+    const silent = openMany(250, '')
+    const half = openMany(250, request.slice(0, 60))
+    expect(await answers(list)).toBe(200)
+    for (const socket of [...silent, ...half]) socket.resume()
+    expect(await Promise.all([untilClosed(silent, 15_000), untilClosed(half, 15_000)])).toEqual([0, 0])
+  })
+
+  test('that send half a body are answered with 408 and closed within 12 s, and hold up no other request', async () => {
+    const body = ['Content-Type: application/json', 'Content-Length: 100', '', '{']
+    const open = openMany(500, [`POST ${resolution.path} HTTP/1.1`, ...headers, ...body].join('\r\n'))
+    let received = ''
+    for (const socket of open) {
+      socket.setEncoding('latin1').on('data', text => {
+        received += text
+      })
+      socket.resume()
+    }
+    await pause(2_000)
+    expect(await answers(resolution)).toBe(200)
+    expect(await untilClosed(open, 12_000)).toBe(0)
+    // Some come when too many are under way.
+    expect(received.match(/HTTP\/1\.1 (408|503) /g)).toHaveLength(500)
+  })
+
+  // It waits for most of a minute.
+  test.skipIf(isShort)(
+    'that send requests and read no answer are closed within 60 s, and memory stays bounded',
+    async () => {
+      const idle = connect(Number(port), '127.0.0.1')
+      let received = ''
+      idle.setEncoding('latin1').on('data', text => {
+        received += text
+      })
+      idle.write(request)
+      await expect.poll(() => received).toMatch(/^HTTP\/1\.1 200 /)
+      const before = megabytes()
+      // The answers to the first five fit into the kernel, and those to the others do not.
+      const open = openMany(5, request.repeat(40))
+      await expect.poll(unreadConnections, { timeout: 10_000 }).toBe(5)
+      for (const socket of openMany(10, request.repeat(2_000))) open.add(socket)
+      await pause(10_000)
+      expect(megabytes() - before).toBeLessThan(200)
+      expect(unreadConnections()).toBe(15)
+      // A caller that does not read does not notice that it is closed.
+      await expect.poll(unreadConnections, { timeout: 50_000, interval: 500 }).toBe(0)
+      for (const socket of open) socket.destroy()
+      // One that has read its answer is idle, and stays.
+      received = ''
+      idle.write(request)
+      await expect.poll(() => received).toMatch(/^HTTP\/1\.1 200 /)
+      idle.destroy()
+    },
+  )
+})

@@ -1,0 +1,78 @@
+/** The address of the database leads to a standby, as during a failover: the service says so until it is promoted. */
+import { afterAll, expect, onTestFinished, test } from 'vitest'
+import { createPgBouncer } from '../support/pgbouncer.ts'
+import { serve } from '../support/process.ts'
+import { startProxy } from './support/proxy.ts'
+import { createFaultServer, freePort } from './support/server.ts'
+import { createWorld } from './support/world.ts'
+
+const primary = await createFaultServer()
+await primary.start()
+const world = await createWorld(primary, 'standby')
+const login = 'gateway_login'
+const setUp = primary.open('postgres')
+await setUp.unsafe(`create role ${login} login in role voucher_gateway`)
+await setUp.end()
+let current = primary
+const proxy = await startProxy(() => current.port)
+const pooler = createPgBouncer({ server: { host: '127.0.0.1', port: proxy.port }, port: await freePort(), login })
+await pooler.start()
+afterAll(async () => {
+  await pooler.remove()
+  await proxy.stop()
+  await primary.remove()
+})
+
+const direct = { DATABASE_URL: `postgres://postgres@127.0.0.1:${proxy.port}/${world.database}` }
+// A session at PgBouncer outlives the one at the server, so its check when it was opened does not help.
+const pooled = { DATABASE_URL: pooler.url(world.database), DATABASE_STARTUP_PARAMETERS: 'off' }
+
+test.each([
+  { way: 'directly', environment: direct },
+  { way: 'through PgBouncer', environment: pooled },
+])('/readyz is 503 on a standby $way, and 200 once it is promoted', async ({ environment }) => {
+  current = primary
+  const service = await serve({ ...environment, LOG_LEVEL: 'fatal' })
+  onTestFinished(async () => {
+    await service.stop('SIGKILL')
+  })
+  const ready = async () => {
+    const asked = performance.now()
+    const answer = await fetch(new URL('/readyz', service.restAddress))
+    return { status: answer.status, body: await answer.text(), isQuick: performance.now() - asked < 1_500 }
+  }
+  const [owner] = world.owners
+  const call = async (name: string) => {
+    const { path = '', method = 'GET', body, secret } = owner?.operations.find(each => each.name === name) ?? {}
+    const headers = {
+      accept: 'application/json',
+      'content-type': 'application/json',
+      authorization: `Bearer ${secret}`,
+    }
+    const answer = await fetch(new URL(path, service.restAddress), { method, headers, ...(body && { body }) })
+    await answer.text()
+    return { status: answer.status, retryAfter: answer.headers.get('retry-after') }
+  }
+  expect(await ready()).toMatchObject({ status: 200 })
+  await primary.stop()
+  const standby = await primary.createStandby()
+  onTestFinished(() => standby.remove())
+  await primary.start()
+  await standby.start()
+
+  current = standby
+  proxy.cut()
+  const notReady = { status: 503, body: expect.stringContaining('The database is a standby'), isQuick: true }
+  // The first answers can be about the connections that were cut.
+  await expect.poll(ready, { timeout: 3_000 }).toEqual(notReady)
+  for (const name of ['vouchers', 'resolution', 'signups']) {
+    expect(await call(name), name).toEqual({ status: 503, retryAfter: expect.stringMatching(/^[1-5]$/) })
+  }
+  expect(await ready()).toEqual(notReady)
+
+  const sql = standby.open('postgres')
+  await sql`select pg_promote()`
+  await sql.end()
+  await expect.poll(ready, { timeout: 2_000 }).toMatchObject({ status: 200 })
+  await expect.poll(() => call('resolution'), { timeout: 2_000 }).toMatchObject({ status: 200 })
+})

@@ -1,0 +1,201 @@
+/** Requests to several instances at once, over REST and GraphQL. */
+import { Agent, request } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, expect } from 'vitest'
+import { formsOf } from '../../admin/support.ts'
+import { type ProcessOptions, type Service, serve } from '../../support/process.ts'
+import { logLinesIn } from './log-lines.ts'
+
+/** What a request got, and how long it took in milliseconds. */
+export interface BurstAnswer {
+  status: number
+  headers: Record<string, string>
+  text: string
+  took: number
+}
+
+export const tenantList = '{ tenants { nodes { name } } }'
+
+/** @returns the operations that the answer says are left */
+export const left = ({ headers }: BurstAnswer) => Number(headers['ratelimit-remaining'])
+
+/** Sends a request: over REST, or the query over GraphQL. */
+export function ask(
+  restAddress: string,
+  secret: string,
+  { query, agent }: { query?: string; agent?: Agent } = {},
+): Promise<BurstAnswer> {
+  const url = query === undefined ? `${restAddress}/tenants` : new URL('/graphql', restAddress)
+  const headers = { accept: 'application/json', 'content-type': 'application/json', authorization: `Bearer ${secret}` }
+  const sentAt = performance.now()
+  return new Promise((resolve, reject) => {
+    const options = { method: query === undefined ? 'GET' : 'POST', headers, agent: agent ?? false }
+    const sent = request(url, options, response => {
+      const named = Object.entries(response.headers).map(([name, value]) => [name, String(value)])
+      let text = ''
+      response.setEncoding('utf8').on('data', chunk => {
+        text += chunk
+      })
+      response.on('end', () =>
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: Object.fromEntries(named),
+          text,
+          took: performance.now() - sentAt,
+        }),
+      )
+    })
+    sent.on('error', reject).end(query === undefined ? undefined : JSON.stringify({ query }))
+  })
+}
+
+/** Sends a request, again while the service is overloaded: a 503 of that kind is not counted. */
+async function askUntilAdmitted(...request: Parameters<typeof ask>): Promise<BurstAnswer> {
+  for (;;) {
+    const answer = await ask(...request)
+    if (answer.status !== 503 || !answer.text.includes('too many requests')) return answer
+    await pause(50)
+  }
+}
+
+/**
+ * Sends many calls at once to all instances, and checks the headers of the rate.
+ *
+ * @param limit the rate limit of the token
+ * @returns the answers that passed, and whether others came after their deadline, though they may have been counted
+ */
+async function burst(addresses: readonly string[], secret: string, calls: number, limit: number) {
+  const answers = await Promise.all(
+    Array.from({ length: calls }, (_, n) =>
+      askUntilAdmitted(addresses[n % addresses.length] ?? '', secret, n % 4 < 2 ? {} : { query: tenantList }),
+    ),
+  )
+  const inTime = answers.filter(({ status }) => status !== 503)
+  for (const { status, headers } of inTime) {
+    expect([200, 429]).toContain(status)
+    expect(headers['ratelimit-limit']).toBe(String(limit))
+    const reset = Number(headers['ratelimit-reset'])
+    expect(reset).toBeGreaterThan(0)
+    expect(reset).toBeLessThanOrEqual(60)
+    if (status === 429) expect([headers['ratelimit-remaining'], headers['retry-after']]).toEqual(['0', String(reset)])
+  }
+  return { passed: inTime.filter(({ status }) => status === 200), isLate: inTime.length < calls }
+}
+
+/** Lines of the log about the store of rates. */
+export const storeLines = {
+  failure: 'the store of rates does not answer: this process counts by itself meanwhile',
+  recovery: 'the store of rates counts again',
+}
+
+/** @returns what the log of a service says about the store of rates */
+export const storeLinesIn = ({ printed }: Service): string[] =>
+  logLinesIn(printed())
+    .map(({ msg }) => msg)
+    .filter(message => message.startsWith('the store of rates'))
+
+/** @returns how often the store of rates has failed for a process of these services, and for how many it still does */
+function storeFailures(services: readonly Service[]) {
+  const lines = services.flatMap(storeLinesIn)
+  const failures = lines.filter(line => line === storeLines.failure).length
+  return { failures, open: 2 * failures - lines.length }
+}
+
+/** How often a burst is sent, at most. */
+const maxBursts = 3
+
+/**
+ * Sends a burst that the services count together, and checks that exactly so many calls pass. On a busy machine calls can
+ * miss their deadline, or the store is late and the services count by themselves: such a burst is repeated.
+ *
+ * @param newSecret creates a token, which has not been used
+ * @param limit the rate limit of the token
+ * @returns the token that was used
+ */
+export async function expectExactBurst(
+  services: readonly Service[],
+  newSecret: () => Promise<string>,
+  calls: number,
+  limit = 120,
+): Promise<string> {
+  const addresses = services.map(({ restAddress }) => restAddress)
+  for (let sent = 1; ; sent++) {
+    const secret = await newSecret()
+    const { failures } = storeFailures(services)
+    const { passed, isLate } = await burst(addresses, secret, calls, limit)
+    const hasFailed = storeFailures(services).failures > failures
+    if (sent === maxBursts || passed.length === limit || !(isLate || hasFailed)) {
+      expect(passed.map(left).sort((a, b) => a - b)).toEqual(places(limit))
+      return secret
+    }
+    if (hasFailed) await expect.poll(() => storeFailures(services).open, { timeout: 20_000 }).toBe(0)
+  }
+}
+
+/** Sends one call after the other from several callers for a time. @returns all answers */
+export async function askFor(
+  milliseconds: number,
+  callers: number,
+  restAddress: string,
+  secret: string,
+): Promise<BurstAnswer[]> {
+  const agent = new Agent({ keepAlive: true })
+  const answers: BurstAnswer[] = []
+  const end = performance.now() + milliseconds
+  await Promise.all(
+    Array.from({ length: callers }, async () => {
+      while (performance.now() < end) answers.push(await ask(restAddress, secret, { agent }))
+    }),
+  )
+  agent.destroy()
+  return answers
+}
+
+/** @returns the time that 99 % of the answers took at most, in milliseconds */
+export function p99(answers: readonly BurstAnswer[]): number {
+  const sorted = answers.map(({ took }) => took).sort((a, b) => a - b)
+  return sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN
+}
+
+/** @returns 0 to count - 1 */
+export const places = (count: number) => Array.from({ length: count }, (_, n) => n)
+
+/** @returns a query of many operations that are resolved together */
+export const manyLists = (count: number) =>
+  `{ ${places(count)
+    .map(n => `f${n}: tenants(first: 1) { nodes { name } }`)
+    .join(' ')} }`
+
+/** Returns what starts services, which are killed after the file's tests if they still run. */
+export function createStarter(): typeof serve {
+  const services: Service[] = []
+  afterAll(() => {
+    for (const { child } of services) child.kill('SIGKILL')
+  })
+  return async (environment: NodeJS.ProcessEnv, options?: ProcessOptions) => {
+    const service = await serve(environment, options)
+    services.push(service)
+    return service
+  }
+}
+
+/** Loads a page over HTTP, fills in its form, and posts it. @returns the status */
+export async function submitForm(url: string, fields: Record<string, string>): Promise<number> {
+  const page = await fetch(url)
+  const form = formsOf(await page.text())[0]
+  if (!form) return page.status
+  const filled = new URLSearchParams(form.fields)
+  for (const [name, value] of Object.entries(fields)) filled.set(name, value)
+  const cookie = page.headers
+    .getSetCookie()
+    .map(each => each.split(';', 1)[0])
+    .join('; ')
+  const headers = { cookie, origin: new URL(url).origin, 'content-type': 'application/x-www-form-urlencoded' }
+  const answer = await fetch(new URL(form.action || url, url), {
+    method: 'POST',
+    headers,
+    body: filled.toString(),
+    redirect: 'manual',
+  })
+  return answer.status
+}

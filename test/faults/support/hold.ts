@@ -1,0 +1,79 @@
+/** A fault under load, and what holds for all faults. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect } from 'vitest'
+import type { Service } from '../../support/process.ts'
+import { callLimit, recoveryLimit } from './form.ts'
+import { type Call, startLoad, withoutRetryAfter } from './load.ts'
+import type { FaultServer } from './server.ts'
+import { startSync } from './sync.ts'
+import type { World } from './world.ts'
+
+/** The service that meets the fault. */
+export interface UnderFault {
+  service: Service
+  world: World
+  /** The server that the platform writes to, at this moment. */
+  server: () => FaultServer
+}
+
+/** What is expected of the calls during a fault. */
+export interface Expectations {
+  /** Calls that go on succeeding during the fault. */
+  unaffected?: (name: string) => boolean
+}
+
+/**
+ * Runs a fault while callers send requests, a platform writes and a client syncs: the process lives, each call is
+ * answered in time with 200 or 503 and only with rows of its own tenant, all is well soon after the fault, and the sync
+ * has lost nothing.
+ *
+ * @param fault resolves when the fault is over
+ * @returns the calls that were sent during the fault
+ */
+export async function hold(
+  { service, world, server }: UnderFault,
+  fault: () => Promise<void>,
+  { unaffected }: Expectations = {},
+): Promise<readonly Call[]> {
+  const origin = () => new URL(service.restAddress).origin
+  const load = startLoad(origin, world)
+  const sync = startSync(origin, world, server)
+  await load.succeed(300)
+  const began = performance.now()
+  await fault()
+  const over = performance.now()
+  await pause(recoveryLimit)
+  await load.succeed(300)
+  const lost = await sync.findLost()
+  const calls = await load.stop()
+  const during = calls.filter(({ sent }) => sent >= began && sent < over + recoveryLimit)
+  const failed = during.filter(({ status }) => status !== 200)
+  const summary = summarize(during)
+
+  expect(service.child.exitCode, 'the process lives').toBeNull()
+  const others = calls.filter(({ status }) => status !== 200 && status !== 503)
+  expect(others, summary).toEqual([])
+  expect(withoutRetryAfter(calls)).toEqual([])
+  expect(calls.filter(({ isForeign, isWhole }) => isForeign || !isWhole)).toEqual([])
+  expect(Math.max(...calls.map(({ took }) => took)), summary).toBeLessThan(callLimit)
+  const late = calls.filter(({ sent, status }) => sent > over + recoveryLimit && status !== 200)
+  expect(late, summary).toEqual([])
+  if (unaffected) {
+    const affected = failed.filter(({ name }) => unaffected(name))
+    expect(affected, summary).toEqual([])
+  }
+  expect(lost, `of ${sync.changes} changes`).toEqual([])
+  expect(sync.changes).toBeGreaterThan(0)
+  return during
+}
+
+/** @returns for each call how many there were by status, and the slowest */
+function summarize(calls: readonly Call[]): string {
+  const groups = new Map<string, { count: number; slowest: number }>()
+  for (const { name, status, took } of calls) {
+    const key = `${name} ${status}`
+    const group = groups.get(key) ?? { count: 0, slowest: 0 }
+    groups.set(key, { count: group.count + 1, slowest: Math.max(group.slowest, took) })
+  }
+  return [...groups].map(([key, { count, slowest }]) => `${key}: ${count}, slowest ${slowest.toFixed(0)} ms`).join('\n')
+}

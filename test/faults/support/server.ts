@@ -1,0 +1,167 @@
+/** A PostgreSQL server that a test crashes, freezes and restarts. It listens on one TCP port all the time. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { chmodSync, cpSync, lchownSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import postgres from '#postgres'
+import { startEmbedded } from '../../../src/db/embedded.ts'
+import { findBinaries, findCluster } from '../../../src/db/embedded-paths.ts'
+
+/** The server, running or not. */
+export interface FaultServer {
+  port: number
+  /** @returns the address of a database as DATABASE_URL takes it */
+  url(database: string): string
+  /** @returns a pool of the owner, with `max` connections; the caller ends it */
+  open(database: string, max?: number): postgres.Sql
+  /** Resolves when the server accepts connections. */
+  start(): Promise<void>
+  /** Ends it: SIGINT as for a restart, SIGQUIT without a checkpoint. */
+  stop(signal?: 'SIGINT' | 'SIGQUIT'): Promise<void>
+  /** Kills a backend, so that the server ends all others and recovers as after a crash. */
+  crash(): Promise<void>
+  /** Stops all its processes where they are, without a word to their clients. */
+  freeze(): void
+  thaw(): void
+  /** Copies the cluster, while the server does not run, to one that follows this server when it starts. */
+  createStandby(): Promise<FaultServer>
+  /** Stops the server and removes its data. */
+  remove(): Promise<void>
+}
+
+const settings: Record<string, string> = {
+  max_connections: '60',
+  max_wal_senders: '4',
+  wal_level: 'replica',
+  // A lost standby does not keep WAL for ever.
+  wal_keep_size: '64MB',
+  log_min_messages: 'fatal',
+  fsync: 'off',
+}
+
+/** Creates a server that does not run yet. */
+export async function createFaultServer(options: Record<string, string> = {}): Promise<FaultServer> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gateway-faults-'))
+  // The server may run as another user, which needs to traverse the directory.
+  chmodSync(dataDir, 0o711)
+  const created = await startEmbedded({ dataDir, durable: false })
+  await created.stop()
+  return serverOf(dataDir, await freePort(), options)
+}
+
+function serverOf(dataDir: string, port: number, options: Record<string, string>): FaultServer {
+  const { cluster, account } = findCluster(dataDir)
+  const bin = findBinaries(account)
+  let child: ChildProcess | null = null
+  const open = (database: string, max = 1) =>
+    postgres({ host: '127.0.0.1', port, user: 'postgres', database, max, onnotice: () => {}, connect_timeout: 2 })
+
+  /** The processes of the server: its main one, and those that it started. */
+  const processes = () => (child?.pid === undefined ? [] : [child.pid, ...childrenOf(child.pid)])
+
+  function send(signal: NodeJS.Signals): void {
+    for (const pid of processes()) kill(pid, signal)
+  }
+
+  const server: FaultServer = {
+    port,
+    url: database => `postgres://postgres@127.0.0.1:${port}/${database}`,
+    open,
+
+    async start() {
+      const all = { ...settings, ...options, listen_addresses: '127.0.0.1', port: String(port) }
+      const flags = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+      const args = ['-D', cluster, '-c', 'unix_socket_directories=', ...flags]
+      child = spawn(join(bin, 'postgres'), args, { ...account, cwd: '/', stdio: 'ignore', detached: true })
+      await untilReady(open)
+    },
+
+    async stop(signal = 'SIGINT') {
+      const stopping = child
+      if (!stopping || stopping.exitCode !== null || stopping.signalCode !== null) return
+      const ended = new Promise(resolve => stopping.once('exit', resolve))
+      send('SIGCONT')
+      stopping.kill(signal)
+      await ended
+      child = null
+    },
+
+    async crash() {
+      const [sql, other] = [open('postgres'), open('postgres')]
+      const [row] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`
+      await other`select 1`
+      // The server ends it once it has noticed the crash; until then it accepts connections.
+      const noticed = other`select pg_sleep(60)`.catch(() => {})
+      kill(row?.pid ?? 0, 'SIGKILL')
+      await noticed
+      await Promise.all([sql.end({ timeout: 1 }), other.end({ timeout: 1 })])
+      await untilReady(open)
+    },
+
+    freeze: () => send('SIGSTOP'),
+    thaw: () => send('SIGCONT'),
+
+    async createStandby() {
+      const copyDir = mkdtempSync(join(tmpdir(), 'gateway-faults-'))
+      chmodSync(copyDir, 0o711)
+      const copied = join(copyDir, 'postgres')
+      cpSync(cluster, copied, { recursive: true })
+      writeFileSync(join(copied, 'standby.signal'), '')
+      chmodSync(copied, 0o700)
+      for (const path of [copied, ...readdirSync(copied, { recursive: true, encoding: 'utf8' })]) {
+        lchownSync(resolve(copied, path), account.uid, account.gid)
+      }
+      const primary_conninfo = `host=127.0.0.1 port=${port} user=postgres`
+      return serverOf(copyDir, await freePort(), { ...options, primary_conninfo })
+    },
+
+    async remove() {
+      await server.stop('SIGQUIT')
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+  return server
+}
+
+/** Waits until a database accepts connections and statements. */
+async function untilReady(open: (database: string) => postgres.Sql): Promise<void> {
+  for (const deadline = Date.now() + 60_000; ; ) {
+    const sql = open('postgres')
+    try {
+      await sql`select 1`
+      return
+    } catch (error) {
+      if (Date.now() > deadline) throw error
+      await pause(20)
+    } finally {
+      await sql.end({ timeout: 1 })
+    }
+  }
+}
+
+/** @returns a port that was free a moment ago */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() =>
+        typeof address === 'object' && address ? resolve(address.port) : reject(new Error('There is no free port.')),
+      )
+    })
+  })
+}
+
+/** @returns the ids of the processes that a process started */
+const childrenOf = (pid: number): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
+
+/** Sends a signal to a process that may have ended. */
+function kill(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
+  }
+}

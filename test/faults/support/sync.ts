@@ -1,0 +1,95 @@
+/** A platform that changes vouchers all the time, and a client that keeps a copy of them and resumes after each fault. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { createSyncClient, lostFrom } from '../../sync/clients.ts'
+import { type Ask, type CopiedRecord, lists, type PageBody, toPage } from '../../sync/lists.ts'
+import type { FaultServer } from './server.ts'
+import type { Owner, World } from './world.ts'
+
+/** Changes and a copy, which run until they are compared. */
+export interface SyncUnderFaults {
+  /** How many changes were committed. */
+  readonly changes: number
+  /** Stops both, reads once more. @returns the records that the copy lacks or has in an old state */
+  findLost(): Promise<CopiedRecord[]>
+}
+
+const vouchers = lists.find(({ name }) => name === 'vouchers')
+if (!vouchers?.path) throw new Error('There is no list of vouchers.')
+const { path, truth } = vouchers
+
+/**
+ * Starts them for one tenant.
+ *
+ * @param origin where the service listens now
+ * @param server on which the platform writes; another one after `moveTo`
+ */
+export function startSync(origin: () => string, world: World, server: () => FaultServer): SyncUnderFaults {
+  const [owner] = world.owners
+  if (!owner) throw new Error('There is no tenant.')
+  const client = createSyncClient(askOver(origin, owner), 'first page')
+  let stopped = false
+  let changes = 0
+
+  async function change(): Promise<void> {
+    const sql = server().open(world.database)
+    try {
+      while (!stopped) {
+        const id = owner!.voucherIds[changes % owner!.voucherIds.length] ?? 0
+        // Some transactions stay open across pages, and so are stamped again at commit.
+        await sql.begin(async transaction => {
+          await transaction`update purchased_voucher set current_balance = ${changes % 100} where id = ${id}`
+          if (changes % 5 === 0) await pause(15)
+        })
+        changes += 1
+      }
+    } finally {
+      await sql.end({ timeout: 1 })
+    }
+  }
+
+  /** Begins again after each error until it is stopped. */
+  async function persist(work: () => Promise<void>): Promise<void> {
+    while (!stopped) {
+      await work().catch(() => pause(50))
+    }
+  }
+
+  const running = [
+    persist(change),
+    persist(async () => {
+      await client.pass()
+      await pause(20)
+    }),
+  ]
+  return {
+    get changes() {
+      return changes
+    },
+    async findLost() {
+      stopped = true
+      await Promise.all(running)
+      await client.pass()
+      const sql = server().open(world.database)
+      const records = await truth(sql, owner.tenantId, owner.tenantId)
+      await sql.end({ timeout: 1 })
+      return lostFrom(client.copy, records)
+    },
+  }
+}
+
+/** How long a page is waited for, in milliseconds. */
+const pageTimeout = 10_000
+
+const askOver =
+  (origin: () => string, { secret, tenantId }: Owner): Ask =>
+  async (since, cursor) => {
+    const query = new URLSearchParams({ ...(since && { updated_since: since }), ...(cursor && { cursor }) })
+    const response = await fetch(`${origin()}/api/external/v1${path?.(tenantId)}?${query}`, {
+      headers: { accept: 'application/json', authorization: `Bearer ${secret}` },
+      signal: AbortSignal.timeout(pageTimeout),
+    })
+    const text = await response.text()
+    if (response.status !== 200) throw new Error(`${response.status}: ${text}`)
+    const body: PageBody = JSON.parse(text)
+    return toPage(body)
+  }

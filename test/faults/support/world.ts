@@ -1,0 +1,105 @@
+/** Tenants with a caller each, whose records carry the tenant's id, so that a record of another tenant shows. */
+import { join } from 'node:path'
+import { connect, type Pool } from '../../../src/db/connect.ts'
+import { migrate } from '../../../src/db/migrate.ts'
+import { permissionNames } from '../../../src/domain/permission.ts'
+import { createToken } from '../../../src/domain/token-lifecycle.ts'
+import type { Operation } from './load.ts'
+import type { FaultServer } from './server.ts'
+
+/** A tenant, and the requests of its caller. */
+export interface Owner {
+  tenantId: number
+  secret: string
+  voucherIds: readonly number[]
+  operations: readonly Operation[]
+}
+
+/** What a database of a fault test contains. */
+export interface World {
+  database: string
+  owners: readonly Owner[]
+}
+
+const v1 = '/api/external/v1'
+
+/** How many tenants there are, and how many records each has. */
+const size = { owners: 4, vouchers: 300, products: 20, customers: 60 }
+
+/** Creates a migrated database on a running server. */
+export async function createWorld(server: FaultServer, database: string): Promise<World> {
+  const admin = server.open('postgres')
+  await admin.unsafe(`create database ${database}`)
+  await admin.end()
+  const pool = connect(server.url(database), { max: 2, statementTimeoutMs: 60_000 })
+  try {
+    await migrate(pool)
+    const owners: Owner[] = []
+    for (let count = 0; count < size.owners; count++) owners.push(await createOwner(pool))
+    return { database, owners }
+  } finally {
+    await pool.end({ timeout: 1 })
+  }
+}
+
+async function createOwner(sql: Pool): Promise<Owner> {
+  const ids = (rows: readonly { id: unknown }[]) => rows.map(({ id }) => Number(id))
+  const [tenantId = 0] = ids(await sql`insert into tenant (name) values ('new') returning id`)
+  const mark = `owner-${tenantId}-`
+  await sql`update tenant set name = ${`${mark}tenant`} where id = ${tenantId}`
+  const voucherIds = ids(
+    await sql`
+      insert into purchased_voucher
+        (tenant_id, reference, product_title, current_balance, initial_balance, currency, is_monetary)
+      select ${tenantId}, ${mark}::text || number, ${mark}::text || 'voucher', 10, 10, 'GBP', true
+      from generate_series(1, ${size.vouchers}) as number returning id`,
+  )
+  const productIds = ids(
+    await sql`
+      insert into product (tenant_id, slug, title, currency)
+      select ${tenantId}, ${mark}::text || number, ${mark}::text || 'product', 'GBP'
+      from generate_series(1, ${size.products}) as number returning id`,
+  )
+  const customerIds = ids(
+    await sql`
+      insert into customer (tenant_id, surname, marketing_opted)
+      select ${tenantId}, ${mark}::text || number, true from generate_series(1, ${size.customers}) as number returning id`,
+  )
+  const { secret } = await createToken(
+    sql,
+    { name: 'faults', address: null },
+    {
+      name: `${mark}token`,
+      contact: null,
+      rateLimit: 1_000_000,
+      permissions: [...permissionNames],
+      tenants: [{ tenantId, withDescendants: true }],
+      expiresAt: null,
+    },
+  )
+  const tenant = `${v1}/tenants/${tenantId}`
+  const get = (name: string, path: string): Operation => ({ name, method: 'GET', path: join(tenant, path), secret })
+  const query = `{ tenant(id: "${tenantId}") { name catalogVouchers(first: 5) { nodes { title variants { title } } } } }`
+  return {
+    tenantId,
+    secret,
+    voucherIds,
+    operations: [
+      { name: 'tenants', method: 'GET', path: `${v1}/tenants`, secret },
+      get('vouchers', 'sales/purchased-vouchers'),
+      get('voucher', `sales/purchased-vouchers/${voucherIds[0]}`),
+      get('products', 'catalog/vouchers'),
+      get('product', `catalog/vouchers/${productIds[0]}`),
+      get('signups', 'customers/marketing-signups'),
+      get('signup', `customers/marketing-signups/${customerIds[0]}`),
+      {
+        name: 'resolution',
+        method: 'POST',
+        path: `${tenant}/redemptions/resolve`,
+        secret,
+        body: JSON.stringify({ voucher_reference: `${mark}1` }),
+      },
+      { name: 'graphql', method: 'POST', path: '/graphql', secret, body: JSON.stringify({ query }) },
+    ],
+  }
+}

@@ -1,0 +1,191 @@
+/** The command `sync` is killed at random while the source changes, and continues each time where it was. */
+import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type postgres from '#postgres'
+import { connect } from '../../src/db/connect.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { createToken } from '../../src/domain/token-lifecycle.ts'
+import { directoryPlace, hasSqlite, type Place, postgresPlace, readService, sqlitePlace } from '../support/copies.ts'
+import { commandProcess, serve } from '../support/process.ts'
+import { isShort } from './support/form.ts'
+import { createFaultServer } from './support/server.ts'
+
+/** How often the sync is killed for each kind of store, and the longest time that it has before, in milliseconds. */
+const kills = isShort ? 10 : 50
+const longestLife = 700
+
+/** After this many kills all copies have to be read again from their beginning. */
+const killsPerFullPass = 12
+
+const timeout = 600_000
+
+const server = await createFaultServer()
+await server.start()
+afterAll(() => server.remove())
+
+/** Creates a database with a chain of tenants, one of which has a long list. @returns the secret of a token for all */
+async function createSource(database: string): Promise<string> {
+  const admin = server.open('postgres')
+  await admin.unsafe(`create database ${database}`)
+  await admin.end()
+  const sql = connect(server.url(database), { max: 1, statementTimeoutMs: 60_000 })
+  try {
+    await migrate(sql)
+    const [chain] = await sql<{ id: number }[]>`insert into tenant (name) values ('Chain') returning id`
+    await sql`insert into tenant (name, parent_id) select 'Venue ' || n, ${chain!.id} from generate_series(1, 3) n`
+    await sql`
+      insert into purchased_voucher (tenant_id, reference, product_title)
+      select tenant.id, tenant.id || '-' || n, 'Product ' || n from tenant
+      cross join generate_series(1, case when tenant.id = ${chain!.id} then 12000 else 200 end) n`
+    await sql`insert into product (tenant_id, slug, title, currency) select id, 'a', 'Product', 'GBP' from tenant`
+    await sql`
+      insert into customer (tenant_id, surname, marketing_opted)
+      select id, n, true from tenant cross join generate_series(1, 80) n`
+    const grants = [{ tenantId: chain!.id, withDescendants: true }]
+    const created = await createToken(
+      sql,
+      { name: 'faults', address: null },
+      {
+        name: 'sync',
+        contact: null,
+        rateLimit: 1_000_000,
+        permissions: ['view_vouchers', 'view_orders', 'export_customer_information'],
+        tenants: grants,
+        expiresAt: null,
+      },
+    )
+    return created.secret
+  } finally {
+    await sql.end({ timeout: 1 })
+  }
+}
+
+/** A platform that changes, adds, moves and deletes records until it is stopped. */
+function startWriter(sql: postgres.Sql) {
+  let stopped = false
+  let changes = 0
+  const steps = [
+    () => sql`update purchased_voucher set product_title = ${`Changed ${changes}`} where id % 997 = ${changes % 997}`,
+    () => sql`delete from purchased_voucher where id in (select id from purchased_voucher order by random() limit 3)`,
+    () => sql`
+      insert into purchased_voucher (tenant_id, reference)
+      select id, ${`new ${changes} `}::text || id from tenant order by random() limit 2`,
+    () => sql`
+      update purchased_voucher set tenant_id = (select id from tenant order by random() limit 1)
+      where id in (select id from purchased_voucher order by random() limit 2)`,
+    () => sql`update customer set marketing_opted = not marketing_opted where id % 31 = ${changes % 31}`,
+    () => sql`update product set title = ${`Product ${changes}`}`,
+  ]
+  const running = (async () => {
+    while (!stopped) {
+      await steps[changes % steps.length]!()
+      changes += 1
+      await pause(20)
+    }
+  })()
+  return {
+    async stop() {
+      stopped = true
+      await running
+      return changes
+    },
+  }
+}
+
+/** Runs the sync, and kills it after a time from its first event. */
+async function runSync(environment: NodeJS.ProcessEnv, place: Place, life: number | null) {
+  const { command, args, options } = commandProcess(['sync', '--json', '--to', place.to], environment)
+  const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
+  let errors = ''
+  child.stderr.on('data', chunk => {
+    errors += chunk
+  })
+  const ended = new Promise<number | null>(resolve => child.once('close', code => resolve(code)))
+  let timer: NodeJS.Timeout | undefined
+  let resumed = false
+  let events = 0
+  for await (const line of createInterface(child.stdout)) {
+    const event = JSON.parse(line)
+    events += 1
+    if (event.event === 'error') errors += event.message
+    if (event.event !== 'start') continue
+    resumed = event.resumed
+    if (life !== null) timer = setTimeout(() => child.kill('SIGKILL'), life)
+  }
+  const code = await ended
+  clearTimeout(timer)
+  return { code, errors, resumed, events }
+}
+
+/** A sequence of numbers from 0 to 1 that looks random and is the same in each run. */
+function createRandom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32
+    return state / 2 ** 32
+  }
+}
+
+const places: [string, (url: string) => Place][] = [
+  ['a directory', () => directoryPlace()],
+  ['PostgreSQL', url => postgresPlace(url)],
+  ...((await hasSqlite()) ? [['SQLite', () => sqlitePlace()] satisfies [string, () => Place]] : []),
+]
+
+describe.each(places)('a copy in %s', async (kind, placeOf) => {
+  const database = kind.toLowerCase().replace(/\W/g, '_')
+  let secret = ''
+  let service: Awaited<ReturnType<typeof serve>>
+  beforeAll(async () => {
+    secret = await createSource(database)
+    service = await serve({
+      DATABASE_URL: server.url(database),
+      RATE_LIMIT_PER_MINUTE: '1000000',
+      EXPORTS_PER_HOUR: '1000',
+      LOG_LEVEL: 'fatal',
+      SHUTDOWN_DELAY: '0',
+    })
+  })
+  afterAll(() => service.stop('SIGKILL'))
+
+  test(`equals the source after ${kills} kills`, { timeout }, async () => {
+    const origin = new URL(service.restAddress).origin
+    const place = placeOf(server.url(database))
+    const sql = server.open(database, 2)
+    const writer = startWriter(sql)
+    const environment = { VOUCHER_GATEWAY_TOKEN: secret, VOUCHER_GATEWAY_URL: origin }
+    const random = createRandom(kills)
+    let killed = 0
+    let resumed = 0
+    for (let run = 1; killed < kills; run++) {
+      if (run % killsPerFullPass === 0) await sql`select gateway.require_full_pass(clock_timestamp())`
+      const outcome = await runSync(environment, place, random() * longestLife)
+      if (outcome.code === null) killed += 1
+      else expect([outcome.code, outcome.errors]).toEqual([0, ''])
+      if (outcome.resumed) resumed += 1
+    }
+    expect(resumed).toBeGreaterThan(kills / 2)
+    expect(await writer.stop()).toBeGreaterThan(kills)
+    expect(await runSync(environment, place, null)).toMatchObject({ code: 0, errors: '', resumed: true })
+    await sql.end()
+    const copy = await place.read()
+    const source = await readService(origin, secret)
+    const keys = new Set([...Object.keys(copy), ...Object.keys(source)])
+    const differing = [...keys].filter(key => JSON.stringify(order(copy[key])) !== JSON.stringify(order(source[key])))
+    expect(differing.map(key => [key, copy[key], source[key]])).toEqual([])
+    expect(Object.keys(source).length).toBeGreaterThan(10_000)
+  })
+})
+
+/** Returns an object with its keys in order, because PostgreSQL's jsonb does not keep theirs. */
+function order(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(order)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([left], [right]) => (left < right ? -1 : 1))
+      .map(([key, each]) => [key, order(each)]),
+  )
+}

@@ -1,0 +1,114 @@
+/** `serve --workers`: several processes that behave as one. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { commandProcess, createDataDirectory, onTerminal, run, type Service } from '../support/process.ts'
+import { ask, createStarter, expectExactBurst, left } from './support/burst.ts'
+import { logLinesIn } from './support/log-lines.ts'
+
+const serve = createStarter()
+const twoWorkers = { args: ['--workers', '2'] }
+
+const linesOf = (service: Service) => logLinesIn(service.printed())
+/** Returns the process ids of the workers that listen, the newest of each number. */
+const workersIn = (printed: string) =>
+  new Map(
+    logLinesIn(printed).flatMap(({ worker, pid, msg }) =>
+      worker && /listening/.test(msg) ? [[worker, pid] as const] : [],
+    ),
+  )
+const workersOf = (service: Service) => workersIn(service.printed())
+const isAlive = (pid: number) => {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (const deadline = performance.now() + 20_000; !(await holds()); await pause(20)) {
+    if (performance.now() > deadline) throw new Error(`not within 20 s: ${what}`)
+  }
+}
+
+test('two workers on an embedded database have one rate, one link, one log and one end', async () => {
+  const environment = { DATA_DIR: createDataDirectory(), LOG_LEVEL: 'info' }
+  const service = await serve(environment, { ...onTerminal, ...twoWorkers })
+  expect(service.printed().match(/\/setup\//g)).toHaveLength(1)
+  // The log is written in batches.
+  await until('both workers listen', () => workersOf(service).size === 2)
+  const first = workersOf(service)
+  expect([...first.keys()].sort()).toEqual([1, 2])
+  expect(new Set(first.values()).size).toBe(2)
+
+  const newSecret = async () => {
+    const created = await run(['token', 'create', '--name', 'Burst', '--rate-limit', '1200', '--json'], environment)
+    return String(JSON.parse(created.stdout).token)
+  }
+  const secret = await expectExactBurst([service], newSecret, 2000, 1200)
+
+  // A worker that is killed is replaced, its calls stay counted, and the other one answers meanwhile.
+  const killed = first.get(1) ?? 0
+  process.kill(killed, 'SIGKILL')
+  await until('the worker is gone', () => !isAlive(killed))
+  expect((await ask(service.restAddress, secret)).status).toBe(429)
+  await until('another worker listens', () => workersOf(service).get(1) !== killed)
+  expect(linesOf(service).map(({ msg }) => msg)).toContain('a worker ended, and is started again')
+  for (let call = 0; call < 6; call++) expect((await ask(service.restAddress, secret)).status).toBe(429)
+
+  const pids = [...workersOf(service).values()]
+  expect(await service.stop('SIGTERM')).toBe(0)
+  expect(pids.filter(isAlive)).toEqual([])
+})
+
+test('a worker that ends while the others still start is started again', async () => {
+  const { url } = await createDatabase()
+  const { command, args, options } = commandProcess(['serve', '--workers', '2'], { DATABASE_URL: url, PORT: '0' })
+  const child = spawn(command, args, options)
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const ended = once(child, 'close')
+  let printed = ''
+  child.stdout?.on('data', chunk => {
+    printed += chunk
+  })
+  await until('the first worker listens', () => workersIn(printed).has(1))
+  const killed = workersIn(printed).get(1) ?? 0
+  expect([...workersIn(printed).keys()]).toEqual([1])
+  process.kill(killed, 'SIGKILL')
+  await until('both listen', () => workersIn(printed).size === 2 && workersIn(printed).get(1) !== killed)
+  await until('the service has started', () => printed.includes('Ctrl-C stops it'))
+  child.kill('SIGTERM')
+  expect((await ended)[0]).toBe(0)
+})
+
+test('the workers of two services on one database have one rate', async () => {
+  const database = await createDatabase()
+  const build = createBuilders(database)
+  const tenantId = await build.tenant()
+  const newSecret = async () => (await build.token([tenantId])).secret
+  const environment = { DATABASE_URL: database.url, LOG_LEVEL: 'warn' }
+  const one = await serve(environment, twoWorkers)
+  const secret = await newSecret()
+  for (let call = 0; call < 20; call++) expect(left(await ask(one.restAddress, secret))).toBe(119 - call)
+  const other = await serve(environment, twoWorkers)
+  expect(left(await ask(other.restAddress, secret))).toBe(99)
+  await expectExactBurst([one, other], newSecret, 1000)
+  for (const service of [one, other]) expect(await service.stop('SIGTERM')).toBe(0)
+})
+
+test('workers end when their primary is killed, and a service whose workers cannot listen does not start', async () => {
+  const database = await createDatabase()
+  const environment = { DATABASE_URL: database.url, LOG_LEVEL: 'info' }
+  const service = await serve(environment, twoWorkers)
+  const pids = [...workersOf(service).values()]
+  const port = new URL(service.restAddress).port
+  await expect(serve({ ...environment, PORT: port }, twoWorkers)).rejects.toThrow(
+    'Another program listens on that port',
+  )
+  await service.stop('SIGKILL')
+  await until('the workers are gone', () => !pids.some(isAlive))
+})
