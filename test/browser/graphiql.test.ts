@@ -1,7 +1,10 @@
 import axe, { type AxeResults } from 'axe-core'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
+import { readConfig } from '../../src/config.ts'
 import { revokeToken } from '../../src/domain/token-lifecycle.ts'
+import { createExampleTabs } from '../../src/graphql-http/graphiql-examples.ts'
+import { buildServer } from '../../src/server.ts'
 import { until } from '../rest/support.ts'
 import { createApp } from '../support/app.ts'
 import { startBrowser } from '../support/browser.ts'
@@ -20,7 +23,7 @@ await build.product(tenantId, { title: 'A day at the mill' })
 const { secret } = await build.token([tenantId], { name: 'Explorer' })
 
 /** GraphiQL in a browser of its own, and what goes wrong there. */
-async function open(width = 1280) {
+async function open(width = 1280, at = origin) {
   const context = await browser.newContext({ viewport: { width, height: 900 } })
   const page = await context.newPage()
   const requested: string[] = []
@@ -31,7 +34,7 @@ async function open(width = 1280) {
     // The browser itself reports refused requests, which some tests provoke.
     if (message.type() === 'error' && !/status of 40[01]/.test(message.text())) fieldErrors.push(message.text())
   })
-  await load(page, () => page.goto(`${origin}/graphiql`))
+  await load(page, () => page.goto(`${at}/graphiql`))
   return { page, requested, fieldErrors }
 }
 
@@ -74,7 +77,7 @@ async function run(page: Page, text: string): Promise<void> {
 /** GraphiQL keeps its tabs half a second after they were changed. */
 const untilKept = (page: Page, text: string) =>
   until(`${text} is kept`, async () =>
-    (await page.evaluate<string>(`sessionStorage.getItem('graphiql:tabState')`)).includes(text),
+    ((await page.evaluate<string | null>(`sessionStorage.getItem('graphiql:tabState')`)) ?? '').includes(text),
   )
 
 async function openTab(page: Page, name: string): Promise<void> {
@@ -110,7 +113,7 @@ test('a token typed once holds for all tabs, also new ones, and survives a reloa
   await untilKept(page, 'WhoAmI')
   await load(page, () => page.reload())
   await page.getByRole('tab', { name: 'WhoAmI', selected: true }).waitFor()
-  expect(await page.getByRole('tab').count()).toBe(4)
+  expect(await page.getByRole('tab').count()).toBe(createExampleTabs().length)
   await openTab(page, 'Catalog')
   await run(page, 'A day at the mill')
   await page.getByRole('button', { name: /new tab/i }).click()
@@ -136,7 +139,6 @@ test('a token typed once holds for all tabs, also new ones, and survives a reloa
 
 test('the schema explorer shows the types, before and after a token is typed, and completion knows them', async () => {
   const { page, fieldErrors } = await open()
-  await page.getByRole('button', { name: /documentation explorer/i }).click()
   await explorer(page).getByRole('link', { name: 'PurchasedVoucher', exact: true }).click()
   await explorer(page).getByText('A purchased voucher with its balance.').waitFor()
   await status(page).getByText('Type a token once').waitFor()
@@ -156,6 +158,12 @@ test('without a token, or with a wrong one, the page says what to do', async () 
   const { page } = await open()
   await run(page, 'token')
   await status(page).getByText('The request had no token. Type one here').waitFor()
+  const result = page.getByRole('region', { name: 'Result Window' })
+  await result.getByText('Administrators of this service create tokens').waitFor()
+  await result
+    .getByText(/\/admin/)
+    .first()
+    .waitFor()
   await page.screenshot({ path: `${screenshots}/graphiql-no-token.png` })
   for (const wrong of ['vgw_wrong', `${secret}x`, 'a"b']) {
     await typeToken(page, wrong)
@@ -189,6 +197,54 @@ test('a token that is revoked, or removed, is used no more', async () => {
   expect(await page.evaluate('JSON.stringify(sessionStorage)')).not.toContain(secret)
   await load(page, () => page.reload())
   await status(page).getByText('Type a token once').waitFor()
+})
+
+test('the documentation is open on the first visit, where there is room, and afterwards as it was left', async () => {
+  const { page } = await open()
+  await explorer(page).waitFor()
+  await page.screenshot({ path: `${screenshots}/graphiql-first-visit.png` })
+  await page.getByRole('button', { name: 'Hide Documentation Explorer' }).click()
+  await load(page, () => page.reload())
+  expect(await explorer(page).count()).toBe(0)
+  const another = await page.context().newPage()
+  await load(another, () => another.goto(`${origin}/graphiql`))
+  expect(await explorer(another).count()).toBe(0)
+
+  const { page: narrow } = await open(390)
+  expect(await explorer(narrow).count()).toBe(0)
+})
+
+test('in the demo its token is in use at once, until it is removed or another one is typed', async () => {
+  const demo = await buildServer(
+    readConfig({ LOG_LEVEL: 'silent' }),
+    database.pool,
+    undefined,
+    null,
+    undefined,
+    (await build.token([tenantId], { name: 'Demo' })).secret,
+  )
+  try {
+    const at = await demo.listen({ host: '127.0.0.1', port: 0 })
+    const { page, fieldErrors } = await open(1280, at)
+    await status(page).getByText('All tabs use the token of this demo “Demo”.').waitFor()
+    await run(page, 'The Old Mill')
+    await page.screenshot({ path: `${screenshots}/graphiql-demo.png` })
+    await page.getByRole('button', { name: 'Remove the token' }).click()
+    await load(page, () => page.reload())
+    await status(page).getByText('Type a token once').waitFor()
+    await useToken(page)
+    await load(page, () => page.reload())
+    await status(page).getByText('All tabs use the token “Explorer”.').waitFor()
+
+    // The token of an earlier demo ended with its database.
+    const { page: later } = await open(1280, at)
+    await later.evaluate(`sessionStorage.setItem('voucher-gateway:token', 'vgw_earlier')`)
+    await load(later, () => later.reload())
+    await status(later).getByText('All tabs use the token of this demo “Demo”.').waitFor()
+    expect(fieldErrors).toEqual([])
+  } finally {
+    await demo.close()
+  }
 })
 
 test('an Authorization header that is typed in the headers editor wins', async () => {

@@ -25,18 +25,19 @@ test.each([
   expect(fieldErrors).toEqual([])
 })
 
-test('its links lead to GraphiQL, to the sign-in and to the documentation', async () => {
+test('its links lead to the dashboard, to GraphiQL, to the sign-in and to the documentation', async () => {
   const { app } = await createApp(database)
   const origin = await app.listen({ host: '127.0.0.1', port: 0 })
   const page = await browser.newPage()
   for (const [name, expected] of [
+    ['Dashboard', /\/dashboard$/],
     ['GraphiQL', /\/graphiql$/],
     ['API access', /\/admin\/login/],
-    ['Documentation', /\/#documentation$/],
+    ['Documentation', /\/docs$/],
   ] as const) {
     await page.goto(origin)
     await page.getByRole('navigation').getByRole('link', { name }).click()
     await page.waitForURL(expected)
   }
-  await page.getByRole('heading', { name: 'Operations of REST v1' }).waitFor()
+  await page.getByRole('heading', { name: 'Documentation', level: 1 }).waitFor()
 })

@@ -46,11 +46,16 @@ async function violations(page: Page): Promise<string[]> {
   })
 }
 
-/** Takes a picture for the README; it is put there only when the pictures are asked for. */
-export async function picture(page: Page, name: string): Promise<void> {
+/**
+ * Takes a picture for the README; it is put there only when the pictures are asked for.
+ *
+ * @param height how much of a long page it shows, in pixels
+ */
+export async function picture(page: Page, name: string, height?: number): Promise<void> {
   await page.setViewportSize({ width: 1280, height: 900 })
   await page.emulateMedia({ colorScheme: 'light' })
-  const png = await page.screenshot({ fullPage: true })
+  const clip = height === undefined ? undefined : { x: 0, y: 0, width: 1280, height }
+  const png = await page.screenshot({ fullPage: true, ...(clip && { clip }) })
   if (process.env.PICTURES !== 'on') return
   mkdirSync('docs/images', { recursive: true })
   writeFileSync(`docs/images/${name}.png`, await toPalette(page, png))

@@ -1,0 +1,76 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import type { VoucherGateway } from '#client'
+import { createApp } from '../support/app.ts'
+import { startBrowser } from '../support/browser.ts'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+
+/** A page that loads the client. A test's own `import` would be one of Vite's. */
+const html = `<title>Shop</title>
+  <script type="module">import { VoucherGateway } from './index.js'; window.VoucherGateway = VoucherGateway</script>`
+
+/** The compiled modules of the client, which the global set-up builds. */
+const modules = new URL('../../dist/client/', import.meta.url)
+
+test('the client runs in a browser: lists, exports, resolutions, errors and aborts', async () => {
+  const database = await createDatabase()
+  const build = createBuilders(database)
+  const { app } = await createApp(database)
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  const tenant = await build.tenant()
+  for (let count = 0; count < 51; count++) await build.voucher(tenant, { reference: `GIFT-${count}` })
+  const { secret: token } = await build.token([tenant])
+
+  const page = await (await startBrowser()).newPage()
+  // The page and the modules of a shop on the service's origin; all other requests reach the service.
+  await page.route(`${url}/shop/`, route => route.fulfill({ contentType: 'text/html', body: html }))
+  for (const name of readdirSync(modules)) {
+    const body = readFileSync(new URL(name, modules), 'utf8')
+    await page.route(`${url}/shop/${name}`, route => route.fulfill({ contentType: 'text/javascript', body }))
+  }
+  await page.goto(`${url}/shop/`)
+  await page.waitForFunction(() => 'VoucherGateway' in globalThis)
+  const seen = await page.evaluate(
+    async ({ token, tenant }) => {
+      const Client: typeof VoucherGateway = Reflect.get(globalThis, 'VoucherGateway')
+      const client = new Client({ url: location.origin, token })
+      const count = async (records: AsyncIterable<unknown>) => {
+        let total = 0
+        for await (const _ of records) total++
+        return total
+      }
+      const reason = (call: Promise<unknown>) =>
+        call.then(
+          () => null,
+          error => error,
+        )
+      const list = client.purchasedVouchers(tenant)
+      const listed = await count(list)
+      const refused = await reason(client.purchasedVoucher(tenant, 999_999))
+      const aborted = await reason(client.purchasedVoucher(tenant, 1, { signal: AbortSignal.abort('left') }))
+      const unreachable = new Client({ url: 'http://127.0.0.1:1', token, maxAttempts: 1 })
+      return {
+        listed,
+        changed: await count(client.purchasedVouchers(tenant, { updatedSince: list.serverTime })),
+        exported: await count(client.exportPurchasedVouchers(tenant)),
+        removed: await count(client.removals(tenant)),
+        resolved: (await client.resolve(tenant, { voucherReference: 'GIFT-7' })).voucher.reference,
+        refused: [refused.name, refused.status, refused.code, typeof refused.requestId],
+        aborted,
+        unreachable: (await reason(count(unreachable.tenants()))).code,
+      }
+    },
+    { token, tenant },
+  )
+  expect(seen).toEqual({
+    listed: 51,
+    changed: 0,
+    exported: 51,
+    removed: 0,
+    resolved: 'GIFT-7',
+    refused: ['VoucherGatewayError', 404, 'NOT_FOUND', 'string'],
+    aborted: 'left',
+    unreachable: 'CONNECTION_FAILED',
+  })
+})

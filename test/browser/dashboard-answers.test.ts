@@ -1,0 +1,284 @@
+// What the dashboard shows belongs to one view: while an answer is late, lacks something, or does not come.
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import {
+  DashboardFigures,
+  DashboardProducts,
+  DashboardTenantsBelow,
+  DashboardVoucher,
+  DashboardVouchers,
+} from '../../src/dashboard/client/operations.ts'
+import { dayIn } from '../../src/dashboard/client/period.ts'
+import { until } from '../rest/support.ts'
+import { createApp } from '../support/app.ts'
+import { startBrowser } from '../support/browser.ts'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { hold, intercept, openDashboard } from './dashboard-page.ts'
+
+const database = await createDatabase()
+const build = createBuilders(database)
+const client = await createApp(database)
+const origin = await client.app.listen({ host: '127.0.0.1', port: 0 })
+const browser = await startBrowser()
+
+const sell = (tenant: number, product: number, value: number, day: string, currency = 'GBP') =>
+  build.voucher(tenant, {
+    product_id: product,
+    initial_balance: value,
+    current_balance: value,
+    currency,
+    purchase_timestamp: `${day}T12:00:00Z`,
+  })
+
+/** A tenant that sold one product in 2024, for one value in the first half and for another in the second. */
+async function createSeller(parent: number, name: string, values: [number, number], currency = 'GBP') {
+  const id = await build.tenant({ name, parent_id: parent })
+  const product = await build.product(id, { title: `${name} product` })
+  await sell(id, product, values[0], '2024-02-01', currency)
+  await sell(id, product, values[1], '2024-08-01', currency)
+  return id
+}
+
+const group = await build.tenant({ name: 'Group' })
+const alder = await createSeller(group, 'Alder', [10, 20])
+await createSeller(group, 'Birch', [300, 400])
+await createSeller(group, 'Elm', [5, 6], 'EUR')
+const mixed = await createSeller(group, 'Mixed', [7, 8], 'EUR')
+const { secret } = await build.token([{ tenantId: group, withDescendants: true }], { name: 'Viewer' })
+
+const firstHalf = 'from=2024-01-01&to=2024-06-30'
+const open = (query: string, token = secret) => openDashboard(browser, origin, query, token)
+
+const tables = (page: Page) => page.getByRole('region', { name: 'Tables', exact: true })
+const sold = (page: Page, amount: string) =>
+  page.locator('.figure-card').first().getByText(amount, { exact: true }).waitFor()
+const choose = async (page: Page, name: string) => {
+  await page.getByRole('list', { name: 'Tenants', exact: true }).getByRole('link', { name, exact: true }).click()
+  await page.getByRole('heading', { level: 1, name, exact: true }).waitFor()
+}
+const choosePeriod = async (page: Page, from: string, to: string) => {
+  await page.getByLabel('From', { exact: true }).fill(from)
+  await page.getByLabel('To', { exact: true }).fill(to)
+  await page.getByRole('button', { name: 'Show', exact: true }).click()
+}
+
+test('products of the tenant before are not shown with the figures of another', async () => {
+  const { page, problems } = await open(`tenant=${alder}&${firstHalf}&table=products`)
+  await tables(page).getByRole('link', { name: 'Alder product' }).waitFor()
+  const release = await hold(page, DashboardProducts)
+  await choose(page, 'Birch')
+  await sold(page, '£300.00')
+  expect(await page.getByText('Alder product').count()).toBe(0)
+  await release()
+  await page.getByRole('figure', { name: 'Top products' }).getByText('Birch product', { exact: true }).waitFor()
+  expect(problems).toEqual([])
+})
+
+test('products of the period before are not shown with the figures of another', async () => {
+  const { page, problems } = await open(`tenant=${alder}&${firstHalf}&table=products`)
+  const products = tables(page).getByRole('table', { name: 'Products', exact: true })
+  await products.getByText('£10.00').waitFor()
+  const release = await hold(page, DashboardProducts)
+  await choosePeriod(page, '2024-07-01', '2024-12-31')
+  await sold(page, '£20.00')
+  expect(await page.getByText('Alder product').count()).toBe(0)
+  await release()
+  await products.getByText('£20.00').waitFor()
+  await tables(page).getByText('What was sold from 1 Jul – 31 Dec 2024, in GBP.').waitFor()
+  expect((await products.locator('tbody tr').innerText()).split('\t')[3]).toBe('100%')
+  expect(problems).toEqual([])
+})
+
+test('figures of the view before are named as such and do not work while others load', async () => {
+  const { page } = await open(`tenant=${alder}&${firstHalf}&table=products`)
+  await tables(page).getByRole('link', { name: 'Alder product' }).waitFor()
+  const release = await hold(page, DashboardFigures)
+  await choosePeriod(page, '2024-07-01', '2024-12-31')
+  await page.getByText('1 Jul 2024 to 31 Dec 2024').waitFor()
+  await page.locator('.figures[inert][aria-busy=true]').waitFor()
+  await tables(page).getByText('What was sold from 1 Jan – 30 Jun 2024, in GBP.').waitFor()
+  await release()
+  await sold(page, '£20.00')
+  expect(await page.locator('.figures[inert], .figures[aria-busy=true]').count()).toBe(0)
+})
+
+test('figures of the tenant before are not shown when those of another cannot be loaded', async () => {
+  const { page } = await open(`tenant=${alder}&${firstHalf}`)
+  await sold(page, '£10.00')
+  const stop = await intercept(page, DashboardFigures, route => route.abort())
+  await choose(page, 'Birch')
+  await page.getByText(/figures could not be loaded/).waitFor()
+  expect(await page.getByText('£').count()).toBe(0)
+  await stop()
+  const release = await hold(page, DashboardFigures)
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await page.locator('.placeholder').first().waitFor()
+  expect(await page.getByText('£').count()).toBe(0)
+  await release()
+  await sold(page, '£300.00')
+})
+
+test('vouchers of other filters are not shown when those that were asked for cannot be loaded', async () => {
+  const { page } = await open(`tenant=${alder}&${firstHalf}&table=vouchers`)
+  await tables(page).locator('table.vouchers').waitFor()
+  const stop = await intercept(page, DashboardVouchers, route => route.abort())
+  await tables(page).getByRole('checkbox', { name: 'Redeemable', exact: true }).check()
+  await page.getByText('The vouchers could not be loaded.').waitFor()
+  expect(await tables(page).locator('table.vouchers').count()).toBe(0)
+  await stop()
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await tables(page).locator('table.vouchers').waitFor()
+})
+
+test('figures that the service refuses are not announced as loading', async () => {
+  const { page } = await open(`tenant=${alder}&${firstHalf}&zone=Nowhere/Else`)
+  await page.getByText('The figures could not be read. A message above says why.').waitFor()
+  await page.locator('.warning').getByText('The request is not valid.').waitFor()
+  expect(await page.locator('.placeholder').count()).toBe(0)
+})
+
+test('figures of tenants below in the period before are not shown with those of another', async () => {
+  const { page } = await open(`tenant=${group}&${firstHalf}&table=tenants&currency=GBP`)
+  await tables(page).getByText('£10.00').waitFor()
+  const release = await hold(page, DashboardTenantsBelow)
+  await choosePeriod(page, '2024-07-01', '2024-12-31')
+  await sold(page, '£420.00')
+  expect(await tables(page).getByText('£10.00').count()).toBe(0)
+  await release()
+  await tables(page).getByText('£20.00').waitFor()
+})
+
+test('the control names the currency of the figures when they have none in the one of the address', async () => {
+  const { page } = await open(`tenant=${alder}&${firstHalf}&currency=GBP`)
+  const chosen = page.getByLabel('Currency', { exact: true }).locator('option:checked')
+  // The control follows the figures.
+  const named = (currency: string) => expect.poll(() => chosen.textContent()).toBe(currency)
+  await sold(page, '£10.00')
+  await named('GBP')
+  await choose(page, 'Elm')
+  await sold(page, '€5.00')
+  await named('EUR')
+
+  for (const _ of [1, 2, 3]) await build.voucher(mixed, { purchase_timestamp: '2024-03-01T12:00:00Z' })
+  await choose(page, 'Mixed')
+  await sold(page, '3 vouchers')
+  await named('Most sold')
+  await page.getByLabel('Currency', { exact: true }).selectOption('EUR')
+  await sold(page, '€7.00')
+  await named('EUR')
+})
+
+test('a list begins again when what it lists changes, and when the address names no place in it', async () => {
+  const busy = await build.tenant({ name: 'Busy', parent_id: group })
+  for (let number = 1; number <= 26; number++) await build.tenant({ name: `Stall ${number}`, parent_id: busy })
+  const product = await build.product(busy)
+  for (let number = 1; number <= 26; number++) await sell(busy, product, number, '2024-02-01')
+  const { page, problems } = await open(`tenant=${busy}&${firstHalf}&table=vouchers`)
+  const rows = tables(page).locator('table.vouchers tbody tr')
+  const next = page.getByRole('button', { name: 'Next page' })
+  await next.click()
+  await page.waitForURL(/after=/)
+  await until('the second page', async () => (await rows.count()) === 1)
+  await page.getByLabel('With tenants below').uncheck()
+  await until('the first page', async () => (await rows.count()) === 25)
+  await next.click()
+  await until('the second page of the other list', async () => (await rows.count()) === 1)
+
+  for (const [name, row] of [
+    ['vouchers', '£26.00'],
+    ['tenants', 'Stall 10'],
+  ] as const) {
+    await page.goto(`${origin}/dashboard?tenant=${busy}&${firstHalf}&table=${name}&before=elsewhere`)
+    await tables(page).getByText(row).first().waitFor()
+    await until('the message is gone', async () => (await page.getByText('no cursor of this list').count()) === 0)
+    expect(page.url()).not.toContain('before=')
+    expect(await next.isEnabled()).toBe(true)
+  }
+  expect(problems).toEqual([])
+})
+
+test('what is wrong with one view is not said above another', async () => {
+  const { page } = await open(`tenant=${alder}&${firstHalf}&table=vouchers&text=${'x'.repeat(300)}`)
+  const fault = page.getByText('The request is not valid.')
+  await fault.waitFor()
+  await choose(page, 'Birch')
+  await sold(page, '£300.00')
+  expect(await fault.count()).toBe(0)
+})
+
+test('a request that waits for the rate and is cancelled leaves no notice', async () => {
+  const { page } = await open(`tenant=${alder}&${firstHalf}&table=vouchers`)
+  const waits = page.getByText('The rate of this token is used up.')
+  await intercept(page, DashboardVoucher, route =>
+    route.fulfill({
+      status: 429,
+      headers: { 'Retry-After': '60' },
+      json: { errors: [{ message: 'Too many.', extensions: { code: 'RATE_LIMITED' } }] },
+    }),
+  )
+  await tables(page).locator('table.vouchers').getByRole('link').first().click()
+  await waits.waitFor({ state: 'attached' })
+  await page.keyboard.press('Escape')
+  await until('the notice is gone', async () => (await waits.count()) === 0, 5_000)
+})
+
+test('what expires by the day at its tenant is listed too, and said beside the link', async () => {
+  // Their days always differ.
+  const east = await build.tenant({ name: 'East', parent_id: group, time_zone: 'Pacific/Kiritimati' })
+  const west = await build.tenant({ name: 'West', parent_id: east, time_zone: 'Pacific/Pago_Pago' })
+  const today = dayIn('Pacific/Pago_Pago', new Date())
+  const balances = { initial_balance: 5, current_balance: 5, currency: 'GBP' }
+  await build.voucher(west, { ...balances, date_valid_end: today })
+  const { page } = await open(`tenant=${east}`)
+  const detail = page.locator('.figure-card', { hasText: 'Expiring' }).locator('.detail')
+  await detail.getByText('1 voucher, each by the day at its tenant').waitFor()
+  await detail.getByRole('link').click()
+  await tables(page).locator('.table-tools').getByText('1 voucher', { exact: true }).waitFor()
+})
+
+test('a figure without a currency leads to no list: no filter finds its vouchers', async () => {
+  const tenant = await build.tenant({ name: 'Barter', parent_id: group })
+  const product = await build.product(tenant, { title: 'Swap' })
+  await build.voucher(tenant, { product_id: product, purchase_timestamp: '2024-03-01T12:00:00Z' })
+  await sell(tenant, product, 5, '2024-03-01')
+  await build.voucher(tenant, { product_id: product, purchase_timestamp: '2024-03-01T12:00:00Z' })
+  const { page } = await open(`tenant=${tenant}&${firstHalf}&table=products`)
+  const figure = page.getByRole('figure', { name: 'Top products' })
+  await figure.getByText('Swap', { exact: true }).waitFor()
+  const links = [figure, tables(page).locator('table'), page.locator('.figure-cards')]
+  expect(await Promise.all(links.map(part => part.getByRole('link').count()))).toEqual([0, 0, 0])
+  await page.getByLabel('Currency', { exact: true }).selectOption('GBP')
+  await figure.getByRole('link', { name: 'Swap' }).waitFor()
+})
+
+test('a list of products that is cut says so, and so does its file', async () => {
+  const tenant = await build.tenant({ name: 'Bazaar' })
+  const token = await build.token([tenant])
+  for (let number = 1; number <= 101; number++) await sell(tenant, await build.product(tenant), number, '2024-03-01')
+  const { page } = await open(`tenant=${tenant}&${firstHalf}&table=products`, token.secret)
+  await tables(page).getByText('The 100 products that sold most from 1 Jan – 30 Jun 2024, in GBP.').waitFor()
+  expect(await tables(page).locator('tbody tr').count()).toBe(100)
+  const downloading = page.waitForEvent('download')
+  await tables(page).getByRole('button', { name: 'Download as CSV' }).click()
+  expect((await downloading).suggestedFilename()).toBe(`top-100-products-${tenant}-2024-01-01-2024-06-30.csv`)
+})
+
+test('the address has what is searched in a table, and another table is not searched for it', async () => {
+  const { page, problems } = await open(`tenant=${group}&${firstHalf}&table=products&currency=GBP`)
+  const names = () => tables(page).locator('tbody th').allInnerTexts()
+  await tables(page).getByLabel('Search in Products').fill('birch ')
+  await page.waitForURL(/text=birch&|text=birch$/)
+  expect(await names()).toEqual(['Birch product'])
+  expect(await tables(page).getByLabel('Search in Products').inputValue()).toBe('birch ')
+  await page.reload()
+  await tables(page).getByRole('link', { name: 'Birch product' }).waitFor()
+  expect(await names()).toEqual(['Birch product'])
+  await tables(page).getByLabel('Search in Products').fill('')
+  await tables(page).getByRole('link', { name: 'Alder product' }).waitFor()
+  await tables(page).getByLabel('Search in Products').fill('alder')
+  await page.waitForURL(/text=alder/)
+  await tables(page).getByRole('link', { name: 'Tenants', exact: true }).click()
+  await tables(page).getByRole('link', { name: 'Birch', exact: true }).waitFor()
+  expect(problems).toEqual([])
+})

@@ -1,0 +1,466 @@
+import { readFile } from 'node:fs/promises'
+import type { Page, Route } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { loadDemo } from '../../src/demo/load.ts'
+import { createApp } from '../support/app.ts'
+import { startBrowser } from '../support/browser.ts'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { openDashboard } from './dashboard-page.ts'
+import { look, picture } from './look.ts'
+
+const database = await createDatabase()
+const { loader } = database
+await loadDemo(loader, { scale: 1 })
+const build = createBuilders(database)
+const client = await createApp(database)
+const origin = await client.app.listen({ host: '127.0.0.1', port: 0 })
+const browser = await startBrowser()
+
+/** The group of the demo data, with the tenants below it. */
+const group = 1
+const { secret } = await build.token([{ tenantId: group, withDescendants: true }], { name: 'Viewer' })
+
+/** Opens the dashboard. `problems` receives errors of scripts and of the policy. */
+const open = (query = '', token = secret) => openDashboard(browser, origin, `tenant=${group}&${query}`, token)
+
+const tables = (page: Page) => page.getByRole('region', { name: 'Tables', exact: true })
+const table = (page: Page, name: string) => tables(page).getByRole('table', { name, exact: true })
+const textOf = async (page: Page, name: string) =>
+  (await table(page, name).locator('tbody tr').allInnerTexts()).map(row => row.split('\t'))
+/** What a figure card says. */
+const card = async (page: Page, name: string) => {
+  const text = await page.locator('.figure-card', { has: page.getByText(name, { exact: true }) }).innerText()
+  return text.split('\n').filter(Boolean)
+}
+const pounds = (amount: number) => new Intl.NumberFormat('en-GB', { style: 'currency', currency: 'GBP' }).format(amount)
+const count = (number: number) => new Intl.NumberFormat('en-GB').format(number)
+const params = (page: Page) => Object.fromEntries(new URL(page.url()).searchParams)
+
+/** The tenants of the group. */
+const inGroup = loader`tenant_id in (
+  with recursive below as (select id from tenant where id = ${group}
+    union all select t.id from tenant t join below on t.parent_id = below.id)
+  select id from below)`
+
+const [days] = await loader<{ from: string; to: string; before: string }[]>`
+  select to_char(date_trunc('month', d) - interval '3 months', 'YYYY-MM-DD') as from,
+         to_char(date_trunc('month', d) - interval '1 day', 'YYYY-MM-DD') as to,
+         to_char(date_trunc('month', d) - interval '6 months', 'YYYY-MM-DD') as before
+  from (select now() at time zone 'Europe/London' as d) today`
+if (!days) throw new Error('the database has no clock')
+
+/** Three whole months. */
+const period = `from=${days.from}&to=${days.to}&by=month`
+
+/** What was sold from a day on, for three months, in pounds. */
+async function countSales(from: string) {
+  const [sales] = await loader<{ vouchers: number; value: number; redeemed: number }[]>`
+    select count(*)::int as vouchers, coalesce(sum(initial_balance), 0)::float as value,
+           coalesce(sum(initial_balance - current_balance), 0)::float as redeemed
+    from purchased_voucher
+    where ${inGroup} and not void and currency = 'GBP'
+      and purchase_timestamp >= ${from}::text::timestamp at time zone 'Europe/London'
+      and purchase_timestamp < (${from}::text::timestamp + interval '3 months') at time zone 'Europe/London'`
+  return sales!
+}
+
+/** What is outstanding in pounds, and how much of it ends within 30 days. */
+async function countOutstanding() {
+  const [balances] = await loader<{ vouchers: number; balance: number; soon: number }[]>`
+    select count(*)::int as vouchers, sum(current_balance)::float as balance,
+           coalesce(sum(current_balance) filter (where date_valid_end <= today + 30), 0)::float as soon
+    from purchased_voucher v join tenant t on t.id = v.tenant_id,
+      lateral (select (now() at time zone t.time_zone)::date as today) clock
+    where ${inGroup} and currency = 'GBP'
+      and gateway.voucher_state(void, redemption_status, initial_balance, current_balance) in ('part', 'full')
+      and coalesce(date_valid_end >= today, true)`
+  return balances!
+}
+
+test('the cards show what the records add up to, and the change against the period before', async () => {
+  const { page, problems } = await open(`${period}&currency=GBP`)
+  const [now, before, outstanding] = [
+    await countSales(days.from),
+    await countSales(days.before),
+    await countOutstanding(),
+  ]
+  const change = new Intl.NumberFormat('en-GB', {
+    style: 'percent',
+    signDisplay: 'exceptZero',
+    maximumFractionDigits: Math.abs(now.value / before.value - 1) < 0.0995 ? 1 : 0,
+  }).format(now.value / before.value - 1)
+  await page.locator('.figure-cards').waitFor()
+  expect(await card(page, 'Sold')).toEqual([
+    'Sold',
+    pounds(now.value),
+    `${count(now.vouchers)} vouchers`,
+    expect.stringContaining(change),
+  ])
+  expect((await card(page, 'Sold'))[3]).toContain(`${pounds(before.value)} before`)
+  expect((await card(page, 'Redeemed of these'))[1]).toBe(pounds(now.redeemed))
+  expect((await card(page, 'Outstanding now')).slice(1, 3)).toEqual([
+    pounds(outstanding.balance),
+    `${count(outstanding.vouchers)} vouchers`,
+  ])
+  expect((await card(page, 'Expiring within 30 days'))[1]).toBe(pounds(outstanding.soon))
+  const compared = await page.getByText('Changes are against').innerText()
+  expect(compared).toContain(new Date(days.before).toLocaleDateString('en-GB', { month: 'short' }))
+  expect(problems).toEqual([])
+})
+
+test('a currency is chosen for all figures, and none is added to another', async () => {
+  const { page } = await open(`${period}&currency=EUR`)
+  await page.locator('.figure-cards').waitFor()
+  expect((await card(page, 'Sold'))[1]).toMatch(/^€/)
+  expect(await page.getByText('£').count()).toBe(0)
+  await page.getByLabel('Currency', { exact: true }).selectOption('GBP')
+  await page.locator('.figure-card', { hasText: '£' }).first().waitFor()
+  expect((await card(page, 'Sold'))[1]).toBe(pounds((await countSales(days.from)).value))
+  expect(await page.locator('.plot-grid').getByText('€').count()).toBe(0)
+})
+
+test('the amounts on an axis are whole in each currency', async () => {
+  const [gulf] = await loader<{ id: number }[]>`select id::int from tenant where name = 'Paper Lantern Gulf'`
+  const { secret: other } = await build.token([{ tenantId: gulf!.id, withDescendants: true }])
+  const { page } = await open(`tenant=${gulf!.id}`, other)
+  await page.goto(`${origin}/dashboard?tenant=${gulf!.id}&currency=KWD`)
+  await page.locator('.plot text').getByText('KWD').first().waitFor()
+  const cut = await page.evaluate<string[]>(`[...document.querySelectorAll('.plot text')]
+    .filter(text => text.getBoundingClientRect().right > text.closest('.plot-frame').getBoundingClientRect().right)
+    .map(text => text.textContent)`)
+  expect(cut).toEqual([])
+})
+
+test('a plot is a slider over its values, and has them as a table', async () => {
+  const { page } = await open(`${period}&currency=GBP`)
+  const slider = page.getByRole('slider', { name: 'Vouchers sold' })
+  await slider.focus()
+  const month = (index: number) => {
+    const date = new Date(days.from)
+    date.setUTCMonth(date.getUTCMonth() + index)
+    return date.toLocaleDateString('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' })
+  }
+  const values = () => slider.getAttribute('aria-valuetext')
+  expect(await values()).toContain(`${month(2)}: £`)
+  await page.keyboard.press('ArrowLeft')
+  expect(await values()).toContain(`${month(1)}: £`)
+  await page.keyboard.press('Home')
+  expect(await values()).toContain(`${month(0)}: £`)
+  const figure = page.getByRole('figure', { name: 'Vouchers sold' })
+  expect(await figure.locator('.readout').innerText()).toBe(await values())
+  await figure.getByText('The numbers as a table').click()
+  const rows = await figure.locator('tbody tr').allInnerTexts()
+  expect(rows.map(row => row.split('\t')[0])).toEqual([0, 1, 2].map(month))
+  const bars = await figure.locator('.plot-panel').first().locator('rect[fill^="var(--plot"]').count()
+  expect(bars).toBe(3)
+})
+
+test('periods are sorted in the browser, and downloaded as they are sorted', async () => {
+  const { page } = await open(`${period}&currency=GBP`)
+  await table(page, 'Periods').getByRole('button', { name: 'Value' }).click()
+  await tables(page).getByRole('columnheader', { name: 'Value' }).and(page.locator('[aria-sort=descending]')).waitFor()
+  const amounts = (await textOf(page, 'Periods')).map(cells => Number(cells[2]?.replace(/[£,]/g, '')))
+  expect(amounts).toEqual(amounts.toSorted((one, other) => other - one))
+  expect(amounts.reduce((all, amount) => all + amount, 0)).toBeCloseTo((await countSales(days.from)).value, 2)
+  expect(params(page).sort).toBe('-2')
+  const downloading = page.waitForEvent('download')
+  await tables(page).getByRole('button', { name: 'Download as CSV' }).click()
+  const csv = await readFile(await (await downloading).path(), 'utf8')
+  const [headings, first] = csv.split('\r\n')
+  expect(headings).toMatch(/^\ufeffFrom,Vouchers,Value \(GBP\)/)
+  expect(first?.split(',')[2]).toBe(String(amounts[0]))
+})
+
+test('tenants below are compared, and each leads to its own figures', async () => {
+  const { page } = await open(`${period}&currency=GBP&table=tenants`)
+  await table(page, 'Tenants below').waitFor()
+  const names = await loader<{ name: string }[]>`select name from tenant where parent_id = ${group}`
+  expect((await textOf(page, 'Tenants below')).map(([name]) => name).sort()).toEqual(
+    names.map(({ name }) => name).sort(),
+  )
+  const { name } = names[0]!
+  await table(page, 'Tenants below').getByRole('link', { name }).click()
+  await page.getByRole('heading', { level: 1, name }).waitFor()
+})
+
+test('many tenants are compared a page at a time, which costs a part of the usual rate, and downloaded whole', async () => {
+  const chain = await build.tenant({ name: 'Chain' })
+  const shops = ['01', '02', '03', '04', '05', '06', '07', '08', '09', '10', '11', '12'].map(shop => `Shop ${shop}`)
+  for (const [index, name] of shops.entries()) {
+    const shop = await build.tenant({ name, parent_id: chain })
+    await build.voucher(shop, {
+      initial_balance: index + 1,
+      currency: 'GBP',
+      purchase_timestamp: `${days.from}T12:00:00Z`,
+    })
+  }
+  const token = await build.token([{ tenantId: chain, withDescendants: true }], { rateLimit: 1200 })
+  const { page, problems } = await open(`tenant=${chain}`, token.secret)
+  await page.goto(`${origin}/dashboard?tenant=${chain}&${period}&table=tenants`)
+  const names = async () => (await textOf(page, 'Tenants below')).map(([name]) => name)
+  const see = (name: string) => table(page, 'Tenants below').getByRole('link', { name }).waitFor()
+  await see('Shop 10')
+  expect(await names()).toEqual(shops.slice(0, 10))
+  await tables(page).getByText('12 tenants by name. Each with the tenants below it, in GBP.').waitFor()
+  expect(await page.locator('.rate').innerText()).toMatch(/^The last answer counted as 6\d operations/)
+
+  await table(page, 'Tenants below').getByRole('button', { name: 'Value' }).click()
+  await page.waitForURL(/sort=-2/)
+  expect(await names()).toEqual(shops.slice(0, 10).toReversed())
+  await page.getByRole('button', { name: 'Next page' }).click()
+  await see('Shop 12')
+  expect(await names()).toEqual(['Shop 12', 'Shop 11'])
+  await page.getByRole('button', { name: 'Previous page' }).click()
+  await see('Shop 01')
+
+  const downloading = page.waitForEvent('download')
+  await tables(page).getByRole('button', { name: 'Download as CSV' }).click()
+  const csv = await readFile(await (await downloading).path(), 'utf8')
+  expect(
+    csv
+      .trimEnd()
+      .split('\r\n')
+      .map(line => line.split(',')[0]),
+  ).toEqual(['\ufeffTenant', ...shops])
+  await tables(page).getByText('The file has 12 tenants.').waitFor()
+  expect(problems).toEqual([])
+})
+
+test('products of one title are told apart by their tenants, and those of one tenant by their ids', async () => {
+  const chain = await build.tenant({ name: 'Two spas' })
+  const sell = async (tenant: number, title: string, value: number) => {
+    const product = await build.product(tenant, { title })
+    const sold = { initial_balance: value, currency: 'GBP', purchase_timestamp: `${days.from}T12:00:00Z` }
+    await build.voucher(tenant, { product_id: product, ...sold })
+    return product
+  }
+  const [lake, hill] = [
+    await build.tenant({ name: 'Lake', parent_id: chain }),
+    await build.tenant({ name: 'Hill', parent_id: chain }),
+  ]
+  await sell(lake, 'Spa day', 50)
+  const first = await sell(hill, 'Spa day', 40)
+  const second = await sell(hill, 'Spa day', 30)
+  await sell(hill, 'Massage', 20)
+  const names = ['Spa day · Lake', `Spa day · Hill · ${first}`, `Spa day · Hill · ${second}`, 'Massage']
+  const token = await build.token([{ tenantId: chain, withDescendants: true }])
+  const { page } = await open(`tenant=${chain}`, token.secret)
+  await page.goto(`${origin}/dashboard?tenant=${chain}&${period}&table=products`)
+  await table(page, 'Products').waitFor()
+  expect((await textOf(page, 'Products')).map(([name]) => name)).toEqual(names)
+  const figure = page.getByRole('figure', { name: 'Top products' })
+  expect(await figure.locator('tbody th').allInnerTexts()).toEqual(names)
+  expect(await figure.locator('.plot-summary').innerText()).toBe('Spa day · Lake sold most: £50.00.')
+  await tables(page).getByRole('link', { name: 'Vouchers' }).click()
+  await tables(page).getByText('More filters').click()
+  expect(await page.getByLabel('Product', { exact: true }).locator('option').allInnerTexts()).toEqual([
+    'Any product',
+    ...names,
+  ])
+})
+
+test('vouchers are searched, filtered, sorted and paged by the service, and back returns', async () => {
+  const { page, problems } = await open(`${period}&table=vouchers&currency=GBP`)
+  await table(page, 'Vouchers').waitFor()
+  const [all] = await loader<{ vouchers: number }[]>`
+    select count(*)::int as vouchers from purchased_voucher where ${inGroup}`
+  await tables(page)
+    .getByText(`${count(all!.vouchers)} vouchers`, { exact: true })
+    .waitFor()
+
+  // By a column of the service, in both directions.
+  await table(page, 'Vouchers').getByRole('button', { name: 'Purchased' }).click()
+  await page.waitForURL(/sort=purchased/)
+  const sorted = await loader<{ reference: string }[]>`
+    select reference from purchased_voucher where ${inGroup} order by purchase_timestamp, id limit 26`
+  await table(page, 'Vouchers').getByRole('link', { name: sorted[0]!.reference, exact: true }).waitFor()
+  expect((await textOf(page, 'Vouchers')).map(([reference]) => reference)).toEqual(
+    sorted.slice(0, 25).map(({ reference }) => reference),
+  )
+  await page.getByRole('button', { name: 'Next page' }).click()
+  await table(page, 'Vouchers').getByRole('link', { name: sorted[25]!.reference, exact: true }).waitFor()
+  await page.goBack()
+  await table(page, 'Vouchers').getByRole('link', { name: sorted[0]!.reference, exact: true }).waitFor()
+
+  // By status and text.
+  await page.getByRole('checkbox', { name: 'Void', exact: true }).check()
+  const [voided] = await loader<{ vouchers: number }[]>`
+    select count(*)::int as vouchers from purchased_voucher where ${inGroup} and void`
+  await tables(page)
+    .getByText(`${count(voided!.vouchers)} vouchers`, { exact: true })
+    .waitFor()
+  expect(new Set((await textOf(page, 'Vouchers')).map(cells => cells[1]))).toEqual(new Set(['Void']))
+  await page.getByRole('button', { name: 'Clear the filters' }).click()
+  await page.getByLabel(/^Search reference/).fill(sorted[3]!.reference)
+  await tables(page).getByText('1 voucher', { exact: true }).waitFor()
+  expect((await textOf(page, 'Vouchers')).map(([reference]) => reference)).toEqual([sorted[3]!.reference])
+  await page.getByLabel(/^Search reference/).fill('no such voucher')
+  await page.getByText('No voucher matches these filters.').waitFor()
+
+  // The address has all of it.
+  const copy = await open(new URL(page.url()).search.slice(1))
+  await copy.page.getByText('No voucher matches these filters.').waitFor()
+  expect(await copy.page.getByLabel(/^Search reference/).inputValue()).toBe('no such voucher')
+  expect(problems).toEqual([])
+})
+
+test('a link with an order or a place that the list does not have shows the latest purchases, and their next page', async () => {
+  const { page, problems } = await open(`${period}&table=vouchers&sort=-reference&after=kept`)
+  const latest = await loader<{ reference: string }[]>`
+    select reference from purchased_voucher where ${inGroup} order by purchase_timestamp desc nulls last, id desc limit 26`
+  const [first, second] = [latest[0]!.reference, latest[25]!.reference]
+  const shown = async () => (await textOf(page, 'Vouchers')).map(([reference]) => reference)
+  await table(page, 'Vouchers').getByRole('link', { name: first, exact: true }).waitFor()
+  expect(await shown()).toEqual(latest.slice(0, 25).map(({ reference }) => reference))
+  const sorted = table(page, 'Vouchers').locator('[aria-sort]')
+  expect([await sorted.count(), await sorted.innerText()]).toEqual([1, 'Purchased'])
+  expect(await table(page, 'Vouchers').getByRole('button', { name: 'Reference' }).count()).toBe(0)
+  await page.getByRole('button', { name: 'Next page' }).click()
+  await table(page, 'Vouchers').getByRole('link', { name: second, exact: true }).waitFor()
+  expect(problems).toEqual([])
+})
+
+test('filters that are not valid are named', async () => {
+  const { page } = await open(`${period}&table=vouchers&text=${'x'.repeat(300)}`)
+  await page.getByText(/^The request is not valid\. Give at most \d+ characters\.$/).waitFor()
+  await tables(page).getByText('The vouchers could not be read.').waitFor()
+  await page.goto(`${origin}/dashboard?tenant=${group}&table=vouchers&least=some`)
+  await page.getByText('Give an amount, for example 12.50.').waitFor()
+})
+
+test('the vouchers of all pages are downloaded as CSV', async () => {
+  const { page } = await open(`${period}&table=vouchers&status=EXPIRED`)
+  const downloading = page.waitForEvent('download')
+  await tables(page).getByRole('button', { name: 'Download as CSV' }).click()
+  const csv = await readFile(await (await downloading).path(), 'utf8')
+  const records = csv.trimEnd().split('\r\n')
+  const status = await tables(page).getByText('The file has').innerText()
+  expect(status).toBe(`The file has ${count(records.length - 1)} vouchers.`)
+  await tables(page)
+    .getByText(`${count(records.length - 1)} vouchers`, { exact: true })
+    .waitFor()
+  expect(records.length).toBeGreaterThan(101)
+  expect(records.slice(1).every(record => record.includes(',Expired,'))).toBe(true)
+})
+
+test('a figure leads to the vouchers that it counts', async () => {
+  const { page, problems } = await open(`${period}&currency=GBP`)
+  const listed = () => tables(page).locator('.table-tools [role=status]')
+  const isRevealed = () =>
+    page.evaluate<boolean>(`document.activeElement.getBoundingClientRect().top < innerHeight / 2
+      && document.activeElement.querySelector('table.vouchers') !== null`)
+  const expiring = page.locator('.figure-card').getByRole('link')
+  const words = await expiring.innerText()
+  await expiring.click()
+  await listed().getByText(words, { exact: true }).waitFor()
+  expect(await isRevealed()).toBe(true)
+
+  const product = page.getByRole('figure', { name: 'Top products' }).locator('tbody tr').first()
+  const [, sold] = (await product.innerText()).split('\t')
+  await product.getByRole('link').click()
+  await listed().getByText(`${sold} vouchers`, { exact: true }).waitFor()
+  expect(await isRevealed()).toBe(true)
+  const voided = tables(page).getByRole('checkbox', { name: 'Void', exact: true })
+  expect(await voided.isChecked()).toBe(false)
+  expect(problems).toEqual([])
+})
+
+test('a voucher is shown over the page, by keyboard too, and going back returns to its row', async () => {
+  const { page, problems } = await open(`${period}&table=vouchers&sort=purchased`)
+  const [first] = await loader<{ reference: string; product_title: string; name: string }[]>`
+    select reference, product_title, name from purchased_voucher v join tenant t on t.id = v.tenant_id
+    where ${inGroup} order by purchase_timestamp, v.id limit 1`
+  const link = table(page, 'Vouchers').getByRole('link', { name: first!.reference, exact: true })
+  await link.focus()
+  await page.keyboard.press('Enter')
+  const dialog = page.getByRole('dialog', { name: `Voucher ${first!.reference}` })
+  await dialog.waitFor()
+  await dialog.getByRole('link', { name: first!.name }).waitFor()
+  const address = page.url()
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+  expect(await page.evaluate('document.activeElement.textContent')).toBe(first!.reference)
+  expect(params(page).voucher).toBeUndefined()
+
+  await page.goto(address)
+  await dialog.waitFor()
+  await dialog.getByRole('link', { name: first!.product_title }).click()
+  await dialog.waitFor({ state: 'detached' })
+  await page.getByLabel('Product', { exact: true }).waitFor()
+  expect(params(page).product).toMatch(/^\d+$/)
+  expect(problems).toEqual([])
+})
+
+test('what cannot be shown is said in words', async () => {
+  const empty = await build.tenant({ name: 'Nothing sold' })
+  const { secret: other } = await build.token([empty], { permissions: ['view_vouchers', 'view_orders'] })
+  const { page, problems } = await open('', other)
+  await page.goto(`${origin}/dashboard?tenant=${empty}`)
+  await page.getByText('No vouchers were sold in this period.').first().waitFor()
+  await page.getByText('There are no vouchers yet.').waitFor()
+  await tables(page).getByText('There are no sales yet.', { exact: true }).waitFor()
+  expect(await page.getByText('no currency').count()).toBe(0)
+  expect(await page.getByText('Consents').count()).toBe(0)
+  await page.goto(`${origin}/dashboard?tenant=${empty}&voucher=bm90aGluZw`)
+  await page.getByText('This voucher does not exist, or the token may not see it.').waitFor()
+
+  await page.goto(`${origin}/dashboard?tenant=${empty}`)
+  await page.getByText('There are no vouchers yet.').waitFor()
+  await page.route('**/graphql', route => route.abort())
+  await page.getByLabel('Period', { exact: true }).selectOption('Last 30 days')
+  await page.getByText('The figures could not be loaded.').waitFor()
+  await page.unroute('**/graphql')
+  await page.getByRole('button', { name: 'Try again' }).first().click()
+  await page.getByText('The figures could not be loaded.').waitFor({ state: 'detached' })
+  expect(problems).toEqual([])
+})
+
+test('products of the former currency are not shown with another one, and a failed request for them is reported', async () => {
+  const { page, problems } = await open('currency=GBP')
+  const top = page.getByRole('figure', { name: 'Top products' })
+  await top.getByText('£').first().waitFor()
+  const failing = (route: Route) =>
+    route.request().postData()?.includes('"first":100') ? route.abort() : route.continue()
+  await page.route('**/graphql', failing)
+  await page.getByLabel('Currency', { exact: true }).selectOption('EUR')
+  await page.getByText('The products could not be loaded.').waitFor()
+  expect(await top.count()).toBe(0)
+  await page.unroute('**/graphql')
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await top.getByText('€').first().waitFor()
+  expect(await page.getByText('could not be loaded').count()).toBe(0)
+  expect(problems).toEqual([])
+})
+
+test('all of it is accessible and fits, wide and narrow, light and dark', async () => {
+  const { page } = await open(`currency=GBP`)
+  const found: string[] = []
+  const see = async (name: string, query: string, ready: () => Promise<unknown>) => {
+    await page.goto(`${origin}/dashboard?tenant=${group}&currency=GBP&${query}`)
+    await page.locator('.placeholder').first().waitFor({ state: 'detached' })
+    await ready()
+    found.push(...(await look(page, `dashboard-${name}`)))
+  }
+  await see('figures', '', async () => {
+    await page.getByText('The numbers as a table').first().click()
+    await page.getByRole('slider').first().focus()
+  })
+  await see('year', 'from=2025-12-01&to=2026-11-30&by=day&table=products', () => table(page, 'Products').waitFor())
+  await see('vouchers', 'table=vouchers&most=100', () => table(page, 'Vouchers').waitFor())
+  await see('tenants', 'table=tenants', () => table(page, 'Tenants below').waitFor())
+  const [voucher] = await loader<{ reference: string }[]>`
+    select reference from purchased_voucher where tenant_id = ${group} and not void limit 1`
+  await see('voucher', `table=vouchers&text=${voucher!.reference}`, async () => {
+    await table(page, 'Vouchers').getByRole('link', { name: voucher!.reference }).click()
+    await page.getByRole('dialog').getByText('Times are those of').waitFor()
+  })
+  expect(found).toEqual([])
+})
+
+// `PICTURES=on npm run test:browser` puts it where the README shows it.
+test('the picture of the README', async () => {
+  const { page } = await open('currency=GBP')
+  await page.getByRole('figure', { name: 'Top products' }).waitFor()
+  await picture(page, 'dashboard', 1113)
+})

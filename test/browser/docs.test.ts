@@ -1,0 +1,196 @@
+import axe, { type AxeResults } from 'axe-core'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { guides } from '../../src/docs/guides.ts'
+import { createApp } from '../support/app.ts'
+import { startBrowser } from '../support/browser.ts'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { look } from './look.ts'
+
+const database = await createDatabase()
+const build = createBuilders(database)
+const { app } = await createApp(database)
+const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+const browser = await startBrowser()
+const tenantId = await build.tenant({ name: 'The Old Mill' })
+const { secret } = await build.token([tenantId])
+
+/** Opens a page in a browser of its own. `problems` receives errors of scripts, of the policy and of requests. */
+async function open(path: string, options: Parameters<typeof browser.newContext>[0] = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
+  const page = await context.newPage()
+  const problems: string[] = []
+  const requested: string[] = []
+  page.on('request', request => requested.push(request.url()))
+  page.on('pageerror', error => problems.push(error.message))
+  page.on('console', message => {
+    if (message.type() === 'error') problems.push(message.text())
+  })
+  await page.goto(origin + path)
+  return { page, problems, requested }
+}
+
+test.each(['', ...guides.map(({ slug }) => slug)])('the page /docs/%s is accessible and fits', async slug => {
+  const { page, problems } = await open(slug === '' ? '/docs' : `/docs/${slug}`)
+  problems.push(...(await look(page, `docs-${slug || 'overview'}`)))
+  expect(problems).toEqual([])
+})
+
+const tab = (page: Page, name: string) => page.locator('#keeping-in-step-changes').getByRole('tab', { name })
+const shownSamples = (page: Page) =>
+  page.locator('.sample:visible').evaluateAll(samples => samples.map(sample => sample.getAttribute('data-language')))
+
+test('one language of the samples is shown, chosen by pointer or keyboard, on all pages', async () => {
+  const { page, problems } = await open('/docs/keeping-in-step')
+  expect(await shownSamples(page)).toEqual(['sh', 'sh'])
+  await tab(page, 'Python').click()
+  expect(await shownSamples(page)).toEqual(['py', 'py'])
+  await page.keyboard.press('ArrowRight')
+  expect(await shownSamples(page)).toEqual(['php', 'php'])
+  expect(await tab(page, 'PHP').getAttribute('aria-selected')).toBe('true')
+  await page.keyboard.press('ArrowRight')
+  await page.keyboard.press('ArrowRight')
+  expect(await tab(page, 'TypeScript').evaluate(element => element === element.ownerDocument.activeElement)).toBe(true)
+  // The tab leads into the code, not to the other tabs.
+  await page.keyboard.press('Tab')
+  expect(
+    await page.locator(':focus').evaluate(element => element.closest('.sample')?.getAttribute('data-language')),
+  ).toBe('ts')
+  await page.goto(`${origin}/docs/paging`)
+  expect(await shownSamples(page)).toEqual(['ts'])
+  expect(problems).toEqual([])
+})
+
+test('without JavaScript the samples stand one below the other', async () => {
+  const { page } = await open('/docs/paging', { javaScriptEnabled: false })
+  expect(await shownSamples(page)).toEqual(['sh', 'ts', 'py', 'php'])
+  expect(await page.locator('.sample-label:visible').allTextContents()).toEqual(['curl', 'TypeScript', 'Python', 'PHP'])
+})
+
+test('a block of code is copied', async () => {
+  const { page } = await open('/docs/quick-start', { permissions: ['clipboard-read', 'clipboard-write'] })
+  const block = page.locator('.code').first()
+  await block.hover()
+  await block.getByRole('button', { name: 'Copy' }).click()
+  await block.getByRole('button', { name: 'Copied' }).waitFor()
+  const copied = await page.evaluate<string>('navigator.clipboard.readText()')
+  expect(copied).toBe(`export VOUCHER_GATEWAY_URL=${origin}\nexport VOUCHER_GATEWAY_TOKEN=vgw_your-token`)
+})
+
+test('the table of contents and the anchors of headings lead to the sections', async () => {
+  const { page } = await open('/docs/errors')
+  await page
+    .getByRole('navigation', { name: 'On this page' })
+    .getByRole('link', { name: '429: too many requests' })
+    .click()
+  const heading = page.getByRole('heading', { name: '429: too many requests' })
+  await expect.poll(() => heading.evaluate(element => element.getBoundingClientRect().top)).toBeLessThan(120)
+  await page.locator('.contents [aria-current]').getByText('429: too many requests').waitFor()
+  await heading.hover()
+  await heading.getByRole('link').click()
+  expect(page.url()).toBe(`${origin}/docs/errors#429-too-many-requests`)
+})
+
+test('from the landing page to a guide by keyboard alone', async () => {
+  const { page } = await open('/', { viewport: { width: 390, height: 800 } })
+  await page.getByRole('link', { name: 'Documentation' }).focus()
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/\/docs$/)
+  await page.keyboard.press('Tab')
+  await page.getByRole('link', { name: 'Skip to the content' }).waitFor()
+  expect(await page.locator(':focus').textContent()).toBe('Skip to the content')
+  await page.getByText('All guides').focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('navigation', { name: 'Guides' }).getByRole('link', { name: 'Paging' }).focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Paging', level: 1 }).waitFor()
+})
+
+/** Waits until Scalar shows the operations. */
+const scalarShown = (page: Page) => page.getByRole('heading', { name: 'List tenants' }).waitFor()
+
+/** What Scalar's client, which opens over the page, leaves for axe-core to find: nothing in its settings changes it. */
+const leftInClient = ['landmark-no-duplicate-main', 'landmark-unique', 'region']
+
+async function violations(page: Page, left: string[] = []): Promise<string[]> {
+  const { violations } = await page.evaluate<AxeResults>(`axe.run({ resultTypes: ['violations'] })`)
+  return violations
+    .filter(({ id }) => !left.includes(id))
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 900)).join('\n')}`)
+}
+
+test.each([
+  { colorScheme: 'light', width: 1280 },
+  { colorScheme: 'dark', width: 390 },
+] as const)('the reference is accessible and fits: $width px, $colorScheme', async ({ colorScheme, width }) => {
+  const { page, problems } = await open('/docs/reference', { colorScheme, viewport: { width, height: 900 } })
+  await scalarShown(page)
+  await page.evaluate(axe.source)
+  expect(await violations(page)).toEqual([])
+  const excess = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
+  expect(await page.evaluate(excess)).toBe(0)
+  await page.screenshot({ path: `test/screenshots/docs-reference-${width}-${colorScheme}.png` })
+  expect(problems).toEqual([])
+})
+
+test('a request is sent with a token, which is kept nowhere, and no request leaves the service', async () => {
+  const { page, problems, requested } = await open('/docs/reference')
+  await scalarShown(page)
+  await page.getByPlaceholder('Token').first().fill(secret)
+  await page
+    .getByRole('button', { name: /Test Request/ })
+    .first()
+    .click()
+  await page.getByRole('button', { name: /^Send/ }).first().click()
+  await page.getByText('The Old Mill').first().waitFor()
+  await page.evaluate(axe.source)
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 900 })
+    expect(await violations(page, leftInClient), `${width} px`).toEqual([])
+  }
+  await page.screenshot({ path: 'test/screenshots/docs-reference-client.png' })
+
+  const kept = '[{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href, history.state]'
+  expect(JSON.stringify(await page.evaluate(kept))).not.toContain(secret)
+  expect(JSON.stringify(await page.context().storageState({ indexedDB: true }))).not.toContain(secret)
+  expect(requested.filter(url => !url.startsWith(`${origin}/`) && !/^(data|blob):/.test(url))).toEqual([])
+  expect(requested).toContain(`${origin}/api/external/v1/tenants`)
+  expect(requested.join()).not.toContain(secret)
+  await page.reload()
+  await scalarShown(page)
+  expect(await page.getByPlaceholder('Token').first().inputValue()).toBe('')
+  expect(problems).toEqual([])
+})
+
+test('the samples of code in the reference are requests that the service accepts, and the document can be downloaded', async () => {
+  const { page, problems } = await open('/docs/reference')
+  await scalarShown(page)
+  const samples = page.locator('pre', { hasText: /^curl / })
+  await expect.poll(async () => new Set(await samples.allInnerTexts()).size, { timeout: 20_000 }).toBe(12)
+  for (const sample of new Set(await samples.allInnerTexts())) {
+    const [url = ''] = /http:\S+/.exec(sample) ?? []
+    const headers = new Headers(
+      [...sample.matchAll(/--header '(.+?): (.+?)'/g)].map(([, name, value]) => [name!, value!]),
+    )
+    headers.set('authorization', `Bearer ${secret}`)
+    const [, body] = /--data '(.+)'/s.exec(sample) ?? []
+    const response = await fetch(
+      url,
+      body ? { method: 'POST', headers, body } : { headers: { accept: '*/*', ...Object.fromEntries(headers) } },
+    )
+    // An export holds its lease until it is read: a token has one at a time.
+    await response.text()
+    // The records of the examples are not there.
+    expect([200, 403, 404], sample).toContain(response.status)
+  }
+  const downloading = page.waitForEvent('download')
+  await page.getByText('Download OpenAPI Document').first().click()
+  expect(await (await downloading).path()).toBeTruthy()
+  expect(problems).toEqual([])
+})
+
+test('without JavaScript the reference names other ways', async () => {
+  const { page } = await open('/docs/reference', { javaScriptEnabled: false })
+  await page.getByRole('link', { name: 'OpenAPI document' }).waitFor()
+})

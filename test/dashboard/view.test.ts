@@ -1,0 +1,157 @@
+/** The address of a view, and the arithmetic of its periods. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  addDays,
+  countIntervals,
+  dayIn,
+  daysOf,
+  findFault,
+  intervals,
+  isAnswered,
+  isDay,
+  presets,
+  usualInterval,
+} from '../../src/dashboard/client/period.ts'
+import { type Change, hrefOf, readAddress, resolveView, type View } from '../../src/dashboard/client/view.ts'
+
+const today = '2026-11-22'
+const read = (search: string, tenant = '1') => resolveView(readAddress(search), tenant, today)
+
+const day = fc.integer({ min: -8_000, max: 3_000 }).map(days => addDays(today, days))
+/** The name of a parameter of a part: none of the frame's. */
+const word = fc.stringMatching(/^table-[a-z]{1,4}$/)
+const change: fc.Arbitrary<Change> = fc.record(
+  {
+    tenant: fc.integer({ min: 1, max: 9e15 }).map(String),
+    withDescendants: fc.boolean(),
+    period: fc.constantFrom(...presets),
+    by: fc.constantFrom(...intervals),
+    timeZone: fc.constantFrom('Europe/Berlin', 'Asia/Kolkata', null),
+    currency: fc.constantFrom('EUR', 'GBP', null),
+    voucher: fc.constantFrom('VjoxMg==', null),
+    params: fc.dictionary(word, fc.string(), { maxKeys: 3 }),
+  },
+  { requiredKeys: [] },
+)
+const days = fc
+  .tuple(day, day)
+  .map(([one, other]) => (one < other ? { from: one, to: other } : { from: other, to: one }))
+
+/** A change without what the view may answer otherwise: an interval that is too short, and removed parameters. */
+function omitDropped({ by: _by, params = {}, ...rest }: Change, view: View): Change {
+  const kept = Object.entries(params).filter(([, value]) => value !== '')
+  return { ...rest, params: { ...view.params, ...Object.fromEntries(kept) } }
+}
+
+describe('the address', () => {
+  test('without parameters shows the last twelve months of the tenant, with those below', () => {
+    expect(read('', '7')).toEqual({
+      tenant: '7',
+      withDescendants: true,
+      period: 'last-12-months',
+      from: '2025-12-01',
+      to: today,
+      by: 'MONTH',
+      timeZone: null,
+      currency: null,
+      voucher: null,
+      params: {},
+    })
+  })
+
+  test('reproduces every view that changes lead to', () => {
+    const steps = fc.array(fc.oneof(change, days), { minLength: 1, maxLength: 4 })
+    fc.assert(
+      fc.property(steps, changes => {
+        let view: View = read('')
+        for (const next of changes) {
+          view = read(hrefOf(view, next))
+          expect(view).toMatchObject('from' in next ? next : omitDropped(next, view))
+          expect(read(hrefOf(view))).toEqual(view)
+          expect(isAnswered(view, view.by)).toBe(true)
+        }
+      }),
+    )
+  })
+
+  test.each<[string, Partial<View>]>([
+    ['?tenant=0', { tenant: '1' }],
+    ['?tenant=1%20or%201', { tenant: '1' }],
+    ['?period=ever', { period: 'last-12-months' }],
+    ['?from=2026-02-30&to=2026-03-01', { period: 'last-12-months' }],
+    ['?from=2026-03-02&to=2026-03-01', { period: 'last-12-months' }],
+    ['?from=1900-01-01&to=2026-03-01', { period: 'last-12-months' }],
+    ['?from=2026-03-01&to=2026-03-01', { period: 'custom', from: '2026-03-01', to: '2026-03-01', by: 'DAY' }],
+    ['?from=2020-01-01&to=2026-03-01&by=day', { by: 'MONTH' }],
+    ['?by=hour', { by: 'MONTH' }],
+    ['?below=yes', { withDescendants: true }],
+  ])('with %s shows what can be shown', (search, expected) => {
+    expect(read(search)).toMatchObject(expected)
+  })
+
+  test('of another tenant names neither the voucher nor the place in a table', () => {
+    const view = read('?tenant=1&voucher=Vjox&after=x&period=this-year&zone=UTC')
+    expect(hrefOf(view, { tenant: '2' })).toBe('?tenant=2&period=this-year')
+    expect(hrefOf(view, { params: { after: '', tenant: '9' } })).toBe(
+      '?tenant=1&period=this-year&zone=UTC&voucher=Vjox',
+    )
+  })
+
+  test.each<Change>([
+    { withDescendants: false },
+    { currency: 'EUR' },
+    { timeZone: 'Asia/Tokyo' },
+    { tenant: '2' },
+  ])('names no place in a list that changes with %o', other => {
+    const view = read('?tenant=1&after=x&before=y&currency=GBP&table=vouchers')
+    expect(read(hrefOf(view, { by: 'WEEK', currency: 'GBP' })).params).toMatchObject({ after: 'x', before: 'y' })
+    const { after, before } = read(hrefOf(view, other)).params
+    expect([after, before]).toEqual([undefined, undefined])
+    expect(read(hrefOf(view, { ...other, params: { after: 'z' } })).params.after).toBe('z')
+  })
+
+  test('of another period has the interval that is usual for it', () => {
+    const weeks = read('?tenant=1&period=this-year&by=week')
+    expect(read(hrefOf(weeks, { currency: 'EUR' })).by).toBe('WEEK')
+    expect(read(hrefOf(weeks, { period: 'last-30-days' })).by).toBe('DAY')
+    expect(read(hrefOf(weeks, { from: '2024-01-01', to: '2025-12-31' })).by).toBe('MONTH')
+  })
+})
+
+describe('a period', () => {
+  test('ends today', () => {
+    expect(presets.map(preset => daysOf(preset, '2026-03-31'))).toEqual([
+      { from: '2026-03-02', to: '2026-03-31' },
+      { from: '2026-03-01', to: '2026-03-31' },
+      { from: '2025-04-01', to: '2026-03-31' },
+      { from: '2026-01-01', to: '2026-03-31' },
+    ])
+  })
+
+  test('has weeks from Monday, cut at its ends', () => {
+    expect(countIntervals({ from: '2026-11-22', to: '2026-11-23' }, 'WEEK')).toBe(2)
+    expect(countIntervals({ from: '2026-11-23', to: '2026-11-29' }, 'WEEK')).toBe(1)
+    expect(countIntervals({ from: '1969-12-28', to: '1969-12-29' }, 'WEEK')).toBe(2)
+    expect(countIntervals({ from: '2026-01-31', to: '2026-02-01' }, 'MONTH')).toBe(2)
+    expect(countIntervals({ from: '2024-02-28', to: '2024-03-01' }, 'DAY')).toBe(3)
+  })
+
+  test('is shown by day up to two months, and then by month', () => {
+    expect(usualInterval({ from: '2026-01-01', to: '2026-03-03' })).toBe('DAY')
+    expect(usualInterval({ from: '2026-01-01', to: '2026-03-04' })).toBe('MONTH')
+  })
+
+  test('has at most 400 months', () => {
+    expect(findFault({ from: '1993-08-01', to: '2026-11-30' })).toBeNull()
+    expect(findFault({ from: '1993-07-31', to: '2026-11-30' })).toContain('400')
+  })
+
+  test('begins and ends with the days of a time zone', () => {
+    const at = new Date('2026-11-22T20:00:00Z')
+    expect(dayIn('Asia/Kolkata', at)).toBe('2026-11-23')
+    expect(dayIn('America/New_York', at)).toBe('2026-11-22')
+    expect(dayIn('Nowhere/Else', at)).toBe('2026-11-22')
+    expect([isDay('2026-02-29'), isDay('2024-02-29'), isDay('0202-01-01')]).toEqual([false, true, false])
+  })
+})
