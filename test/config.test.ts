@@ -18,6 +18,7 @@ test('one message lists every invalid variable by name', () => {
     PORT: '65536',
     DATABASE_URL: 'mysql://x',
     DATABASE_POOL: 'many',
+    REDIS_URL: 'localhost:6379',
     TRUST_PROXY: '10.0.0.0/0',
     REDEMPTION_TOKEN_TTL: '0',
     CURSOR_KEY: 'short',
@@ -31,6 +32,7 @@ test('one message lists every invalid variable by name', () => {
     'PORT must be a whole number from 0 to 65535',
     'DATABASE_URL must be a postgres:// URL, for example postgres://user:password@host:5432/database',
     'DATABASE_POOL must be a whole number from 1 to 1000',
+    'REDIS_URL must be a redis:// or rediss:// URL, for example redis://user:password@host:6379/0',
     'TRUST_PROXY must be IP addresses and CIDR ranges, separated by commas, for example 10.0.0.0/8,192.168.1.7',
     'REDEMPTION_TOKEN_TTL must be a whole number from 1 to 86400',
     'CURSOR_KEY must be 64 hexadecimal digits (32 bytes)',
@@ -45,7 +47,13 @@ test('one message lists every invalid variable by name', () => {
 test('an empty variable counts as not set', () => {
   const empty = { PORT: '', PUBLIC_URL: '', OIDC_ISSUER: '', OIDC_DOMAINS: '', GRAPHIQL: '', CURSOR_KEY: '' }
   expect(readConfig(empty)).toEqual(readConfig({}))
-  expect(readConfig({})).toMatchObject({ host: '127.0.0.1', port: 8080, publicUrl: undefined, openId: undefined })
+  expect(readConfig({})).toMatchObject({
+    host: '127.0.0.1',
+    port: 8080,
+    publicUrl: undefined,
+    openId: undefined,
+    exportsPerHour: 10,
+  })
 })
 
 test.each([
@@ -55,6 +63,22 @@ test.each([
   [{ COMPRESSION: 'off' }, false],
 ])('responses are compressed unless a proxy is trusted: %j', (environment, compression) => {
   expect(readConfig(environment).compression).toBe(compression)
+})
+
+describe('LOG_REQUESTS', () => {
+  test.each([
+    [{}, { refused: true, share: 0 }],
+    [{ LOG_REQUESTS: 'errors' }, { refused: true, share: 0 }],
+    [{ LOG_REQUESTS: 'all' }, { refused: true, share: 1 }],
+    [{ LOG_REQUESTS: 'sample:0.01' }, { refused: true, share: 0.01 }],
+    [{ LOG_REQUESTS: 'off' }, { refused: false, share: 0 }],
+  ])('%j', (environment, logRequests) => {
+    expect(readConfig(environment).logRequests).toEqual(logRequests)
+  })
+
+  test.each(['some', 'sample', 'sample:0', 'sample:0.0', 'sample:2', 'sample:1%'])('%s is invalid', LOG_REQUESTS => {
+    expect(() => readConfig({ LOG_REQUESTS })).toThrow('LOG_REQUESTS must be one of: all, errors, sample:0.01')
+  })
 })
 
 describe('PUBLIC_URL', () => {

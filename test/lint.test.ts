@@ -1,4 +1,4 @@
-/** The lint rule that asks for doc comments (lint/doc-comments.grit). */
+/** The rules for doc comments: the lint rule that asks for them (lint/doc-comments.grit), and how they begin. */
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -57,4 +57,10 @@ it('finds a doc comment above an export that is the first statement of a source 
   expect(files.length).toBeGreaterThan(100)
   const bare = /^(?:\s|\/\/.*\n)*export (?!const)/
   expect(files.filter(name => bare.test(readFileSync(join('src', name), 'utf8')))).toEqual([])
+})
+
+it('finds a sentence before the tags in the doc comment of each export', () => {
+  const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(name => /\.tsx?$/.test(name))
+  const beginsWithTag = /\/\*\*[\s*]*@(?:(?!\*\/)[\s\S])*\*\/\s*export /
+  expect(files.filter(name => beginsWithTag.test(readFileSync(join('src', name), 'utf8')))).toEqual([])
 })

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { capture, namesOf } from '../graphql/statements.ts'
 import { createApp } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
@@ -7,7 +8,7 @@ import { signIn } from './support.ts'
 const database = await createDatabase()
 const client = await createApp(database)
 const build = createBuilders(database)
-const { platform } = database
+const { pool, platform } = database
 const browser = await signIn(client, database)
 
 /** @returns the day so many days ago, UTC */
@@ -78,9 +79,9 @@ test('draws bars in proportion to the requests of the day, with stacked outcomes
   await use(id, dayAgo(0), 'ListTenants', 403, 40)
   await use(id, dayAgo(1), 'ListTenants', 200, 50)
   const { html } = await browser.get(`/admin/tokens/${id}`)
-  const plot = html.split('<svg')[1] ?? ''
+  const plot = html.split('<svg class="plot"')[1] ?? ''
   const boxes = [
-    ...plot.matchAll(/<rect class="series (\w+)" x="([\d.]+)" width="\d+" y="([\d.]+)" height="([\d.]+)"/g),
+    ...plot.matchAll(/<rect fill="var\(--(\w+)\)" x="([\d.]+)" width="\d+" y="([\d.]+)" height="([\d.]+)"/g),
   ]
   const [yesterday, succeeded, rejected] = boxes.map(([, look, x, y, height]) => ({
     look,
@@ -144,7 +145,7 @@ test('shows exports of personal data, or that there were none when the token may
   expect(html).not.toContain('<script>')
 })
 
-test('stays fast for a token with all operations on all days', async () => {
+test('is read in three statements for a token with all operations on all days', async () => {
   const { id } = await build.token([])
   const operations = 'ListTenants,ListCatalogVouchers,GetCatalogVoucher,ListPurchasedVouchers,GetPurchasedVoucher,'
   const others = 'ListMarketingSignups,GetMarketingSignup,ResolveVoucher,GraphQL'
@@ -153,8 +154,16 @@ test('stays fast for a token with all operations on all days', async () => {
     select ${id}, (now() at time zone 'UTC')::date - day, operation, status, 1000
     from generate_series(0, 89) day, unnest(string_to_array(${operations + others}, ',')) operation,
          unnest('{200,400,401,403,404,408,413,422,429,503}'::integer[]) status`
-  const start = performance.now()
-  const { text } = await browser.get(`/admin/tokens/${id}`)
-  expect(performance.now() - start).toBeLessThan(2_000)
+  let text = ''
+  const statements = await capture(pool, async () => {
+    text = (await browser.get(`/admin/tokens/${id}`)).text
+  })
+  expect(namesOf(statements)).toEqual([
+    'export.list',
+    'request_count.list',
+    'request_error.list',
+    'session.find',
+    'token.get',
+  ])
   expect(text).toContain('Last 90 days 8,100,000')
 })

@@ -3,7 +3,7 @@ import { type Actor, type AuditAction, auditActions, exportAudit, listAudit } fr
 import { getToken } from '../../src/domain/token.ts'
 import { editToken, revokeToken } from '../../src/domain/token-lifecycle.ts'
 import { rotateToken } from '../../src/domain/token-rotation.ts'
-import { capture } from '../graphql/statements.ts'
+import { capture, namesOf } from '../graphql/statements.ts'
 import { createApp } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
@@ -201,9 +201,12 @@ describe('the page shows', () => {
     const ids = Array.from({ length: 5000 }, (_, index) => first + index)
     const { id } = await build.token(ids)
     await editToken(pool, anna, id, 1, { ...(await getToken(pool, id)), tenants: [] })
-    const start = performance.now()
-    const { html } = await browser.get('/admin/audit')
-    expect(performance.now() - start).toBeLessThan(600)
+    let html = ''
+    const statements = await capture(pool, async () => {
+      html = (await browser.get('/admin/audit')).html
+    })
+    // The names of all tenants come from one statement.
+    expect(namesOf(statements)).toEqual(['audit.list', 'session.find', 'tenant.find_many'])
     const [edited, created] = entriesIn(html)
     expect(created?.detail).toContain(`Branch 20 (${first + 19}) and 4,980 more Branch 21 (${first + 20}), `)
     expect(edited?.detail).toMatch(/Tenants: removed Branch 1 .* and 4,980 more Branch 21 /)
@@ -459,11 +462,9 @@ describe('the CSV', () => {
     expect(new Set(actors).size).toBe(count)
     expect(parseCsv((await browser.get('/admin/audit.csv?action=token.revoke')).html)).toHaveLength(count / 2)
 
-    const start = performance.now()
     for (const query of ['', '?actor=nobody', '?action=customer.export', '?token=7', '?tenant=7', '?to=2020-01-01']) {
       expect((await browser.get(`/admin/audit${query}`)).status).toBe(200)
     }
-    expect(performance.now() - start).toBeLessThan(6_000)
   })
 })
 

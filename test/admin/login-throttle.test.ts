@@ -4,7 +4,7 @@ import { createDatabase } from '../support/database.ts'
 
 const { pool, platform } = await createDatabase()
 
-beforeEach(() => platform`truncate gateway.audit_entry`)
+beforeEach(() => platform`truncate gateway.audit_entry, gateway.rate_window`)
 
 let names = 0
 /** @returns whether an attempt with a wrong password, for an account that no other test uses, was accepted */
@@ -38,6 +38,16 @@ describe('an address', () => {
     expect(await isAccepted(attempts, '192.0.2.1')).toBe(false)
     expect(await isAccepted(attempts, '192.0.2.2')).toBe(true)
   })
+})
+
+test('counts the attempts at all instances together', async () => {
+  const instances = [createLoginThrottle(pool), createLoginThrottle(pool)]
+  const attempts = Array.from({ length: 30 }, (_, n) => {
+    const actor = { name: 'bob@example.com', address: `198.51.100.${n}` }
+    return instances[n % 2]!.signIn(actor, async () => null)
+  })
+  const settled = await Promise.allSettled(attempts)
+  expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(5)
 })
 
 test('records a hundred failed attempts in a window, and then one entry that more are left out', async () => {

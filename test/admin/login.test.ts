@@ -224,10 +224,11 @@ test('a flood of sign-ins is answered 503 beyond the limit of concurrent checks'
     }),
   )
   const away = answers.filter(({ status }) => status === 503)
-  expect(away.length).toBeGreaterThan(0)
   expect(answers.filter(({ status }) => status === 422)).toHaveLength(40 - away.length)
-  expect(away[0]?.headers['retry-after']).toBe('5')
-  expect(away[0]?.text).toContain('Too many passwords are being checked. Try again in a few seconds.')
+  // On a slow machine some of the checks reach the deadline, which is 503 too.
+  const refused = away.filter(({ text }) => text.includes('Too many passwords are being checked. Try again in a few'))
+  expect(refused.length).toBeGreaterThan(0)
+  expect(refused[0]?.headers['retry-after']).toBe('5')
 })
 
 describe('signing out', () => {

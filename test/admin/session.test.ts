@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { createAdministrator } from '../../src/domain/administrator-password.ts'
+import { createAdministrator, verifyCredentials } from '../../src/domain/administrator-password.ts'
 import { inviteAdministrator } from '../../src/domain/invitation.ts'
-import { deleteExpiredSessions } from '../../src/domain/session.ts'
+import { deleteExpiredSessions, signOutEverywhere, startSession } from '../../src/domain/session.ts'
 import { createApp } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
@@ -130,6 +130,14 @@ describe('a session', () => {
     expect((await somebodyElse.get('/admin/account')).status).toBe(200)
     const [entry] = await pool`select action, detail from gateway.audit_entry order by id desc limit 1`
     expect(entry).toEqual({ action: 'administrator.sign_out_everywhere', detail: { sessions: 2 } })
+  })
+
+  test('does not start after “sign out everywhere” when its password was verified before', async () => {
+    await signIn(client, database)
+    const verified = await verifyCredentials(pool, root.email, root.password)
+    if (!verified) throw new Error('The password is right.')
+    await signOutEverywhere(pool, tester, verified.id)
+    expect(await startSession(pool, tester, verified, { id: 'late', userAgent: null }, 'password')).toBe(false)
   })
 })
 
@@ -325,7 +333,7 @@ describe('the headers', () => {
     const browser = createBrowser(client.app)
     const page = await browser.get('/admin/login')
     const loaded = [...page.html.matchAll(/(?:href|src)="([^"]*\/assets\/[^"]+)"/g)].map(([, path]) => path ?? '')
-    expect(loaded).toHaveLength(4)
+    expect(loaded).toHaveLength(7)
     for (const path of loaded) {
       const asset = await browser.get(path)
       expect(asset.status).toBe(200)

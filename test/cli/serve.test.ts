@@ -25,9 +25,18 @@ describe('on an embedded database', { timeout: 120_000 }, () => {
     const first = await serve(environment)
     expect(first.printed()).toMatch(/GraphQL +http/)
     expect(first.printed()).toMatch(/GraphiQL +http/)
+    const docs = /Docs +(http\S+)/.exec(first.printed())?.[1] ?? ''
+    expect((await fetch(docs)).status).toBe(200)
+    const dashboard = /Dashboard +(http\S+)/.exec(first.printed())?.[1] ?? ''
+    expect((await fetch(dashboard)).status).toBe(200)
     const token = /Token +(vgw_\w+)/.exec(first.printed())?.[1]
     const answer = JSON.parse(execFileSync('sh', ['-c', `${curlLine(first.printed())} -s`], { encoding: 'utf8' }))
     expect(answer.data.length).toBeGreaterThan(5)
+    const counted = await fetch(`${first.restAddress}/tenants`, {
+      headers: { accept: 'application/json', authorization: `Bearer ${token}` },
+    })
+    // A view of the dashboard counts as some 25 operations.
+    expect(Number(counted.headers.get('ratelimit-limit'))).toBeGreaterThanOrEqual(1000)
     expect(await first.stop('SIGTERM')).toBe(0)
     expect(existsSync(join(dataDir, 'postgres/postmaster.pid'))).toBe(false)
 

@@ -60,7 +60,7 @@ const everywhere = (...titles: string[]) => Array.from({ length: 5 }, () => titl
 const link = (sql: typeof platform, category: number) =>
   sql`insert into product_category (product_id, category_id) values (${product}, ${category})`
 
-describe('a link to a category of another tenant is refused', () => {
+describe('PostgreSQL rejects a link to a category of another tenant', () => {
   it.each<[string, () => Promise<unknown>]>([
     ['when it is inserted', () => link(platform, foreign)],
     [
@@ -69,7 +69,7 @@ describe('a link to a category of another tenant is refused', () => {
     ],
     ['when a loader that keeps its stamps inserts it', () => link(loader, foreign)],
     [
-      'when it is one of many',
+      'when it is one of several links',
       () => platform`insert into product_category (product_id, category_id)
                      select ${product}::bigint, id from category where id in (${own}, ${foreign})`,
     ],
@@ -85,14 +85,14 @@ describe('a link to a category of another tenant is refused', () => {
         ) insert into product_category select id, ${foreign} from made`,
     ],
     [
-      'when a link gets such a category',
+      'when a link is changed to such a category',
       async () => {
         await link(platform, own)
         await platform`update product_category set category_id = ${foreign} where product_id = ${product}`
       },
     ],
     [
-      'when a link gets another product',
+      'when a link is changed to a product of another tenant',
       async () => {
         const elsewhere = await build.product(other)
         await link(platform, own)
@@ -126,13 +126,13 @@ describe('a link to a category of another tenant is refused', () => {
   })
 })
 
-describe('allowed', () => {
-  it('is a link within the tenant, which is shown', async () => {
+describe('PostgreSQL allows', () => {
+  it('a link within the tenant, which pages then show', async () => {
     await link(platform, own)
     expect(await titlesOf(product)).toEqual(everywhere('Own'))
   })
 
-  it('is to move a product without links, and a category without links', async () => {
+  it('moving a product or a category that has no links', async () => {
     await platform`update product set tenant_id = ${other} where id = ${product}`
     await platform`update category set tenant_id = ${other} where id = ${own}`
     await link(platform, own)
@@ -142,7 +142,7 @@ describe('allowed', () => {
   it.each([
     ['the category first', ['category', 'product']],
     ['the product first', ['product', 'category']],
-  ])('is to move both in one transaction, %s', async (_which, tables) => {
+  ])('moving a product and its category in one transaction, %s', async (_which, tables) => {
     await link(platform, own)
     await platform.begin(async sql => {
       for (const table of tables) {
@@ -153,7 +153,7 @@ describe('allowed', () => {
     expect(await titlesOf(product, other)).toEqual(everywhere('Own'))
   })
 
-  it('is to move a product and delete its link in the same transaction', async () => {
+  it('moving a product and deleting its link in one transaction', async () => {
     await link(platform, own)
     await platform.begin(async sql => {
       await sql`update product set tenant_id = ${other} where id = ${product}`
@@ -162,7 +162,7 @@ describe('allowed', () => {
     expect(await titlesOf(product, other)).toEqual(everywhere())
   })
 
-  it('is every insert by a role that may only insert links', async () => {
+  it('inserts by a role that has no other right', async () => {
     await platform.unsafe('create role linker; grant insert on product_category to linker')
     try {
       await platform.begin(async sql => {
@@ -181,7 +181,7 @@ describe('allowed', () => {
   })
 })
 
-describe('of two concurrent transactions', () => {
+describe('two concurrent transactions', () => {
   /** Runs the second while the first is open, and commits the first when the second waits for it. */
   async function race(first: Write, then: Write): Promise<PromiseSettledResult<unknown>[]> {
     let waiting: Promise<unknown> = Promise.resolve()
@@ -219,7 +219,7 @@ describe('of two concurrent transactions', () => {
     ['category', committed, refused],
     ['product', repeatable, { code: '25001' }],
     ['category', repeatable, { code: '25001' }],
-  ] as const)('a %s that moves under %s waits for a link, and is refused', async (table, isolation, reason) => {
+  ] as const)('moving a %s under %s waits for a link to commit, and is rejected', async (table, isolation, reason) => {
     const [linked, moved] = await race(linking(committed), moving(table, isolation))
     expect(linked).toMatchObject({ status: 'fulfilled' })
     // A link stamps its product: an older snapshot is refused first.
@@ -233,7 +233,7 @@ describe('of two concurrent transactions', () => {
     ['category', committed, refused],
     ['product', repeatable, stale],
     ['category', repeatable, stale],
-  ] as const)('a link waits for a %s that moves, and is refused under %s', async (table, isolation, reason) => {
+  ] as const)('a link waits for a %s that is moved, and is rejected under %s', async (table, isolation, reason) => {
     const [moved, linked] = await race(moving(table, committed), linking(isolation))
     expect(moved).toMatchObject({ status: 'fulfilled' })
     expect(linked).toMatchObject({ status: 'rejected', reason })
@@ -250,13 +250,13 @@ describe('an applier of logical replication', () => {
     await expect.poll(() => platform`select from gateway.stamp_queue`).toHaveLength(0)
   }
 
-  it('is not stopped by a link to a category of another tenant, which is not shown', async () => {
+  it('can insert a link to a category of another tenant, which no page shows', async () => {
     await link(platform, own)
     await apply(sql => sql`insert into product_category (product_id, category_id) values (${product}, ${foreign})`)
     expect(await titlesOf(product)).toEqual(everywhere('Own'))
   })
 
-  it.each(['product', 'category'] as const)('can move a %s, and the link is no longer shown', async table => {
+  it.each(['product', 'category'] as const)('can move a %s, and pages no longer show its links', async table => {
     await link(platform, own)
     const id = table === 'product' ? product : own
     await apply(sql => sql`update ${sql(table)} set tenant_id = ${other} where id = ${id}`)

@@ -32,9 +32,9 @@ async function query(server: EmbeddedPostgres, statement: string): Promise<unkno
 }
 
 async function until(what: string, holds: () => boolean): Promise<void> {
-  const deadline = Date.now() + 5_000
+  const deadline = Date.now() + 60_000
   while (!holds()) {
-    if (Date.now() > deadline) throw new Error(`Still not so after 5 seconds: ${what}`)
+    if (Date.now() > deadline) throw new Error(`Still not so after a minute: ${what}`)
     await sleep(20)
   }
 }
@@ -74,7 +74,7 @@ it('starts afresh when the first start was killed before the cluster was complet
   const server = await startEmbedded({ dataDir, durable: false })
   await server.stop()
   expect(readdirSync(dataDir).sort()).toEqual(['postgres', 'postgres.log'])
-}, 20_000)
+})
 
 it('answers queries with the settings it was given', async () => {
   const server = await startEmbedded({ dataDir, durable: false, settings: { work_mem: '5MB' } })
@@ -97,7 +97,7 @@ it('answers queries with the settings it was given', async () => {
   expect(isRunning(pid)).toBe(false)
   expect(existsSync(server.host)).toBe(false)
   await server.stop()
-}, 20_000)
+})
 
 it('keeps data across a restart, can be attached to while it runs, and refuses a second owner', async () => {
   expect(await attachEmbedded(dataDir)).toBeNull()
@@ -118,7 +118,7 @@ it('keeps data across a restart, can be attached to while it runs, and refuses a
     await server.stop()
   }
   expect(await attachEmbedded(dataDir)).toBeNull()
-}, 20_000)
+})
 
 it('leaves no server behind when its owner is killed, and what was committed is there at the next start', async () => {
   const owner = spawnOwner(
@@ -142,7 +142,7 @@ it('leaves no server behind when its owner is killed, and what was committed is 
   } finally {
     await server.stop()
   }
-}, 20_000)
+})
 
 it('recovers when the server itself is killed', async () => {
   const crashed = await startEmbedded({ dataDir })
@@ -156,7 +156,7 @@ it('recovers when the server itself is killed', async () => {
     await server.stop()
     await crashed.stop()
   }
-}, 20_000)
+})
 
 it('runs a copy of a cluster in use without disturbing the original’s server', async () => {
   const server = await startEmbedded({ dataDir })
@@ -175,4 +175,4 @@ it('runs a copy of a cluster in use without disturbing the original’s server',
   } finally {
     await server.stop()
   }
-}, 20_000)
+})

@@ -86,7 +86,7 @@ test('a transaction keeps its connection, and no statement waits behind another 
   const pool = open(2)
   await Promise.all([pool`select pg_sleep(0.1)`, pool`select pg_sleep(0.1)`])
   const order: string[] = []
-  const asleep = pool`select pg_sleep(1)`.then(() => order.push('asleep'))
+  const asleep = pool`select pg_sleep(3)`.then(() => order.push('asleep'))
   await pool.begin(async transaction => {
     const [first] = await transaction`select pg_backend_pid() as pid, txid_current() as transaction`
     const [second] = await transaction`select pg_backend_pid() as pid, txid_current() as transaction`

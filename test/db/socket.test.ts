@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { TLSSocket } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
-import { connect, type PoolOptions } from '../../src/db/connect.ts'
+import { connect, type PoolOptions, serviceRole } from '../../src/db/connect.ts'
 import { isOutage } from '../../src/db/outage.ts'
 import { createDatabase } from '../support/database.ts'
 
@@ -50,10 +50,10 @@ async function openBehind(
 }
 
 test.each([
-  ['before the first row', 'select pg_sleep(0.1), 1 as one'],
+  ['before the first row', 'select pg_sleep(0.4), 1 as one'],
   [
     'in the middle of the rows',
-    "select repeat('-', 1000), pg_sleep(case i when 100 then 0.1 end) from generate_series(1, 1000) i",
+    "select repeat('-', 1000), pg_sleep(case i when 100 then 0.4 end) from generate_series(1, 1000) i",
   ],
 ])('a statement fails when the server falls silent %s, and the pool recovers with the server', async (_, statement) => {
   let silent: Socket | undefined
@@ -62,7 +62,7 @@ test.each([
       const server = pass(client)
       if (number === 1) silent = server
     },
-    { silenceTimeoutMs: 500 },
+    { answerTimeoutMs: 2_000 },
   )
   await pool`select 1`
   const asked = pool.unsafe(statement).execute()
@@ -79,30 +79,71 @@ test('a server that falls silent is found on a connection that was idle for long
     client => {
       server = pass(client)
     },
-    { silenceTimeoutMs: 300 },
+    { answerTimeoutMs: 1_000 },
   )
   await pool`select 1`
-  await new Promise(resolve => setTimeout(resolve, 1_000))
+  await new Promise(resolve => setTimeout(resolve, 2_500))
   server?.unpipe().pause()
   await expect(pool`select 1`).rejects.toMatchObject({ code: 'ETIMEDOUT' })
 })
 
 test('a connection that was offered TLS in vain may be idle for longer than the offer may take', async () => {
-  const { pool, accepted } = await openBehind(pass, { sslmode: 'prefer', silenceTimeoutMs: 300 })
+  const { pool, accepted } = await openBehind(pass, { sslmode: 'prefer', answerTimeoutMs: 1_000 })
   await pool`select 1`
-  await new Promise(resolve => setTimeout(resolve, 1_000))
+  await new Promise(resolve => setTimeout(resolve, 2_500))
   await pool`select 1`
   expect(accepted()).toBe(1)
 })
 
-test('a connection without a statement, and one with a statement that sends rows, may take longer', async () => {
-  const { pool, accepted } = await openBehind(pass, { silenceTimeoutMs: 300 })
+test('a connection without a statement may be silent for longer', async () => {
+  const { pool, accepted } = await openBehind(pass, { answerTimeoutMs: 1_000 })
   const [before] = await pool`select pg_backend_pid() as pid`
-  await new Promise(resolve => setTimeout(resolve, 1_000))
-  // 20 chunks of rows, larger than the server's buffer, 0.1 s apart.
-  await pool`select repeat('-', 9000), pg_sleep(0.1) from generate_series(1, 10)`
+  await new Promise(resolve => setTimeout(resolve, 2_500))
   expect(await pool`select pg_backend_pid() as pid`).toEqual([before])
   expect(accepted()).toBe(1)
+})
+
+test('the limit of an answer is not extended by rows that arrive', async () => {
+  const { pool } = await openBehind(pass, { answerTimeoutMs: 2_000 })
+  await pool`select 1`
+  // Chunks of rows, larger than the server's buffer, 0.1 s apart.
+  const slow = pool`select repeat('-', 9000), pg_sleep(0.1) from generate_series(1, 100)`
+  await expect(slow).rejects.toMatchObject({ code: 'ETIMEDOUT' })
+})
+
+test('of connections that fall silent together, one statement finds out for all', async () => {
+  const servers = new Set<Socket>()
+  const { pool, accepted } = await openBehind(client => servers.add(pass(client)), { max: 4, answerTimeoutMs: 2_000 })
+  await Promise.all(Array.from({ length: 4 }, () => pool`select pg_sleep(0.1)`))
+  expect(accepted()).toBe(4)
+  // The limit is counted from the next check on.
+  await new Promise(resolve => setTimeout(resolve, 1_000))
+  for (const server of servers) server.unpipe().pause()
+  await expect(pool`select 1`).rejects.toMatchObject({ code: 'ETIMEDOUT' })
+  for (let time = 0; time < 4; time++) expect(await pool`select 1 as one`).toEqual([{ one: 1 }])
+})
+
+test('a pool that ends closes connections whose server does not close its end, and opens no more', async () => {
+  const clients: Socket[] = []
+  const { pool, accepted } = await openBehind(
+    client => {
+      client.allowHalfOpen = true
+      clients.push(client.resume())
+    },
+    { max: 2 },
+  )
+  const asked = [pool`select 1`, pool`select 1`].map(statement => statement.catch(error => error))
+  await expect.poll(accepted).toBe(2)
+  await pool.end({ timeout: 0.2 })
+  for (const error of await Promise.all(asked)) expect(isOutage(error)).toBe(true)
+  for (const client of clients) {
+    // Only a socket that is closed whole rejects what is sent to it.
+    const rejected = new Promise(resolve => client.once('close', resolve))
+    const sending = setInterval(() => client.write('x'), 10)
+    await rejected
+    clearInterval(sending)
+  }
+  expect(accepted()).toBe(2)
 })
 
 test('a server that accepts and closes fails each statement, and each connection pauses before the next', async () => {
@@ -160,7 +201,7 @@ test('TLS is used as sslmode asks, and a silent server is found behind it', asyn
   const serve = acceptTls(certificate, client => {
     server = pass(client)
   })
-  const { pool, accepted } = await openBehind(serve, { sslmode: 'require', silenceTimeoutMs: 500 })
+  const { pool, accepted } = await openBehind(serve, { sslmode: 'require', answerTimeoutMs: 2_000 })
   expect(await pool`select 1 as one`).toEqual([{ one: 1 }])
   const asked = pool`select pg_sleep(0.1)`.execute()
   server?.unpipe().pause()
@@ -193,4 +234,11 @@ test('a server that closes after the TLS handshake fails the statement', async (
   const { pool, accepted } = await openBehind(serve, { sslmode: 'require' })
   await expect(pool`select 1`).rejects.toSatisfy(isOutage)
   expect(accepted()).toBe(1)
+})
+
+test('a connection of the service compiles no plans, and groups in memory', async () => {
+  const pool = connect(address, { max: 1, statementTimeoutMs: 10_000, role: serviceRole })
+  const [session] = await pool`select current_setting('jit') as jit, current_setting('work_mem') as work_mem`
+  await pool.end()
+  expect(session).toEqual({ jit: 'off', work_mem: '32MB' })
 })

@@ -12,6 +12,7 @@ const { platform: other } = await createDatabase()
 
 async function clear(sql: Pool): Promise<void> {
   await sql`truncate ${sql(tables)} cascade`
+  await sql`truncate gateway.removal`
 }
 
 async function load(sql: Pool, scale = 1) {
@@ -205,6 +206,50 @@ it('has every type of customer', async () => {
   })
   const { opted } = await tally('customer', { opted: 'marketing_opted' })
   expect(opted! / 800).toBeCloseTo(0.6, 1)
+})
+
+it('has sales with growth, a peak before Christmas, a week and a day', async () => {
+  const bought = 'purchase_timestamp at time zone (select time_zone from tenant where tenant.id = tenant_id)'
+  const { last, before, christmas, friday, sunday, night } = await tally('purchased_voucher', {
+    last: "purchase_timestamp >= now() - interval '1 year'",
+    before: "purchase_timestamp >= now() - interval '2 years' and purchase_timestamp < now() - interval '1 year'",
+    christmas: `purchase_timestamp >= now() - interval '2 years' and to_char(${bought}, 'MMDD') between '1125' and '1224'`,
+    friday: `extract(dow from ${bought}) = 5`,
+    sunday: `extract(dow from ${bought}) = 0`,
+    night: `extract(hour from ${bought}) between 1 and 5`,
+  })
+  expect(last!).toBeGreaterThan(1.1 * before!)
+  // Thirty days of a year would have a twelfth.
+  expect(christmas!).toBeGreaterThan((last! + before!) / 5)
+  expect(friday!).toBeGreaterThan(1.2 * sunday!)
+  expect(night!).toBeLessThan(0.04 * (last! + before!))
+})
+
+it('has balances that end in nearly each of the next twelve months, and many that were used', async () => {
+  const months = await pool<{ month: number }[]>`
+    select distinct extract(year from age) * 12 + extract(month from age) as month
+    from purchased_voucher, age(date_valid_end, (now() at time zone 'UTC')::date) as age
+    where not void and current_balance > 0 and date_valid_end between now() and now() + interval '1 year'`
+  expect(months.length).toBeGreaterThan(10)
+  const { uses } = await tally('purchased_voucher', { uses: 'current_balance < initial_balance' })
+  expect(uses!).toBeGreaterThan(1_000)
+})
+
+it('reports the withdrawals of consent at the times at which they happened', async () => {
+  const withdrawn = await pool<{ id: number; tenantId: number; at: string }[]>`
+    select id, tenant_id as "tenantId", updated_at::text as at from customer
+    where not marketing_opted and consented_at is not null and consent_source is distinct from 'import'
+    order by id`
+  const reported = await pool<{ id: number; tenantId: number; at: string }[]>`
+    select record_id as id, tenant_id as "tenantId", updated_at::text as at from gateway.removal
+    where resource = 'marketing_signup' and reason = 'consent_withdrawn' order by record_id`
+  const ids = new Set(reported.map(({ id }) => id))
+  expect(reported).toEqual(withdrawn.filter(({ id }) => ids.has(id)))
+  expect(new Set(reported.map(({ at }) => at.slice(0, 7))).size).toBeGreaterThan(12)
+
+  const [trigger] = await pool<{ fires: string }[]>`
+    select tgenabled as fires from pg_trigger where tgrelid = 'gateway.removal'::regclass and tgname = 'z_stamp_insert'`
+  expect(trigger?.fires, 'for appliers, too').toBe('A')
 })
 
 it.each([

@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { createLoadingCache } from '../../src/domain/loading-cache.ts'
 import { until } from '../rest/support.ts'
 
-const lifetime = 100
+const lifetime = 500
 
 interface Found {
   name: string

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest'
-import { countTenants, findTenants } from '../../src/domain/tenant.ts'
+import { countGrantedTenants, findTenants } from '../../src/domain/tenant.ts'
 import type { Token } from '../../src/domain/token.ts'
 import { createDatabase } from '../support/database.ts'
 
@@ -23,27 +23,35 @@ const token = (tenants: Token['tenants']): Token => ({
   expiresAt: null,
 })
 
-/** @returns how long it takes when it is done again, in milliseconds */
+/** @returns the shortest of some times that it takes, in milliseconds */
 async function timeOf(work: () => Promise<unknown>): Promise<number> {
-  await work()
-  const start = performance.now()
-  await work()
-  return performance.now() - start
+  const times: number[] = []
+  for (let time = 0; time < 4; time++) {
+    const start = performance.now()
+    await work()
+    times.push(performance.now() - start)
+  }
+  return Math.min(...times)
 }
+
+/** Ten times as many may take a bit more than ten times as long, and not a hundred times. */
+const mostOf = (timeOfTenth: number) => 40 * timeOfTenth + 100
 
 test('thousands of tenants are found at once, in the order in which they are asked for', async () => {
   const asked = [...ids.slice(0, 8_000).reverse(), -1, ids[0]!, ids[0]!]
   const found = await findTenants(pool, asked)
   expect(found.map(tenant => tenant?.id ?? -1)).toEqual(asked)
-  expect(await timeOf(() => findTenants(pool, asked))).toBeLessThan(400)
+  const tenth = await timeOf(() => findTenants(pool, asked.slice(0, 800)))
+  expect(await timeOf(() => findTenants(pool, asked))).toBeLessThan(mostOf(tenth))
 })
 
 test('a token for five thousand tenants has them counted as quickly, and each once', async () => {
   const tenants = ids.slice(0, 5_000).map((tenantId, index) => ({ tenantId, withDescendants: index === 0 }))
-  expect(await countTenants(pool, token(tenants), null)).toBe(5_001)
-  expect(await countTenants(pool, token([]), null)).toBe(0)
+  expect(await countGrantedTenants(pool, token(tenants), null)).toBe(5_001)
+  expect(await countGrantedTenants(pool, token([]), null)).toBe(0)
   const everyOther = tenants.map(grant => ({ ...grant, withDescendants: true }))
-  expect(await countTenants(pool, token(everyOther), null)).toBe(5_002)
-  expect(await countTenants(pool, token(everyOther), '2999-01-01T00:00:00.000000Z')).toBe(0)
-  expect(await timeOf(() => countTenants(pool, token(everyOther), null))).toBeLessThan(300)
+  expect(await countGrantedTenants(pool, token(everyOther), null)).toBe(5_002)
+  expect(await countGrantedTenants(pool, token(everyOther), '2999-01-01T00:00:00.000000Z')).toBe(0)
+  const tenth = await timeOf(() => countGrantedTenants(pool, token(everyOther.slice(0, 500)), null))
+  expect(await timeOf(() => countGrantedTenants(pool, token(everyOther), null))).toBeLessThan(mostOf(tenth))
 })

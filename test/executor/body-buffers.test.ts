@@ -10,7 +10,7 @@ function begin(length: number): BodyWriter {
   return body
 }
 
-test('what is removed is gone, wherever the memory ends', () => {
+test('backTo removes the text after a position, also across the end of a buffer', () => {
   for (let length = 0; length <= 300_000; length += 4_999) {
     const body = begin(length)
     const before = body.length
@@ -25,7 +25,7 @@ test('what is removed is gone, wherever the memory ends', () => {
   }
 })
 
-test('columns are whole, wherever the memory ends', () => {
+test('columns are written completely, also across the end of a buffer', () => {
   const described = {
     a: column('a', 'boolean'),
     b: nullable('b', 'text'),
@@ -54,7 +54,7 @@ test('columns are whole, wherever the memory ends', () => {
   }
 })
 
-test('a body that is being sent is not written over by those that follow', () => {
+test('later bodies do not overwrite a finished one', () => {
   const bodies = Array.from({ length: 3000 }, (_, index) => begin(index % 997).finish())
   for (const [index, body] of bodies.entries()) expect(JSON.parse(body.toString())).toBe('x'.repeat(index % 997))
 })

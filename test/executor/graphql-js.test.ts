@@ -293,22 +293,25 @@ const cases: [name: string, text: string, variables?: Record<string, unknown>][]
   ['nothing', '{ thing(of: "none") { name } }'],
   ['__typename', '{ __typename a: __typename thing(of: "full") { __typename name t: __typename } }'],
   ['values that cannot be serialized', `{ thing(of: "odd") { ${all} strict } }`],
-  ['nulls where none may be', `{ thing(of: "nulls") { ${all} strict } root }`],
+  ['nulls in non-null fields', `{ thing(of: "nulls") { ${all} strict } root }`],
   ['a null in a list of non-nulls', '{ thing(of: "nulls") { strictOdds name } }'],
   ['a null in a list of lists', '{ thing(of: "nulls") { strictMatrix name } }'],
-  ['a null that goes up to the root', '{ root strictThing(of: "nulls") { strict } }'],
-  ['a null at a field that may not be null', '{ root strictThing(of: "none") { name } }'],
+  ['a null that propagates to the root', '{ root strictThing(of: "nulls") { strict } }'],
+  ['a null object in a non-null field', '{ root strictThing(of: "none") { name } }'],
   ['a null below a non-null object', '{ thing(of: "nulls") { name strictSelf { strictSelf { strict } } } root }'],
   ['undefined values', '{ thing(of: "undefineds") { name odds matrix } }'],
-  ['values that are no lists', '{ thing(of: "notLists") { odds children { name } matrix name } }'],
-  ['a value that is no list, in a non-null field', '{ root thing(of: "notLists") { strictChildren { name } } }'],
+  ['values of list fields that are not lists', '{ thing(of: "notLists") { odds children { name } matrix name } }'],
+  ['a value that is not a list, in a non-null field', '{ root thing(of: "notLists") { strictChildren { name } } }'],
   ['iterables', '{ thing(of: "iterables") { odds matrix } }'],
   ['methods', '{ thing(of: "methods") { name number colour } }'],
   ['resolvers that fail', '{ thing(of: "full") { throws name throwsText returnsError elsewhere } }'],
   ['a resolver of a non-null field that fails', '{ root thing(of: "full") { name throws strictThrows } }'],
   ['errors in lists', '{ thing(of: "family") { name children { name strict throws children { name throws } } } }'],
-  ['a failing object in a strict list', '{ thing(of: "family") { name strictChildren { name strict } } root }'],
-  ['a null object in a strict list', '{ thing(of: "nullChildren") { name strictChildren { name } } root }'],
+  [
+    'an object that fails in a list of non-null objects',
+    '{ thing(of: "family") { name strictChildren { name strict } } root }',
+  ],
+  ['a null in a list of non-null objects', '{ thing(of: "nullChildren") { name strictChildren { name } } root }'],
   ['empty lists', '{ thing(of: "noChildren") { children { name throws } strictChildren { name } } }'],
   ['objects below objects', '{ thing(of: "family") { child { name child { name } children { name strict } } } }'],
   [
@@ -325,7 +328,7 @@ const cases: [name: string, text: string, variables?: Record<string, unknown>][]
     'a literal condition',
     '{ thing(of: "full") { a: name @skip(if: true) b: name @include(if: false) c: name @skip(if: false) @include(if: true) } }',
   ],
-  ['nothing selected', '{ thing(of: "full") { name @skip(if: true) } }'],
+  ['a selection that is skipped completely', '{ thing(of: "full") { name @skip(if: true) } }'],
   ...[true, false].flatMap((a): [string, string, Record<string, unknown>][] =>
     [true, false].map(b => [
       `conditions ${a} and ${b}`,
@@ -354,15 +357,14 @@ const cases: [name: string, text: string, variables?: Record<string, unknown>][]
     'query ($t: String, $n: Int = 4) { thing(of: "full") { plain(a: $t, b: $n) echo(text: $t, required: $n) } }',
     { t: null, n: null },
   ],
-  [
-    'a required argument that a variable does not give',
-    'query ($n: Int) { thing(of: "full") { echo(required: $n) } }',
-    {},
-  ],
+  ['a required argument whose variable is absent', 'query ($n: Int) { thing(of: "full") { echo(required: $n) } }', {}],
   ['a mutation', 'mutation { first { name strict } second fails again: second }'],
-  ['a mutation that stops', 'mutation { first { name } strictFails second }'],
+  ['a mutation whose second field fails', 'mutation { first { name } strictFails second }'],
   ['a mutation of one field', 'mutation { first { throws name } }'],
-  ['odd aliases', '{ __proto__: thing(of: "full") { then: name toJSON: number constructor: id __proto__: name } }'],
+  [
+    'aliases that JavaScript objects treat specially',
+    '{ __proto__: thing(of: "full") { then: name toJSON: number constructor: id __proto__: name } }',
+  ],
 ]
 
 test.each(cases)('%s', async (_, text, variables) => {
@@ -377,7 +379,7 @@ test.each<[name: string, text: string]>([
   ['promises', '{ thing(of: "promises") { name number odds later laterError rejects children { name later } } }'],
   ['a promise of null in a non-null field', '{ root thing(of: "promises") { name strict } }'],
   ['a rejection in a non-null field', '{ root thing(of: "full") { strictRejects name } }'],
-  ['things that are like promises', '{ thing(of: "promises") { colour odd } }'],
+  ['objects with a `then` method', '{ thing(of: "promises") { colour odd } }'],
   ['rejections below a list', '{ thing(of: "family") { children { name rejects strict } } }'],
 ])('%s', async (_, text) => {
   const { isRun, given, expected } = await bothWays(text)
@@ -388,7 +390,7 @@ test.each<[name: string, text: string]>([
   for (const error of sorted(expected.errors)) expect(reported).toContain(error)
 })
 
-test('resolvers are given the path of each value', async () => {
+test('resolvers receive the path of each value', async () => {
   const { paths } = await bothWays(
     '{ path: thing(of: "family") { path children { p: path children { path } } child { children { path } } strictSelf { path } } }',
   )
@@ -396,10 +398,10 @@ test('resolvers are given the path of each value', async () => {
   expect(paths[1]?.sort()).toEqual(paths[0]?.sort())
 })
 
-describe('is left to graphql-js', () => {
+describe('the executor leaves to graphql-js', () => {
   test.each([
     ['an interface', '{ named { name } }', {}],
-    ['a type that checks its values', '{ thing(of: "checks") { checked { name } checkedList { name } } }', {}],
+    ['a type with isTypeOf', '{ thing(of: "checks") { checked { name } checkedList { name } } }', {}],
     ['introspection', '{ __schema { description } }', {}],
     ['introspection of a type', '{ __type(name: "Thing") { name } }', {}],
     ['a variable that is missing', 'query ($n: Int!) { thing(of: "full") { plain(b: $n) } }', {}],
@@ -413,13 +415,13 @@ describe('is left to graphql-js', () => {
     expect((await bothWays(text, variables)).isRun).toBe(false)
   })
 
-  test('an operation that is not there', () => {
+  test('an operation that does not exist', () => {
     expect(planOperation(schema, parse('query A { root } query B { root }'), null)).toBeNull()
     expect(planOperation(schema, parse('query A { root } query B { root }'), 'B')?.run({}, {})).not.toBeNull()
     expect(planOperation(schema, parse('query A { root }'), '')).toBeNull()
   })
 
-  test('what exceeds the bounds of its plans', () => {
+  test('an operation that exceeds the limits of its plans', () => {
     const document = parse('query ($a: Boolean!, $b: Boolean!) { root a: root @skip(if: $a) b: root @skip(if: $b) }')
     const plan = planOperation(schema, document, null, { maxVariants: 2, maxFields: 5 })
     expect(plan?.run({}, { a: true, b: true })).not.toBeNull()

@@ -31,7 +31,7 @@ const scalar = fc.oneof(
 )
 const value = fc.oneof(scalar, fc.array(scalar, { maxLength: 3 }))
 
-test('variables are understood as graphql-js understands them, and refused where it refuses', () => {
+test('variables are coerced or rejected as in graphql-js', () => {
   const inputs = fc.dictionary(fc.constantFrom('v0', 'v1', 'v2', 'other'), value)
   fc.assert(
     fc.property(fc.array(definition, { maxLength: 3 }), inputs, (definitions, given) => {

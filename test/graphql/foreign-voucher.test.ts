@@ -92,7 +92,7 @@ describe.each(Object.entries(transports))('over %s', (_transport, ask) => {
         const statements = await capture(database.pool, async () => {
           const { status, headers, text } = await ask(client, secret, nameOf(owner))
           const { date, 'x-request-id': id, 'ratelimit-remaining': left, 'ratelimit-reset': reset, ...others } = headers
-          answers.push({ status, headers: others, text })
+          answers.push({ status, headers: others, text: text.replace(/"(remaining|resetsIn)":\d+/g, '') })
         })
         return { answers, statements: comparable(statements, owner) }
       }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { type ExecutionResult, execute, parse, validate } from 'graphql'
 import { describe, expect, test } from 'vitest'
 import { permissionNames } from '../../src/domain/permission.ts'
-import { createMemoryRateCounter } from '../../src/domain/rate.ts'
+import { RateWindows } from '../../src/domain/rate-windows.ts'
 import { planOperation } from '../../src/executor/plan.ts'
 import type { Context } from '../../src/graphql/context.ts'
 import { schema } from '../../src/graphql/schema.ts'
@@ -21,7 +21,9 @@ const build = createBuilders(database)
 const client = await createApp(database)
 const contextOf = createContexts(database.pool)
 
-const tenantId = await build.tenant({ name: 'The "Old" Mill' })
+const foreignId = await build.tenant()
+const tenantId = await build.tenant({ name: 'The "Old" Mill', parent_id: foreignId })
+await build.tenant({ parent_id: tenantId })
 const products = [
   await build.product(tenantId, { price: '12.50', image_urls: ['a', 'b'] }),
   await build.product(tenantId),
@@ -30,7 +32,8 @@ await build.variant(products[0]!, { price: '9.90' })
 await build.category(tenantId, products)
 const voucherId = await build.voucher(tenantId, { currency: 'GBP', current_balance: '0.07' })
 await build.customer(tenantId, { email: 'ada@example.com' })
-const foreignId = await build.tenant()
+await build.voucher(tenantId, { product_id: products[0]! })
+await build.voucher(tenantId, { product_id: await build.product(foreignId) })
 await build.voucher(foreignId)
 const permissions = permissionNames.filter(name => name !== 'view_orders')
 const { id: tokenId, secret } = await build.token([tenantId], { permissions, name: 'Sync' })
@@ -62,7 +65,7 @@ const callers: Record<string, () => Context> = {
   'a caller whose rate is exhausted': () => {
     const context = contextOf({ tokenId, tenants: [tenantId], permissions })
     context.caller.operations = 1
-    context.rate = { limit: 0, counter: createMemoryRateCounter() }
+    context.rate = { limit: 0, counter: new RateWindows() }
     return context
   },
 }
@@ -118,11 +121,22 @@ describe.each(Object.entries(callers))('the executor returns what graphql-js ret
 /** The start of a message: the service omits the middle of a long one. */
 const startOf = ({ message }: { message: string }) => message.slice(0, 100)
 
-/** Checks that the service answers as graphql-js does, from the first to the tenth request. */
+interface Body {
+  data?: unknown
+  errors?: ShownError[]
+  extensions: { cost: { requested: number; actual: number } }
+}
+
+/** Checks that the service answers as graphql-js does, from the first to the tenth request, and costs what it says. */
 async function expectSameOfService(generated: GeneratedDocument): Promise<'data' | 'no data'> {
   const { query, variables } = generated
-  const bodies: { data?: unknown; errors?: ShownError[] }[] = []
+  const bodies: Body[] = []
   for (let time = 0; time < 10; time++) bodies.push((await client.graphql(secret, query, variables)).body)
+  const costs = new Set(bodies.map(({ extensions: { cost } }) => `${cost.requested} ${cost.actual}`))
+  expect([...costs], query).toHaveLength(1)
+  for (const { cost } of bodies.map(({ extensions }) => extensions)) {
+    expect(cost.actual, query).toBeLessThanOrEqual(cost.requested)
+  }
   const createContext = callers['a token with most permissions']!
   const errors = validate(schema, parse(query), undefined, { maxErrors: 10, hideSuggestions: true })
   const expected: ExecutionResult = errors.length > 0 ? { errors } : await executeByGraphql(generated, createContext())

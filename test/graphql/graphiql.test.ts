@@ -1,12 +1,29 @@
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
-import { buildClientSchema, parse, printSchema, validate } from 'graphql'
-import { expect, test } from 'vitest'
+import {
+  type ASTVisitor,
+  buildClientSchema,
+  isInputObjectType,
+  isObjectType,
+  parse,
+  printSchema,
+  TypeInfo,
+  validate,
+  visit,
+  visitWithTypeInfo,
+} from 'graphql'
+import { afterAll, expect, test } from 'vitest'
+import { readConfig } from '../../src/config.ts'
 import { schema } from '../../src/graphql/schema.ts'
+import { buildServer } from '../../src/server.ts'
 import { createApp } from '../support/app.ts'
+import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
 
 const database = await createDatabase()
-const { app } = await createApp(database)
+const client = await createApp(database)
+const { app } = client
 
 const get = (url: string, headers: Record<string, string> = {}) => app.inject({ method: 'GET', url, headers })
 const page = await get('/graphiql')
@@ -47,11 +64,111 @@ test.each(files)('%s is compressed as Accept-Encoding allows, and revalidated by
 
 test('the page contains the schema and examples that are valid in it', () => {
   expect(printSchema(buildClientSchema(settings.schema))).toBe(printSchema(schema))
-  expect(settings.tabs).toHaveLength(4)
-  for (const { query, variables } of settings.tabs) {
-    expect(validate(schema, parse(query))).toEqual([])
-    expect(() => JSON.parse(variables)).not.toThrow()
+  for (const { query } of settings.tabs) expect(validate(schema, parse(query))).toEqual([])
+})
+
+test('the examples show each filter and each figure', () => {
+  const shown = new Set<string>()
+  for (const { query } of settings.tabs) {
+    const types = new TypeInfo(schema)
+    const visitor: ASTVisitor = {
+      Field: ({ name }) => void shown.add(`${types.getParentType()}.${name.value}`),
+      ObjectField: ({ name }) => void shown.add(`${types.getParentInputType()}.${name.value}`),
+    }
+    visit(parse(query), visitWithTypeInfo(types, visitor))
   }
+  const filters = Object.values(schema.getTypeMap())
+    .filter(isInputObjectType)
+    .filter(({ name }) => name.endsWith('Filter'))
+  const figures = schema.getType('Figures')
+  const fields = [...filters, ...(isObjectType(figures) ? [figures] : [])].flatMap(type =>
+    Object.keys(type.getFields()).map(field => `${type.name}.${field}`),
+  )
+  expect(fields.length).toBeGreaterThan(10)
+  expect(fields.filter(field => !shown.has(field))).toEqual([])
+})
+
+test('each example is answered without an error', async () => {
+  const build = createBuilders(database)
+  const tenantId = await build.tenant({ id: 1 })
+  await build.voucher(tenantId, { currency: 'GBP', purchase_timestamp: new Date().toISOString() })
+  const { secret } = await build.token([{ tenantId, withDescendants: true }])
+  for (const { query, variables } of settings.tabs) {
+    const { body } = await client.graphql(secret, query, JSON.parse(variables))
+    expect(body.errors ?? [], query).toEqual(query.includes('mutation Resolve') ? [expect.anything()] : [])
+  }
+})
+
+const pageFrom = async (remoteAddress: string, headers: Record<string, string>) => {
+  const demo = await demoService
+  return demo.inject({ method: 'GET', url: '/graphiql', remoteAddress, headers })
+}
+const demoService = buildServer(
+  readConfig({ LOG_LEVEL: 'silent' }),
+  database.pool,
+  undefined,
+  null,
+  undefined,
+  'vgw_demo',
+)
+afterAll(async () => (await demoService).close())
+
+test.each([
+  ['127.0.0.1', { host: 'localhost:8080' }],
+  ['127.0.0.1', { host: '127.0.0.1:8080' }],
+  ['::1', { host: '[::1]:8080' }],
+  ['::ffff:127.0.0.1', { host: 'localhost' }],
+])('in the demo, the page has the token for a browser on this machine: %s, %j', async (address, headers) => {
+  const { body, headers: sent } = await pageFrom(address, headers)
+  expect(body).toContain('"demoToken":"vgw_demo"')
+  expect(sent['cache-control']).toBe('no-store')
+})
+
+test.each([
+  ['192.0.2.7', { host: 'localhost:8080' }],
+  ['10.0.0.1', { host: '10.0.0.2:8080' }],
+  ['2001:db8::1', { host: '[::1]:8080' }],
+  ['127.0.0.1', { host: 'gateway.example.com' }],
+  ['127.0.0.1', { host: 'localhost.example.com' }],
+  ['127.0.0.1', { host: '127.0.0.1.example.com' }],
+  ['127.0.0.1', { host: 'user@localhost:8080' }],
+  ['127.0.0.1', { host: 'evil.example/@localhost' }],
+  ['127.0.0.1', { host: 'localhost', 'x-forwarded-for': '192.0.2.7' }],
+  ['127.0.0.1', { host: 'localhost', forwarded: 'for=192.0.2.7' }],
+  ['127.0.0.1', { host: 'localhost', via: '1.1 proxy' }],
+])('in the demo, the page has no token for others: %s, %j', async (address, headers) => {
+  const { body } = await pageFrom(address, headers)
+  expect(body).not.toContain('vgw_demo')
+})
+
+test('in the demo, the page has no token for nginx, which says nothing of the browser that it asks for', async () => {
+  const demo = await demoService
+  const port = Number(new URL(await demo.listen({ host: '127.0.0.1', port: 0 })).port)
+  const ask = async (version: string) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.write(`GET /graphiql HTTP/${version}\r\nHost: localhost:${port}\r\nConnection: close\r\n\r\n`)
+    return text(socket)
+  }
+  expect(await ask('1.1')).toContain('vgw_demo')
+  expect(await ask('1.0')).not.toContain('vgw_demo')
+})
+
+test('in the demo, the page has no token when the service is meant for others', async () => {
+  const config = readConfig({ LOG_LEVEL: 'silent', PUBLIC_URL: 'https://gateway.example.com' })
+  const service = await buildServer(config, database.pool, undefined, null, undefined, 'vgw_demo')
+  const { body } = await service.inject({ method: 'GET', url: '/graphiql', headers: { host: 'localhost' } })
+  await service.close()
+  expect(body).toContain('"demoToken":null')
+})
+
+test('outside the demo the page has no token', () => {
+  expect(settings.demoToken).toBeNull()
+})
+
+test('where only trusted documents run, the page says so', async () => {
+  const { ask } = await createApp(database, { GRAPHQL_DOCUMENTS: 'trusted' })
+  expect((await ask({ method: 'GET', url: '/graphiql' })).text).toContain('GRAPHQL_DOCUMENTS=trusted')
+  expect(page.body).not.toContain('GRAPHQL_DOCUMENTS=trusted')
 })
 
 test('other paths below /graphiql are unknown, and all of them when GraphiQL is disabled', async () => {

@@ -25,33 +25,33 @@ const doubling = (count: number) =>
 
 const product = 'fromPrice categories { id title slug } variants { id title slug price }'
 
-describe('a document is refused, before anything of it is executed', () => {
+describe('a document is rejected before any part of it is executed', () => {
   it.each([
     ['1,000 aliases', () => aliases(1_000)],
     ['31 aliases', () => aliases(31)],
     ['aliases in fragments', () => `{ ${'viewer { ...F } '.repeat(16)} } fragment F on Viewer { a: name b: name }`],
-    ['more tokens than 2,000', () => `{ viewer { ${'name '.repeat(2_000)} } }`],
-    ['more depth than 10', () => `{ viewer { ${'... on Viewer { '.repeat(12)} name ${'} '.repeat(12)} } }`],
-    ['nesting without end', () => `${'{a'.repeat(990)}${'}'.repeat(990)}`],
+    ['more than 2,000 tokens', () => `{ viewer { ${'name '.repeat(2_000)} } }`],
+    ['a depth of more than 10', () => `{ viewer { ${'... on Viewer { '.repeat(12)} name ${'} '.repeat(12)} } }`],
+    ['990 nested fields', () => `${'{a'.repeat(990)}${'}'.repeat(990)}`],
     ['an alias of more than 100 characters', () => `{ ${'a'.repeat(101)}: viewer { name } }`],
     ['a literal list of 101 ids', () => `{ nodes(ids: [${'"x" '.repeat(101)}]) { id } }`],
     [
-      'a literal list longer than its enum',
+      'a literal list with more items than its enum has values',
       () => `{ tenant(id: ${tenantId}) { removals(resources: [${'TENANT '.repeat(5)}]) { totalCount } } }`,
     ],
-    ['a list within lists without end', () => `{ nodes(ids: ${'['.repeat(990)}${']'.repeat(990)}) { id } }`],
+    ['990 nested lists', () => `{ nodes(ids: ${'['.repeat(990)}${']'.repeat(990)}) { id } }`],
     [
-      'introspection in circles',
+      'recursive introspection',
       () => `{ __schema { ${'types { fields { type { '.repeat(5)} name ${'} } } '.repeat(5)} } }`,
     ],
-    ['a fragment within itself', () => '{ viewer { ...A } } fragment A on Viewer { ...A }'],
+    ['a fragment that spreads itself', () => '{ viewer { ...A } } fragment A on Viewer { ...A }'],
     [
-      'fragments within each other',
+      'fragments that spread each other',
       () => '{ viewer { ...A } } fragment A on Viewer { ...B } fragment B on Viewer { ...A }',
     ],
     ['fragments that double', () => `{ viewer { ...F0 } } ${doubling(60)} fragment F60 on Viewer { name }`],
     [
-      'more cost than 25,000',
+      'a cost of more than 25,000',
       () =>
         `{ tenant(id: ${tenantId}) { ${['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l', 'm', 'n'].map(name => `${name}: catalogVouchers(first: 100) { nodes { ${product} } }`).join(' ')} } }`,
     ],
@@ -68,13 +68,13 @@ describe('a document is refused, before anything of it is executed', () => {
     expect(namesOf(statements)).toEqual([])
   })
 
-  it('20,000 aliases, which are too many bytes', async () => {
+  it('20,000 aliases, which exceed the size of a body', async () => {
     const { status, body } = await client.graphql(secret, aliases(20_000))
     expect(status).toBe(413)
     expect(body.errors[0].extensions.code).toBe('TOO_LARGE')
   })
 
-  it('a cost that variables make', async () => {
+  it('a cost that is too high because of the variables', async () => {
     const query = `query ($n: Int, $ids: [ID!]!) { nodes(ids: $ids) { id ... on Tenant { catalogVouchers(first: $n) { nodes { ${product} } } } } }`
     const { status, body } = await client.graphql(secret, query, { n: 100, ids: Array<string>(100).fill('x') })
     expect(status).toBe(400)
@@ -82,7 +82,7 @@ describe('a document is refused, before anything of it is executed', () => {
   })
 })
 
-describe('the cost is that of the operation that runs', () => {
+describe('the cost of a document is the cost of the operation that runs', () => {
   const heavy = `{ tenants(first: 100) { nodes { ${[...'abcdefghij'].map(name => `${name}: catalogVouchers(first: 100) { nodes { ${product} } }`).join(' ')} } } }`
   const light = '{ viewer { name } }'
   const ask = async (query: string, operationName: string | null) => {
@@ -100,7 +100,7 @@ describe('the cost is that of the operation that runs', () => {
     ['first', `query B ${heavy} query A ${light}`],
     ['between others', `query A ${light} query B ${heavy} query C ${light}`],
     ['in a fragment', `query A ${light} query B { ...F } fragment F on Query ${heavy}`],
-  ])('wherever it stands: %s', async (_, query) => {
+  ])('in any position: %s', async (_, query) => {
     for (let time = 0; time < 3; time++) {
       const statements = await capture(database.pool, async () => {
         const { errors, data } = await ask(query, 'B')
@@ -114,12 +114,12 @@ describe('the cost is that of the operation that runs', () => {
     }
   })
 
-  it('before the document is validated: what is wrong with it is not looked for', async () => {
+  it('is checked before the document is validated', async () => {
     const { errors } = await ask(`query A ${light} query B ${heavy} query C { nothing }`, 'B')
     expect(errors).toEqual([expect.objectContaining({ message: expect.stringContaining('The query costs') })])
   })
 
-  it('with the variables of each request, though the document is known', async () => {
+  it('is computed from the variables of each request, also for a cached document', async () => {
     const query = `query ($n: Int) { tenant(id: ${tenantId}) { ${[...'abcdefghijklmn'].map(name => `${name}: catalogVouchers(first: $n) { nodes { ${product} } }`).join(' ')} } }`
     for (let time = 0; time < 3; time++) {
       expect((await client.graphql(secret, query, { n: 1 })).body.errors).toBeUndefined()
@@ -128,7 +128,7 @@ describe('the cost is that of the operation that runs', () => {
   })
 })
 
-describe('faulty variables', () => {
+describe('invalid variables', () => {
   const enums = `query ($x: [RemovalResource!]) { tenant(id: TENANT) { removals(resources: $x) { totalCount } } }`
   const ids = 'query ($x: [ID!]!) { nodes(ids: $x) { id } }'
   const input = 'mutation ($x: ResolveVoucherInput!) { resolveVoucher(input: $x) { status } }'
@@ -141,7 +141,7 @@ describe('faulty variables', () => {
     ['ids', ids, 9_000, 100],
     ['enum values', enums, 5, 4],
     ['enum values', enums, 9_000, 4],
-  ])('are refused for the length of a list: %s', async (_, query, length, most) => {
+  ])('are rejected when a list has too many items: %s', async (_, query, length, most) => {
     for (const item of [0, 'TENANT', null, []]) {
       const { errors, data } = await ask(query, Array(length).fill(item))
       expect(data).toBeUndefined()
@@ -151,15 +151,21 @@ describe('faulty variables', () => {
     }
   })
 
+  it('are rejected when a list in an input object has too many items', async () => {
+    const query = `query ($x: PurchasedVoucherFilter) { tenant(id: TENANT) { purchasedVouchers(filter: $x) { totalCount } } }`
+    expect(await ask(query, { currency: 'GBP', status: Array(6).fill('VOID') })).not.toHaveProperty('errors')
+    const { errors, data } = await ask(query, { currency: 'GBP', status: Array(7).fill('VOID') })
+    expect(data).toBeUndefined()
+    expect(errors.map((error: { message: string }) => error.message)).toEqual([
+      'The variable $x.status has 7 items; at most 6 are allowed.',
+    ])
+  })
+
   it.each([
     ['ids that are objects', ids, Array(100).fill({})],
     ['ids that are lists of numbers', ids, Array(100).fill(Array(100).fill(0))],
-    [
-      'fields of an input that are not there',
-      input,
-      Object.fromEntries([...Array(5_000).keys()].map(n => [`k${n}`, n])),
-    ],
-  ])('cause ten errors, and one that says that there are more: %s', async (_, query, x) => {
+    ['unknown fields of an input', input, Object.fromEntries([...Array(5_000).keys()].map(n => [`k${n}`, n]))],
+  ])('cause ten errors, and one that says that more were left out: %s', async (_, query, x) => {
     const { errors, data } = await ask(query, x)
     expect(data).toBeUndefined()
     expect(errors).toHaveLength(11)
@@ -169,8 +175,8 @@ describe('faulty variables', () => {
   it.each([
     ['letters', 'x'.repeat(90_000)],
     ['suggestions', 'Did you mean '.repeat(7_000)],
-    ['suggestions that end', `${'Did you mean '.repeat(7_000)}?`],
-    ['pairs of code units', '😀'.repeat(20_000)],
+    ['suggestions with a question mark', `${'Did you mean '.repeat(7_000)}?`],
+    ['surrogate pairs', '😀'.repeat(20_000)],
     ['an object', { ['k'.repeat(40_000)]: 'x'.repeat(40_000) }],
   ])('are quoted in at most 200 characters, in a variable and in the document: %s', async (_, x) => {
     const literal = typeof x === 'string' ? JSON.stringify(x) : `{ ${Object.keys(x)[0]}: "x" }`
@@ -195,12 +201,12 @@ describe('faulty variables', () => {
   })
 })
 
-describe('errors', () => {
+describe('locations of errors', () => {
   const failing = (padding: string) =>
     `${padding}query ($ids: [ID!]!) { ${[...'abcdefghij'].map(name => `${name}: nodes(ids: $ids) { id }`).join(' ')} }`
   const variables = { ids: Array(100).fill('x') }
 
-  it('of a document that is not long have locations', async () => {
+  it('are given for a short document', async () => {
     const { body } = await client.graphql(secret, failing('\n'.repeat(50)), variables)
     expect(body.errors).toHaveLength(1_000)
     expect(body.errors[0].locations).toEqual([{ line: 51, column: expect.any(Number) }])
@@ -208,10 +214,10 @@ describe('errors', () => {
 
   it.each([
     ['lines', '\n'.repeat(40_000)],
-    ['lines of another kind', '\r'.repeat(40_000)],
+    ['carriage returns', '\r'.repeat(40_000)],
     ['spaces', ' '.repeat(90_000)],
     ['comments', '#\n'.repeat(30_000)],
-  ])('of a document of many %s have none, since each would be looked for from the beginning', async (_, padding) => {
+  ])('are left out for a document with many %s, because each is searched from the beginning', async (_, padding) => {
     for (let time = 0; time < 2; time++) {
       const { body } = await client.graphql(secret, failing(padding), variables)
       expect(body.errors).toHaveLength(1_000)
@@ -224,11 +230,11 @@ describe('errors', () => {
   })
 })
 
-describe('a document within the limits is answered', () => {
+describe('a document within the limits is executed', () => {
   it.each([
     ['30 aliases', () => aliases(30)],
     [
-      '100 products with all there is',
+      '100 products with all fields',
       () =>
         `{ tenant(id: ${tenantId}) { catalogVouchers(first: 100) { nodes { ${product} } edges { cursor node { ${product} } } totalCount } } }`,
     ],
@@ -244,7 +250,7 @@ describe('a document within the limits is answered', () => {
   })
 })
 
-describe('a request is refused', () => {
+describe('a request is rejected', () => {
   const ask = (options: Parameters<Client['ask']>[0]) =>
     client.ask({
       method: 'POST',
@@ -259,13 +265,13 @@ describe('a request is refused', () => {
     })
   const viewer = { query: '{ viewer { name } }' }
 
-  it('that is a batch', async () => {
+  it('when it is a batch', async () => {
     const { status, body } = await ask({ payload: JSON.stringify([viewer, viewer]) })
     expect(status).toBe(400)
     expect(body.errors[0].message).toBe('Batching is not supported.')
   })
 
-  it('that is longer than 100 KiB', async () => {
+  it('when its body is longer than 100 KiB', async () => {
     const payloadOf = (length: number) => {
       const empty = JSON.stringify({ ...viewer, variables: { x: '' } })
       return empty.replace('"x":""', `"x":"${'x'.repeat(length - empty.length)}"`)
@@ -276,7 +282,7 @@ describe('a request is refused', () => {
     expect(body.errors[0].extensions.code).toBe('TOO_LARGE')
   })
 
-  it('that mutates by GET', async () => {
+  it('when it is a mutation by GET', async () => {
     const query = `mutation { resolveVoucher(input: { tenantId: ${tenantId}, voucherReference: "x" }) { status } }`
     const { status, headers } = await ask({
       method: 'GET',
@@ -287,7 +293,7 @@ describe('a request is refused', () => {
     expect(headers.allow).toContain('POST')
   })
 
-  it('that is a form, as a page of another origin could send it', async () => {
+  it('when it is a form, which a page of another origin could send', async () => {
     for (const type of ['application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'text/plain']) {
       const { status, body } = await ask({ payload: 'query={viewer{name}}', headers: { 'content-type': type } })
       expect(status).toBe(422)
@@ -295,7 +301,7 @@ describe('a request is refused', () => {
     }
   })
 
-  it.each(['PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const)('that is a %s', async method => {
+  it.each(['PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const)('when its method is %s', async method => {
     const { status, headers, body } = await ask({ method, headers: { 'content-type': undefined } })
     expect(status).toBe(405)
     expect(headers.allow).toBe('GET, POST')

@@ -3,6 +3,9 @@ import { type Answer, type Client, createApp } from '../support/app.ts'
 import { type Builders, createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
 
+/** The seconds that are left in a window that has just begun. */
+const fresh = expect.closeTo(60, -1)
+
 const limit = 12
 
 let build: Builders
@@ -65,7 +68,10 @@ describe('operations', () => {
     await createNewToken()
     const answer = await client.graphql(secret, query())
     expect(remaining(answer)).toBe(limit - cost)
-    expect(answer.headers).toMatchObject({ 'ratelimit-limit': String(limit), 'ratelimit-reset': '60' })
+    expect(answer.headers).toMatchObject({
+      'ratelimit-limit': String(limit),
+      'ratelimit-reset': expect.stringMatching(/^(60|5\d)$/),
+    })
   })
 
   it('does not count fields that a directive skips', async () => {
@@ -78,7 +84,7 @@ describe('operations', () => {
     await createNewToken()
     await client.graphql(secret, '{ a: tenants { totalCount } b: tenants { totalCount } }')
     const answer = await client.graphql(secret, '{ viewer { rate { limit remaining resetsIn } } }')
-    expect(answer.body.data.viewer.rate).toEqual({ limit, remaining: limit - 3, resetsIn: 60 })
+    expect(answer.body.data.viewer.rate).toEqual({ limit, remaining: limit - 3, resetsIn: fresh })
     expect(remaining(answer)).toBe(limit - 3)
   })
 })
@@ -175,7 +181,7 @@ describe('the limit of a token', () => {
     expect(remaining(await client.rest(secret, '/tenants'))).toBe(4)
     expect(remaining(await client.graphql(secret, lists(2)))).toBe(2)
     const answer = await client.graphql(secret, '{ viewer { rate { limit remaining resetsIn } } }')
-    expect(answer.body.data.viewer.rate).toEqual({ limit: 5, remaining: 1, resetsIn: 60 })
+    expect(answer.body.data.viewer.rate).toEqual({ limit: 5, remaining: 1, resetsIn: fresh })
     expect(answer.headers['ratelimit-limit']).toBe('5')
     const other = await build.token([tenantId])
     const others = await client.graphql(other.secret, lists(6))

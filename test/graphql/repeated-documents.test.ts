@@ -85,7 +85,7 @@ const asked: Record<
 }
 
 /** Without what differs from one answer to the next. */
-const steady = (text: string) => text.replaceAll(/"(serverTime|nextCursor)":"[^"]*"/g, '')
+const steady = (text: string) => text.replaceAll(/"(serverTime|nextCursor)":"[^"]*"|"(remaining|resetsIn)":\d+/g, '')
 
 const post = ({ query, variables, operationName, as = secret }: (typeof asked)[string], accept: string) =>
   client.ask({

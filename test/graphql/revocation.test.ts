@@ -25,8 +25,10 @@ const statusOf = async (instance: Client, secret: string) =>
 
 /** Sends requests, as a busy integration does, until one is rejected. */
 async function untilRefused(instance: Client, secret: string, deadline: number): Promise<void> {
-  while ((await statusOf(instance, secret)) !== 401) {
-    if (performance.now() > deadline) throw new Error('still not rejected')
+  for (;;) {
+    const sent = performance.now()
+    if ((await statusOf(instance, secret)) === 401) return
+    if (sent > deadline) throw new Error('still not rejected')
     await sleep(10)
   }
 }
@@ -48,7 +50,7 @@ it('rejects a revoked token at every instance within a second', async () => {
 })
 
 it('rejects a token from the moment it expires', async () => {
-  const expiresAt = new Date(Date.now() + 400)
+  const expiresAt = new Date(Date.now() + 2_000)
   const { secret } = await build.token([], { expiresAt })
   for (const instance of instances) expect(await statusOf(instance, secret)).toBe(200)
   while (Date.now() <= expiresAt.getTime()) await sleep(10)

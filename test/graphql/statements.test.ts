@@ -49,6 +49,16 @@ it.each([
   expect(await statementsOf(`catalogVouchers { ${selection} }`)).toEqual(names)
 })
 
+it('counts a filtered list once, however often the count is selected', async () => {
+  const list = 'purchasedVouchers(filter: { status: [VOID] }) { a: totalCount b: totalCount ...more }'
+  const query = `query { tenant(id: ${tenantId}) { ${list} } } fragment more on PurchasedVoucherConnection { c: totalCount }`
+  const statements = await capture(database.pool, async () => {
+    const { body } = await client.graphql(secret, query)
+    expect(body.data.tenant.purchasedVouchers).toEqual({ a: 0, b: 0, c: 0 })
+  })
+  expect(namesOf(statements)).toEqual(['voucher.search', 'voucher.search_count'])
+})
+
 it('reads the children of two lists of products in one statement', async () => {
   const list = `catalogVouchers(first: 25) { nodes { ${all} } }`
   expect(await statementsOf(`a: ${list} b: ${list}`)).toEqual([

@@ -30,6 +30,8 @@ export const ofJobs: readonly string[] = [
   'clock.record',
   'full_pass.detect_server_change',
   'stamp_queue.process',
+  'figure.fold',
+  'figure.refresh_members',
   'planned_stamp.delete_passed',
   'redemption_token.delete_expired',
   'session.delete_expired',
@@ -37,6 +39,12 @@ export const ofJobs: readonly string[] = [
   'request_count.delete_expired',
   'request_count.save',
   'request_error.save',
+  'watermark.find_holder',
+  'triggers.read',
+  'triggers.read_lists',
+  'clock.compare_stamps',
+  'rate_window.delete_ended',
+  'instance.delete_gone',
 ]
 
 /** What is kept for half a second, for all who ask: whose token it is, and where tenants lie. */

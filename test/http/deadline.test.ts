@@ -3,21 +3,26 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify from 'fastify'
 import { afterAll, expect, test } from 'vitest'
 import { GatewayError } from '../../src/domain/errors.ts'
+import { createFailureLog } from '../../src/failure-log.ts'
 import { enforceDeadline } from '../../src/http/deadline.ts'
 import { closeUnfinishedRequests } from '../../src/http/lingering-close.ts'
+import { loggerOptions } from '../../src/log.ts'
+import { collectLog } from '../support/log.ts'
 
-const deadline = 100
+const deadline = 500
 
-const app = Fastify({ forceCloseConnections: true })
+const { log, lines } = collectLog()
+const app = Fastify({ forceCloseConnections: true, logger: loggerOptions('warn', log) })
+app.decorate('failureLog', createFailureLog(app.log))
 afterAll(() => app.close())
 const responses: string[] = []
 app.addHook('onSend', async request => {
   responses.push(request.url)
 })
 app.setErrorHandler((error, _request, reply) =>
-  reply.code(error instanceof GatewayError && error.code === 'UNAVAILABLE' ? 503 : 500).send(error),
+  reply.code(error instanceof GatewayError && error.code === 'UNAVAILABLE' ? 503 : 500).send({}),
 )
-enforceDeadline(app, deadline)
+enforceDeadline(app, { answer: deadline, body: 2 * deadline })
 closeUnfinishedRequests(app)
 
 async function* slowly() {
@@ -33,6 +38,10 @@ const released = new Promise<void>(resolve => {
 app.post('/late', async () => {
   await released
   return 'late'
+})
+app.post('/failing', async () => {
+  await released
+  throw Object.assign(new Error('late'), { code: 'ECONNRESET' })
 })
 app.post('/unread', { onRequest: () => released }, () => 'late')
 const origin = await app.listen({ host: '127.0.0.1', port: 0 })
@@ -52,11 +61,15 @@ test('an unread body is a delay of the service, not of the caller', async () => 
   expect(response.headers.get('connection')).toBe('close')
 })
 
-test('a result after the error response is discarded', async () => {
-  const headers = { 'content-type': 'application/json' }
-  const response = await fetch(`${origin}/late`, { method: 'POST', headers, body: '{}' })
-  expect(response.status).toBe(503)
+test('results and errors after the error response are discarded, and the errors are counted in one line', async () => {
+  const options = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }
+  const paths = ['/late', '/late', '/failing', '/failing', '/failing']
+  const answers = await Promise.all(paths.map(path => fetch(origin + path, options)))
+  for (const { status } of answers) expect(status).toBe(503)
   release()
   expect((await fetch(`${origin}/stream`)).status).toBe(200)
-  expect(responses.filter(url => url === '/late')).toHaveLength(1)
+  expect(responses.filter(url => paths.includes(url))).toHaveLength(paths.length)
+  app.failureLog.close()
+  expect(lines().map(({ msg }) => msg)).toEqual(['failed late', 'further failures in the last second'])
+  expect(lines()[1]?.causes).toEqual([{ message: 'failed late', code: 'ECONNRESET', count: 2 }])
 })

@@ -97,7 +97,7 @@ describe('the page', () => {
   test('links only to paths that exist', async () => {
     const { text } = await get()
     const links = [...text.matchAll(/(?:href|src)="([^"#]+)"/g)].map(([, path]) => path ?? '')
-    expect(links).toEqual(expect.arrayContaining(['/graphiql', '/admin', '/livez', '/readyz']))
+    expect(links).toEqual(expect.arrayContaining(['/dashboard', '/graphiql', '/admin', '/livez', '/readyz']))
     for (const url of links) {
       const { status, headers } = await client.ask({ method: 'GET', url, headers: { host: 'localhost:8080' } })
       expect(status, url).toBeLessThan(400)

@@ -1,4 +1,4 @@
-import { GraphQLError, type GraphQLField, isObjectType } from 'graphql'
+import { GraphQLError, type GraphQLField, isObjectType, parse } from 'graphql'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Permission } from '../../src/domain/permission.ts'
 import { BatchChildren, childField } from '../../src/graphql/children.ts'
@@ -39,9 +39,7 @@ const tenants = [await build.tenant(), await build.tenant()]
 const { id: tokenId } = await build.token([])
 const contextOf = createContexts(database.pool)
 
-const documentOf = (field: string) => ({
-  toString: () => `query { tenants { data: nodes { id: databaseId it: ${field} } } }`,
-})
+const documentOf = (field: string) => parse(`query { tenants { data: nodes { id: databaseId it: ${field} } } }`)
 
 async function bothWays(field: string, permissions: Permission[]) {
   const document = documentOf(field)
@@ -115,7 +113,7 @@ describe.each(['Children', 'Property'])('a field below a list without its resolv
 
 test('children of a list are read for the list as a whole', async () => {
   reads.length = 0
-  const document = { toString: () => 'query { tenants { data: nodes { a: openChildren b: openChildren } } }' }
+  const document = parse('query { tenants { data: nodes { a: openChildren b: openChildren } } }')
   await prepareOperation(document)(contextOf({ tokenId, tenants, permissions: [] }), {})
   expect(reads).toEqual([tenants])
 })
@@ -123,7 +121,7 @@ test('children of a list are read for the list as a whole', async () => {
 test('children of several lists are read in one statement, once for a parent', async () => {
   reads.length = 0
   const list = 'tenants { nodes { it: openChildren } edges { node { it: openChildren } } }'
-  const document = { toString: () => `query { data: ${list} }` }
+  const document = parse(`query { data: ${list} }`)
   await prepareOperation(document)(contextOf({ tokenId, tenants, permissions: [] }), {})
   expect(reads).toEqual([tenants])
 })

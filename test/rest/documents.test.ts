@@ -1,3 +1,4 @@
+import { parse } from 'graphql'
 import { expect, test } from 'vitest'
 import { prepareOperation } from '../../src/rest/prepare-operation.ts'
 
@@ -19,5 +20,5 @@ test.each([
   ['no key `data`', '{ viewer { name } }', 'must have a key `data`'],
   ['other keys beside the way to `data`', '{ viewer { data: name } tenants { totalCount } }', 'must have a key `data`'],
 ])('the service does not start with a document that has %s', (_, text, message) => {
-  expect(() => prepareOperation({ toString: () => text })).toThrow(message)
+  expect(() => prepareOperation(parse(text))).toThrow(message)
 })

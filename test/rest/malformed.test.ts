@@ -2,6 +2,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import type { Answer } from '../support/app.ts'
 import { v1 } from '../support/app.ts'
+import { differenceFrom } from '../support/openapi.ts'
 import { bearer, createWorld, flawOf } from './support.ts'
 
 const { client, secret, tenantId, place } = await createWorld()
@@ -56,6 +57,7 @@ describe('malformed HTTP', () => {
   ])('%s gets a message', async (_, bytes, status) => {
     const answer = await send(Buffer.from(bytes, 'latin1'))
     expect(flawOf(answer, status)).toBeNull()
+    expect(differenceFrom({ method: 'GET', url: v1, ...answer })).toBeNull()
     expect(answer.headers.connection).toBe('close')
     expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
   })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { connect } from '../../src/db/connect.ts'
 import { createApp } from '../support/app.ts'
-import { bearer, createWorld, flawOf, operations, perform, until } from './support.ts'
+import { bearer, createWorld, flawOf, operations, perform, until, worldReference } from './support.ts'
 
 const world = await createWorld()
 const { address, place, secret, platform } = world
@@ -39,7 +39,7 @@ const stopProxy = () => {
 await startProxy()
 const pool = connect(
   { ...address, host: '127.0.0.1', port },
-  { max: 4, statementTimeoutMs: 5_000, silenceTimeoutMs: 3_000 },
+  { max: 4, statementTimeoutMs: 5_000, answerTimeoutMs: 3_000 },
 )
 const client = await createApp({ pool })
 afterAll(async () => {
@@ -56,7 +56,7 @@ describe('a database out of reach', () => {
       const answers = await askAll()
       for (const answer of answers) {
         expect(flawOf(answer, 503)).toBeNull()
-        expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/)
+        expect(answer.headers['retry-after']).toMatch(/^[1-5]$/)
       }
       const malformed = await client.rest('nonsense', '/tenants')
       expect(malformed.status).toBe(401)
@@ -84,6 +84,48 @@ describe('a database out of reach', () => {
     }
     await until('every operation is 200', async () => (await askAll()).every(({ status }) => status === 200), 5_000)
   })
+})
+
+const resolution = `mutation {
+  resolveVoucher(input: { tenantId: "${place.tenantId}", voucherReference: "${worldReference}" }) { status redemptionToken }
+}`
+
+describe('a database that has no room, or another transaction in the way', () => {
+  test.each([
+    ['53100', 'a full disk'],
+    ['53300', 'too many connections'],
+    ['57P05', 'an idle session that was ended'],
+    ['58030', 'an error of its disk'],
+    ['40001', 'a lost conflict'],
+    ['40P01', 'a deadlock'],
+    ['55P03', 'a lock'],
+  ])('%s, %s, is 503 with Retry-After, and UNAVAILABLE over GraphQL', async code => {
+    await platform.unsafe(`
+      create function raise() returns trigger language plpgsql as
+        $$ begin raise exception 'no' using errcode = '${code}'; end $$;
+      create trigger raise before insert on gateway.redemption_token execute function raise()`)
+    try {
+      const answer = await client.resolve(secret, Number(place.tenantId), { voucher_reference: worldReference })
+      expect(flawOf(answer, 503)).toBeNull()
+      expect(answer.headers['retry-after']).toMatch(/^[1-5]$/)
+      // The first time by Yoga, then by the plan.
+      for (let time = 0; time < 2; time++) {
+        const { body, headers } = await client.graphql(secret, resolution)
+        expect(body.errors[0].extensions.code).toBe('UNAVAILABLE')
+        expect(headers['retry-after']).toMatch(/^[1-5]$/)
+      }
+    } finally {
+      await platform`drop function raise() cascade`
+    }
+  })
+})
+
+test('a table that gets a column while the service runs fails no call', async () => {
+  for (const change of ['add column note text', 'alter column note type varchar(9)', 'drop column note']) {
+    const asked = askAll()
+    await platform.unsafe(`alter table purchased_voucher ${change}`)
+    for (const { status } of [...(await asked), ...(await askAll()), ...(await askAll())]) expect(status).toBe(200)
+  }
 })
 
 describe('an error of the service', () => {

@@ -50,7 +50,7 @@ test.concurrent('a request that has arrived is 503 with Retry-After when there i
     fetch(origin + path, { headers, ...(body && { method: 'POST', body: JSON.stringify(body) }) })
   // The token is cached now, and later requests wait for the one connection.
   expect((await ask(list)).status).toBe(200)
-  const asleep = pool`select pg_sleep(17)`.execute()
+  const asleep = pool`select pg_sleep(7)`.execute()
   const answers = await Promise.all([
     ask(list),
     ask(`${v1}/tenants/${tenantId}/redemptions/resolve`, { voucher_reference: 'any' }),
@@ -58,7 +58,7 @@ test.concurrent('a request that has arrived is 503 with Retry-After when there i
   ])
   for (const answer of answers) {
     expect(answer.status).toBe(503)
-    expect(answer.headers.get('retry-after')).toBe('1')
+    expect(answer.headers.get('retry-after')).toMatch(/^[1-5]$/)
     expect(await answer.text()).toContain('cannot answer just now')
   }
   await asleep

@@ -132,8 +132,8 @@ export async function walk(client: Client, secret: string, path: string, query: 
   return { pages, cursors, records: pages.flat() }
 }
 
-/** Repeats a check until it holds. Fails after the deadline. */
-export async function until(what: string, holds: () => Promise<boolean>, withinMs = 1_000): Promise<void> {
+/** Repeats a check until it holds. Fails after the deadline: name one when it has to hold soon. */
+export async function until(what: string, holds: () => Promise<boolean>, withinMs = 10_000): Promise<void> {
   const deadline = Date.now() + withinMs
   while (!(await holds())) {
     if (Date.now() > deadline) throw new Error(`Still not so after ${withinMs} ms: ${what}`)

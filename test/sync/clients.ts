@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type postgres from '#postgres'
-import { type Ask, type CopiedRecord, instant, toCopiedRecord } from './lists.ts'
+import { type Ask, type CopiedRecord, instant, RequestError, toCopiedRecord } from './lists.ts'
 import type { Random } from './random.ts'
 import type { Address } from './seed.ts'
 import { open } from './seed.ts'
@@ -22,6 +22,20 @@ export interface PassTimes {
   first: string
   last: string
 }
+
+/** Waits and repeats while the service is overloaded, as docs/syncing.md says. */
+export const patient =
+  (ask: Ask): Ask =>
+  async (since, cursor) => {
+    for (let left = 300; ; left--) {
+      try {
+        return await ask(since, cursor)
+      } catch (error) {
+        if (!(error instanceof RequestError) || !/^(UNAVAILABLE|503)$/.test(error.code) || left === 0) throw error
+        await pause(100)
+      }
+    }
+  }
 
 /**
  * One pass: from a bound to the list's end.

@@ -106,7 +106,7 @@ test('a client can resume from any instant while no removal was purged', async (
   expect(page.epoch).toBeGreaterThan(0)
 })
 
-test('a client that resumes from before a purge is refused, others are not', async () => {
+test('only a client that resumes from before a purge is rejected', async () => {
   const { ask, remove, purge } = await createFixture()
   const before = await ask()
   const [, second = '', third = ''] = await remove(3)
@@ -126,7 +126,7 @@ test('a client that resumes from before a purge is refused, others are not', asy
   expect(resumed.nodes.map(({ removedAt }) => removedAt)).toEqual([third])
 })
 
-test('a cursor of a list that resumed from before a purge is refused', async () => {
+test('a cursor of a list that resumed from before a purge is rejected', async () => {
   const { ask, remove, purge } = await createFixture()
   const { serverTime } = await ask()
   const [first = ''] = await remove(3)
@@ -136,7 +136,7 @@ test('a cursor of a list that resumed from before a purge is refused', async () 
   expect((await ask({ after: page.nextCursor })).error).toContain('a full pass is needed')
 })
 
-test('a purge that commits while a page waits for it is not missed', async () => {
+test('a page that waits for a purge to commit sees that purge', async () => {
   const { ask, remove, platform } = await createFixture()
   const { serverTime } = await ask()
   await remove(1)
@@ -150,7 +150,7 @@ test('a purge that commits while a page waits for it is not missed', async () =>
   expect((await asked)?.error).toContain('a full pass is needed')
 })
 
-test('purges at the same time count with the later instant, and a purge of nothing does not count', async () => {
+test('of concurrent purges the later instant counts, and a purge of no rows does not count', async () => {
   const { remove, platform, ask, purge } = await createFixture()
   const { epoch } = await ask()
   const [first = '', second = '', third = ''] = await remove(3)
@@ -172,12 +172,12 @@ test.each([
   ['a truncation', 'truncate gateway.removal'],
   ['an applier', 'set local session_replication_role = replica; delete from gateway.removal'],
   [
-    'a role that may do nothing else',
+    'a role without other rights',
     `create role test_purger; grant usage on schema gateway to test_purger;
      grant select, delete on gateway.removal to test_purger; set local role test_purger; delete from gateway.removal;
      reset role; drop owned by test_purger; drop role test_purger`,
   ],
-])('%s purges like others', async (_, statements) => {
+])('a purge by %s counts', async (_, statements) => {
   const { ask, remove, platform } = await createFixture()
   const { serverTime } = await ask()
   await remove(2)
@@ -186,7 +186,7 @@ test.each([
   expect((await ask({ since: (await ask()).serverTime })).code).toBeUndefined()
 })
 
-test('a truncation under a snapshot that is older than the removals purges them, too', async () => {
+test('a truncation under a snapshot older than the removals counts as a purge of them', async () => {
   const { ask, remove, platform } = await createFixture()
   const { serverTime } = await ask()
   await platform.begin('isolation level repeatable read', async purger => {
@@ -215,7 +215,7 @@ test('an operator can require a full pass; calls for the same instant count once
   expect(again.flat().map(({ epoch }) => epoch)).toEqual([(required?.epoch ?? 0) + 1, (required?.epoch ?? 0) + 1])
 })
 
-test('a page that does not show a required full pass lies before it', async () => {
+test('a page that does not report a required full pass has an earlier watermark', async () => {
   const { ask, platform } = await createFixture()
   let unaware: Removals | undefined
   await platform.begin(async operator => {
@@ -225,7 +225,7 @@ test('a page that does not show a required full pass lies before it', async () =
   expect((await ask({ since: unaware?.serverTime })).error).toContain('a full pass is needed')
 })
 
-test('requiring a full pass does not hold the watermark while it waits for a purge', async () => {
+test('the watermark advances while requiring a full pass waits for a purge', async () => {
   const { ask, remove, platform } = await createFixture()
   await remove(1)
   let required: Promise<unknown> | undefined
@@ -240,7 +240,7 @@ test('requiring a full pass does not hold the watermark while it waits for a pur
   await required
 })
 
-test('another writer cannot require a full pass', async () => {
+test('a writer without the right cannot require a full pass', async () => {
   const { platform } = await createFixture()
   await expect(
     platform.begin(async writer => {
@@ -274,7 +274,7 @@ function openPools(address: DatabaseAddress) {
   return { pool, platform, end }
 }
 
-test('a copied database requires a full pass, once for all instances', async () => {
+test('a copied database requires one full pass for all instances', async () => {
   const { tenant, secret, client, ask, ...database } = await createFixture()
   const before = await ask()
   expect((await stateOf(database.platform)).identity).not.toBeNull()
@@ -300,7 +300,7 @@ test('a copied database requires a full pass, once for all instances', async () 
   expect(await stateOf(database.platform)).toMatchObject({ epoch: before.epoch, since: '-infinity' })
 })
 
-test('a database that comes from another cluster requires a full pass', async () => {
+test('a database from another cluster requires a full pass', async () => {
   const { tenant, secret, client, ask, pool, platform } = await createFixture()
   const { epoch, serverTime } = await ask()
   await client.app.close()
@@ -409,18 +409,18 @@ test.each([
   expect(await stateOf(platform)).toMatchObject({ epoch: state.epoch })
 })
 
-test('lists are answered again when the clock is where it was', async () => {
+test('lists work again when the clock has caught up', async () => {
   const { client, build, tenant, secret, platform, pool } = await createFixture()
   await build.voucher(tenant)
   await client.app.close()
-  const soon = new Date(Date.now() + 2_000).toISOString()
+  const soon = new Date(Date.now() + 5_000).toISOString()
   await stamp(platform, 'purchased_voucher', soon)
   const instance = await startInstance(pool)
   const ask = () => instance.client.rest(secret, `/tenants/${tenant}/sales/purchased-vouchers`)
   expect((await ask()).status).toBe(503)
   await instance.app.ready()
   let answer = await ask()
-  for (const deadline = Date.now() + 20_000; answer.status === 503 && Date.now() < deadline; await pause(50)) {
+  for (const deadline = Date.now() + 60_000; answer.status === 503 && Date.now() < deadline; await pause(50)) {
     answer = await ask()
   }
   expect(answer.status).toBe(200)
@@ -428,7 +428,7 @@ test('lists are answered again when the clock is where it was', async () => {
   expect(answer.body.server_time > soon).toBe(true)
 })
 
-test('stamps that are planned ahead are no step of the clock', async () => {
+test('planned stamps ahead of the clock do not count as a clock that was set back', async () => {
   const { client, build, tenant, secret, platform, pool } = await createFixture()
   await build.voucher(tenant)
   await client.app.close()
@@ -439,7 +439,7 @@ test('stamps that are planned ahead are no step of the clock', async () => {
   expect((await instance.client.rest(secret, `/tenants/${tenant}/sales/purchased-vouchers`)).status).toBe(200)
 })
 
-test('a service that stops records the clock, which the next one compares', async () => {
+test('a service records the clock when it stops, and the next one compares its own with it', async () => {
   const { client, tenant, secret, platform, pool, ask } = await createFixture()
   const { serverTime } = await ask()
   await client.app.close()

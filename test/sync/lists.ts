@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type postgres from '#postgres'
+import { exportPath } from '../../src/http/paths.ts'
 
 /** A record in a copy. */
 export interface CopiedRecord {
@@ -47,7 +48,8 @@ interface Body {
   variant_summaries?: Titled[]
 }
 
-interface PageBody {
+/** The body of a page of v1. */
+export interface PageBody {
   data: Body[]
   next_cursor: string | null
   server_time: string
@@ -74,6 +76,8 @@ export interface List {
   resource: string | null
   /** The path below the base path of v1; null where v1 has no such list. */
   path: null | ((tenant: number) => string)
+  /** The path of its export; left out where it has none. */
+  exportPath?: (tenant: number) => string
   field: string
   /** The GraphQL selection of a record, under the names of v1. */
   selection: string
@@ -125,6 +129,7 @@ export const lists: List[] = [
     name: 'tenants',
     resource: 'TENANT',
     path: () => '/tenants',
+    exportPath: () => '/tenants',
     field: 'tenants',
     selection: 'id: databaseId name updated_at: updatedAt',
     ofTenant: false,
@@ -134,6 +139,7 @@ export const lists: List[] = [
     name: 'products',
     resource: 'CATALOG_VOUCHER',
     path: tenant => `/tenants/${tenant}/catalog/vouchers`,
+    exportPath: tenant => `/tenants/${tenant}/catalog-vouchers`,
     field: 'catalogVouchers',
     selection: `id: databaseId title updated_at: updatedAt
       category_refs: categories { id: databaseId title } variant_summaries: variants { id: databaseId title }`,
@@ -155,6 +161,7 @@ export const lists: List[] = [
     name: 'vouchers',
     resource: 'PURCHASED_VOUCHER',
     path: tenant => `/tenants/${tenant}/sales/purchased-vouchers`,
+    exportPath: tenant => `/tenants/${tenant}/purchased-vouchers`,
     field: 'purchasedVouchers',
     selection: 'id: databaseId product_title: productTitle current_balance: currentBalance updated_at: updatedAt',
     ofTenant: true,
@@ -171,6 +178,7 @@ export const lists: List[] = [
     name: 'signups',
     resource: 'MARKETING_SIGNUP',
     path: tenant => `/tenants/${tenant}/customers/marketing-signups`,
+    exportPath: tenant => `/tenants/${tenant}/marketing-signups`,
     field: 'marketingSignups',
     selection: 'id: databaseId surname updated_at: updatedAt',
     ofTenant: true,
@@ -212,7 +220,8 @@ export const lists: List[] = [
   },
 ]
 
-const toPage = ({ data, next_cursor, server_time }: PageBody): SyncPage => ({
+/** @returns a page as clients read it */
+export const toPage = ({ data, next_cursor, server_time }: PageBody): SyncPage => ({
   records: data.map(toCopiedRecord),
   cursor: next_cursor,
   serverTime: server_time,
@@ -231,6 +240,26 @@ export class RequestError extends Error {
 
 const codeOfStatus: Record<number, string> = { 403: 'FORBIDDEN', 404: 'NOT_FOUND' }
 
+/** Marks the cursor of an export that goes on, for the client that reads it. */
+const partPrefix = 'export '
+
+/** Returns an export as if it had broken off behind some of its cursors, or all of it when it is short. */
+function cutExport(text: string): SyncPage {
+  const lines = text.split('\n').slice(0, -1)
+  const cursors = lines.flatMap((line, index) => (line.startsWith('{"cursor"') ? [index] : []))
+  // The last cursor stands before the end: nothing is left behind it.
+  const cut = cursors[Math.floor(Math.random() * (cursors.length - 1))]
+  if (cut === undefined && !/^\{"end":true,"count":\d+\}$/.test(lines.at(-1) ?? ''))
+    throw new Error('The export broke off.')
+  const part = cursors.length > 1 ? lines.slice(0, (cut ?? 0) + 1) : lines
+  const values = part.map((line): Body & { server_time?: string; cursor?: string; end?: true } => JSON.parse(line))
+  return {
+    records: values.filter(value => !value.server_time && !value.cursor && !value.end).map(toCopiedRecord),
+    cursor: part === lines ? null : `${partPrefix}${values.at(-1)?.cursor}`,
+    serverTime: values[0]?.server_time ?? '',
+  }
+}
+
 /** How a list is read over each transport. */
 export const transports = {
   REST: (app: FastifyInstance, secret: string, list: List, tenant: number): Ask => {
@@ -244,6 +273,23 @@ export const transports = {
       }
       const page: PageBody = JSON.parse(body)
       return toPage(page)
+    }
+  },
+
+  /** The first pass, and some of the later ones, read all of the list as an export: in parts, as after breaks. */
+  export: (app: FastifyInstance, secret: string, list: List, tenant: number): Ask => {
+    const page = transports.REST(app, secret, list, tenant)
+    return async (since, cursor) => {
+      const isPart = cursor?.startsWith(partPrefix) ?? false
+      const isIncrement = cursor === null && since !== null && Math.random() < 0.75
+      if (!isPart && (cursor !== null || isIncrement)) return page(since, cursor)
+      const query = isPart ? `?cursor=${cursor?.slice(partPrefix.length)}` : ''
+      const url = `${exportPath}${list.exportPath?.(tenant)}${query}`
+      const { statusCode, body } = await app.inject({ url, headers: { authorization: `Bearer ${secret}` } })
+      if (statusCode !== 200) {
+        throw new RequestError(codeOfStatus[statusCode] ?? String(statusCode), `${url}: ${statusCode} ${body}`)
+      }
+      return cutExport(body)
     }
   },
 

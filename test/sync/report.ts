@@ -41,7 +41,7 @@ function bulkText({ lagBesideBulk: bulk }: StressReport): string[] {
 
 /** Returns the report as text. */
 export function formatReport(report: StressReport, options: StressOptions): string {
-  const { counts, clients, control, removalsControl, lag, lagBesideLong } = report
+  const { counts, clients, control, removalsControl, lag, lagBesideLong, figures } = report
   const head = ['client', 'list', 'records', 'MISSING', 'TOO MUCH', 'received', 'again %', 'passes']
   const rows = [...clients, ...control, ...removalsControl].map(outcome => [
     outcome.client,
@@ -76,6 +76,7 @@ export function formatReport(report: StressReport, options: StressOptions): stri
         .map(({ kind, lost }) => `${kind} ${lost}`)
         .join(', '),
     `control of the removals: ${missing(removalsControl)} missing, ${tooMuch(removalsControl)} too much`,
+    `figures: ${figures.checks} times compared with the records, ${figures.wrong} rows wrong`,
     ...clients.flatMap(({ client, list, examples }) => examples.map(example => `  ${client}, ${list}: ${example}`)),
   ].join('\n')
 }

@@ -5,7 +5,9 @@ import { connect } from '../../src/db/connect.ts'
 import { permissionNames } from '../../src/domain/permission.ts'
 import type { TenantGrant } from '../../src/domain/token.ts'
 import { type CreatedToken, createToken } from '../../src/domain/token-lifecycle.ts'
-import { createNaiveAsk, createSyncClient, follow, type Resumption, resumptions } from './clients.ts'
+import { bulkExports } from '../../src/export/routes.ts'
+import { createNaiveAsk, createSyncClient, follow, patient, type Resumption, resumptions } from './clients.ts'
+import { type FigureChecks, watchFigures } from './figures.ts'
 import { type BulkLag, type Lag, lagBesideBulk, lagBesideLongWriter, watchLag } from './lag.ts'
 import { type List, lists, transports } from './lists.ts'
 import {
@@ -50,6 +52,7 @@ export interface StressReport {
   lag: Lag
   lagBesideLong: Lag | null
   lagBesideBulk: BulkLag | null
+  figures: FigureChecks
 }
 
 type Transport = keyof typeof transports
@@ -64,6 +67,7 @@ type ClientKind =
 /** The clients; a run with fewer takes the first ones. */
 export const clientKinds: ClientKind[] = [
   { recipe: 'root', transport: 'REST', resumption: 'first page' },
+  { recipe: 'root', transport: 'export', resumption: 'last page' },
   { recipe: 'branch', transport: 'GraphQL', resumption: 'last page' },
   { recipe: 'single tenants', transport: 'GraphQL', resumption: 'first page' },
   { transport: 'REST', resumption: 'newest record' },
@@ -92,9 +96,12 @@ interface Setting {
   createToken(grants: TenantGrant[]): Promise<CreatedToken>
 }
 
+/** Chunks so small that each export has many, with writers at work between them. */
+const exportChunkSize = 40
+
 /** Returns how a list is read over a transport; v1 has no removals. */
 const askThrough = (app: FastifyInstance, transport: Transport, secret: string) => (list: List, tenant: number) =>
-  transports[list.path ? transport : 'GraphQL'](app, secret, list, tenant)
+  patient(transports[list.path ? transport : 'GraphQL'](app, secret, list, tenant))
 
 async function createClient(kind: ClientKind, { app, knownIds, listed, createToken }: Setting): Promise<Client> {
   const { transport, resumption } = kind
@@ -166,6 +173,7 @@ export async function stress(
   options: StressOptions,
 ): Promise<StressReport> {
   const { seed, longest, bulkRows } = options
+  for (const each of bulkExports) each.chunkSize = exportChunkSize
   const knownIds = await seedDatabase(address)
   const subscribe = () => publisher.subscribe(address, { copyData: false, streaming: 'parallel', twoPhase: true })
   const published = await seedPublisher(publisher.address, knownIds.root, 20, subscribe)
@@ -205,6 +213,7 @@ export async function stress(
     follow(pass, createRandom(seed * 1000 + 500 + number), clientsStop.signal),
   )
   const watching = watchLag(address, writersStop.signal)
+  const figures = watchFigures(address, writersStop.signal)
   const failed = Promise.all([...writing, ...following])
   const run = async () => {
     await Promise.race([pause(options.seconds * 1000), failed])
@@ -240,6 +249,7 @@ export async function stress(
     control: await controls.stamps.outcomes(truths),
     removalsControl: await controls.removals.outcomes(truths),
     ...lags,
+    figures: await figures.end(),
   }
   await Promise.all([sql.end(), publisherSql.end(), pool.end(), controls.end()])
   return report

@@ -5,14 +5,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Command, InvalidArgumentError } from 'commander'
 import { readConfig } from '../../src/config.ts'
-import { connect } from '../../src/db/connect.ts'
+import { connect, serviceRole } from '../../src/db/connect.ts'
 import { startEmbedded } from '../../src/db/embedded.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { buildServer } from '../../src/server.ts'
+import { freePort } from '../faults/support/server.ts'
+import { createPgBouncer, password } from '../support/pgbouncer.ts'
 import { startPublisher } from './publisher.ts'
 import { formatReport, lostByKind, wrongInClients, wrongInControls } from './report.ts'
 import { clientKinds, type StressOptions, stress } from './run.ts'
-import { type Address, open } from './seed.ts'
+import { type Address, insertOnlyRole, open } from './seed.ts'
 
 const number = (text: string) => {
   const value = Number(text)
@@ -35,27 +37,28 @@ const serverAddress = (text: string): Address => {
   }
 }
 
-const { server, ...options } = new Command('stress')
+const { server, pgbouncer, ...options } = new Command('stress')
   .description(
-    'Runs all kinds of writers, and checks that clients that resume end with exactly what the service holds. ' +
-      'Exits with 1 when a client lacks a record or has one too much, and when a control misses no record of a kind of ' +
-      'writer: a check that cannot fail proves nothing.',
+    'Runs all kinds of writers, and checks that clients that resume end with exactly what the service holds, and that ' +
+      'figures agree with the records all the time. Exits with 1 when a client lacks a record or has one too much, when ' +
+      'a figure differs, and when a control misses no record of a kind of writer: a check that cannot fail proves nothing.',
   )
   .option('--seconds <seconds>', 'how long the writers run', number, 60)
   .option('--writers <count>', 'how many writers, a fifth of them at a publisher', number, 10)
-  .option('--clients <count>', `how many clients; ${clientKinds.length} at most`, number, 7)
+  .option('--clients <count>', `how many clients; ${clientKinds.length} at most`, number, 8)
   .option('--longest <seconds>', 'the longest transaction', number, 6)
   .option('--seed <number>', 'seed of the random numbers', number, Date.now() % 1_000_000)
   .option('--bulk-rows <count>', 'rows of a bulk load', number, 2000)
   .option('--hold <seconds>', 'how long one writer holds a transaction open while the lag is measured', number, 5)
   .option('--bulk-beside <count>', 'rows of one transaction while the lag is measured', number, 0)
+  .option('--pgbouncer', 'put PgBouncer before the service, and another one before the platform', false)
   .option(
     '--server <url>',
     'a running server, with a superuser and max_prepared_transactions; default: a new one',
     serverAddress,
   )
   .parse()
-  .opts<StressOptions & { server?: Address }>()
+  .opts<StressOptions & { server?: Address; pgbouncer: boolean }>()
 
 /** Creates the database of the run. */
 async function prepareServer(): Promise<{ address: Address; stop: () => Promise<unknown> }> {
@@ -80,19 +83,52 @@ async function prepareServer(): Promise<{ address: Address; stop: () => Promise<
   return { address, stop: () => stop().then(() => rmSync(dataDir, { recursive: true, force: true })) }
 }
 
+/** A PgBouncer in transaction mode as docs/scaling.md has it for the service, and one for the platform's writers. */
+async function startPoolers(direct: Address) {
+  const admin = open(direct)
+  const login = 'gateway_login'
+  await admin.unsafe(`create role ${login} login in role ${serviceRole}`)
+  await admin.end()
+  const service = createPgBouncer({ server: direct, port: await freePort(), login })
+  // Each writer sets a limit for its locks, and holds its connection during its transactions.
+  const tracked = 'lock_timeout, statement_timeout, default_transaction_isolation, role'
+  const changes = { connect_query: null, track_extra_parameters: tracked, default_pool_size: '60' }
+  const logins = { login: direct.user, otherLogins: [insertOnlyRole] }
+  const platform = createPgBouncer({ server: direct, port: await freePort(), ...logins, changes })
+  await service.start()
+  await platform.start()
+  return {
+    service: connect(service.url(direct.database), {
+      max: 10,
+      statementTimeoutMs: 10_000,
+      role: serviceRole,
+      startupParameters: false,
+    }),
+    platform: { host: '127.0.0.1', port: platform.port, user: direct.user, password, database: direct.database },
+    stop: () => Promise.all([service.remove(), platform.remove()]),
+  }
+}
+
 const { address, stop } = await prepareServer()
 const publisher = await startPublisher()
-const pool = connect(address, { max: 10, statementTimeoutMs: 10_000 })
+const owner = connect(address, { max: 10, statementTimeoutMs: 10_000 })
+let poolers: Awaited<ReturnType<typeof startPoolers>> | null = null
 try {
-  await migrate(pool)
-  const app = await buildServer(readConfig({ LOG_LEVEL: 'warn', RATE_LIMIT_PER_MINUTE: '1000000' }), pool)
-  const report = await stress(address, app, publisher, options)
+  await migrate(owner)
+  if (pgbouncer) poolers = await startPoolers(address)
+  const app = await buildServer(
+    readConfig({ LOG_LEVEL: 'warn', RATE_LIMIT_PER_MINUTE: '1000000', EXPORTS_PER_HOUR: '1000000' }),
+    poolers?.service ?? owner,
+  )
+  const report = await stress(poolers?.platform ?? address, app, publisher, options)
   await app.close()
   console.log(formatReport(report, options))
   const controls = [...Object.values(wrongInControls(report)), ...lostByKind(report).map(({ lost }) => lost)]
-  if (wrongInClients(report) > 0 || controls.includes(0)) process.exitCode = 1
+  if (wrongInClients(report) > 0 || report.figures.wrong > 0) process.exitCode = 1
+  else if (controls.includes(0)) process.exitCode = 3
 } finally {
-  await pool.end({ timeout: 1 })
+  await Promise.all([owner.end({ timeout: 1 }), poolers?.service.end({ timeout: 1 })])
   await publisher.stop()
+  await poolers?.stop()
   await stop()
 }

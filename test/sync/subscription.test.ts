@@ -547,3 +547,10 @@ describe('tenants with two_phase', () => {
     await applied()
   })
 })
+
+test('the figures agree with the records in the end', async () => {
+  const [row] = await sql`
+    select exists (select from gateway.voucher_delta union all select from gateway.figure_rollup) as written,
+           (select count(*)::int from gateway.figure_differences()) as wrong`
+  expect(row).toEqual({ written: true, wrong: 0 })
+})

@@ -120,9 +120,9 @@ async function makeChanges(sql: Transaction, options: WriterOptions, plan: Plan)
   return rows
 }
 
-/** Errors that concurrent writers can get, and errors of a terminated writer. */
+/** Errors that concurrent writers can get, and errors of a terminated writer; PgBouncer's is 08P01. */
 const expectedErrors = new Set(['55P03', '40P01', '40001', '25001', '23503', '23505', '23514'])
-const terminations = new Set(['57P01', 'CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED'])
+const terminations = new Set(['57P01', '08P01', 'CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED'])
 
 const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : '')
 
@@ -194,6 +194,16 @@ async function leaveAndReturn(sql: postgres.Sql, { knownIds, random, counts, kin
 
 const isolations = ['isolation level repeatable read', 'isolation level serializable']
 
+/**
+ * Returns how long a transaction stays prepared before it ends, in milliseconds; null when it commits at once. Many of a
+ * publisher's do: an applier writes a short transaction at its commit, so few others stay open long enough for a control to
+ * miss their records.
+ */
+function randomPreparedTime({ kind, random }: WriterOptions, { length }: Plan): number | null {
+  if (kind === 'replicated') return random.chance(0.2) ? 100 + random.below(500) : null
+  return random.chance(0.04) ? Math.min(1000, length / 2) : null
+}
+
 /** Writes all kinds of changes, in transactions of all lengths that end in all ways, until `stop` is aborted. */
 export async function write(options: WriterOptions): Promise<void> {
   const { address, random, counts, stop } = options
@@ -201,7 +211,8 @@ export async function write(options: WriterOptions): Promise<void> {
   const transact = async () => {
     if (random.chance(0.08)) return leaveAndReturn(sql, options)
     const plan = randomPlan(options)
-    const name = random.chance(0.04) ? `stress_${process.pid}_${++prepared}` : null
+    const preparedTime = randomPreparedTime(options, plan)
+    const name = preparedTime === null ? null : `stress_${process.pid}_${++prepared}`
     const isolation = plan.kind === 'snapshot' ? random.pick(isolations) : undefined
     const rows = await sql.begin(isolation ?? '', async transaction => {
       if (!plan.checked) {
@@ -219,8 +230,8 @@ export async function write(options: WriterOptions): Promise<void> {
       else if (random.chance(0.01)) await terminate(address, transaction)
       return count
     })
-    if (name) {
-      await pause(Math.min(1000, plan.length / 2))
+    if (preparedTime !== null) {
+      await pause(preparedTime)
       const kept = random.chance(0.8)
       await sql.unsafe(`${kept ? 'commit' : 'rollback'} prepared '${name}'`)
       counts.prepared += 1

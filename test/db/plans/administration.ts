@@ -172,6 +172,11 @@ export const administration: Journey[] = [
     runs: ['tenant_tree.levels', 'tenant_tree.place'],
     go: submit('/admin/tokens/new', { ...token, opened: '1,12,123', do: 'open:1234' }, 200),
   },
+  {
+    what: 'opening the dashboard for all tenants',
+    runs: ['tenant_tree.roots', 'token.create'],
+    go: submit('/admin/dashboard', {}, 201, '/admin/dashboard'),
+  },
   ...[
     ['the audit', ''],
     ['older entries', '?before=50000'],

@@ -1,4 +1,5 @@
 import type { Permission } from '../../../src/domain/permission.ts'
+import { exportList } from '../../export/support.ts'
 import type { Answer } from '../../support/app.ts'
 import type { Journey, Parts } from './journey.ts'
 
@@ -11,6 +12,14 @@ const rest =
   (path: string, tenantId = 1) =>
   async ({ build, client }: Parts) =>
     succeed(await client.rest((await build.token([tenantId])).secret, path))
+
+/** The last records of a list in an export: behind a cursor of GraphQL. */
+const exporting = (path: string, list: string) => async (parts: Parts) => {
+  const { secret } = await parts.build.token([1])
+  const query = `{ tenant(id: 1) { ${list}(last: 50) { pageInfo { startCursor } } } }`
+  const found = succeed(await parts.client.graphql(secret, query)).body.data.tenant[list].pageInfo.startCursor
+  succeed(await exportList(parts.client, secret, `/tenants/1/${path}?cursor=${found}`))
+}
 
 const graphql =
   (query: string, permissions?: Permission[]) =>
@@ -32,6 +41,12 @@ function succeed(answer: Answer): Answer {
 
 const ofTenant = (selection: string) => graphql(`{ tenant(id: 1) { ${selection} } }`)
 const since = 'first: 1, updatedSince: "2026-01-02T00:00:00Z"'
+
+const figures = (period: string, options: string) => `
+  figures(period: { ${period} }, ${options}) {
+    asOf periods { sales { value } } totals { value } consents { given } outstanding { balance }
+    expiring(withinDays: 30) { balance } status { share } topProducts { title value }
+  }`
 
 /** The requests of integrations and dashboards. */
 export const integration: Journey[] = [
@@ -58,7 +73,27 @@ export const integration: Journey[] = [
     go: graphql('{ tenants { totalCount } }'),
     excused: amongGranted,
   },
+  {
+    what: 'the tenants below many',
+    runs: ['tenant.children', 'tenant.count_children'],
+    go: graphql(
+      '{ tenants(first: 10) { nodes { children { totalCount nodes { name } } back: children(last: 5) { nodes { name } } } } }',
+    ),
+  },
   { what: 'a tenant', runs: ['tenant.find_many'], go: ofTenant('name') },
+  {
+    what: 'the figures of a tenant',
+    runs: ['figures.read'],
+    go: ofTenant(figures('from: "2026-01-01", to: "2026-12-31"', 'by: DAY')),
+  },
+  {
+    what: 'the figures of a tenant with those below it',
+    runs: ['figures.read'],
+    go: graphql(
+      `{ tenant(id: 123) { ${figures('from: "2026-01-01", to: "2026-12-31"', 'by: DAY, timeZone: "Asia/Kolkata", withDescendants: true')} } }`,
+    ),
+    walks: 'Reads the tenants below, level by level, and a range for each of them.',
+  },
   {
     what: 'the catalog',
     runs: ['product.list', 'variant.of_products', 'category.of_products'],
@@ -93,6 +128,16 @@ export const integration: Journey[] = [
     go: ofTenant('purchasedVouchers(first: 1) { totalCount }'),
     walks: counted,
   },
+  {
+    what: 'the products and the tenants of purchased vouchers',
+    runs: ['product.find_by_ids', 'tenant.find_many'],
+    go: ofTenant('purchasedVouchers(first: 100) { nodes { tenant { name parent { name } } product { title } } }'),
+  },
+  {
+    what: 'the purchased vouchers of products',
+    runs: ['voucher.search', 'voucher.search_count'],
+    go: ofTenant('catalogVouchers(first: 3) { nodes { purchasedVouchers(first: 5) { totalCount nextCursor } } }'),
+  },
   { what: 'a purchased voucher', runs: ['voucher.find'], go: rest('/tenants/1/sales/purchased-vouchers/50000') },
   {
     what: 'marketing signups',
@@ -109,6 +154,21 @@ export const integration: Journey[] = [
     what: 'a marketing signup',
     runs: ['signup.find', 'export.record'],
     go: rest('/tenants/1/customers/marketing-signups/50000'),
+  },
+  {
+    what: 'an export of the catalog',
+    runs: ['product.chunk', 'variant.of_products', 'category.of_products', 'export_lease.take', 'export_lease.release'],
+    go: exporting('catalog-vouchers', 'catalogVouchers'),
+  },
+  {
+    what: 'an export of purchased vouchers',
+    runs: ['voucher.chunk', 'rate_window.count'],
+    go: exporting('purchased-vouchers', 'purchasedVouchers'),
+  },
+  {
+    what: 'an export of marketing signups',
+    runs: ['signup.chunk', 'export.record'],
+    go: exporting('marketing-signups', 'marketingSignups'),
   },
   { what: 'removals', runs: ['removal.list', 'sync_state.read'], go: ofTenant('removals { nodes { recordId } }') },
   {

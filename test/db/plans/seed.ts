@@ -16,17 +16,28 @@ export const large: Record<string, string> = {
   tenant: `(id, name, parent_id, updated_at)
     select n, 'Tenant ' || n, case when n > 10 then n / 10 end, ${stamp} ${numbers}`,
   category: `(tenant_id, slug, title) select ${owner}, 'c', 'C' ${numbers}`,
-  product: `(tenant_id, slug, title, summary, currency, updated_at)
-    select ${owner}, 'p', 'P', repeat('about it ', 30), 'GBP', ${stamp} ${numbers}`,
+  product: `(tenant_id, slug, title, summary, currency, price, is_monetary, sort_order, updated_at)
+    select ${owner}, 'p', case when n % 1000 = 0 then 'Unicorn ' else 'P ' end || n, repeat('about it ', 30), 'GBP', n / 10,
+           n % 500 = 0, n % 100, ${stamp} ${numbers}`,
   product_category: `(product_id, category_id) select n, n ${numbers}`,
   variant: `(product_id, slug, title, currency) select n, 'v', 'V', 'GBP' ${numbers}`,
-  purchased_voucher: `(tenant_id, reference, qr_token, updated_at)
-    select ${owner}, 'R' || n, 'Q' || n, ${stamp} ${numbers}`,
-  customer: `(tenant_id, marketing_opted, updated_at) select ${owner}, n % 3 > 0, ${stamp} ${numbers}`,
+  purchased_voucher: `(tenant_id, reference, qr_token, currency, initial_balance, current_balance, void, product_id,
+      product_title, recipient_name, purchase_timestamp, date_valid_start, date_valid_end, updated_at)
+    select ${owner}, case when n % 1000 = 6 then 'ZZ' else 'R' end || n, 'Q' || n, 'GBP', n / 10, n / 10, n % 1000 = 6,
+           n, case when n % 100 = 0 then 'Unicorn ride' else 'Tea' end,
+           case when n % 200 = 0 then 'Ann' else 'Bob' end, ${stamp},
+           current_date + case when n % 1000 = 8 then 9 else -900 end,
+           current_date + 10 - case when n % 4 = 2 then 800 else 0 end + n % 100, ${stamp} ${numbers}`,
+  customer: `(tenant_id, marketing_opted, consented_at, consent_source, full_name, email, updated_at)
+    select ${owner}, n % 3 > 0, ${stamp}, case when n % 1000 < 2 then 'fair' else 'web' end, 'Ann ' || n,
+           'ann' || n || '@example.com', ${stamp} ${numbers}`,
   'gateway.removal': `(resource, tenant_id, record_id, reason, updated_at)
     select case when n % 1000 = 0 then 'marketing_signup' else 'purchased_voucher' end, ${owner}, ${many} + n, 'deleted',
            ${stamp}
     ${numbers}`,
+  'gateway.figure_rollup': `select ${owner}, n % 4 = 0, (array['sale', 'consent', 'withdrawal'])[1 + n % 3], 'hour',
+      timestamptz '2020-01-01Z' + n * interval '1 hour', 'GBP', 'sold', 0, 1, 50, 50, 50 ${numbers}`,
+  'gateway.figure_member': `select n / 10, n ${numbers}`,
   'gateway.token': `(name, token_hash, hint) select 'Token ' || n, sha256(n::text::bytea), 'hint' ${numbers}`,
   'gateway.token_tenant': `(token_id, tenant_id) select n, 1 + n % ${many} ${numbers}`,
   'gateway.redemption_token': `(token_hash, voucher_id, tenant_id, token_id, created_at, expires_at)
@@ -41,6 +52,7 @@ export const large: Record<string, string> = {
   'gateway.request_error': `(token_id, day, operation, code, reason, requests, last_at)
     select ${useOfDay}, 'o', 'c', 'r', 1, now() ${numbers}`,
   'gateway.token_export': `(token_id, day, tenant_id, records, last_at) select ${useOfDay}, 1, 1, now() ${numbers}`,
+  'gateway.rate_window': `(key, used, resets_at) select 'rate ' || n, 1, now() - n * interval '1 s' ${numbers}`,
   'gateway.session': `(id_hash, administrator_id, generation, data, expires_at)
     select sha256(n::text::bytea), 1 + n % 100, 1, '{}', now() + interval '1 h' ${numbers} where n <= ${many} / 10`,
 }
@@ -52,9 +64,13 @@ export const small: Record<string, string> = {
   'gateway.sync_state': 'one row',
   'gateway.administrator': 'people',
   'gateway.invitation': 'links of the last day, for people',
+  'gateway.instance': 'the instances of the service',
   'gateway.setting': 'the secrets of the service',
   'gateway.migration': 'the files of sql/',
   'gateway.stamp_queue': 'what a subscription changed in the last 250 ms',
+  'gateway.voucher_delta': 'the vouchers that changed in the last seconds',
+  'gateway.figure_tree': 'one row',
+  'gateway.consent_delta': 'the consents that changed in the last seconds',
 }
 
 /** Fills the large tables, two at a time, with the rows that triggers and foreign keys would leave. */

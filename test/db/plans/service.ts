@@ -1,15 +1,25 @@
-import { requirePrimary } from '../../../src/cli/database.ts'
 import { letDriverCompile } from '../../../src/db/compilable.ts'
 import { readRights } from '../../../src/db/rights.ts'
+import { sessionStatement } from '../../../src/db/session.ts'
 import { isDemo, isEmpty } from '../../../src/demo/load.ts'
 import { createClockWatch, deletePassedStamps, recordClock } from '../../../src/domain/clock.ts'
+import { createFigureFolding } from '../../../src/domain/figure-folding.ts'
 import { detectServerChange, requireFullPass } from '../../../src/domain/full-pass.ts'
+import { createPresence, deleteGoneInstances } from '../../../src/domain/presence.ts'
+import {
+  countInTable,
+  createAttemptCounter,
+  deleteEndedWindows,
+  listOpenWindows,
+} from '../../../src/domain/rate-table.ts'
 import { createRequestCounter, deleteExpiredRequestCounts } from '../../../src/domain/request-count.ts'
 import { deleteExpiredRedemptionTokens } from '../../../src/domain/resolution.ts'
 import { deleteExpiredSessions } from '../../../src/domain/session.ts'
 import { getOrCreateSecret } from '../../../src/domain/setting.ts'
 import { createStampQueue } from '../../../src/domain/stamp-queue.ts'
 import { createTokenDirectory } from '../../../src/domain/token-directory.ts'
+import { createWatermarkWatch } from '../../../src/domain/watermark-holder.ts'
+import { findUnwritable } from '../../../src/http/health.ts'
 import type { Journey } from './journey.ts'
 
 /** What the service does by itself: as it starts, and beside answering. */
@@ -19,12 +29,9 @@ export const service: Journey[] = [
     runs: ['setting.get_or_create'],
     go: ({ pool }) => getOrCreateSecret(pool, 'any', Buffer.alloc(1)),
   },
-  {
-    what: 'whether the database is the primary',
-    runs: ['database.is_standby'],
-    go: ({ pool }) => requirePrimary(pool),
-  },
+  { what: 'what a session is', runs: ['session.read'], go: ({ pool }) => pool.unsafe(sessionStatement) },
   { what: "the driver's classes", runs: ['driver.compile'], go: ({ pool }) => letDriverCompile(pool) },
+  { what: 'whether the database can be written', runs: ['health.read_state'], go: ({ pool }) => findUnwritable(pool) },
   { what: 'what the login may do', runs: ['rights.read'], go: ({ pool }) => readRights(pool) },
   {
     what: 'whether there are tenants',
@@ -53,9 +60,22 @@ export const service: Journey[] = [
     go: ({ pool }) => deletePassedStamps(pool),
   },
   {
+    what: 'what holds the watermark',
+    runs: ['watermark.find_holder'],
+    go: ({ pool }) => createWatermarkWatch(pool, { onHeld() {}, onReleased() {} })(),
+  },
+  {
     what: 'stamping what a subscription changed',
     runs: ['stamp_queue.process'],
     go: ({ pool }) => createStampQueue(pool, new AbortController().signal).process(),
+  },
+  {
+    what: 'folding the changes of figures',
+    runs: ['figure.fold'],
+    go: async ({ pool, build }) => {
+      await build.voucher(1)
+      await createFigureFolding(pool, new AbortController().signal).fold()
+    },
   },
   {
     what: 'when tokens were last used',
@@ -67,6 +87,42 @@ export const service: Journey[] = [
       for (let id = 1; id <= 30; id++) directory.recordUse({ ...found.token, id }, '192.0.2.1')
       await directory.saveUse()
     },
+  },
+  {
+    what: 'counting calls together with other instances',
+    runs: ['rate_window.count'],
+    go: ({ pool }) => countInTable(pool)(new Map(Array.from({ length: 30 }, (_, n) => [`${n}`, 1]))),
+  },
+  { what: 'the rate windows that are open', runs: ['rate_window.list_open'], go: ({ pool }) => listOpenWindows(pool) },
+  {
+    what: 'attempts to sign in',
+    runs: ['rate_window.refund', 'rate_window.clear'],
+    go: async ({ pool }) => {
+      const attempts = createAttemptCounter(pool, 'login', 5, 900)
+      await attempts.hit('one')
+      await attempts.refund('one')
+      await attempts.clear('one')
+    },
+  },
+  {
+    what: 'deleting rate windows that have ended',
+    runs: ['rate_window.delete_ended'],
+    go: ({ pool }) => deleteEndedWindows(pool),
+    excused: 'Once a minute: it deletes most of the rows, those of windows that ended since.',
+  },
+  {
+    what: 'that this instance runs',
+    runs: ['instance.report', 'instance.leave'],
+    go: async ({ pool }) => {
+      const presence = createPresence(pool, async () => {})
+      await presence.join()
+      await presence.leave()
+    },
+  },
+  {
+    what: 'deleting instances that have gone',
+    runs: ['instance.delete_gone'],
+    go: ({ pool }) => deleteGoneInstances(pool),
   },
   {
     what: 'request counts',

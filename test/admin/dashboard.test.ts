@@ -1,0 +1,141 @@
+/** How an administrator opens the dashboard. */
+import { expect, test } from 'vitest'
+import { getToken, listTokens } from '../../src/domain/token.ts'
+import { createApp } from '../support/app.ts'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { createBrowser, type Fields, formsOf, root, signIn } from './support.ts'
+
+const database = await createDatabase()
+const { pool } = database
+const build = createBuilders(database)
+const client = await createApp(database, { RATE_LIMIT_PER_MINUTE: '120' })
+const browser = await signIn(client, database)
+const action = '/admin/dashboard'
+
+const chain = await build.tenant({ name: 'Chain' })
+const shop = await build.tenant({ name: 'Corner Shop', parent_id: chain })
+const mill = await build.tenant({ name: 'The Old Mill' })
+
+/** Opens the dashboard; returns the answer and the token that it hands over. */
+async function open(fields: Fields = {}) {
+  const page = await browser.submit(action, fields, { action })
+  expect(page.status, page.text).toBe(201)
+  const [newest] = await listTokens(pool, { limit: 1 })
+  return { page, secret: /data-token="(vgw_\w+)"/.exec(page.html)?.[1] ?? '', token: await getToken(pool, newest!.id) }
+}
+
+const countTokens = async () => (await listTokens(pool, { limit: 100 })).length
+
+/** Loads the form; returns its fields. */
+const loadForm = async () => formsOf((await browser.get(action)).html).findLast(form => form.action === action)!.fields
+
+const tenantsOf = async (secret: string) =>
+  (await client.rest(secret, '/tenants')).body.data.map((tenant: { tenant_id: number }) => tenant.tenant_id).sort()
+
+test('a token is made for 8 hours that reads vouchers of all tenants, and no personal data', async () => {
+  const before = Date.now()
+  const { token, secret } = await open()
+  expect(token).toMatchObject({
+    name: `Dashboard of ${root.email}`,
+    createdBy: root.email,
+    permissions: ['view_vouchers', 'view_orders'],
+    rateLimit: 1200,
+  })
+  expect(token.tenants.map(({ tenantId, withDescendants }) => [tenantId, withDescendants])).toEqual([
+    [chain, true],
+    [mill, true],
+  ])
+  const hours = (Date.parse(token.expiresAt ?? '') - before) / 3_600_000
+  expect(hours).toBeGreaterThan(7.99)
+  expect(hours).toBeLessThan(8.01)
+  expect(await tenantsOf(secret)).toEqual([chain, shop, mill].sort())
+  expect((await client.rest(secret, `/tenants/${mill}/sales/purchased-vouchers`)).status).toBe(200)
+  expect((await client.rest(secret, `/tenants/${mill}/customers/marketing-signups`)).status).toBe(403)
+  expect((await client.resolve(secret, mill, { voucher_reference: 'X' })).status).toBe(403)
+})
+
+test('with the figures of marketing it may read the signups', async () => {
+  const { secret, token } = await open({ marketing: 'yes' })
+  expect(token.permissions).toEqual(['view_vouchers', 'view_orders', 'export_customer_information'])
+  expect((await client.rest(secret, `/tenants/${mill}/customers/marketing-signups`)).status).toBe(200)
+})
+
+test('with tenants that are chosen it reads those only', async () => {
+  const form = await browser.submit(action, { do: `add:${shop}` }, { action })
+  expect(form.status).toBe(200)
+  expect(form.text).toContain('One tenant is chosen')
+  const { secret } = await open({ tenant: String(shop) })
+  expect(await tenantsOf(secret)).toEqual([shop])
+  const unknown = await browser.submit(action, { tenant: '999999' }, { action })
+  expect(unknown.status).toBe(422)
+  expect(unknown.text).toContain('No such tenant: 999999.')
+})
+
+test('a form that is sent twice creates one token, and leads to a new form', async () => {
+  const form = await loadForm()
+  const before = await countTokens()
+  const answers = await Promise.all([browser.post(action, form), browser.post(action, form)])
+  expect(answers.map(({ status }) => status).sort()).toEqual([201, 303])
+  const reloaded = await browser.post(action, form)
+  expect(reloaded).toMatchObject({ status: 303, location: action })
+  expect(await countTokens()).toBe(before + 1)
+
+  const next = await browser.get(action)
+  expect(next.text).toContain('This form has already opened the dashboard.')
+  await open()
+  expect(await countTokens()).toBe(before + 2)
+})
+
+test('a form that was refused, or in which tenants were chosen, creates one token', async () => {
+  const form = await loadForm()
+  const before = await countTokens()
+  const key = (html: string) =>
+    formsOf(html)
+      .findLast(each => each.action === action)!
+      .fields.get('idempotencyKey')
+  const chosen = await browser.post(action, new URLSearchParams([...form, ['do', `add:${shop}`]]))
+  const refused = await browser.post(action, new URLSearchParams([...form, ['tenant', '999999']]))
+  expect([chosen, refused].map(({ html }) => key(html))).toEqual([
+    form.get('idempotencyKey'),
+    form.get('idempotencyKey'),
+  ])
+  expect((await browser.post(action, form)).status).toBe(201)
+  expect((await browser.post(action, form)).status).toBe(303)
+  expect(await countTokens()).toBe(before + 1)
+})
+
+test('the audit has it, and it is revoked on the page of tokens', async () => {
+  const { secret, token } = await open()
+  const audit = await browser.get(`/admin/audit?token=${token.id}`)
+  expect(audit.text).toContain('Token created')
+  expect(audit.text).toContain(`Dashboard of ${root.email}`)
+  expect((await browser.get('/admin/tokens')).text).toContain(`Dashboard of ${root.email}`)
+  expect(
+    (await browser.submit(`/admin/tokens/${token.id}/revoke`, {}, { action: `/admin/tokens/${token.id}/revoke` }))
+      .status,
+  ).toBe(303)
+  await expect.poll(async () => (await client.rest(secret, '/tenants')).status, { timeout: 5_000 }).toBe(401)
+})
+
+test('the token is in the body of the answer only, which no cache keeps', async () => {
+  const { page, secret } = await open()
+  expect(secret).toMatch(/^vgw_/)
+  expect(JSON.stringify(page.headers)).not.toContain(secret)
+  expect(page.location).toBeUndefined()
+  expect(page.headers['cache-control']).toBe('private, no-store')
+  expect(page.headers['content-security-policy']).toContain("default-src 'self'")
+  expect(page.html).not.toMatch(/<script(?![^>]*\ssrc=)/)
+})
+
+test('it needs an administrator, a form of this page, and the origin of the service', async () => {
+  const before = await countTokens()
+  const stranger = createBrowser(client.app)
+  expect((await stranger.get(action)).location).toMatch('/admin/login')
+  expect((await stranger.post(action, {})).status).not.toBe(201)
+  expect((await browser.post(action, {})).status).toBe(403)
+  const elsewhere = await browser.submit(action, {}, { action, headers: { origin: 'https://evil.example' } })
+  expect(elsewhere.status).toBe(403)
+  expect((await client.ask({ url: action, method: 'POST' })).status).not.toBe(201)
+  expect(await countTokens()).toBe(before)
+})

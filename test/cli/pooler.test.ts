@@ -1,0 +1,148 @@
+/** Sessions that a pooler or a setting of the database has made other than they must be. */
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { run, serve } from '../support/process.ts'
+
+const database = await createDatabase()
+const { address, platform } = database
+const owner = address.user
+const login = `pooled_${randomBytes(4).toString('hex')}`
+await platform.unsafe(`create role ${login} login in role voucher_gateway`)
+afterAll(() => platform.unsafe(`drop role ${login}`))
+
+const configuration = 'docs/scaling.md has the configuration.'
+
+const urlOf = (user: string) => `postgres://${user}@localhost:${address.port}/${address.database}?host=${address.host}`
+
+/** The environment of a service whose connections send no start-up parameters. */
+const off = (user = login) => ({ DATABASE_URL: urlOf(user), DATABASE_STARTUP_PARAMETERS: 'off', LOG_LEVEL: 'warn' })
+
+/** Sets for the login what a connection otherwise asks for. */
+async function setForLogin(): Promise<void> {
+  await platform.unsafe(`alter role ${login} set role = voucher_gateway`)
+  await platform.unsafe(`alter role ${login} set statement_timeout = '2s'`)
+}
+
+/** Starts a proxy before the database that replaces a client's first message. @returns the URL of the database there */
+async function startPooler(change: (startup: Buffer) => Buffer, user = owner): Promise<string> {
+  const proxy = createServer(client => {
+    const server = connect(join(address.host, `.s.PGSQL.${address.port}`))
+    client.once('data', startup => {
+      server.write(change(startup))
+      client.pipe(server)
+    })
+    server.pipe(client)
+    client.on('error', () => {}).on('close', () => server.destroy())
+    server.on('error', () => {}).on('close', () => client.destroy())
+  }).listen(0, '127.0.0.1')
+  onTestFinished(() => {
+    proxy.close()
+  })
+  await once(proxy, 'listening')
+  const { port } = proxy.address() as AddressInfo
+  return `postgres://${user}@127.0.0.1:${port}/${address.database}`
+}
+
+/** Takes the names and their values out of a StartupMessage, as PgBouncer does with `ignore_startup_parameters`. */
+const dropParameters = (names: string[]) => (startup: Buffer) => {
+  const words = startup.subarray(8, -2).toString().split('\0')
+  const kept = words.filter((_, index) => !names.includes(words[index - (index % 2)] ?? ''))
+  const body = Buffer.from(`${kept.join('\0')}\0\0`)
+  const head = Buffer.from(startup.subarray(0, 8))
+  head.writeUInt32BE(8 + body.length)
+  return Buffer.concat([head, body])
+}
+
+test.each([
+  ['role', `the role is ${owner} and not voucher_gateway`],
+  ['statement_timeout', /statement_timeout is 0 and not \d+ ms or less/],
+  ['TimeZone', /TimeZone is (?!UTC)\S+ and not UTC/],
+])('a pooler that drops %s is refused with the remedy', async (name, problem) => {
+  await platform.unsafe(`alter role ${owner} in database ${address.database} set timezone = 'Europe/Paris'`)
+  const rejected = await run(['token', 'list'], { DATABASE_URL: await startPooler(dropParameters([name])) })
+  expect(rejected.code).toBe(1)
+  expect(rejected.stderr).toMatch(problem)
+  expect(rejected.stderr).toContain('ignore_startup_parameters')
+  expect(rejected.stderr).toContain('DATABASE_STARTUP_PARAMETERS=off')
+  expect(rejected.stderr).toContain(configuration)
+})
+
+test('a pooler that refuses start-up parameters is named with the remedy', async () => {
+  // PostgreSQL answers an unknown protocol with the same SQLSTATE as PgBouncer a parameter that it does not know.
+  const fields = Buffer.from('SFATAL\0C08P01\0Munsupported startup parameter: statement_timeout\0\0')
+  const refusal = Buffer.concat([Buffer.from([0x45, 0, 0, 0, 4 + fields.length]), fields])
+  const proxy = createServer(client => {
+    client.on('error', () => {}).once('data', () => client.end(refusal))
+  }).listen(0, '127.0.0.1')
+  onTestFinished(() => {
+    proxy.close()
+  })
+  await once(proxy, 'listening')
+  const { port } = proxy.address() as AddressInfo
+  const rejected = await run(['serve'], { DATABASE_URL: `postgres://${owner}@127.0.0.1:${port}/x` })
+  expect(rejected.code).toBe(1)
+  expect(rejected.stderr).toContain('unsupported startup parameter: statement_timeout')
+  expect(rejected.stderr).toContain('DATABASE_STARTUP_PARAMETERS=off')
+})
+
+test('without start-up parameters a login with rights of its own is refused', async () => {
+  await platform.unsafe(`alter role ${owner} in database ${address.database} set role = voucher_gateway`)
+  await platform.unsafe(`alter role ${owner} in database ${address.database} set statement_timeout = '2s'`)
+  try {
+    const rejected = await run(['token', 'list'], off(owner))
+    expect(rejected.code).toBe(1)
+    expect(rejected.stderr).toContain(`The login ${owner} may change the audit`)
+    expect(rejected.stderr).toContain('create role gateway_login login in role voucher_gateway;')
+  } finally {
+    await platform.unsafe(`alter role ${owner} in database ${address.database} reset all`)
+  }
+})
+
+test('a database that takes no writes is refused', async () => {
+  await platform.unsafe(`alter role ${login} set default_transaction_read_only = on`)
+  const rejected = await run(['token', 'list'], { DATABASE_URL: urlOf(login) })
+  expect(rejected.code).toBe(1)
+  expect(rejected.stderr).toMatch(/^The database takes no writes\. Set default_transaction_read_only to off/)
+  await platform.unsafe(`alter role ${login} reset all`)
+})
+
+test('a session whose settings are lost is not used, the service says why, and works when they are back', async () => {
+  const rejected = await run(['serve'], off())
+  expect(rejected.code).toBe(1)
+  expect(rejected.stderr).toContain(`the role is ${login} and not voucher_gateway, statement_timeout is 0`)
+  expect(rejected.stderr).toContain(configuration)
+
+  await setForLogin()
+  const tenant = await createBuilders(database).tenant()
+  const created = await run(['token', 'create', '--name', 'Till', '--tenant', String(tenant), '--json'], off())
+  const { token } = JSON.parse(created.stdout)
+  const service = await serve(off())
+  const request = { headers: { accept: 'application/json', authorization: `Bearer ${token}` } }
+  const list = () => fetch(`${service.restAddress}/tenants`, request)
+  const ready = () => fetch(new URL('/readyz', service.restAddress))
+  const endSessions = () =>
+    platform`select pg_terminate_backend(pid) from pg_stat_activity where usename = ${login} and pid <> pg_backend_pid()`
+  expect((await list()).status).toBe(200)
+
+  await platform.unsafe(`alter role ${login} reset all`)
+  await endSessions()
+  await expect.poll(async () => (await list()).status).toBe(503)
+  const refused = await list()
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+  expect(await refused.text()).not.toContain('role')
+  const health = await ready()
+  expect(health.status).toBe(503)
+  const body = await health.json()
+  expect(body.reasons).toEqual([expect.stringContaining(`the role is ${login} and not voucher_gateway`)])
+  expect(service.printed()).toContain(`the role is ${login} and not voucher_gateway`)
+
+  await setForLogin()
+  await expect.poll(async () => (await list()).status, { timeout: 5_000 }).toBe(200)
+  await expect.poll(async () => (await ready()).status, { timeout: 5_000 }).toBe(200)
+  expect(await service.stop('SIGTERM')).toBe(0)
+})

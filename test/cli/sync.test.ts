@@ -1,0 +1,97 @@
+/** The command `sync` as a user runs it: its output, its exit codes, and how signals end it. */
+import { spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { describe, expect, test } from 'vitest'
+import { createApp } from '../support/app.ts'
+import { createBuilders } from '../support/builders.ts'
+import { createPlace, directoryPlace, hasSqlite, readService } from '../support/copies.ts'
+import { createDatabase } from '../support/database.ts'
+import { commandProcess, type Outcome, run } from '../support/process.ts'
+
+const database = await createDatabase()
+const build = createBuilders(database)
+const { app } = await createApp(database)
+const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+const tenantId = await build.tenant()
+await build.voucher(tenantId)
+const { secret } = await build.token([tenantId])
+const environment = { VOUCHER_GATEWAY_TOKEN: secret, VOUCHER_GATEWAY_URL: origin }
+
+const sync = (args: string[], variables: NodeJS.ProcessEnv = environment) => run(['sync', ...args], variables)
+
+describe.concurrent('sync', { timeout: 60_000 }, () => {
+  test('makes a copy, and reports in sentences', async () => {
+    const place = directoryPlace()
+    const tokenFile = join(createPlace(), 'token')
+    writeFileSync(tokenFile, `${secret}\n`)
+    const { code, stdout, stderr } = await sync(
+      ['--url', `${origin}/api/external/v1/`, '--to', place.to, '--token-file', tokenFile],
+      {},
+    )
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout).toContain(`Begins the copy of ${origin} in ${place.to}.\n`)
+    expect(stdout).toContain(`Tenant ${tenantId}: 1 purchased voucher by pages.\n`)
+    expect(stdout).toMatch(/In step at 20\S+Z: 1 tenant, 1 record received, 0 removals, \d+ s\.\n$/)
+    expect(await place.read()).toEqual(await readService(origin, secret))
+  })
+
+  test('--json reports each event as a line; --watch goes on until a signal, while another sync is refused', async () => {
+    const place = directoryPlace()
+    const tenantId = await build.tenant()
+    const { secret } = await build.token([tenantId])
+    const environment = { VOUCHER_GATEWAY_TOKEN: secret, VOUCHER_GATEWAY_URL: origin }
+    const { command, args, options } = commandProcess(
+      ['sync', '--json', '--watch', '1s', '--to', place.to],
+      environment,
+    )
+    const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'inherit'] })
+    const ended = new Promise(resolve => child.once('close', resolve))
+    const events: { event: string }[] = []
+    let changed = 0
+    let second: Outcome | null = null
+    for await (const line of createInterface(child.stdout)) {
+      const event = JSON.parse(line)
+      events.push(event)
+      if (event.event !== 'in_step') continue
+      if (changed === 0) {
+        second = await sync(['--to', place.to])
+        changed = await build.voucher(tenantId)
+      } else if (event.received > 0) child.kill('SIGINT')
+    }
+    expect(await ended).toBe(0)
+    expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining(`Process ${child.pid} syncs to this`) })
+    const url = origin
+    expect(events[0]).toEqual({ event: 'start', url, to: place.to, resumed: false })
+    expect(events).toContainEqual(
+      expect.objectContaining({ event: 'progress', tenant: tenantId, list: 'purchased-vouchers', done: true }),
+    )
+    expect(events.at(-1)).toEqual({ event: 'stopped' })
+    expect(Object.keys(await place.read())).toContain(`purchased-vouchers ${tenantId} ${changed}`)
+  })
+
+  test('exit codes say what is wrong', async () => {
+    const to = () => directoryPlace().to
+    const occupied = createPlace()
+    const sqlite = ['--to', `sqlite:${join(createPlace(), 'copy.db')}`]
+    const file = join(occupied, 'mine')
+    writeFileSync(file, '')
+    const cases: [number, string | null, string[], NodeJS.ProcessEnv?][] = [
+      [2, 'names no directory, sqlite:FILE or postgres:// URL', ['--to', 'mysql://host/database']],
+      [2, 'There is no token: set VOUCHER_GATEWAY_TOKEN', ['--to', to()], { VOUCHER_GATEWAY_URL: origin }],
+      [2, 'is not empty and holds no copy', ['--to', occupied]],
+      [2, 'The file of --token-file cannot be read: ENOENT', ['--to', to(), '--token-file', join(occupied, 'none')]],
+      [1, `The copy in ${file} cannot be opened: ENOTDIR`, ['--to', file]],
+      [1, `, schema voucher_gateway_copy cannot be opened: `, ['--to', 'postgres://127.0.0.1:9/none']],
+      (await hasSqlite()) ? [0, null, sqlite] : [2, 'needs Node 22.13 or later', sqlite],
+      [4, 'The connection failed', ['--to', to(), '--url', 'http://127.0.0.1:9']],
+    ]
+    const outcomes = await Promise.all(cases.map(([, , args, variables]) => sync(args, variables)))
+    expect(outcomes.map(({ code }) => code)).toEqual(cases.map(([code]) => code))
+    for (const [index, [, message]] of cases.entries()) {
+      if (message === null) expect(outcomes[index]?.stderr).toBe('')
+      else expect(outcomes[index]?.stderr).toContain(message)
+    }
+  })
+})

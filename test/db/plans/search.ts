@@ -1,0 +1,127 @@
+import type { Journey, Parts } from './journey.ts'
+import { many } from './seed.ts'
+
+/** Asks for a page of a list of the tenant with half of all records. */
+const page =
+  (list: string, args: string, tenantId = 1, selection = 'nodes { databaseId }') =>
+  async ({ build, client }: Parts) => {
+    const { secret } = await build.token([1, { tenantId: 13, withDescendants: true }])
+    const query = `{ tenant(id: ${tenantId}) { ${list}(${args}) { ${selection} } } }`
+    const { body, text } = await client.graphql(secret, query)
+    if (body.errors) throw new Error(text)
+    if (selection.startsWith('nodes') && body.data.tenant[list].nodes.length === 0) throw new Error('found nothing')
+  }
+
+/** A page, the one after it, and the last one. */
+const pages = (list: string, args: string) => async (parts: Parts) => {
+  await page(list, args)(parts)
+  await page(list, `${args}, last: 20`)(parts)
+}
+
+const journeys = (list: string, noun: string, all: Record<string, string>, walks?: string): Journey[] =>
+  Object.entries(all).map(([what, args]) => ({
+    what: `${list}: ${what}`,
+    runs: [`${noun}.search`],
+    go: pages(list, args),
+    ...(walks !== undefined && { walks }),
+  }))
+
+const found = Math.floor(many / 2)
+const ordered = (...fields: string[]) =>
+  Object.fromEntries(
+    fields.flatMap(field =>
+      ['ASC', 'DESC'].map(direction => [
+        `${field} ${direction}`,
+        `orderBy: { field: ${field}, direction: ${direction} }`,
+      ]),
+    ),
+  )
+
+/** Filters and orders of lists. Their statements are planned for their own parameters. */
+export const search: Journey[] = [
+  ...journeys('purchasedVouchers', 'voucher', {
+    ...ordered('UPDATED_AT', 'PURCHASED_AT', 'VALID_UNTIL'),
+    'by balance': 'filter: { currency: "GBP" }, orderBy: { field: BALANCE, direction: DESC }',
+    redeemable: 'filter: { status: [REDEEMABLE, PART_REDEEMED] }',
+    'valid until, by the end': `filter: { validUntil: { from: "2020-03-01" }, status: [EXPIRED] },
+      orderBy: { field: VALID_UNTIL }`,
+    'valid on a day': 'filter: { validOn: { from: "2026-03-01", to: "2026-03-01" } }',
+    'of a currency': 'filter: { currency: "GBP" }',
+    'a balance that few have': 'filter: { currency: "GBP", balance: { from: 9990, to: 10000 } }',
+    'purchased on few days':
+      'filter: { purchased: { from: "2026-01-01T00:00:00Z", before: "2026-01-01T00:10:00Z" } }, orderBy: { field: PURCHASED_AT }',
+    'of a product that few bought': 'filter: { productId: 78 }',
+    'a reference': `filter: { text: "R${found}" }`,
+    'a word and a name': 'filter: { text: "unicorn ann" }',
+    'the beginning of a word': 'filter: { text: "ZZ" }',
+    void: 'filter: { status: [VOID] }',
+    'not yet valid': 'filter: { status: [NOT_YET_VALID] }',
+    // As the dashboard orders them, unless a column is chosen.
+    ...Object.fromEntries(
+      Object.entries({
+        void: 'status: [VOID]',
+        redeemable: 'status: [REDEEMABLE]',
+        'not yet valid': 'status: [NOT_YET_VALID]',
+        'of a product that few bought': 'productId: 78',
+        'a word and a name': 'text: "unicorn ann"',
+        'of a currency': 'currency: "GBP"',
+      }).map(([what, filter]) => [
+        `${what}, by purchase`,
+        `filter: { ${filter} }, orderBy: { field: PURCHASED_AT, direction: DESC }`,
+      ]),
+    ),
+  }),
+  ...journeys('catalogVouchers', 'product', {
+    ...ordered('UPDATED_AT', 'TITLE', 'SORT_ORDER'),
+    'by price': 'filter: { currency: "GBP" }, orderBy: { field: PRICE }',
+    'a price': 'filter: { currency: "GBP", price: { from: 9990, to: 10000 } }',
+    'of a category': `filter: { categoryId: ${found} }`,
+    monetary: 'filter: { isMonetary: true }, orderBy: { field: SORT_ORDER }',
+    'a word': 'filter: { text: "unicorn" }',
+  }),
+  ...journeys('marketingSignups', 'signup', {
+    ...ordered('UPDATED_AT', 'CONSENTED_AT', 'NAME'),
+    'of few days': 'filter: { consented: { from: "2026-01-01T00:00:00Z", before: "2026-01-01T00:10:00Z" } }',
+    'of a source': 'filter: { source: "fair" }',
+    'an address': `filter: { text: "ann${found}@" }`,
+  }),
+  {
+    what: 'the status of vouchers',
+    runs: ['tenant.days'],
+    go: page('purchasedVouchers', 'first: 50', 1, 'nodes { status }'),
+  },
+  ...[
+    ['purchasedVouchers', 'voucher', 'filter: { status: [VOID] }'],
+    ['catalogVouchers', 'product', 'filter: { isMonetary: true }'],
+    ['marketingSignups', 'signup', 'filter: { source: "fair" }'],
+  ].map(
+    ([list = '', noun = '', args = '']): Journey => ({
+      what: `a count of filtered ${list}`,
+      runs: [`${noun}.search_count`],
+      go: page(list, `${args}, first: 1`, 1, 'totalCount'),
+    }),
+  ),
+  {
+    what: 'void vouchers of a thousand tenants, by purchase',
+    runs: ['voucher.search'],
+    go: page(
+      'purchasedVouchers',
+      'withDescendants: true, filter: { status: [VOID] }, orderBy: { field: PURCHASED_AT }',
+      13,
+      'totalCount edges { cursor }',
+    ),
+    walks: 'Reads the tree, and the range of the index for each tenant.',
+  },
+  ...[
+    ['purchasedVouchers', 'voucher'],
+    ['catalogVouchers', 'product'],
+    ['marketingSignups', 'signup'],
+  ].map(
+    ([list = '', noun = '']): Journey => ({
+      what: `${list} of a thousand tenants`,
+      runs: [`${noun}.search`],
+      go: page(list, 'withDescendants: true', 13),
+      walks: 'Reads the tree, and the beginning of a range of the index for each tenant.',
+    }),
+  ),
+]

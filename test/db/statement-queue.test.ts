@@ -1,0 +1,134 @@
+/** How statements share the connections of a pool, against a real server. */
+import { afterAll, expect, onTestFinished, test } from 'vitest'
+import { connect, type Sql } from '../../src/db/connect.ts'
+import { isOutage } from '../../src/db/outage.ts'
+import { createDatabase } from '../support/database.ts'
+import { untilLockWaits } from '../support/locks.ts'
+
+const { address, platform } = await createDatabase()
+await platform`create table locked (id bigint)`
+await platform`create table free (id bigint)`
+await platform`create sequence runs`
+const watcher = connect(address, { max: 1, statementTimeoutMs: 10_000 })
+afterAll(() => watcher.end())
+
+const open = (max = 10, waitTimeoutMs = 4_500) => {
+  const pool = connect(address, { max, statementTimeoutMs: 20_000, waitTimeoutMs })
+  onTestFinished(() => pool.end({ timeout: 1 }))
+  return pool
+}
+
+/** Locks the table. @returns what unlocks it */
+async function lock(): Promise<() => Promise<void>> {
+  const holder = connect(address, { max: 1, statementTimeoutMs: 60_000 })
+  await holder.unsafe('begin; lock table locked').simple()
+  const unlock = () => holder.end()
+  onTestFinished(unlock)
+  return unlock
+}
+
+const blocked = (sql: Sql) => sql`select /* locked.read */ count(*)::integer as count from locked`
+const counted = (sql: Sql) => sql`select /* locked.run */ nextval('runs') from (select count(*) from locked) as one`
+const free = (sql: Sql) => sql`select /* free.read */ count(*)::integer as count from free`
+const outcomes = (statements: PromiseLike<unknown>[]) => Promise.allSettled(statements)
+const times = <Result>(count: number, work: () => Result) => Array.from({ length: count }, work)
+
+/** How often `counted` has run. */
+const runs = async () =>
+  (await watcher<{ last: number }[]>`select last_value * is_called::integer as last from runs`)[0]?.last
+
+test.each([2, 3, 10])('of %i connections, statements of a locked table leave some for others', async max => {
+  const pool = open(max)
+  const unlock = await lock()
+  const held = times(30, () => blocked(pool))
+  const settled = outcomes(held)
+  await untilLockWaits(watcher)
+  // All of them run while the table is locked.
+  for (let round = 0; round < 20; round++) await Promise.all(times(10, () => free(pool)))
+  await unlock()
+  expect((await settled).every(({ status }) => status === 'fulfilled')).toBe(true)
+})
+
+test('statements of a noun that is found to be slow have a third of the connections', async () => {
+  const pool = open(10)
+  const unlock = await lock()
+  const first = outcomes([blocked(pool)])
+  await untilLockWaits(watcher)
+  await new Promise(resolve => setTimeout(resolve, 500))
+  const settled = outcomes(times(30, () => blocked(pool)))
+  await untilLockWaits(watcher, 3)
+  await free(pool)
+  const waiting = await watcher`
+    select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  expect(waiting).toHaveLength(3)
+  await unlock()
+  for (const { status } of [...(await first), ...(await settled)]) expect(status).toBe('fulfilled')
+})
+
+test('a statement that has waited too long fails as in an outage, and is never sent', async () => {
+  const pool = open(2, 300)
+  const unlock = await lock()
+  const before = await runs()
+  const statements = times(10, () => counted(pool))
+  const late = await Promise.race(statements.map(statement => statement.catch((error: unknown) => error)))
+  expect(isOutage(late)).toBe(true)
+  expect(late).toMatchObject({ code: 'STATEMENT_NOT_SENT', query: '/* locked.run */' })
+  await unlock()
+  const sent = (await outcomes(statements)).filter(({ status }) => status === 'fulfilled').length
+  expect(sent).toBeLessThan(3)
+  expect(await runs()).toBe((before ?? 0) + sent)
+})
+
+test('a statement whose caller is gone is not sent, also when there is room', async () => {
+  const pool = open(2)
+  const unlock = await lock()
+  const before = await runs()
+  const held = outcomes(times(2, () => blocked(pool)))
+  await untilLockWaits(watcher, 1)
+  let isWanted = true
+  const abandoned = outcomes(times(5, () => counted(pool.whileWanted(() => isWanted))))
+  const wanted = counted(pool).execute()
+  isWanted = false
+  for (const outcome of await abandoned) {
+    expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'STATEMENT_NOT_SENT' } })
+  }
+  await unlock()
+  await Promise.all([held, wanted])
+  expect(await outcomes([counted(pool.whileWanted(() => isWanted))])).toMatchObject([{ status: 'rejected' }])
+  expect(await runs()).toBe((before ?? 0) + 1)
+})
+
+test('no more statements wait than the process can keep', async () => {
+  const pool = open(1)
+  const unlock = await lock()
+  const settled = outcomes(times(300, () => blocked(pool)))
+  await unlock()
+  const failed = (await settled).filter(({ status }) => status === 'rejected')
+  expect(failed).toHaveLength(99)
+})
+
+test('a pool that ends fails the statements that wait', async () => {
+  const pool = open(2)
+  await lock()
+  const settled = outcomes(times(10, () => blocked(pool)))
+  await untilLockWaits(watcher, 1)
+  await pool.end({ timeout: 0 })
+  for (const outcome of await settled) {
+    expect(outcome).toMatchObject({ status: 'rejected', reason: expect.toSatisfy(isOutage) })
+  }
+})
+
+test('statements that fail, that cannot be sent, and that several templates name make room again', async () => {
+  const pool = open(2)
+  for (let round = 0; round < 20; round++) {
+    const statements = [
+      pool`select /* same.name */ 1 / ${0}::integer`,
+      pool`select /* same.name */ ${undefined as unknown as string}::text`,
+      pool`select ${pool.unsafe('/* fragment.name */')} ${round}::integer as round`.raw(),
+      pool`select ${round}::integer as round`,
+      pool.unsafe('select 1'),
+    ]
+    const settled = await outcomes(statements)
+    expect(settled.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled', 'fulfilled', 'fulfilled'])
+  }
+})

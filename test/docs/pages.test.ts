@@ -1,0 +1,133 @@
+import { brotliDecompressSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import { guides } from '../../src/docs/guides.ts'
+import { renderGuide } from '../../src/docs/markdown.ts'
+import { flawOf } from '../rest/support.ts'
+import { createApp } from '../support/app.ts'
+import { createDatabase } from '../support/database.ts'
+
+const database = await createDatabase()
+const client = await createApp(database)
+const plain = await createApp(database, { GRAPHIQL: 'off', COMPRESSION: 'off' })
+const get = (url: string, headers: Record<string, string> = {}, { ask } = client) =>
+  ask({ method: 'GET', url, headers: { host: 'localhost:8080', ...headers } })
+
+const guidePaths = ['/docs', ...guides.map(({ slug }) => `/docs/${slug}`)]
+const paths = [...guidePaths, '/docs/reference']
+
+const directives = (policy: string | undefined) => policy?.split('; ').sort()
+const closed = ["base-uri 'none'", "default-src 'none'", "form-action 'none'", "frame-ancestors 'none'"]
+
+test.each(guidePaths)('%s is a page that loads only its own files', async path => {
+  const { status, headers, text } = await get(path)
+  expect(status).toBe(200)
+  expect(headers['content-type']).toBe('text/html; charset=utf-8')
+  expect(headers['x-request-id']).toBeDefined()
+  expect(headers['x-content-type-options']).toBe('nosniff')
+  expect(directives(headers['content-security-policy'])).toEqual(
+    [...closed, "img-src 'self'", "script-src 'self'", "style-src 'self'"].sort(),
+  )
+  expect(text).not.toMatch(/<style|\sstyle=|\son\w+=|<script(?! src="\/docs\/assets\/guides\.js")/)
+})
+
+test.each(paths)('%s/ leads to the page', async path => {
+  const { status, headers } = await get(`${path}/`)
+  expect([status, headers.location]).toEqual([308, path])
+})
+
+test('the policy of the reference allows styles of Scalar and requests to the service, and no more', async () => {
+  const { status, headers, text } = await get('/docs/reference')
+  expect(status).toBe(200)
+  expect(directives(headers['content-security-policy'])).toEqual(
+    [
+      ...closed,
+      "connect-src 'self'",
+      "font-src 'self' data:",
+      "img-src 'self' data:",
+      "script-src 'self'",
+      "style-src 'self' 'unsafe-inline'",
+    ].sort(),
+  )
+  expect(text).not.toMatch(/<script>|<style|\son\w+=/)
+})
+
+test('the script of Scalar has a hash in its address, a long life, and comes compressed', async () => {
+  const { text } = await get('/docs/reference')
+  const [path = ''] = /\/docs\/assets\/scalar\/[0-9a-f]{16}\.js/.exec(text) ?? []
+  const plain = await get(path)
+  expect(plain.headers['cache-control']).toBe('public, max-age=31536000, immutable')
+  expect(plain.headers['content-type']).toBe('text/javascript; charset=utf-8')
+  expect(plain.headers['content-encoding']).toBeUndefined()
+  expect(plain.headers.vary).toBe('Accept-Encoding')
+  const response = await client.app.inject({ url: path, headers: { 'accept-encoding': 'gzip, br' } })
+  expect(response.headers['content-encoding']).toBe('br')
+  expect(response.rawPayload.length).toBeLessThan(plain.text.length / 3)
+  expect(brotliDecompressSync(response.rawPayload).toString()).toBe(plain.text)
+  // A proxy that compresses makes a tag weak.
+  for (const file of [path, '/docs/assets/guides.css', '/assets/base.css']) {
+    const tag = ((await get(file)).headers.etag ?? '').replace('W/', '')
+    for (const names of [tag, `W/${tag}`]) expect((await get(file, { 'if-none-match': names })).status, file).toBe(304)
+  }
+  for (const other of [path.replace(/\w{3}\.js/, 'xyz.js'), `${path}?x`, '/docs/assets/scalar/x']) {
+    expect(flawOf(await get(other), 404), other).toBeNull()
+  }
+})
+
+test('all links and anchors of the pages lead somewhere', async () => {
+  // GraphiQL has tests of its own.
+  const pages = new Map<string, string>()
+  for (const path of paths) pages.set(path, (await get(path, {}, plain)).text)
+  const links = [...pages].flatMap(([page, text]) =>
+    [...text.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, link = '']) => ({ page, link })),
+  )
+  expect(links.length).toBeGreaterThan(150)
+  const known = new Map<string, number>()
+  for (const { page, link } of links) {
+    const [path = '', anchor] = link.split('#')
+    const url = path === '' ? page : path
+    known.set(url, known.get(url) ?? (await get(url, { accept: 'text/html, application/json' })).status)
+    expect(known.get(url), `${page}: ${link}`).toBeLessThan(400)
+    if (anchor) expect(pages.get(url), `${page}: ${link}`).toContain(`id="${anchor}"`)
+  }
+  for (const path of guidePaths) expect([...known.keys()]).toContain(path)
+})
+
+test('the anchors of a page differ from each other', async () => {
+  for (const path of guidePaths) {
+    const ids = [...(await get(path)).text.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id)
+    expect(ids, path).toEqual([...new Set(ids)])
+  }
+})
+
+test('the samples show the address of the service: PUBLIC_URL, or else the host of the request', async () => {
+  expect((await get('/docs/quick-start')).text).toContain('VOUCHER_GATEWAY_URL=http://localhost:8080\n')
+  const { text } = await get('/docs/quick-start', {}, await createApp(database, { PUBLIC_URL: 'https://api.test' }))
+  expect(text).toContain('VOUCHER_GATEWAY_URL=https://api.test\n')
+  expect(text).toContain('href="https://api.test/admin"')
+  for (const host of ['"><b>', 'a b', '$(id)']) {
+    expect((await get('/docs/quick-start', { host })).text, host).toContain('VOUCHER_GATEWAY_URL=\n')
+  }
+  const proxied = await createApp(database, { TRUST_PROXY: '127.0.0.1' })
+  const headers = { 'x-forwarded-host': 'here', 'x-forwarded-proto': '"><b>' }
+  expect((await proxied.ask({ method: 'GET', url: '/docs/quick-start', headers })).text).not.toContain('"><b>')
+})
+
+test('a guide cannot contain HTML or scripts', () => {
+  const { html } = renderGuide('# A\n\n<b>x</b> [y](javascript:alert(1))\n\n```\n<i>\n```')
+  expect(html).toContain('&lt;b&gt;x&lt;/b&gt;')
+  expect(html).toContain('&lt;i&gt;')
+  expect(html).not.toMatch(/<[bi]>|href="javascript/)
+})
+
+test('an unknown guide is an unknown path, and GraphiQL is linked where it is on', async () => {
+  for (const path of ['/docs/nothing', '/docs/quick-start/x']) expect(flawOf(await get(path), 404)).toBeNull()
+  expect((await get('/docs')).text).toContain('href="/graphiql"')
+  const { text } = await get('/docs', {}, plain)
+  expect(text).not.toMatch(/graphiql/i)
+})
+
+test('pages are compressed where the service compresses', async () => {
+  const headers = { 'accept-encoding': 'br' }
+  expect((await get('/docs/errors', headers)).headers['content-encoding']).toBe('br')
+  expect((await get('/docs/errors', headers, plain)).headers['content-encoding']).toBeUndefined()
+})

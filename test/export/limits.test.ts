@@ -1,0 +1,125 @@
+import { connect } from 'node:net'
+import { describe, expect, test } from 'vitest'
+import { bearer, flawOf } from '../rest/support.ts'
+import { createApp } from '../support/app.ts'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { exportList, exportPath, openExport } from './support.ts'
+
+const database = await createDatabase()
+const { loader } = database
+const build = createBuilders(database)
+const tenantId = await build.tenant()
+const path = `/tenants/${tenantId}/purchased-vouchers`
+// More than the kernel keeps for a connection.
+await loader`
+  insert into purchased_voucher (tenant_id, reference, product_title, updated_at)
+  select ${tenantId}, 'R-' || n, repeat('title ', 8000), '2026-01-02T03:04:05Z' from generate_series(1, 400) n`
+const settings = { EXPORTS_PER_HOUR: '3' }
+/** Two instances on one database. */
+const clients = [await createApp(database, settings), await createApp(database, settings)] as const
+const origin = await clients[0].app.listen({ port: 0, host: '127.0.0.1' })
+const newSecret = async () => (await build.token([tenantId])).secret
+
+describe('a token has one export at a time', () => {
+  test('over all instances, and the next one begins as soon as one has ended', async () => {
+    const secret = await newSecret()
+    const open = await openExport(origin, secret, path)
+    open.response.pause()
+    for (const client of clients) {
+      const refused = await exportList(client, secret, '/tenants')
+      expect(flawOf(refused, 429)).toBeNull()
+      expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
+      expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(10)
+      expect(refused.headers).toMatchObject({ 'ratelimit-limit': '100000' })
+    }
+    expect((await exportList(clients[1], await newSecret(), '/tenants')).status).toBe(200)
+    open.response.resume()
+    expect(await open.ended).toBe('whole')
+    // Refused starts were not counted: two are left.
+    for (const client of clients) expect((await exportList(client, secret, '/tenants')).status).toBe(200)
+  })
+
+  test('and one whose instance was killed gives way after its lease', async () => {
+    const { id, secret } = await build.token([tenantId])
+    await database.pool`
+      insert into gateway.rate_window (key, used, resets_at)
+      values (${`export stream ${id}`}, 1, clock_timestamp() + interval '10 s')`
+    expect((await exportList(clients[0], secret, '/tenants')).status).toBe(429)
+    await database.pool`
+      update gateway.rate_window set resets_at = clock_timestamp() where key = ${`export stream ${id}`}`
+    expect((await exportList(clients[0], secret, '/tenants')).status).toBe(200)
+  })
+})
+
+test('a token may start so many exports in an hour, over all instances and lists', async () => {
+  const secret = await newSecret()
+  for (const [index, list] of ['/tenants', path, '/tenants'].entries()) {
+    expect((await exportList(clients[index % 2]!, secret, list)).status).toBe(200)
+  }
+  for (const client of clients) {
+    const refused = await exportList(client, secret, '/tenants')
+    expect(flawOf(refused, 429)).toBeNull()
+    expect(refused.body.message).toContain('3 exports')
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(3_500)
+    expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(3_600)
+  }
+  // v1 goes on, and so do other tokens.
+  expect((await clients[0].rest(secret, '/tenants')).status).toBe(200)
+  expect((await exportList(clients[0], await newSecret(), '/tenants')).status).toBe(200)
+})
+
+test('a start that fails does not keep its token from the next one', async () => {
+  const secret = await newSecret()
+  await database.platform.unsafe(`
+    create function refuse_start() returns trigger language plpgsql as $$ begin raise 'no'; end $$;
+    create trigger refuse_start before insert on gateway.rate_window
+      for each row when (new.key like 'export start %') execute function refuse_start()`)
+  const failed = await exportList(clients[0], secret, '/tenants')
+  await database.platform`drop function refuse_start cascade`
+  expect(flawOf(failed, 500)).toBeNull()
+  expect((await exportList(clients[0], secret, '/tenants')).status).toBe(200)
+})
+
+test('a request that is refused for another reason starts nothing', async () => {
+  const secret = await newSecret()
+  const ask = (url: string, headers = {}) =>
+    clients[0].ask({ method: 'GET', url: exportPath + url, headers: { ...bearer(secret), ...headers } })
+  for (let time = 0; time < 4; time++) {
+    expect((await ask('/tenants?cursor=x')).status).toBe(422)
+    expect((await ask('/tenants/0/purchased-vouchers')).status).toBe(404)
+    expect((await ask('/tenants', { accept: 'text/html' })).status).toBe(422)
+  }
+  expect((await exportList(clients[0], secret, '/tenants')).status).toBe(200)
+})
+
+test('an export that waits for its turn on a connection ends with the connection', async () => {
+  const tokens = [await build.token([tenantId]), await build.token([tenantId])]
+  const keys = tokens.map(({ id }) => `export stream ${id}`)
+  const held = async () =>
+    (await database.pool`select from gateway.rate_window where key in ${database.pool(keys)}`).length
+  const socket = connect(Number(new URL(origin).port), '127.0.0.1').pause()
+  for (const { secret } of tokens) {
+    socket.write(`GET ${exportPath}${path} HTTP/1.1\r\nhost: here\r\nauthorization: Bearer ${secret}\r\n\r\n`)
+  }
+  await expect.poll(held).toBe(2)
+  socket.destroy()
+  await expect.poll(held).toBe(0)
+})
+
+test('exports that start together do not exceed the limit of the process', async () => {
+  const secrets = await Promise.all(Array.from({ length: 22 }, newSecret))
+  const statuses: number[] = []
+  const answers = await database.pool.begin(async sql => {
+    // No lease is granted meanwhile.
+    await sql`lock table gateway.rate_window`
+    const answers = secrets.map(async secret => {
+      const { status } = await exportList(clients[0], secret, '/tenants')
+      statuses.push(status)
+    })
+    await expect.poll(() => statuses).toEqual([503, 503])
+    return () => Promise.all(answers)
+  })
+  await answers()
+  expect(statuses.filter(status => status === 200)).toHaveLength(20)
+})

@@ -1,0 +1,176 @@
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { bulkExports } from '../../src/export/routes.ts'
+import { bearer, walk } from '../rest/support.ts'
+import { createApp, v1 } from '../support/app.ts'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { exportList, exportPath, readLines } from './support.ts'
+
+const database = await createDatabase()
+const { pool, platform, loader } = database
+const build = createBuilders(database)
+const client = await createApp(database, { EXPORTS_PER_HOUR: '1000' })
+const tenantId = await build.tenant({ name: 'Wörld "1"\n', subdomain: 'export' })
+for (let n = 0; n < 3; n++) await build.tenant({ parent_id: tenantId, type: n === 1 ? 'shop' : null })
+const { secret, id: tokenId } = await build.token([{ tenantId, withDescendants: true }])
+const other = await build.tenant()
+
+/** Small, so that there are several. */
+const chunkSize = 500
+for (const each of bulkExports) each.chunkSize = chunkSize
+const productIds: number[] = []
+for (let n = 0; n < 120; n++) {
+  const updated_at = n < 3 ? null : `2026-01-02 03:04:${n % 60}.${n}`
+  const text = {
+    title: `P\\${n}\t"温泉"`,
+    description_html: n % 2 ? '<p>"\\n"</p>' : null,
+    image_urls: ['a"b', 'c\\d'],
+  }
+  productIds.push(await build.product(tenantId, { ...text, price: n % 3 ? 25.5 : null, updated_at }))
+  if (n % 2 === 0) for (const sort_order of [7, 3]) await build.variant(productIds[n]!, { price: 10 + n, sort_order })
+}
+await build.category(tenantId, productIds.slice(0, 60), { title: 'Für "zwei"', sort_order: 2 })
+await build.category(tenantId, productIds.slice(30, 90), { sort_order: 1 })
+// More than a chunk; some hundred of them have one stamp.
+await loader`
+  insert into purchased_voucher (tenant_id, reference, initial_balance, currency, void, product_title, date_valid_end,
+                                 void_reason, updated_at)
+  select ${tenantId}, 'R-' || n, n / 100.0, 'GBP', n % 7 = 0, case when n % 5 > 0 then 'A "B" \\ ' || n end,
+         case when n % 3 = 0 then date '2027-01-31' end, case when n % 7 = 0 then 'lost' end,
+         timestamptz '2026-01-02T03:04:05Z' + n / 70 * interval '0.25 s'
+  from generate_series(1, 1010) n`
+for (let n = 0; n < 60; n++) await build.customer(tenantId, { email: `${n}@example.com`, town: n % 2 ? 'Ört' : null })
+await build.customer(tenantId, { marketing_opted: false })
+await build.voucher(other)
+
+const lists = [
+  { path: '/tenants', of: '/tenants', total: 4 },
+  { path: `/tenants/${tenantId}/catalog-vouchers`, of: `/tenants/${tenantId}/catalog/vouchers`, total: 120 },
+  { path: `/tenants/${tenantId}/purchased-vouchers`, of: `/tenants/${tenantId}/sales/purchased-vouchers`, total: 1010 },
+  { path: `/tenants/${tenantId}/marketing-signups`, of: `/tenants/${tenantId}/customers/marketing-signups`, total: 60 },
+]
+
+/** Returns the records of the first pages of v1, as their bytes. */
+async function linesOfV1(path: string): Promise<string[]> {
+  const lines: string[] = []
+  for (let cursor: string | null = '', pages = 0; cursor !== null && pages < 5; pages++) {
+    const { body, text } = await client.rest(secret, `${path}?cursor=${cursor}`)
+    cursor = body.next_cursor
+    // Neither texts nor keys of the test's data have this text but between records.
+    const data = text.slice('{"data":['.length, text.lastIndexOf('],"next_cursor"'))
+    lines.push(...data.split(/(?<=\}),(?=\{"(?:id":\d+,"(?:slug":"product|reference|email)|tenant_id"))/))
+  }
+  return lines
+}
+
+describe.each(lists)('$path', ({ path, of, total }) => {
+  test('has the bytes of v1, in its order, between the watermark and the end', async () => {
+    const { status, headers, text, records, recordLines, serverTime, cursors, count } = await exportList(
+      client,
+      secret,
+      path,
+    )
+    expect({ status, type: headers['content-type'], vary: headers.vary }).toEqual({
+      ...{ status: 200, type: 'application/x-ndjson', vary: 'Accept-Encoding' },
+    })
+    expect(headers).toMatchObject({ 'cache-control': 'private, no-store', 'ratelimit-limit': '100000' })
+    expect(serverTime).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
+    expect(text.startsWith(`{"server_time":"${serverTime}"}\n`)).toBe(true)
+    expect(text.endsWith(`{"end":true,"count":${records.length}}\n`)).toBe(true)
+    expect(count).toBe(records.length)
+    const expected = await linesOfV1(of)
+    expect(recordLines.slice(0, expected.length)).toEqual(expected)
+    expect(new Set(recordLines).size).toBe(total)
+    expect(cursors).toHaveLength(Math.ceil(total / chunkSize))
+  })
+
+  test.each([
+    ['gzip', gunzipSync],
+    ['br', brotliDecompressSync],
+  ] as const)('is the same in %s', async (coding, decode) => {
+    const response = await client.app.inject({
+      url: exportPath + path,
+      headers: { ...bearer(secret), 'accept-encoding': coding },
+    })
+    expect(response.headers['content-encoding']).toBe(coding)
+    const plain = await exportList(client, secret, path)
+    expect(readLines(decode(response.rawPayload).toString()).recordLines).toEqual(plain.recordLines)
+  })
+
+  test('goes on behind a cursor, with the watermark of the export that made it', async () => {
+    const whole = await exportList(client, secret, path)
+    const [cursor] = whole.cursors
+    const rest = await exportList(client, secret, `${path}?cursor=${cursor}`)
+    expect(rest.serverTime).toBe(whole.serverTime)
+    expect(rest.recordLines).toEqual(whole.recordLines.slice(chunkSize))
+    expect(rest.count).toBe(rest.records.length)
+  })
+
+  test('goes on behind a cursor of v1, and v1 behind one of the export', async () => {
+    const { pages, cursors } = await walk(client, secret, of)
+    const whole = await exportList(client, secret, path)
+    if (cursors[0] !== undefined) {
+      const rest = await exportList(client, secret, `${path}?cursor=${cursors[0]}`)
+      expect(rest.records).toEqual(whole.records.slice(pages[0]?.length))
+    }
+    const page = await client.rest(secret, `${of}?cursor=${whole.cursors[0]}`)
+    expect(page.body.data).toEqual(whole.records.slice(chunkSize, chunkSize + 50))
+  })
+})
+
+test('the export of an empty list has its first and its last line', async () => {
+  const empty = await exportList(client, secret, `/tenants/${tenantId + 1}/purchased-vouchers`)
+  expect(empty.text).toBe(`{"server_time":"${empty.serverTime}"}\n{"end":true,"count":0}\n`)
+})
+
+test('a cursor outlives its token and its instance', async () => {
+  const path = `/tenants/${tenantId}/purchased-vouchers`
+  const { cursors } = await exportList(client, secret, path)
+  const later = await createApp(database, { EXPORTS_PER_HOUR: '1000' })
+  const token = await build.token([tenantId])
+  const rest = await exportList(later, token.secret, `${path}?cursor=${cursors[1]}`)
+  expect(rest.records).toHaveLength(10)
+})
+
+test('a record that changes behind the watermark of a cursor is left to updated_since', async () => {
+  const path = `/tenants/${tenantId}/purchased-vouchers`
+  const whole = await exportList(client, secret, path)
+  const last = whole.records.at(-1)
+  await platform`update purchased_voucher set product_title = 'changed' where id = ${last.id}`
+  const rest = await exportList(client, secret, `${path}?cursor=${whole.cursors[1]}`)
+  expect(rest.records.map(({ id }) => id)).not.toContain(last.id)
+  const changed = await client.rest(
+    secret,
+    `/tenants/${tenantId}/sales/purchased-vouchers?updated_since=${rest.serverTime}`,
+  )
+  expect(changed.body.data.map(({ id }: { id: number }) => id)).toEqual([last.id])
+})
+
+test('each chunk of signups is in the audit, and in the counts of the token', async () => {
+  const { id, secret: own } = await build.token([tenantId])
+  const { headers, records } = await exportList(client, own, `/tenants/${tenantId}/marketing-signups`)
+  const entries = await pool`
+    select action, detail, tenant_id as "tenantId" from gateway.audit_entry where token_id = ${id} and action like 'cust%'`
+  expect(entries).toEqual([
+    {
+      action: 'customer.export',
+      tenantId,
+      detail: { records: records.length, operation: 'bulk export', requestId: headers['x-request-id'] },
+    },
+  ])
+  const counts = await pool`select records from gateway.token_export where token_id = ${id}`
+  expect(counts).toEqual([{ records: 60 }])
+  await exportList(client, own, `/tenants/${tenantId}/purchased-vouchers`)
+  expect(await pool`select 1 from gateway.audit_entry where token_id = ${id} and action like 'cust%'`).toHaveLength(1)
+})
+
+test('exports are counted as requests of the token', async () => {
+  await client.app.close()
+  const counted = await pool`
+    select distinct operation from gateway.request_count where token_id = ${tokenId} and operation like 'Export%' order by 1`
+  expect(counted.map(({ operation }) => operation)).toEqual([
+    ...['ExportCatalogVouchers', 'ExportMarketingSignups', 'ExportPurchasedVouchers', 'ExportTenants'],
+  ])
+  expect(v1).toBe('/api/external/v1')
+})

@@ -1,0 +1,232 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readConfig } from '../../src/config.ts'
+import { revokeToken } from '../../src/domain/token-lifecycle.ts'
+import { bulkExports } from '../../src/export/routes.ts'
+import { requestDeadlines } from '../../src/http/timeouts.ts'
+import { buildServer } from '../../src/server.ts'
+import { flawOf, until } from '../rest/support.ts'
+import { createApp } from '../support/app.ts'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { exportList, openExport, readLines } from './support.ts'
+
+const database = await createDatabase()
+const { pool, loader, platform } = database
+const build = createBuilders(database)
+const tenantId = await build.tenant()
+const path = `/tenants/${tenantId}/purchased-vouchers`
+/** Records of 24 kB that do not compress well, in small chunks: more than the kernel keeps for a connection. */
+const total = 700
+const chunkSize = 400
+for (const each of bulkExports) each.chunkSize = chunkSize
+await loader`
+  insert into purchased_voucher (tenant_id, reference, product_title, updated_at)
+  select ${tenantId}, 'R-' || n, (select string_agg(md5(n || ' ' || part), '') from generate_series(1, 750) part), timestamptz '2026-01-02T03:04:05Z' + n / 3 * interval '1 ms'
+  from generate_series(1, ${total}::integer) n`
+const client = await createApp(database, { EXPORTS_PER_HOUR: '1000' })
+/** A service whose answers are not collected to be checked: their memory is measured. */
+const app = await buildServer(
+  readConfig({ LOG_LEVEL: 'silent', RATE_LIMIT_PER_MINUTE: '100000', EXPORTS_PER_HOUR: '1000' }),
+  pool,
+)
+afterAll(() => app.close())
+const origin = await app.listen({ port: 0, host: '127.0.0.1' })
+const newSecret = async () => (await build.token([tenantId])).secret
+
+setFlagsFromString('--expose-gc')
+const collect: () => void = runInNewContext('gc')
+
+/** Opens an export that has begun to send its records, and that is not read any further. */
+async function openStalled(secret: string, headers: Record<string, string> = {}, of = path) {
+  const open = await openExport(origin, secret, of, headers)
+  while (!open.text().includes('"id"')) await pause(5)
+  open.response.pause()
+  return open
+}
+
+/** The statements under way, without those of background jobs. */
+const busy = () => platform<{ query: string }[]>`
+  select query from pg_stat_activity
+  where datname = current_database() and state <> 'idle' and query like '%chunk%' and pid <> pg_backend_pid()`
+
+describe('a reader that stops', () => {
+  test('holds no connection and no records, and gets each record once when it goes on', async () => {
+    collect()
+    const before = process.memoryUsage().arrayBuffers
+    const open = await openStalled(await newSecret())
+    await until('no statement runs', async () => (await busy()).length === 0)
+    await until(
+      'the records are dropped',
+      async () => {
+        collect()
+        return process.memoryUsage().arrayBuffers - before < 8e6
+      },
+      3_000,
+    )
+    // An export has no deadline, as other requests have.
+    await pause(requestDeadlines.answer + 1_200)
+    open.response.resume()
+    expect(await open.ended).toBe('whole')
+    const { records, count } = readLines(open.text())
+    expect(count).toBe(total)
+    expect(records.map(({ reference }) => reference)).toEqual(
+      Array.from({ length: total }, (_, index) => `R-${index + 1}`),
+    )
+  })
+})
+
+describe.each([{}, { 'accept-encoding': 'gzip' }, { 'accept-encoding': 'br' }])('with %j', headers => {
+  test('a fault breaks the response off, and it goes on behind the last cursor', async () => {
+    const secret = await newSecret()
+    const open = await openStalled(secret, headers)
+    expect(open.headers['content-encoding']).toBe(headers['accept-encoding'])
+    await platform`alter table purchased_voucher rename column product_slug to renamed`
+    open.response.resume()
+    const ended = await open.ended
+    await platform`alter table purchased_voucher rename column renamed to product_slug`
+    expect(ended).toBe('broken')
+    expect(open.text()).not.toContain('"end"')
+    const first = readLines(open.text())
+    const cursor = first.cursors.at(-1)
+    const known = first.records.slice(0, first.cursors.length * chunkSize)
+    await until(
+      'the lease is released',
+      async () => {
+        const rest = await exportList(client, secret, `${path}${cursor ? `?cursor=${cursor}` : ''}`)
+        if (rest.status === 429) return false
+        const found = [...(cursor ? known : []), ...rest.records].map(({ id }) => id)
+        expect(new Set(found).size).toBe(total)
+        return true
+      },
+      3_000,
+    )
+  })
+})
+
+// Once more when it fails: a machine that is busy elsewhere delays it too.
+test('a revoked token breaks exports off within a second, also of readers that have stopped', {
+  retry: 1,
+}, async () => {
+  // The token is checked at intervals. Exports that began at different times are at different places in them.
+  const exports = []
+  for (const coding of ['identity', 'identity', 'gzip']) {
+    await pause(450)
+    const { id, secret } = await build.token([tenantId])
+    const connected = once(app.server, 'connection')
+    const open = await openStalled(secret, { 'accept-encoding': coding })
+    const [socket] = await connected
+    // Node tells a paused reader nothing, so the service's end of the connection shows when it closed.
+    exports.push({ id, open, closed: once(socket, 'close').then(() => performance.now()) })
+  }
+  for (const { id } of exports) await revokeToken(pool, { name: 'test', address: null }, id)
+  const revoked = performance.now()
+  for (const { id, open, closed } of exports) {
+    expect((await closed) - revoked).toBeLessThan(1_000)
+    open.response.resume()
+    expect(await open.ended).toBe('broken')
+    expect(open.text()).not.toContain('"end"')
+    await until('the lease is released', async () => {
+      const leases = await pool`select 1 from gateway.rate_window where key = ${`export stream ${id}`}`
+      return leases.length === 0
+    })
+  }
+})
+
+test('a revoked token ends an export that waits for the database, and HTTP/1.0 gets a reset', async () => {
+  const { id, secret } = await build.token([tenantId])
+  const { hostname, port } = new URL(origin)
+  const socket = connect(Number(port), hostname)
+  const ended = new Promise<string>(resolve => {
+    socket.once('end', () => resolve('end'))
+    socket.once('error', error => resolve('code' in error ? String(error.code) : 'error'))
+  })
+  await platform.begin(async sql => {
+    await sql`lock table purchased_voucher in access exclusive mode`
+    socket.write(`GET /api/external/export/v1${path} HTTP/1.0\r\nAuthorization: Bearer ${secret}\r\n\r\n`)
+    await until('its first statement waits', async () => (await busy()).length === 1)
+    socket.resume()
+    await revokeToken(pool, { name: 'test', address: null }, id)
+    expect(await ended).toBe('ECONNRESET')
+    expect(await busy(), 'the statement has not ended it').toHaveLength(1)
+  })
+})
+
+describe('personal data', () => {
+  const signups = `/tenants/${tenantId}/marketing-signups`
+  beforeAll(async () => {
+    await loader`
+      insert into customer (tenant_id, marketing_opted, email, address_1, updated_at)
+      select ${tenantId}, true, 'reference-' || n || '@example.com', (select string_agg(md5(n || ' ' || part), '') from generate_series(1, 750) part), now() - interval '1 day'
+      from generate_series(1, 600) n`
+  })
+
+  test('is sent when the audit has it, and not before', async () => {
+    const { id, secret } = await build.token([tenantId])
+    const open = await openStalled(secret, {}, signups)
+    const entries = () => pool`
+      select detail ->> 'records' as records from gateway.audit_entry
+      where token_id = ${id} and action = 'customer.export' order by id`
+    expect(await entries()).toEqual([{ records: '400' }])
+    open.response.resume()
+    await open.ended
+    const { count } = readLines(open.text())
+    expect(count).toBe(600)
+    const recorded = (await entries()).reduce((sum, { records }) => sum + Number(records), 0)
+    expect(recorded).toBeGreaterThanOrEqual(600)
+  })
+
+  test('is not sent when the audit cannot be written', async () => {
+    const secret = await newSecret()
+    await platform`alter table gateway.audit_entry rename column detail to renamed`
+    const open = await openExport(origin, secret, signups)
+    const ended = await open.ended
+    await platform`alter table gateway.audit_entry rename column renamed to detail`
+    expect(ended).toBe('broken')
+    expect(open.text()).not.toContain('email')
+  })
+})
+
+describe('a service that stops', () => {
+  test('breaks its exports off behind a chunk', async () => {
+    const stopping = await createApp(database, { EXPORTS_PER_HOUR: '1000' })
+    const from = await stopping.app.listen({ port: 0, host: '127.0.0.1' })
+    const secret = await newSecret()
+    const open = await openExport(from, secret, path)
+    const drained = stopping.app.drain(0)
+    expect(await open.ended).toBe('broken')
+    await drained
+    const { cursors, records } = readLines(open.text())
+    expect(open.text()).not.toContain('"end"')
+    expect(cursors).toHaveLength(records.length / chunkSize)
+    if (cursors.length === 0) return
+    const rest = await exportList(client, secret, `${path}?cursor=${cursors.at(-1)}`)
+    expect(rest.count).toBe(total - records.length)
+  })
+
+  test('starts none', async () => {
+    const stopping = await createApp(database)
+    await stopping.app.listen({ port: 0, host: '127.0.0.1' })
+    const drained = stopping.app.drain(300)
+    const { id, secret } = await build.token([tenantId])
+    const refused = await exportList(stopping, secret, path)
+    expect(flawOf(refused, 503)).toBeNull()
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
+    expect(await pool`select 1 from gateway.rate_window where key = ${`export start ${id}`}`).toEqual([])
+    await drained
+  })
+
+  test('does not wait for readers that have stopped', async () => {
+    const closing = await createApp(database)
+    const from = await closing.app.listen({ port: 0, host: '127.0.0.1' })
+    const open = await openExport(from, await newSecret(), path)
+    open.response.pause()
+    await closing.app.close()
+    open.response.resume()
+    expect(await open.ended).toBe('broken')
+  })
+})

@@ -1,0 +1,87 @@
+import { once } from 'node:events'
+import { get, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
+import { pipeline, type Readable } from 'node:stream'
+import { createBrotliDecompress, createGunzip } from 'node:zlib'
+import type { Answer, Client } from '../support/app.ts'
+
+export const exportPath = '/api/external/export/v1'
+
+/** A response of an export, with its lines parsed. */
+export interface Exported extends Answer {
+  serverTime: string
+  // biome-ignore lint/suspicious/noExplicitAny: the tests check the shape of the records
+  records: any[]
+  /** The lines of the records, as they were sent. */
+  recordLines: string[]
+  cursors: string[]
+  /** The count in the last line; null when that line is missing. */
+  count: number | null
+}
+
+/** Sorts the lines of an export. A last line without its line feed is incomplete, and dropped. */
+export function readLines(
+  text: string,
+): Pick<Exported, 'serverTime' | 'records' | 'recordLines' | 'cursors' | 'count'> {
+  const read = { serverTime: '', records: [] as unknown[], recordLines: [] as string[], cursors: [] as string[] }
+  let count: number | null = null
+  for (const line of text.split('\n').slice(0, -1)) {
+    const value = JSON.parse(line)
+    if (Object.keys(value).join() === 'server_time') read.serverTime = value.server_time
+    else if (Object.keys(value).join() === 'cursor') read.cursors.push(value.cursor)
+    else if (Object.keys(value).join() === 'end,count') count = value.count
+    else {
+      read.records.push(value)
+      read.recordLines.push(line)
+    }
+  }
+  return { ...read, count }
+}
+
+/** Exports a list. The path begins behind that of the exports, for example `/tenants`. */
+export async function exportList(
+  { ask }: Client,
+  secret: string,
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<Exported> {
+  const url = exportPath + path
+  const answer = await ask({ method: 'GET', url, headers: { authorization: `Bearer ${secret}`, ...headers } })
+  return { ...answer, ...(answer.status === 200 ? readLines(answer.text) : readLines('')) }
+}
+
+/** A response that arrives piece by piece. */
+export interface OpenExport {
+  status: number
+  headers: IncomingHttpHeaders
+  response: IncomingMessage
+  /** Returns what has arrived, decompressed. */
+  text(): string
+  /** How the response ends: whole, or broken off. */
+  ended: Promise<'whole' | 'broken'>
+}
+
+const decoders = { gzip: createGunzip, br: createBrotliDecompress }
+const isCoding = (name: string): name is keyof typeof decoders => name in decoders
+
+/** Requests an export over a connection of its own. */
+export async function openExport(
+  origin: string,
+  secret: string,
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<OpenExport> {
+  const url = origin + exportPath + path
+  const request = get(url, { agent: false, headers: { authorization: `Bearer ${secret}`, ...headers } })
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  const coding = response.headers['content-encoding'] ?? ''
+  const plain: Readable = isCoding(coding) ? pipeline(response, decoders[coding](), () => {}) : response
+  const chunks: Buffer[] = []
+  plain.on('data', (chunk: Buffer) => chunks.push(chunk))
+  const ended = new Promise<'whole' | 'broken'>(resolve => {
+    plain.once('end', () => resolve('whole'))
+    for (const each of [plain, response, request]) each.on('error', () => resolve('broken'))
+    response.once('close', () => response.complete || resolve('broken'))
+  })
+  const text = () => Buffer.concat(chunks).toString()
+  return { status: response.statusCode ?? 0, headers: response.headers, response, text, ended }
+}

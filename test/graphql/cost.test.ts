@@ -1,0 +1,233 @@
+import { getNamedType, isListType, isNonNullType, isObjectType } from 'graphql'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { schema } from '../../src/graphql/schema.ts'
+import { type Answer, type Client, createApp } from '../support/app.ts'
+import { type Builders, createBuilders } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+
+/** The seconds that are left in a window that has just begun. */
+const fresh = expect.closeTo(60, -1)
+
+const limit = 60
+
+let build: Builders
+let client: Client
+let tenantId: number
+let other: number
+
+beforeAll(async () => {
+  const database = await createDatabase()
+  client = await createApp(database, { RATE_LIMIT_PER_MINUTE: String(limit) })
+  build = createBuilders(database)
+  tenantId = await build.tenant()
+  other = await build.tenant()
+  await build.product(tenantId)
+})
+
+const newToken = async (options: { rateLimit?: number } = {}) => (await build.token([tenantId, other], options)).secret
+
+/** Sends a query in which `TENANT` stands for the id of the tenant. */
+const ask = (secret: string, query: string, variables = {}) =>
+  client.graphql(secret, query.replaceAll('TENANT', String(tenantId)), variables)
+
+const costOf = ({ body }: Answer) => body.extensions?.cost
+
+/** Checks that the cost says what the headers say. */
+function expectHeaders({ headers, body }: Answer): void {
+  expect(body.extensions.cost).toMatchObject({
+    remaining: Number(headers['ratelimit-remaining']),
+    resetsIn: Number(headers['ratelimit-reset']),
+  })
+}
+
+const tenant = (selection: string) => `tenant(id: TENANT) { ${selection} }`
+const lists = 'catalogVouchers { totalCount } purchasedVouchers(first: 2) { totalCount }'
+
+describe('the cost of a query', () => {
+  it.each([
+    ['the viewer', '{ viewer { name } }', {}, 1, 1],
+    ['introspection', '{ __schema { queryType { name } } }', {}, 1, 1],
+    ['lists', `{ ${tenant(lists)} }`, {}, 2, 2],
+    ['a field named twice', `{ ${tenant(lists)} ${tenant('catalogVouchers { nodes { id } }')} }`, {}, 2, 2],
+    ['fragments', `{ a: ${tenant('...F')} b: ${tenant('...F')} } fragment F on Tenant { ${lists} }`, {}, 4, 4],
+    ['lists of two granted tenants', `{ viewer { tenants { tenant { ${lists} } } } }`, {}, 4, 4],
+    ['lists below a page', '{ tenants(first: 5) { nodes { catalogVouchers { totalCount } } } }', {}, 6, 3],
+    ['lists below edges', '{ tenants(last: 4) { edges { node { catalogVouchers { totalCount } } } } }', {}, 5, 3],
+    ['lists below a page of the default length', '{ tenants { nodes { catalogVouchers { totalCount } } } }', {}, 51, 3],
+    [
+      'a page size in a variable',
+      'query ($n: Int = 7) { tenants(first: $n) { nodes { catalogVouchers { totalCount } } } }',
+      { n: 3 },
+      4,
+      3,
+    ],
+    [
+      'a page size in the default of a variable',
+      'query ($n: Int = 7) { tenants(first: $n) { nodes { catalogVouchers { totalCount } } } }',
+      {},
+      8,
+      3,
+    ],
+    [
+      'a list that is skipped',
+      `query ($no: Boolean!) { ${tenant(`catalogVouchers @skip(if: $no) { totalCount } purchasedVouchers { totalCount }`)} }`,
+      { no: true },
+      1,
+      1,
+    ],
+    [
+      'a list that is not skipped',
+      `query ($no: Boolean!) { ${tenant(`catalogVouchers @skip(if: $no) { totalCount } purchasedVouchers { totalCount }`)} }`,
+      { no: false },
+      2,
+      2,
+    ],
+    ['records by global ids', '{ node(id: "x") { id } nodes(ids: ["x", "y"]) { id } }', {}, 3, 3],
+    ['global ids in a variable', 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids: ['x', 'y', 'z'] }, 3, 3],
+    [
+      'the dearest type of an interface',
+      `{ node(id: "x") { ... on Tenant { ${lists} } ... on CatalogVoucher { title } } }`,
+      {},
+      3,
+      1,
+    ],
+    ['a list whose arguments are faulty', `{ ${tenant('catalogVouchers(first: -1) { totalCount }')} }`, {}, 1, 1],
+    [
+      'resolutions',
+      `mutation { a: resolveVoucher(input: { tenantId: TENANT, voucherReference: "x" }) { status } b: resolveVoucher(input: { tenantId: TENANT }) { status } }`,
+      {},
+      2,
+      2,
+    ],
+  ])('%s', async (_, query, variables, requested, actual) => {
+    const secret = await newToken()
+    // The second time the document is known, and does not pass Yoga.
+    for (const left of [limit - actual, limit - 2 * actual]) {
+      const answer = await ask(secret, query, variables)
+      expect(costOf(answer)).toEqual({ requested, actual, remaining: left, resetsIn: fresh })
+      expectHeaders(answer)
+    }
+  })
+
+  it('is worked out for each operation of a document', async () => {
+    const secret = await newToken()
+    const query = `query One { ${tenant('catalogVouchers { totalCount }')} } query Two { ${tenant(lists)} }`
+    for (const [operationName, requested] of [
+      ['One', 1],
+      ['Two', 2],
+      ['One', 1],
+    ] as const) {
+      const answer = await client.ask({
+        method: 'POST',
+        url: '/graphql',
+        headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+        payload: { query: query.replaceAll('TENANT', String(tenantId)), operationName },
+      })
+      expect(costOf(answer)).toMatchObject({ requested, actual: requested })
+    }
+  })
+
+  it('comes with GET', async () => {
+    const secret = await newToken()
+    const url = `/graphql?query=${encodeURIComponent(`{ ${tenant(lists)} }`.replaceAll('TENANT', String(tenantId)))}`
+    const answer = await client.ask({ method: 'GET', url, headers: { authorization: `Bearer ${secret}` } })
+    expect(costOf(answer)).toEqual({ requested: 2, actual: 2, remaining: limit - 2, resetsIn: fresh })
+  })
+})
+
+describe('a request that does not run', () => {
+  const post = (secret: string, payload: unknown, headers: Record<string, string> = {}) =>
+    client.ask({
+      method: 'POST',
+      url: '/graphql',
+      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json', ...headers },
+      payload: typeof payload === 'string' ? payload : JSON.stringify(payload),
+    })
+
+  it.each([
+    ['a syntax error', { query: '{' }, {}],
+    ['a field that does not exist', { query: '{ nothing }' }, {}],
+    [
+      'a limit',
+      { query: '{ tenants(first: 100) { nodes { catalogVouchers(first: 100) { nodes { title id } } } } }' },
+      {},
+    ],
+    ['a variable that is missing', { query: 'query ($id: ID!) { tenant(id: $id) { name } }' }, {}],
+    ['no query', {}, {}],
+    ['a body that is not JSON', '{', {}],
+    ['another content type', 'x', { 'content-type': 'text/plain' }],
+    ['another media type', { query: '{ viewer { name } }' }, { accept: 'text/html' }],
+    ['a body that is too long', { query: ' '.repeat(200_000) }, {}],
+  ])('is charged for one operation: %s', async (_, payload, headers) => {
+    const secret = await newToken()
+    for (const remaining of [limit - 1, limit - 2]) {
+      const answer = await post(secret, payload, headers)
+      expect(answer.body.errors).toBeDefined()
+      expect(costOf(answer)).toEqual({ requested: 1, actual: 1, remaining, resetsIn: fresh })
+      expectHeaders(answer)
+    }
+  })
+
+  it('has no cost without a valid token', async () => {
+    const answer = await post('vgw_wrong', { query: '{ viewer { name } }' })
+    expect(answer.status).toBe(401)
+    expect(answer.body).not.toHaveProperty('extensions')
+  })
+})
+
+describe('beyond the rate', () => {
+  it('fields that the window cannot pay for fail', async () => {
+    const secret = await newToken({ rateLimit: 5 })
+    const query = `{ a: ${tenant(lists)} b: ${tenant(lists)} c: ${tenant(lists)} d: ${tenant(lists)} }`
+    const answer = await ask(secret, query)
+    expect(answer.status).toBe(200)
+    expect(answer.body.errors).toHaveLength(3)
+    expect(costOf(answer)).toEqual({ requested: 8, actual: 5, remaining: 0, resetsIn: fresh })
+    expectHeaders(answer)
+  })
+
+  it('a field that costs more than is left uses up the rest', async () => {
+    const secret = await newToken({ rateLimit: 4 })
+    const figures = 'figures(period: { from: "2026-01-01", to: "2026-01-31" })'
+    const answer = await ask(secret, `{ ${tenant(`${figures} { topProducts { value } totals { value } }`)} }`)
+    expect(answer.body.data.tenant.figures).toEqual({ topProducts: null, totals: null })
+    expect(costOf(answer)).toEqual({ requested: 7, actual: 4, remaining: 0, resetsIn: fresh })
+  })
+
+  it('a request is not charged', async () => {
+    const secret = await newToken({ rateLimit: 1 })
+    await client.graphql(secret, '{ viewer { name } }')
+    const answer = await ask(secret, `{ ${tenant(lists)} }`)
+    expect(answer.status).toBe(429)
+    expect(costOf(answer)).toEqual({ requested: 1, actual: 0, remaining: 0, resetsIn: fresh })
+    expectHeaders(answer)
+  })
+})
+
+it('every list of objects that perform operations says how long it is at most', () => {
+  const performs = new Set<string>()
+  const types = Object.values(schema.getTypeMap()).filter(isObjectType)
+  for (let size = -1; size !== performs.size; ) {
+    size = performs.size
+    for (const type of types) {
+      for (const field of Object.values(type.getFields())) {
+        const { policy } = field.extensions.pothosOptions ?? {}
+        if (policy?.operations || performs.has(getNamedType(field.type).name)) performs.add(type.name)
+      }
+    }
+  }
+  const unbounded: string[] = []
+  for (const type of types.filter(({ name }) => !/(Connection|Edge)$/.test(name))) {
+    for (const field of Object.values(type.getFields())) {
+      const bare = isNonNullType(field.type) ? field.type.ofType : field.type
+      const { policy } = field.extensions.pothosOptions ?? {}
+      const { complexity } = field.extensions
+      const isBounded = policy?.items !== undefined || typeof complexity === 'function'
+      if (isListType(bare) && performs.has(getNamedType(bare).name) && !isBounded) {
+        unbounded.push(`${type.name}.${field.name}`)
+      }
+    }
+  }
+  expect(performs).toContain('Tenant')
+  expect(unbounded).toEqual([])
+})

@@ -1,0 +1,178 @@
+/** Figures equal what a count of the records gives, in every state of the store, of the tree and of the grants. */
+import { beforeAll, describe, expect, it } from 'vitest'
+import { cutPeriod } from '../../../src/domain/figures/period.ts'
+import type { TenantGrant } from '../../../src/domain/token.ts'
+import { type Client, createApp } from '../../support/app.ts'
+import { type Builders, createBuilders } from '../../support/builders.ts'
+import { createDatabase, type TestDatabase } from '../../support/database.ts'
+import { createRecount } from './recount.ts'
+import { fillWorld, tenants } from './world.ts'
+
+let build: Builders
+let client: Client
+let database: TestDatabase
+
+beforeAll(async () => {
+  database = await createDatabase()
+  client = await createApp(database)
+  build = createBuilders(database)
+  await fillWorld(database.loader)
+})
+
+const parents = new Map(tenants.map(([id, parent]) => [id, parent]))
+
+/** @returns the tenants at or below one that the grants include */
+function grantedBelow(tenantId: number, grants: readonly TenantGrant[]): number[] {
+  const path = (id: number): number[] => {
+    const parent = parents.get(id)
+    return parent ? [id, ...path(parent)] : [id]
+  }
+  const isGranted = (id: number) =>
+    grants.some(grant => grant.tenantId === id || (grant.withDescendants && path(id).includes(grant.tenantId)))
+  return [...parents.keys()].filter(id => path(id).includes(tenantId) && isGranted(id))
+}
+
+interface Period {
+  from: string
+  to: string
+  by: 'DAY' | 'WEEK' | 'MONTH'
+  timeZone: string
+}
+
+const query = `
+query ($tenantId: ID!, $withDescendants: Boolean!, $from: Date!, $to: Date!, $by: FigureInterval!, $timeZone: String) {
+  tenant(id: $tenantId) {
+    figures(period: { from: $from, to: $to }, by: $by, timeZone: $timeZone, withDescendants: $withDescendants) {
+      timeZone
+      periods { from to sales { ...Sales } }
+      totals { ...Sales }
+      consents { from to given withdrawn }
+      outstanding { ...Outstanding }
+      expiring(withinDays: 10) { ...Outstanding }
+      today: expiring(withinDays: 0) { ...Outstanding }
+      status { status vouchers share }
+      byValue: topProducts(first: 4) { ...Product }
+      byVouchers: topProducts(first: 5, by: VOUCHERS) { ...Product }
+      pounds: topProducts(first: 3, currency: "GBP") { ...Product }
+    }
+  }
+}
+fragment Sales on SalesFigure { currency vouchers value paid redeemed voided }
+fragment Outstanding on OutstandingFigure { currency vouchers balance byExpiry { month vouchers balance } }
+fragment Product on ProductFigure { productId currency vouchers value }`
+
+const secrets = new Map<string, string>()
+
+/** Asks for all figures, and compares each with a count. */
+async function compare(grants: readonly TenantGrant[], tenantId: number, withDescendants: boolean, period: Period) {
+  const key = JSON.stringify(grants)
+  const secret = secrets.get(key) ?? (await build.token([...grants])).secret
+  secrets.set(key, secret)
+  const { body } = await client.graphql(secret, query, { tenantId, withDescendants, ...period })
+  expect(body.errors).toBeUndefined()
+  const { figures } = body.data.tenant
+  const { by, timeZone } = period
+  const count = createRecount(database.platform, withDescendants ? grantedBelow(tenantId, grants) : [tenantId])
+  const intervals = cutPeriod(period, by, {})
+  expect(figures.timeZone).toBe(timeZone)
+  expect(figures.periods).toEqual(await count.periods(intervals, timeZone))
+  expect(figures.totals).toEqual(await count.totals(period, timeZone))
+  expect(figures.consents).toEqual(await count.consents(intervals, timeZone))
+  expect(figures.outstanding).toEqual(await count.outstanding())
+  expect(figures.expiring).toEqual(await count.outstanding('date_valid_end <= today + 10'))
+  expect(figures.today).toEqual(await count.outstanding('date_valid_end <= today'))
+  const order = 'vouchers desc, value desc, 1'
+  const ranks = new Map<string | null, number>()
+  const firstOfEach = (await count.products(period, timeZone, `currency, value desc, ${order}`)).filter(row => {
+    const rank = (ranks.get(row.currency) ?? 0) + 1
+    ranks.set(row.currency, rank)
+    return rank <= 4
+  })
+  expect(figures.byValue).toEqual(firstOfEach)
+  expect(figures.byVouchers).toEqual((await count.products(period, timeZone, order)).slice(0, 5))
+  const pounds = await count.products(period, timeZone, `value desc, ${order}`, "currency = 'GBP'")
+  expect(figures.pounds).toEqual(pounds.slice(0, 3))
+  const counts = new Map((await count.status()).map(({ status, vouchers }) => [status, vouchers]))
+  const all = [...counts.values()].reduce((sum, number) => sum + number, 0)
+  for (const { status, vouchers, share } of figures.status) {
+    expect([status, vouchers]).toEqual([status, counts.get(status) ?? 0])
+    expect(share).toBeCloseTo(vouchers / all, 5)
+  }
+}
+
+const whole = (tenantId: number): TenantGrant => ({ tenantId, withDescendants: true })
+const alone = (tenantId: number): TenantGrant => ({ tenantId, withDescendants: false })
+
+const periods = {
+  havana: { from: '2024-02-20', to: '2024-11-20', by: 'DAY', timeZone: 'America/Havana' },
+  kolkata: { from: '2023-05-09', to: '2025-01-09', by: 'WEEK', timeZone: 'Asia/Kolkata' },
+  apia: { from: '2011-12-28', to: '2012-01-03', by: 'DAY', timeZone: 'Pacific/Apia' },
+  kathmandu: { from: '2011-12-01', to: '2025-01-31', by: 'MONTH', timeZone: 'Asia/Kathmandu' },
+  kathmanduByDay: { from: '2024-10-01', to: '2024-12-31', by: 'DAY', timeZone: 'Asia/Kathmandu' },
+  // Its offset was -00:44:30 until the seventh of January.
+  monrovia: { from: '1971-12-25', to: '1972-01-14', by: 'DAY', timeZone: 'Africa/Monrovia' },
+  lordHowe: { from: '2024-03-09', to: '2024-12-30', by: 'MONTH', timeZone: 'Australia/Lord_Howe' },
+  utc: { from: '2024-01-01', to: '2024-12-31', by: 'DAY', timeZone: 'UTC' },
+} as const satisfies Record<string, Period>
+
+const grants: [string, TenantGrant[], Period[]][] = [
+  ['everything', [whole(1)], Object.values(periods)],
+  ['a tenant and parts below it', [alone(1), whole(6), alone(4), whole(2)], [periods.havana, periods.kathmandu]],
+  ['a part of what is granted anyway', [whole(1), alone(3), whole(8)], [periods.kolkata]],
+  ['tenants one by one', tenants.map(([id]) => alone(id)), [periods.lordHowe]],
+]
+
+/** Folds at most so many deltas. */
+const fold = (atMost: number) => database.platform`select gateway.fold_figures(${atMost})`
+
+/** The states of the store, each made from the one before. */
+const states: [string, () => Promise<unknown>][] = [
+  ['not folded', async () => {}],
+  [
+    'half folded',
+    async () => {
+      await database.platform`select gateway.refresh_figure_members()`
+      await fold(1000)
+      await database.platform`
+        update purchased_voucher set current_balance = current_balance / 2, tenant_id = 1 + id % 9 where id % 7 = 0`
+      await database.platform`update purchased_voucher set void = not void where id % 31 = 0`
+    },
+  ],
+  ['folded', () => fold(100_000)],
+]
+
+describe.each(states)('%s', (_name, reach) => {
+  beforeAll(async () => {
+    await reach()
+  })
+
+  it.each(grants)('adds the records of %s', async (_, given, asked) => {
+    for (const period of asked) await compare(given, 1, true, period)
+  })
+
+  it('adds the records of any period', async () => {
+    const day = (number: number) => new Date(Date.UTC(2023, 0, number)).toISOString().slice(0, 10)
+    for (const [index, length] of [1, 9, 16, 30, 32, 47, 75, 100, 160, 250, 365, 500, 800, 1500].entries()) {
+      const first = 53 * index - (length > 400 ? 400 : 0)
+      await compare([whole(1)], 1, true, { from: day(first), to: day(first + length), by: 'MONTH', timeZone: 'UTC' })
+    }
+  })
+
+  it('adds the records of one tenant', async () => {
+    await compare([whole(1)], 3, false, periods.kolkata)
+    await compare([whole(1)], 8, false, periods.utc)
+  })
+
+  it('follows the tree, also when tenants moved since the sums were made', async () => {
+    const move = async (id: number, parent: number | null) => {
+      await database.platform`update tenant set parent_id = ${parent} where id = ${id}`
+      parents.set(id, parent)
+    }
+    await move(6, 2)
+    await move(9, 3)
+    for (const tenantId of [1, 3]) await compare([whole(1)], tenantId, true, periods.havana)
+    await compare([whole(3), alone(1), whole(2)], 1, true, periods.lordHowe)
+    await move(6, 3)
+    await move(9, null)
+  })
+})

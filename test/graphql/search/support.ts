@@ -1,0 +1,102 @@
+import type { Client } from '../../support/app.ts'
+
+/** A list and what is asked of it. */
+export interface Asked {
+  tenantId: number
+  list: 'purchasedVouchers' | 'catalogVouchers' | 'marketingSignups'
+  filter?: object
+  orderBy?: { field: string; direction?: 'ASC' | 'DESC' }
+  withDescendants?: boolean
+  updatedSince?: string
+}
+
+interface PageSize {
+  first?: number
+  last?: number
+  after?: string | null
+  before?: string | null
+}
+
+const types = {
+  purchasedVouchers: 'PurchasedVoucher',
+  catalogVouchers: 'CatalogVoucher',
+  marketingSignups: 'MarketingSignup',
+}
+
+/** Asks for a page. @returns the answer of GraphQL */
+export async function ask(client: Client, secret: string, asked: Asked, page: PageSize = {}, selection = 'databaseId') {
+  const { tenantId, list, ...args } = asked
+  const type = types[list]
+  const query = `query ($tenant: ID!, $filter: ${type}Filter, $orderBy: ${type}Order, $withDescendants: Boolean,
+      $updatedSince: DateTime, $first: Int, $last: Int, $after: String, $before: String) {
+    tenant(id: $tenant) {
+      list: ${list}(filter: $filter, orderBy: $orderBy, withDescendants: $withDescendants, updatedSince: $updatedSince,
+          first: $first, last: $last, after: $after, before: $before) {
+        totalCount serverTime nextCursor
+        pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
+        edges { cursor node { ${selection} } }
+      }
+    }
+  }`
+  return (await client.graphql(secret, query, { tenant: tenantId, ...args, ...page })).body
+}
+
+/** Asks for a page, which must succeed. @returns the list */
+export async function list(client: Client, secret: string, asked: Asked, page: PageSize = {}, selection?: string) {
+  const { data, errors } = await ask(client, secret, asked, page, selection)
+  if (errors) throw new Error(JSON.stringify(errors))
+  return data.tenant.list
+}
+
+const idsOf = (found: { edges: { node: { databaseId: number } }[] }) => found.edges.map(edge => edge.node.databaseId)
+
+/** Reads the whole list in pages. @returns the ids in the order of the list, and how many the first page counted */
+export async function walk(client: Client, secret: string, asked: Asked, size: number, backward = false) {
+  const ids: number[] = []
+  let total: number | undefined
+  for (let cursor: string | null = null; ; ) {
+    const found = await list(
+      client,
+      secret,
+      asked,
+      backward ? { last: size, before: cursor } : { first: size, after: cursor },
+    )
+    total ??= found.totalCount
+    const page = idsOf(found)
+    ids.splice(backward ? 0 : ids.length, 0, ...page)
+    const { pageInfo } = found
+    const more = backward ? pageInfo.hasPreviousPage : pageInfo.hasNextPage
+    if ((backward ? pageInfo.hasNextPage : pageInfo.hasPreviousPage) !== (cursor !== null))
+      throw new Error('wrong ends')
+    if (!more) return { ids, total }
+    if (page.length === 0) throw new Error('an empty page before the end')
+    cursor = backward ? pageInfo.startCursor : pageInfo.endCursor
+  }
+}
+
+/** A generator of numbers that are the same in each run. @returns a function that draws one of the values */
+export function createDraw(seed: number) {
+  let state = seed
+  const next = () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state / 2 ** 32
+  }
+  return <Value>(values: readonly Value[]): Value => {
+    const drawn = values[Math.floor(next() * values.length)]
+    if (drawn === undefined) throw new Error('nothing to draw from')
+    return drawn
+  }
+}
+
+/** Compares keys as PostgreSQL does in ascending order, but rows without one come last in both directions. */
+export function byKey<Row extends { id: number }>(
+  keyOf: (row: Row) => string | number | null,
+  direction: 'ASC' | 'DESC',
+) {
+  const sign = direction === 'ASC' ? 1 : -1
+  return (a: Row, b: Row) => {
+    const [left, right] = [keyOf(a), keyOf(b)]
+    if (left === null || right === null) return left === right ? sign * (a.id - b.id) : left === null ? 1 : -1
+    return sign * (left < right ? -1 : left > right ? 1 : a.id - b.id)
+  }
+}

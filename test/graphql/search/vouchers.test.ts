@@ -1,0 +1,270 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { type Client, createApp } from '../../support/app.ts'
+import { createBuilders } from '../../support/builders.ts'
+import { createDatabase } from '../../support/database.ts'
+import { type Asked, ask, byKey, createDraw, list, walk } from './support.ts'
+
+/** Zones whose days differ from each other at every time. */
+const zones = ['Pacific/Kiritimati', 'UTC', 'Etc/GMT+12']
+
+interface Row {
+  id: number
+  tenantId: number
+  reference: string
+  recipient: string | null
+  title: string | null
+  currency: string | null
+  balance: number | null
+  initial: number | null
+  void: boolean
+  redemption: string | null
+  start: string | null
+  end: string | null
+  purchased: string | null
+  product: number | null
+  parent: number | null
+  updatedAt: string
+}
+
+const draw = createDraw(7)
+const rows: Row[] = []
+let client: Client
+let secret: string
+let top: number
+let tenants: number[]
+let todays: Map<number, string>
+
+const day = (offset: number) => new Date(Date.now() + offset * 86_400_000).toISOString().slice(0, 10)
+const days = [-40, -2, -1, 0, 1, 2, 40].map(day)
+
+beforeAll(async () => {
+  const database = await createDatabase()
+  client = await createApp(database)
+  const build = createBuilders(database)
+  top = await build.tenant({ time_zone: zones[0]! })
+  const below = await build.tenant({ time_zone: zones[1]!, parent_id: top })
+  const deep = await build.tenant({ time_zone: zones[2]!, parent_id: below })
+  const other = await build.tenant()
+  tenants = [top, below, deep]
+  secret = (await build.token([{ tenantId: top, withDescendants: true }])).secret
+  for (let n = 0; n < 160; n++) {
+    const [start, end] = [draw([null, ...days]), draw([null, ...days])].sort()
+    const currency = draw([null, 'GBP', 'EUR'])
+    const columns = {
+      reference: `${draw(['GIFT', 'gift', 'A%B', 'Ö_', 'x\\y'])}-${n}`,
+      recipient_name: draw([null, 'Ann Lee', 'Zoë O’Neil', '100% Ann', 'Le_ Ann']),
+      product_title: draw([null, 'Afternoon Tea', 'Tea for two', 'Spa day']),
+      currency,
+      initial_balance: currency && draw([null, 50]),
+      current_balance: currency && draw([null, 0, 12.5, 50]),
+      void: draw([true, false, false, false]),
+      redemption_status: draw([null, null, null, 'Redeemed', 'open']),
+      date_valid_start: start === undefined || (end === null && draw([true, false])) ? null : start,
+      date_valid_end: end ?? null,
+      purchase_timestamp: draw([null, '2026-01-01T00:00:00Z', '2026-01-02T00:00:00.000001Z', '2026-03-01T12:00:00Z']),
+      product_id: draw([null, 1, 2, 3]),
+      parent_product_id: draw([null, null, 1, 2]),
+      updated_at: draw(['2026-01-01T00:00:00.000000Z', '2026-01-01T00:00:00.000001Z', '2026-02-01T00:00:00.000000Z']),
+    }
+    const tenantId = draw([...tenants, other])
+    const id = await build.voucher(tenantId, columns)
+    rows.push({
+      id,
+      tenantId,
+      reference: columns.reference,
+      recipient: columns.recipient_name,
+      title: columns.product_title,
+      currency,
+      balance: columns.current_balance as number | null,
+      initial: columns.initial_balance as number | null,
+      void: columns.void,
+      redemption: columns.redemption_status,
+      start: columns.date_valid_start,
+      end: columns.date_valid_end,
+      purchased: columns.purchase_timestamp,
+      product: columns.product_id,
+      parent: columns.parent_product_id,
+      updatedAt: columns.updated_at,
+    })
+  }
+  const found = await database.pool<{ id: number; today: string }[]>`
+    select id, (now() at time zone time_zone)::date as today from tenant`
+  todays = new Map(found.map(({ id, today }) => [id, today]))
+})
+
+/** The rules of a resolution, written once more. */
+function statusOf(row: Row): string {
+  const today = todays.get(row.tenantId) ?? ''
+  if (row.void) return 'VOID'
+  if (row.start !== null && row.start > today) return 'NOT_YET_VALID'
+  if (row.end !== null && row.end < today) return 'EXPIRED'
+  if (row.redemption?.toLowerCase() === 'redeemed' || (row.balance !== null && row.balance <= 0)) return 'REDEEMED'
+  return row.balance !== null && row.initial !== null && row.balance < row.initial ? 'PART_REDEEMED' : 'REDEEMABLE'
+}
+
+const within = (value: string | number | null, from: string | number | null, to: string | number | null) =>
+  value !== null && (from === null || value >= from) && (to === null || value <= to)
+
+const words = (row: Row) => ` ${row.reference} ${row.recipient ?? ''} ${row.title ?? ''}`.toLowerCase()
+
+/** Filters, each with the same in TypeScript. */
+const filters: [object, (row: Row) => boolean][] = [
+  ...['VOID', 'NOT_YET_VALID', 'EXPIRED', 'REDEEMED', 'PART_REDEEMED', 'REDEEMABLE'].map(
+    (status): [object, (row: Row) => boolean] => [{ status: [status] }, row => statusOf(row) === status],
+  ),
+  [{ status: ['EXPIRED', 'VOID', 'REDEEMABLE'] }, row => ['EXPIRED', 'VOID', 'REDEEMABLE'].includes(statusOf(row))],
+  [{ status: ['NOT_YET_VALID', 'PART_REDEEMED'] }, row => ['NOT_YET_VALID', 'PART_REDEEMED'].includes(statusOf(row))],
+  [{ status: [] }, () => false],
+  [{ validUntil: { from: days[2], to: days[4] } }, row => within(row.end, days[2]!, days[4]!)],
+  [{ validUntil: { to: days[3] } }, row => within(row.end, null, days[3]!)],
+  [{ validUntil: {} }, row => row.end !== null],
+  [
+    { validOn: { from: days[3], to: days[4] } },
+    row => (row.end === null || row.end >= days[3]!) && (row.start === null || row.start <= days[4]!),
+  ],
+  [
+    { purchased: { from: '2026-01-01T00:00:00Z', before: '2026-01-02T00:00:00.000001Z' } },
+    row => row.purchased === '2026-01-01T00:00:00Z',
+  ],
+  [{ purchased: { from: '2026-01-01T01:00:00+01:00' } }, row => row.purchased !== null],
+  [{ productId: '1' }, row => (row.parent ?? row.product) === 1],
+  [{ productId: Buffer.from('CatalogVoucher:99.2').toString('base64url') }, row => (row.parent ?? row.product) === 2],
+  [{ productId: Buffer.from('Tenant:2').toString('base64url') }, () => false],
+  [{ productId: 'x' }, () => false],
+  [{ currency: 'gbp' }, row => row.currency === 'GBP'],
+  [{ currency: 'EUR', balance: { from: 12.5 } }, row => row.currency === 'EUR' && within(row.balance, 12.5, null)],
+  [{ currency: 'EUR', balance: { from: 0, to: 12.5 } }, row => row.currency === 'EUR' && within(row.balance, 0, 12.5)],
+  ...['gift-1', 'TEA', '%', 'a%b', '_', '\\', 'ö_-', 'zoë', 'afternoon ann', ' tea  ann ', 'an', 'nn', 'l', '1'].map(
+    (text): [object, (row: Row) => boolean] => [
+      { text },
+      row =>
+        text
+          .toLowerCase()
+          .split(' ')
+          .filter(word => word !== '')
+          .every(word => words(row).includes(word.length < 3 ? ` ${word}` : word)),
+    ],
+  ),
+]
+
+const orders: [string, (row: Row) => string | number | null, object][] = [
+  ['UPDATED_AT', row => row.updatedAt, {}],
+  ['PURCHASED_AT', row => row.purchased, {}],
+  ['VALID_UNTIL', row => row.end ?? 'infinity', {}],
+  ['BALANCE', row => row.balance, { currency: 'GBP' }],
+]
+
+const asked = (more: Partial<Asked>): Asked => ({ tenantId: top, list: 'purchasedVouchers', ...more })
+
+const expected = (more: Partial<Asked>, matches: (row: Row) => boolean) =>
+  rows
+    .filter(row => (more.withDescendants ? tenants.includes(row.tenantId) : row.tenantId === (more.tenantId ?? top)))
+    .filter(matches)
+
+const sortedIds = (found: Row[], order = orders[0]!, direction: 'ASC' | 'DESC' = 'ASC') =>
+  found.sort(byKey(order[1], direction)).map(({ id }) => id)
+
+it.each(filters)('finds what %j says', async (filter, matches) => {
+  for (const withDescendants of [false, true]) {
+    const more = { filter, withDescendants }
+    const ids = sortedIds(expected(more, matches))
+    expect(await walk(client, secret, asked(more), 100)).toEqual({ ids, total: ids.length })
+  }
+})
+
+it('has some vouchers for nearly every filter', () => {
+  const found = filters.map(([, matches]) => expected({ withDescendants: true }, matches).length)
+  expect(found.filter(count => count === 0)).toHaveLength(7)
+})
+
+describe.each(orders)('ordered by %s', (field, keyOf, filter) => {
+  it.each(['ASC', 'DESC'] as const)('%s: each record once, forwards and backwards', async direction => {
+    for (const withDescendants of [false, true]) {
+      const more = { filter, withDescendants, orderBy: { field, direction } }
+      const matches = (row: Row) => !('currency' in filter) || row.currency === 'GBP'
+      const ids = sortedIds(expected(more, matches), [field, keyOf, filter], direction)
+      expect(await walk(client, secret, asked(more), 17)).toEqual({ ids, total: ids.length })
+      expect(await walk(client, secret, asked(more), 23, true)).toEqual({ ids, total: ids.length })
+    }
+  })
+})
+
+it('combines filters and orders', async () => {
+  for (let n = 0; n < 30; n++) {
+    const [[one, matchesOne], [other, matchesOther]] = [draw(filters), draw(filters)]
+    const [order, direction] = [draw(orders), draw(['ASC', 'DESC'] as const)]
+    // A later filter replaces the same field of an earlier one.
+    const both = Object.keys(one).some(name => name in other) ? one : { ...one, ...other }
+    const filter = { ...order[2], ...both }
+    const inCurrency = (row: Row) => !('currency' in filter) || row.currency === String(filter.currency).toUpperCase()
+    const matches = (row: Row) => matchesOne(row) && (both === one || matchesOther(row)) && inCurrency(row)
+    const more = { filter, withDescendants: draw([true, false]), orderBy: { field: order[0], direction } }
+    const ids = sortedIds(expected(more, matches), order, direction)
+    expect(await walk(client, secret, asked(more), 20, draw([true, false])), JSON.stringify(more)).toEqual({
+      ids,
+      total: ids.length,
+    })
+  }
+})
+
+it('gives each voucher the status that a resolution finds', async () => {
+  for (const tenantId of tenants) {
+    const found = await list(client, secret, asked({ tenantId }), { first: 100 }, 'databaseId reference status')
+    expect(found.edges.length).toBeGreaterThan(20)
+    for (const { node } of found.edges) {
+      const row = rows.find(({ id }) => id === node.databaseId)!
+      expect(node.status).toBe(statusOf(row))
+      const { status, reason_code } = (await client.resolve(secret, tenantId, { voucher_reference: node.reference }))
+        .body.data
+      const expectedReason = { VOID: 'void', NOT_YET_VALID: 'not_yet_valid', EXPIRED: 'expired' }[node.status as string]
+      if (node.status === 'REDEEMED') expect(['redeemed', 'no_balance']).toContain(reason_code)
+      else expect(reason_code).toBe(expectedReason)
+      expect(status === 'redeemable').toBe(['REDEEMABLE', 'PART_REDEEMED'].includes(node.status))
+    }
+  }
+})
+
+it('combines with updatedSince, and keeps it in the cursor', async () => {
+  const since = '2026-01-01T00:00:00.000001Z'
+  const more = { orderBy: { field: 'VALID_UNTIL' }, withDescendants: true }
+  const ids = sortedIds(
+    expected(more, row => row.updatedAt >= since),
+    orders[2],
+  )
+  expect(await walk(client, secret, asked({ ...more, updatedSince: since }), 9)).toEqual({ ids, total: ids.length })
+  const first = await list(client, secret, asked({ ...more, updatedSince: since }), { first: 3 })
+  const rest = await list(client, secret, asked(more), { first: 100, after: first.nextCursor })
+  expect(rest.edges.map((edge: { node: { databaseId: number } }) => edge.node.databaseId)).toEqual(ids.slice(3, 103))
+  expect(rest.totalCount).toBe(ids.length)
+})
+
+describe('a cursor', () => {
+  const lists: Partial<Asked>[] = [
+    {},
+    { filter: { currency: 'GBP' } },
+    { filter: { currency: 'EUR' } },
+    { filter: { currency: 'GBP' }, withDescendants: true },
+    { orderBy: { field: 'PURCHASED_AT' } },
+    { orderBy: { field: 'PURCHASED_AT', direction: 'DESC' } },
+    { orderBy: { field: 'VALID_UNTIL' } },
+    { withDescendants: true },
+  ]
+
+  it('belongs to its filter, its order and its tenants', async () => {
+    for (const [index, more] of lists.entries()) {
+      const { pageInfo } = await list(client, secret, asked(more), { first: 2 })
+      for (const [otherIndex, other] of lists.entries()) {
+        const { errors } = await ask(client, secret, asked(other), { after: pageInfo.endCursor })
+        const fields = index === otherIndex ? undefined : { after: [expect.stringContaining('no cursor of this list')] }
+        expect(errors?.[0].extensions.errors).toEqual(fields)
+      }
+    }
+  })
+
+  it('belongs to a filter however it is written', async () => {
+    const written = { filter: { status: ['VOID', 'EXPIRED'], validUntil: { from: days[0], to: null }, text: null } }
+    const again = { filter: { validUntil: { from: days[0] }, status: ['EXPIRED', 'VOID'] }, withDescendants: false }
+    const { pageInfo } = await list(client, secret, asked(written), { first: 1 })
+    await list(client, secret, asked(again), { first: 1, after: pageInfo.endCursor })
+  })
+})

@@ -1,0 +1,308 @@
+import { once } from 'node:events'
+import { Agent, get } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import Fastify from 'fastify'
+import { afterAll, describe, expect, test } from 'vitest'
+import type { Sql } from '../../src/db/connect.ts'
+import { GatewayError } from '../../src/domain/errors.ts'
+import { limitRequests } from '../../src/http/admission.ts'
+import { enforceDeadline } from '../../src/http/deadline.ts'
+import { OverloadError } from '../../src/http/errors.ts'
+import { shedRequests } from '../../src/http/shed.ts'
+import { createWorld, until } from '../rest/support.ts'
+import { createApp, v1 } from '../support/app.ts'
+import { collectLog } from '../support/log.ts'
+
+const world = await createWorld()
+const { platform, secret, tenantId } = world
+const { log, lines } = collectLog()
+const client = await createApp(world, { MAX_REQUESTS: '20', LOG_LEVEL: 'warn' }, log)
+
+const isWaiting = (sql: Sql) => async () => {
+  const [row] = await sql<{ waits: boolean }[]>`select exists (select from pg_locks where not granted) as waits`
+  return row?.waits === true
+}
+const products = () => client.rest(secret, `/tenants/${tenantId}/catalog/vouchers`)
+const tenants = () => client.rest(secret, '/tenants')
+
+describe('with as many requests under way as an operation may have', () => {
+  test('further ones are 503 at once, and those of another operation are answered', async () => {
+    const { under, refused, others, health } = await platform.begin(async sql => {
+      await sql`lock table product`
+      const under = Array.from({ length: 10 }, products)
+      await until('a request waits for the lock', isWaiting(sql), 5_000)
+      const refused = await Promise.all(Array.from({ length: 50 }, products))
+      return {
+        under,
+        refused,
+        // They may have to wait for a connection, but are not refused.
+        others: [tenants(), client.graphql(secret, '{ viewer { name } }')],
+        health: await client.ask({ method: 'GET', url: '/livez' }),
+      }
+    })
+    // Callers that are refused together must not come back together.
+    expect(new Set(refused.map(({ headers }) => headers['retry-after'])).size).toBeGreaterThan(1)
+    for (const { status, headers, body } of refused) {
+      expect(status).toBe(503)
+      expect(headers['retry-after']).toMatch(/^[1-5]$/)
+      expect(headers['x-request-id']).toMatch(/^\S+$/)
+      expect(headers['cache-control']).toBe('private, no-store')
+      expect(Object.keys(body)).toEqual(['message'])
+      // It is refused before the token is looked up, and so is not counted.
+      expect(headers['ratelimit-remaining']).toBeUndefined()
+    }
+    expect(health.status).toBe(200)
+    expect((await Promise.all(others)).map(({ status }) => status)).toEqual([200, 200])
+    expect((await Promise.all(under)).map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200))
+    expect((await products()).status).toBe(200)
+  })
+
+  test('GraphQL answers with errors, and other paths are answered', async () => {
+    const query = `{ tenant(id: "${tenantId}") { catalogVouchers { nodes { title } } } }`
+    const [refused, page, under] = await platform.begin(async sql => {
+      await sql`lock table product`
+      const under = Array.from({ length: 10 }, () => client.graphql(secret, query))
+      await until('a request waits for the lock', isWaiting(sql), 5_000)
+      const answers = await Promise.all([
+        client.graphql(secret, '{ viewer { name } }'),
+        client.ask({ method: 'GET', url: '/admin/assets/admin.css' }),
+      ])
+      return [...answers, under] as const
+    })
+    expect(refused.status).toBe(503)
+    expect(refused.headers['retry-after']).toMatch(/^[1-5]$/)
+    expect(refused.body.errors[0].extensions.code).toBe('UNAVAILABLE')
+    expect(page.status).toBe(200)
+    await Promise.all(under)
+  })
+})
+
+test('a caller that is gone leaves its place, and does not begin', async () => {
+  const { port } = new URL(await client.app.listen({ host: '127.0.0.1', port: 0 }))
+  const headers = { authorization: `Bearer ${secret}`, accept: 'application/json' }
+  const path = `http://127.0.0.1:${port}${v1}/tenants`
+  for (let round = 0; round < 3; round++) {
+    const gone = Array.from({ length: 30 }, () => {
+      const controller = new AbortController()
+      const asked = fetch(path, { headers, signal: controller.signal }).catch(() => null)
+      setTimeout(() => controller.abort(), 2)
+      return asked
+    })
+    await Promise.all(gone)
+  }
+  await until(
+    'ten requests are answered at once',
+    async () => {
+      const answers = await Promise.all(Array.from({ length: 10 }, tenants))
+      return answers.every(({ status }) => status === 200)
+    },
+    5_000,
+  )
+})
+
+test('neither refused requests nor callers that are gone are logged as an outage', () => {
+  expect(lines().map(({ msg }) => msg)).not.toContain('cannot answer')
+})
+
+test('with LOG_REQUESTS=all each refused request has its line', async () => {
+  const requests = collectLog()
+  const settings = { MAX_REQUESTS: '10', LOG_REQUESTS: 'all', LOG_LEVEL: 'info' }
+  const { app } = await createApp(world, settings, requests.log)
+  const address = await app.listen({ host: '127.0.0.1', port: 0 })
+  const headers = { authorization: `Bearer ${secret}`, accept: 'application/json' }
+  const ask = (path: string, id: string) =>
+    fetch(`${address}${v1}${path}`, { headers: { ...headers, 'x-request-id': id } })
+  const under = await platform.begin(async sql => {
+    await sql`lock table product, purchased_voucher`
+    const under = [
+      ...Array.from({ length: 8 }, (_, n) => ask(`/tenants/${tenantId}/catalog/vouchers`, `product-${n}`)),
+      ...Array.from({ length: 2 }, (_, n) => ask(`/tenants/${tenantId}/sales/purchased-vouchers`, `voucher-${n}`)),
+    ]
+    const areFull = async () => (await ask('/tenants', 'probe')).status === 503
+    await until('the service is full', areFull, 5_000)
+    expect((await ask('/tenants', 'refused')).status).toBe(503)
+    return under
+  })
+  await Promise.all(under)
+  expect(requests.lines().filter(({ reqId }) => reqId === 'refused')).toEqual([
+    expect.objectContaining({
+      msg: 'request',
+      method: 'GET',
+      status: 503,
+      address: '127.0.0.1',
+      errors: [{ code: 'UNAVAILABLE', reason: 'Service Unavailable' }],
+    }),
+  ])
+})
+
+test('requests that wait for their turn as their connection ends leave their places once', async () => {
+  const app = Fastify({ forceCloseConnections: true })
+  afterAll(() => app.close())
+  app.setErrorHandler((error, _request, reply) => reply.code(error instanceof OverloadError ? 503 : 500).send({}))
+  const answer = 100
+  enforceDeadline(app, { answer, body: answer })
+  limitRequests(app, 10)
+  let ends = false
+  app.get('/held', async ({ raw }) => {
+    if (ends) raw.socket.destroy()
+    // Longer than a turn: the others find their connection ended.
+    for (const until = performance.now() + 1; performance.now() < until; );
+    return sleep(answer / 2, 'answered')
+  })
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = app.server.address() as AddressInfo
+  const socket = connect(port, '127.0.0.1').on('error', () => {})
+  await once(socket, 'connect')
+  ends = true
+  socket.write('GET /held HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(6))
+  await once(socket, 'close')
+  ends = false
+  await sleep(2 * answer)
+  const held = await Promise.all(Array.from({ length: 12 }, () => app.inject({ url: '/held' })))
+  expect(held.filter(({ statusCode }) => statusCode === 503)).toHaveLength(12 - 8)
+})
+
+describe('requests with bodies', () => {
+  /** An operation can have eight requests under way. */
+  const limit = 8
+
+  /** @param deadline of bodies and answers, in milliseconds */
+  async function open(deadline: number, work: () => Promise<unknown> = () => sleep(50)) {
+    const app = Fastify({ forceCloseConnections: true })
+    afterAll(() => app.close())
+    app.setErrorHandler((error, _request, reply) => reply.code(error instanceof OverloadError ? 503 : 408).send({}))
+    enforceDeadline(app, { answer: deadline, body: deadline })
+    limitRequests(app, 2 * limit)
+    const seen = { waiting: 0, complete: 0, active: 0, most: 0 }
+    app.addHook('preParsing', (_request, _reply, payload, done) => {
+      seen.waiting++
+      payload.once('end', () => seen.complete++)
+      done(null, payload)
+    })
+    app.post('/', async () => {
+      seen.most = Math.max(seen.most, ++seen.active)
+      await work()
+      seen.active--
+      return 'done'
+    })
+    await app.listen({ host: '127.0.0.1', port: 0 })
+    const { port } = app.server.address() as AddressInfo
+    /** Sends heads, and the body without its last byte. */
+    const begin = (count: number) =>
+      Array.from({ length: count }, () => {
+        const socket = connect(port, '127.0.0.1').on('error', () => {})
+        socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{')
+        const received = once(socket.setEncoding('latin1'), 'data').then(([text]) => Number(String(text).slice(9, 12)))
+        return { socket, received }
+      })
+    return { seen, begin }
+  }
+
+  test('keep their places when their bodies come with their heads', async () => {
+    let release = () => {}
+    const held = new Promise<void>(resolve => {
+      release = resolve
+    })
+    const { seen, begin } = await open(10_000, () => held)
+    const sent = begin(30)
+    for (const { socket } of sent) socket.write('}')
+    const statuses: number[] = []
+    for (const { received } of sent) void received.then(status => statuses.push(status))
+    await until('all others are refused', async () => statuses.length === sent.length - limit, 5_000)
+    release()
+    await Promise.all(sent.map(({ received }) => received))
+    expect(statuses.filter(status => status === 200)).toHaveLength(limit)
+    // The others were refused before their tokens were looked up.
+    expect(seen.waiting).toBe(limit)
+  })
+
+  test('are refused when they end at once and are too many', async () => {
+    const { seen, begin } = await open(10_000)
+    const sent = begin(30)
+    await until('all heads have arrived', async () => seen.waiting === sent.length, 5_000)
+    for (const { socket } of sent) socket.write('}')
+    const statuses = await Promise.all(sent.map(({ received }) => received))
+    expect(seen.most).toBe(limit)
+    expect(statuses.filter(status => status === 200)).toHaveLength(limit)
+    expect(statuses.filter(status => status === 503)).toHaveLength(sent.length - limit)
+  })
+
+  test('leave no place taken when they end after their 408', async () => {
+    const { seen, begin } = await open(1_000)
+    const late = begin(2 * limit)
+    expect(new Set(await Promise.all(late.map(({ received }) => received)))).toEqual(new Set([408]))
+    for (const { socket } of late) socket.write('}')
+    await until('all bodies have arrived', async () => seen.complete === late.length, 5_000)
+    const next = begin(limit)
+    for (const { socket } of next) socket.write('}')
+    expect(new Set(await Promise.all(next.map(({ received }) => received)))).toEqual(new Set([200]))
+  })
+})
+
+test('connections that have waited long to be accepted are refused once', async () => {
+  const app = Fastify({ forceCloseConnections: true })
+  afterAll(() => app.close())
+  const { isFull } = limitRequests(app, 1_000)
+  shedRequests(app, { writeUnrouted() {} }, isFull)
+  app.shedPaths.push({ prefix: '/', body: '{}' })
+  let busy = 20
+  app.get('/', async () => {
+    for (const until = performance.now() + busy; performance.now() < until; );
+    return sleep(300, 'done')
+  })
+  const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+  const agent = new Agent({ keepAlive: true })
+  const ask = () =>
+    new Promise<number>((resolve, reject) => {
+      const sent = get(origin, { agent }, response => {
+        response.resume().on('end', () => resolve(response.statusCode ?? 0))
+      })
+      sent.on('error', reject)
+    })
+  const all = () => Promise.all(Array.from({ length: 60 }, ask))
+  // Each request holds up the loop, which accepts one connection in a turn.
+  const statuses = await all()
+  expect(new Set(statuses)).toEqual(new Set([200, 503]))
+  busy = 0
+  expect(new Set(await all())).toEqual(new Set([200]))
+  agent.destroy()
+})
+
+describe('an operation whose answers are all slow', () => {
+  const app = Fastify({ forceCloseConnections: true })
+  afterAll(() => app.close())
+  let delay = 600
+  let running = 0
+  let most = 0
+  app.setErrorHandler((error, _request, reply) =>
+    reply.code(error instanceof GatewayError && error.code === 'UNAVAILABLE' ? 503 : 500).send(error),
+  )
+  limitRequests(app, 100)
+  app.get('/slow', { config: { operation: 'slow' } }, async () => {
+    most = Math.max(most, ++running)
+    await sleep(delay)
+    running--
+    return 'done'
+  })
+  const ask = async () => (await app.inject({ url: '/slow' })).statusCode
+
+  test('may have fewer requests at once, and as many as before once they are quick', async () => {
+    const load = async (milliseconds: number) => {
+      const end = performance.now() + milliseconds
+      const callers = Array.from({ length: 50 }, async () => {
+        while (performance.now() < end) if ((await ask()) === 503) await sleep(20)
+      })
+      await Promise.all(callers)
+    }
+    const burst = async () => {
+      await load(500)
+      most = 0
+      await Promise.all(Array.from({ length: 50 }, ask))
+      return most
+    }
+    await expect.poll(burst, { timeout: 10_000 }).toBeLessThan(25)
+    delay = 10
+    await expect.poll(burst, { timeout: 10_000 }).toBeGreaterThan(30)
+  })
+})

@@ -1,0 +1,83 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { expect, test } from 'vitest'
+import { createWorld, until } from '../rest/support.ts'
+import { createApp, v1 } from '../support/app.ts'
+
+const world = await createWorld()
+const { client, platform, secret, tenantId } = world
+const { app } = client
+await app.listen({ host: '127.0.0.1', port: 0 })
+const { port } = app.server.address() as AddressInfo
+
+const head = (path: string) =>
+  `GET ${path} HTTP/1.1\r\nHost: x\r\nAccept: application/json\r\nAuthorization: Bearer ${secret}\r\n\r\n`
+
+interface Client {
+  socket: Socket
+  received(): string
+}
+
+function open(to = port): Client {
+  const socket = connect(to, '127.0.0.1')
+  let text = ''
+  socket.setEncoding('latin1').on('data', chunk => {
+    text += chunk
+  })
+  return { socket, received: () => text }
+}
+
+async function ask({ socket, received }: Client, path: string): Promise<string> {
+  const before = received().length
+  socket.write(head(path))
+  await until('it is answered', async () => received().slice(before).includes('\r\n\r\n'), 5_000)
+  return received().slice(before)
+}
+
+test('a service that drains answers on open and new connections, says it closes them, and ends without idle ones', async () => {
+  const silent = open()
+  const used = open()
+  const pipelined = open()
+  await once(silent.socket, 'connect')
+  expect(await ask(used, '/livez')).not.toMatch(/^connection: close/im)
+  let drained: Promise<void> | undefined
+  const ended = once(pipelined.socket, 'close')
+  await platform.begin(async sql => {
+    await sql`lock table product`
+    const isWaiting = async () => {
+      const [row] = await sql<{ waits: boolean }[]>`select exists (select from pg_locks where not granted) as waits`
+      return row?.waits === true
+    }
+    pipelined.socket.write(head(`${v1}/tenants/${tenantId}/catalog/vouchers`))
+    pipelined.socket.write(head(`${v1}/tenants/${tenantId}/catalog/vouchers/1`))
+    await until('the request is under way', isWaiting, 5_000)
+    drained = app.drain(1_500)
+    const ready = await ask(used, '/readyz')
+    expect(ready).toMatch(/^HTTP\/1\.1 503 /)
+    expect(ready).toMatch(/^connection: close/im)
+    const fresh = open()
+    expect(await ask(fresh, `${v1}/tenants`)).toMatch(/^HTTP\/1\.1 200 [\s\S]*^connection: close/im)
+    await until('it listens no more', async () => !app.server.listening, 5_000)
+  })
+  await drained
+  await ended
+  expect(pipelined.received().match(/HTTP\/1\.1 (200|404) /g)).toHaveLength(2)
+  expect(pipelined.received().match(/^connection: close/gim)).toHaveLength(1)
+  const refused = open()
+  const [error] = await once(refused.socket, 'error')
+  expect(error).toMatchObject({ code: 'ECONNREFUSED' })
+})
+
+test('an idle connection stays open for half a second, because a request may be on its way', async () => {
+  const { app } = await createApp(world)
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const idle = open((app.server.address() as AddressInfo).port)
+  expect(await ask(idle, '/livez')).not.toMatch(/^connection: close/im)
+  const begun = performance.now()
+  const drained = app.drain(0)
+  await until('it listens no more', async () => !app.server.listening)
+  const answer = await ask(idle, '/livez').catch(() => '')
+  // A machine that stood still for half a second has closed it.
+  if (performance.now() - begun < 500) expect(answer).toMatch(/^HTTP\/1\.1 200 [\s\S]*^connection: close/im)
+  await drained
+})

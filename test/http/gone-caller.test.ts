@@ -1,0 +1,55 @@
+/** Callers that leave while the service works for them: nothing more is done. */
+import { once } from 'node:events'
+import { connect as connectSocket } from 'node:net'
+import { afterAll, expect, test } from 'vitest'
+import { connect, serviceRole } from '../../src/db/connect.ts'
+import { signIn } from '../admin/support.ts'
+import { createWorld } from '../rest/support.ts'
+import { createApp, v1 } from '../support/app.ts'
+import { untilLockWaits } from '../support/locks.ts'
+import { collectLog } from '../support/log.ts'
+
+const world = await createWorld()
+const { platform, address, secret, tenantId } = world
+const pool = connect(address, { max: 10, statementTimeoutMs: 10_000, waitTimeoutMs: 4_500, role: serviceRole })
+afterAll(() => pool.end({ timeout: 1 }))
+const { log, lines } = collectLog()
+const client = await createApp({ pool }, { LOG_LEVEL: 'warn' }, log)
+const { port } = new URL(await client.app.listen({ host: '127.0.0.1', port: 0 }))
+
+/** Sends a request and leaves while its first statement waits for a table, which is unlocked then. */
+async function askAndLeave(table: string, path: string, headers: Record<string, string>): Promise<void> {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  const accepted = once(client.app.server, 'connection')
+  await platform.begin(async sql => {
+    await sql`lock table ${sql(table)}`
+    const socket = connectSocket(Number(port), '127.0.0.1')
+    socket.write(`GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`)
+    await untilLockWaits(platform)
+    const [server] = await accepted
+    const closed = once(server, 'close')
+    socket.destroy()
+    await closed
+  })
+}
+
+const recorded = (action: string) => platform`select id from gateway.audit_entry where action = ${action}`
+
+test('a call whose caller left during the look-up of its token reads nothing, and is no outage', async () => {
+  const path = `/tenants/${tenantId}/customers/marketing-signups`
+  const headers = { host: 'x', accept: 'application/json', authorization: `Bearer ${secret}` }
+  await askAndLeave('gateway.token', v1 + path, headers)
+  expect(await recorded('customer.export')).toHaveLength(0)
+  expect((await client.rest(secret, path)).status).toBe(200)
+  expect(await recorded('customer.export')).toHaveLength(1)
+  expect(lines()).toEqual([])
+})
+
+test('a page whose browser left during the look-up of its session reads nothing', async () => {
+  const browser = await signIn(client, world)
+  const cookie = [...browser.jar].map(([name, value]) => `${name}=${value}`).join('; ')
+  await askAndLeave('gateway.session', '/admin/audit.csv', { host: 'localhost:8080', cookie })
+  expect((await browser.get('/admin/audit.csv')).status).toBe(200)
+  expect(await recorded('audit.export')).toHaveLength(1)
+  expect(lines()).toEqual([])
+})

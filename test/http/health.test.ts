@@ -1,0 +1,111 @@
+import { connect as connectSocket, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { readConfig } from '../../src/config.ts'
+import { connect, serviceRole } from '../../src/db/connect.ts'
+import { buildServer } from '../../src/server.ts'
+import { until } from '../rest/support.ts'
+import { createClient } from '../support/app.ts'
+import { createDatabase } from '../support/database.ts'
+import { collectLog } from '../support/log.ts'
+
+const { address, platform, pool } = await createDatabase()
+
+/** A proxy before the database of the health checks, which falls silent. */
+const sockets = new Set<Socket>()
+let silent = false
+const proxy = createServer(client => {
+  const server = connectSocket(join(address.host, `.s.PGSQL.${address.port}`))
+  for (const socket of [client, server]) socket.on('error', () => {}).on('close', () => sockets.delete(socket))
+  sockets.add(client).add(server)
+  if (silent) return
+  client.pipe(server).pipe(client)
+}).listen(0, '127.0.0.1')
+await new Promise(resolve => proxy.once('listening', resolve))
+const proxyAddress = proxy.address()
+const port = typeof proxyAddress === 'object' && proxyAddress ? proxyAddress.port : 0
+const health = connect(
+  { ...address, host: '127.0.0.1', port },
+  { max: 1, statementTimeoutMs: 1_000, answerTimeoutMs: 1_000, connectTimeoutMs: 1_000, role: serviceRole },
+)
+const config = readConfig({ LOG_LEVEL: 'silent' })
+const app = await buildServer(config, pool, undefined, null, health)
+const { ask } = createClient(app)
+afterAll(async () => {
+  await app.close()
+  await health.end({ timeout: 1 })
+  for (const socket of sockets) socket.destroy()
+  proxy.close()
+})
+const ready = () => ask({ method: 'GET', url: '/readyz' })
+const isReady = async () => (await ready()).status === 200
+
+describe('/readyz', () => {
+  test('is 200 while all connections of the requests are busy', async () => {
+    const busy = Array.from({ length: 10 }, () => pool`select pg_sleep(3)`.execute())
+    const start = performance.now()
+    expect(await isReady()).toBe(true)
+    expect(performance.now() - start).toBeLessThan(2_000)
+    await Promise.all(busy)
+  })
+
+  test('is 503 with the reason when the database has become read-only, also for sessions that exist', async () => {
+    const name = platform(address.database)
+    await platform`alter database ${name} set default_transaction_read_only = on`
+    const { status, body } = await ready()
+    expect(status).toBe(503)
+    expect(body.checks.database).toBe('failing')
+    expect(body.reasons).toEqual([expect.stringContaining('read-only')])
+    await platform.begin('read write', sql => sql`alter database ${name} reset default_transaction_read_only`)
+    expect(await isReady()).toBe(true)
+  })
+
+  test('is 503 within about a second when the database is silent, and 200 once it answers again', async () => {
+    silent = true
+    for (const socket of sockets) socket.unpipe().pause()
+    for (let time = 0; time < 2; time++) {
+      const start = performance.now()
+      const { status, body } = await ready()
+      expect(status).toBe(503)
+      expect(body.reasons).toEqual([expect.stringContaining('did not answer')])
+      expect(performance.now() - start).toBeLessThan(1_900)
+    }
+    silent = false
+    await until('it is 200', isReady, 4_000)
+  })
+})
+
+test('connections to HEALTH_PORT that send nothing, or half a request, do not delay the stop', async () => {
+  const own = await buildServer(readConfig({ HEALTH_PORT: '1', LOG_LEVEL: 'silent' }), pool)
+  const { port } = new URL(await own.health!.listen({ host: '127.0.0.1', port: 0 }))
+  const open = ['', 'GET /readyz HTTP/1.1\r\nHost: '].map(text => {
+    const socket = connectSocket(Number(port), '127.0.0.1').on('error', () => {})
+    socket.write(text)
+    return socket
+  })
+  const count = () =>
+    new Promise<number>(resolve => own.health!.server.getConnections((_, connections) => resolve(connections)))
+  await until('both are accepted', async () => (await count()) === open.length, 5_000)
+  const start = performance.now()
+  await own.close()
+  expect(performance.now() - start).toBeLessThan(3_000)
+  for (const socket of open) socket.destroy()
+})
+
+test('with HEALTH_PORT the checks are on that server alone, with the headers of every response', async () => {
+  const { log, lines } = collectLog()
+  const own = await buildServer(readConfig({ HEALTH_PORT: '1', LOG_REQUESTS: 'off' }), pool, log)
+  afterAll(() => own.close())
+  for (const url of ['/livez', '/readyz']) {
+    expect((await createClient(own).ask({ method: 'GET', url })).status).toBe(404)
+    const answer = await createClient(own.health!).ask({ method: 'GET', url })
+    expect(answer.status).toBe(200)
+    expect(answer.headers['cache-control']).toBe('private, no-store')
+    expect(answer.headers['x-request-id']).toMatch(/^[\da-f-]{36}$/)
+  }
+  // Neither the answer nor the log has anything of a request.
+  const stray = await createClient(own.health!).ask({ method: 'GET', url: '/%ZZ?token=planted' })
+  expect(stray.status).toBe(404)
+  expect(stray.body).toEqual({ message: 'No such path.' })
+  expect(lines()).toEqual([])
+})

@@ -1,0 +1,210 @@
+import { connect } from 'node:net'
+import { describe, expect, it } from 'vitest'
+import { revokeToken } from '../../src/domain/token-lifecycle.ts'
+import { createBrowser, root, signIn } from '../admin/support.ts'
+import { until } from '../rest/support.ts'
+import { createApp, v1 } from '../support/app.ts'
+import { createBuilders, tester } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { collectLog, type LogLine } from '../support/log.ts'
+
+const database = await createDatabase()
+const { platform } = database
+const build = createBuilders(database)
+const tenantId = await build.tenant()
+const { id: tokenId, secret } = await build.token([tenantId])
+const revoked = await build.token([tenantId])
+await revokeToken(database.pool, tester, revoked.id)
+const { secret: narrow } = await build.token([tenantId], { rateLimit: 1 })
+await build.voucher(tenantId, { reference: 'SECRET-1', qr_token: 'secret-qr' })
+
+/** A service whose log is collected. */
+async function createLogged(environment: NodeJS.ProcessEnv) {
+  const { log, text, lines } = collectLog()
+  const client = await createApp(database, { LOG_LEVEL: 'info', ...environment }, log)
+  const requests = () => lines().filter(({ msg }) => msg === 'request')
+  return { ...client, text, lines, requests }
+}
+
+const vouchers = '/api/external/v1/tenants/:tenant/sales/purchased-vouchers'
+const document = 'mutation ($input: ResolveVoucherInput!) { resolveVoucher(input: $input) { status redemptionToken } }'
+
+describe('the line of a request', () => {
+  it('has its route, operation, token, tenant, address and duration', async () => {
+    const { rest, requests } = await createLogged({ LOG_REQUESTS: 'all' })
+    const { headers } = await rest(secret, `/tenants/${tenantId}/sales/purchased-vouchers?cursor=`)
+    expect(requests()).toEqual([
+      {
+        level: 30,
+        time: expect.any(Number),
+        pid: process.pid,
+        hostname: expect.any(String),
+        reqId: headers['x-request-id'],
+        method: 'GET',
+        route: vouchers,
+        operation: 'ListPurchasedVouchers',
+        status: 200,
+        durationMs: expect.any(Number),
+        tokenId,
+        tenantId,
+        address: '127.0.0.1',
+        operations: 1,
+        msg: 'request',
+      },
+    ])
+  })
+
+  it('has the operation of GraphQL when its document is valid and its name looks like a name', async () => {
+    const { graphql, requests } = await createLogged({ LOG_REQUESTS: 'all' })
+    const spends = `{ tenant(id: ${tenantId}) { purchasedVouchers { nodes { id } } catalogVouchers { nodes { id } } } }`
+    // Twice: the second time its document is known.
+    for (let time = 0; time < 2; time++) await graphql(secret, `query Nightly_sync2 ${spends}`)
+    await graphql(secret, `query vgw_abcdef ${spends}`)
+    await graphql(secret, 'query GIFT1234 { viewer { name } }')
+    await graphql(secret, 'query NotValid { nothing }')
+    await graphql(secret, '{ viewer { name } }')
+    const named = { route: '/graphql', operation: 'Nightly_sync2', operations: 2, tenantId, status: 200 }
+    expect(requests().slice(0, 2)).toMatchObject([named, named])
+    expect(
+      requests()
+        .slice(2)
+        .map(({ operation }) => operation),
+    ).toEqual([undefined, undefined, undefined, undefined])
+    expect(requests()[4]).toMatchObject({ errors: [{ code: 'GRAPHQL_VALIDATION_FAILED' }] })
+  })
+
+  it('of a refused request has the reason', async () => {
+    const { rest, graphql, ask, requests } = await createLogged({ LOG_REQUESTS: 'errors' })
+    await rest(secret, '/tenants')
+    await rest(secret, `/tenants/${tenantId}9/sales/purchased-vouchers`)
+    await rest(revoked.secret, '/tenants')
+    await rest('unknown', `/tenants/${tenantId}/sales/purchased-vouchers`)
+    for (let time = 0; time < 2; time++) await rest(narrow, '/tenants')
+    await rest(secret, `/tenants/${tenantId}/sales/purchased-vouchers?cursor=secret&updated_since=secret`)
+    await graphql(secret, `{ tenant(id: ${tenantId}9) { name } }`)
+    await ask({ method: 'GET', url: '/secret/path' })
+    const reasons = requests().map(({ status, errors }) => [status, ...(errors ?? []).map(({ reason }) => reason)])
+    expect(reasons).toEqual([
+      [404, 'No such tenant.'],
+      [401, 'The token is revoked.'],
+      [401, 'A valid bearer token is required.'],
+      [429, 'The rate limit is exceeded. Try again after the window resets.'],
+      [422, 'The request is not valid. Fields: cursor, updated_since.'],
+      [200, 'No such tenant.'],
+      [404, 'No such path.'],
+    ])
+    expect(requests().map(line => line.tokenId)).toEqual([
+      tokenId,
+      revoked.id,
+      undefined,
+      expect.any(Number),
+      tokenId,
+      tokenId,
+      undefined,
+    ])
+    expect(requests()[0]).toMatchObject({ tenantId: Number(`${tenantId}9`), operations: 1 })
+    expect(requests()[2]).toMatchObject({ tenantId, errors: [{ code: 'UNAUTHENTICATED' }] })
+  })
+
+  it('of a page has the administrator’s id, and neither e-mail nor link', async () => {
+    const { app, text, requests } = await createLogged({ LOG_REQUESTS: 'all' })
+    const browser = await signIn({ app }, database)
+    await browser.get('/admin/tokens?secret')
+    await createBrowser(app).get('/admin/setup/secret-link')
+    const [administrator] = await platform`select id from gateway.administrator where email = ${root.email}`
+    expect(requests().slice(-2)).toMatchObject([
+      { route: '/admin/tokens', administratorId: administrator?.id, status: 200 },
+      { route: '/admin/setup/:secret', status: expect.any(Number) },
+    ])
+    expect(text()).not.toMatch(/secret-link|\?secret|root@|quiet water/)
+  })
+
+  it('contains no secret, cursor, reference or QR token', async () => {
+    const { resolve, rest, graphql, text } = await createLogged({ LOG_REQUESTS: 'all', LOG_LEVEL: 'trace' })
+    const answers = [
+      await resolve(secret, tenantId, { voucher_reference: 'SECRET-1' }),
+      await resolve(secret, tenantId, { qr_token: 'https://example.com/?qr=secret-qr' }),
+      await graphql(secret, document, { input: { tenantId, qrToken: 'secret-qr' } }),
+      await rest(secret, '/tenants?cursor=secret-cursor'),
+      await rest(`${secret}x`, `/tenants/${tenantId}/sales/purchased-vouchers/secret-id`),
+    ]
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 422, 401])
+    const issued = answers.flatMap(answer => answer.text.match(/vgr_[\w-]+/) ?? [])
+    expect(issued).toHaveLength(3)
+    for (const value of [...issued, secret]) expect(text()).not.toContain(value)
+    expect(text()).not.toMatch(/secret-|SECRET-/i)
+  })
+
+  it('is not written for health checks, and at `off` for no request', async () => {
+    const { ask, requests } = await createLogged({ LOG_REQUESTS: 'all' })
+    for (const url of ['/livez', '/readyz']) await ask({ method: 'GET', url })
+    expect(requests()).toEqual([])
+    const off = await createLogged({ LOG_REQUESTS: 'off' })
+    await off.rest('unknown', '/tenants')
+    expect(off.lines()).toEqual([])
+  })
+
+  it('is written for a share of the requests, and for all that were refused', async () => {
+    const { rest, requests } = await createLogged({ LOG_REQUESTS: 'sample:0.5' })
+    for (let time = 0; time < 100; time++) await rest(secret, '/tenants')
+    for (let time = 0; time < 20; time++) await rest('unknown', '/tenants')
+    const count = (wanted: number) => requests().filter(({ status }) => status === wanted).length
+    // Outside of these bounds once in 10^15 runs.
+    expect(count(200)).toBeGreaterThan(10)
+    expect(count(200)).toBeLessThan(90)
+    expect(count(401)).toBe(20)
+  })
+})
+
+describe('on a connection', async () => {
+  const { app, requests } = await createLogged({ LOG_REQUESTS: 'errors' })
+  const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
+  const open = () => connect(Number(port), '127.0.0.1')
+  const lineOf = async (id: string): Promise<LogLine | undefined> => {
+    await until('the line is written', async () => requests().some(({ reqId }) => reqId === id), 5_000)
+    return requests().find(({ reqId }) => reqId === id)
+  }
+
+  it('a request whose client leaves before the answer has a line', async () => {
+    const socket = open()
+    const head = `POST ${v1}/tenants/${tenantId}/redemptions/resolve HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}`
+    const rest = 'Accept: application/json\r\nContent-Type: application/json\r\nContent-Length: 100'
+    socket.write(`${head}\r\nX-Request-Id: leaves\r\n${rest}\r\n\r\n{`, () => setTimeout(() => socket.destroy(), 1_000))
+    const line = await lineOf('leaves')
+    expect(line).toMatchObject({ operation: 'ResolveVoucher', aborted: true, tokenId })
+    expect(line).not.toHaveProperty('status')
+  })
+
+  it.each([
+    ['no HTTP', 'SECRET\r\n\r\n', 400, 'HPE_INVALID_METHOD'],
+    [
+      'headers that are too large',
+      `GET / HTTP/1.1\r\nHost: x\r\nX: ${'secret'.repeat(4000)}\r\n\r\n`,
+      431,
+      'HPE_HEADER_OVERFLOW',
+    ],
+  ])('%s has a line with the id of the response', async (_what, bytes, status, code) => {
+    const answer = await new Promise<string>((resolve, reject) => {
+      let text = ''
+      const socket = open().on('data', chunk => {
+        text += chunk
+      })
+      socket.on('error', reject).on('close', () => resolve(text))
+      socket.end(bytes)
+    })
+    const id = /X-Request-Id: (\S+)/.exec(answer)?.[1] ?? ''
+    expect(await lineOf(id)).toMatchObject({ status, address: '127.0.0.1', errors: [{ code }] })
+  })
+})
+
+it('a flood of refused requests is 50 lines a second, and a count', async () => {
+  const { app, rest, requests, lines } = await createLogged({ LOG_REQUESTS: 'errors' })
+  const started = Date.now()
+  for (let time = 0; time < 200; time++) await rest('unknown', '/tenants')
+  await app.close()
+  const seconds = Math.ceil((Date.now() - started) / 1000)
+  expect(requests().length).toBeLessThanOrEqual(50 * seconds)
+  const counted = lines().filter(({ omitted }) => omitted)
+  expect(counted.reduce((sum, { omitted = 0 }) => sum + omitted, requests().length)).toBe(200)
+  expect(counted[0]?.statuses).toEqual({ 401: counted[0]?.omitted })
+})

@@ -1,0 +1,112 @@
+/** The examples of the document are real answers. `vitest -u` records them anew; then run `npm run generate`. */
+import { existsSync, readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { loadDemo } from '../../src/demo/load.ts'
+import { createCursorCipher, type ListIdentity } from '../../src/domain/cursor.ts'
+import type { Collection } from '../../src/openapi/collection.ts'
+import type { RecordedAnswer } from '../../src/openapi/examples.ts'
+import { bearer } from '../rest/support.ts'
+import { createApp } from '../support/app.ts'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { document } from '../support/openapi.ts'
+import { type ExampleRequest, exampleRequests, type TokenName, toInjectOptions } from './example-requests.ts'
+
+const file = 'schema/examples.v1.json'
+const cursorKey = Buffer.alloc(32, 'example')
+const today = Date.UTC(2026, 0, 31) / 86_400_000
+
+const database = await createDatabase()
+await loadDemo(database.platform, { scale: 1, today })
+const client = await createApp(database, { CURSOR_KEY: cursorKey.toString('hex') })
+const build = createBuilders(database)
+const group = [{ tenantId: 1, withDescendants: true }]
+const secrets: Record<TokenName, string | null> = {
+  all: (await build.token(group)).secret,
+  pair: (await build.token([1, 2])).secret,
+  bare: (await build.token(group, { permissions: [] })).secret,
+  spent: (await build.token(group, { rateLimit: 1 })).secret,
+  none: null,
+}
+
+/** Replaces what stands for a cursor in a query. */
+function withCursor(request: ExampleRequest): ExampleRequest {
+  const updatedAt = /^<after (.*)>$/.exec(request.query?.cursor ?? '')?.[1]
+  if (updatedAt === undefined) return request
+  const name = request.operation.replace(/^(list|export)/, '').replace(/^./, letter => letter.toLowerCase())
+  const list: ListIdentity = { name, tenantId: request.path?.tenant ?? 0 }
+  const cursor = createCursorCipher(cursorKey).encrypt(list, { updatedAt, id: 0, updatedSince: null })
+  return { ...request, query: { ...request.query, cursor } }
+}
+
+async function record(example: ExampleRequest): Promise<RecordedAnswer> {
+  const request = withCursor(example)
+  const { operation, summary, path, query, body, token = 'all' } = request
+  const secret = secrets[token]
+  const options = toInjectOptions(request)
+  const headers = { ...options.headers, ...(secret !== null && bearer(secret)) }
+  const { status, text, body: answer } = await client.ask({ ...options, headers })
+  return {
+    operation,
+    summary,
+    request: { ...(path && { path }), ...(query && { query }), ...(body !== undefined && { body }) },
+    status,
+    body:
+      operation.startsWith('export') && status === 200
+        ? text
+            .trim()
+            .split('\n')
+            .map(line => JSON.parse(line))
+        : answer,
+  }
+}
+
+/** What each run gives anew: times, and texts that are encrypted or random. */
+const changing = new Set(['server_time', 'next_cursor', 'cursor', 'redemption_token'])
+
+/** Returns an answer with the recorded values where each run gives others. */
+function settle(fresh: unknown, recorded: unknown, key = ''): unknown {
+  if (changing.has(key) && typeof fresh === 'string' && typeof recorded === 'string') return recorded
+  if (typeof fresh !== 'object' || fresh === null || typeof recorded !== 'object' || recorded === null) return fresh
+  const of = (value: unknown, name: string | number) => settle(value, Reflect.get(recorded, name), String(name))
+  return Array.isArray(fresh)
+    ? fresh.map(of)
+    : Object.fromEntries(Object.entries(fresh).map(([name, value]) => [name, of(value, name)]))
+}
+
+test('the examples of the document are answers over the demo data', async () => {
+  await client.rest(secrets.spent ?? '', '/tenants')
+  const answers: RecordedAnswer[] = []
+  for (const request of exampleRequests) answers.push(await record(request))
+  const recorded: unknown = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : []
+  await expect(`${JSON.stringify(settle(answers, recorded), null, 2)}\n`).toMatchFileSnapshot(`../../${file}`)
+})
+
+test('each operation has an example', () => {
+  const operations = Object.values(document.paths).flatMap(({ get, post }) =>
+    [get, post].filter(it => it !== undefined),
+  )
+  expect(operations).toHaveLength(12)
+  for (const { operationId, responses } of operations) {
+    const good = responses[200]
+    const [body] = good && 'content' in good ? Object.values(good.content) : []
+    expect(Object.keys(body?.examples ?? {}), operationId).not.toEqual([])
+  }
+})
+
+test('each request of the collection succeeds as it is', async () => {
+  const { item: folders }: Collection = JSON.parse(readFileSync('schema/postman.v1.json', 'utf8'))
+  const items = folders.flatMap(({ item }) => item)
+  expect(items).toHaveLength(12)
+  for (const { name, request } of items) {
+    const { method, url, header, body } = request
+    const filled = url.variable.reduce((raw, { key, value }) => raw.replace(`:${key}`, value), url.raw)
+    const { status } = await client.ask({
+      method: method === 'POST' ? 'POST' : 'GET',
+      url: filled.replace('{{baseUrl}}', document.servers[0]?.url ?? ''),
+      headers: { ...Object.fromEntries(header.map(({ key, value }) => [key, value])), ...bearer(secrets.all ?? '') },
+      ...(body && { payload: body.raw }),
+    })
+    expect(status, name).toBe(200)
+  }
+})

@@ -1,0 +1,90 @@
+/** How the reference sync reads a long list for the first time. */
+import { createServer } from 'node:http'
+import { createProxyServer } from 'http-proxy-3'
+import { afterAll, describe, expect, test } from 'vitest'
+import type { SyncEvent } from '../../src/sync/report.ts'
+import { createApp } from '../support/app.ts'
+import { directoryPlace, postgresPlace, readService } from '../support/copies.ts'
+import { createWorld, sync } from '../support/reference-sync.ts'
+
+const { database, build, origin, chain } = await createWorld(1_200, { EXPORTS_PER_HOUR: '1' })
+const { secret } = await build.token([chain])
+const source = await readService(origin, secret)
+
+/** Returns how a first pass read the list of vouchers. */
+const ways = (events: SyncEvent[]) => [
+  ...new Set(
+    events.flatMap(event =>
+      event.event === 'progress' && event.list === 'purchased-vouchers' && event.total !== null ? [event.via] : [],
+    ),
+  ),
+]
+
+test('a long list is exported, and read by pages when no export may begin any more', async () => {
+  for (const way of ['export', 'pages']) {
+    const place = directoryPlace()
+    const { code, events } = await sync(origin, secret, place)
+    expect([code, ways(events)]).toEqual([0, [way]])
+    expect(await place.read()).toEqual(source)
+  }
+})
+
+/** Starts a proxy before a service, which answers some requests itself. @returns its address */
+async function startProxy(isRefused: (path: string) => boolean, status: number, body: string, target = origin) {
+  const proxy = createProxyServer({ target })
+  const server = createServer((request, response) => {
+    if (!isRefused(request.url ?? '')) return proxy.web(request, response)
+    response.writeHead(status, { 'content-type': 'application/json' }).end(body)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  afterAll(() => server.close())
+  const address = server.address()
+  return `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
+}
+
+test.each([
+  ['there are none', 404, '{"message":"No such path."}'],
+  ['a proxy admits v1 and GraphQL only', 403, '<h1>Forbidden</h1>'],
+])('a service without exports is read by pages: %s', async (_case, status, body) => {
+  const url = await startProxy(path => path.includes('/export/'), status, body)
+  const other = await build.token([chain])
+  const place = directoryPlace()
+  const { code, events } = await sync(url, other.secret, place)
+  expect([code, ways(events)]).toEqual([0, ['pages']])
+  expect(await place.read()).toEqual(source)
+})
+
+describe('a service that runs trusted documents only', async () => {
+  const { app } = await createApp(database, { GRAPHQL_DOCUMENTS: 'trusted' })
+  const trusted = await app.listen({ host: '127.0.0.1', port: 0 })
+
+  test('is copied, and followed', async () => {
+    const other = await build.token([chain])
+    const place = directoryPlace()
+    for (let time = 0; time < 2; time++) {
+      expect(await sync(trusted, other.secret, place)).toMatchObject({ code: 0, error: undefined })
+      expect(await place.read()).toEqual(source)
+    }
+  })
+
+  test('and does not trust those of this client refuses it, also while a watch runs', async () => {
+    const message = 'Only trusted documents run here: send the documentId of one instead of a query.'
+    const body = JSON.stringify({ errors: [{ message, extensions: { code: 'DOCUMENT_NOT_TRUSTED' } }] })
+    const url = await startProxy(path => path.startsWith('/graphql'), 403, body, trusted)
+    const { code, error } = await sync(url, secret, directoryPlace(), { watch: 1 })
+    expect([code, error]).toMatchObject([3, { message }])
+  })
+})
+
+test('a cursor that the service does not know makes the reading begin again', async () => {
+  const place = postgresPlace(database.url)
+  const stopAt = (event: SyncEvent) => event.event === 'progress' && event.received > 100
+  expect((await sync(origin, secret, place, { stopAt })).code).toBe(130)
+  const changed = await database.platform`
+    update voucher_gateway_copy.sync_position
+    set value = regexp_replace(value::text, '"cursor": "[^"]*"', '"cursor": "unknown"')::jsonb
+    where value::text like '%"cursor": "%' returning key`
+  expect(changed).toHaveLength(1)
+  expect((await sync(origin, secret, place)).code).toBe(0)
+  expect(await place.read()).toEqual(source)
+})

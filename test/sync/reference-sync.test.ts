@@ -1,0 +1,187 @@
+/** The rounds of the reference sync, against the service over HTTP, for each kind of store that this Node has. */
+import { describe, expect, test } from 'vitest'
+import { Checkpoint, tenantKey } from '../../src/sync/checkpoint.ts'
+import type { SyncEvent } from '../../src/sync/report.ts'
+import { readTarget } from '../../src/sync/target.ts'
+import { directoryPlace, hasSqlite, type Place, postgresPlace, readService, sqlitePlace } from '../support/copies.ts'
+import type { TestDatabase } from '../support/database.ts'
+import { createWorld, sync } from '../support/reference-sync.ts'
+
+const places: [string, (database: TestDatabase) => Place][] = [
+  ['a directory', () => directoryPlace()],
+  ['PostgreSQL', ({ url }) => postgresPlace(url)],
+  ...((await hasSqlite()) ? [['SQLite', () => sqlitePlace()] satisfies [string, () => Place]] : []),
+]
+
+describe.each(places)('a copy in %s', async (_kind, placeOf) => {
+  const { database, build, origin, chain, venue, sold, token } = await createWorld()
+  const { platform } = database
+  const place = placeOf(database)
+  const run = (options = {}) => sync(origin, token.secret, place, options)
+  const expectInStep = async () => expect(await place.read()).toEqual(await readService(origin, token.secret))
+
+  test('has all records after the first pass, which a stop interrupts', async () => {
+    const stopped = await run({ stopAt: (event: SyncEvent) => event.event === 'progress' && event.received === 50 })
+    expect([stopped.code, stopped.events.at(-1)]).toEqual([130, { event: 'stopped' }])
+    const finished = await run()
+    expect(finished).toMatchObject({ code: 0, error: undefined })
+    expect(finished.events[0]).toMatchObject({ event: 'start', resumed: true })
+    // The first pages of the voucher list were not read again.
+    const vouchers = finished.events.filter(event => event.event === 'progress' && event.received > 100)
+    expect(vouchers).toMatchObject([{ tenant: chain, list: 'purchased-vouchers', received: 120, done: true }])
+    await expectInStep()
+  })
+
+  test('follows changes, additions, deletions, moves and withdrawn consent', async () => {
+    const [changed = 0, deleted = 0, moved = 0] = sold
+    await platform`update purchased_voucher set product_title = 'Changed' where id = ${changed}`
+    await platform`delete from purchased_voucher where id = ${deleted}`
+    await platform`update purchased_voucher set tenant_id = ${venue} where id = ${moved}`
+    await platform`update customer set marketing_opted = false where tenant_id = ${chain}`
+    await platform`insert into purchased_voucher (tenant_id, reference) values (${chain}, 'New')`
+    const { code, events } = await run()
+    expect(code).toBe(0)
+    expect(events.at(-1)).toMatchObject({ event: 'in_step', received: 3, removed: 3 })
+    await expectInStep()
+    expect((await run()).events.at(-1)).toMatchObject({ event: 'in_step', removed: 0 })
+  })
+
+  test('follows tenants that come and leave', async () => {
+    const added = await build.tenant({ parent_id: chain })
+    await platform`insert into purchased_voucher (tenant_id, reference) values (${added}, 'Added')`
+    await platform`update tenant set parent_id = null where id = ${venue}`
+    const { code, events } = await run()
+    expect(code).toBe(0)
+    expect(events).toContainEqual({ event: 'left', tenant: venue })
+    const records = await place.read()
+    expect(Object.keys(records).filter(key => key.split(' ')[1] === String(venue))).toEqual([])
+    expect(Object.keys(records)).toContain(`tenants ${added} ${added}`)
+    await expectInStep()
+  })
+
+  test('is read again after a restore, and then lacks what the service does not report as removed', async () => {
+    const [, , , lost = 0] = sold
+    await platform`
+      with gone as (delete from purchased_voucher where id = ${lost} returning id)
+      select id from gone`
+    await platform`delete from gateway.removal where record_id = ${lost}`
+    await platform`select gateway.require_full_pass(clock_timestamp())`
+    const { code, events } = await run()
+    expect(code).toBe(0)
+    expect(events.filter(({ event }) => event === 'full_pass')).toHaveLength(1)
+    await expectInStep()
+  })
+
+  test('says so when a permission is lost, and catches up when it is granted again', async () => {
+    const customer = await build.customer(chain)
+    expect((await run()).code).toBe(0)
+    await platform`update gateway.token set permissions = array_remove(permissions, 'export_customer_information')`
+    await expect.poll(async () => (await run()).code).toBe(3)
+    await platform`update customer set marketing_opted = false where id = ${customer}`
+    const { code, error } = await run()
+    const message = expect.stringContaining(`marketing signups of tenant ${chain} any more`)
+    expect([code, error]).toEqual([3, { event: 'error', code: 3, message, request_id: null }])
+    await platform`update gateway.token set permissions = array_append(permissions, 'export_customer_information')`
+    await expect.poll(async () => (await run()).code).toBe(0)
+    await expectInStep()
+  })
+
+  test('is used by one sync at a time', async () => {
+    const open = () => readTarget(place.to, 'voucher_gateway_copy')!.open()
+    const first = await open()
+    try {
+      if (place.to.includes(':')) {
+        const second = await open()
+        await expect(first.commit([], new Map())).rejects.toThrow('Another sync has opened this copy')
+        await second.close()
+      } else {
+        await expect(open()).rejects.toThrow('syncs to this directory already')
+      }
+    } finally {
+      await first.close()
+    }
+    expect((await run()).code).toBe(0)
+  })
+
+  test('is not continued with another service', async () => {
+    const { code, error } = await sync('http://127.0.0.1:9', token.secret, place)
+    expect([code, error]).toMatchObject([2, { message: expect.stringContaining(`holds a copy of ${origin}`) }])
+  })
+})
+
+test.each([
+  ['are read again', false],
+  ['that are no longer complete lead to a full pass', true],
+])('removals %s when the service does not know the cursor any more', async (_case, isIncomplete) => {
+  const { database, origin, sold, token } = await createWorld()
+  const place = directoryPlace()
+  expect((await sync(origin, token.secret, place)).code).toBe(0)
+  await database.platform`delete from purchased_voucher where id = ${sold[0]!}`
+  const store = await readTarget(place.to, '')!.open()
+  const { tenants } = new Checkpoint(store.positions)
+  for (const [tenantId, { removals, lists }] of tenants) {
+    const reading = { cursor: 'of another service', until: removals.bound }
+    await store.commit([], new Map([[tenantKey(tenantId), { lists, removals: { ...removals, reading } }]]))
+  }
+  await store.close()
+  if (isIncomplete) await database.platform`select gateway.require_full_pass(clock_timestamp())`
+  const { code, error, events } = await sync(origin, token.secret, place)
+  expect([code, error]).toEqual([0, undefined])
+  expect(events.filter(({ event }) => event === 'full_pass')).toHaveLength(isIncomplete ? 1 : 0)
+  expect(await place.read()).toEqual(await readService(origin, token.secret))
+})
+
+test('a schema in PostgreSQL may have the name of a word of SQL', async () => {
+  const { database, origin, token } = await createWorld(1)
+  const place = postgresPlace(database.url, '"user"')
+  expect(await sync(origin, token.secret, place, { schema: 'user' })).toMatchObject({ code: 0, error: undefined })
+  expect(await place.read()).toEqual(await readService(origin, token.secret))
+})
+
+describe('a token', async () => {
+  const { database, build, origin, chain, venue } = await createWorld()
+
+  test('without a permission gives a copy without that list', async () => {
+    const { secret } = await build.token([chain], { permissions: ['view_vouchers', 'view_orders'] })
+    const place = directoryPlace()
+    const { code, events } = await sync(origin, secret, place)
+    expect(code).toBe(0)
+    expect(events).toContainEqual({
+      event: 'skipped',
+      list: 'marketing-signups',
+      message: expect.stringContaining('export_customer_information'),
+    })
+    expect(await place.read()).toEqual(await readService(origin, secret, ['catalog-vouchers', 'purchased-vouchers']))
+    const lists = new Set(['marketing-signups'] as const)
+    const asked = await sync(origin, secret, directoryPlace(), { selection: { tenants: null, lists } })
+    expect(asked.code).toBe(3)
+  })
+
+  test('for other tenants than those asked for gives a copy of the rest, and exit code 3', async () => {
+    const { secret } = await build.token([chain, venue])
+    const place = directoryPlace()
+    const { code, error } = await sync(origin, secret, place, {
+      selection: { tenants: new Set([venue, 999_999]), lists: null },
+    })
+    expect([code, error]).toMatchObject([3, { message: expect.stringContaining('999999') }])
+    const tenants = new Set(Object.keys(await place.read()).map(key => key.split(' ')[1]))
+    expect(tenants).toEqual(new Set([String(venue)]))
+  })
+
+  test('that loses a tenant leaves a copy without it', async () => {
+    const { id, secret } = await build.token([chain, venue])
+    const place = directoryPlace()
+    expect((await sync(origin, secret, place)).code).toBe(0)
+    await database.platform`delete from gateway.token_tenant where token_id = ${id} and tenant_id = ${venue}`
+    await expect
+      .poll(async () => (await sync(origin, secret, place)).events)
+      .toContainEqual({ event: 'left', tenant: venue })
+    expect(await place.read()).toEqual(await readService(origin, secret))
+  })
+
+  test('that is not valid is refused, and a service that is not there is unreachable', async () => {
+    expect(await sync(origin, 'wrong', directoryPlace())).toMatchObject({ code: 3 })
+    const { code, error } = await sync('http://127.0.0.1:9', 'wrong', directoryPlace())
+    expect([code, error?.event === 'error' && error.message]).toEqual([4, expect.stringContaining('connection')])
+  })
+})
