@@ -17,7 +17,7 @@ interface Report extends Outcome {
   example: string
 }
 
-/** How many connections are kept busy at once. */
+/** How many connections are usually kept busy at once. */
 export const connections = 16
 
 /** A process that sends requests, so that its CPU time counts for no contender. */
@@ -29,10 +29,17 @@ export class Load {
    * Keeps a server busy.
    *
    * @param first the index of the first request; the others follow in order, again and again
+   * @param busy how many connections are kept busy
    * @throws when a request fails
    */
-  async run(origin: string, requests: HttpRequest[], first: number, seconds: number): Promise<Outcome> {
-    this.#child.send({ origin, requests, first, seconds, connections })
+  async run(
+    origin: string,
+    requests: HttpRequest[],
+    first: number,
+    seconds: number,
+    busy = connections,
+  ): Promise<Outcome> {
+    this.#child.send({ origin, requests, first, seconds, connections: busy })
     const report = await Promise.race([
       once(this.#child, 'message').then(([message]: Report[]) => message!),
       this.#ended,

@@ -34,6 +34,8 @@ export interface Timing {
   seconds: number
   /** For each server and call before the first round. */
   warmUp: number
+  /** How many connections are kept busy; default: as many as usual. */
+  busy?: number
 }
 
 /** @returns the items, beginning with another one in each round, so that none is always the first */
@@ -55,7 +57,7 @@ export async function measureRounds(
 ): Promise<Results> {
   const results: Results = new Map()
   for (const [call, bySubject] of requests) {
-    for (const [{ origin }, sent] of bySubject) await load.run(origin, sent, 0, timing.warmUp)
+    for (const [{ origin }, sent] of bySubject) await load.run(origin, sent, 0, timing.warmUp, timing.busy)
     results.set(call, new Map([...bySubject.keys()].map(({ name }) => [name, []])))
     logProgress(`warmed up: ${call}`)
   }
@@ -63,7 +65,7 @@ export async function measureRounds(
     await beforeRound?.()
     for (const [call, bySubject] of requests) {
       for (const [subject, sent] of inTurns([...bySubject], round)) {
-        const figures = await measureTurn(subject, sent, load, { first: round * 37, seconds: timing.seconds })
+        const figures = await measureTurn(subject, sent, load, { first: round * 37, ...timing })
         results.get(call)?.get(subject.name)?.push(figures)
       }
     }
@@ -76,11 +78,11 @@ async function measureTurn(
   { pid, origin, postgres }: Subject,
   requests: HttpRequest[],
   load: Load,
-  { first, seconds }: { first: number; seconds: number },
+  { first, seconds, busy }: Pick<Timing, 'seconds' | 'busy'> & { first: number },
 ): Promise<Figures> {
   const clocks = [processCpu(pid), postgres]
   const before = clocks.map(clock => clock())
-  const { requests: count, ...outcome } = await load.run(origin, requests, first, seconds)
+  const { requests: count, ...outcome } = await load.run(origin, requests, first, seconds, busy)
   const [node, database] = clocks.map((clock, index) => ((clock() - before[index]!) * 1e6) / count)
   return { node: node!, postgres: database!, total: node! + database!, ...outcome }
 }

@@ -1,0 +1,106 @@
+/** Measures each figure at tenants of several sizes. */
+import { readFileSync } from 'node:fs'
+import type { Pool } from '../../src/db/connect.ts'
+import type { FigureInterval, Selection } from '../../src/domain/figures/figure.ts'
+import { cutPeriod } from '../../src/domain/figures/period.ts'
+import { readFigures } from '../../src/domain/figures/read.ts'
+import type { Token } from '../../src/domain/token.ts'
+import { median, quantile } from '../harness/report.ts'
+import { tree } from './seed.ts'
+
+/** Whose figures are read. */
+export const scopes = {
+  'whole group': { tenantId: tree.root, withDescendants: true },
+  'middle group': { tenantId: tree.firstGroup, withDescendants: true },
+  'largest tenant': { tenantId: tree.firstLeaf, withDescendants: false },
+  'small tenant': { tenantId: tree.tenants - 10, withDescendants: false },
+}
+
+const nothing: Selection = {
+  periods: false,
+  totals: false,
+  consents: false,
+  outstanding: false,
+  status: false,
+  expiring: [],
+  topProducts: [],
+}
+
+const topTen = { first: 10, by: 'VALUE', currency: null } as const
+
+/** The figures of a period, and those of now. */
+const ofPeriod: Record<string, Partial<Selection>> = {
+  periods: { periods: true },
+  totals: { totals: true },
+  consents: { consents: true },
+  topProducts: { topProducts: [topTen] },
+}
+const ofNow: Record<string, Partial<Selection>> = {
+  outstanding: { outstanding: true },
+  expiring: { expiring: [30] },
+  status: { status: true },
+  'all figures': {
+    ...{ periods: true, totals: true, consents: true, outstanding: true, status: true },
+    expiring: [30],
+    topProducts: [topTen],
+  },
+}
+
+const periods: { name: string; days: number; by: FigureInterval; timeZone?: string }[] = [
+  { name: 'a year by day', days: 365, by: 'DAY' },
+  { name: 'a year by week', days: 365, by: 'WEEK' },
+  { name: 'five years by month', days: 1825, by: 'MONTH' },
+  { name: 'a year by day, Asia/Kolkata', days: 365, by: 'DAY', timeZone: 'Asia/Kolkata' },
+]
+
+const token: Token = {
+  id: 1,
+  name: 'benchmark',
+  permissions: [],
+  tenants: [{ tenantId: tree.root, withDescendants: true }],
+  rateLimit: null,
+  expiresAt: null,
+}
+
+const dayText = (daysAgo: number) => new Date(Date.now() - daysAgo * 86_400_000).toISOString().slice(0, 10)
+
+/** @returns the milliseconds for which a process has run; NaN where the system does not say */
+function runTime(pid: number): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6
+  } catch {
+    return Number.NaN
+  }
+}
+
+/**
+ * @param sql one connection
+ * @returns a row for each figure and period: the times of each scope
+ */
+export async function measureFigures(sql: Pool, reads: number): Promise<string[][]> {
+  const [backend] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`
+  const pid = backend?.pid ?? 0
+  const rows: string[][] = []
+  for (const { name, days, by, timeZone = null } of periods) {
+    const intervals = cutPeriod({ from: dayText(days), to: dayText(0) }, by, {})
+    const selections = by === 'MONTH' ? { ...ofPeriod, ...ofNow } : ofPeriod
+    for (const [figure, selection] of Object.entries(selections)) {
+      const cells: string[] = []
+      for (const scope of Object.values(scopes)) {
+        const busy: number[] = []
+        const times: number[] = []
+        // The first read warms up: its plan, and the pages that it reads.
+        for (let read = 0; read <= reads; read++) {
+          const [run, start] = [runTime(pid), performance.now()]
+          await readFigures(sql, token, { ...scope, intervals, by, timeZone }, { ...nothing, ...selection })
+          if (read === 0) continue
+          times.push(performance.now() - start)
+          busy.push(runTime(pid) - run)
+        }
+        cells.push([median(busy), median(times), quantile(times, 0.95)].map(time => time.toFixed(1)).join(' / '))
+      }
+      rows.push([figure, figure in ofNow ? (figure === 'all figures' ? name : 'now') : name, ...cells])
+    }
+  }
+  return rows
+}
