@@ -5,6 +5,7 @@ WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
+COPY packages packages
 COPY src src
 RUN npm run build && npm prune --omit=dev --omit=optional --ignore-scripts
 
@@ -15,6 +16,8 @@ COPY --from=build /build/node_modules node_modules
 COPY --from=build /build/dist dist
 COPY package.json LICENSE ./
 COPY sql sql
+COPY schema schema
+COPY docs docs
 USER node
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \
