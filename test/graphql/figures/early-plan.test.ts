@@ -1,0 +1,41 @@
+/** A connection keeps the plan of a statement while the tables grow. */
+import { expect, it } from 'vitest'
+import { createFigureFolding } from '../../../src/domain/figure-folding.ts'
+import { createPlanReader, type Plan, type Step } from '../../db/plans/plan.ts'
+import { createApp } from '../../support/app.ts'
+import { createBuilders } from '../../support/builders.ts'
+import { createDatabase } from '../../support/database.ts'
+
+const steps = (step: Step): Step[] => [step, ...(step.Plans ?? []).flatMap(steps)]
+
+it('a read that was planned before there were vouchers reads the rollups by index', async () => {
+  const database = await createDatabase()
+  const { pool, during } = await createPlanReader(database, 'generic')
+  const client = await createApp({ pool })
+  await database.platform`insert into tenant (id, name) values (1, 'Whole'), (2, 'Part')`
+  await database.platform`update tenant set parent_id = 1 where id = 2`
+  const { secret } = await createBuilders(database).token([{ tenantId: 1, withDescendants: true }])
+  const reads = async (): Promise<Plan[]> => {
+    const read = () =>
+      client.graphql(
+        secret,
+        `{ tenant(id: 1) { figures(period: { from: "2023-05-09", to: "2025-01-09" }, by: MONTH, withDescendants: true) {
+          periods { sales { vouchers } } consents { given } outstanding { vouchers }
+          topProducts(first: 4) { productId }
+        } } }`,
+      )
+    // As many at a time as there are connections, so that each has its plan.
+    const plans = await during(() => Promise.all(Array.from({ length: 4 }, read)))
+    return plans.filter(({ name }) => name === 'figures.read')
+  }
+  expect(await reads()).toHaveLength(4)
+  await database.platform`
+    insert into purchased_voucher (tenant_id, reference, purchase_timestamp)
+    select 1 + n % 2, 'V-' || n, timestamptz '2023-05-09Z' + n * interval '5 hours' from generate_series(1, 2500) n`
+  await createFigureFolding(database.pool, new AbortController().signal).fold()
+  const scanned = (await reads())
+    .flatMap(({ root }) => steps(root))
+    .filter(step => step['Relation Name'] === 'figure_rollup')
+  expect(scanned.length).toBeGreaterThanOrEqual(16)
+  expect(scanned.filter(step => step['Node Type'] === 'Seq Scan')).toEqual([])
+})
