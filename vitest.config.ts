@@ -16,8 +16,11 @@ const plans = ['test/db/plans.test.ts', 'test/graphql/plans.test.ts']
 /** Not run behind a pooler: files that count its statements too, and long ones that hardly use the database. */
 const withoutPooler = ['statements', 'generated-documents', 'limits', 'slow'].map(name => `test/**/${name}.test.ts`)
 
-/** They end a test that hangs: a slow machine takes several times as long as a quick one. */
-const timeouts = { testTimeout: 120_000, hookTimeout: 300_000, expect: { poll: { timeout: 10_000 } } }
+const common = {
+  setupFiles: 'test/support/set-up-file.ts',
+  // They end a test that hangs: a slow machine takes several times as long as a quick one.
+  ...{ testTimeout: 120_000, hookTimeout: 300_000, expect: { poll: { timeout: 10_000 } } },
+}
 
 export default defineConfig({
   test: {
@@ -43,16 +46,16 @@ export default defineConfig({
           ],
           // Test files share modules: importing them for each file took a third of the time.
           isolate: false,
-          ...timeouts,
+          ...common,
         },
       },
-      { resolve, test: { name: 'isolated', include: isolated, ...timeouts } },
-      { resolve, test: { name: 'plans', include: plans, ...timeouts } },
+      { resolve, test: { name: 'isolated', include: isolated, ...common } },
+      { resolve, test: { name: 'plans', include: plans, ...common } },
       // Commands in processes of their own: starting them takes longer than what they do.
-      { resolve, test: { name: 'cli', include: ['test/cli/**/*.test.ts'], isolate: false, ...timeouts } },
+      { resolve, test: { name: 'cli', include: ['test/cli/**/*.test.ts'], isolate: false, ...common } },
       // Each signs in, and a password takes its time by design.
-      { resolve, test: { name: 'admin', include: ['test/admin/**/*.test.ts'], isolate: false, ...timeouts } },
-      { resolve, test: { name: 'samples', include: [samples], ...timeouts } },
+      { resolve, test: { name: 'admin', include: ['test/admin/**/*.test.ts'], isolate: false, ...common } },
+      { resolve, test: { name: 'samples', include: [samples], ...common } },
       {
         resolve,
         test: {
@@ -60,7 +63,7 @@ export default defineConfig({
           include: ['test/faults/**/*.test.ts'],
           // Each kills, stops or overloads servers of its own: beside another one, its bounds on time would fail.
           fileParallelism: false,
-          ...timeouts,
+          ...common,
           testTimeout: 180_000,
         },
       },
@@ -69,7 +72,7 @@ export default defineConfig({
         test: {
           name: 'browser',
           include: ['test/browser/**/*.test.ts'],
-          ...timeouts,
+          ...common,
           testTimeout: 240_000,
         },
       },

@@ -1,9 +1,10 @@
 import type { FastifyInstance, InjectOptions } from 'fastify'
-import { afterAll, expect } from 'vitest'
+import { expect } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import type { LogDestination } from '../../src/log.ts'
 import { buildServer } from '../../src/server.ts'
 import { checkAnswers } from './check-answers.ts'
+import { afterFile } from './cleanups.ts'
 import type { TestDatabase } from './database.ts'
 import { undocumentedMessages } from './documented-errors.ts'
 
@@ -27,7 +28,7 @@ export async function createApp(
   const config = readConfig({ LOG_LEVEL: 'silent', RATE_LIMIT_PER_MINUTE: '100000', ...environment })
   const app = await buildServer(config, pool, log)
   checkAnswers(app)
-  afterAll(() => app.close())
+  afterFile(() => app.close())
   return createClient(app)
 }
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { type Browser, chromium } from 'playwright-core'
-import { afterAll } from 'vitest'
+import { afterFile } from './cleanups.ts'
 
 const paths = [process.env.CHROMIUM_PATH, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 
@@ -24,6 +24,6 @@ export async function startBrowser(): Promise<Browser> {
       '--disable-sync',
     ],
   })
-  afterAll(() => browser.close())
+  afterFile(() => browser.close())
   return browser
 }

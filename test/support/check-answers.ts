@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
-import { afterAll } from 'vitest'
+import { afterFile } from './cleanups.ts'
 import { differenceFrom, isDescribed, type Received } from './openapi.ts'
 
 /** How many differences a failure shows. */
@@ -19,7 +19,7 @@ export function checkAnswers(app: FastifyInstance): void {
   const { check, report } = collectDifferences()
   checkInjected(app, check)
   checkSockets(app, check)
-  afterAll(report)
+  afterFile(report)
 }
 
 /** Checks the answers that the file's tests fetch, from services in processes of their own. */
@@ -39,7 +39,7 @@ export function checkFetched(): void {
     }
     return response
   }
-  afterAll(async () => {
+  afterFile(async () => {
     globalThis.fetch = fetch
     await Promise.all(checked)
     report()

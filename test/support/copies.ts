@@ -2,10 +2,10 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll } from 'vitest'
 import postgres from '#postgres'
 import { openSqlite } from '../../src/sync/stores/node-sqlite.ts'
 import { v1 } from './app.ts'
+import { afterFile } from './cleanups.ts'
 
 /** Records of a copy, or of the service, by list, tenant and id. */
 export type Records = Record<string, unknown>
@@ -48,7 +48,7 @@ const sorted = (entries: [string, unknown][]): Records =>
 /** Creates a directory, which is removed after the file's tests. */
 export function createPlace(): string {
   const path = mkdtempSync(join(tmpdir(), 'gateway-copy-'))
-  afterAll(() => rmSync(path, { recursive: true, force: true }))
+  afterFile(() => rmSync(path, { recursive: true, force: true }))
   return path
 }
 

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { afterAll, inject } from 'vitest'
+import { inject } from 'vitest'
 import postgres from '#postgres'
 import { connect, type Pool, serviceRole } from '../../src/db/connect.ts'
+import { afterFile } from './cleanups.ts'
 
 /** The database of one test file. */
 export interface TestDatabase {
@@ -28,7 +29,7 @@ export async function createDatabase(): Promise<TestDatabase> {
   const platform = connect(address, { max: 4, statementTimeoutMs: 60_000 })
   const loader = connect(address, { max: 1, statementTimeoutMs: 60_000 })
   await loader`select set_config('gateway.keep_updated_at', 'on', false)`
-  afterAll(async () => {
+  afterFile(async () => {
     await Promise.all([pool.end({ timeout: 1 }), platform.end({ timeout: 1 }), loader.end({ timeout: 1 })])
     await admin.unsafe(`drop database ${database} with (force)`)
     await admin.end()

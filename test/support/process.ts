@@ -2,8 +2,8 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterAll } from 'vitest'
 import { checkFetched } from './check-answers.ts'
+import { afterFile } from './cleanups.ts'
 
 /** The compiled program, which the global set-up builds. */
 const entry = join(import.meta.dirname, '../../dist/main.js')
@@ -100,7 +100,7 @@ export async function serve(environment: NodeJS.ProcessEnv, options: ProcessOpti
     void ended.then(code => reject(new Error(`serve ended with ${code}:\n${printed}`)))
   })
   checkFetched()
-  afterAll(() => child.kill('SIGKILL'))
+  afterFile(() => child.kill('SIGKILL'))
   return {
     child,
     printed: () => printed,
@@ -116,6 +116,6 @@ export async function serve(environment: NodeJS.ProcessEnv, options: ProcessOpti
 export function createDataDirectory(): string {
   const path = mkdtempSync(join(tmpdir(), 'gateway-data-'))
   chmodSync(path, 0o711)
-  afterAll(() => rmSync(path, { recursive: true, force: true }))
+  afterFile(() => rmSync(path, { recursive: true, force: true }))
   return path
 }

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { afterAll } from 'vitest'
+import { afterFile } from './cleanups.ts'
 
 /** The server, running or not. Its data are lost when it ends. */
 export interface TestRedis {
@@ -56,7 +56,7 @@ export async function startRedis(): Promise<TestRedis> {
       )
     },
   }
-  afterAll(redis.kill)
+  afterFile(redis.kill)
   await redis.start()
   return redis
 }

@@ -1,7 +1,7 @@
 import { connect, createServer, type Socket } from 'node:net'
-import { afterAll } from 'vitest'
 import { createApp } from '../../../test/support/app.ts'
 import { createBuilders } from '../../../test/support/builders.ts'
+import { afterFile } from '../../../test/support/cleanups.ts'
 import { createDatabase } from '../../../test/support/database.ts'
 
 /** Starts the service on a port of its own, with a tenant that a token may read. */
@@ -11,7 +11,7 @@ export async function startService(environment: NodeJS.ProcessEnv = {}) {
   const { app } = await createApp(database, environment)
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   // After an abort, Node's fetch opens a connection ahead, which the server would not close for 30 seconds.
-  afterAll(() => app.server.closeAllConnections())
+  afterFile(() => app.server.closeAllConnections())
   const tenant = await build.tenant({ name: 'Harbour Spa', subdomain: 'harbour', type: 'spa' })
   const { secret: token } = await build.token([tenant])
   return { ...database, build, app, url, tenant, token }
@@ -88,7 +88,7 @@ export async function startProxy(target: string) {
   const cut = () => {
     for (const socket of open) socket.destroy()
   }
-  afterAll(() => {
+  afterFile(() => {
     cut()
     server.close()
   })

@@ -1,5 +1,5 @@
-import { afterAll } from 'vitest'
 import { connect, type Pool, serviceRole } from '../../../src/db/connect.ts'
+import { afterFile } from '../../support/cleanups.ts'
 import type { TestDatabase } from '../../support/database.ts'
 
 /** A step of a plan, as the server reports it. */
@@ -61,7 +61,7 @@ export async function createPlanReader({ platform, address }: TestDatabase, kind
       plans.push({ name: namesIn(text)[0] ?? null, text, root })
     },
   })
-  afterAll(() => pool.end({ timeout: 1 }))
+  afterFile(() => pool.end({ timeout: 1 }))
   return {
     pool,
     /** @returns the plans of all statements that ran during the work */

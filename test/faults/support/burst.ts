@@ -1,8 +1,9 @@
 /** Requests to several instances at once, over REST and GraphQL. */
 import { Agent, request } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, expect } from 'vitest'
+import { expect } from 'vitest'
 import { formsOf } from '../../admin/support.ts'
+import { afterFile } from '../../support/cleanups.ts'
 import { type ProcessOptions, type Service, serve } from '../../support/process.ts'
 import { logLinesIn } from './log-lines.ts'
 
@@ -169,7 +170,7 @@ export const manyLists = (count: number) =>
 /** Returns what starts services, which are killed after the file's tests if they still run. */
 export function createStarter(): typeof serve {
   const services: Service[] = []
-  afterAll(() => {
+  afterFile(() => {
     for (const { child } of services) child.kill('SIGKILL')
   })
   return async (environment: NodeJS.ProcessEnv, options?: ProcessOptions) => {
