@@ -73,9 +73,11 @@ test('a large tree is followed in parts', async () => {
 })
 
 test('a withdrawal counts in the quarter hour of its final stamp, and stays after the purge of its removal', async () => {
+  const [then] = await pool<{ at: string }[]>`select (now() - interval '3 hours')::text as at`
+  const earlier = then?.at ?? ''
   const countWithdrawals = async () => {
     const rows = await pool<{ at: string; records: number }[]>`
-      select (at = gateway.quarter_hour(now() - interval '3 hours'))::text as at, sum(records)::int as records
+      select (at = gateway.quarter_hour(${earlier}::text::timestamptz))::text as at, sum(records)::int as records
       from gateway.figure_rollup where kind = 'withdrawal' and grain = 'quarter_hour' and not with_descendants group by 1 order by 1`
     return rows.map(({ at, records }) => [at, records])
   }
@@ -84,8 +86,8 @@ test('a withdrawal counts in the quarter hour of its final stamp, and stays afte
     await sql`alter table gateway.removal disable trigger z_stamp_insert`
     await sql`
       insert into gateway.removal (resource, tenant_id, record_id, reason, updated_at)
-      values ('marketing_signup', 3, 77, 'consent_withdrawn', now() - interval '3 hours'),
-             ('marketing_signup', 3, 78, 'consent_withdrawn', now() - interval '3 hours'),
+      values ('marketing_signup', 3, 77, 'consent_withdrawn', ${earlier}::text::timestamptz),
+             ('marketing_signup', 3, 78, 'consent_withdrawn', ${earlier}::text::timestamptz),
              ('marketing_signup', 3, 79, 'deleted', now())`
     await sql`alter table gateway.removal enable always trigger z_stamp_insert`
   })

@@ -86,14 +86,18 @@ test('a transaction keeps its connection, and no statement waits behind another 
   const pool = open(2)
   await Promise.all([pool`select pg_sleep(0.1)`, pool`select pg_sleep(0.1)`])
   const order: string[] = []
-  const asleep = pool`select pg_sleep(3)`.then(() => order.push('asleep'))
+  const blocker = open(1)
+  await blocker`select pg_advisory_lock(77)`
+  const asleep = pool`select pg_advisory_xact_lock(77)`.then(() => order.push('asleep'))
   await pool.begin(async transaction => {
     const [first] = await transaction`select pg_backend_pid() as pid, txid_current() as transaction`
     const [second] = await transaction`select pg_backend_pid() as pid, txid_current() as transaction`
     expect(second).toEqual(first)
   })
   const waiting = Array.from({ length: 50 }, (_, i) => pool`select ${i}::int`.then(() => order.push(String(i))))
-  await Promise.all([asleep, ...waiting])
+  await Promise.all(waiting)
+  await blocker.end()
+  await asleep
   expect(order).toEqual([...Array(50).keys(), 'asleep'].map(String))
   await pool.end()
 })

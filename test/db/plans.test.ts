@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createApp } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
@@ -71,8 +71,14 @@ describe.each([
   beforeAll(async () => {
     reader = await createPlanReader(database, kind)
     const { pool } = reader
-    parts = { pool, client: await createApp({ pool }), build: createBuilders(database) }
+    // Its background jobs have other connections: their statements belong to no journey.
+    const apart = new Proxy(pool, {
+      get: (target, key) => Reflect.get(key === 'background' ? database.pool : target, key),
+    })
+    parts = { pool, client: await createApp({ pool: apart }), build: createBuilders(database) }
   })
+
+  afterAll(() => parts.client.app.close())
 
   it.each(made)('$what', async ({ runs, go, walks, excused }) => {
     const plans = await reader.during(() => go(parts))

@@ -50,10 +50,10 @@ async function openBehind(
 }
 
 test.each([
-  ['before the first row', 'select pg_sleep(0.4), 1 as one'],
+  ['before the first row', 'select pg_sleep(3), 1 as one'],
   [
     'in the middle of the rows',
-    "select repeat('-', 1000), pg_sleep(case i when 100 then 0.4 end) from generate_series(1, 1000) i",
+    "select repeat('-', 1000), pg_sleep(case i when 100 then 3 end) from generate_series(1, 1000) i",
   ],
 ])('a statement fails when the server falls silent %s, and the pool recovers with the server', async (_, statement) => {
   let silent: Socket | undefined

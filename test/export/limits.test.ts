@@ -1,5 +1,6 @@
 import { connect } from 'node:net'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { connect as connectPool, serviceRole } from '../../src/db/connect.ts'
 import { bearer, flawOf } from '../rest/support.ts'
 import { createApp } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'
@@ -108,13 +109,20 @@ test('an export that waits for its turn on a connection ends with the connection
 })
 
 test('exports that start together do not exceed the limit of the process', async () => {
+  // More connections than requests: each that waits for a lease holds one.
+  const pool = connectPool(database.address, { max: 30, statementTimeoutMs: 10_000, role: serviceRole })
+  const client = await createApp({ pool }, settings)
+  onTestFinished(async () => {
+    await client.app.close()
+    await pool.end()
+  })
   const secrets = await Promise.all(Array.from({ length: 22 }, newSecret))
   const statuses: number[] = []
   const answers = await database.pool.begin(async sql => {
     // No lease is granted meanwhile.
     await sql`lock table gateway.rate_window`
     const answers = secrets.map(async secret => {
-      const { status } = await exportList(clients[0], secret, '/tenants')
+      const { status } = await exportList(client, secret, '/tenants')
       statuses.push(status)
     })
     await expect.poll(() => statuses).toEqual([503, 503])

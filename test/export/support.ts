@@ -14,27 +14,30 @@ export interface Exported extends Answer {
   /** The lines of the records, as they were sent. */
   recordLines: string[]
   cursors: string[]
+  /** How many records are before each cursor. A reader that is slow gets more cursors than there are chunks. */
+  cursorPlaces: number[]
   /** The count in the last line; null when that line is missing. */
   count: number | null
 }
 
 /** Sorts the lines of an export. A last line without its line feed is incomplete, and dropped. */
-export function readLines(
-  text: string,
-): Pick<Exported, 'serverTime' | 'records' | 'recordLines' | 'cursors' | 'count'> {
+export function readLines(text: string): Omit<Exported, keyof Answer> {
   const read = { serverTime: '', records: [] as unknown[], recordLines: [] as string[], cursors: [] as string[] }
+  const cursorPlaces: number[] = []
   let count: number | null = null
   for (const line of text.split('\n').slice(0, -1)) {
     const value = JSON.parse(line)
     if (Object.keys(value).join() === 'server_time') read.serverTime = value.server_time
-    else if (Object.keys(value).join() === 'cursor') read.cursors.push(value.cursor)
-    else if (Object.keys(value).join() === 'end,count') count = value.count
+    else if (Object.keys(value).join() === 'cursor') {
+      read.cursors.push(value.cursor)
+      cursorPlaces.push(read.records.length)
+    } else if (Object.keys(value).join() === 'end,count') count = value.count
     else {
       read.records.push(value)
       read.recordLines.push(line)
     }
   }
-  return { ...read, count }
+  return { ...read, cursorPlaces, count }
 }
 
 /** Exports a list. The path begins behind that of the exports, for example `/tenants`. */

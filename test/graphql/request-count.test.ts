@@ -26,7 +26,7 @@ const statusesOf = async (tokenId: number) =>
   (await listRequestCounts(pool, tokenId, 1)).map(({ operation, status, requests }) => [operation, status, requests])
 
 async function errorsOf(tokenId: number): Promise<Record<string, number>> {
-  const rows = await listRequestErrors(pool, tokenId, 1)
+  const rows = await listRequestErrors(pool, tokenId, 2)
   expect(rows.every(({ operation }) => operation === 'GraphQL')).toBe(true)
   return Object.fromEntries(rows.map(({ code, reason, requests }) => [`${code} ${reason}`, requests]))
 }

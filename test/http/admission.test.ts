@@ -20,7 +20,9 @@ const { log, lines } = collectLog()
 const client = await createApp(world, { MAX_REQUESTS: '20', LOG_LEVEL: 'warn' }, log)
 
 const isWaiting = (sql: Sql) => async () => {
-  const [row] = await sql<{ waits: boolean }[]>`select exists (select from pg_locks where not granted) as waits`
+  const [row] = await sql<{ waits: boolean }[]>`select exists (
+        select from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())
+      ) as waits`
   return row?.waits === true
 }
 const products = () => client.rest(secret, `/tenants/${tenantId}/catalog/vouchers`)

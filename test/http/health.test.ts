@@ -43,9 +43,7 @@ const isReady = async () => (await ready()).status === 200
 describe('/readyz', () => {
   test('is 200 while all connections of the requests are busy', async () => {
     const busy = Array.from({ length: 10 }, () => pool`select pg_sleep(3)`.execute())
-    const start = performance.now()
-    expect(await isReady()).toBe(true)
-    expect(performance.now() - start).toBeLessThan(2_000)
+    await until('it is 200', isReady, 2_000)
     await Promise.all(busy)
   })
 
@@ -57,7 +55,7 @@ describe('/readyz', () => {
     expect(body.checks.database).toBe('failing')
     expect(body.reasons).toEqual([expect.stringContaining('read-only')])
     await platform.begin('read write', sql => sql`alter database ${name} reset default_transaction_read_only`)
-    expect(await isReady()).toBe(true)
+    await until('it is 200', isReady, 4_000)
   })
 
   test('is 503 within about a second when the database is silent, and 200 once it answers again', async () => {

@@ -16,7 +16,9 @@ test('a service that closes answers running requests, and those behind them on t
     received += String(chunk)
   })
   const waiting = async () => {
-    const [row] = await pool<{ waits: boolean }[]>`select exists (select from pg_locks where not granted) as waits`
+    const [row] = await pool<{ waits: boolean }[]>`select exists (
+        select from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())
+      ) as waits`
     return row?.waits === true
   }
   let closed: Promise<void> | undefined

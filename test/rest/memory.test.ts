@@ -1,4 +1,5 @@
 import { connect } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createApp, v1 } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'
@@ -26,6 +27,7 @@ async function dataOf(tenantId: number): Promise<string> {
     const response = await fetch(origin + pathOf(tenantId), { headers })
     const body: { data?: unknown } = JSON.parse(await response.text())
     if (response.status !== 503) return JSON.stringify(body.data)
+    await pause(100)
   }
 }
 
@@ -42,12 +44,15 @@ test('a body that waits for a slow reader stays as it is, whatever is answered m
     text += chunk
   })
   socket.resume()
-  const bodies = () => text.split(/HTTP\/1\.1 200 OK\r\n/).slice(1)
+  const answers = () => text.split(/(?=HTTP\/1\.1 \d{3} )/)
   const whole = (answer = '') =>
     answer.length - answer.indexOf('\r\n\r\n') - 4 >= Number(/content-length: (\d+)/.exec(answer)?.[1])
-  await until('all is read', async () => bodies().length === asked && whole(bodies().at(-1)), 20_000)
+  await until('all is read', async () => answers().length === asked && whole(answers().at(-1)), 20_000)
   socket.destroy()
-  for (const answer of bodies()) {
+  const served = answers().filter(answer => !answer.startsWith('HTTP/1.1 503'))
+  // Still more than the operating system takes.
+  expect(served.length).toBeGreaterThan(40)
+  for (const answer of served) {
     expect(JSON.stringify(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n'))).data) === expected[0]).toBe(true)
   }
 })

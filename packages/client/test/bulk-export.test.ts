@@ -85,7 +85,7 @@ const unfinished = (...values: object[]) => ({
 test('the tries are counted from the last chunk that has arrived', async () => {
   const end = stream(lines({ server_time: 'T' }, { end: true, count: 0 }))
   const front = await startFront(...['a', 'b', 'c'].map(cursor => unfinished({ id: 1 }, { cursor })), end)
-  const patient = new VoucherGateway({ url: front.url, token, maxAttempts: 2, timeoutMs: 100 })
+  const patient = new VoucherGateway({ url: front.url, token, maxAttempts: 2, timeoutMs: 1_000 })
   const exported = await all(patient.exportPurchasedVouchers(tenant).pages())
   expect(exported.map(({ nextCursor }) => nextCursor)).toEqual(['a', 'b', 'c', null])
   expect(front.arrived.map(line => line.split('?')[1])).toEqual([undefined, 'cursor=a', 'cursor=b', 'cursor=c'])
@@ -97,7 +97,7 @@ test('a caller who leaves ends the connection', async () => {
     expect(id).toBe(1)
     break
   }
-  await vi.waitFor(() => expect(ended).toContain(arrived[0]))
+  await vi.waitFor(() => expect(ended).toContain(arrived[0]), 10_000)
 })
 
 test('an abort ends it, and so does a caller who leaves: the next one can begin', async () => {
@@ -112,5 +112,5 @@ test('an abort ends it, and so does a caller who leaves: the next one can begin'
   for await (const _ of client.exportPurchasedVouchers(tenant)) break
   // A token has one export at a time: while another one is under way, the answer is 429.
   const once = new VoucherGateway({ url, token, maxAttempts: 1 })
-  await vi.waitFor(async () => expect(await all(once.exportTenants())).toHaveLength(1), 5_000)
+  await vi.waitFor(async () => expect(await all(once.exportTenants())).toHaveLength(1), 15_000)
 })

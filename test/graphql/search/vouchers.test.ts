@@ -1,7 +1,7 @@
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Client, createApp } from '../../support/app.ts'
 import { createBuilders } from '../../support/builders.ts'
-import { createDatabase } from '../../support/database.ts'
+import { createDatabase, type TestDatabase } from '../../support/database.ts'
 import { type Asked, ask, byKey, createDraw, list, walk } from './support.ts'
 
 /** Zones whose days differ from each other at every time. */
@@ -27,6 +27,7 @@ interface Row {
 }
 
 const draw = createDraw(7)
+let database: TestDatabase
 const rows: Row[] = []
 let client: Client
 let secret: string
@@ -38,7 +39,7 @@ const day = (offset: number) => new Date(Date.now() + offset * 86_400_000).toISO
 const days = [-40, -2, -1, 0, 1, 2, 40].map(day)
 
 beforeAll(async () => {
-  const database = await createDatabase()
+  database = await createDatabase()
   client = await createApp(database)
   const build = createBuilders(database)
   top = await build.tenant({ time_zone: zones[0]! })
@@ -87,6 +88,10 @@ beforeAll(async () => {
       updatedAt: columns.updated_at,
     })
   }
+})
+
+// Each time anew: a day may end somewhere during the tests.
+beforeEach(async () => {
   const found = await database.pool<{ id: number; today: string }[]>`
     select id, (now() at time zone time_zone)::date as today from tenant`
   todays = new Map(found.map(({ id, today }) => [id, today]))
