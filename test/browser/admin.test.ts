@@ -35,6 +35,13 @@ async function statusAfter(page: Page, send: () => Promise<unknown>): Promise<nu
 }
 
 const status = async (id: number) => tokenStatus(await getToken(pool, id))
+
+/** Waits until a new page has been drawn: only then does the browser move the focus to where the page wants it. */
+async function rendered(page: Page): Promise<void> {
+  await page.waitForLoadState('load')
+  await page.evaluate('new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))')
+}
+
 const makeToken = async (name = 'Tills') => (await build.token([mill], { name })).id
 const countTokens = async () => (await pool`select count(*)::integer as count from gateway.token`)[0]?.count
 
@@ -262,7 +269,8 @@ test('the buttons copy the secret and the command', async () => {
   await page.getByRole('button', { name: 'Copy' }).first().click()
   await page.getByRole('button', { name: 'Copied' }).waitFor()
   expect(await pasted()).toBe(secret)
-  await page.getByRole('button', { name: 'Copy', exact: true }).click()
+  // The other one may still be named Copied.
+  await page.locator('button[data-copy="curl"]').click()
   await expect.poll(pasted).toMatch(/^curl -H /)
 })
 
@@ -315,10 +323,12 @@ test('sign-in and token creation work with the keyboard, with a visible focus', 
   await page.keyboard.press('Enter')
   await page.getByRole('list', { name: 'Tenants found' }).waitFor()
   expect(await countTokens()).toBe(before)
+  await rendered(page)
   expect((await focused()).name).toBe('search')
   await go('Add The Old Mill')
   await page.keyboard.press('Space')
   await page.getByLabel('Reach for The Old Mill').waitFor()
+  await rendered(page)
   await go('Reach for The Old Mill', 'Shift+Tab')
   await page.keyboard.press('ArrowDown')
   await go('expiry')

@@ -106,6 +106,7 @@ for (const end = Date.now() + minutes * 60_000; Date.now() < end; ) {
 }
 stopped = true
 const [hostile, faults] = await Promise.all(running)
+await load.succeed(300)
 const lost = await sync.findLost()
 const calls = await load.stop()
 await service.stop()

@@ -110,9 +110,10 @@ async function runSync(environment: NodeJS.ProcessEnv, place: Place, life: numbe
     const event = JSON.parse(line)
     events += 1
     if (event.event === 'error') errors += event.message
-    if (event.event !== 'start') continue
-    resumed = event.resumed
-    if (life !== null) timer = setTimeout(() => child.kill('SIGKILL'), life)
+    if (event.event === 'start') resumed = event.resumed
+    // Without a checkpoint there is nothing to resume: the first one comes before the first progress.
+    if (life !== null && (resumed || event.event === 'progress'))
+      timer ??= setTimeout(() => child.kill('SIGKILL'), life)
   }
   const code = await ended
   clearTimeout(timer)

@@ -72,13 +72,15 @@ test('a worker that ends while the others still start is started again', async (
   onTestFinished(() => void child.kill('SIGKILL'))
   const ended = once(child, 'close')
   let printed = ''
+  let killed: number | undefined
   child.stdout?.on('data', chunk => {
     printed += chunk
+    if (killed !== undefined || !workersIn(printed).has(1)) return
+    killed = workersIn(printed).get(1) ?? 0
+    expect([...workersIn(printed).keys()]).toEqual([1])
+    process.kill(killed, 'SIGKILL')
   })
-  await until('the first worker listens', () => workersIn(printed).has(1))
-  const killed = workersIn(printed).get(1) ?? 0
-  expect([...workersIn(printed).keys()]).toEqual([1])
-  process.kill(killed, 'SIGKILL')
+  await until('the first worker listens', () => killed !== undefined)
   await until('both listen', () => workersIn(printed).size === 2 && workersIn(printed).get(1) !== killed)
   await until('the service has started', () => printed.includes('Ctrl-C stops it'))
   child.kill('SIGTERM')
