@@ -109,7 +109,8 @@ async function measureBeside(contender: Contender, reader: Reader, load: Load, s
     headers,
   }
   const measured: Beside[] = []
-  await load.run(origin, [page], 0, seconds)
+  // A cold service sheds requests of many new connections.
+  await load.run(origin, [page], 0, seconds, 4)
   for (const connections of besides) {
     const [alone, beside]: [Outcome[], Outcome[]] = [[], []]
     for (let round = 0; round < rounds; round++) {
