@@ -149,7 +149,7 @@ export async function buildServer(
   app.decorate('drain', delay => drain(app, draining, delay))
   app.addHook('onClose', () => health?.close())
   app.register(async transports => {
-    const { isFull } = limitRequests(transports, config.maxRequests)
+    const { isFull, whenIdle } = limitRequests(transports, config.maxRequests)
     shedRequests(app, requestLog, late => !draining.active && isFull(late))
     if (config.compression) compressResponses(transports)
     registerRest(transports, gateway, authenticate, v1)
@@ -159,6 +159,7 @@ export async function buildServer(
     registerExports(transports, gateway, authenticate, {
       ...{ tokens, startsPerHour, compression },
       isStopping: () => draining.active,
+      whenIdle,
     })
   })
   registerSharedAssets(app)

@@ -4,7 +4,6 @@ import type { Position } from '../domain/cursor.ts'
 import { beforeAll, type Instant } from '../domain/instant.ts'
 import type { Range } from '../domain/page.ts'
 import type { Context } from '../graphql/context.ts'
-import { createTurns } from '../http/turns.ts'
 import type { BulkExport, ExportedList, ExportedRow } from './routes.ts'
 
 /** How many records are written in one turn of the event loop: some 0.5 ms. */
@@ -22,15 +21,13 @@ interface ExportRun {
   /** From the cursor, or the start of the list, to the watermark. Its limit is the size of a chunk. */
   range: Range
   watermark: Instant
+  /** Waits until a step may be written. */
+  nextTurn: () => Promise<void>
   /** Called at the end of each chunk; throws when the export may not go on. */
   continues: () => Promise<void>
   /** Called before the last line. */
   complete: () => Promise<void>
 }
-
-/** Exports take turns, so that many of them delay other requests as little as one. */
-const runInTurn = createTurns()
-const nextTurn = () => new Promise<void>(resolve => runInTurn(resolve))
 
 /** Returns an object as a line of the export. */
 const lineOf = (value: object) => Buffer.from(`${JSON.stringify(value)}\n`)
@@ -60,7 +57,7 @@ class Remainder {
   }
 
   /** Writes the next records; null when none are left. */
-  async write({ bulkExport, createContext }: ExportRun): Promise<Buffer | null> {
+  async write({ bulkExport, createContext, nextTurn }: ExportRun): Promise<Buffer | null> {
     await nextTurn()
     const step = this.#steps?.next()
     if (!step || step.done) return null

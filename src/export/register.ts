@@ -19,6 +19,7 @@ import { queryParameter } from '../http/query-parameter.ts'
 import { exportLines } from './lines.ts'
 import { type BulkExport, bulkExports } from './routes.ts'
 import { ExportStream } from './stream.ts'
+import { createExportTurns } from './turns.ts'
 
 /** The most exports under way in this process: each can hold a chunk of records. */
 const maxStreams = 20
@@ -32,6 +33,8 @@ interface ExportOptions {
   compression: boolean
   /** Whether the service is about to stop. */
   isStopping: () => boolean
+  /** Waits until no other request is under way, for at most a limit in milliseconds. */
+  whenIdle: (limit: number) => Promise<void>
 }
 
 /** Registers the exports. They refuse in R1's order, and then for the limits of exports. */
@@ -44,6 +47,7 @@ export function registerExports(
   const { tokens, isStopping } = options
   const limits = createExportLimits(gateway.pool, options.startsPerHour)
   const streams = new Set<ExportStream>()
+  const nextTurn = createExportTurns(options.whenIdle)
   /** How many have a place, and wait for the database. */
   let starting = 0
   app.addHook('preClose', async () => {
@@ -85,6 +89,7 @@ export function registerExports(
           list,
           range: upTo(watermark, range),
           watermark,
+          nextTurn,
           continues: () => stream.continueUnless(stopping),
           complete: lease.release,
         }),

@@ -44,6 +44,8 @@ interface Admitted {
 export interface Admission {
   /** Whether a request has to be refused, which is then counted; a late one unless there is next to nothing to do. */
   isFull(isLate: boolean): boolean
+  /** Waits until no request is under way, for at most a limit in milliseconds. */
+  whenIdle(limit: number): Promise<void>
 }
 
 /**
@@ -58,6 +60,7 @@ export function limitRequests(scope: FastifyInstance, max: number): Admission {
   const perOperation = Math.max(minPerOperation, Math.ceil(max / 2))
   const operations = new Map<string, Operation>()
   const runInTurn = createTurns()
+  const idle = new Set<() => void>()
   let active = 0
   let refused = 0
 
@@ -83,6 +86,7 @@ export function limitRequests(scope: FastifyInstance, max: number): Admission {
     operation.endedAt = now
     operation.active--
     active--
+    if (active === 0) for (const resume of idle) resume()
   }
 
   /** Adapts the limit of an operation to the time that an answer took, while the answer still counts as under way. */
@@ -176,6 +180,18 @@ export function limitRequests(scope: FastifyInstance, max: number): Admission {
       const full = active >= max || (isLate && active >= minPerOperation)
       if (full) refuse()
       return full
+    },
+    whenIdle(limit) {
+      if (active === 0) return Promise.resolve()
+      return new Promise(resolve => {
+        const resume = () => {
+          clearTimeout(timer)
+          idle.delete(resume)
+          resolve()
+        }
+        const timer = setTimeout(resume, limit)
+        idle.add(resume)
+      })
     },
   }
 }

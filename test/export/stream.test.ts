@@ -188,6 +188,23 @@ describe('personal data', () => {
   })
 })
 
+test('an export goes on beside a request that is under way for long', async () => {
+  const { secret: other } = await build.token([tenantId])
+  const [answer] = await platform.begin(async sql => {
+    await sql`lock table product`
+    const held = client.rest(other, `/tenants/${tenantId}/catalog/vouchers`)
+    await until('the request waits', async () => {
+      const [row] = await platform<{ waits: boolean }[]>`select exists (
+        select from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())
+      ) as waits`
+      return row?.waits === true
+    })
+    expect((await exportList(client, await newSecret(), path)).count).toBe(total)
+    return [held]
+  })
+  expect((await answer)?.status).toBe(200)
+})
+
 describe('a service that stops', () => {
   test('breaks its exports off behind a chunk', async () => {
     const stopping = await createApp(database, { EXPORTS_PER_HOUR: '1000' })
