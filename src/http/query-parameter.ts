@@ -1,14 +1,29 @@
 import type { FastifyRequest } from 'fastify'
 import type { FieldErrors } from '../domain/errors.ts'
 
+/** Absent, empty and `null` are the same (R4). */
+const hasValue = (value: unknown): value is string => typeof value === 'string' && value !== '' && value !== 'null'
+
+/** Returns what the query has under a name: undefined, a string, or an array when the parameter is given twice. */
+const given = ({ query }: FastifyRequest, name: string): unknown =>
+  typeof query === 'object' && query !== null ? Reflect.get(query, name) : undefined
+
 /**
- * Reads a query parameter. Absent, empty and `null` are the same (R4).
+ * Reads a query parameter that is given once at most.
  *
  * @param fieldErrors receives the error of a parameter that is given twice (R5)
+ * @returns the value, or null when there is none (R4)
  */
 export function queryParameter(request: FastifyRequest, name: string, fieldErrors: FieldErrors): string | null {
-  const query = request.query
-  const value: unknown = typeof query === 'object' && query !== null ? Reflect.get(query, name) : undefined
+  const value = given(request, name)
   if (Array.isArray(value)) fieldErrors[name] = ['Give this parameter once.']
-  return typeof value === 'string' && value !== '' && value !== 'null' ? value : null
+  return hasValue(value) ? value : null
 }
+
+/**
+ * Reads a query parameter that may be repeated: its values add up (R5).
+ *
+ * @returns the values in their order, without those that are empty or `null` (R4)
+ */
+export const queryParameterValues = (request: FastifyRequest, name: string): string[] =>
+  [given(request, name)].flat().filter(hasValue)

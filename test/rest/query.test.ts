@@ -154,7 +154,20 @@ describe('include', () => {
     }
   })
 
-  test('rejects any other value, and a second include', async () => {
+  test('adds up when it is given twice', async () => {
+    expect(await keysWith('include=variants&include=categories')).toEqual(['categories', 'variants'])
+    expect(await keysWith('include=variants&include=variants')).toEqual(['variants'])
+    expect(await keysWith('include=&include=null&include=variants')).toEqual(['variants'])
+    expect(await keysWith('include=variants,%20variants&include=categories&include=')).toEqual([
+      'categories',
+      'variants',
+    ])
+    const wrong = await client.rest(secret, `${catalog}?include=variants&include=x`)
+    expect(flawOf(wrong, 422)).toBeNull()
+    expect(faultyFields(wrong)).toEqual(['include'])
+  })
+
+  test('rejects any other value', async () => {
     for (const value of [
       'x',
       'categories,x',
@@ -169,7 +182,6 @@ describe('include', () => {
       expect(flawOf(answer, 422), value).toBeNull()
       expect(faultyFields(answer), value).toEqual(['include'])
     }
-    expect(faultyFields(await client.rest(secret, `${catalog}?include=variants&include=variants`))).toEqual(['include'])
     const all = await client.rest(secret, `${catalog}?include=x&cursor=x&updated_since=x`)
     expect(faultyFields(all)).toEqual(['cursor', 'include', 'updated_since'])
   })

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { FieldErrors } from '../../domain/errors.ts'
 import { maxLengths } from '../../domain/resolution.ts'
-import { queryParameter } from '../../http/query-parameter.ts'
+import { queryParameter, queryParameterValues } from '../../http/query-parameter.ts'
 import type { Input, InputSource } from '../operation.ts'
 
 const listParameters = {
@@ -35,10 +35,14 @@ export const catalogQuery: InputSource<ListVariables & Record<(typeof includable
   read: readCatalogQuery,
   query: z.object({
     ...listParameters,
-    include: z.array(z.enum(includable)).nullish().meta({
-      description:
-        'Related resources to include in each record, separated by a comma. Send it again with each `cursor`.',
-    }),
+    include: z
+      .array(z.enum(includable))
+      .nullish()
+      .meta({
+        description:
+          'Related resources to include in each record, separated by a comma, or the parameter once for each. Send it again ' +
+          'with each `cursor`.',
+      }),
   }),
 }
 
@@ -80,11 +84,10 @@ function readListQuery(request: FastifyRequest): Input<ListVariables> {
   return { variables: { cursor: read('cursor'), updated_since: read('updated_since') }, fieldErrors }
 }
 
-/** `include` may repeat a value, and have spaces (R5). */
+/** `include` may be given twice, repeat a value, and have spaces (R5). */
 function readCatalogQuery(request: FastifyRequest): Input<ListVariables & { categories: boolean; variants: boolean }> {
   const { variables, fieldErrors } = readListQuery(request)
-  const include = queryParameter(request, 'include', fieldErrors)
-  const wanted = include?.split(',').map(word => word.trim()) ?? []
+  const wanted = queryParameterValues(request, 'include').flatMap(words => words.split(',').map(word => word.trim()))
   if (!wanted.every(isIncludable)) {
     fieldErrors.include = ['Name categories, variants or both, separated by a comma.']
   }
