@@ -44,7 +44,7 @@ export const limits = {
   errors: 10,
 }
 
-/** The options of graphql-js for callers' documents: few errors, and no suggestions of names. */
+/** The options of graphql-js for the variables of callers: few errors, and no suggestions, which it looks up for each. */
 export const errorOptions = { hideSuggestions: true, options: { maxCoercionErrors: limits.errors } }
 
 /** The types of variables that cannot change what an operation costs. */
@@ -219,7 +219,8 @@ export const limitPlugins = (executeFn: typeof execute): Plugin<CheckedContext>[
       if (excess && excess !== unmeasured) throw new GraphQLError(excess)
       for (const rule of limitRules) addValidationRule(rule)
       setValidationFn((schema, document, rules) =>
-        validate(schema, document, rules, { maxErrors: limits.errors, hideSuggestions: true }),
+        // Names are suggested for ten errors at most; the schema is public.
+        validate(schema, document, rules, { maxErrors: limits.errors }),
       )
     },
     onExecute({ args, setExecuteFn }) {

@@ -173,6 +173,18 @@ describe('invalid variables', () => {
   })
 
   it.each([
+    ['{ viewer { nam } }', 'name'],
+    ['{ tenant(i: 1) { name } }', 'id'],
+    ['{ tenants { edges { node { ...F } } } } fragment F on Tennant { name }', 'Tenant'],
+    ['{ tenant(id: 1) { purchasedVouchers(orderBy: { field: VALID_UNTI }) { nodes { id } } } }', 'VALID_UNTIL'],
+  ])('of the document suggest the name that was meant: %s', async (query, name) => {
+    const { errors } = await ask(query, null)
+    expect(errors.map(({ message }: { message: string }) => message).join()).toMatch(
+      new RegExp(`Did you mean [^?]*"${name}"`),
+    )
+  })
+
+  it.each([
     ['letters', 'x'.repeat(90_000)],
     ['suggestions', 'Did you mean '.repeat(7_000)],
     ['suggestions with a question mark', `${'Did you mean '.repeat(7_000)}?`],
