@@ -17,7 +17,6 @@ const { version }: { version: string } = JSON.parse(readFileSync(new URL('../pac
 const program = new Command('voucher-gateway')
   .description('The external integration service of a gift voucher platform.')
   .version(version)
-  .showSuggestionAfterError(false)
   .hook('preAction', loadEnvFile)
   .exitOverride()
   .addCommand(serveCommand)
