@@ -7,9 +7,12 @@ const inactiveTokenErrors: Record<'expired' | 'revoked', RequestError> = {
   revoked: { code: 'UNAUTHENTICATED', reason: 'The token is revoked.' },
 }
 
+/** The status of a request whose client left before its answer, in counts alone: 499, as proxies log it. */
+const clientClosedRequest = 499
+
 /**
  * Counts each request that has a token of this service, active or not, with its route's `operation`, its status and
- * its errors. Must be registered before the transports.
+ * its errors. A request that fails because its client left has no error. Must be registered before the transports.
  */
 export function registerRequestCounts(app: FastifyInstance, counter: RequestCounter): void {
   app.decorateRequest('bearer')
@@ -19,7 +22,10 @@ export function registerRequestCounts(app: FastifyInstance, counter: RequestCoun
     const { bearer, routeOptions } = request
     if (bearer && bearer.status !== 'unknown') {
       const { operation = 'unknown' } = routeOptions.config
-      counter.count(bearer.token.id, operation, reply.statusCode, errorsOf(request))
+      const errors = errorsOf(request)
+      const isAbandoned = reply.raw.destroyed && errors.some(({ code }) => code === 'UNAVAILABLE')
+      if (isAbandoned) counter.count(bearer.token.id, operation, clientClosedRequest, [])
+      else counter.count(bearer.token.id, operation, reply.statusCode, errors)
     }
     done(null, payload)
   })

@@ -3,14 +3,15 @@ import { once } from 'node:events'
 import { connect as connectSocket } from 'node:net'
 import { afterAll, expect, test } from 'vitest'
 import { connect, serviceRole } from '../../src/db/connect.ts'
+import { listRequestCounts, listRequestErrors } from '../../src/domain/request-count.ts'
 import { signIn } from '../admin/support.ts'
-import { createWorld } from '../rest/support.ts'
+import { createWorld, until } from '../rest/support.ts'
 import { createApp, v1 } from '../support/app.ts'
 import { untilLockWaits } from '../support/locks.ts'
 import { collectLog } from '../support/log.ts'
 
 const world = await createWorld()
-const { platform, address, secret, tenantId } = world
+const { build, platform, address, secret, tenantId } = world
 const pool = connect(address, { max: 10, statementTimeoutMs: 10_000, waitTimeoutMs: 4_500, role: serviceRole })
 afterAll(() => pool.end({ timeout: 1 }))
 const { log, lines } = collectLog()
@@ -42,6 +43,22 @@ test('a call whose caller left during the look-up of its token reads nothing, an
   expect(await recorded('customer.export')).toHaveLength(0)
   expect((await client.rest(secret, path)).status).toBe(200)
   expect(await recorded('customer.export')).toHaveLength(1)
+  expect(lines()).toEqual([])
+})
+
+test('a call whose caller left is counted for its token, and is no error', async () => {
+  const query = encodeURIComponent(`{ tenant(id: ${tenantId}) { purchasedVouchers { nodes { reference } } } }`)
+  for (const path of [`${v1}/tenants/${tenantId}/sales/purchased-vouchers`, `/graphql?query=${query}`]) {
+    const token = await build.token([tenantId])
+    await askAndLeave('gateway.token', path, {
+      host: 'x',
+      accept: 'application/json',
+      authorization: `Bearer ${token.secret}`,
+    })
+    await until('it is counted', async () => (await listRequestCounts(world.pool, token.id, 2)).length > 0, 10_000)
+    expect(await listRequestCounts(world.pool, token.id, 2)).toMatchObject([{ status: 499, requests: 1 }])
+    expect(await listRequestErrors(world.pool, token.id, 2)).toEqual([])
+  }
   expect(lines()).toEqual([])
 })
 

@@ -160,7 +160,7 @@ function TableByStatus({ counts }: Pick<DailyCounts, 'counts'>) {
   const columns: Column<OperationCounts>[] = [
     { heading: 'Operation', cell: ({ label }) => label },
     ...statuses.map(status => ({
-      heading: String(status),
+      heading: status === 499 ? '499 (client left)' : String(status),
       cell: (row: OperationCounts) => formatTotal(row.counts.filter(count => count.status === status)),
       numeric: true,
     })),
