@@ -12,6 +12,8 @@ import { compressResponses } from '../http/compression.ts'
 import { pageHeaders, renderPage } from '../http/html-page.tsx'
 import { adminPath, assetsPath, docsPath } from '../http/paths.ts'
 import { requestOrigin } from '../http/request-origin.ts'
+import { downloadsPath, readDownloads } from './downloads.ts'
+import { DownloadsPage } from './downloads-page.tsx'
 import { GuidePage } from './guide-page.tsx'
 import { guides, originPlaceholder, readGuide } from './guides.ts'
 import { referencePath, type Site } from './layout.tsx'
@@ -47,6 +49,7 @@ export function registerDocs(app: FastifyInstance, config: Config): void {
     { prefix: docsPath },
   )
   const scalar = once(loadScalar)
+  const downloads = once(async () => readDownloads())
   registerScalar(app, scalar)
 
   app.register(async scope => {
@@ -68,7 +71,7 @@ export function registerDocs(app: FastifyInstance, config: Config): void {
       return send(request, reply.headers(guideHeaders), html)
     })
     // People type it so.
-    for (const path of [docsPath, referencePath, ...guides.map(({ slug }) => `${docsPath}/${slug}`)]) {
+    for (const path of [docsPath, referencePath, downloadsPath, ...guides.map(({ slug }) => `${docsPath}/${slug}`)]) {
       scope.get(`${path}/`, async (_request, reply) => reply.redirect(path, 308))
     }
     for (const guide of guides) {
@@ -81,6 +84,19 @@ export function registerDocs(app: FastifyInstance, config: Config): void {
         return send(request, reply.headers(guideHeaders), html)
       })
     }
+    scope.get(downloadsPath, async (request, reply) => {
+      const html = await page('downloads', async () => <DownloadsPage downloads={await downloads()} site={site} />)
+      return send(request, reply.headers(guideHeaders), html)
+    })
+    scope.get<{ Params: { name: string } }>(`${downloadsPath}/:name`, async ({ params }, reply) => {
+      const download = (await downloads()).find(({ name }) => name === params.name)
+      if (!download) throw notFound('path')
+      const { name, type, content } = download
+      return reply
+        .headers({ 'Content-Disposition': `attachment; filename="${name}"`, 'X-Content-Type-Options': 'nosniff' })
+        .type(type)
+        .send(content)
+    })
     scope.get(referencePath, async (request, reply) => {
       const { path } = await scalar()
       const html = await page('reference', () => <ReferencePage script={path} site={site} />)

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { HtmlPage } from '../http/html-page.tsx'
 import { assetsPath, docsPath, graphiqlPath } from '../http/paths.ts'
+import { downloadsPath } from './downloads.ts'
 import { guides } from './guides.ts'
 
 /** The address of the reference. */
@@ -73,7 +74,7 @@ export function Frame({ title, section, site, head, children }: FrameProps) {
   )
 }
 
-/** The list of guides. On a narrow screen it is folded. */
+/** The list of guides. On a narrow screen it is folded. @param current the slug of the guide, or the path of another page */
 export function Sidebar({ current }: { current: string | null }) {
   const links = (
     <ul class="guides">
@@ -91,6 +92,11 @@ export function Sidebar({ current }: { current: string | null }) {
       ))}
       <li class="apart">
         <a href={referencePath}>API reference</a>
+      </li>
+      <li>
+        <a href={downloadsPath} aria-current={current === downloadsPath ? 'page' : undefined}>
+          Downloads
+        </a>
       </li>
     </ul>
   )

@@ -1,4 +1,5 @@
 import { docsPath, graphiqlPath, graphqlPath, v1Path } from '../http/paths.ts'
+import { downloadsPath } from './downloads.ts'
 import { guides, originPlaceholder } from './guides.ts'
 import { Frame, guideHead, referencePath, Sidebar, type Site } from './layout.tsx'
 
@@ -55,6 +56,10 @@ export function OverviewPage({ site }: { site: Site }) {
                   , with an editor at <a href={graphiqlPath}>{graphiqlPath}</a>
                 </>
               )}
+            </dd>
+            <dt>Downloads</dt>
+            <dd>
+              <a href={downloadsPath}>The client, the OpenAPI document and the GraphQL schema</a>
             </dd>
           </dl>
         </main>

@@ -1,5 +1,10 @@
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { brotliDecompressSync } from 'node:zlib'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { guides } from '../../src/docs/guides.ts'
 import { renderGuide } from '../../src/docs/markdown.ts'
 import { flawOf } from '../rest/support.ts'
@@ -12,7 +17,7 @@ const plain = await createApp(database, { GRAPHIQL: 'off', COMPRESSION: 'off' })
 const get = (url: string, headers: Record<string, string> = {}, { ask } = client) =>
   ask({ method: 'GET', url, headers: { host: 'localhost:8080', ...headers } })
 
-const guidePaths = ['/docs', ...guides.map(({ slug }) => `/docs/${slug}`)]
+const guidePaths = ['/docs', '/docs/downloads', ...guides.map(({ slug }) => `/docs/${slug}`)]
 const paths = [...guidePaths, '/docs/reference']
 
 const directives = (policy: string | undefined) => policy?.split('; ').sort()
@@ -90,6 +95,32 @@ test('all links and anchors of the pages lead somewhere', async () => {
     if (anchor) expect(pages.get(url), `${page}: ${link}`).toContain(`id="${anchor}"`)
   }
   for (const path of guidePaths) expect([...known.keys()]).toContain(path)
+})
+
+test('the downloads are what their checksums say, and the client is a package that npm installs', async () => {
+  const { text } = await get('/docs/downloads')
+  const files = [...text.matchAll(/([0-9a-f]{64}) {2}([\w.-]+)/g)]
+  expect(files.map(([, , name]) => name)).toEqual([
+    expect.stringMatching(/^voucher-gateway-client-\d+\.\d+\.\d+\.tgz$/),
+    'openapi.v1.json',
+    'schema.graphql',
+  ])
+  for (const [, checksum, name = ''] of files) {
+    const { headers, rawPayload } = await client.app.inject(`/docs/downloads/${name}`)
+    expect(headers['content-disposition']).toBe(`attachment; filename="${name}"`)
+    expect(createHash('sha256').update(rawPayload).digest('hex')).toBe(checksum)
+    if (!name.endsWith('.tgz')) {
+      expect(rawPayload.toString()).toBe(readFileSync(join(import.meta.dirname, '../../schema', name), 'utf8'))
+      continue
+    }
+    const project = mkdtempSync(join(tmpdir(), 'gateway-download-'))
+    onTestFinished(() => rmSync(project, { recursive: true }))
+    writeFileSync(join(project, name), rawPayload)
+    execFileSync('npm', ['install', '--offline', '--no-audit', `./${name}`], { cwd: project })
+    const script = "import('@voucher-gateway/client').then(({ VoucherGateway }) => console.log(typeof VoucherGateway))"
+    expect(execFileSync(process.execPath, ['-e', script], { cwd: project, encoding: 'utf8' }).trim()).toBe('function')
+  }
+  expect(flawOf(await get('/docs/downloads/package.json'), 404)).toBeNull()
 })
 
 test('the anchors of a page differ from each other', async () => {

@@ -1,0 +1,44 @@
+// The files that integrators download, so that they need no checkout of this repository.
+
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { docsPath } from '../http/paths.ts'
+
+/** A file that integrators download. */
+export interface Download {
+  name: string
+  description: string
+  /** Its media type. */
+  type: string
+  content: Buffer
+  /** The SHA-256 of the content, in hexadecimal. */
+  checksum: string
+}
+
+/** The address of the page, below which the files are. */
+export const downloadsPath = `${docsPath}/downloads`
+
+/** The build packs the client here: the same folder for the sources and for `dist`. */
+const clientFolder = new URL('../../dist/docs/downloads/', import.meta.url)
+
+const schemaFolder = new URL('../../schema/', import.meta.url)
+
+/**
+ * Reads the files.
+ *
+ * @throws Error when one is missing: the build was not run
+ */
+export function readDownloads(): Download[] {
+  const [client = ''] = readdirSync(clientFolder)
+  return [
+    read(new URL(client, clientFolder), 'application/gzip', 'The TypeScript client, a package for npm.'),
+    read(new URL('openapi.v1.json', schemaFolder), 'application/json', 'REST v1 as OpenAPI 3.1.'),
+    read(new URL('schema.graphql', schemaFolder), 'application/graphql', 'The GraphQL schema.'),
+  ]
+}
+
+function read(file: URL, type: string, description: string): Download {
+  const content = readFileSync(file)
+  const name = file.pathname.replace(/^.*\//, '')
+  return { name, description, type, content, checksum: createHash('sha256').update(content).digest('hex') }
+}
