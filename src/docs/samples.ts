@@ -6,7 +6,8 @@ import { escapeHtml, highlight } from './highlight.ts'
 /** The languages of the samples, in the order in which they are shown. */
 export const sampleLanguages = [
   { extension: 'sh', label: 'curl', language: 'bash' },
-  { extension: 'ts', label: 'TypeScript', language: 'typescript' },
+  // `.mts`: a module whatever the `type` of the reader's package.json is.
+  { extension: 'mts', label: 'TypeScript', language: 'typescript' },
   { extension: 'py', label: 'Python', language: 'python' },
   { extension: 'php', label: 'PHP', language: 'php' },
 ] as const

@@ -56,15 +56,15 @@ test('one language of the samples is shown, chosen by pointer or keyboard, on al
   await page.keyboard.press('Tab')
   expect(
     await page.locator(':focus').evaluate(element => element.closest('.sample')?.getAttribute('data-language')),
-  ).toBe('ts')
+  ).toBe('mts')
   await page.goto(`${origin}/docs/paging`)
-  expect(await shownSamples(page)).toEqual(['ts'])
+  expect(await shownSamples(page)).toEqual(['mts'])
   expect(problems).toEqual([])
 })
 
 test('without JavaScript the samples stand one below the other', async () => {
   const { page } = await open('/docs/paging', { javaScriptEnabled: false })
-  expect(await shownSamples(page)).toEqual(['sh', 'ts', 'py', 'php'])
+  expect(await shownSamples(page)).toEqual(['sh', 'mts', 'py', 'php'])
   expect(await page.locator('.sample-label:visible').allTextContents()).toEqual(['curl', 'TypeScript', 'Python', 'PHP'])
 })
 

@@ -1,10 +1,12 @@
 // Runs the samples of the guides, each in a process and a directory of its own, as a reader would.
 
 import { execFile, execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll } from 'vitest'
+import { originPlaceholder } from '../../src/docs/guides.ts'
 import type { sampleLanguages } from '../../src/docs/samples.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -29,24 +31,59 @@ for (const [program, debianPackage] of Object.entries(programs)) {
 const place = mkdtempSync(join(tmpdir(), 'gateway-samples-'))
 afterAll(() => rmSync(place, { recursive: true, force: true }))
 
-/** Compiles the samples in TypeScript against the client's package, as npm would install it. */
-function compile(): void {
-  cpSync(samplesFolder, place, { recursive: true })
-  mkdirSync(join(place, 'node_modules/@voucher-gateway'), { recursive: true })
-  mkdirSync(join(place, 'node_modules/@types'))
-  symlinkSync(join(root, 'packages/client'), join(place, 'node_modules/@voucher-gateway/client'))
-  symlinkSync(join(root, 'node_modules/@types/node'), join(place, 'node_modules/@types/node'))
-  writeFileSync(join(place, 'package.json'), '{ "type": "module" }')
-  const compilerOptions = { strict: true, target: 'es2022', module: 'nodenext', types: ['node'], skipLibCheck: true }
-  writeFileSync(join(place, 'tsconfig.json'), JSON.stringify({ compilerOptions }))
-  execFileSync(join(root, 'node_modules/.bin/tsc'), ['-p', place])
+const guide = readFileSync(join(root, 'docs/guides/quick-start.md'), 'utf8')
+
+/** Returns the lines of the guide's shell blocks under a heading. */
+function linesUnder(heading: string): string[] {
+  const [, section = ''] = new RegExp(`^## ${heading}\n(.*?)^## `, 'ms').exec(guide) ?? []
+  return [...section.matchAll(/```bash\n(.*?)```/gs)].flatMap(([, block = '']) => block.trim().split('\n'))
 }
 
-compile()
+const isRun = (line: string) => line.includes('first-call.mts')
+const nodeVersion = Number.parseInt(process.versions.node, 10)
+const runLine = linesUnder('Install the client').find(
+  line => isRun(line) && line.startsWith(nodeVersion >= 24 ? 'node ' : 'npx tsx '),
+)
+
+// A reader at a terminal answers that npx may install tsx.
+const npmSettings = {
+  ...process.env,
+  npm_config_loglevel: 'error',
+  npm_config_update_notifier: 'false',
+  npm_config_yes: 'true',
+}
+
+/**
+ * Does what the guide says: installs the client, beside the samples. Checks their types, too.
+ *
+ * @param origin the service that has the client among its downloads
+ */
+export async function installClient(origin: string): Promise<void> {
+  cpSync(samplesFolder, place, { recursive: true })
+  for (const line of linesUnder('Install the client').filter(line => !isRun(line))) {
+    await runInPlace('bash', '-c', line.replace(originPlaceholder, origin))
+  }
+  // Runs at the same time must not all install it.
+  if (runLine?.startsWith('npx')) await runInPlace('bash', '-c', 'npx tsx --version')
+  const typeRoots = [join(root, 'node_modules/@types')]
+  const options = {
+    strict: true,
+    target: 'es2022',
+    module: 'nodenext',
+    types: ['node'],
+    skipLibCheck: true,
+    noEmit: true,
+  }
+  writeFileSync(join(place, 'tsconfig.json'), JSON.stringify({ compilerOptions: { ...options, typeRoots } }))
+  await runInPlace(join(root, 'node_modules/.bin/tsc'), '-p', place)
+}
+
+const runInPlace = (program: string, ...args: string[]) =>
+  promisify(execFile)(program, args, { cwd: place, env: npmSettings })
 
 const commands: Record<Extension, (file: string) => [program: string, ...args: string[]]> = {
   sh: file => ['bash', `${file}.sh`],
-  ts: file => [process.execPath, `${file}.js`],
+  mts: file => ['bash', '-c', `${runLine?.replace('first-call.mts', `${file}.mts`)} "$@"`, 'bash'],
   py: file => ['python3', `${file}.py`],
   php: file => ['php', '-d', 'display_errors=stderr', `${file}.php`],
 }
@@ -72,7 +109,7 @@ export function runSample(
   directory = mkdtempSync(join(place, 'run-')),
 ): Promise<SampleRun> {
   const [program, ...rest] = commands[extension](join(place, name))
-  const options = { cwd: directory, env: { PATH: process.env.PATH, ...environment }, timeout: 25_000 }
+  const options = { cwd: directory, env: { ...npmSettings, ...environment }, timeout: 25_000 }
   return new Promise((resolve, reject) => {
     execFile(program, [...rest, ...args], options, (error, stdout, stderr) => {
       if (error || stderr) reject(new Error(`${name}.${extension}: ${error?.message ?? ''}\n${stdout}\n${stderr}`))

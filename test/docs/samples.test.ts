@@ -8,13 +8,14 @@ import { documentIdOf } from '../../src/graphql-http/trusted-documents.ts'
 import { createApp } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
-import { type Extension, runSample, sampleFiles, samplesFolder } from './run-samples.ts'
+import { type Extension, installClient, runSample, sampleFiles, samplesFolder } from './run-samples.ts'
 
 const database = await createDatabase()
 const build = createBuilders(database)
 const client = await createApp(database)
 const { app } = client
 const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+await installClient(origin)
 
 const group = await build.tenant({ id: 1, name: 'Foxglove & Tern Collection', time_zone: 'Europe/London' })
 const venue = await build.tenant({ id: 2, name: 'The Copper Heron, Bath', parent_id: group })

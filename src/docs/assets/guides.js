@@ -2,7 +2,7 @@
 
 const root = document.documentElement
 const key = 'voucher-gateway:sample-language'
-const languages = ['sh', 'ts', 'py', 'php']
+const languages = ['sh', 'mts', 'py', 'php']
 
 /** Returns the language that was chosen last, or the first one. The browser may refuse to store it. */
 function storedLanguage() {
