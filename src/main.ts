@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs'
+import addCompletion from '@bomb.sh/tab/commander'
 import { Command, CommanderError } from 'commander'
 import postgres from '#postgres'
 import { adminCommand } from './cli/admin.ts'
@@ -28,6 +29,8 @@ const program = new Command('voucher-gateway')
   .addCommand(verifyCommand)
 
 inheritSettings(program)
+// Its own command takes any words.
+addCompletion(program)
 
 try {
   await program.parseAsync()

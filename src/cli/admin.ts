@@ -15,6 +15,7 @@ import { setupPath } from '../http/paths.ts'
 import { commandLine } from './actor.ts'
 import { withDatabase } from './database.ts'
 import { localOrigin } from './listen.ts'
+import { jsonOption, printResult, printTable } from './output.ts'
 import { readServiceOrigin } from './service-origin.ts'
 import { shellCommand } from './shell-command.ts'
 
@@ -31,52 +32,56 @@ async function readPassword(email: string): Promise<string> {
   return password
 }
 
-/** @returns the link; with a note when neither a running service nor `PUBLIC_URL` gives its origin */
-function formatLink(path: string, config: Config, serviceOrigin: string | null): string {
+/** Returns the link; with a note when neither a running service nor `PUBLIC_URL` gives its origin. */
+function linkTo(path: string, config: Config, serviceOrigin: string | null): { link: string; note: string } {
   const origin = serviceOrigin ?? config.publicUrl
-  if (origin !== undefined) return `  ${origin}${path}\n`
-  return (
-    `  ${localOrigin(config.host, config.port)}${path}\n\n` +
-    'The address is from HOST and PORT. If people use another address, replace it in the link, or set PUBLIC_URL.'
-  )
+  if (origin !== undefined) return { link: origin + path, note: '' }
+  return {
+    link: localOrigin(config.host, config.port) + path,
+    note: '\nThe address is from HOST and PORT. If people use another address, replace it in the link, or set PUBLIC_URL.',
+  }
 }
 
 const create = new Command('create')
   .description('Create an administrator, or reset a password: prints a one-time link, which is valid for 24 hours.')
   .requiredOption('--email <address>', 'the e-mail of the administrator', readAddress)
   .option('--password-stdin', 'set the password from the standard input, and print no link', false)
-  .action(async ({ email, passwordStdin }: { email: string; passwordStdin: boolean }) => {
+  .addOption(jsonOption())
+  .addHelpText('after', '\nExample:\n  admin create --email ada@example.com')
+  .action(async ({ email, passwordStdin, json }: { email: string; passwordStdin: boolean; json: boolean }) => {
     const config = readConfig(process.env)
     const password = passwordStdin ? await readPassword(email) : null
-    const message = await withDatabase(config, async ({ pool, attached }) => {
+    await withDatabase(config, async ({ pool, attached }) => {
       if (password !== null) {
         await createAdministrator(pool, commandLine(), email, password)
-        return `The password of ${email} is set.`
+        printResult(json, { email, password: true }, `The password of ${email} is set.`)
+        return
       }
       const path = `${setupPath}/${await inviteAdministrator(pool, commandLine(), email)}`
-      const link = formatLink(path, config, attached ? readServiceOrigin(config.dataDir) : null)
-      return `This link lets ${email} choose a password, once, within 24 hours:\n\n${link}`
+      const { link, note } = linkTo(path, config, attached ? readServiceOrigin(config.dataDir) : null)
+      const sentence = `This link lets ${email} choose a password, once, within 24 hours:\n\n  ${link}\n${note}`
+      printResult(json, { email, link }, sentence)
     })
-    console.log(message)
   })
 
 const list = new Command('list')
   .description('List all administrators.')
-  .option('--json', 'print JSON', false)
+  .addOption(jsonOption())
   .action(async ({ json }: { json: boolean }) => {
     const administrators = await withDatabase(readConfig(process.env), ({ pool }) => listAdministrators(pool))
     if (json) console.log(JSON.stringify(administrators.map(toJson)))
     else if (administrators.length === 0) {
       console.log(`There are no administrators. To create one: ${shellCommand('admin create --email you@example.com')}`)
-    } else console.table(administrators.map(toJson))
+    } else printTable(administrators.map(toRow))
   })
 
 const remove = new Command('remove')
   .description('Remove an administrator, and end all sessions of the account.')
   .argument('<email>', 'the e-mail of the administrator', readAddress)
-  .action(async (email: string) => {
+  .addOption(jsonOption())
+  .action(async (email: string, { json }: { json: boolean }) => {
     await withDatabase(readConfig(process.env), ({ pool }) => removeAdministrator(pool, commandLine(), email))
-    console.log(`${email} is removed.`)
+    printResult(json, { email, removed: true }, `${email} is removed.`)
   })
 
 /** The command `admin`: the administrators, who use the API access page. */
@@ -92,4 +97,12 @@ const toJson = (administrator: AdministratorRecord) => ({
   openid: administrator.hasOpenId,
   created_at: administrator.createdAt,
   signed_in_at: administrator.signedInAt,
+})
+
+const toRow = ({ email, hasPassword, hasOpenId, createdAt, signedInAt }: AdministratorRecord) => ({
+  email,
+  password: hasPassword ? 'yes' : 'no',
+  openid: hasOpenId ? 'yes' : 'no',
+  'created at': createdAt.slice(0, 19),
+  'signed in at': signedInAt?.slice(0, 19) ?? 'never',
 })

@@ -3,6 +3,7 @@ import { Command, InvalidArgumentError } from 'commander'
 import { readConfig } from '../config.ts'
 import { loadDemo } from '../demo/load.ts'
 import { withDatabase } from './database.ts'
+import { jsonOption, printResult } from './output.ts'
 
 function readScale(text: string): number {
   if (!/^[1-9]\d{0,4}$/.test(text))
@@ -14,10 +15,13 @@ function readScale(text: string): number {
 export const demoCommand = new Command('demo')
   .description('Load demo data into an empty, migrated database.')
   .option('--scale <n>', 'amount of data: 1 means about 4,000 vouchers, 1000 about 4 million', readScale, 1)
-  .action(async (options: { scale: number }) => {
-    const bar = process.stdout.isTTY
-      ? new SingleBar({ format: 'loading {bar} {percentage}% | {value}/{total} rows | {eta_formatted} left' })
-      : null
+  .addOption(jsonOption())
+  .addHelpText('after', '\nExample:\n  demo --scale 10')
+  .action(async (options: { scale: number; json: boolean }) => {
+    const bar =
+      process.stdout.isTTY && !options.json
+        ? new SingleBar({ format: 'loading {bar} {percentage}% | {value}/{total} rows | {eta_formatted} left' })
+        : null
     const loaded = await withDatabase(readConfig(process.env), async ({ owner }) => {
       try {
         return await loadDemo(owner, {
@@ -32,5 +36,5 @@ export const demoCommand = new Command('demo')
       }
     })
     const counts = Object.entries(loaded).map(([what, count]) => `${count.toLocaleString('en')} ${what}`)
-    console.log(`Loaded ${counts.join(', ')}.`)
+    printResult(options.json, loaded, `Loaded ${counts.join(', ')}.`)
   })

@@ -1,88 +1,51 @@
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, Option } from 'commander'
 import { readConfig } from '../config.ts'
-import { parseIdentifier } from '../domain/identifier.ts'
-import { isPermission, type Permission, permissionNames, permissions } from '../domain/permission.ts'
-import { listTokens, type TokenRecord, tokenStatus } from '../domain/token.ts'
-import { createToken, revokeToken } from '../domain/token-lifecycle.ts'
+import { getToken, listTokens, type TokenRecord, tokenStatus } from '../domain/token.ts'
+import { createToken, editToken, revokeToken } from '../domain/token-lifecycle.ts'
 import { rotateToken } from '../domain/token-rotation.ts'
 import { commandLine } from './actor.ts'
 import { withDatabase } from './database.ts'
+import { readDuration } from './duration.ts'
+import { jsonOption, printResult, printTable } from './output.ts'
 import { shellCommand } from './shell-command.ts'
+import { expiresIn, permissionHelp, readId, readRate, type TokenOptions, tokenOptions } from './token-options.ts'
 
-const units = { s: 1, m: 60, h: 3600, d: 86_400 } as const
-
-function readId(text: string): number {
-  const id = parseIdentifier(text)
-  if (id === null) throw new InvalidArgumentError('Give the id of a record, a whole number such as 7.')
-  return id
-}
-
-const readIds = (text: string, earlier: number[] = []) => [...earlier, readId(text)]
-
-function readPermission(text: string, earlier: Permission[] = []): Permission[] {
-  if (!isPermission(text)) throw new InvalidArgumentError(`Give one of: ${permissionNames.join(', ')}.`)
-  return [...earlier, text]
-}
-
-/** @returns seconds */
-function readDuration(text: string): number {
-  const [, count, unit] = /^(0|[1-9]\d{0,5})([smhd])$/.exec(text) ?? []
-  if (!count || !unit) throw new InvalidArgumentError('Give a duration, such as 90d, 12h, 30m or 45s.')
-  return Number(count) * units[unit as keyof typeof units]
-}
-
-/** @param text a duration; @returns the time after it, counted from now */
-const readTimeFromNow = (text: string) => new Date(Date.now() + readDuration(text) * 1000)
-
-function readRate(text: string): number {
-  if (!/^[1-9]\d{0,6}$/.test(text))
-    throw new InvalidArgumentError('Give a whole number from 1 to 1,000,000, such as 600.')
-  return Number(text)
-}
-
-interface CreateOptions {
-  name: string
-  tenant: number[]
-  withDescendants: boolean
-  permission: Permission[]
-  contact?: string
-  rateLimit?: number
-  expiresIn?: Date
+interface Json {
   json: boolean
 }
 
 /** Prints a new token as JSON, or a sentence with its secret. */
-function printToken(json: boolean, sentence: string, token: { id: number; token: string }): void {
-  if (json) console.log(JSON.stringify(token))
-  else console.log(`${sentence} Copy its secret now: it cannot be shown again.\n\n  ${token.token}\n`)
-}
+const printSecret = (json: boolean, sentence: string, shown: { id: number; token: string }) =>
+  printResult(json, shown, `${sentence} Copy its secret now: it cannot be shown again.\n\n  ${shown.token}\n`)
 
-const create = new Command('create')
-  .description('Create a token. Its secret is shown only once.')
-  .requiredOption('--name <name>', 'the name of the token')
-  .addOption(
-    new Option('--tenant <id...>', 'the id of a tenant that the token may access')
-      .argParser(readIds)
-      .default([], 'none'),
-  )
-  .option('--with-descendants', 'grant access to all tenants below these too', false)
-  .addOption(
-    new Option('--permission <permission...>', permissionNames.map(name => `${name}: ${permissions[name]}`).join('\n'))
-      .argParser(readPermission)
-      .default([], 'none'),
-  )
-  .option('--contact <person>', 'the person at the partner who is responsible for the token')
+const withOptions = (command: Command, options: readonly Option[]) =>
+  options.reduce((built, option) => built.addOption(option), command)
+
+const create = withOptions(
+  new Command('create')
+    .description('Create a token. Its secret is shown only once.')
+    .requiredOption('--name <name>', 'the name of the token'),
+  tokenOptions(),
+)
   .option('--rate-limit <n>', 'operations a minute (default: the rate of the service)', readRate)
-  .option('--expires-in <time>', 'when the token ends, such as 90d or 12h (default: never)', readTimeFromNow)
-  .option('--json', 'print JSON', false)
-  .action(async (options: CreateOptions) => {
-    const { name, tenant, withDescendants, permission: permissions, json } = options
+  .addOption(expiresIn('never'))
+  .addOption(jsonOption())
+  .addHelpText(
+    'after',
+    `${permissionHelp}
+
+Examples:
+  token create --name Till --tenant 2 --permission redeem_vouchers --expires-in 90d
+  token create --name Sync --tenant 1 --with-descendants --permission view_vouchers view_orders`,
+  )
+  .action(async (options: TokenOptions & Json & { name: string; rateLimit?: number; expiresIn?: Date }) => {
+    const { name, tenant = [], withDescendants = false, permission: permissions = [], json } = options
     const { contact = null, rateLimit = null, expiresIn: expiresAt = null } = options
     const tenants = tenant.map(tenantId => ({ tenantId, withDescendants }))
     const { id, secret } = await withDatabase(readConfig(process.env), ({ pool }) =>
       createToken(pool, commandLine(), { name, contact, rateLimit, permissions, tenants, expiresAt }),
     )
-    printToken(json, `Token ${id} is created.`, {
+    printSecret(json, `Token ${id} is created.`, {
       ...{ id, token: secret, name, permissions, tenants: tenant, with_descendants: withDescendants },
       ...{ contact, rate_limit: rateLimit, expires_at: expiresAt },
     })
@@ -90,50 +53,105 @@ const create = new Command('create')
 
 const list = new Command('list')
   .description('List all tokens, newest first.')
-  .option('--json', 'print JSON', false)
-  .action(async (options: { json: boolean }) => {
+  .addOption(jsonOption())
+  .action(async ({ json }: Json) => {
     const tokens = await withDatabase(readConfig(process.env), ({ pool }) =>
       listTokens(pool, { limit: Number.MAX_SAFE_INTEGER }),
     )
-    if (options.json) console.log(JSON.stringify(tokens.map(toJson)))
+    if (json) console.log(JSON.stringify(tokens.map(toJson)))
     else if (tokens.length === 0)
       console.log(`There are no tokens. To create one: ${shellCommand('token create --help')}`)
-    else console.table(tokens.map(toRow))
+    else printTable(tokens.map(toRow))
+  })
+
+const show = new Command('show')
+  .description('Show a token: all but its secret, which is not stored.')
+  .argument('<id>', 'the id of the token', readId)
+  .addOption(jsonOption())
+  .action(async (id: number, { json }: Json) => {
+    const token = await withDatabase(readConfig(process.env), ({ pool }) => getToken(pool, id))
+    if (json) console.log(JSON.stringify(toJson(token)))
+    else printTable(toFacts(token))
+  })
+
+const edit = withOptions(
+  new Command('edit')
+    .description('Change a token. What no option names stays as it is. All instances apply it within a second.')
+    .argument('<id>', 'the id of the token', readId)
+    .option('--name <name>', 'the name of the token'),
+  tokenOptions(),
+)
+  .addOption(
+    new Option('--rate-limit <n>', 'operations a minute, or `default` for the rate of the service').argParser(text =>
+      text === 'default' ? null : readRate(text),
+    ),
+  )
+  .addOption(jsonOption())
+  .addHelpText(
+    'after',
+    `${permissionHelp}
+
+Examples:
+  token edit 3 --permission view_vouchers view_orders
+  token edit 3 --tenant 1 --with-descendants --rate-limit 600`,
+  )
+  .action(async (id: number, options: TokenOptions & Json & { rateLimit?: number | null }) => {
+    const { name, contact, permission, tenant, withDescendants = false, rateLimit, json } = options
+    const edited = await withDatabase(readConfig(process.env), async ({ pool }) => {
+      const token = await getToken(pool, id)
+      await editToken(pool, commandLine(), id, token.revision, {
+        name: name ?? token.name,
+        contact: contact ?? token.contact,
+        permissions: permission ?? token.permissions,
+        rateLimit: rateLimit === undefined ? token.rateLimit : rateLimit,
+        tenants: (tenant ?? token.tenants.map(({ tenantId }) => tenantId)).map(tenantId => ({
+          tenantId,
+          withDescendants:
+            withDescendants ||
+            (!tenant && token.tenants.some(grant => grant.tenantId === tenantId && grant.withDescendants)),
+        })),
+      })
+      return getToken(pool, id)
+    })
+    printResult(json, toJson(edited), `Token ${id} is changed.`)
   })
 
 const rotate = new Command('rotate')
   .description('Replace a token by a successor with a new secret, which is shown only once.')
   .argument('<id>', 'the id of the token', readId)
-  .option(
-    '--overlap <time>',
-    'how long the old token stays valid, such as 24h (0s: it is revoked)',
-    readDuration,
-    86_400,
+  .addOption(
+    new Option('--overlap <time>', 'how long the old token stays valid, such as 24h (0s: it is revoked)')
+      .argParser(readDuration)
+      .default(readDuration('24h'), '24h'),
   )
-  .option('--expires-in <time>', 'when the new token ends (default: like the old one)', readTimeFromNow)
-  .option('--json', 'print JSON', false)
-  .action(async (id: number, options: { overlap: number; expiresIn?: Date; json: boolean }) => {
+  .addOption(expiresIn('like the old one'))
+  .addOption(jsonOption())
+  .addHelpText('after', '\nExample:\n  token rotate 3 --overlap 7d')
+  .action(async (id: number, options: Json & { overlap: number; expiresIn?: Date }) => {
     const { overlap, expiresIn: expiresAt = 'inherit', json } = options
     const successor = await withDatabase(readConfig(process.env), ({ pool }) =>
       rotateToken(pool, commandLine(), id, { overlap, expiresAt }),
     )
     const shown = { id: successor.id, token: successor.secret, rotated_from: id }
-    printToken(json, `Token ${successor.id} replaces token ${id}.`, shown)
+    printSecret(json, `Token ${successor.id} replaces token ${id}.`, shown)
   })
 
 const revoke = new Command('revoke')
   .description('Revoke a token. All instances reject it within a second.')
   .argument('<id>', 'the id of the token', readId)
-  .action(async (id: number) => {
+  .addOption(jsonOption())
+  .action(async (id: number, { json }: Json) => {
     await withDatabase(readConfig(process.env), ({ pool }) => revokeToken(pool, commandLine(), id))
-    console.log(`Token ${id} is revoked.`)
+    printResult(json, { id, status: 'revoked' }, `Token ${id} is revoked.`)
   })
 
 /** The command `token`: the bearer tokens of integrations. */
 export const tokenCommand = new Command('token')
-  .description('Create, list, rotate and revoke bearer tokens.')
+  .description('Create, list, show, edit, rotate and revoke bearer tokens.')
   .addCommand(create)
   .addCommand(list)
+  .addCommand(show)
+  .addCommand(edit)
   .addCommand(rotate)
   .addCommand(revoke)
 
@@ -156,7 +174,7 @@ const toJson = (token: TokenRecord) => ({
 })
 
 const toRow = (token: TokenRecord) => ({
-  id: token.id,
+  id: String(token.id),
   name: token.name,
   token: token.hint,
   status: tokenStatus(token),
@@ -165,3 +183,20 @@ const toRow = (token: TokenRecord) => ({
   'expires at': token.expiresAt?.slice(0, 19) ?? 'never',
   'last used at': token.lastUsedAt?.slice(0, 19) ?? 'never',
 })
+
+/** Returns the properties of a token as rows of a table. */
+const toFacts = (token: TokenRecord) => {
+  const { contact, rateLimit, createdAt, createdBy, lastUsedAddress } = token
+  const tenants = token.tenants.map(
+    ({ tenantId, name, withDescendants }) => `${name} (${tenantId}${withDescendants ? ', with all below' : ''})`,
+  )
+  const facts = {
+    ...toRow(token),
+    tenants: tenants.join(', '),
+    contact: contact ?? '',
+    'operations a minute': rateLimit === null ? 'the rate of the service' : String(rateLimit),
+    'created at': `${createdAt.slice(0, 19)} by ${createdBy}`,
+    'last used from': lastUsedAddress ?? '',
+  }
+  return Object.entries(facts).map(([property, value]) => ({ property, value }))
+}

@@ -76,3 +76,50 @@ test('a token is rotated, with an overlap or without', { timeout: 60_000 }, asyn
 
   expect((await token('rotate', '999999')).code).toBe(1)
 })
+
+test('a token is shown and edited: what no option names stays', { timeout: 60_000 }, async () => {
+  const made = await create('--name', 'Before', '--with-descendants', '--permission', 'view_vouchers')
+  const shown = await token('show', String(made.id))
+  expect(shown.stdout).toMatch(/^name +Before$/m)
+  expect(shown.stdout).toMatch(new RegExp(`^tenants +.* \\(${tenantId}, with all below\\)$`, 'm'))
+  expect(shown.stdout).not.toContain(made.token)
+
+  const edited = await token('edit', String(made.id), '--name', 'After', '--rate-limit', '77', '--json')
+  expect(edited.code, edited.stderr).toBe(0)
+  const after = {
+    name: 'After',
+    rate_limit: 77,
+    permissions: ['view_vouchers'],
+    tenants: [{ id: tenantId, with_descendants: true }],
+  }
+  expect(JSON.parse(edited.stdout)).toMatchObject(after)
+  expect(JSON.parse((await token('show', String(made.id), '--json')).stdout)).toMatchObject(after)
+
+  const other = await build.tenant()
+  const options = ['--tenant', String(other), '--permission', 'redeem_vouchers', '--rate-limit', 'default']
+  expect((await token('edit', String(made.id), ...options)).code).toBe(0)
+  expect(JSON.parse((await token('show', String(made.id), '--json')).stdout)).toMatchObject({
+    rate_limit: null,
+    permissions: ['redeem_vouchers'],
+    tenants: [{ id: other, with_descendants: false }],
+  })
+  const [audited] = await database.platform`
+    select count(*)::int as edits from gateway.audit_entry where token_id = ${made.id} and action = 'token.edit'`
+  expect(audited).toEqual({ edits: 2 })
+
+  expect((await token('show', '999999')).code).toBe(1)
+  expect((await token('edit', String(made.id), '--permission', 'everything')).code).toBe(2)
+})
+
+test('lists are tables without quotes and index; a shell completes commands and options', async () => {
+  const { stdout } = await token('list')
+  const [head = '', ...rows] = stdout.trim().split('\n')
+  expect(head).toMatch(/^ID +NAME +TOKEN +STATUS +PERMISSIONS +TENANTS +EXPIRES AT +LAST USED AT$/)
+  expect(rows.length).toBe((await list()).length)
+  expect(stdout).not.toMatch(/['"│─]/)
+  expect((await token('rotate', '--help')).stdout).toContain('(default: 24h)')
+  const completed = (...words: string[]) => run(['complete', '--', ...words], {})
+  expect((await completed('token', '')).stdout).toMatch(/^edit\tChange a token/m)
+  expect((await completed('token', 'create', '--perm')).stdout).toMatch(/^--permission\t/m)
+  expect((await run(['complete', 'bash'], {})).stdout).toContain('bash completion for voucher-gateway')
+})

@@ -1,0 +1,36 @@
+/** What commands print: tables for people, JSON for programs. */
+import Table from 'cli-table3'
+import { Option } from 'commander'
+
+/** The option of every command whose result a program can read. */
+export const jsonOption = () => new Option('--json', 'print JSON').default(false)
+
+/** No lines: columns are apart by two spaces, so that `awk` and people can read them. */
+const plain = {
+  ...{ top: '', 'top-mid': '', 'top-left': '', 'top-right': '', bottom: '', 'bottom-mid': '', 'bottom-left': '' },
+  ...{ 'bottom-right': '', left: '', 'left-mid': '', mid: '', 'mid-mid': '', right: '', 'right-mid': '', middle: '  ' },
+}
+
+/** Prints rows as a table. The keys of the first row are the headings. */
+export function printTable(rows: readonly Readonly<Record<string, string>>[]): void {
+  const [first = {}] = rows
+  const table = new Table({
+    head: Object.keys(first).map(heading => heading.toUpperCase()),
+    chars: plain,
+    style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [] },
+  })
+  table.push(...rows.map(row => Object.values(row)))
+  const lines = table.toString().split('\n')
+  console.log(lines.map(line => line.trimEnd()).join('\n'))
+}
+
+/**
+ * Prints the result of a command.
+ *
+ * @param json whether a program reads it
+ * @param result what the program gets
+ * @param sentence what a person gets
+ */
+export function printResult(json: boolean, result: object, sentence: string): void {
+  console.log(json ? JSON.stringify(result) : sentence)
+}

@@ -1,0 +1,46 @@
+import { InvalidArgumentError, Option } from 'commander'
+import { parseIdentifier } from '../domain/identifier.ts'
+import { type Permission, permissionNames, permissions } from '../domain/permission.ts'
+import { readTimeFromNow } from './duration.ts'
+
+/** Reads the id of a record. @throws InvalidArgumentError */
+export function readId(text: string): number {
+  const id = parseIdentifier(text)
+  if (id === null) throw new InvalidArgumentError('Give the id of a record, a whole number such as 7.')
+  return id
+}
+
+const readIds = (text: string, earlier: number[] = []) => [...earlier, readId(text)]
+
+/** Reads a request rate. @throws InvalidArgumentError */
+export function readRate(text: string): number {
+  if (!/^[1-9]\d{0,6}$/.test(text))
+    throw new InvalidArgumentError('Give a whole number from 1 to 1,000,000, such as 600.')
+  return Number(text)
+}
+
+/** The properties of a token that its options give; undefined: not given. */
+export interface TokenOptions {
+  name?: string
+  tenant?: number[]
+  withDescendants?: boolean
+  permission?: Permission[]
+  contact?: string
+}
+
+/** The options for the properties of a token, besides its name and its rate. */
+export const tokenOptions = () => [
+  new Option('--tenant <id...>', 'the id of a tenant that the token may access').argParser(readIds),
+  new Option('--with-descendants', 'grant access to all tenants below these too'),
+  new Option('--permission <permission...>', 'what the token may do').choices(permissionNames),
+  new Option('--contact <person>', 'the person at the partner who is responsible for the token'),
+]
+
+/** The help that explains the permissions. */
+export const permissionHelp = `\nPermissions:\n${permissionNames.map(name => `  ${name}: ${permissions[name]}`).join('\n')}`
+
+/** The option for the end of a token. @param otherwise the end without it */
+export const expiresIn = (otherwise: string) =>
+  new Option('--expires-in <time>', `when the token ends, such as 90d or 12h (default: ${otherwise})`).argParser(
+    readTimeFromNow,
+  )
