@@ -83,7 +83,7 @@ const edit = withOptions(
 )
   .addOption(
     new Option('--rate-limit <n>', 'operations a minute, or `default` for the rate of the service').argParser(text =>
-      text === 'default' ? null : readRate(text),
+      text === 'default' ? text : readRate(text),
     ),
   )
   .addOption(jsonOption())
@@ -95,7 +95,7 @@ Examples:
   token edit 3 --permission view_vouchers view_orders
   token edit 3 --tenant 1 --with-descendants --rate-limit 600`,
   )
-  .action(async (id: number, options: TokenOptions & Json & { rateLimit?: number | null }) => {
+  .action(async (id: number, options: TokenOptions & Json & { rateLimit?: number | 'default' }) => {
     const { name, contact, permission, tenant, withDescendants = false, rateLimit, json } = options
     const edited = await withDatabase(readConfig(process.env), async ({ pool }) => {
       const token = await getToken(pool, id)
@@ -103,7 +103,7 @@ Examples:
         name: name ?? token.name,
         contact: contact ?? token.contact,
         permissions: permission ?? token.permissions,
-        rateLimit: rateLimit === undefined ? token.rateLimit : rateLimit,
+        rateLimit: rateLimit === 'default' ? null : (rateLimit ?? token.rateLimit),
         tenants: (tenant ?? token.tenants.map(({ tenantId }) => tenantId)).map(tenantId => ({
           tenantId,
           withDescendants:

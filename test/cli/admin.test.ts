@@ -237,7 +237,7 @@ describe('admin', { timeout: 120_000 }, () => {
     expect(last.code).toBe(2)
     expect(last.stderr).toContain('The last administrator cannot be removed')
     expect((await run(['admin', 'remove', 'bob@example.com'], environment)).code).toBe(1)
-    for (const args of [['create'], ['create', '--email', 'nobody'], ['remove'], ['remove', 'nobody'], ['lost']]) {
+    for (const args of [['create'], ['create', '--email', 'nobody'], ['remove'], ['remove', 'nobody'], ['nothing']]) {
       const wrong = await run(['admin', ...args], environment)
       expect(wrong.code, args.join(' ')).toBe(2)
       expect(wrong.stderr.trim().split('\n'), args.join(' ')).toHaveLength(1)
