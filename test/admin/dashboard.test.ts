@@ -1,6 +1,7 @@
 /** How an administrator opens the dashboard. */
 import { expect, test } from 'vitest'
-import { getToken, listTokens } from '../../src/domain/token.ts'
+import { getToken } from '../../src/domain/token.ts'
+import { listTokens } from '../../src/domain/token-list.ts'
 import { createApp } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'

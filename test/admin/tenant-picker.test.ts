@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { readPicker } from '../../src/admin/tenant-picker/state.ts'
-import { getToken, listTokens } from '../../src/domain/token.ts'
+import { getToken } from '../../src/domain/token.ts'
+import { listTokens } from '../../src/domain/token-list.ts'
 import { createApp } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'

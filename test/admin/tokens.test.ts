@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { permissionNames } from '../../src/domain/permission.ts'
-import { getToken, listTokens } from '../../src/domain/token.ts'
+import { getToken } from '../../src/domain/token.ts'
 import { revokeToken } from '../../src/domain/token-lifecycle.ts'
+import { listTokens } from '../../src/domain/token-list.ts'
 import { rotateToken } from '../../src/domain/token-rotation.ts'
 import { createApp } from '../support/app.ts'
 import { createBuilders, tester } from '../support/builders.ts'
@@ -75,8 +76,8 @@ const all = () => listTokens(pool, { limit: 10_000 })
 
 test('an empty list links to the creation of the first token', async () => {
   const page = await browser.get('/admin/tokens')
-  expect(page.text).toContain('There are no tokens yet')
-  expect(page.html).toContain('<a class="button primary" href="/admin/tokens/new">Create your first token</a>')
+  expect(page.text).toContain('There are no active tokens')
+  expect(page.html).toContain('<a class="button primary" href="/admin/tokens/new">Create a token</a>')
 })
 
 test('a token is created; its secret works, is shown once, and is stored nowhere', async () => {
@@ -440,10 +441,73 @@ test('the list shows each token, and applies search and filters', async () => {
 
   const none = await browser.get('/admin/tokens?search=nothing+of+the+kind')
   expect(none.text).toContain('No token matches.')
-  expect(none.html).toContain('<a href="/admin/tokens">Show all tokens</a>')
-  for (const odd of ['before=x', 'status=odd', 'search=%00', 'tenant=99999999999999999999', 'before=0']) {
+  expect(none.html).toContain('<a href="/admin/tokens">Show all active tokens</a>')
+  for (const odd of [
+    'sort=odd',
+    'sort=-',
+    'sort=-constructor',
+    'status=any&sort=-ends&after=1',
+    'before=x',
+    'status=odd',
+    'search=%00',
+    'tenant=99999999999999999999',
+    'before=0',
+  ]) {
     expect((await browser.get(`/admin/tokens?${odd}`)).status, odd).toBe(200)
   }
+})
+
+test('the list hides ended tokens, and shows those that were never used or end soon', async () => {
+  const options = (name: string, expiresAt: Date) => ({ name: `Need ${name}`, expiresAt })
+  const inDays = (days: number) => new Date(Date.now() + days * 86_400_000)
+  const ended = await build.token([], { name: 'Need ended' })
+  await revokeToken(pool, tester, ended.id)
+  const soon = await build.token([], options('soon', inDays(13)))
+  await build.token([], options('later', inDays(15)))
+  const used = await build.token([], { name: 'Need used' })
+  await database.platform`update gateway.token set last_used_at = now() where id in (${soon.id}, ${used.id})`
+  const list = async (query: string) => namesOf(await browser.get(`/admin/tokens?search=Need${query}`))
+  expect(await list('')).toEqual(['Need used', 'Need later', 'Need soon'])
+  expect(await list('&status=any')).toEqual(['Need used', 'Need later', 'Need soon', 'Need ended'])
+  expect(await list('&status=unused')).toEqual(['Need later'])
+  expect(await list('&status=expiring')).toEqual(['Need soon'])
+  const page = await browser.get('/admin/tokens')
+  expect(page.html).toMatch(/<a href="\/admin\/tokens\?status=expiring&amp;sort=ends">\d+ tokens? will expire/)
+  expect(page.html).toMatch(/<a href="\/admin\/tokens\?status=unused">\d+ tokens? never used/)
+})
+
+test('each column orders the list, in both directions and over pages', async () => {
+  const names = Array.from({ length: 55 }, (_, index) => `Sorted ${String(index).padStart(2, '0')}`)
+  const tenants = await Promise.all([1, 2].map(() => build.tenant()))
+  for (const [index, name] of names.entries()) {
+    const { id } = await build.token(tenants.slice(0, index % 3), {
+      name,
+      permissions: index % 2 === 0 ? ['view_vouchers'] : [],
+    })
+    // Some were never used, and some have no end.
+    if (index > 5)
+      await database.platform`update gateway.token set last_used_at = now() - make_interval(days => ${index}) where id = ${id}`
+    if (index < 50)
+      await database.platform`update gateway.token set expires_at = now() + make_interval(days => ${index + 1}) where id = ${id}`
+  }
+  const nextOf = ({ html }: Page) => /href="([^"]*)" rel="next"/.exec(html)?.[1]?.replaceAll('&amp;', '&')
+  const read = async (sort: string) => {
+    const first = await browser.get(`/admin/tokens?search=Sorted&sort=${sort}`)
+    const second = await browser.get(nextOf(first) ?? '')
+    expect(nextOf(second), sort).toBeUndefined()
+    return { first, names: [...namesOf(first), ...namesOf(second)] }
+  }
+  for (const order of ['created', 'name', 'token', 'tenants', 'permissions', 'used', 'ends']) {
+    const { first, names: ascending } = await read(order)
+    expect([...ascending].sort(), order).toEqual(names)
+    expect(first.html.match(/aria-sort="ascending"/g), order).toHaveLength(1)
+    expect((await read(`-${order}`)).names, order).toEqual(ascending.toReversed())
+  }
+  expect((await read('name')).names).toEqual(names)
+  expect((await read('used')).names.slice(0, 7)).toEqual([...names.slice(0, 6), 'Sorted 54'])
+  expect((await read('ends')).names.at(-1)).toBe('Sorted 54')
+  const { first } = await read('name')
+  expect(first.html).toContain('href="/admin/tokens?search=Sorted&amp;sort=-name"')
 })
 
 test('the list has pages of 50, to older tokens and back', async () => {

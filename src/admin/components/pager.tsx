@@ -1,4 +1,4 @@
-// Lists are shown newest first, a page at a time. `?before=id` shows older rows, `?after=id` newer ones.
+// Lists are shown a page at a time. `?before=id` shows the rows behind one, older ones by default; `?after=id` those in front.
 import { parseIdentifier } from '../../domain/identifier.ts'
 
 const pageSize = 50
@@ -65,12 +65,12 @@ export function Pager({ noun, path, filters, page: { newer, older } }: PagerProp
     <nav class="actions" aria-label={`Pages of ${noun}`}>
       {newer !== null && (
         <a href={pathWith(path, { ...filters, after: String(newer) })} rel="prev">
-          Newer {noun}
+          Previous {noun}
         </a>
       )}
       {older !== null && (
         <a href={pathWith(path, { ...filters, before: String(older) })} rel="next">
-          Older {noun}
+          Next {noun}
         </a>
       )}
     </nav>

@@ -10,6 +10,8 @@ export interface Column<Row> {
   numeric?: boolean
   /** The label of the cell where rows are cards. Default: the heading; `''`: the cell needs none. */
   cardLabel?: string
+  /** The link that orders the rows by this column, and how they are ordered by it now. */
+  sort?: { href: string; direction: 'ascending' | 'descending' | undefined }
 }
 
 interface TableProps<Row> {
@@ -32,9 +34,9 @@ export function Table<Row>({ label, columns, rows, class: className = 'cards', c
         {caption && <caption>{caption}</caption>}
         <thead>
           <tr>
-            {columns.map(({ heading, numeric }) => (
-              <th scope="col" class={numeric ? 'number' : undefined}>
-                {heading}
+            {columns.map(({ heading, numeric, sort }) => (
+              <th scope="col" class={numeric ? 'number' : undefined} aria-sort={sort?.direction}>
+                {sort ? <a href={sort.href}>{heading}</a> : heading}
               </th>
             ))}
           </tr>

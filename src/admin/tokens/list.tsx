@@ -1,80 +1,177 @@
 import type { ComponentChildren } from 'preact'
 import { isPermission, permissionNames } from '../../domain/permission.ts'
-import { listTokens, type TokenFilter, type TokenRecord, tokenStatuses } from '../../domain/token.ts'
+import type { TokenRecord } from '../../domain/token.ts'
+import {
+  countTokensInNeed,
+  isTokenOrder,
+  listTokens,
+  type TokenFilter,
+  type TokenOrder,
+  tokenStates,
+} from '../../domain/token-list.ts'
 import { ButtonLink } from '../components/button-link.tsx'
 import { Field } from '../components/field.tsx'
 import { formatCount } from '../components/format.ts'
 import { Layout } from '../components/layout.tsx'
-import { type ListPage, loadPage, Pager } from '../components/pager.tsx'
+import { type ListPage, loadPage, Pager, pathWith } from '../components/pager.tsx'
 import { type Column, Table } from '../components/table.tsx'
 import { Timestamp } from '../components/timestamp.tsx'
 import { type Handler, sendPage } from '../context.ts'
 import { queryParameters, textField } from '../form-body.ts'
 import { GrantName, LastUse, PermissionName, StatusBadge, TokenEnd, tokenPath, tokensPath } from './parts.tsx'
 
+/** What the address asks for: which tokens, and their order. */
+interface View {
+  filter: TokenFilter
+  order: TokenOrder
+  ascending: boolean
+}
+
 /** GET /admin/tokens */
 export const showTokens: Handler = async ({ sql }, request, reply) => {
   const query = queryParameters(request)
-  const filter = readFilter(query)
-  const page = await loadPage(query, range => listTokens(sql, { filter, ...range }))
-  return sendPage(reply, <TokenList filter={filter} page={page} />)
+  const view = readView(query)
+  const [page, inNeed] = await Promise.all([
+    loadPage(query, range => listTokens(sql, { ...view, ...range })),
+    countTokensInNeed(sql),
+  ])
+  return sendPage(reply, <TokenList view={view} page={page} inNeed={inNeed} />)
 }
 
-function readFilter(query: URLSearchParams): TokenFilter {
+/** The state that lists all tokens. Without a state, the list has the active ones. */
+const anyState = 'any'
+
+function readView(query: URLSearchParams): View {
   const [search, tenant] = [textField(query, 'search'), textField(query, 'tenant')]
-  const status = tokenStatuses.find(name => name === query.get('status'))
+  const given = query.get('status')
+  const state = tokenStates.find(name => name === given) ?? (given === anyState ? undefined : 'active')
   const permission = textField(query, 'permission')
-  return {
+  const sort = textField(query, 'sort')
+  const order = sort.replace('-', '')
+  const filter = {
     ...(search && { search }),
-    ...(status && { status }),
+    ...(state && { state }),
     ...(isPermission(permission) && { permission }),
     ...(tenant && { tenant }),
   }
+  return isTokenOrder(order)
+    ? { filter, order, ascending: !sort.startsWith('-') }
+    : { filter, order: 'created', ascending: false }
 }
 
-function TokenList({ filter, page }: { filter: TokenFilter; page: ListPage<TokenRecord> }) {
-  const isFiltered = Object.keys(filter).length > 0
+/** Returns the parameters of the address of a view. */
+function parametersOf({ filter, order, ascending }: View): Record<string, string> {
+  const { state = anyState, ...others } = filter
+  const isNewestFirst = order === 'created' && !ascending
+  return {
+    ...others,
+    status: state === 'active' ? '' : state,
+    sort: isNewestFirst ? '' : (ascending ? '' : '-') + order,
+  }
+}
+
+/** Returns whether a view lists all active tokens. */
+const isWhole = ({ filter }: View) => Object.keys(filter).join() === 'state' && filter.state === 'active'
+
+function TokenList({ view, page, inNeed }: { view: View; page: ListPage<TokenRecord>; inNeed: InNeed }) {
   const createLink = (label: string) => <ButtonLink kind="primary" href={`${tokensPath}/new`} label={label} />
   return (
     <Layout title="Tokens" section="tokens" actions={createLink('Create a token')}>
-      {page.rows.length === 0 && !isFiltered ? (
+      <TokensInNeed {...inNeed} />
+      <Filters view={view} />
+      {page.rows.length === 0 ? (
         <div class="card empty">
-          <p>There are no tokens yet. An integration needs one to send requests.</p>
-          {createLink('Create your first token')}
+          {isWhole(view) ? (
+            <>
+              <p>There are no active tokens. An integration needs one to send requests.</p>
+              {createLink('Create a token')} <a href={`${tokensPath}?status=${anyState}`}>Show ended tokens</a>
+            </>
+          ) : (
+            <>
+              <p>No token matches.</p>
+              <a href={tokensPath}>Show all active tokens</a>
+            </>
+          )}
         </div>
       ) : (
-        <>
-          <Filters filter={filter} />
-          {page.rows.length === 0 ? (
-            <div class="card empty">
-              <p>No token matches.</p>
-              <a href={tokensPath}>Show all tokens</a>
-            </div>
-          ) : (
-            <Table label="Tokens, newest first" columns={columns} rows={page.rows} />
-          )}
-          <Pager noun="tokens" path={tokensPath} filters={{ ...filter }} page={page} />
-        </>
+        <Table label="Tokens" columns={columns.map(column => sortable(column, view))} rows={page.rows} />
       )}
+      <Pager noun="tokens" path={tokensPath} filters={parametersOf(view)} page={page} />
     </Layout>
   )
 }
 
-function Filters({ filter }: { filter: TokenFilter }) {
-  const options = (values: readonly string[]) => [
-    { value: '', label: 'any' },
-    ...values.map(value => ({ value, label: value })),
-  ]
+/** How many tokens an administrator should look at. */
+interface InNeed {
+  unused: number
+  expiring: number
+}
+
+/** Links to the tokens that were never used and to those that end soon, where there are any. */
+function TokensInNeed({ unused, expiring }: InNeed) {
+  if (unused === 0 && expiring === 0) return null
+  const tokens = (count: number) => `${formatCount(count)} ${count === 1 ? 'token' : 'tokens'}`
+  return (
+    <ul class="notices">
+      {expiring > 0 && (
+        <li>
+          <a href={`${tokensPath}?status=expiring&sort=ends`}>{tokens(expiring)} will expire within 14 days</a>
+        </li>
+      )}
+      {unused > 0 && (
+        <li>
+          <a href={`${tokensPath}?status=unused`}>{tokens(unused)} never used</a>
+        </li>
+      )}
+    </ul>
+  )
+}
+
+/** Returns the column with a link that orders the list by it, and turns the order round when it has it. */
+function sortable({ order, ...column }: SortedColumn, view: View): Column<TokenRecord> {
+  const isCurrent = order === view.order
+  // Texts begin at A, times at the latest, amounts at the largest.
+  const startsAscending = order === 'name' || order === 'token' || order === 'ends'
+  const ascending = isCurrent ? !view.ascending : startsAscending
+  const href = pathWith(tokensPath, parametersOf({ ...view, order, ascending }))
+  return { ...column, sort: { href, direction: isCurrent ? (view.ascending ? 'ascending' : 'descending') : undefined } }
+}
+
+/** The labels of the states in the filter. */
+const stateLabels: Record<(typeof tokenStates)[number], string> = {
+  active: 'active',
+  unused: 'active, never used',
+  expiring: 'active, expires within 14 days',
+  expired: 'expired',
+  revoked: 'revoked',
+}
+
+function Filters({ view }: { view: View }) {
+  const { filter } = view
+  const states = tokenStates.map(value => ({ value, label: stateLabels[value] }))
+  const permissionOptions = permissionNames.map(value => ({ value, label: value }))
+  const any = { label: 'any' }
   return (
     <form method="get" action={tokensPath} class="filters" aria-label="Find tokens">
       <Field name="search" label="Name, contact, creator or token" type="search" value={filter.search ?? ''} />
-      <Field name="status" label="Status" options={options(tokenStatuses)} value={filter.status ?? ''} />
-      <Field name="permission" label="Permission" options={options(permissionNames)} value={filter.permission ?? ''} />
+      <Field
+        name="status"
+        label="Status"
+        options={[...states, { ...any, value: anyState }]}
+        value={filter.state ?? anyState}
+      />
+      <Field
+        name="permission"
+        label="Permission"
+        options={[{ ...any, value: '' }, ...permissionOptions]}
+        value={filter.permission ?? ''}
+      />
       <Field name="tenant" label="Tenant in reach (name or id)" type="search" value={filter.tenant ?? ''} />
+      <input type="hidden" name="sort" value={parametersOf(view).sort} />
       <button type="submit" class="secondary">
         Filter
       </button>
-      {Object.keys(filter).length > 0 && <ButtonLink href={tokensPath} label="Clear" />}
+      {!isWhole(view) && <ButtonLink href={tokensPath} label="Clear" />}
     </form>
   )
 }
@@ -93,9 +190,13 @@ function NameList({ names }: { names: ComponentChildren[] }) {
 /** How many tenants of a token the list names. */
 const maxNames = 3
 
-const columns: Column<TokenRecord>[] = [
+/** A column, and what a click on its heading orders the list by. */
+type SortedColumn = Column<TokenRecord> & { order: TokenOrder }
+
+const columns: SortedColumn[] = [
   {
     heading: 'Name and contact',
+    order: 'name',
     cell: ({ id, name, contact }) => (
       <>
         <a href={tokenPath(id)}>{name}</a>
@@ -103,9 +204,10 @@ const columns: Column<TokenRecord>[] = [
       </>
     ),
   },
-  { heading: 'Token', cell: ({ hint }) => <code>{hint}</code> },
+  { heading: 'Token', order: 'token', cell: ({ hint }) => <code>{hint}</code> },
   {
     heading: 'Tenants',
+    order: 'tenants',
     cell: ({ tenants }) => {
       const names: ComponentChildren[] = tenants.slice(0, maxNames).map(grant => <GrantName grant={grant} />)
       const more = tenants.length - names.length
@@ -115,19 +217,22 @@ const columns: Column<TokenRecord>[] = [
   },
   {
     heading: 'Permissions',
+    order: 'permissions',
     cell: ({ permissions }) => <NameList names={permissions.map(name => <PermissionName name={name} />)} />,
   },
   {
     heading: 'Created',
+    order: 'created',
     cell: ({ createdAt, createdBy }) => (
       <>
         <Timestamp at={createdAt} /> <span class="muted">by {createdBy}</span>
       </>
     ),
   },
-  { heading: 'Last used', cell: token => <LastUse token={token} /> },
+  { heading: 'Last used', order: 'used', cell: token => <LastUse token={token} /> },
   {
     heading: 'Status',
+    order: 'ends',
     cell: token => (
       <>
         <StatusBadge token={token} />{' '}
