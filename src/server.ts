@@ -30,7 +30,7 @@ import { compressResponses } from './http/compression.ts'
 import { enforceDeadline } from './http/deadline.ts'
 import { closeWhileDraining, drain, notDraining } from './http/draining.ts'
 import { sendError, toGatewayError, toMessageBody } from './http/errors.ts'
-import { buildHealthServer, createReadiness, registerHealth } from './http/health.ts'
+import { buildHealthServer, createReadiness, registerHealth, type WorkerCount } from './http/health.ts'
 import { closeUnfinishedRequests } from './http/lingering-close.ts'
 import { registerNotFound } from './http/not-found.ts'
 import { registerRequestCounts } from './http/request-count.ts'
@@ -53,6 +53,8 @@ export interface WorkerRole {
   worker: number
   /** Counts calls in the primary, for all workers. */
   count: CountCalls
+  /** Returns how many workers listen; null: not known yet. */
+  workers(): WorkerCount | null
 }
 
 /**
@@ -142,7 +144,7 @@ export async function buildServer(
     isFirst: (role?.worker ?? 1) === 1,
   })
   registerRequestCounts(app, requestCounter)
-  const checkReadiness = createReadiness(app, healthPool, triggers)
+  const checkReadiness = createReadiness(app, healthPool, triggers, role?.workers)
   const health = config.healthPort === undefined ? null : buildHealthServer(app, requests, checkReadiness, draining)
   if (!health) registerHealth(app, checkReadiness, draining)
   app.decorate('health', health)

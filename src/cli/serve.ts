@@ -40,13 +40,15 @@ export const serveCommand = new Command('serve')
       if (database.embedded) removeServiceOrigin(config.dataDir)
       const demoSecret = database.embedded ? await prepareEmbedded(config, database) : null
       await requireMigrated(database)
+      // Before it listens: a failure of the database later must not end a service that serves.
+      const firstSteps = primary ? null : await describeFirstAdministrator(database.pool)
       const service =
         workers > 1 && !primary
           ? await startPrimary(config, database, workers, demoSecret)
           : await startService(config, database, primary, primary?.demoToken ?? demoSecret)
       try {
-        if (primary) primary.ready(service.origin)
-        else await announce(config, database, service.origin, demoSecret)
+        primary?.ready(service.origin)
+        if (firstSteps) announce(config, database, service.origin, demoSecret, firstSteps)
         await stopped
       } finally {
         if (!primary) endAtSecondSignal()
@@ -59,16 +61,16 @@ export const serveCommand = new Command('serve')
   })
 
 /** Prints where the service is and what to do first, and records its address for commands. */
-async function announce(
+function announce(
   config: Config,
-  { embedded, pool }: Database,
+  { embedded }: Database,
   origin: string,
   demoSecret: string | null,
-): Promise<void> {
+  firstSteps: (adminOrigin: string) => string[],
+): void {
   const adminOrigin = config.publicUrl ?? origin
   if (embedded) recordServiceOrigin(config.dataDir, adminOrigin)
-  const firstSteps = await describeFirstAdministrator(pool, adminOrigin)
-  console.log(welcome(config, { origin, adminOrigin, demoSecret, firstSteps }))
+  console.log(welcome(config, { origin, adminOrigin, demoSecret, firstSteps: firstSteps(adminOrigin) }))
 }
 
 /** Starts to answer requests in this process. */
@@ -141,21 +143,21 @@ async function createDemoToken(config: Config, pool: Pool): Promise<string> {
  * Describes how to create the first administrator: on a terminal with a new one-time link, and otherwise with a command,
  * because output that is stored as a log must not contain the link.
  *
- * @returns lines of text; none when an administrator exists
+ * @returns lines of text for the origin of the administration; none when an administrator exists
  */
-async function describeFirstAdministrator(pool: Pool, adminOrigin: string): Promise<string[]> {
+async function describeFirstAdministrator(pool: Pool): Promise<(adminOrigin: string) => string[]> {
   if (process.stdout.isTTY) {
     const secret = await inviteFirstAdministrator(pool, commandLine())
-    if (secret === null) return []
-    return [
+    if (secret === null) return () => []
+    return adminOrigin => [
       '',
       '  Create the first administrator with this link, which works once, within 24 hours:',
       '',
       `  ${adminOrigin}${setupPath}/${secret}`,
     ]
   }
-  if (!(await hasNoAdministrator(pool))) return []
-  return [
+  if (!(await hasNoAdministrator(pool))) return () => []
+  return () => [
     '',
     '  No administrator exists yet. Run this command here: it prints a link to create the first one.',
     '',

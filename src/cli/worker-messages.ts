@@ -1,4 +1,5 @@
 // What the primary process of `serve --workers` and its workers send each other.
+import type { WorkerCount } from '../http/health.ts'
 
 /** Asks the primary to count calls, by key. */
 interface CountMessage {
@@ -29,8 +30,14 @@ interface StopMessage {
   kind: 'stop'
 }
 
+/** Says how many workers listen, whenever that changes. */
+interface WorkersMessage {
+  kind: 'workers'
+  workers: WorkerCount
+}
+
 /** What the primary sends. */
-export type FromPrimary = WindowsMessage | StopMessage
+export type FromPrimary = WindowsMessage | StopMessage | WorkersMessage
 
 const kindOf = (message: unknown): unknown =>
   typeof message === 'object' && message !== null && 'kind' in message ? message.kind : undefined
@@ -41,4 +48,4 @@ export const isFromWorker = (message: unknown): message is FromWorker =>
 
 /** Returns whether a message is one of the primary's. */
 export const isFromPrimary = (message: unknown): message is FromPrimary =>
-  kindOf(message) === 'windows' || kindOf(message) === 'stop'
+  kindOf(message) === 'windows' || kindOf(message) === 'stop' || kindOf(message) === 'workers'

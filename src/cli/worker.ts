@@ -1,5 +1,6 @@
 // A worker of `serve --workers`: it answers requests, and the primary process does the rest.
 import type { RateWindow } from '../domain/rate.ts'
+import type { WorkerCount } from '../http/health.ts'
 import type { WorkerRole } from '../server.ts'
 import { type FromWorker, isFromPrimary } from './worker-messages.ts'
 
@@ -27,11 +28,16 @@ export function linkToPrimary(): PrimaryLink | null {
   if (worker === 0 || process.send === undefined) return null
   const waiting = new Map<number, (windows: ReadonlyMap<string, RateWindow>) => void>()
   let ids = 0
+  let workers: WorkerCount | null = null
   const send = (message: FromWorker) => process.send?.(message)
   const stopped = new Promise<void>(resolve => {
     process.on('message', message => {
       if (!isFromPrimary(message)) return
       if (message.kind === 'stop') return resolve()
+      if (message.kind === 'workers') {
+        workers = message.workers
+        return
+      }
       const windows = message.windows.map(([key, used, resetsIn]) => [key, { used, resetsIn }] as const)
       waiting.get(message.id)?.(new Map(windows))
       waiting.delete(message.id)
@@ -50,6 +56,7 @@ export function linkToPrimary(): PrimaryLink | null {
         waiting.set(id, resolve)
         send({ kind: 'count', id, calls: [...calls] })
       }),
+    workers: () => workers,
     ready: origin => send({ kind: 'ready', origin }),
     close: () => process.disconnect?.(),
   }

@@ -23,6 +23,9 @@ const backOff = { first: 100, longest: 5000, resetAfter: 10_000 }
  */
 const stopTimeout = 7_700
 
+/** A worker that does not listen after this long is killed, and started again; in milliseconds. */
+const startTimeout = 60_000
+
 /** A service that listens. */
 export interface RunningService {
   /** The origin at which this machine reaches the service. */
@@ -47,8 +50,8 @@ interface WorkerOptions {
  *
  * @param count how many
  * @param demoToken the secret of the demo's token; null: this is no demo
- * @returns when all of them listen
- * @throws Error when one ends before it listens
+ * @returns when the first of them listens
+ * @throws Error when the first one ends before it listens
  */
 export async function startPrimary(
   config: Config,
@@ -86,14 +89,15 @@ export async function startPrimary(
  * Starts workers, which share a port. One that ends is started again, at once and then after growing waits.
  *
  * @param count how many
- * @returns when all of them listen
- * @throws Error when one ends before it listens
+ * @returns when the first of them listens
+ * @throws Error when the first one ends before it listens
  */
 async function startWorkers(count: number, options: WorkerOptions): Promise<RunningService> {
   const { log, write } = options
   const running = new Map<number, Worker>()
-  /** Workers that have listened. What ends another one would end the next of its number too. */
-  const listened = new Set<number>()
+  const listening = new Set<number>()
+  /** Whether a worker has listened. What ends the first one before that would end the next one too. */
+  let served = false
   let stopping = false
 
   /** Starts a worker. @returns its origin once it listens */
@@ -101,6 +105,7 @@ async function startWorkers(count: number, options: WorkerOptions): Promise<Runn
     const worker = cluster.fork({ ...options.environment, [workerVariable]: String(number) })
     const startedAt = performance.now()
     running.set(number, worker)
+    const killing = setTimeout(() => worker.process.kill('SIGKILL'), startTimeout)
     relayLines(worker.process.stdout, line => write(tagLine(number, line)))
     relayLines(worker.process.stderr, line => process.stderr.write(line))
     worker.on('error', error => log.warn({ err: error, worker: number }, 'a message to a worker failed'))
@@ -111,14 +116,19 @@ async function startWorkers(count: number, options: WorkerOptions): Promise<Runn
           void answer(worker, message)
           return
         }
-        listened.add(number)
+        clearTimeout(killing)
+        served = true
+        listening.add(number)
+        sendCount()
         resolve(message.origin)
       })
       worker.once('exit', async (code, signal) => {
+        clearTimeout(killing)
         running.delete(number)
-        if (!listened.has(number))
-          return reject(new Error(`Worker ${number} ended before it listened (${signal ?? code}).`))
+        if (!served) return reject(new Error(`Worker ${number} ended before it listened (${signal ?? code}).`))
         if (stopping) return
+        listening.delete(number)
+        sendCount()
         const lived = performance.now() - startedAt
         const next = lived > backOff.resetAfter ? backOff.first : wait
         log.error({ worker: number, code, signal, wait: next }, 'a worker ended, and is started again')
@@ -128,22 +138,29 @@ async function startWorkers(count: number, options: WorkerOptions): Promise<Runn
     })
   }
 
+  function send(worker: Worker, message: FromPrimary): void {
+    if (worker.isConnected()) worker.send(message)
+  }
+
+  function sendCount(): void {
+    const workers = { listening: listening.size, total: count }
+    for (const worker of running.values()) send(worker, { kind: 'workers', workers })
+  }
+
   async function answer(worker: Worker, { id, calls }: Extract<FromWorker, { kind: 'count' }>): Promise<void> {
     // The worker knows the limits of its callers, and asks for no more than it needs.
     const windows = calls.map(async ([key, hits]) => {
       const { used, resetsIn } = await options.counter.hit(key, hits, Number.POSITIVE_INFINITY)
       return [key, used, resetsIn] as [string, number, number]
     })
-    const message: FromPrimary = { kind: 'windows', id, windows: await Promise.all(windows) }
-    if (worker.isConnected()) worker.send(message)
+    send(worker, { kind: 'windows', id, windows: await Promise.all(windows) })
   }
 
   async function stop(): Promise<void> {
     stopping = true
     const all = [...running.values()]
     const ended = Promise.all(all.map(worker => new Promise(resolve => worker.once('exit', resolve))))
-    const message: FromPrimary = { kind: 'stop' }
-    for (const worker of all) if (worker.isConnected()) worker.send(message)
+    for (const worker of all) send(worker, { kind: 'stop' })
     const killing = setTimeout(
       () => {
         for (const worker of all) worker.process.kill('SIGKILL')
@@ -158,7 +175,7 @@ async function startWorkers(count: number, options: WorkerOptions): Promise<Runn
   try {
     // The first one alone: what prevents it would prevent the others too.
     const origin = await start(1)
-    await Promise.all(Array.from({ length: count - 1 }, (_, n) => start(n + 2)))
+    for (let number = 2; number <= count; number++) void start(number)
     return { origin, stop }
   } catch (error) {
     await stop()

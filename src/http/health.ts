@@ -12,10 +12,17 @@ import { closeSilentConnections } from './timeouts.ts'
 /** How long the checks of `/readyz` may take, in milliseconds. */
 const readyTimeoutMs = 1_000
 
+/** How many workers of `serve --workers` listen, of how many. */
+export interface WorkerCount {
+  listening: number
+  total: number
+}
+
 /** The result of the checks; `reasons` are sentences with their remedies. */
 interface Readiness {
   checks: Record<'database' | 'migrations' | 'triggers', 'ok' | 'failing'>
   reasons: string[]
+  workers?: WorkerCount | null
 }
 
 /** Answers whether the service can serve requests. */
@@ -31,8 +38,14 @@ const failing = (...reasons: string[]): Readiness => ({
  * has its triggers. Each result is no older than its call, so a repair shows at once.
  *
  * @param sql a connection of its own, because those of the requests may all be busy
+ * @param countWorkers in a worker: returns how many listen, which the result reports
  */
-export function createReadiness(app: FastifyInstance, sql: Pool, triggers: TriggerWatch): CheckReadiness {
+export function createReadiness(
+  app: FastifyInstance,
+  sql: Pool,
+  triggers: TriggerWatch,
+  countWorkers: () => WorkerCount | null = () => null,
+): CheckReadiness {
   const check = shareReads(async () => {
     const result = failing()
     try {
@@ -49,13 +62,15 @@ export function createReadiness(app: FastifyInstance, sql: Pool, triggers: Trigg
     }
     return result
   })
-  return () => {
+  return async () => {
     let timer: NodeJS.Timeout | undefined
     const timeout = new Promise<Readiness>(resolve => {
       const late = failing('The database did not answer within a second.')
       timer = setTimeout(resolve, readyTimeoutMs, late).unref()
     })
-    return Promise.race([check(), timeout]).finally(() => clearTimeout(timer))
+    const result = await Promise.race([check(), timeout])
+    clearTimeout(timer)
+    return { ...result, workers: countWorkers() }
   }
 }
 
@@ -82,11 +97,13 @@ export function registerHealth(app: FastifyInstance, check: CheckReadiness, drai
   app.get('/livez', () => ({ status: 'ok' }))
   app.get('/readyz', async (_request, reply) => {
     if (draining.active) return reply.code(503).send({ status: 'stopping' })
-    const { checks, reasons } = await check()
+    const { checks, reasons, workers } = await check()
     const ready = Object.values(checks).every(state => state === 'ok')
-    return reply
-      .code(ready ? 200 : 503)
-      .send({ status: ready ? 'ok' : 'failing', checks, ...(reasons.length > 0 && { reasons }) })
+    return reply.code(ready ? 200 : 503).send({
+      ...{ status: ready ? 'ok' : 'failing', checks },
+      ...(workers && { workers }),
+      ...(reasons.length > 0 && { reasons }),
+    })
   })
 }
 

@@ -1,6 +1,7 @@
 /** `serve --workers`: several processes that behave as one. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { createBuilders } from '../support/builders.ts'
@@ -8,6 +9,7 @@ import { createDatabase } from '../support/database.ts'
 import { commandProcess, createDataDirectory, onTerminal, run, type Service } from '../support/process.ts'
 import { ask, createStarter, expectExactBurst, left } from './support/burst.ts'
 import { logLinesIn } from './support/log-lines.ts'
+import { startSilentProxy } from './support/silent-proxy.ts'
 
 const serve = createStarter()
 const twoWorkers = { args: ['--workers', '2'] }
@@ -83,6 +85,50 @@ test('a worker that ends while the others still start is started again', async (
   await until('the first worker listens', () => killed !== undefined)
   await until('both listen', () => workersIn(printed).size === 2 && workersIn(printed).get(1) !== killed)
   await until('the service has started', () => printed.includes('Ctrl-C stops it'))
+  child.kill('SIGTERM')
+  expect((await ended)[0]).toBe(0)
+})
+
+test('while one worker serves, others that cannot start are tried again, and /readyz says how many listen', async () => {
+  const { address } = await createDatabase()
+  const proxy = await startSilentProxy(join(address.host, `.s.PGSQL.${address.port}`))
+  const DATABASE_URL = `postgres://${address.user}@127.0.0.1:${proxy.port}/${address.database}`
+  const { command, args, options } = commandProcess(['serve', '--workers', '2'], { DATABASE_URL, PORT: '0' })
+  const child = spawn(command, args, options)
+  onTestFinished(() => {
+    child.kill('SIGKILL')
+    proxy.stop()
+  })
+  const ended = once(child, 'close')
+  let printed = ''
+  let isSilent = false
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', chunk => {
+      printed += chunk
+      if (isSilent || workersIn(printed).size === 0) return
+      isSilent = true
+      proxy.silence()
+    })
+  }
+  const ready = async () => {
+    const response = await fetch(`${/http:\/\/[\w.]+:\d+/.exec(printed)?.[0]}/readyz`)
+    return { status: response.status, workers: (await response.json()).workers }
+  }
+  await until('the second worker has ended', () => {
+    if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode}: ${printed}`)
+    return /a worker ended/.test(printed)
+  })
+  expect(await ready()).toEqual({ status: 503, workers: { listening: 1, total: 2 } })
+  proxy.accept()
+  await until('both listen', () => workersIn(printed).size === 2)
+  await until('it is ready', async () => (await ready()).status === 200)
+  expect((await ready()).workers).toEqual({ listening: 2, total: 2 })
+
+  // A worker that ends does not end the service.
+  process.kill(workersIn(printed).get(2) ?? 0, 'SIGKILL')
+  await until('one listens', async () => (await ready()).workers.listening === 1)
+  expect((await ready()).status).toBe(200)
+  await until('both listen again', async () => (await ready()).workers.listening === 2)
   child.kill('SIGTERM')
   expect((await ended)[0]).toBe(0)
 })

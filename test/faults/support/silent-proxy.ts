@@ -12,8 +12,8 @@ export interface SilentProxy {
   stop(): void
 }
 
-/** @param target the port of the database */
-export async function startSilentProxy(target: number): Promise<SilentProxy> {
+/** @param target the port of the database, or its Unix socket */
+export async function startSilentProxy(target: number | string): Promise<SilentProxy> {
   const sockets = new Set<Socket>()
   let silent = false
   let accepted = 0
@@ -26,7 +26,7 @@ export async function startSilentProxy(target: number): Promise<SilentProxy> {
     accepted++
     keep(client)
     if (silent) return
-    const backend = keep(connect(target, '127.0.0.1'))
+    const backend = keep(typeof target === 'number' ? connect(target, '127.0.0.1') : connect(target))
     client.pipe(backend)
     backend.pipe(client)
     client.on('close', () => backend.destroy())
