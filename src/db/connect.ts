@@ -2,7 +2,7 @@ import postgres from '#postgres'
 import { type ColumnCodec, columnCodecs } from './column-codecs.ts'
 import type { DriverPool, DriverTypes } from './driver-pool.ts'
 import { queueStatements } from './queued-pool.ts'
-import { isolation, type SessionRequirements, timeFormat } from './session.ts'
+import { figureSettings, isolation, type SessionRequirements, timeFormat } from './session.ts'
 import { poolSockets, type TlsMode } from './socket.ts'
 
 /** A pool of connections. */
@@ -160,7 +160,7 @@ function openDriver(address: DatabaseAddress, options: PoolOptions): DriverPool 
       ...(startupParameters && {
         statement_timeout: statementTimeoutMs,
         default_transaction_isolation: isolation,
-        ...(role !== undefined && { role }),
+        ...(role !== undefined && { role, ...figureSettings }),
       }),
     },
     ...(!startupParameters && { max_lifetime: pooledLifetime }),

@@ -7,7 +7,7 @@
  * the middle of one, so a session that is refused is given to no other client.
  */
 import type { Socket } from 'node:net'
-import { requireSession, type SessionRequirements, sessionSettings, sessionStatement } from './session.ts'
+import { requireSession, type SessionRequirements, sessionStatement } from './session.ts'
 
 /** The types of messages: https://www.postgresql.org/docs/current/protocol-message-formats.html */
 const message = { readyForQuery: 0x5a, dataRow: 0x44, errorResponse: 0x45, parameterStatus: 0x53 }
@@ -55,7 +55,7 @@ export function checkSession(socket: Socket, required: SessionRequirements): voi
     } else if (step === 'reading') {
       requireSession(row, parameters, required)
       step = 'ending'
-      send(`rollback; ${sessionSettings}`)
+      send('rollback')
     } else {
       Reflect.deleteProperty(socket, 'emit')
       toDriver(readyMessage)

@@ -26,17 +26,17 @@ export const timeFormat = { TimeZone: 'UTC', DateStyle: 'ISO, YMD' }
 export const isolation = 'read committed'
 
 /**
- * Sets what makes statements quick, and what no session needs to be right; not as a start-up parameter, because PgBouncer
- * rejects those that it does not know. Statements of figures run for milliseconds, and look as if they ran long enough to
- * be compiled. The products of a large group are grouped in memory: on the disk it takes 15 to 70 % longer.
+ * Settings that a connection sends as it starts, for figures. Their statements run for some 100 ms, and the planner's
+ * estimate is so high that PostgreSQL would compile them, for 3 to 10 s: a session with `jit` is refused. `work_mem` is
+ * not required: the products of a large group take 15 to 70 % longer when they are grouped on the disk.
  */
-export const sessionSettings = `set /* session.jit */ jit = off; set /* session.work_mem */ work_mem = '32MB'`
+export const figureSettings = { jit: 'off', work_mem: '32MB' }
 
 /** Reads what `findProblems` compares, as one row of text, in the order of `Session`. */
 export const sessionStatement = `select /* session.read */ session_user, current_user,
   (1000 * extract(epoch from current_setting('statement_timeout')::interval))::bigint,
   current_setting('default_transaction_isolation'), current_setting('TimeZone'), current_setting('DateStyle'),
-  pg_is_in_recovery(), current_setting('transaction_read_only') = 'on',
+  current_setting('jit'), pg_is_in_recovery(), current_setting('transaction_read_only') = 'on',
   coalesce((select bool_or(has_table_privilege(session_user, pg_class.oid, 'delete, truncate')
                             or has_any_column_privilege(session_user, pg_class.oid, 'update'))
             from pg_class join pg_namespace on pg_namespace.oid = relnamespace
@@ -57,7 +57,8 @@ export function requireSession(
   pooler: PoolerParameters,
   required: SessionRequirements,
 ): void {
-  const [login = '', role, timeout, isolated, timeZone, dateStyle, standby, readOnly, changesAudit] = row.map(String)
+  const [login = '', role, timeout, isolated, timeZone, dateStyle, jit, standby, readOnly, changesAudit] =
+    row.map(String)
   if (standby === 't') throw new DatabaseRefusedError(['The database is a standby. Set DATABASE_URL to its primary.'])
   if (readOnly === 't') {
     throw new DatabaseRefusedError([
@@ -78,6 +79,7 @@ export function requireSession(
   expect(isolated === isolation, `default_transaction_isolation is ${isolated} and not ${isolation}`)
   expect(timeZone === timeFormat.TimeZone, `TimeZone is ${timeZone} and not ${timeFormat.TimeZone}`)
   expect(dateStyle === timeFormat.DateStyle, `DateStyle is ${dateStyle} and not ${timeFormat.DateStyle}`)
+  expect(jit === figureSettings.jit, `jit is ${jit} and not ${figureSettings.jit}`)
   const sentences: string[] = []
   if (problems.length > 0) {
     sentences.push(

@@ -26,6 +26,7 @@ const off = (user = login) => ({ DATABASE_URL: urlOf(user), DATABASE_STARTUP_PAR
 async function setForLogin(): Promise<void> {
   await platform.unsafe(`alter role ${login} set role = voucher_gateway`)
   await platform.unsafe(`alter role ${login} set statement_timeout = '2s'`)
+  await platform.unsafe(`alter role ${login} set jit = off`)
 }
 
 /** Starts a proxy before the database that replaces a client's first message. @returns the URL of the database there */
@@ -61,6 +62,7 @@ const dropParameters = (names: string[]) => (startup: Buffer) => {
 test.each([
   ['role', `the role is ${owner} and not voucher_gateway`],
   ['statement_timeout', /statement_timeout is 0 and not \d+ ms or less/],
+  ['jit', 'jit is on and not off'],
   ['TimeZone', /TimeZone is (?!UTC)\S+ and not UTC/],
 ])('a pooler that drops %s is refused with the remedy', async (name, problem) => {
   await platform.unsafe(`alter role ${owner} in database ${address.database} set timezone = 'Europe/Paris'`)

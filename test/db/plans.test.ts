@@ -46,8 +46,6 @@ const never: Record<string, string> = {
   'removal.chunk': 'removals are not exported',
   'removal.find': 'no removal is read by its id',
   'removal.find_many': 'no removal is read by its id',
-  'session.jit': 'touches no table',
-  'session.work_mem': 'touches no table',
   'triggers.read': 'reads the catalog only',
   'triggers.read_lists': 'reads one row for each list',
   'triggers.read_inheritance': 'reads the catalog only',

@@ -36,7 +36,7 @@ async function runBehind(changes: Record<string, string | null>, environment: No
   return run(args, environment)
 }
 
-const parameters = 'role, statement_timeout, default_transaction_isolation'
+const parameters = 'role, statement_timeout, default_transaction_isolation, jit, work_mem'
 
 describe('the service does not start', () => {
   test('when PgBouncer refuses start-up parameters', async () => {
@@ -54,6 +54,13 @@ describe('the service does not start', () => {
   test('when PgBouncer sets nothing', async () => {
     const { code, stderr } = await runBehind({ connect_query: null }, off)
     expect([code, stderr]).toEqual([1, expect.stringContaining('connect_query')])
+  })
+
+  test('when PgBouncer leaves jit on, with which figures time out', async () => {
+    const query = 'set role voucher_gateway; set statement_timeout = 4000'
+    const { code, stderr } = await runBehind({ connect_query: query }, off)
+    expect([code, stderr]).toEqual([1, expect.stringContaining('jit is on and not off')])
+    expect(stderr).toContain('connect_query')
   })
 
   test.runIf(pgBouncerIsAtLeast(1, 26))('when PgBouncer keeps no prepared statements', async () => {
