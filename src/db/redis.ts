@@ -14,8 +14,9 @@ export function connectRedis(url: string): Redis {
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     connectTimeout: 1000,
-    // A connection that is silent after a command is replaced: the server may have moved, or be frozen.
-    socketTimeout: 1000,
+    // A connection that is silent after a command is replaced: the server may have moved, or be frozen. ioredis ends it
+    // also when the answer has arrived unread, so this is longer than the deadline of requests that keep a process busy.
+    socketTimeout: 5000,
     retryStrategy: () => 250,
     // A server that was demoted keeps its clients, while the address may lead to the new primary.
     reconnectOnError: error => error.message.includes('READONLY'),

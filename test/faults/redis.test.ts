@@ -4,6 +4,7 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { expect, test } from 'vitest'
+import { connectRedis } from '../../src/db/redis.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
 import type { Service } from '../support/process.ts'
@@ -90,6 +91,15 @@ test.each([
   await until('counted by the other instance too', isSpent, bounds.healed)
   await expectExactAgain(service, other)
   expect(await control.stop('SIGTERM')).toBe(0)
+})
+
+test('an answer of Redis that arrives while the process is busy counts, although it is read late', async () => {
+  const client = connectRedis(redis.url)
+  await once(client, 'ready')
+  const counted = client.incr('busy')
+  for (const end = performance.now() + 1500; performance.now() < end; );
+  expect(await counted).toBe(1)
+  client.disconnect()
 })
 
 test('a service starts while Redis is dead', async () => {
