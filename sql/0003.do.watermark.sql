@@ -15,7 +15,8 @@
 -- A reader that ignores an expired writing marker looked after the marker expired. A transaction that keeps its stamps took
 -- its committing marker before that: the reader sees this marker, or the commit.
 --
--- Assumptions: pages are read on the primary under READ COMMITTED, and the clock does not step back.
+-- Assumptions: pages are read on the primary under READ COMMITTED, and the clock does not step back. A step back is detected
+-- by the recorded clock below, whether the service runs or not.
 
 -- Returns the clock in microseconds since 1970.
 create function gateway.clock_microseconds() returns bigint
@@ -26,6 +27,62 @@ return (extract(epoch from clock_timestamp()) * 1000000)::bigint;
 create function gateway.from_microseconds(count bigint) returns timestamptz
 language sql immutable parallel safe
 return timestamptz 'epoch' + count * interval '1 microsecond';
+
+-- The recorded clock, in microseconds. The service records the clock each second and when it stops, and no watermark lies
+-- ahead of the recorded clock by more than gateway.recording_allowance(). So a writer that finds the clock behind the
+-- recorded one may give a stamp that lies behind a watermark: the clock has stepped back. The writer then sets
+-- gateway.clock_step to the recorded clock, and the service requires a full pass (0008), at its next start at the latest.
+--
+-- Both are sequences: every snapshot shows their latest value, and a rollback does not undo it.
+create sequence gateway.recorded_clock minvalue 0;
+create sequence gateway.clock_step minvalue 0;
+select setval('gateway.recorded_clock', 0), setval('gateway.clock_step', 0);
+grant select on gateway.recorded_clock, gateway.clock_step to public;
+
+-- Returns by how much a watermark may lie ahead of the recorded clock, in microseconds.
+create function gateway.recording_allowance() returns bigint
+language sql immutable parallel safe
+return 2000000;
+
+-- Records the clock. The lock keeps a session that was suspended from recording an earlier clock after a later one.
+create function gateway.record_clock() returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform pg_advisory_xact_lock(1713::bigint << 52);
+  perform setval('gateway.recorded_clock', present)
+  from gateway.clock_microseconds() as present where present > pg_sequence_last_value('gateway.recorded_clock');
+end $$;
+
+-- Returns the clock in microseconds. Sets gateway.clock_step when the clock lies behind the recorded one, as every login
+-- may do that writes.
+create function gateway.detect_clock_step() returns bigint
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  -- Read before the clock: a clock that is recorded in between is no step back.
+  recorded constant bigint := pg_sequence_last_value('gateway.recorded_clock');
+  present constant bigint := gateway.clock_microseconds();
+begin
+  if present < recorded and pg_sequence_last_value('gateway.clock_step') <> recorded then
+    perform setval('gateway.clock_step', recorded);
+  end if;
+  return present;
+end $$;
+
+-- Does the same, and calls it only after a step back: a function that runs as its owner takes longer.
+create function gateway.checked_clock() returns bigint
+language plpgsql
+as $$
+declare
+  recorded constant bigint := pg_sequence_last_value('gateway.recorded_clock');
+  present constant bigint := gateway.clock_microseconds();
+begin
+  if present < recorded then
+    return gateway.detect_clock_step();
+  end if;
+  return present;
+end $$;
 
 -- The kinds of write markers.
 create function gateway.writing_marker() returns integer language sql immutable parallel safe return 1711;
@@ -69,5 +126,12 @@ begin
   ) marker
   where marker.kind = gateway.committing_marker()
     or (marker.kind = gateway.writing_marker() and looked_at - marker.marked_at < lifetime);
+  if looked_at > pg_sequence_last_value('gateway.recorded_clock') + gateway.recording_allowance() then
+    perform gateway.record_clock();
+  end if;
   return gateway.from_microseconds(least(looked_at, oldest));
 end $$;
+
+-- Every login may use the schema, so this function is taken from public: it is for the service and the owner.
+revoke execute on function gateway.record_clock from public;
+grant execute on function gateway.record_clock to voucher_gateway;

@@ -34,9 +34,9 @@ begin
   if stamp <> '' then
     return gateway.from_microseconds(stamp::bigint);
   end if;
-  marked_at := gateway.clock_microseconds();
+  marked_at := gateway.checked_clock();
   done := pg_advisory_xact_lock_shared(gateway.write_marker_key(gateway.writing_marker(), marked_at));
-  stamp := gateway.clock_microseconds()::text;
+  stamp := greatest(marked_at, gateway.clock_microseconds())::text;
   done := set_config('gateway.marked_at', marked_at::text, true) || set_config('gateway.stamp', stamp, true)
     || set_config('gateway.commit_event', 'wanted', true);
   return gateway.from_microseconds(stamp::bigint);
@@ -253,7 +253,7 @@ begin
       (select coalesce(sum(gateway.count_stamped(name, former)), 0) from unnest(touched) as name)::bigint,
       current_setting('gateway.marked_at')::bigint));
   end if;
-  marked_at := gateway.clock_microseconds() + coalesce(ahead, 0);
+  marked_at := gateway.checked_clock() + coalesce(ahead, 0);
   perform pg_advisory_xact_lock_shared(gateway.write_marker_key(gateway.committing_marker(), marked_at));
   stamp := greatest(marked_at, gateway.clock_microseconds());
   -- The settings change first: the updates below set off the stamping triggers like all others.
@@ -281,7 +281,7 @@ begin
   end if;
   if gateway.clock_microseconds() - marked_at < lifetime then
     perform pg_advisory_xact_lock_shared(gateway.write_marker_key(gateway.committing_marker(), marked_at));
-    if gateway.clock_microseconds() - marked_at < lifetime then
+    if gateway.checked_clock() - marked_at < lifetime then
       perform set_config('gateway.commit_event', 'done', true);
       return null;
     end if;

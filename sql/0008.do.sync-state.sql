@@ -11,14 +11,12 @@ create table gateway.sync_state (
   epoch                   bigint not null default extract(epoch from clock_timestamp())::bigint,
   copies_valid_since      timestamptz not null default '-infinity',
   removals_complete_since timestamptz not null default '-infinity',
-  clock_reached           timestamptz not null default '-infinity',
   server_identity         text
 );
 comment on table gateway.sync_state is 'Exactly one row: decides whether a copy can be brought up to date';
 comment on column gateway.sync_state.epoch is 'Grows each time that all copies have to be rebuilt; the second of that event in Unix time, so that a restored database does not repeat a number that clients have seen';
 comment on column gateway.sync_state.copies_valid_since is 'Copies that were last brought up to date before this instant have to be rebuilt';
 comment on column gateway.sync_state.removals_complete_since is 'From this instant on, gateway.removal holds all removals that a copy needs';
-comment on column gateway.sync_state.clock_reached is 'Where the clock of the database was when the service last recorded it: each minute and when it stops';
 comment on column gateway.sync_state.server_identity is 'Identifier of the cluster, timeline and oid of the database: these change with a restore or a failover. Null: the service has not recorded them yet';
 insert into gateway.sync_state default values;
 grant select on gateway.sync_state to voucher_gateway;
@@ -81,18 +79,26 @@ begin
   return former;
 end $$;
 
--- Records where the clock is, so that a step back across a restart is detected, too. Does not wait for a purge of
--- removals, which may lock the row for long: the next call records it.
-create function gateway.record_clock() returns void
-language sql security definer set search_path = pg_catalog, pg_temp
-begin atomic
-  update gateway.sync_state set clock_reached = clock_timestamp()
-  where only_row in (select only_row from gateway.sync_state where clock_reached < clock_timestamp()
-                     for update skip locked);
-end;
+-- Reads the clock, to detect that it stepped back (0003).
+--
+-- clock: the clock.
+-- published_before: no watermark that was returned so far lies behind this instant.
+-- step_before: the same for the watermarks before a step back that has not led to a full pass yet; null without one.
+create function gateway.read_clock(out clock timestamptz, out published_before timestamptz, out step_before timestamptz)
+language plpgsql
+as $$
+begin
+  published_before := gateway.from_microseconds(
+    pg_sequence_last_value('gateway.recorded_clock') + gateway.recording_allowance());
+  clock := gateway.from_microseconds(gateway.checked_clock());
+  select step into step_before
+  from gateway.from_microseconds(
+         nullif(pg_sequence_last_value('gateway.clock_step'), 0) + gateway.recording_allowance()) as step,
+       gateway.sync_state
+  where step > copies_valid_since;
+end $$;
 
--- Returns the newest stamp of a list that lies ahead of the clock, or the recorded clock when that lies ahead. Null: the
--- clock has not stepped back. Planned stamps do not count.
+-- Returns the newest stamp of a list that lies ahead of the clock, as after a step back. Planned stamps do not count.
 --
 -- One probe of an index for each tenant and list: 50,000 tenants take 1 s. A record of a deleted tenant is in no list; of
 -- the removals of such a tenant, its own one has the same stamp.
@@ -114,9 +120,7 @@ begin
     with clock as materialized (select clock_timestamp() as now)
     select max(stamp)
     from clock, lateral (
-      select clock_reached as stamp from gateway.sync_state where clock_reached > clock.now
-      union all
-      select updated_at from public.tenant
+      select updated_at as stamp from public.tenant
       where updated_at > clock.now and not exists (select from gateway.planned_stamp where stamp = updated_at)
       union all
       select newest.stamp from public.tenant, lateral (%s) newest
@@ -125,10 +129,9 @@ begin
 end $$;
 
 -- Every login may use the schema, so these functions are taken from public: they are for the service and the owner.
-revoke execute on function gateway.require_full_pass, gateway.detect_server_change, gateway.record_clock,
-  gateway.newest_stamp_ahead from public;
-grant execute on function gateway.require_full_pass, gateway.detect_server_change, gateway.record_clock,
-  gateway.newest_stamp_ahead to voucher_gateway;
+revoke execute on function gateway.require_full_pass, gateway.detect_server_change, gateway.newest_stamp_ahead from public;
+grant execute on function gateway.require_full_pass, gateway.detect_server_change, gateway.newest_stamp_ahead
+  to voucher_gateway;
 
 -- Moves removals_complete_since behind the newest removal that a purge deletes: `updatedSince` is inclusive, so a client
 -- that resumes from exactly that stamp would miss the removal. Locks the row of gateway.sync_state until the purge ends.

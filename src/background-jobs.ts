@@ -105,7 +105,8 @@ export async function registerBackgroundJobs(
   void everyOnce(hour, 'delete planned stamps that have passed', () => deletePassedStamps(background))()
   everyOnce(minute, 'delete rate windows that have ended', () => deleteEndedWindows(background))
   everyOnce(minute, 'delete instances that have gone', () => deleteGoneInstances(background))
-  const recordClockNow = everyOnce(minute, 'record the clock of the database', () => recordClock(pool))
+  // Each process, because the last one to stop is the last one to publish the clock as `server_time`.
+  const recordClockNow = every(second, 'record the clock of the database', () => recordClock(pool))
   const writes = [
     every(5 * second, 'write when tokens were last used', tokens.saveUse),
     every(2 * second, 'write request counts', requestCounter.save),
@@ -119,9 +120,7 @@ export async function registerBackgroundJobs(
     // A database that has fallen silent must not keep the service from stopping.
     await Promise.race([done, pause(closeLimit, undefined, { ref: false })])
   })
-  await Promise.all(checks.map(check => check()))
-  // Last: a check compares the clock with the one that was recorded before.
-  await recordClockNow()
+  await Promise.all([...checks.map(check => check()), recordClockNow()])
 }
 
 const describe = ({ gid, pid, login, application, state }: WatermarkHolder): string =>

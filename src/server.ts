@@ -102,7 +102,7 @@ export async function buildServer(
     cursors: createCursorCipher(cursorKey),
     clock: createClockWatch(pool, milliseconds =>
       app.log.error(
-        { milliseconds },
+        { milliseconds: milliseconds ?? undefined },
         'the clock of the database was set back: lists answer 503 until it has caught up, and all clients must make a full pass',
       ),
     ),

@@ -6,15 +6,16 @@ import { requireFullPass } from './full-pass.ts'
 /** Watches the clock of the database for steps back. */
 export interface ClockWatch {
   /**
-   * Compares the database's clock with the service's own; to be called every 250 ms. After a step back it calls `onStep`
-   * and requires a full pass. Returns at once while another check runs.
+   * Compares the database's clock with the service's own and with the recorded clock, and reads whether a writer found it
+   * behind the recorded one, as after a step back that happened while the service did not run; to be called every 250 ms.
+   * After a step back it calls `onStep` and requires a full pass. Returns at once while another check runs.
    *
    * @throws when the database does not answer; the next check then requires the full pass
    */
   check(): Promise<void>
   /**
-   * Compares the clock with the newest stamps and with the recorded clock, which shows a step back that happened while
-   * the service did not run. To be called at start, and again only if it failed.
+   * Compares the clock with the newest stamps, which show a clock that was ahead while the service did not run. To be
+   * called at start, and again only if it failed.
    */
   compareStamps(): Promise<void>
   /** Throws `UNAVAILABLE` after a step back, until the clock is where it was before. */
@@ -29,15 +30,24 @@ export interface ClockWatch {
  */
 const allowedDifference = (elapsed: number) => 2 + 0.1 * Math.max(0, elapsed)
 
+/** A reading of the database's clock, in milliseconds since 1970 (`sql/0008`). */
+interface Reading {
+  clock: number
+  /** No `server_time` that was published lies behind this. */
+  publishedBefore: number
+  /** The same for those before a step back that requires a full pass; null without one. */
+  stepBefore: number | null
+}
+
 /**
  * Creates the watch.
  *
- * @param onStep called with the size of a step back, in milliseconds
+ * @param onStep called with the size of a step back, in milliseconds; null when only writers noticed it
  * @param now the service's own clock in milliseconds, which never steps
  */
 export function createClockWatch(
   sql: Pool,
-  onStep: (milliseconds: number) => void,
+  onStep: (milliseconds: number | null) => void,
   now: () => number = () => performance.now(),
 ): ClockWatch {
   /** The latest reading: the database's clock, and the service's own when the statement was sent and its answer arrived. */
@@ -48,7 +58,7 @@ export function createClockWatch(
   let pendingFullPass: number | null = null
   let checking = false
 
-  function recordStep(from: number, milliseconds: number): void {
+  function recordStep(from: number, milliseconds: number | null): void {
     reached = Math.max(reached ?? 0, from)
     pendingFullPass = Math.max(pendingFullPass ?? 0, from)
     onStep(milliseconds)
@@ -63,18 +73,21 @@ export function createClockWatch(
 
   async function compareClocks(): Promise<void> {
     const sent = now()
-    const [row] = await sql<{ clock: number }[]>`
-      select /* clock.read */ extract(epoch from clock_timestamp()) * 1000 as clock`
+    const [row] = await sql<Reading[]>`
+      select /* clock.read */ extract(epoch from clock) * 1000 as clock,
+             extract(epoch from published_before) * 1000 as "publishedBefore",
+             extract(epoch from step_before) * 1000 as "stepBefore"
+      from gateway.read_clock()`
     if (!row) return
     const arrived = now()
-    if (latest) {
-      // The time between the two readings is at least this, and at most from `latest.sent` to `arrived`.
-      const elapsed = sent - latest.arrived
-      const behind = latest.clock + elapsed - row.clock
-      if (behind > allowedDifference(elapsed)) {
-        const longest = arrived - latest.sent
-        recordStep(latest.clock + longest + allowedDifference(longest), behind)
-      }
+    // The time between the two readings is at least this, and at most from `latest.sent` to `arrived`.
+    const elapsed = latest ? sent - latest.arrived : 0
+    const behind = latest ? latest.clock + elapsed - row.clock : 0
+    if (latest && behind > allowedDifference(elapsed)) {
+      const longest = arrived - latest.sent
+      recordStep(Math.max(latest.clock + longest + allowedDifference(longest), row.publishedBefore), behind)
+    } else if (row.stepBefore !== null && row.stepBefore > (pendingFullPass ?? 0)) {
+      recordStep(row.stepBefore, null)
     }
     if (reached !== null && row.clock > reached) reached = null
     latest = { clock: row.clock, sent, arrived }
@@ -110,7 +123,7 @@ export function createClockWatch(
   }
 }
 
-/** Records where the database's clock is, so that a step back across a restart is detected. */
+/** Records where the database's clock is, so that writers notice a step back while no instance runs (`sql/0003`). */
 export async function recordClock(sql: Sql): Promise<void> {
   await sql`select /* clock.record */ gateway.record_clock()`
 }

@@ -13,7 +13,7 @@ async function completeSince(): Promise<number | null> {
 }
 
 test('a clock that runs normally is steady', async () => {
-  const steps: number[] = []
+  const steps: (number | null)[] = []
   const watch = createClockWatch(pool, step => steps.push(step))
   for (let checks = 0; checks < 20; checks++) await watch.check()
   await watch.compareStamps()
@@ -25,7 +25,7 @@ test.each([
   ['slower', 1.09],
   ['faster', 0.91],
 ])('a clock that NTP slews is steady: %s', async (_, rate) => {
-  const steps: number[] = []
+  const steps: (number | null)[] = []
   const watch = createClockWatch(
     pool,
     step => steps.push(step),
@@ -41,7 +41,7 @@ test.each([
 })
 
 test('after a step back pages are refused until the clock is where it was, and a full pass is required', async () => {
-  const steps: number[] = []
+  const steps: (number | null)[] = []
   let ownClock = 0
   const watch = createClockWatch(
     pool,

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, cpSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import postgres from '#postgres'
 import { readConfig } from '../../src/config.ts'
 import { connect, type DatabaseAddress, type Pool, serviceRole } from '../../src/db/connect.ts'
@@ -82,9 +82,8 @@ async function createFixture() {
 
 /** Reads `gateway.sync_state`. */
 async function stateOf(platform: Pool) {
-  const [state] = await platform<{ epoch: number; since: string; reached: string; identity: string | null }[]>`
-    select epoch, removals_complete_since::text as since, clock_reached::text as reached, server_identity as identity
-    from gateway.sync_state`
+  const [state] = await platform<{ epoch: number; since: string; identity: string | null }[]>`
+    select epoch, removals_complete_since::text as since, server_identity as identity from gateway.sync_state`
   if (!state) throw new Error('gateway.sync_state holds no row')
   return state
 }
@@ -439,17 +438,94 @@ test('planned stamps ahead of the clock do not count as a clock that was set bac
   expect((await instance.client.rest(secret, `/tenants/${tenant}/sales/purchased-vouchers`)).status).toBe(200)
 })
 
-test('a service records the clock when it stops, and the next one compares its own with it', async () => {
-  const { client, tenant, secret, platform, pool, ask } = await createFixture()
+/** Sets the clock of a database ahead of the server's, or back, by so many seconds. */
+const setClock = (platform: Pool, seconds: number) =>
+  platform.unsafe(`
+    create or replace function gateway.clock_microseconds() returns bigint language sql volatile parallel safe
+    return (extract(epoch from clock_timestamp() + interval '${seconds} seconds') * 1000000)::bigint`)
+
+describe('a clock that is set back while no instance runs', () => {
+  test('is detected by what is written meanwhile, however long that is ago', async () => {
+    const { client, build, tenant, secret, platform, pool, ask } = await createFixture()
+    const voucher = await build.voucher(tenant)
+    const { serverTime, epoch } = await ask()
+    await client.app.close()
+    await setClock(platform, -8)
+    await platform`update purchased_voucher set product_title = 'Changed' where id = ${voucher}`
+    await setClock(platform, 8)
+
+    const instance = await startInstance(pool)
+    expect(stepsIn(instance)).toHaveLength(1)
+    const resumed = await removals(instance.client, secret, { tenant: String(tenant), since: serverTime })
+    expect(resumed.error).toContain('a full pass is needed')
+    const { epoch: required, ...again } = await removals(instance.client, secret, { tenant: String(tenant) })
+    expect(required).toBeGreaterThan(epoch)
+    const next = await startInstance(pool)
+    expect(stepsIn(next)).toEqual([])
+    const since = again.serverTime
+    expect(await removals(next.client, secret, { tenant: String(tenant), since })).toMatchObject({ epoch: required })
+  })
+
+  test('is detected by a transaction that had begun before', async () => {
+    const { client, build, tenant, platform, pool, ask } = await createFixture()
+    const voucher = await build.voucher(tenant)
+    await platform.begin(async writer => {
+      await writer`update purchased_voucher set product_title = 'Changed' where id = ${voucher}`
+      await ask()
+      await client.app.close()
+      await setClock(platform, -8)
+    })
+    await setClock(platform, 8)
+    expect(stepsIn(await startInstance(pool))).toHaveLength(1)
+  })
+
+  test('is detected although what was written is rolled back, and the snapshot is older', async () => {
+    const { client, build, tenant, platform, pool } = await createFixture()
+    const voucher = await build.voucher(tenant)
+    const written = platform.begin('isolation level repeatable read', async writer => {
+      await writer`select from tenant`
+      await client.app.close()
+      await setClock(platform, -8)
+      await writer`update purchased_voucher set product_title = 'Changed' where id = ${voucher}`
+      throw new Error('rolled back')
+    })
+    await expect(written).rejects.toThrow('rolled back')
+    await setClock(platform, 8)
+    expect(stepsIn(await startInstance(pool))).toHaveLength(1)
+  })
+
+  test('is detected at start while it is behind, and lists wait', async () => {
+    const { client, tenant, secret, platform, pool } = await createFixture()
+    await client.app.close()
+    await setClock(platform, -3600)
+    const instance = await startInstance(pool)
+    expect(stepsIn(instance)).toHaveLength(1)
+    const list = await instance.client.rest(secret, `/tenants/${tenant}/sales/purchased-vouchers`)
+    expect(list.status).toBe(503)
+    expect(Number(list.headers['retry-after'])).toBeGreaterThan(3000)
+  })
+
+  test('is not mistaken for one that runs on', async () => {
+    const { client, build, tenant, platform, pool, ask } = await createFixture()
+    const { serverTime, epoch } = await ask()
+    await client.app.close()
+    await platform`update purchased_voucher set product_title = 'Changed' where id = ${await build.voucher(tenant)}`
+    const instance = await startInstance(pool)
+    expect(stepsIn(instance)).toEqual([])
+    expect(await stateOf(platform)).toMatchObject({ epoch })
+    expect(serverTime).toBeTruthy()
+  })
+})
+
+test('no server_time lies ahead of the recorded clock by more than the allowance, also without a service', async () => {
+  const { client, platform, ask } = await createFixture()
   const { serverTime } = await ask()
   await client.app.close()
-  const [recorded] = await platform`
-    select clock_reached >= ${serverTime}::text::timestamptz as later from gateway.sync_state`
-  expect(recorded?.later).toBe(true)
-
-  // As recorded by a clock that was an hour ahead.
-  await platform`update gateway.sync_state set clock_reached = ${inAnHour}::text::timestamptz`
-  const instance = await startInstance(pool)
-  expect(instance.lines()).toEqual([expect.objectContaining({ msg: expect.stringContaining('was set back') })])
-  expect((await instance.client.rest(secret, `/tenants/${tenant}/sales/purchased-vouchers`)).status).toBe(503)
+  const ahead = () => platform<{ stopped: boolean; read: boolean }[]>`
+    select gateway.from_microseconds(last_value) >= ${serverTime}::text::timestamptz as stopped,
+           gateway.from_microseconds(last_value + gateway.recording_allowance()) >= watermark as read
+    from gateway.watermark() as watermark, gateway.recorded_clock`
+  expect(await ahead()).toEqual([{ stopped: true, read: true }])
+  await setClock(platform, 3600)
+  expect(await ahead()).toEqual([{ stopped: true, read: true }])
 })
