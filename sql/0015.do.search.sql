@@ -65,6 +65,9 @@ create function gateway.text_order(words text) returns text
 language sql immutable parallel safe
 return left(lower(words), 100);
 
+-- All locks first: an index that took a minute would be lost when the lock of the next table is not to be had.
+lock table public.purchased_voucher, public.product, public.customer in share mode;
+
 -- The order by the end of the validity reads a range of each state. A voucher that does not expire ends after all others.
 create index purchased_voucher_state on public.purchased_voucher
   (tenant_id, gateway.voucher_state(void, redemption_status, initial_balance, current_balance),

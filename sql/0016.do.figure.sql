@@ -7,6 +7,9 @@
 --
 -- Nothing here depends on the clock: whether a voucher is valid follows from its dates when figures are read.
 
+-- The records that are there already are counted at the end. All locks first, as in 0015.
+lock table public.purchased_voucher, public.customer in share row exclusive mode;
+
 -- The vouchers that statements have added (or, with a minus, taken away) since the last fold. Several rows may have one
 -- key. One row serves three kinds of figures, because it is what writers pay for.
 create table gateway.voucher_delta (

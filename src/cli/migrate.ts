@@ -1,13 +1,26 @@
-import { Command } from 'commander'
+import { Command, InvalidArgumentError } from 'commander'
 import { readConfig } from '../config.ts'
-import { migrate } from '../db/migrate.ts'
+import { type Blocker, describeBlocker } from '../db/blockers.ts'
+import { defaultLockWait, migrate } from '../db/migrate.ts'
 import { withUnmigratedDatabase } from './database.ts'
 
 /** `migrate`: applies the missing migrations. */
 export const migrateCommand = new Command('migrate')
   .description('Apply the migrations that the database lacks.')
-  .action(async () => {
-    const applied = await withUnmigratedDatabase(readConfig(process.env), ({ owner }) => migrate(owner))
+  .option('--wait <seconds>', 'how long to wait for transactions that hold a lock', readSeconds, defaultLockWait)
+  .action(async ({ wait }: { wait: number }) => {
+    const onBlocked = (blockers: Blocker[]) => {
+      const holders = blockers.map(describeBlocker).join('; ') || 'another transaction'
+      console.error(`Waiting for a lock that is held by ${holders}. Others go first meanwhile.`)
+    }
+    const applied = await withUnmigratedDatabase(readConfig(process.env), ({ owner }) =>
+      migrate(owner, { lockWait: wait, onBlocked }),
+    )
     for (const file of applied) console.log(`applied ${file}`)
     if (applied.length === 0) console.log('The database is up to date.')
   })
+
+function readSeconds(text: string): number {
+  if (/^\d{1,6}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('It must be a whole number of seconds, for example 60.')
+}
