@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
-import { type Config, isLoopback } from '../config.ts'
+import type { Config } from '../config.ts'
 import { GatewayError } from '../domain/errors.ts'
+import { directLocalOrigin, localOrigin } from '../http/local-origin.ts'
 
 const onlyOnThisMachine = () =>
   new GatewayError(
@@ -23,19 +24,6 @@ const fromAnotherSite = () =>
       'try again.',
   )
 
-/** Returns the origin of the `Host` header; null when it does not name this machine (DNS rebinding). */
-function localOrigin(host = ''): string | null {
-  const origin = `http://${host.toLowerCase()}`
-  if (!/^[\w.:[\]-]+$/.test(host) || !URL.canParse(origin) || !isLoopback(new URL(origin).hostname)) return null
-  return new URL(origin).origin
-}
-
-/** Returns whether the connection comes from this machine, without a proxy. */
-function isDirect({ socket, headers }: FastifyRequest): boolean {
-  const local = /^(::1|(::ffff:)?127(\.\d+){3})$/i.test(socket.remoteAddress ?? '')
-  return local && !Object.keys(headers).some(name => /^(forwarded|via|x-real-ip|x-forwarded-.+)$/.test(name))
-}
-
 /**
  * `PUBLIC_URL`, or without it an origin of this machine, for direct connections only. Over plain http, where no
  * certificate names the host, the `Host` header must match.
@@ -44,12 +32,12 @@ function isDirect({ socket, headers }: FastifyRequest): boolean {
  */
 function requirePublicOrigin(request: FastifyRequest, { publicUrl }: Config): string {
   if (publicUrl?.startsWith('https:')) return publicUrl
-  const origin = localOrigin(request.headers.host)
   if (publicUrl !== undefined) {
-    if (origin !== publicUrl) throw onlyAtPublicUrl(publicUrl)
+    if (localOrigin(request) !== publicUrl) throw onlyAtPublicUrl(publicUrl)
     return publicUrl
   }
-  if (origin === null || !isDirect(request)) throw onlyOnThisMachine()
+  const origin = directLocalOrigin(request)
+  if (origin === null) throw onlyOnThisMachine()
   return origin
 }
 

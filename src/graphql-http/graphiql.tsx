@@ -1,12 +1,12 @@
 // `GET /graphiql`: GraphiQL, with a field for the token above it. Everything comes from the service.
 
 import { readFileSync } from 'node:fs'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { introspectionFromSchema } from 'graphql'
-import { isLoopback } from '../config.ts'
 import { schema } from '../graphql/schema.ts'
 import { type CompressedFile, compressFile, sendCompressedFile } from '../http/compressed-file.ts'
 import { HtmlPage, pageHeaders, renderPage } from '../http/html-page.tsx'
+import { directLocalOrigin } from '../http/local-origin.ts'
 import { adminPath, graphiqlPath, graphqlPath } from '../http/paths.ts'
 import { createExampleTabs } from './graphiql-examples.ts'
 import { GraphiqlToken } from './operations.ts'
@@ -55,25 +55,11 @@ export function registerGraphiql(app: FastifyInstance, options: GraphiqlOptions)
         throw error
       })
       const { demoPage, ...others } = await files
-      const isDemo = name === '' && demoPage !== null && isFromThisMachine(request)
+      const isDemo = name === '' && demoPage !== null && directLocalOrigin(request) !== null
       reply.headers({ 'Cache-Control': isDemo ? 'no-store' : 'private, no-cache', ...headers })
       return sendCompressedFile(request, reply, isDemo ? demoPage : others[name])
     })
   }
-}
-
-/**
- * Returns whether a browser on this machine asks, under a name of this machine and not through a proxy. Another name that
- * leads here may belong to a page that reads the answer (DNS rebinding). nginx by default adds no header and sends its own
- * address as `Host`, but it asks with HTTP/1.0, as no browser does.
- */
-function isFromThisMachine({ socket, headers, raw }: FastifyRequest): boolean {
-  const isForwarded =
-    raw.httpVersion === '1.0' ||
-    ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'].some(name => headers[name])
-  const address = socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/i, '') ?? ''
-  const isLocal = address === '::1' || isLoopback(address)
-  return isLocal && !isForwarded && isLoopback(headers.host?.replace(/:\d+$/, '') ?? '')
 }
 
 const html = 'text/html; charset=utf-8'

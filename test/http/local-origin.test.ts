@@ -1,0 +1,74 @@
+/** The pages for a browser on this machine alone: API access without PUBLIC_URL, and GraphiQL with the demo's token. */
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { afterAll, expect, test } from 'vitest'
+import { readConfig } from '../../src/config.ts'
+import { buildServer } from '../../src/server.ts'
+import { createDatabase } from '../support/database.ts'
+
+const database = await createDatabase()
+const token = 'vgw_demo'
+const demo = await buildServer(readConfig({ LOG_LEVEL: 'silent' }), database.pool, undefined, null, undefined, token)
+afterAll(() => demo.close())
+
+/** Requests both pages. @returns which of them answer as to a browser on this machine */
+async function openTo(remoteAddress: string, headers: Record<string, string>) {
+  const [admin, graphiql] = await Promise.all(
+    ['/admin/login', '/graphiql'].map(url => demo.inject({ method: 'GET', url, remoteAddress, headers })),
+  )
+  if (admin?.statusCode !== 200)
+    expect([admin?.statusCode, admin?.body]).toEqual([403, expect.stringContaining('PUBLIC_URL')])
+  const showsToken = graphiql?.body.includes(token) ?? false
+  expect(graphiql?.headers['cache-control']).toBe(showsToken ? 'no-store' : 'private, no-cache')
+  return { admin: admin?.statusCode === 200, graphiql: showsToken }
+}
+
+test.each([
+  ['127.0.0.1', { host: 'localhost:8080' }],
+  ['127.0.0.1', { host: 'LocalHost' }],
+  ['127.0.0.1', { host: '127.8.8.8:9999' }],
+  ['127.200.0.1', { host: 'localhost' }],
+  ['::1', { host: '[::1]:8080' }],
+  ['::ffff:127.0.0.1', { host: 'localhost' }],
+])('a browser on this machine gets both: %s, %j', async (address, headers) => {
+  expect(await openTo(address, headers)).toEqual({ admin: true, graphiql: true })
+})
+
+test.each([
+  ['192.0.2.7', { host: 'localhost:8080' }],
+  ['172.17.0.1', { host: 'localhost:8080' }],
+  ['10.0.0.1', { host: '10.0.0.2:8080' }],
+  ['::ffff:192.168.1.5', { host: 'localhost' }],
+  ['2001:db8::1', { host: '[::1]:8080' }],
+  ['::127.0.0.1', { host: 'localhost' }],
+  ['127.0.0.1', { host: 'gateway.example.com' }],
+  ['127.0.0.1', { host: '10.0.0.1:8080' }],
+  ['127.0.0.1', { host: 'localhost.example.com' }],
+  ['127.0.0.1', { host: '127.0.0.1.example.com' }],
+  ['127.0.0.1', { host: 'user@localhost:8080' }],
+  ['127.0.0.1', { host: 'evil.example/@localhost' }],
+  ['127.0.0.1', { host: 'localhost', 'x-forwarded-for': '192.0.2.7' }],
+  ['127.0.0.1', { host: 'localhost', 'X-Forwarded-Host': 'gateway.example.com' }],
+  ['127.0.0.1', { host: 'localhost', 'x-forwarded-proto': 'https' }],
+  ['127.0.0.1', { host: 'localhost', forwarded: 'for=192.0.2.7' }],
+  ['127.0.0.1', { host: 'localhost', 'x-real-ip': '192.0.2.7' }],
+  ['127.0.0.1', { host: 'localhost', via: '1.1 proxy' }],
+])('others get neither: %s, %j', async (address, headers) => {
+  expect(await openTo(address, headers)).toEqual({ admin: false, graphiql: false })
+})
+
+test('nginx, which by default says nothing of the browser that it asks for, gets neither', async () => {
+  const port = Number(new URL(await demo.listen({ host: '127.0.0.1', port: 0 })).port)
+  const ask = (path: string, version: string) => {
+    const socket = connect(port, '127.0.0.1')
+    // As nginx 1.22 sends it for `proxy_pass http://127.0.0.1:8080`.
+    socket.write(
+      `GET ${path} HTTP/${version}\r\nHost: 127.0.0.1:${port}\r\nConnection: close\r\nUser-Agent: curl/7.88.1\r\nAccept: */*\r\n\r\n`,
+    )
+    return text(socket)
+  }
+  expect(await ask('/admin/login', '1.1')).toContain('HTTP/1.1 200')
+  expect(await ask('/admin/login', '1.0')).toContain('HTTP/1.1 403')
+  expect(await ask('/graphiql', '1.1')).toContain(token)
+  expect(await ask('/graphiql', '1.0')).not.toContain(token)
+})
