@@ -1,4 +1,4 @@
-/** Sends an export, and ends it early when it may not go on. A client notices each early end: the response breaks off. */
+/** Sends an export, and breaks it off when it may not go on. A client notices: the connection is reset. */
 import { pipeline, Readable, type Transform } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { constants, createBrotliCompress, createGzip } from 'node:zlib'
@@ -10,6 +10,7 @@ import { brotliOptions, codingFor } from '../http/compression.ts'
 import { reportFailure, toGatewayError } from '../http/errors.ts'
 import { lineFormat } from '../http/headers.ts'
 import { recordError } from '../http/request-count.ts'
+import { unreadBytes } from '../http/unread-answers.ts'
 
 /** How often the token and its scope are checked, in milliseconds: a revoked token ends its export within a second. */
 const checkInterval = 250
@@ -17,7 +18,7 @@ const checkInterval = 250
 /** The lease is renewed at each of so many checks: every two seconds. */
 const checksPerRenewal = 8
 
-/** How long a service that stops waits until a chunk is sent, in milliseconds. */
+/** How long a service that stops waits until a chunk has arrived, in milliseconds. */
 const flushLimit = 2_000
 
 /** What a stream needs besides its lines. */
@@ -62,7 +63,7 @@ export class ExportStream {
     socket.once('close', close)
   }
 
-  /** Breaks the response off. @param error why, for the log */
+  /** Breaks the response off: nothing more reaches the reader. @param error why, for the log */
   end(error: unknown): void {
     if (this.#hasEnded) return
     this.#hasEnded = true
@@ -72,14 +73,8 @@ export class ExportStream {
       recordError(this.#request, toRequestError(known))
       if (known !== error || known.code === 'INTERNAL') reportFailure(this.#request, known)
     }
-    const { socket } = raw
-    // In HTTP/1.0 the end of the connection is the end of the body: only a reset says that the body is not whole.
-    if (socket && this.#request.raw.httpVersion === '1.0') {
-      // Node would send the rest first.
-      socket.destroySoon = () => socket.destroy()
-      socket.resetAndDestroy()
-    }
-    raw.destroy()
+    // Without a reset the kernel would first send what it keeps: some megabytes.
+    this.#request.raw.socket.resetAndDestroy()
   }
 
   /** Sends the lines, compressed as the request asks. */
@@ -95,19 +90,23 @@ export class ExportStream {
     return this.#reply.send(pipeline(source, encoder, () => {}))
   }
 
-  /** When the service is about to stop: waits until what was written has left this process, and throws the error. */
+  /** When the service is about to stop: waits until the reader has what was written, and throws the error. */
   async continueUnless(stopping: () => GatewayError): Promise<void> {
     if (!this.#options.isStopping()) return
-    for (const limit = performance.now() + flushLimit; this.#isSending() && performance.now() < limit; ) await pause(10)
+    for (const limit = performance.now() + flushLimit; performance.now() < limit && (await this.#isSending()); ) {
+      await pause(20)
+    }
     throw stopping()
   }
 
-  #isSending(): boolean {
+  async #isSending(): Promise<boolean> {
     const { raw } = this.#reply
     const waiting = this.#stages.map(
       stage => stage.readableLength + ('writableLength' in stage ? stage.writableLength : 0),
     )
-    return !raw.destroyed && waiting.reduce((sum, length) => sum + length, raw.writableLength) > 0
+    if (raw.destroyed) return false
+    if (waiting.reduce((sum, length) => sum + length, raw.writableLength) > 0) return true
+    return (await unreadBytes(this.#request.raw.socket)) > 0
   }
 
   async *#guard(lines: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {

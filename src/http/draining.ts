@@ -58,7 +58,7 @@ export function closeWhileDraining(app: FastifyInstance, draining: Draining): vo
  * its connection; then it stops listening. Idle connections are closed half a second after the beginning at the earliest.
  *
  * @param delay for how long the service still accepts connections, in milliseconds
- * @returns when no connection is left; after 5.5 seconds without listening the others are closed
+ * @returns when no connection is left; after 5.5 seconds without listening the others are reset
  */
 export async function drain(app: FastifyInstance, draining: Draining, delay: number): Promise<void> {
   const { server } = app
@@ -75,7 +75,10 @@ export async function drain(app: FastifyInstance, draining: Draining, delay: num
     // For Node a connection without a byte is not idle.
     for (const socket of draining.sockets) if (socket.bytesRead === 0) socket.destroy()
   }, 50)
-  const limit = setTimeout(() => server.closeAllConnections(), requestsTimeoutMs)
+  const limit = setTimeout(() => {
+    // Closed otherwise, the kernel would go on sending what it keeps for callers that do not read.
+    for (const socket of draining.sockets) socket.resetAndDestroy()
+  }, requestsTimeoutMs)
   await closed
   clearInterval(sweep)
   clearTimeout(limit)

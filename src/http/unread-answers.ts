@@ -40,7 +40,7 @@ export function closeUnread(app: FastifyInstance, sockets: ReadonlySet<Socket>):
     if (still.length === 0) return
     const queues = await readQueues()
     for (const [socket, state] of still) {
-      const unread = queues.get(`${socket.localPort} ${socket.remotePort}`) ?? 0
+      const unread = queues.get(portsOf(socket)) ?? 0
       if (unread === 0 || unread !== state.unread) Object.assign(state, { unread, since: now })
       else if (now - state.since >= limitMs) socket.resetAndDestroy()
     }
@@ -49,6 +49,11 @@ export function closeUnread(app: FastifyInstance, sockets: ReadonlySet<Socket>):
   const timer = setInterval(sweep, sweepMs).unref()
   app.addHook('onClose', async () => clearInterval(timer))
 }
+
+/** Returns how many bytes the kernel keeps for the reader of a connection; on Linux only, elsewhere 0. */
+export const unreadBytes = async (socket: Socket): Promise<number> => (await readQueues()).get(portsOf(socket)) ?? 0
+
+const portsOf = ({ localPort, remotePort }: Socket) => `${localPort} ${remotePort}`
 
 /** The ports and the send queue of an established connection: proc_pid_net(5). */
 const connection = /^ *\d+: [\dA-F]+:([\dA-F]{4}) [\dA-F]+:([\dA-F]{4}) 01 ([\dA-F]{8}):/gm

@@ -26,7 +26,7 @@ describe('a token has one export at a time', () => {
   test('over all instances, and the next one begins as soon as one has ended', async () => {
     const secret = await newSecret()
     const open = await openExport(origin, secret, path)
-    open.response.pause()
+    open.body.pause()
     for (const client of clients) {
       const refused = await exportList(client, secret, '/tenants')
       expect(flawOf(refused, 429)).toBeNull()
@@ -35,7 +35,7 @@ describe('a token has one export at a time', () => {
       expect(refused.headers).toMatchObject({ 'ratelimit-limit': '100000' })
     }
     expect((await exportList(clients[1], await newSecret(), '/tenants')).status).toBe(200)
-    open.response.resume()
+    open.body.resume()
     expect(await open.ended).toBe('whole')
     // Refused starts were not counted: two are left.
     for (const client of clients) expect((await exportList(client, secret, '/tenants')).status).toBe(200)

@@ -13,7 +13,7 @@ import { flawOf, until } from '../rest/support.ts'
 import { createApp } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
-import { exportList, openExport, readLines } from './support.ts'
+import { arrivedAt, exportList, openExport, readLines } from './support.ts'
 
 const database = await createDatabase()
 const { pool, loader, platform } = database
@@ -45,7 +45,7 @@ const collect: () => void = runInNewContext('gc')
 async function openStalled(secret: string, headers: Record<string, string> = {}, of = path) {
   const open = await openExport(origin, secret, of, headers)
   while (!open.text().includes('"id"')) await pause(5)
-  open.response.pause()
+  open.body.pause()
   return open
 }
 
@@ -66,7 +66,7 @@ describe('a reader that stops', () => {
     })
     // An export has no deadline, as other requests have.
     await pause(requestDeadlines.answer + 1_200)
-    open.response.resume()
+    open.body.resume()
     expect(await open.ended).toBe('whole')
     const { records, count } = readLines(open.text())
     expect(count).toBe(total)
@@ -82,7 +82,7 @@ describe.each([{}, { 'accept-encoding': 'gzip' }, { 'accept-encoding': 'br' }])(
     const open = await openStalled(secret, headers)
     expect(open.headers['content-encoding']).toBe(headers['accept-encoding'])
     await platform`alter table purchased_voucher rename column product_slug to renamed`
-    open.response.resume()
+    open.body.resume()
     const ended = await open.ended
     await platform`alter table purchased_voucher rename column renamed to product_slug`
     expect(ended).toBe('broken')
@@ -106,12 +106,12 @@ describe.each([{}, { 'accept-encoding': 'gzip' }, { 'accept-encoding': 'br' }])(
 })
 
 // Once more when it fails: a machine that is busy elsewhere delays it too.
-test('a revoked token breaks exports off within a second, also of readers that have stopped', {
+test('a revoked token breaks exports off within a second, and a slow reader gets nothing more', {
   retry: 1,
 }, async () => {
   // The token is checked at intervals. Exports that began at different times are at different places in them.
   const exports = []
-  for (const coding of ['identity', 'identity', 'gzip']) {
+  for (const coding of ['identity', 'gzip', 'br']) {
     await pause(450)
     const { id, secret } = await build.token([tenantId])
     const connected = once(app.server, 'connection')
@@ -120,12 +120,15 @@ test('a revoked token breaks exports off within a second, also of readers that h
     // Node tells a paused reader nothing, so the service's end of the connection shows when it closed.
     exports.push({ id, open, closed: once(socket, 'close').then(() => performance.now()) })
   }
+  const arrived = await Promise.all(exports.map(({ open }) => arrivedAt(open.response.socket)))
   for (const { id } of exports) await revokeToken(pool, { name: 'test', address: null }, id)
   const revoked = performance.now()
-  for (const { id, open, closed } of exports) {
+  for (const [index, { id, open, closed }] of exports.entries()) {
     expect((await closed) - revoked).toBeLessThan(1_000)
-    open.response.resume()
+    const { socket } = open.response
+    open.body.resume()
     expect(await open.ended).toBe('broken')
+    expect(socket.bytesRead).toBeLessThanOrEqual(arrived[index] ?? 0)
     expect(open.text()).not.toContain('"end"')
     await until('the lease is released', async () => {
       const leases = await pool`select 1 from gateway.rate_window where key = ${`export stream ${id}`}`
@@ -169,7 +172,7 @@ describe('personal data', () => {
       select detail ->> 'records' as records from gateway.audit_entry
       where token_id = ${id} and action = 'customer.export' order by id`
     expect(await entries()).toEqual([{ records: '400' }])
-    open.response.resume()
+    open.body.resume()
     await open.ended
     const { count } = readLines(open.text())
     expect(count).toBe(600)
@@ -234,13 +237,15 @@ describe('a service that stops', () => {
     await drained
   })
 
-  test('does not wait for readers that have stopped', async () => {
+  test('does not wait for readers that have stopped, and sends them nothing more', async () => {
     const closing = await createApp(database)
     const from = await closing.app.listen({ port: 0, host: '127.0.0.1' })
     const open = await openExport(from, await newSecret(), path)
-    open.response.pause()
+    open.body.pause()
+    const arrived = await arrivedAt(open.response.socket)
     await closing.app.close()
-    open.response.resume()
+    open.body.resume()
     expect(await open.ended).toBe('broken')
+    expect(open.response.socket.bytesRead).toBeLessThanOrEqual(arrived)
   })
 })

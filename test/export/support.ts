@@ -1,6 +1,9 @@
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import { get, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import { pipeline, type Readable } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
 import { createBrotliDecompress, createGunzip } from 'node:zlib'
 import type { Answer, Client } from '../support/app.ts'
 
@@ -57,6 +60,8 @@ export interface OpenExport {
   status: number
   headers: IncomingHttpHeaders
   response: IncomingMessage
+  /** The decompressed response; paused, it stops the reader. */
+  body: Readable
   /** Returns what has arrived, decompressed. */
   text(): string
   /** How the response ends: whole, or broken off. */
@@ -77,14 +82,31 @@ export async function openExport(
   const request = get(url, { agent: false, headers: { authorization: `Bearer ${secret}`, ...headers } })
   const [response] = (await once(request, 'response')) as [IncomingMessage]
   const coding = response.headers['content-encoding'] ?? ''
-  const plain: Readable = isCoding(coding) ? pipeline(response, decoders[coding](), () => {}) : response
+  const body: Readable = isCoding(coding) ? pipeline(response, decoders[coding](), () => {}) : response
   const chunks: Buffer[] = []
-  plain.on('data', (chunk: Buffer) => chunks.push(chunk))
+  body.on('data', (chunk: Buffer) => chunks.push(chunk))
   const ended = new Promise<'whole' | 'broken'>(resolve => {
-    plain.once('end', () => resolve('whole'))
-    for (const each of [plain, response, request]) each.on('error', () => resolve('broken'))
+    body.once('end', () => resolve('whole'))
+    for (const each of [body, response, request]) each.on('error', () => resolve('broken'))
     response.once('close', () => response.complete || resolve('broken'))
   })
   const text = () => Buffer.concat(chunks).toString()
-  return { status: response.statusCode ?? 0, headers: response.headers, response, text, ended }
+  return { status: response.statusCode ?? 0, headers: response.headers, response, body, text, ended }
+}
+
+/**
+ * Waits until a connection is full. @returns how many bytes have arrived at this end, also those that the kernel keeps for
+ * a reader that has stopped; outside Linux that is not known
+ */
+export async function arrivedAt(socket: Socket): Promise<number> {
+  if (process.platform !== 'linux') return Number.POSITIVE_INFINITY
+  const port = (socket.localPort ?? 0).toString(16).toUpperCase().padStart(4, '0')
+  const queue = new RegExp(`: [\\dA-F]+:${port} [\\dA-F:]+ \\d+ [\\dA-F]+:([\\dA-F]+)`)
+  for (let before = -1, same = 0; ; await pause(100)) {
+    const [, kept = ''] = queue.exec(await readFile('/proc/net/tcp', 'latin1')) ?? []
+    const arrived = socket.bytesRead + Number.parseInt(kept, 16)
+    same = arrived === before ? same + 1 : 0
+    if (same === 5) return arrived
+    before = arrived
+  }
 }

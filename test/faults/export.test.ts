@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, describe, expect, test } from 'vitest'
 import type postgres from '#postgres'
-import { openExport, readLines } from '../export/support.ts'
+import { arrivedAt, openExport, readLines } from '../export/support.ts'
 import { serve } from '../support/process.ts'
 import { isShort } from './support/form.ts'
 import { createFaultServer } from './support/server.ts'
@@ -35,7 +35,7 @@ async function openStalled(origin: string, headers: Record<string, string> = {})
     const open = await openExport(origin, owner.secret, path, headers)
     if (open.status === 200) {
       while (!open.text().includes('"id"')) await pause(5)
-      open.response.pause()
+      open.body.pause()
       return open
     }
     // The lease of the export before.
@@ -77,7 +77,7 @@ describe('an export', () => {
         expect(performance.now() - from).toBeLessThan(65_000)
         await pause(250)
       }
-      open.response.resume()
+      open.body.resume()
       expect(await open.ended).toBe('broken')
       await service.stop('SIGTERM')
     },
@@ -107,14 +107,16 @@ describe('an export', () => {
     60_000,
   )
 
-  test('whose reader has stopped does not keep the service from stopping', async () => {
+  test('whose reader has stopped does not keep the service from stopping, and gets nothing more', async () => {
     const service = await start()
     const open = await openStalled(new URL(service.restAddress).origin)
+    const arrived = await arrivedAt(open.response.socket)
     const from = performance.now()
     expect(await service.stop('SIGTERM')).toBe(0)
     expect(performance.now() - from).toBeLessThan(10_000)
-    open.response.resume()
+    open.body.resume()
     expect(await open.ended).toBe('broken')
+    expect(open.response.socket.bytesRead).toBeLessThanOrEqual(arrived)
   }, 60_000)
 
   test('is broken off when its token loses a permission or the tenant', async () => {
@@ -134,7 +136,7 @@ describe('an export', () => {
       const open = await openStalled(origin)
       await withdraw()
       await pause(1_000)
-      open.response.resume()
+      open.body.resume()
       expect(await open.ended).toBe('broken')
       await restore()
     }
