@@ -1,7 +1,8 @@
 /** Bulk exports: a whole list in one answer, as lines of JSON. */
+import { type Check, count as countCheck, cursor, instant, object, parse } from './check.ts'
 import { VoucherGatewayError } from './error.ts'
 import { isObject, parseJson } from './json.ts'
-import { invalidResponse, type Page, RecordList } from './list.ts'
+import { type Page, RecordList } from './list.ts'
 import type { CallOptions, GatewayRequest, Transport } from './transport.ts'
 
 /** What a call for an export takes. */
@@ -10,14 +11,27 @@ export interface ExportOptions extends CallOptions {
   cursor?: string | undefined
 }
 
-/** Creates an export. After a broken connection it continues from the last cursor that arrived. */
-export function createExport<T>(transport: Transport, path: string, { cursor, signal }: ExportOptions): RecordList<T> {
+const startLine = object({ server_time: instant })
+const cursorLine = object({ cursor })
+const endLine = object({ count: countCheck })
+
+/**
+ * Creates an export. After a broken connection it continues from the last cursor that arrived.
+ *
+ * @param check the check of a record
+ */
+export function createExport<T>(
+  transport: Transport,
+  path: string,
+  check: Check<T>,
+  { cursor: from, signal }: ExportOptions,
+): RecordList<T> {
   return new RecordList<T>(async function* () {
-    let next = cursor
+    let next = from
     for (let failures = 0; ; ) {
       const request = { path, query: { cursor: next }, accept: 'application/x-ndjson', repeatable: true, signal }
       try {
-        for await (const chunk of readChunks<T>(transport, request)) {
+        for await (const chunk of readChunks(transport, request, check)) {
           yield chunk
           if (chunk.nextCursor === null) return
           next = chunk.nextCursor
@@ -36,7 +50,11 @@ export function createExport<T>(transport: Transport, path: string, { cursor, si
  *
  * @throws VoucherGatewayError `EXPORT_INCOMPLETE` when the answer ends without its last line
  */
-async function* readChunks<T>(transport: Transport, request: GatewayRequest): AsyncGenerator<Page<T>, void, undefined> {
+async function* readChunks<T>(
+  transport: Transport,
+  request: GatewayRequest,
+  check: Check<T>,
+): AsyncGenerator<Page<T>, void, undefined> {
   let records: T[] = []
   let count = 0
   let serverTime: string | undefined
@@ -48,20 +66,17 @@ async function* readChunks<T>(transport: Transport, request: GatewayRequest): As
     rest = lines.pop() ?? ''
     for (const text of lines) {
       const line = parseJson(text)
-      if (!isObject(line)) throw invalidResponse(requestId)
       if (serverTime === undefined) {
-        if (typeof line.server_time !== 'string') throw invalidResponse(requestId)
-        serverTime = line.server_time
-      } else if (typeof line.cursor === 'string') {
-        yield { records, nextCursor: line.cursor, serverTime }
+        serverTime = parse(startLine, line, requestId, 'line').server_time
+      } else if (isObject(line) && 'cursor' in line) {
+        yield { records, nextCursor: parse(cursorLine, line, requestId, 'line').cursor, serverTime }
         records = []
-      } else if (line.end === true) {
-        if (line.count !== count) throw incomplete(requestId)
+      } else if (isObject(line) && line.end === true) {
+        if (parse(endLine, line, requestId, 'line').count !== count) throw incomplete(requestId)
         yield { records, nextCursor: null, serverTime }
         return
       } else {
-        // The type of a record is the service's promise, as in a page.
-        records.push(line as T)
+        records.push(parse(check, line, requestId, 'record'))
         count += 1
       }
     }

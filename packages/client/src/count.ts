@@ -1,9 +1,8 @@
 /** How many records a list has. v1 does not count; GraphQL does. */
 
+import { count, object, parse } from './check.ts'
 import { CountCatalogVouchers, CountMarketingSignups, CountPurchasedVouchers } from './documents.ts'
 import { runQuery, type TrustedDocument } from './graphql.ts'
-import { isObject } from './json.ts'
-import { invalidResponse } from './list.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
 /** The lists of a tenant, by the names that their exports have. */
@@ -15,6 +14,8 @@ const documents: Record<CountedList, TrustedDocument> = {
   'marketing-signups': CountMarketingSignups,
 }
 
+const response = object({ data: object({ tenant: object({ list: object({ totalCount: count }) }) }) })
+
 /** Counts the records of a list. */
 export async function countRecords(
   transport: Transport,
@@ -23,8 +24,5 @@ export async function countRecords(
   options: CallOptions,
 ): Promise<number> {
   const { body, requestId } = await runQuery(transport, documents[list], { tenant }, options)
-  const data = isObject(body) && isObject(body.data) ? body.data : {}
-  const counted = isObject(data.tenant) && isObject(data.tenant.list) ? data.tenant.list.totalCount : undefined
-  if (typeof counted !== 'number') throw invalidResponse(requestId)
-  return counted
+  return parse(response, body, requestId).data.tenant.list.totalCount
 }

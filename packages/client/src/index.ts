@@ -1,31 +1,21 @@
 /** The client of Voucher Gateway. */
 import { createExport, type ExportOptions } from './bulk-export.ts'
+import { type Check, object, parse } from './check.ts'
 import { type CountedList, countRecords } from './count.ts'
-import { isObject } from './json.ts'
-import { createList, invalidResponse, type ListOptions, type RecordList } from './list.ts'
+import { createList, type ListOptions, type RecordList } from './list.ts'
+import type { CatalogVoucher, MarketingSignup, PurchasedVoucher, Resolution, Tenant } from './records.ts'
+import * as records from './records.ts'
 import { createRemovals, type Removal, type RemovalOptions, type RemovalPage } from './removals.ts'
-import type { components } from './schema.ts'
 import { type CallOptions, type ClientOptions, type GatewayRequest, Transport } from './transport.ts'
 
 export type { ExportOptions } from './bulk-export.ts'
 export type { CountedList } from './count.ts'
 export { type ErrorCode, VoucherGatewayError } from './error.ts'
 export type { ListOptions, Page, RecordList } from './list.ts'
+export type { CatalogVoucher, MarketingSignup, PurchasedVoucher, Resolution, Tenant } from './records.ts'
 export type { Removal, RemovalOptions, RemovalPage, RemovalResource } from './removals.ts'
 export type { components, operations, paths } from './schema.ts'
 export type { CallOptions, ClientOptions } from './transport.ts'
-
-type Schemas = components['schemas']
-/** A tenant of the token. */
-export type Tenant = Schemas['Tenant']
-/** A product that is sold as a voucher. */
-export type CatalogVoucher = Schemas['CatalogVoucher']
-/** A voucher that a customer bought. */
-export type PurchasedVoucher = Schemas['PurchasedVoucher']
-/** A customer who opted in to marketing. Personal data. */
-export type MarketingSignup = Schemas['MarketingSignup']
-/** What a voucher is worth, and whether it may be redeemed. */
-export type Resolution = Schemas['Resolution']
 
 /** What a call for a list of products takes. */
 export interface CatalogOptions extends ListOptions {
@@ -57,38 +47,50 @@ export class VoucherGateway {
 
   /** Lists the tenants of the token. */
   tenants(options: ListOptions = {}): RecordList<Tenant> {
-    return createList(this.#transport, `${v1}/tenants`, options)
+    return createList(this.#transport, `${v1}/tenants`, records.tenant, options)
   }
 
   /** Lists the products of a tenant. */
   catalogVouchers(tenantId: number, options: CatalogOptions = {}): RecordList<CatalogVoucher> {
     const path = `${v1}/tenants/${id(tenantId)}/catalog/vouchers`
-    return createList(this.#transport, path, options, { include: options.include?.join() || undefined })
+    return createList(this.#transport, path, records.catalogVoucher, options, {
+      include: options.include?.join() || undefined,
+    })
   }
 
   /** Reads a product. @throws VoucherGatewayError `NOT_FOUND` */
   catalogVoucher(tenantId: number, productId: number, options: CallOptions = {}): Promise<CatalogVoucher> {
-    return this.#get(`tenants/${id(tenantId)}/catalog/vouchers/${id(productId)}`, options)
+    return this.#get(`tenants/${id(tenantId)}/catalog/vouchers/${id(productId)}`, records.catalogVoucher, options)
   }
 
   /** Lists the purchased vouchers of a tenant. */
   purchasedVouchers(tenantId: number, options: ListOptions = {}): RecordList<PurchasedVoucher> {
-    return createList(this.#transport, `${v1}/tenants/${id(tenantId)}/sales/purchased-vouchers`, options)
+    const path = `${v1}/tenants/${id(tenantId)}/sales/purchased-vouchers`
+    return createList(this.#transport, path, records.purchasedVoucher, options)
   }
 
   /** Reads a purchased voucher. @throws VoucherGatewayError `NOT_FOUND` */
   purchasedVoucher(tenantId: number, voucherId: number, options: CallOptions = {}): Promise<PurchasedVoucher> {
-    return this.#get(`tenants/${id(tenantId)}/sales/purchased-vouchers/${id(voucherId)}`, options)
+    return this.#get(
+      `tenants/${id(tenantId)}/sales/purchased-vouchers/${id(voucherId)}`,
+      records.purchasedVoucher,
+      options,
+    )
   }
 
   /** Lists the customers of a tenant who opted in to marketing. */
   marketingSignups(tenantId: number, options: ListOptions = {}): RecordList<MarketingSignup> {
-    return createList(this.#transport, `${v1}/tenants/${id(tenantId)}/customers/marketing-signups`, options)
+    const path = `${v1}/tenants/${id(tenantId)}/customers/marketing-signups`
+    return createList(this.#transport, path, records.marketingSignup, options)
   }
 
   /** Reads a customer who opted in to marketing. @throws VoucherGatewayError `NOT_FOUND` */
   marketingSignup(tenantId: number, customerId: number, options: CallOptions = {}): Promise<MarketingSignup> {
-    return this.#get(`tenants/${id(tenantId)}/customers/marketing-signups/${id(customerId)}`, options)
+    return this.#get(
+      `tenants/${id(tenantId)}/customers/marketing-signups/${id(customerId)}`,
+      records.marketingSignup,
+      options,
+    )
   }
 
   /**
@@ -106,7 +108,7 @@ export class VoucherGateway {
     // JSON leaves out what is undefined.
     const body = { qr_token: qrToken, voucher_reference: voucherReference }
     const path = `${v1}/tenants/${id(tenantId)}/redemptions/resolve`
-    return this.#data({ path, body, repeatable: false, signal: options.signal })
+    return this.#data({ path, body, repeatable: false, signal: options.signal }, records.resolution)
   }
 
   /** Lists the records that left a tenant's lists, so that a copy can follow. Read it before the lists. */
@@ -116,9 +118,8 @@ export class VoucherGateway {
 
   /** Reads the epoch: it grows when all copies must be rebuilt. Keep the one from before a full pass with the copy. */
   async epoch(tenantId: number, options: CallOptions = {}): Promise<number> {
-    const { value } = await createRemovals(this.#transport, tenantId, options, 0).pages().next()
-    if (!value) throw invalidResponse('')
-    return value.epoch
+    for await (const { epoch } of createRemovals(this.#transport, tenantId, options, 0).pages()) return epoch
+    throw new Error('The list of removals has no page.')
   }
 
   /** Counts the records of a tenant's list, for the progress of a long reading. Counts as one operation. */
@@ -128,35 +129,40 @@ export class VoucherGateway {
 
   /** Exports all tenants of the token. */
   exportTenants(options: ExportOptions = {}): RecordList<Tenant> {
-    return createExport(this.#transport, `${bulk}/tenants`, options)
+    return createExport(this.#transport, `${bulk}/tenants`, records.tenant, options)
   }
 
   /** Exports all products of a tenant. */
   exportCatalogVouchers(tenantId: number, options: ExportOptions = {}): RecordList<CatalogVoucher> {
-    return createExport(this.#transport, `${bulk}/tenants/${id(tenantId)}/catalog-vouchers`, options)
+    const path = `${bulk}/tenants/${id(tenantId)}/catalog-vouchers`
+    return createExport(this.#transport, path, records.catalogVoucher, options)
   }
 
   /** Exports all purchased vouchers of a tenant. */
   exportPurchasedVouchers(tenantId: number, options: ExportOptions = {}): RecordList<PurchasedVoucher> {
-    return createExport(this.#transport, `${bulk}/tenants/${id(tenantId)}/purchased-vouchers`, options)
+    const path = `${bulk}/tenants/${id(tenantId)}/purchased-vouchers`
+    return createExport(this.#transport, path, records.purchasedVoucher, options)
   }
 
   /** Exports all customers of a tenant who opted in to marketing. */
   exportMarketingSignups(tenantId: number, options: ExportOptions = {}): RecordList<MarketingSignup> {
-    return createExport(this.#transport, `${bulk}/tenants/${id(tenantId)}/marketing-signups`, options)
+    const path = `${bulk}/tenants/${id(tenantId)}/marketing-signups`
+    return createExport(this.#transport, path, records.marketingSignup, options)
   }
 
-  #get<T>(path: string, { signal }: CallOptions): Promise<T> {
-    return this.#data({ path: `${v1}/${path}`, repeatable: true, signal })
+  #get<T>(path: string, check: Check<T>, { signal }: CallOptions): Promise<T> {
+    return this.#data({ path: `${v1}/${path}`, repeatable: true, signal }, check)
   }
 
-  /** Sends a request for one record. The type of the record is the service's promise. */
-  async #data<T>(request: GatewayRequest): Promise<T> {
+  /** Sends a request for one record. */
+  async #data<T>(request: GatewayRequest, check: Check<T>): Promise<T> {
     const { body, requestId } = await this.#transport.send(request)
-    if (!isObject(body) || !isObject(body.data)) throw invalidResponse(requestId)
-    return body.data as T
+    return parse(object<{ data: T }>({ data: check }), body, requestId).data
   }
 }
 
-/** Returns an id as a part of a path. Code without types could pass a text with slashes. */
-const id = (value: number) => encodeURIComponent(value)
+/** Returns an id as a part of a path. @throws TypeError when code without types passes another value, such as `..` */
+function id(value: number): string {
+  if (Number.isSafeInteger(value) && value > 0) return String(value)
+  throw new TypeError('An id is no positive whole number.')
+}

@@ -1,8 +1,6 @@
 /** Lists as async iterables: of records, or of the pages that they come in. */
 
-import type { Answer } from './answer-error.ts'
-import { VoucherGatewayError } from './error.ts'
-import { isObject } from './json.ts'
+import { array, type Check, cursor, instant, nullable, object, parse } from './check.ts'
 import type { CallOptions, GatewayRequest, Transport } from './transport.ts'
 
 /** What a call for a list takes. */
@@ -63,40 +61,22 @@ export class RecordList<T, P extends Page<T> = Page<T>> implements AsyncIterable
 export const toInstant = (time: string | Date | undefined): string | undefined =>
   time instanceof Date ? time.toISOString() : time
 
-/** Creates a list of v1. */
+/** Creates a list of v1. @param check the check of a record */
 export function createList<T>(
   transport: Transport,
   path: string,
-  { updatedSince, cursor, signal }: ListOptions,
+  check: Check<T>,
+  { updatedSince, cursor: from, signal }: ListOptions,
   query: GatewayRequest['query'] = {},
 ): RecordList<T> {
+  const page = object({ data: array(check), next_cursor: nullable(cursor), server_time: instant })
   return new RecordList<T>(async function* () {
-    for (let next: string | null | undefined = cursor; next !== null; ) {
+    for (let next: string | null | undefined = from; next !== null; ) {
       const parameters = { ...query, updated_since: toInstant(updatedSince), cursor: next }
-      const page: Page<T> = toPage(await transport.send({ path, query: parameters, repeatable: true, signal }))
-      next = page.nextCursor
-      yield page
+      const { body, requestId } = await transport.send({ path, query: parameters, repeatable: true, signal })
+      const { data: records, next_cursor: nextCursor, server_time: serverTime } = parse(page, body, requestId)
+      next = nextCursor
+      yield { records, nextCursor, serverTime }
     }
   })
 }
-
-/** Checks the envelope of a page. The type of its records is the service's promise. */
-function toPage<T>({ body, requestId }: Answer): Page<T> {
-  if (isObject(body)) {
-    const { data, next_cursor: nextCursor, server_time: serverTime } = body
-    if (Array.isArray(data) && isCursor(nextCursor) && typeof serverTime === 'string') {
-      return { records: data, nextCursor, serverTime }
-    }
-  }
-  throw invalidResponse(requestId)
-}
-
-/** Whether a value is a cursor, or null. A missing cursor must not look like the end of a list. */
-export const isCursor = (value: unknown): value is string | null => typeof value === 'string' || value === null
-
-/** The answer has another shape than the service gives it. */
-export const invalidResponse = (requestId: string) =>
-  new VoucherGatewayError('The answer is not one of Voucher Gateway. Check the address.', {
-    code: 'INVALID_RESPONSE',
-    requestId,
-  })

@@ -1,10 +1,9 @@
 /** Removals: the records that left a tenant's lists. v1 does not report them; GraphQL does. */
 
-import type { Answer } from './answer-error.ts'
+import { array, type Check, count, cursor, id, instant, nullable, object, oneOf, parse } from './check.ts'
 import { Removals } from './documents.ts'
 import { runQuery } from './graphql.ts'
-import { isObject } from './json.ts'
-import { invalidResponse, isCursor, type ListOptions, type Page, RecordList, toInstant } from './list.ts'
+import { type ListOptions, type Page, RecordList, toInstant } from './list.ts'
 import type { Transport } from './transport.ts'
 
 /** The lists that a record can leave. */
@@ -26,6 +25,23 @@ export interface RemovalPage extends Page<Removal> {
   removalsCompleteSince: string | null
 }
 
+const removal = object<Removal>({
+  resource: oneOf('CATALOG_VOUCHER', 'MARKETING_SIGNUP', 'PURCHASED_VOUCHER', 'TENANT'),
+  recordId: id,
+  reason: oneOf('CONSENT_WITHDRAWN', 'DELETED', 'MOVED'),
+  removedAt: instant,
+})
+
+const page: Check<RemovalPage> = object({
+  records: array(removal),
+  nextCursor: nullable(cursor),
+  serverTime: instant,
+  epoch: count,
+  removalsCompleteSince: nullable(instant),
+})
+
+const response = object({ data: object({ tenant: object({ removals: page }) }) })
+
 /** What a call for removals takes. */
 export interface RemovalOptions extends ListOptions {
   /** Only removals from these lists; default: all that the token may read. */
@@ -36,31 +52,16 @@ export interface RemovalOptions extends ListOptions {
 export function createRemovals(
   transport: Transport,
   tenant: number,
-  { updatedSince, cursor, resources, signal }: RemovalOptions,
+  { updatedSince, cursor: from, resources, signal }: RemovalOptions,
   first = 100,
 ): RecordList<Removal, RemovalPage> {
   return new RecordList<Removal, RemovalPage>(async function* () {
-    for (let after: string | null | undefined = cursor; after !== null; ) {
+    for (let after: string | null | undefined = from; after !== null; ) {
       const variables = { tenant, since: toInstant(updatedSince), after, resources, first }
-      const page = toPage(await runQuery(transport, Removals, variables, { signal }))
+      const { body, requestId } = await runQuery(transport, Removals, variables, { signal })
+      const page = parse(response, body, requestId).data.tenant.removals
       after = page.nextCursor
       yield page
     }
   })
 }
-
-function toPage({ body, requestId }: Answer): RemovalPage {
-  const data = isObject(body) ? body.data : undefined
-  const tenant = isObject(data) ? data.tenant : undefined
-  const page = isObject(tenant) ? tenant.removals : undefined
-  if (!isRemovalPage(page)) throw invalidResponse(requestId)
-  return page
-}
-
-/** Checks a page, but not its records: their type is the schema's promise. */
-const isRemovalPage = (page: unknown): page is RemovalPage =>
-  isObject(page) &&
-  Array.isArray(page.records) &&
-  isCursor(page.nextCursor) &&
-  typeof page.serverTime === 'string' &&
-  typeof page.epoch === 'number'

@@ -9,6 +9,11 @@ export interface ClientOptions {
   url: string | URL
   /** The bearer token. */
   token: string
+  /**
+   * Whether a plain `http://` address may lead to another machine: what lies between reads the token and the records, and
+   * can change them. Default: `http://` is for this machine only.
+   */
+  allowHttp?: boolean
   /** How often a request is sent before its error is thrown; default 8, with some 45 seconds of waits between them. */
   maxAttempts?: number
   /** How long a connection may be silent, in milliseconds; default 60,000. */
@@ -46,13 +51,24 @@ interface Part {
   headers: Headers
 }
 
+/** The names of this machine. */
+const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/
+
 /** Sends the requests of one client. */
 export class Transport {
   readonly #base: string
   readonly #options: Required<ClientOptions>
 
   constructor(options: ClientOptions) {
-    const { url, token, maxAttempts = 8, timeoutMs = 60_000, maxWaitMs = 90_000, onWait = () => {} } = options
+    const {
+      url,
+      token,
+      allowHttp = false,
+      maxAttempts = 8,
+      timeoutMs = 60_000,
+      maxWaitMs = 90_000,
+      onWait = () => {},
+    } = options
     // Found here, because `fetch` reports both as failed connections. Code without types can pass an unset variable.
     if (typeof token !== 'string' || !/^[!-~]+$/.test(token)) {
       throw new TypeError('The option token is missing or empty, or holds characters that no token has.')
@@ -62,14 +78,19 @@ export class Transport {
         `The option url is ${url}. Give the address of the service, such as https://vouchers.example.com.`,
       )
     }
-    const { origin, pathname, protocol } = new URL(url)
+    const { origin, hostname, pathname, protocol } = new URL(url)
     if (!/^https?:$/.test(protocol)) {
       throw new TypeError(`${url} is no address of a service, which begins with https:// or http://.`)
+    }
+    if (protocol === 'http:' && !allowHttp && !loopback.test(hostname)) {
+      throw new TypeError(
+        `${origin} would get the token unencrypted. Use https://, or set allowHttp for a network that you trust.`,
+      )
     }
     this.#base = origin + pathname.replace(/\/+$/, '').replace(/\/api\/external(\/v1)?$/, '')
     // The browser's fetch must be called without an object before it.
     const fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init))
-    this.#options = { url, token, maxAttempts, timeoutMs, maxWaitMs, onWait, fetch }
+    this.#options = { url, token, allowHttp, maxAttempts, timeoutMs, maxWaitMs, onWait, fetch }
   }
 
   /**

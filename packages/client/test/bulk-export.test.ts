@@ -1,9 +1,11 @@
 import { expect, test, vi } from 'vitest'
+import { voucherRecord as voucher } from '../../../test/support/hostile-service.ts'
 import { type Page, type PurchasedVoucher, VoucherGateway } from '../src/index.ts'
 import { all, answerOf, startProxy, startService, thrownBy } from './support.ts'
 
 const { build, loader, platform, url, tenant, token } = await startService({ EXPORTS_PER_HOUR: '1000' })
 const client = new VoucherGateway({ url, token })
+const time = '2026-01-31T09:30:00.000000Z'
 await build.product(tenant)
 await build.customer(tenant)
 // More than two chunks. References of random text keep the compressed answer long.
@@ -63,9 +65,9 @@ test('another process goes on from the cursor of a chunk', async () => {
 
 test.each([
   ['before its first line', ''],
-  ['before its last line', lines({ server_time: 'T' }, { id: 1 }, { cursor: 'c' }, { id: 2 })],
-  ['in the middle of a line', `${lines({ server_time: 'T' })}{"end":tr`],
-  ['with another count', lines({ server_time: 'T' }, { id: 1 }, { cursor: 'c' }, { end: true, count: 2 })],
+  ['before its last line', lines({ server_time: time }, voucher(1), { cursor: 'c' }, voucher(2))],
+  ['in the middle of a line', `${lines({ server_time: time })}{"end":tr`],
+  ['with another count', lines({ server_time: time }, voucher(1), { cursor: 'c' }, { end: true, count: 2 })],
 ])('an answer that ends %s is an error', async (_, body) => {
   const { client, arrived } = await startFront(stream(body))
   expect(await thrownBy(all(client.exportPurchasedVouchers(tenant)))).toMatchObject({ code: 'EXPORT_INCOMPLETE' })
@@ -73,18 +75,18 @@ test.each([
 })
 
 test('a line that is not JSON is an error', async () => {
-  const { client } = await startFront(stream(`${lines({ server_time: 'T' })}<html>\n`))
+  const { client } = await startFront(stream(`${lines({ server_time: time })}<html>\n`))
   expect(await thrownBy(all(client.exportPurchasedVouchers(tenant)))).toMatchObject({ code: 'INVALID_RESPONSE' })
 })
 
 /** An answer that says it is longer than it is, so that its connection falls silent after these lines. */
 const unfinished = (...values: object[]) => ({
-  answer: stream(lines({ server_time: 'T' }, ...values)).answer.replace('content-length: ', 'content-length: 1'),
+  answer: stream(lines({ server_time: time }, ...values)).answer.replace('content-length: ', 'content-length: 1'),
 })
 
 test('the tries are counted from the last chunk that has arrived', async () => {
-  const end = stream(lines({ server_time: 'T' }, { end: true, count: 0 }))
-  const front = await startFront(...['a', 'b', 'c'].map(cursor => unfinished({ id: 1 }, { cursor })), end)
+  const end = stream(lines({ server_time: time }, { end: true, count: 0 }))
+  const front = await startFront(...['a', 'b', 'c'].map(cursor => unfinished(voucher(1), { cursor })), end)
   const patient = new VoucherGateway({ url: front.url, token, maxAttempts: 2, timeoutMs: 1_000 })
   const exported = await all(patient.exportPurchasedVouchers(tenant).pages())
   expect(exported.map(({ nextCursor }) => nextCursor)).toEqual(['a', 'b', 'c', null])
@@ -92,7 +94,7 @@ test('the tries are counted from the last chunk that has arrived', async () => {
 })
 
 test('a caller who leaves ends the connection', async () => {
-  const { client, ended, arrived } = await startFront(unfinished({ id: 1 }, { cursor: 'a' }))
+  const { client, ended, arrived } = await startFront(unfinished(voucher(1), { cursor: 'a' }))
   for await (const { id } of client.exportPurchasedVouchers(tenant)) {
     expect(id).toBe(1)
     break

@@ -1,6 +1,7 @@
 /** When a request is sent again, when it is not, and how it is ended. */
 import { getEventListeners } from 'node:events'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { voucherRecord } from '../../../test/support/hostile-service.ts'
 import { type CallOptions, type ClientOptions, VoucherGateway } from '../src/index.ts'
 import { all, answerOf, type Step, startProxy, startService, thrownBy } from './support.ts'
 
@@ -209,7 +210,7 @@ test('the time begins anew when the headers arrive', async () => {
       async pull(stream) {
         await later(200)
         if (init?.signal?.aborted) return stream.error(init.signal.reason)
-        stream.enqueue(new TextEncoder().encode('{"data":{"id":1}}'))
+        stream.enqueue(new TextEncoder().encode(JSON.stringify({ data: voucherRecord(1) })))
         stream.close()
       },
     })
@@ -217,7 +218,7 @@ test('the time begins anew when the headers arrive', async () => {
   }
   const call = (timeoutMs: number) =>
     new VoucherGateway({ url, token, maxAttempts: 1, timeoutMs, fetch: slow }).purchasedVoucher(tenant, 1)
-  expect(await call(300)).toEqual({ id: 1 })
+  expect(await call(300)).toEqual(voucherRecord(1))
   expect(await thrownBy(call(150))).toMatchObject({ code: 'TIMEOUT' })
 })
 

@@ -1,0 +1,100 @@
+/** Answers that are not the service's are refused, with a sentence that names the field. */
+import { expect, test } from 'vitest'
+import { voucherRecord } from '../../../test/support/hostile-service.ts'
+import { VoucherGateway } from '../src/index.ts'
+import { all, thrownBy } from './support.ts'
+
+const time = '2026-01-31T09:30:00.000000Z'
+const voucher = voucherRecord(1)
+const removal = { resource: 'TENANT', recordId: 2, reason: 'MOVED', removedAt: time }
+
+/** A client whose service gives one answer. */
+const clientOf = (body: unknown) =>
+  new VoucherGateway({ url: 'https://example.com', token: 'token', fetch: async () => Response.json(body) })
+
+const page = (data: unknown, rest: object = {}) => ({ data, next_cursor: null, server_time: time, ...rest })
+const removals = (records: unknown, rest: object = {}) => ({
+  data: {
+    tenant: {
+      removals: { records, nextCursor: null, serverTime: time, epoch: 1, removalsCompleteSince: null, ...rest },
+    },
+  },
+})
+
+test.each([
+  ['data[1].id is no id', page([voucher, { ...voucher, id: '2' }])],
+  ['data[0].id is no id', page([{ ...voucher, id: 2 ** 53 }])],
+  ['data[0].id is no id', page([{ ...voucher, id: 0 }])],
+  ['data[0].order_id is no id', page([{ ...voucher, order_id: 1.5 }])],
+  ['data[0].reference is no text', page([{ ...voucher, reference: { toString: 1 } }])],
+  ['data[0].void is neither true nor false', page([{ ...voucher, void: 1 }])],
+  ['data[0].updated_at is no instant', page([{ ...voucher, updated_at: '2026-02-29T09:30:00Z' }])],
+  ['data[0].updated_at is no instant', page([{ ...voucher, updated_at: 'infinity' }])],
+  ['data[0].updated_at is no instant', page([{ ...voucher, updated_at: '2026-01-31T09:30:00+01:00' }])],
+  ['data[0].created_at is no instant', page([{ ...voucher, created_at: undefined }])],
+  ['data[0].date_valid_end is no date', page([{ ...voucher, date_valid_end: '2026-13-01' }])],
+  ['data[0].current_balance is no number', page([{ ...voucher, current_balance: null }])],
+  ['data[0] is no object', page([null])],
+  ['data is no array', page({})],
+  ['next_cursor is no cursor', page([], { next_cursor: '' })],
+  ['server_time is no instant', page([], { server_time: 'now' })],
+  ['the body is no object', '<html>'],
+])('a page: %s', async (sentence, body) => {
+  expect(await thrownBy(all(clientOf(body).purchasedVouchers(1)))).toMatchObject({
+    code: 'INVALID_RESPONSE',
+    message: `The answer is not one of Voucher Gateway: ${sentence}. Check the address.`,
+  })
+})
+
+test.each([
+  ['records[0].resource is none of CATALOG_VOUCHER, ', removals([{ ...removal, resource: 'VOUCHER' }])],
+  ['records[0].recordId is no id', removals([{ ...removal, recordId: '../1' }])],
+  ['records[0].reason is none of CONSENT_WITHDRAWN, ', removals([{ ...removal, reason: 'toString' }])],
+  ['records[0].removedAt is no instant', removals([{ ...removal, removedAt: null }])],
+  ['epoch is no count', removals([], { epoch: -1 })],
+  ['nextCursor is no cursor', removals([], { nextCursor: undefined })],
+])('removals: %s', async (sentence, body) => {
+  expect(await thrownBy(all(clientOf(body).removals(1)))).toMatchObject({
+    code: 'INVALID_RESPONSE',
+    message: expect.stringContaining(`: data.tenant.removals.${sentence}`),
+  })
+})
+
+test('fields that a later version adds are kept', async () => {
+  const later = { ...voucher, later: { id: 'any' } }
+  expect(await all(clientOf(page([later])).purchasedVouchers(1))).toEqual([later])
+})
+
+test('a record, a resolution and a count are checked too', async () => {
+  expect(await thrownBy(clientOf({ data: { id: '..' } }).catalogVoucher(1, 1))).toMatchObject({
+    message: expect.stringContaining('data.id is no id'),
+  })
+  expect(await thrownBy(clientOf({ data: { status: 1 } }).resolve(1, { qrToken: 'a' }))).toMatchObject({
+    message: expect.stringContaining('data.status is no text'),
+  })
+  expect(await thrownBy(clientOf({ data: { tenant: { list: {} } } }).count(1, 'catalog-vouchers'))).toMatchObject({
+    message: expect.stringContaining('totalCount is no count'),
+  })
+})
+
+test('an id that code without types passes is no part of a path', async () => {
+  for (const id of ['..', '1/../2', 0, -1, 1.5, null, undefined]) {
+    const call = async () => Reflect.apply(clientOf({}).purchasedVoucher, clientOf({}), [1, id])
+    expect(await thrownBy(call())).toBeInstanceOf(TypeError)
+  }
+})
+
+test('the token is not sent unencrypted to another machine, unless that is allowed', () => {
+  for (const url of ['http://127.0.0.1:1', 'http://localhost', 'http://[::1]:1', 'https://example.com']) {
+    expect(new VoucherGateway({ url, token: 'token' })).toBeDefined()
+  }
+  for (const url of [
+    'http://example.com',
+    'http://10.0.0.1:8080',
+    'http://localhost.example.com',
+    'http://127.0.0.1.nip.io',
+  ]) {
+    expect(() => new VoucherGateway({ url, token: 'token' })).toThrow('or set allowHttp')
+    expect(new VoucherGateway({ url, token: 'token', allowHttp: true })).toBeDefined()
+  }
+})

@@ -1,0 +1,136 @@
+/** A service that another party controls: it answers as the real one does, but for one value that a test chooses. */
+import { createServer } from 'node:http'
+import { afterFile } from './cleanups.ts'
+
+const time = '2026-01-31T09:30:00.000000Z'
+
+const tenant = (id: unknown) => ({ tenant_id: id, name: 'Harbour Spa', updated_at: time })
+
+const product = {
+  id: 5,
+  slug: 'massage',
+  title: 'Massage',
+  summary: null,
+  description_html: null,
+  currency: 'GBP',
+  price: 25,
+  sale_price: null,
+  from_price: null,
+  from_sale_price: null,
+  monetary_value: null,
+  is_monetary: false,
+  allow_part_redeem: false,
+  validity_months: null,
+  redemption_info: null,
+  sort_order: 0,
+  image_url: null,
+  image_urls: ['https://example.com/massage.jpg'],
+  category_refs: [{ id: 7, slug: 'spa', title: 'Spa', sort_order: 0 }],
+  variant_summaries: [
+    {
+      id: 8,
+      slug: 'long',
+      title: 'Long',
+      price: 45,
+      sale_price: null,
+      currency: 'GBP',
+      is_monetary: false,
+      sort_order: 1,
+      updated_at: null,
+    },
+  ],
+  updated_at: time,
+}
+
+/** A purchased voucher, as v1 gives it. */
+export const voucherRecord = (id: unknown) => ({
+  id,
+  reference: `GIFT-${id}`,
+  initial_balance: 25,
+  current_balance: 25,
+  is_monetary: true,
+  allow_part_redeem: true,
+  void: false,
+  order_id: 11,
+  purchase_timestamp: time,
+  date_valid_end: '2027-01-31',
+  created_at: time,
+  updated_at: time,
+})
+
+const signup = { id: 9, email: 'ada@example.com', marketing_opted: true, created_at: time, updated_at: time }
+
+/** The answers of the service, by what is asked for. */
+export const honestAnswers = () => structuredClone(honest)
+
+const honest = {
+  tenants: { data: [tenant(1), tenant(2)], next_cursor: null as unknown, server_time: time as unknown },
+  'catalog/vouchers': { data: [product], next_cursor: null as unknown, server_time: time as unknown },
+  // The list goes on, so that the rest of it is exported.
+  'sales/purchased-vouchers': { data: [voucherRecord(1), voucherRecord(2)], next_cursor: 'more', server_time: time },
+  'customers/marketing-signups': { data: [signup], next_cursor: null as unknown, server_time: time as unknown },
+  export: [
+    { server_time: time },
+    voucherRecord(1),
+    voucherRecord(2),
+    { cursor: 'chunk' },
+    voucherRecord(3),
+    { end: true, count: 3 },
+  ] as object[],
+  removals: {
+    records: [{ resource: 'PURCHASED_VOUCHER', recordId: 3, reason: 'DELETED', removedAt: time }],
+    nextCursor: null as unknown,
+    serverTime: time,
+    epoch: 1 as unknown,
+    removalsCompleteSince: null as unknown,
+  },
+  count: 5_000 as unknown,
+  /** The status and the body of each answer instead of these, when it is set. */
+  error: null as { status: number; body: string } | null,
+}
+
+/** The answers of a service. */
+export type Answers = ReturnType<typeof honestAnswers>
+
+/** Starts the service. Set `answers` before a request. */
+export async function startHostileService() {
+  const service = { url: '', answers: honestAnswers() }
+  const server = createServer((request, response) => {
+    const { answers } = service
+    const [path = '', query = ''] = (request.url ?? '').split('?')
+    const send = (body: unknown) => response.end(JSON.stringify(body))
+    // A continued list ends, whatever its cursor is.
+    const sendPage = (page: object) => send(query === '' ? page : { ...page, next_cursor: null })
+    request.resume()
+    if (answers.error) return response.writeHead(answers.error.status).end(answers.error.body)
+    if (path.includes('/export/')) {
+      const rest = [{ server_time: time }, { end: true, count: 0 }]
+      const lines = path.endsWith('purchased-vouchers') ? answers.export : rest
+      return response.end(lines.map(line => `${JSON.stringify(line)}\n`).join(''))
+    }
+    if (path.endsWith('/tenants')) return sendPage(answers.tenants)
+    for (const list of ['catalog/vouchers', 'sales/purchased-vouchers', 'customers/marketing-signups'] as const) {
+      if (path.endsWith(list)) return sendPage(answers[list])
+    }
+    if (path !== '/graphql') return response.writeHead(404).end('{"message":"Not found."}')
+    let text = ''
+    request.on('data', chunk => {
+      text += chunk
+    })
+    request.on('end', () => {
+      const { variables } = JSON.parse(text)
+      if (!('first' in variables)) return send({ data: { tenant: { list: { totalCount: answers.count } } } })
+      const removals = variables.after ? { ...answers.removals, nextCursor: null } : answers.removals
+      send({ data: { tenant: { removals } } })
+    })
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  afterFile(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const address = server.address()
+  if (typeof address !== 'object' || !address) throw new Error('The service has no port.')
+  service.url = `http://127.0.0.1:${address.port}`
+  return service
+}
