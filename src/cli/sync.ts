@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { isLoopback } from '../config.ts'
 import { parseIdentifier } from '../domain/identifier.ts'
 import { exitCodes, SyncError } from '../sync/errors.ts'
 import { type TenantListName, tenantLists } from '../sync/lists.ts'
@@ -55,6 +56,7 @@ function readSchema(text: string): string {
 
 interface Options {
   url: string
+  allowHttp: boolean
   to: string
   tenant: number[]
   list: TenantListName[]
@@ -97,6 +99,7 @@ export const syncCommand = new Command('sync')
       .argParser(readUrl)
       .makeOptionMandatory(),
   )
+  .option('--allow-http', 'send the token unencrypted to an http:// address of another machine', false)
   .addOption(
     new Option('--to <place>', 'a directory, sqlite:FILE (Node 22.13 or later), or postgres://user@host/database')
       .env('VOUCHER_GATEWAY_SYNC_TO')
@@ -125,6 +128,13 @@ export const syncCommand = new Command('sync')
     if (!target) {
       return syncCommand.error("error: option '--to <place>' names no directory, sqlite:FILE or postgres:// URL.")
     }
+    const { protocol, hostname, origin } = new URL(options.url)
+    if (protocol === 'http:' && !isLoopback(hostname) && !options.allowHttp) {
+      return syncCommand.error(
+        `error: ${origin} would get the token unencrypted, and what lies between could change the copy. ` +
+          'Use https://, or --allow-http in a network that you trust.',
+      )
+    }
     const report = await createReport(options.json)
     // A copy holds personal data: the files are for this user only.
     process.umask(0o077)
@@ -139,6 +149,7 @@ export const syncCommand = new Command('sync')
     process.exitCode = await runSync(
       {
         url: options.url,
+        allowHttp: options.allowHttp,
         readToken: () => readToken(options.tokenFile),
         to: target.name,
         openStore: target.open,

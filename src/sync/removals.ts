@@ -1,4 +1,5 @@
 /** Applies the removals of a tenant: the records that left its lists. */
+import type { Removal } from '#client'
 import { restartList, type TenantState } from './checkpoint.ts'
 import { exitCodes, SyncError } from './errors.ts'
 import { removalResources, type TenantListName, tenantLists } from './lists.ts'
@@ -88,11 +89,7 @@ async function restartRemovals({ checkpoint, store }: Sync, tenantId: number): P
 }
 
 /** Makes changes of removals: one change for each list. */
-function changesOf(
-  { checkpoint }: Sync,
-  tenantId: number,
-  removals: readonly { resource: string; recordId: number }[],
-): Change[] {
+function changesOf({ checkpoint }: Sync, tenantId: number, removals: readonly Removal[]): Change[] {
   const changes: Change[] = []
   for (const list of tenantLists) {
     const ids = removals.flatMap(({ resource, recordId }) => (resource === removalResources[list] ? [recordId] : []))

@@ -59,7 +59,7 @@ function createThrottle(interval: number): (event: SyncEvent) => boolean {
 export function createJsonReport({ out }: Output): ReportEvent {
   const isDue = createThrottle(progressInterval.json)
   return event => {
-    if (isDue(event)) out(JSON.stringify(event))
+    if (isDue(event)) out(JSON.stringify(event).replace(controls, escapeUnits))
   }
 }
 
@@ -112,8 +112,20 @@ export function createLineReport({ out, error }: Output): ReportEvent {
   }
 }
 
-/** Returns an event as a sentence. */
-export function sentenceOf(event: SyncEvent, speed: ReturnType<Rate['of']>): string {
+/** Control characters, and those that change the direction of text: a terminal would obey them. */
+const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu
+
+const escapeUnits = (text: string) =>
+  text
+    .split('')
+    .map(unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('')
+
+/** Returns an event as a sentence, without control characters: parts of it come from the service. */
+export const sentenceOf = (event: SyncEvent, speed: ReturnType<Rate['of']>): string =>
+  textOf(event, speed).replace(controls, ' ')
+
+function textOf(event: SyncEvent, speed: ReturnType<Rate['of']>): string {
   switch (event.event) {
     case 'start':
       return `${event.resumed ? 'Continues' : 'Begins'} the copy of ${event.url} in ${event.to}.`

@@ -14,6 +14,8 @@ import type { CopySelection, Sync } from './sync.ts'
 export interface SyncOptions {
   /** The address of the service. */
   url: string
+  /** Whether a plain `http://` address may lead to another machine; default: no. */
+  allowHttp?: boolean
   /** Reads the token; called before each round, so that a token can be rotated while a watch runs. */
   readToken: () => Promise<string>
   /** The target as the command names it, without a password. */
@@ -59,7 +61,7 @@ async function openCopy({ to, openStore }: SyncOptions): Promise<Store> {
 }
 
 async function runRounds(options: SyncOptions, store: Store, report: ReportEvent, stop: AbortSignal): Promise<number> {
-  const { url, readToken, to, selection, watch } = options
+  const { url, allowHttp = false, readToken, to, selection, watch } = options
   const checkpoint = new Checkpoint(store.positions)
   if (checkpoint.copy && checkpoint.copy.source !== url) {
     throw new SyncError(
@@ -73,7 +75,7 @@ async function runRounds(options: SyncOptions, store: Store, report: ReportEvent
   for (let round = 0; ; round++) {
     const started = performance.now()
     try {
-      const connection = { url, token: await readToken(), stop, report }
+      const connection = { url, allowHttp, token: await readToken(), stop, report }
       if (round === 0) await requireService(createSource({ ...connection, maxAttempts: 1 }))
       const source = createSource(connection)
       const sync: Sync = { source, exports, store, checkpoint, selection, report, skipped, stop }
@@ -101,7 +103,7 @@ async function requireService(source: Source): Promise<void> {
     // The service is there. The round waits until it answers.
     if (['RATE_LIMITED', 'UNAVAILABLE'].includes(code)) return
     if (!['NOT_FOUND', 'METHOD_NOT_ALLOWED', 'INVALID_RESPONSE'].includes(code)) throw error
-    const message = `No voucher gateway answers at ${source.url}. Correct the address in --url.`
+    const message = `No voucher gateway answers at ${source.url}. Correct the address in --url. (${messageOf(error)})`
     throw new SyncError(exitCodes.unreachable, message, { cause: error })
   }
 }

@@ -25,6 +25,8 @@ interface SourceOptions {
   report: ReportEvent
   /** How often a request is sent before its error counts; default: as the client does it. */
   maxAttempts?: number
+  /** Whether a plain `http://` address may lead to another machine. */
+  allowHttp: boolean
 }
 
 /** Which removals are read. */
@@ -44,7 +46,7 @@ interface Listed {
 const toStored = (record: Listed): StoredRecord => ({
   id: record.id,
   updatedAt: record.updated_at ?? null,
-  json: JSON.stringify(record),
+  record,
 })
 
 async function* convert<Item>(pages: Pages<Item>, toRecord: (item: Item) => StoredRecord): AsyncGenerator<ListPage> {
@@ -60,10 +62,11 @@ function waitReason(code: string): string {
 }
 
 /** Creates the source of one round. */
-export function createSource({ url, token, stop: signal, report, maxAttempts }: SourceOptions) {
+export function createSource({ url, token, stop: signal, report, maxAttempts, allowHttp }: SourceOptions) {
   const client = new VoucherGateway({
     url,
     token,
+    allowHttp,
     ...(maxAttempts !== undefined && { maxAttempts }),
     onWait: (error, ms) => report({ event: 'wait', seconds: Math.ceil(ms / 1000), reason: waitReason(error.code) }),
   })
@@ -73,7 +76,7 @@ export function createSource({ url, token, stop: signal, report, maxAttempts }: 
     convert(client.tenants({ signal }).pages(), tenant => ({
       id: tenant.tenant_id,
       updatedAt: tenant.updated_at ?? null,
-      json: JSON.stringify(tenant),
+      record: tenant,
     }))
 
   return {

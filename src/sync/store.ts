@@ -6,8 +6,8 @@ import type { ListName } from './lists.ts'
 export interface StoredRecord {
   id: number
   updatedAt: string | null
-  /** The record as v1 gives it. */
-  json: string
+  /** The record as v1 gives it. The client has checked it. */
+  record: object
 }
 
 /** A change of the records. A tenant's own record is in the list `tenants`, under its own id. */

@@ -8,6 +8,7 @@ import { createApp } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createPlace, directoryPlace, hasSqlite, readService } from '../support/copies.ts'
 import { createDatabase } from '../support/database.ts'
+import { startHostileService } from '../support/hostile-service.ts'
 import { commandProcess, type Outcome, run } from '../support/process.ts'
 
 const database = await createDatabase()
@@ -19,7 +20,8 @@ await build.voucher(tenantId)
 const { secret } = await build.token([tenantId])
 const environment = { VOUCHER_GATEWAY_TOKEN: secret, VOUCHER_GATEWAY_URL: origin }
 
-const sync = (args: string[], variables: NodeJS.ProcessEnv = environment) => run(['sync', ...args], variables)
+const sync = (args: string[], variables: NodeJS.ProcessEnv = environment, options = {}) =>
+  run(['sync', ...args], variables, options)
 
 describe.concurrent('sync', { timeout: 60_000 }, () => {
   test('makes a copy, and reports in sentences', async () => {
@@ -71,6 +73,28 @@ describe.concurrent('sync', { timeout: 60_000 }, () => {
     expect(Object.keys(await place.read())).toContain(`purchased-vouchers ${tenantId} ${changed}`)
   })
 
+  test.each([
+    ['a sentence', []],
+    ['JSON', ['--json']],
+  ])('a service cannot write to the terminal: %s', async (_, args) => {
+    const service = await startHostileService()
+    const message = '\u001b]0;title\u0007\u001b[2J\u009b31m\u202ered\r\nIn step at \u2066now\u200f.'
+    service.answers.error = { status: 401, body: JSON.stringify({ message }) }
+    const { code, stdout, stderr } = await sync(['--url', service.url, '--to', directoryPlace().to, ...args])
+    expect(code).toBe(3)
+    const lines = `${stdout}${stderr}`.trim().split('\n')
+    expect(lines.at(-1)).toMatch(/red.*In step at/)
+    for (const line of lines) expect(line).not.toMatch(/\p{Cc}|\p{Cf}/u)
+    if (args.length > 0) expect(JSON.parse(lines.at(-1)!).message).toBe(message)
+  })
+
+  test('--allow-http sends the token to another machine', async () => {
+    const preload = 'globalThis.fetch = async url => { throw new Error(url.host) }'
+    const args = ['--url', 'http://192.0.2.1/', '--allow-http', '--to', directoryPlace().to]
+    const { code, stderr } = await sync(args, environment, { preload })
+    expect([code, stderr]).toEqual([4, expect.stringContaining('192.0.2.1')])
+  })
+
   test('exit codes say what is wrong', async () => {
     const to = () => directoryPlace().to
     const occupied = createPlace()
@@ -86,6 +110,7 @@ describe.concurrent('sync', { timeout: 60_000 }, () => {
       [1, `, schema voucher_gateway_copy cannot be opened: `, ['--to', 'postgres://127.0.0.1:9/none']],
       (await hasSqlite()) ? [0, null, sqlite] : [2, 'needs Node 22.13 or later', sqlite],
       [4, 'The connection failed', ['--to', to(), '--url', 'http://127.0.0.1:9']],
+      [2, 'http://192.0.2.1 would get the token unencrypted', ['--to', to(), '--url', 'http://192.0.2.1/']],
     ]
     const outcomes = await Promise.all(cases.map(([, , args, variables]) => sync(args, variables)))
     expect(outcomes.map(({ code }) => code)).toEqual(cases.map(([code]) => code))

@@ -2,15 +2,16 @@
  * A copy in a directory: one NDJSON file for each list of each tenant. Commits go to a journal; at the end of a round its
  * changes are put into the files, each of which is replaced whole.
  */
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import type { Positions } from '../checkpoint.ts'
 import { exitCodes, SyncError } from '../errors.ts'
 import type { Change, Store } from '../store.ts'
-import { type FileChanges, Journal } from './journal.ts'
+import { type FileChanges, Journal, tenantFile } from './journal.ts'
 import { isMissing, LineFile, readLines, syncDirectory, writeWhole } from './lines.ts'
 import { type Lock, takeLock } from './lock.ts'
+import { ensureOwnDirectory, openOwnFile, writing } from './own-file.ts'
 
 const checkpointSchema = z.object({
   /** The number of the journal that continues this checkpoint. */
@@ -48,7 +49,8 @@ export class DirectoryStore implements Store {
         `The directory ${path} is not empty and holds no copy. Name another one with --to.`,
       )
     }
-    await mkdir(own, { recursive: true })
+    await mkdir(path, { recursive: true })
+    await ensureOwnDirectory(own)
     const lock = await takeLock(join(own, 'lock'))
     try {
       const stored = await readCheckpoint(join(own, 'checkpoint.json'))
@@ -84,10 +86,11 @@ export class DirectoryStore implements Store {
     const directories = new Set<string>([this.path])
     for (const [name, changes] of this.journal.files) {
       const path = join(this.path, name)
+      if (name !== tenantFile) await ensureOwnDirectory(dirname(path))
       directories.add(dirname(path))
-      await applyChanges(path, changes, read)
+      await applyChanges(path, changes, read, name === tenantFile ? 'tenant_id' : 'id')
     }
-    for (const directory of directories) await syncDirectory(directory).catch(ignoreMissing)
+    for (const directory of directories) await syncDirectory(directory)
     const { positions } = this
     const former = this.stored.journal
     this.stored = { journal: former + 1, positions: Object.fromEntries(positions) }
@@ -106,14 +109,11 @@ export class DirectoryStore implements Store {
 
 const journalName = (number: number) => `journal-${number}.ndjson`
 
-const ignoreMissing = (error: unknown) => {
-  if (!isMissing(error)) throw error
-}
-
 async function readCheckpoint(path: string): Promise<Stored> {
   let text: string
   try {
-    text = await readFile(path, 'utf8')
+    const file = await openOwnFile(path)
+    text = await file.readFile('utf8').finally(() => file.close())
   } catch (error) {
     if (isMissing(error)) return { journal: 1, positions: {} }
     throw error
@@ -122,7 +122,7 @@ async function readCheckpoint(path: string): Promise<Stored> {
 }
 
 async function writeCheckpoint(path: string, stored: Stored): Promise<void> {
-  const file = await open(`${path}.tmp`, 'w')
+  const file = await openOwnFile(`${path}.tmp`, writing)
   try {
     await writeWhole(file, Buffer.from(JSON.stringify(stored)), null)
     await file.sync()
@@ -133,17 +133,26 @@ async function writeCheckpoint(path: string, stored: Stored): Promise<void> {
   await syncDirectory(dirname(path))
 }
 
-/** Records begin with their id (R14). */
-const idPattern = /^\{"(?:tenant_)?id":(\d+)[,}]/
+/** Returns the id of a record. Those of the service begin with it (R14), and need not be parsed. */
+function idOf(line: string, key: 'id' | 'tenant_id'): number {
+  const beginning = `{"${key}":`
+  if (line.startsWith(beginning)) return Number.parseInt(line.slice(beginning.length), 10)
+  return Number(JSON.parse(line)[key])
+}
 
 /** Replaces a file by one with the changes. A list without records has no file. */
-async function applyChanges(path: string, changes: FileChanges, read: ReturnType<Journal['reader']>): Promise<void> {
+async function applyChanges(
+  path: string,
+  changes: FileChanges,
+  read: ReturnType<Journal['reader']>,
+  key: 'id' | 'tenant_id',
+): Promise<void> {
   const file = await LineFile.create(path)
   let count = 0
   try {
     if (!changes.replaced) {
       for await (const { text } of readLines(path)) {
-        if (changes.records.has(Number(idPattern.exec(text)?.[1]))) continue
+        if (changes.records.has(idOf(text, key))) continue
         await file.add(text)
         count += 1
       }

@@ -2,12 +2,13 @@
  * The journal of a directory: one line for each change, and one line for each commit, which holds the positions. What
  * follows the last commit was never committed, and is cut off.
  */
-import { type FileHandle, open } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
 import { z } from 'zod'
 import type { Positions } from '../checkpoint.ts'
 import { type ListName, listNames } from '../lists.ts'
 import type { Change } from '../store.ts'
 import { readLines, writeWhole } from './lines.ts'
+import { appending, openOwnFile } from './own-file.ts'
 
 /** Where a record is in the journal, in bytes. */
 interface Place {
@@ -25,18 +26,19 @@ export interface FileChanges {
 }
 
 const list = z.enum(listNames)
-const id = z.int()
+const id = z.int().positive()
+const pass = z.int().nonnegative()
 const entrySchema = z.union([
-  z.tuple([z.literal('put'), list, id, id, id, z.unknown()]),
+  z.tuple([z.literal('put'), list, id, pass, id, z.unknown()]),
   z.tuple([z.literal('remove'), list, id, id]),
   z.tuple([z.literal('drop'), id]),
-  z.tuple([z.literal('sweep'), list, id, id]),
+  z.tuple([z.literal('sweep'), list, id, pass]),
   z.tuple([z.literal('commit'), z.record(z.string(), z.unknown())]),
 ])
 type Entry = z.infer<typeof entrySchema>
 
 /** The file of the list of tenants, below the directory. */
-const tenantFile = 'tenants.ndjson'
+export const tenantFile = 'tenants.ndjson'
 
 /** Returns the name of a list's file below the directory. */
 const fileOf = (list: ListName, tenantId: number): string =>
@@ -54,7 +56,7 @@ export class Journal {
 
   /** Opens a journal, cuts off what was not committed, and reads the rest. */
   static async open(path: string): Promise<Journal> {
-    const journal = new Journal(await open(path, 'a+'))
+    const journal = new Journal(await openOwnFile(path, appending))
     let waiting: { entry: Entry; place: Omit<Place, 'pass'> }[] = []
     for await (const { text, offset, end } of readLines(path)) {
       const entry = parseEntry(text)
@@ -86,8 +88,9 @@ export class Journal {
     for (const change of changes) {
       if (change.kind === 'put') {
         const { list, tenantId, pass, records } = change
-        for (const { id, json } of records) {
-          add(['put', list, tenantId, pass, id, null], putPrefix(list, tenantId, pass, id), json, ']\n')
+        for (const { id, record } of records) {
+          const body = JSON.stringify(record)
+          add(['put', list, tenantId, pass, id, null], putPrefix(list, tenantId, pass, id), body, ']\n')
         }
       } else if (change.kind === 'remove') {
         for (const id of change.ids) addPlain(['remove', change.list, change.tenantId, id])

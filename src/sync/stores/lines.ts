@@ -1,7 +1,6 @@
 /** Files of lines: read with the offsets of their lines, and written so that a crash leaves the old or the new file. */
-import { createReadStream } from 'node:fs'
-import { type FileHandle, mkdir, open, rename } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { type FileHandle, open, rename } from 'node:fs/promises'
+import { openOwnFile, writing } from './own-file.ts'
 
 /** A line of a file, without its line feed. */
 interface Line {
@@ -19,7 +18,8 @@ export async function* readLines(path: string): AsyncGenerator<Line> {
   let rest: Buffer = Buffer.alloc(0)
   let offset = 0
   try {
-    for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) {
+    const file = await openOwnFile(path)
+    for await (const chunk of file.createReadStream({ highWaterMark: 1 << 20 })) {
       const bytes: Buffer = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk
       let start = 0
       for (let end = bytes.indexOf(lineFeed); end >= 0; end = bytes.indexOf(lineFeed, start)) {
@@ -51,8 +51,7 @@ export class LineFile {
   ) {}
 
   static async create(path: string): Promise<LineFile> {
-    await mkdir(dirname(path), { recursive: true })
-    return new LineFile(path, await open(`${path}.tmp`, 'w'))
+    return new LineFile(path, await openOwnFile(`${path}.tmp`, writing))
   }
 
   /** Adds a line. */

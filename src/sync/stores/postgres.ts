@@ -6,6 +6,10 @@ import { listNames, tableOf } from '../lists.ts'
 import type { Change, Store } from '../store.ts'
 import { takenOver } from './taken-over.ts'
 
+/** Returns a branch for each list. The names of tables are in the function's text: none comes from a change. */
+const eachList = (statement: (table: string) => string) =>
+  `case change->>'list' ${listNames.map(list => `when '${list}' then ${statement(tableOf(list))}`).join('\n')} end case;`
+
 /**
  * The tables, and the function that applies a commit. It is one statement to its caller, so a connection that breaks
  * leaves all of it or nothing.
@@ -32,26 +36,33 @@ const definitions = (schema: string) => `
   language plpgsql as $commit$
   declare
     change jsonb;
-    place text;
   begin
     perform from ${schema}.sync_run where run = own_run for update;
     if not found then return false; end if;
     for change in select * from jsonb_array_elements(changes) loop
-      place := '${schema}.' || replace(change->>'list', '-', '_');
       case change->>'kind'
         when 'put' then
-          execute 'insert into ' || place || ' (tenant_id, id, updated_at, record, pass)
-            select $1, (each->>0)::bigint, (each->>1)::timestamptz, each->2, $2 from jsonb_array_elements($3) as each
-            on conflict (tenant_id, id) do update
-            set updated_at = excluded.updated_at, record = excluded.record, pass = excluded.pass'
-            using (change->>'tenantId')::bigint, (change->>'pass')::integer, change->'records';
+          ${eachList(
+            table => `
+              insert into ${schema}.${table} (tenant_id, id, updated_at, record, pass)
+              select (change->>'tenantId')::bigint, (each->>'id')::bigint, (each->>'updatedAt')::timestamptz,
+                     each->'record', (change->>'pass')::integer
+              from jsonb_array_elements(change->'records') as each
+              on conflict (tenant_id, id) do update
+              set updated_at = excluded.updated_at, record = excluded.record, pass = excluded.pass;`,
+          )}
         when 'remove' then
-          execute 'delete from ' || place || ' where tenant_id = $1
-            and id in (select removed.id::bigint from jsonb_array_elements_text($2) as removed (id))'
-            using (change->>'tenantId')::bigint, change->'ids';
+          ${eachList(
+            table => `
+              delete from ${schema}.${table} where tenant_id = (change->>'tenantId')::bigint
+              and id in (select removed.id::bigint from jsonb_array_elements_text(change->'ids') as removed (id));`,
+          )}
         when 'sweep' then
-          execute 'delete from ' || place || ' where tenant_id = $1 and pass < $2'
-            using (change->>'tenantId')::bigint, (change->>'pass')::integer;
+          ${eachList(
+            table => `
+              delete from ${schema}.${table}
+              where tenant_id = (change->>'tenantId')::bigint and pass < (change->>'pass')::integer;`,
+          )}
         when 'drop' then
           ${listNames.map(list => `delete from ${schema}.${tableOf(list)} where tenant_id = (change->>'tenantId')::bigint;`).join('\n')}
       end case;
@@ -62,18 +73,6 @@ const definitions = (schema: string) => `
     return true;
   end
   $commit$;`
-
-/** A record as the function takes it. */
-const recordText = (id: number, updatedAt: string | null, json: string) =>
-  `[${id},${JSON.stringify(updatedAt)},${json}]`
-
-/** Writes a change as JSON. The records are JSON already, and are not parsed again. */
-function changeText(change: Change): string {
-  if (change.kind !== 'put') return JSON.stringify(change)
-  const { records, ...rest } = change
-  const texts = records.map(({ id, updatedAt, json }) => recordText(id, updatedAt, json))
-  return `${JSON.stringify(rest).slice(0, -1)},"records":[${texts.join(',')}]}`
-}
 
 /** A copy in a PostgreSQL database. */
 export class PostgresStore implements Store {
@@ -108,11 +107,10 @@ export class PostgresStore implements Store {
   }
 
   async commit(changes: readonly Change[], positions: Positions): Promise<void> {
-    const changesText = `[${changes.map(changeText).join(',')}]`
-    const positionsText = JSON.stringify(Object.fromEntries(positions))
     const [row] = await this.pool<{ applied: boolean }[]>`
       select /* copy.commit */ ${this.pool(this.schema)}.sync_commit(
-        ${this.run}, ${changesText}::text::jsonb, ${positionsText}::text::jsonb) as applied`
+        ${this.run}, ${JSON.stringify(changes)}::text::jsonb,
+        ${JSON.stringify(Object.fromEntries(positions))}::text::jsonb) as applied`
     if (!row?.applied) throw takenOver()
   }
 

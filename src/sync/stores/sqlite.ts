@@ -91,7 +91,9 @@ export class SqliteStore implements Store {
          on conflict (tenant_id, id) do update
          set updated_at = excluded.updated_at, record = excluded.record, pass = excluded.pass`,
       )
-      for (const { id, updatedAt, json } of change.records) put.run(change.tenantId, id, updatedAt, json, change.pass)
+      for (const { id, updatedAt, record } of change.records) {
+        put.run(change.tenantId, id, updatedAt, JSON.stringify(record), change.pass)
+      }
     } else if (change.kind === 'remove') {
       const remove = this.prepare(`delete from ${table} where tenant_id = ? and id = ?`)
       for (const id of change.ids) remove.run(change.tenantId, id)

@@ -1,0 +1,36 @@
+/** The files and directories within a copy. A symbolic link could lead anywhere, so none of them is followed. */
+import { constants } from 'node:fs'
+import { type FileHandle, lstat, mkdir, open } from 'node:fs/promises'
+import { exitCodes, SyncError } from '../errors.ts'
+
+/** Opens to write a file from its beginning. */
+export const writing = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC
+
+/** Opens to read a file, and to add to its end. */
+export const appending = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND
+
+/**
+ * Opens a file of the copy.
+ *
+ * @param flags those of open(2); default: to read
+ * @throws SyncError when it is a symbolic link
+ */
+export async function openOwnFile(path: string, flags: number = constants.O_RDONLY): Promise<FileHandle> {
+  try {
+    // Windows has no such flag, and lets few accounts create links.
+    return await open(path, flags | (constants.O_NOFOLLOW ?? 0), 0o666)
+  } catch (error) {
+    throw error instanceof Error && 'code' in error && error.code === 'ELOOP' ? isLink(path) : error
+  }
+}
+
+/** Creates a directory of the copy when it is missing. @throws SyncError when its name leads elsewhere */
+export async function ensureOwnDirectory(path: string): Promise<void> {
+  await mkdir(path).catch(error => {
+    if (error.code !== 'EEXIST') throw error
+  })
+  if (!(await lstat(path)).isDirectory()) throw isLink(path)
+}
+
+const isLink = (path: string) =>
+  new SyncError(exitCodes.failed, `${path} is a symbolic link, or no directory. A copy has none: delete it.`)

@@ -1,0 +1,233 @@
+/** What a hostile service, or another party in its place, can do to the machine of a person who runs `sync`. */
+import { mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { openSqlite } from '../../src/sync/stores/node-sqlite.ts'
+import { directoryPlace, hasSqlite, type Place, postgresPlace, sqlitePlace } from '../support/copies.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { type Answers, honestAnswers, startHostileService, voucherRecord } from '../support/hostile-service.ts'
+import { sync } from '../support/reference-sync.ts'
+
+const service = await startHostileService()
+const runs = 60
+
+/** A new place for a copy, and what is there beside a copy: an attack changes it. */
+interface Target {
+  place: Place
+  schema?: string
+  surroundings: () => Promise<unknown>
+}
+
+const ownFile =
+  /^copy\/(tenants|(catalog-vouchers|purchased-vouchers|marketing-signups)\/[1-9]\d*)\.ndjson$|^copy\/\.sync\//
+
+function directoryTarget(): Target {
+  const place = directoryPlace()
+  const parent = dirname(place.to)
+  writeFileSync(join(parent, 'outside.ndjson'), '{"id":1}\n')
+  const surroundings = async () =>
+    readdirSync(parent, { recursive: true, withFileTypes: true })
+      .filter(entry => !entry.isDirectory())
+      .map(({ parentPath, name }) => join(parentPath, name).slice(parent.length + 1))
+      .filter(path => !ownFile.test(path))
+      .map(path => [path, readFileSync(join(parent, path), 'utf8')])
+  return { place, surroundings }
+}
+
+let schemas = 0
+function postgresTarget({ url, loader }: TestDatabase): Target {
+  const schema = `copy_${++schemas}`
+  const surroundings = async () =>
+    await loader`
+      select nspname, relname, relkind, (select string_agg(name, ',') from integrator) as rows
+      from pg_class join pg_namespace on pg_namespace.oid = relnamespace
+      where nspname <> all (array['pg_toast', 'pg_catalog', 'information_schema']) and nspname !~ '^copy_' order by 1, 2`
+  return { place: postgresPlace(url, schema), schema, surroundings }
+}
+
+function sqliteTarget(): Target {
+  const place = sqlitePlace()
+  const path = place.to.slice('sqlite:'.length)
+  const surroundings = async () => {
+    const database = await openSqlite(path)
+    database.exec('create table if not exists integrator (name text)')
+    const tables = database.prepare('select name, sql from sqlite_master order by name').all()
+    database.close()
+    return tables.filter(row => JSON.stringify(row).includes('integrator') || /drop|attach/i.test(JSON.stringify(row)))
+  }
+  return { place, surroundings }
+}
+
+const database = await createDatabase()
+await database.loader`create table integrator as select 'mine'::text as name`
+const targets: [string, () => Target][] = [
+  ['a directory', directoryTarget],
+  ['PostgreSQL', () => postgresTarget(database)],
+  ...((await hasSqlite()) ? [['SQLite', sqliteTarget] satisfies [string, () => Target]] : []),
+]
+
+/** Closes the array of records, and names another table. It dropped the integrator's table. */
+const sql = 'tenants; drop table public.integrator; delete from voucher_gateway_copy.tenants'
+const change = { tenantId: 1, pass: 1 }
+const closing =
+  `9,null,{}]]},${JSON.stringify({ kind: 'sweep', list: sql, ...change })},` +
+  `${JSON.stringify({ kind: 'put', list: 'tenants', ...change }).slice(0, -1)},"records":[[9`
+
+const values = fc.oneof(
+  fc.constantFrom<unknown>(closing, sql, '../../outside', '/tmp/outside', '1', '__proto__', '', '\0', '..'),
+  fc.constantFrom<unknown>(
+    2 ** 53,
+    -1,
+    0,
+    1.5,
+    1e300,
+    null,
+    [],
+    {},
+    [1],
+    true,
+    '2026-02-30T00:00:00.000000Z',
+    'infinity',
+  ),
+  fc.integer(),
+  fc.maxSafeNat(),
+  fc.string(),
+  fc
+    .date({ min: new Date('0001-01-01'), max: new Date('9999-12-31'), noInvalidDate: true })
+    .map(at => at.toISOString()),
+  fc.jsonValue(),
+)
+
+const isId = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 1
+const isCount = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0
+const isInstant = (value: unknown) =>
+  typeof value === 'string' &&
+  /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$/.test(value) &&
+  new Date(value).toJSON()?.slice(0, 10) === value.slice(0, 10)
+const isCursor = (value: unknown) => value === null || (typeof value === 'string' && value !== '')
+const isChunkCursor = (value: unknown) => value !== null && isCursor(value)
+
+/** The fields that a sync uses, with what they may be. */
+const fields: [string, (value: unknown) => boolean, (answers: Answers, value: unknown) => unknown][] = [
+  ['data[0].tenant_id', isId, ({ tenants }, value) => Object.assign(tenants.data[0]!, { tenant_id: value })],
+  ['data[0].updated_at', isInstant, ({ tenants }, value) => Object.assign(tenants.data[0]!, { updated_at: value })],
+  ['server_time', isInstant, ({ tenants }, value) => Object.assign(tenants, { server_time: value })],
+  ['next_cursor', isCursor, (answers, value) => Object.assign(answers['catalog/vouchers'], { next_cursor: value })],
+  ['data[0].id', isId, (answers, value) => Object.assign(answers['catalog/vouchers'].data[0]!, { id: value })],
+  ['data[1].id', isId, (answers, value) => Object.assign(answers['sales/purchased-vouchers'].data[1]!, { id: value })],
+  [
+    'data[0].updated_at',
+    isInstant,
+    (answers, value) => Object.assign(answers['customers/marketing-signups'].data[0]!, { updated_at: value }),
+  ],
+  ['line.server_time', isInstant, (answers, value) => Object.assign(answers.export[0]!, { server_time: value })],
+  ['record.id', isId, (answers, value) => Object.assign(answers.export[1]!, { id: value })],
+  ['record.updated_at', isInstant, (answers, value) => Object.assign(answers.export[2]!, { updated_at: value })],
+  ['record.order_id', isId, (answers, value) => Object.assign(answers.export[2]!, { order_id: value })],
+  ['line.cursor', isChunkCursor, (answers, value) => Object.assign(answers.export[3]!, { cursor: value })],
+  [
+    'records[0].resource',
+    value => ['CATALOG_VOUCHER', 'MARKETING_SIGNUP', 'PURCHASED_VOUCHER', 'TENANT'].includes(String(value)),
+    ({ removals }, value) => Object.assign(removals.records[0]!, { resource: value }),
+  ],
+  ['records[0].recordId', isId, ({ removals }, value) => Object.assign(removals.records[0]!, { recordId: value })],
+  ['removals.epoch', isCount, ({ removals }, value) => Object.assign(removals, { epoch: value })],
+  ['removals.nextCursor', isCursor, ({ removals }, value) => Object.assign(removals, { nextCursor: value })],
+  ['totalCount', isCount, (answers, value) => Object.assign(answers, { count: value })],
+]
+
+describe.each(targets)('a copy in %s', (_, createTarget) => {
+  test('is made of an honest service', async () => {
+    const { place, ...options } = createTarget()
+    service.answers = honestAnswers()
+    expect(await sync(service.url, 'token', place, options)).toMatchObject({ code: 0, error: undefined })
+    expect(Object.keys(await place.read())).toHaveLength(2 + 2 * 5)
+    expect(await sync(service.url, 'token', place, options)).toMatchObject({ code: 0, error: undefined })
+    expect(Object.keys(await place.read())).toHaveLength(2 + 2 * 4)
+  })
+
+  test('takes only ids, instants, cursors and lists, and names the field that is none', async () => {
+    const attack = fc.asyncProperty(fc.constantFrom(...fields), values, async ([field, isRight, set], value) => {
+      const { place, surroundings, ...options } = createTarget()
+      const before = await surroundings()
+      service.answers = honestAnswers()
+      set(service.answers, value)
+      const { code, error } = await sync(service.url, 'token', place, options)
+      expect([field, value, code, error]).toEqual(
+        isRight(value)
+          ? [field, value, 0, undefined]
+          : [field, value, 4, expect.objectContaining({ message: expect.stringContaining(`${field} is no`) })],
+      )
+      expect(await surroundings()).toEqual(before)
+    })
+    await fc.assert(attack, {
+      numRuns: runs,
+      examples: [
+        [fields[0]!, '../../outside'],
+        [fields[4]!, closing],
+        [fields[8]!, closing],
+      ],
+    })
+  })
+
+  test('holds any text as it came', async () => {
+    // PostgreSQL's jsonb has no NUL and no half of a surrogate pair.
+    const text = fc.oneof(
+      fc.constantFrom(closing, sql, '../outside', "';--", '"}]', '\n', '\u2028'),
+      fc.string({ unit: 'grapheme' }),
+    )
+    const round = fc.asyncProperty(
+      text.filter(each => !each.includes('\0')),
+      text.filter(each => each !== '' && each !== 'id' && !each.includes('\0') && each !== 'updated_at'),
+      async (title, name) => {
+        const { place, surroundings, ...options } = createTarget()
+        const before = await surroundings()
+        service.answers = honestAnswers()
+        const record = { ...voucherRecord(3), product_title: title, [`later ${name}`]: title }
+        service.answers.export[4] = record
+        expect((await sync(service.url, 'token', place, options)).code).toBe(0)
+        expect((await place.read())['purchased-vouchers 1 3']).toEqual(record)
+        expect(await surroundings()).toEqual(before)
+      },
+    )
+    await fc.assert(round, { numRuns: runs / 3 })
+  })
+})
+
+describe('a symbolic link in a copy is not followed', () => {
+  test.each([
+    ['a list', 'purchased-vouchers'],
+    ['the directory of the checkpoint', '.sync'],
+    ['a file', 'purchased-vouchers/1.ndjson'],
+    ['a file that is being written', 'purchased-vouchers/1.ndjson.tmp'],
+    ['a checkpoint', '.sync/checkpoint.json'],
+    ['a checkpoint that is being written', '.sync/checkpoint.json.tmp'],
+    ['a journal', '.sync/journal-3.ndjson'],
+  ])('%s', async (_, name) => {
+    const { place } = directoryTarget()
+    service.answers = honestAnswers()
+    for (let round = 0; round < 2; round++) expect((await sync(service.url, 'token', place)).code).toBe(0)
+    const path = join(place.to, name)
+    const elsewhere = join(dirname(place.to), 'elsewhere')
+    if (name.endsWith('.tmp')) writeFileSync(elsewhere, 'Mine.')
+    else renameSync(path, elsewhere)
+    symlinkSync(elsewhere, path)
+    const contentOf = () =>
+      name.includes('.', 1)
+        ? readFileSync(elsewhere, 'utf8')
+        : readdirSync(elsewhere).map(file => readFileSync(join(elsewhere, file), 'utf8'))
+    const before = contentOf()
+    const { code, error } = await sync(service.url, 'token', place)
+    expect([code, error]).toMatchObject([1, { message: expect.stringContaining(`${path} is a symbolic link`) }])
+    expect(contentOf()).toEqual(before)
+  })
+
+  test('but the copy itself may be one', async () => {
+    const { place } = directoryTarget()
+    mkdirSync(`${place.to}-elsewhere`)
+    symlinkSync(`${place.to}-elsewhere`, place.to)
+    expect((await sync(service.url, 'token', place)).code).toBe(0)
+    expect(Object.keys(await place.read()).length).toBeGreaterThan(1)
+  })
+})
