@@ -36,6 +36,9 @@ export const serveCommand = new Command('serve')
     const config = readConfig(process.env)
     const primary = linkToPrimary()
     const stopped = primary?.stopped ?? untilSignal()
+    let listens = false
+    // Before it listens, nothing has to finish: an embedded server ends with its process.
+    void stopped.then(() => listens || process.exit(0))
     const work = async (database: Database) => {
       if (database.embedded) removeServiceOrigin(config.dataDir)
       const demoSecret = database.embedded ? await prepareEmbedded(config, database) : null
@@ -46,13 +49,15 @@ export const serveCommand = new Command('serve')
         workers > 1 && !primary
           ? await startPrimary(config, database, workers, demoSecret)
           : await startService(config, database, primary, primary?.demoToken ?? demoSecret)
+      listens = true
+      let reason = 'error'
       try {
         primary?.ready(service.origin)
         if (firstSteps) announce(config, database, service.origin, demoSecret, firstSteps)
-        await stopped
+        reason = await stopped
       } finally {
         if (!primary) endAtSecondSignal()
-        await service.stop()
+        await service.stop(reason)
         if (database.embedded) removeServiceOrigin(config.dataDir)
       }
     }
@@ -93,7 +98,7 @@ async function startService(
     await app.close()
     throw error
   })
-  return { origin, stop: () => stopService(app, config.shutdownDelay) }
+  return { origin, stop: reason => stopService(app, config.shutdownDelay, reason) }
 }
 
 /**

@@ -7,10 +7,10 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
  */
 const stopTimeoutMs = 9_500
 
-/** Waits until SIGINT or SIGTERM arrives. */
+/** Waits until SIGINT or SIGTERM arrives. @returns its name */
 export const untilSignal = () =>
-  new Promise<void>(resolve => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve())
+  new Promise<string>(resolve => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, resolve)
   })
 
 /** Ends the process at once when another signal arrives. */
@@ -39,9 +39,12 @@ export function limitStop(log: Pick<FastifyBaseLogger, 'error'>, delay: number):
  * does afterwards, ends the process.
  *
  * @param delay seconds for which connections are still accepted, so that load balancers notice `/readyz`
+ * @param reason the signal, for the log
  */
-export async function stopService(app: FastifyInstance, delay: number): Promise<void> {
+export async function stopService(app: FastifyInstance, delay: number, reason: string): Promise<void> {
+  app.log.info({ reason, delay }, 'the service stops')
   limitStop(app.log, delay)
   await app.drain(delay * 1000)
   await app.close()
+  app.log.info('the service has stopped')
 }

@@ -6,8 +6,8 @@ import { type FromWorker, isFromPrimary } from './worker-messages.ts'
 
 /** The connection of a worker to the primary. */
 export interface PrimaryLink extends WorkerRole {
-  /** Resolves when the primary asks this worker to end. */
-  stopped: Promise<void>
+  /** Resolves when the primary asks this worker to end, or a signal does, with the reason. */
+  stopped: Promise<string>
   /** The secret of the demo's token; null: this is no demo. */
   demoToken: string | null
   /** Says that this worker listens. */
@@ -30,10 +30,10 @@ export function linkToPrimary(): PrimaryLink | null {
   let ids = 0
   let workers: WorkerCount | null = null
   const send = (message: FromWorker) => process.send?.(message)
-  const stopped = new Promise<void>(resolve => {
+  const stopped = new Promise<string>(resolve => {
     process.on('message', message => {
       if (!isFromPrimary(message)) return
-      if (message.kind === 'stop') return resolve()
+      if (message.kind === 'stop') return resolve('primary')
       if (message.kind === 'workers') {
         workers = message.workers
         return
@@ -42,7 +42,7 @@ export function linkToPrimary(): PrimaryLink | null {
       waiting.get(message.id)?.(new Map(windows))
       waiting.delete(message.id)
     })
-    process.once('SIGTERM', () => resolve())
+    process.once('SIGTERM', resolve)
     // Ctrl-C reaches all processes of a terminal: the primary stops its workers.
     process.on('SIGINT', () => {})
   })

@@ -30,8 +30,13 @@ const startTimeout = 60_000
 export interface RunningService {
   /** The origin at which this machine reaches the service. */
   origin: string
-  /** Lets requests finish. @returns when nothing runs any more */
-  stop(): Promise<void>
+  /**
+   * Lets requests finish.
+   *
+   * @param reason the signal, for the log
+   * @returns when nothing runs any more
+   */
+  stop(reason: string): Promise<void>
 }
 
 interface WorkerOptions {
@@ -77,10 +82,12 @@ export async function startPrimary(
   })
   return {
     origin: workers.origin,
-    async stop() {
+    async stop(reason) {
+      log.info({ reason, delay: config.shutdownDelay }, 'the service stops')
       limitStop(log, config.shutdownDelay)
       await workers.stop()
       await rates.close()
+      log.info('the service has stopped')
     },
   }
 }
@@ -92,7 +99,7 @@ export async function startPrimary(
  * @returns when the first of them listens
  * @throws Error when the first one ends before it listens
  */
-async function startWorkers(count: number, options: WorkerOptions): Promise<RunningService> {
+async function startWorkers(count: number, options: WorkerOptions): Promise<{ origin: string; stop(): Promise<void> }> {
   const { log, write } = options
   const running = new Map<number, Worker>()
   const listening = new Set<number>()

@@ -1,6 +1,6 @@
 /** Lets a service stop without losing a request, as far as HTTP/1.1 allows (RFC 9112 §9.6). */
 import { once } from 'node:events'
-import type { IncomingMessage } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import { Server, type Socket } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
@@ -23,28 +23,34 @@ export interface Draining {
   sockets: Set<Socket>
   /** How many connections there have been. */
   accepted: number
+  /** The response to the latest request of a connection. */
+  latest: WeakMap<Socket, ServerResponse>
 }
 
 /** Returns the state of a service that serves. */
-export const notDraining = (): Draining => ({ active: false, sockets: new Set(), accepted: 0 })
+export const notDraining = (): Draining => ({
+  active: false,
+  sockets: new Set(),
+  accepted: 0,
+  latest: new WeakMap(),
+})
 
 /**
  * Ends each connection with its next answer while the service drains: the answer has `Connection: close`. Requests that
  * were sent behind another one on the same connection are all answered first.
  */
 export function closeWhileDraining(app: FastifyInstance, draining: Draining): void {
-  const latest = new WeakMap<Socket, IncomingMessage>()
   app.server.on('connection', (socket: Socket) => {
     draining.accepted++
     draining.sockets.add(socket)
     socket.once('close', () => draining.sockets.delete(socket))
   })
-  app.addHook('onRequest', ({ raw }, _reply, done) => {
-    latest.set(raw.socket, raw)
+  app.addHook('onRequest', ({ raw }, reply, done) => {
+    draining.latest.set(raw.socket, reply.raw)
     done()
   })
   app.addHook('onSend', ({ raw }, reply, payload, done) => {
-    if (draining.active && latest.get(raw.socket) === raw) {
+    if (draining.active && draining.latest.get(raw.socket) === reply.raw) {
       reply.header('Connection', 'close')
       // A request that arrives meanwhile must not delete the answer by a reset.
       raw.socket.destroySoon = () => closeLingering(raw.socket)
@@ -66,6 +72,8 @@ export async function drain(app: FastifyInstance, draining: Draining, delay: num
   draining.active = true
   await sleep(delay)
   await emptyAcceptQueue(draining)
+  const underWay = [...draining.sockets].filter(socket => draining.latest.get(socket)?.writableFinished === false)
+  app.log.info({ requests: underWay.length, connections: draining.sockets.size }, 'draining')
   const closed = once(server, 'close')
   // Not its own `close`, which closes idle connections at once.
   Server.prototype.close.call(server)

@@ -1,10 +1,12 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, inject, test } from 'vitest'
+import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import postgres from '#postgres'
 import { createDatabase } from '../support/database.ts'
-import { createDataDirectory, run, serve } from '../support/process.ts'
+import { commandProcess, createDataDirectory, run, serve } from '../support/process.ts'
 
 const dataDir = createDataDirectory()
 const environment = { DATA_DIR: dataDir, LOG_LEVEL: 'warn' }
@@ -103,6 +105,23 @@ describe('on the database of DATABASE_URL', { timeout: 120_000 }, () => {
     await admin`drop database empty_one with (force)`
     await admin.end()
   })
+})
+
+test('a signal ends a service that does not listen yet', async () => {
+  const silent = createServer().listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  const { port } = silent.address() as AddressInfo
+  const DATABASE_URL = `postgres://nobody@127.0.0.1:${port}/silent`
+  const { command, args, options } = commandProcess(['serve'], { DATABASE_URL })
+  const child = spawn(command, args, options)
+  onTestFinished(() => {
+    child.kill('SIGKILL')
+    silent.close()
+  })
+  await once(silent, 'connection')
+  child.kill('SIGTERM')
+  // Otherwise it would end with 1, when the database has not answered for 4 s.
+  expect(await once(child, 'close')).toEqual([0, null])
 })
 
 test('reports all configuration errors in one message', async () => {

@@ -89,7 +89,8 @@ test('a worker that ends while the others still start is started again', async (
   expect((await ended)[0]).toBe(0)
 })
 
-test('while one worker serves, others that cannot start are tried again, and /readyz says how many listen', async () => {
+/** Starts two workers on a database that falls silent when the first one listens. */
+async function startBeforeSilence() {
   const { address } = await createDatabase()
   const proxy = await startSilentProxy(join(address.host, `.s.PGSQL.${address.port}`))
   const DATABASE_URL = `postgres://${address.user}@127.0.0.1:${proxy.port}/${address.database}`
@@ -110,27 +111,52 @@ test('while one worker serves, others that cannot start are tried again, and /re
       proxy.silence()
     })
   }
+  return { child, proxy, ended, printed: () => printed }
+}
+
+test('while one worker serves, others that cannot start are tried again, and /readyz says how many listen', async () => {
+  const { child, proxy, ended, printed } = await startBeforeSilence()
   const ready = async () => {
-    const response = await fetch(`${/http:\/\/[\w.]+:\d+/.exec(printed)?.[0]}/readyz`)
+    const response = await fetch(`${/http:\/\/[\w.]+:\d+/.exec(printed())?.[0]}/readyz`)
     return { status: response.status, workers: (await response.json()).workers }
   }
   await until('the second worker has ended', () => {
-    if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode}: ${printed}`)
-    return /a worker ended/.test(printed)
+    if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode}: ${printed()}`)
+    return /a worker ended/.test(printed())
   })
   expect(await ready()).toEqual({ status: 503, workers: { listening: 1, total: 2 } })
   proxy.accept()
-  await until('both listen', () => workersIn(printed).size === 2)
+  await until('both listen', () => workersIn(printed()).size === 2)
   await until('it is ready', async () => (await ready()).status === 200)
   expect((await ready()).workers).toEqual({ listening: 2, total: 2 })
 
   // A worker that ends does not end the service.
-  process.kill(workersIn(printed).get(2) ?? 0, 'SIGKILL')
+  process.kill(workersIn(printed()).get(2) ?? 0, 'SIGKILL')
   await until('one listens', async () => (await ready()).workers.listening === 1)
   expect((await ready()).status).toBe(200)
   await until('both listen again', async () => (await ready()).workers.listening === 2)
   child.kill('SIGTERM')
   expect((await ended)[0]).toBe(0)
+})
+
+test('a worker that starts when SIGTERM comes ends at once, and the log says how the service stops', async () => {
+  const { child, proxy, ended, printed } = await startBeforeSilence()
+  await until('the first worker listens', () => workersIn(printed()).size === 1)
+  const before = proxy.accepted()
+  await until('the second worker starts', () => proxy.accepted() > before)
+  child.kill('SIGTERM')
+  expect((await ended)[0]).toBe(0)
+  expect([...workersIn(printed()).keys()]).toEqual([1])
+  const messages = logLinesIn(printed()).map(({ worker, msg }) => `${worker ?? 'primary'}: ${msg}`)
+  expect(messages).toEqual(
+    expect.arrayContaining([
+      'primary: the service stops',
+      '1: the service stops',
+      '1: draining',
+      '1: the service has stopped',
+      'primary: the service has stopped',
+    ]),
+  )
 })
 
 test('the workers of two services on one database have one rate', async () => {
