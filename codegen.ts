@@ -11,8 +11,6 @@ import { buildSchema, concatAST, lexicographicSortSchema, parse, print, printSch
 import { schema } from './src/graphql/schema.ts'
 import { findProblems } from './src/graphql-http/document-problems.ts'
 import { documentIdOf } from './src/graphql-http/trusted-documents.ts'
-import { toCollection } from './src/openapi/collection.ts'
-import { describeService } from './src/openapi/document.ts'
 import type { RecordedAnswer } from './src/openapi/examples.ts'
 
 const restFolder = 'src/rest'
@@ -156,7 +154,12 @@ emit(join(clientFolder, 'documents.ts'), toClientDocuments(readTrustedOperations
 emit(join(dashboardFolder, 'operations.ts'), await generateDashboardOperations(dashboardFolder))
 for (const folder of versions) emit(join(folder, 'operations.ts'), await generateOperations(folder))
 
-// Imported once the operations are written, because the route table imports them.
+// The routes cannot be described with operations that are not up to date.
+if (process.exitCode) process.exit()
+
+// Imported once the operations are written, because the route tables of v1 and of the exports import them.
+const { toCollection } = await import('./src/openapi/collection.ts')
+const { describeService } = await import('./src/openapi/document.ts')
 const { v1 } = await import('./src/rest/v1/routes.ts')
 const answers: RecordedAnswer[] = JSON.parse(readFileSync('schema/examples.v1.json', 'utf8'))
 const document = describeService(v1, answers)
