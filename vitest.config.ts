@@ -39,6 +39,7 @@ export default defineConfig({
             'test/browser/**',
             'test/cli/**',
             'test/faults/**',
+            'test/redis/**',
             samples,
             ...plans,
             ...isolated,
@@ -55,6 +56,8 @@ export default defineConfig({
       { resolve, test: { name: 'cli', include: ['test/cli/**/*.test.ts'], isolate: false, ...common } },
       // Each signs in, and a password takes its time by design.
       { resolve, test: { name: 'admin', include: ['test/admin/**/*.test.ts'], isolate: false, ...common } },
+      // These start redis-server: the main tests need Node alone.
+      { resolve, test: { name: 'redis', include: ['test/redis/**/*.test.ts'], isolate: false, ...common } },
       { resolve, test: { name: 'samples', include: [samples], ...common } },
       {
         resolve,

@@ -1,9 +1,7 @@
 /** What `src/db/socket.ts` adds to the driver, against a proxy that misbehaves before a real server. */
-import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { type AddressInfo, connect as connectSocket, createServer, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { TLSSocket } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
@@ -171,24 +169,15 @@ test('a connection that is refused in the place of a lost one fails its statemen
   expect(await pool`select 1 as one`).toEqual([{ one: 1 }])
 })
 
-/** A certificate for localhost that no authority signed. */
-function createCertificate(): { key: Buffer; cert: Buffer } {
-  const directory = mkdtempSync(join(tmpdir(), 'gateway-tls-'))
-  onTestFinished(() => rmSync(directory, { recursive: true }))
-  const [key, cert] = [join(directory, 'key.pem'), join(directory, 'cert.pem')]
-  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1']
-  execFileSync('openssl', ['req', '-x509', ...kind, '-subj', '/CN=localhost', '-keyout', key, '-out', cert], {
-    stdio: 'ignore',
-  })
-  return { key: readFileSync(key), cert: readFileSync(cert) }
-}
+/** A certificate for localhost that no authority signed, with its key. */
+const pem = readFileSync(join(import.meta.dirname, '../support/localhost.pem'))
 
 /** Answers the request for TLS, and decrypts what follows. */
-function acceptTls(certificate: { key: Buffer; cert: Buffer }, serve: (client: Socket) => void) {
+function acceptTls(serve: (client: Socket) => void) {
   return (client: Socket) => {
     client.once('data', () => {
       client.write('S')
-      const encrypted = new TLSSocket(client, { isServer: true, ...certificate })
+      const encrypted = new TLSSocket(client, { isServer: true, key: pem, cert: pem })
       encrypted.on('error', () => client.destroy())
       serve(encrypted)
     })
@@ -196,9 +185,8 @@ function acceptTls(certificate: { key: Buffer; cert: Buffer }, serve: (client: S
 }
 
 test('TLS is used as sslmode asks, and a silent server is found behind it', async () => {
-  const certificate = createCertificate()
   let server: Socket | undefined
-  const serve = acceptTls(certificate, client => {
+  const serve = acceptTls(client => {
     server = pass(client)
   })
   const { pool, accepted } = await openBehind(serve, { sslmode: 'require', answerTimeoutMs: 2_000 })
@@ -230,7 +218,7 @@ test('a server without TLS is used when sslmode prefers it, and not when it requ
 })
 
 test('a server that closes after the TLS handshake fails the statement', async () => {
-  const serve = acceptTls(createCertificate(), client => client.once('data', () => client.end()))
+  const serve = acceptTls(client => client.once('data', () => client.end()))
   const { pool, accepted } = await openBehind(serve, { sslmode: 'require' })
   await expect(pool`select 1`).rejects.toSatisfy(isOutage)
   expect(accepted()).toBe(1)

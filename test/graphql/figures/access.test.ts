@@ -4,10 +4,8 @@ import { type Permission, permissionNames } from '../../../src/domain/permission
 import { type Client, createApp } from '../../support/app.ts'
 import { type Builders, createBuilders } from '../../support/builders.ts'
 import { createDatabase, type TestDatabase } from '../../support/database.ts'
-import { startRedis } from '../../support/redis.ts'
 import { capture, namesOf } from '../statements.ts'
 
-const redis = await startRedis()
 let build: Builders
 let client: Client
 let database: TestDatabase
@@ -187,16 +185,10 @@ const all = `asOf timeZone periods { from sales { value } } totals { value } con
   expiring { balance } soon: expiring(withinDays: 7) { balance } status { share } topProducts { value }
   byNumber: topProducts(by: VOUCHERS) { value }`
 
-it.each([
-  { counter: 'memory', isShared: false },
-  { counter: 'Redis', isShared: true },
-])('all figures of one field, and of the same arguments, are read by one statement: counted in $counter', async ({
-  isShared,
-}) => {
-  const asked = isShared ? await createApp(database, { REDIS_URL: redis.url }) : client
+it('all figures of one field, and of the same arguments, are read by one statement', async () => {
   const query = `{ tenant(id: ${root}) { a: figures(${january}) { ${all} } b: figures(${january}, by: MONTH) { status { vouchers } } } }`
   const statements = await capture(database.pool, async () => {
-    expect((await asked.graphql(secret, query)).body.errors).toBeUndefined()
+    expect((await client.graphql(secret, query)).body.errors).toBeUndefined()
   })
   expect(namesOf(statements)).toEqual(['figures.read'])
 })

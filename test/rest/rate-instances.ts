@@ -1,0 +1,82 @@
+/** Tests of the rate over several instances: they count in the database, or in Redis (`test/redis`). */
+import { expect, test } from 'vitest'
+import { type Answer, type Client, createApp } from '../support/app.ts'
+import { collectLog } from '../support/log.ts'
+import type { createWorld } from './support.ts'
+
+/** A query of one operation. */
+export const oneList = '{ tenants { nodes { name } } }'
+
+/** Returns a query of this many operations. */
+export const manyLists = (count: number) =>
+  `{ ${Array.from({ length: count }, (_, n) => `f${n}: tenants { totalCount }`).join(' ')} }`
+
+const left = ({ headers }: Answer) => Number(headers['ratelimit-remaining'])
+
+/**
+ * Repeats what a late answer of the store has spoiled: each instance then counts by itself (docs/scaling.md).
+ *
+ * @param text returns the log of the instances
+ */
+export async function withStoreInTime(text: () => string, check: () => Promise<void>): Promise<void> {
+  for (let left = 3; ; left--) {
+    const before = text().length
+    try {
+      return await check()
+    } catch (error) {
+      if (left === 0 || !text().slice(before).includes('the store of rates')) throw error
+    }
+  }
+}
+
+/**
+ * Declares the tests of two instances on one database.
+ *
+ * @param environment where they count, unless in the database
+ */
+export async function testInstances(
+  world: Awaited<ReturnType<typeof createWorld>>,
+  environment: NodeJS.ProcessEnv,
+): Promise<void> {
+  const newSecret = async () => (await world.build.token([world.tenantId])).secret
+  const settings = { DATABASE_URL: world.url, RATE_LIMIT_PER_MINUTE: '120', LOG_LEVEL: 'warn', ...environment }
+  const { log, text } = collectLog()
+  const clients: Client[] = [await createApp(world, settings, log), await createApp(world, settings, log)]
+
+  test('what one instance counted before the other started is counted', () =>
+    withStoreInTime(text, async () => {
+      const early = await newSecret()
+      for (let call = 0; call < 3; call++) await clients[0]!.rest(early, '/tenants')
+      const later = await createApp(world, settings, log)
+      expect(left(await later.rest(early, '/tenants'))).toBe(116)
+      expect(left(await clients[0]!.rest(early, '/tenants'))).toBe(115)
+    }))
+
+  test('let exactly 120 calls of a burst pass, over both transports', () =>
+    withStoreInTime(text, async () => {
+      const secret = await newSecret()
+      const answers = await Promise.all(
+        Array.from({ length: 300 }, (_, n) => {
+          const client = clients[n % 2]!
+          return n % 4 < 2 ? client.rest(secret, '/tenants') : client.graphql(secret, oneList)
+        }),
+      )
+      const passed = answers.filter(({ status }) => status === 200)
+      expect(passed.map(left).sort((a, b) => b - a)).toEqual(Array.from({ length: 120 }, (_, n) => 119 - n))
+      for (const { headers } of answers.filter(({ status }) => status !== 200)) {
+        expect(headers['ratelimit-remaining']).toBe('0')
+        expect(headers['retry-after']).toBe(headers['ratelimit-reset'])
+      }
+    }))
+
+  test('count all operations of a request, and serve those within the limit', () =>
+    withStoreInTime(text, async () => {
+      const busy = await newSecret()
+      for (let request = 0; request < 5; request++) {
+        expect(left(await clients[request % 2]!.graphql(busy, manyLists(22)))).toBe(120 - 22 * (request + 1))
+      }
+      const { body } = await clients[1]!.graphql(busy, manyLists(15))
+      expect(Object.values(body.data).filter(field => field !== null)).toHaveLength(10)
+      expect((await clients[0]!.rest(busy, '/tenants')).status).toBe(429)
+    }))
+}
