@@ -1,29 +1,101 @@
 // The page at `/`: links to the other pages, and how to send a first request.
 
 import type { FastifyInstance } from 'fastify'
+import Negotiator from 'negotiator'
 import type { Config } from '../config.ts'
 import { notFound } from '../domain/errors.ts'
 import { serveAssets } from '../http/assets.ts'
 import { namesMediaType } from '../http/headers.ts'
 import { HtmlPage, pageHeaders, sendHtml } from '../http/html-page.tsx'
-import { adminPath, assetsPath, dashboardPath, docsPath, graphiqlPath, graphqlPath, v1Path } from '../http/paths.ts'
+import {
+  adminPath,
+  assetsPath,
+  dashboardPath,
+  docsPath,
+  graphiqlPath,
+  graphqlPath,
+  openApiPath,
+  v1Path,
+} from '../http/paths.ts'
 import { requestOrigin } from '../http/request-origin.ts'
 import type { RestOperation } from '../rest/operation.ts'
 import { v1 } from '../rest/v1/routes.ts'
 
-/** Registers `GET /` and `HEAD /`. Without `text/html` in `Accept` they answer 404, as an unknown path does (R8). */
+/** The media ranges that allow text: curl sends the last one. */
+const textRanges = new Set(['text/plain', 'text/*', '*/*'])
+
+/** Returns whether `Accept` allows text, as it does when it is missing (RFC 9110 §12.5.1). */
+const allowsText = (accept: string | undefined): boolean =>
+  new Negotiator({ headers: { accept } }).mediaTypes().some(range => textRanges.has(range))
+
+/**
+ * Registers `GET /` and `HEAD /`: a page where `Accept` names `text/html`, its links as text where it allows text, and
+ * otherwise 404, as an unknown path (R8).
+ */
 export function registerLandingPage(app: FastifyInstance, config: Config): void {
   serveAssets(app, new URL('./assets/', import.meta.url), ['landing.css'])
   app.get('/', (request, reply) => {
     reply.header('Vary', 'Accept')
-    // A range such as `*/*` is not enough, because API clients send it too.
-    if (!namesMediaType(request.headers.accept ?? '', 'text/html')) throw notFound('path')
+    const { accept } = request.headers
     const origin = config.publicUrl ?? requestOrigin(request)
+    if (!namesMediaType(accept ?? '', 'text/html')) {
+      if (!allowsText(accept)) throw notFound('path')
+      return reply.type('text/plain; charset=utf-8').send(linksAsText(config, origin))
+    }
     return sendHtml(
       reply.headers(pageHeaders("style-src 'self'", "img-src 'self'")),
       <LandingPage config={config} origin={origin} />,
     )
   })
+}
+
+/** A page of the service. */
+interface Place {
+  name: string
+  address: string
+  description: string
+}
+
+/** Returns the pages that people open. */
+const placesOf = ({ graphiql, publicUrl }: Config): Place[] => [
+  {
+    name: 'Dashboard',
+    address: dashboardPath,
+    description: 'Sales, balances and vouchers of your tenants, as figures, plots and tables.',
+  },
+  ...(graphiql
+    ? [
+        {
+          name: 'GraphiQL',
+          address: graphiqlPath,
+          description: 'Run GraphQL queries in the browser. It has examples and describes every type and field.',
+        },
+      ]
+    : []),
+  {
+    name: 'API access',
+    // With `PUBLIC_URL` the API access page works only under that origin.
+    address: `${publicUrl ?? ''}${adminPath}`,
+    description: 'Administrators sign in to create, rotate and revoke tokens, and to see their requests.',
+  },
+  {
+    name: 'Documentation',
+    address: docsPath,
+    description: 'Guides with samples in four languages, and the reference, in which you can send requests.',
+  },
+]
+
+function linksAsText(config: Config, origin: string): string {
+  const links = [
+    ...placesOf(config).map(({ name, address }) => ({ name, address })),
+    { name: 'REST v1', address: v1Path },
+    { name: 'OpenAPI', address: openApiPath },
+    { name: 'GraphQL', address: graphqlPath },
+  ]
+  const lines = links.map(
+    ({ name, address }) => `${name.padEnd(15)}${address.startsWith('/') ? origin + address : address}\n`,
+  )
+  return `Voucher Gateway\n\n${lines.join('')}`
 }
 
 interface LandingPageProps {
@@ -32,8 +104,6 @@ interface LandingPageProps {
 }
 
 function LandingPage({ config, origin }: LandingPageProps) {
-  // With `PUBLIC_URL` the API access page works only under that origin.
-  const admin = `${config.publicUrl ?? ''}${adminPath}`
   const stylesheets = ['base.css', 'landing.css'].map(name => <link rel="stylesheet" href={`${assetsPath}/${name}`} />)
   return (
     <HtmlPage title="Voucher Gateway" head={stylesheets}>
@@ -45,24 +115,12 @@ function LandingPage({ config, origin }: LandingPageProps) {
         </p>
         <nav aria-label="Main">
           <ul class="links">
-            <li class="card">
-              <a href={dashboardPath}>Dashboard</a>
-              <p>Sales, balances and vouchers of your tenants, as figures, plots and tables.</p>
-            </li>
-            {config.graphiql && (
-              <li class="card">
-                <a href={graphiqlPath}>GraphiQL</a>
-                <p>Run GraphQL queries in the browser. It has examples and describes every type and field.</p>
+            {placesOf(config).map(({ name, address, description }) => (
+              <li class="card" key={name}>
+                <a href={address}>{name}</a>
+                <p>{description}</p>
               </li>
-            )}
-            <li class="card">
-              <a href={admin}>API access</a>
-              <p>Administrators sign in to create, rotate and revoke tokens, and to see their requests.</p>
-            </li>
-            <li class="card">
-              <a href={docsPath}>Documentation</a>
-              <p>Guides with samples in four languages, and the reference, in which you can send requests.</p>
-            </li>
+            ))}
           </ul>
         </nav>
         <AtAGlance origin={origin} rate={config.rateLimitPerMinute} graphiql={config.graphiql} />

@@ -30,10 +30,8 @@ describe('GET /', () => {
 
   test.each([
     'application/json',
-    '*/*',
-    'text/*',
-    'text/plain',
     'text/html;q=0, application/json',
+    'text/plain;q=0',
     'text/htmlx',
     '',
     ';;,',
@@ -43,8 +41,32 @@ describe('GET /', () => {
     expect(answer.headers.vary).toBe('Accept')
   })
 
-  test('is an unknown path without Accept, and for other methods', async () => {
-    expect(flawOf(await client.ask({ method: 'GET', url: '/' }), 404)).toBeNull()
+  test.each([
+    '*/*',
+    'text/*',
+    'text/plain',
+    'application/json, */*;q=0.1',
+    undefined,
+  ])('is its links as text for Accept: %s', async accept => {
+    const headers = { host: 'localhost:8080', ...(accept !== undefined && { accept }) }
+    const { status, headers: answered, text } = await client.ask({ method: 'GET', url: '/', headers })
+    expect([status, answered['content-type'], answered.vary]).toEqual([200, 'text/plain; charset=utf-8', 'Accept'])
+    const links = [...text.matchAll(/^(\w.*?) +(http\S+)$/gm)].map(
+      ([, name, link = '']) => [name, new URL(link)] as const,
+    )
+    expect(links.map(([name]) => name)).toEqual([
+      ...['Dashboard', 'GraphiQL', 'API access', 'Documentation', 'REST v1', 'OpenAPI', 'GraphQL'],
+    ])
+    for (const [name, { origin, pathname }] of links) {
+      expect(origin).toBe('http://localhost:8080')
+      if (name === 'REST v1' || name === 'GraphQL') continue
+      expect(
+        (await client.ask({ method: 'GET', url: pathname, headers: { host: 'localhost:8080' } })).status,
+      ).toBeLessThan(400)
+    }
+  })
+
+  test('is an unknown path for other methods', async () => {
     for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS'] as const) {
       expect(flawOf(await client.ask({ method, url: '/', headers: { accept: chromium } }), 404), method).toBeNull()
     }
@@ -54,7 +76,7 @@ describe('GET /', () => {
     const head = await client.ask({ method: 'HEAD', url: '/', headers: { accept: chromium } })
     expect(head).toMatchObject({ status: 200, text: '' })
     expect(head.headers['content-type']).toBe('text/html; charset=utf-8')
-    expect((await client.ask({ method: 'HEAD', url: '/' })).status).toBe(404)
+    expect((await client.ask({ method: 'HEAD', url: '/', headers: { accept: 'application/json' } })).status).toBe(404)
   })
 
   test('has the headers of every response, and loads nothing but its own styles and icon', async () => {
