@@ -139,7 +139,7 @@ test('--version prints the version of package.json, also with an invalid .env', 
   }
 })
 
-test('an invalid argument gives one line and exit code 2', async () => {
+test('an invalid argument gives one line, a suggestion if there is one, and exit code 2', async () => {
   const { url } = await createDatabase()
   const environment = { DATABASE_URL: url }
   const invalid = [
@@ -156,7 +156,8 @@ test('an invalid argument gives one line and exit code 2', async () => {
   const outcomes = await Promise.all(invalid.map(args => run(args, environment)))
   for (const [index, outcome] of outcomes.entries()) {
     expect(outcome.code, invalid[index]?.join(' ')).toBe(2)
-    expect(outcome.stderr.trim().split('\n'), invalid[index]?.join(' ')).toHaveLength(1)
+    const [, ...rest] = outcome.stderr.trim().split('\n')
+    expect(rest, invalid[index]?.join(' ')).toEqual(invalid[index]?.[0] === 'tokn' ? ['(Did you mean token?)'] : [])
   }
 })
 

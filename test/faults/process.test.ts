@@ -72,7 +72,7 @@ describe('under load', () => {
   })
 })
 
-test('a start that fails although the service listens already ends the process', async () => {
+test('a start that fails at its last statement ends the process', async () => {
   const owner = connect(server.url(world.database), { max: 1, statementTimeoutMs: 0 })
   await owner.begin(async sql => {
     await sql`lock table gateway.administrator in access exclusive mode`
