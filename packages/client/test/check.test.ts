@@ -98,3 +98,25 @@ test('the token is not sent unencrypted to another machine, unless that is allow
     expect(new VoucherGateway({ url, token: 'token', allowHttp: true })).toBeDefined()
   }
 })
+
+test('an instant is one that the calendar has', async () => {
+  const isAccepted = async (updated_at: string) =>
+    (await all(clientOf(page([{ ...voucher, updated_at }])).purchasedVouchers(1)).catch(() => [])).length === 1
+  for (let day = Date.UTC(1999, 11, 1); day < Date.UTC(2001, 2, 2); day += 86_400_000) {
+    expect(await isAccepted(new Date(day).toISOString())).toBe(true)
+  }
+  for (const date of [
+    '1900-02-29',
+    '2001-02-29',
+    '2000-02-30',
+    '2000-04-31',
+    '2000-11-31',
+    '2000-12-32',
+    '0000-01-01',
+  ]) {
+    expect([date, await isAccepted(`${date}T00:00:00Z`)]).toEqual([date, false])
+  }
+  for (const time of ['24:00:00Z', '00:60:00Z', '00:00:60Z', '00:00Z', '00:00:00', '00:00:00.Z', '00:00:00Z ']) {
+    expect([time, await isAccepted(`2000-01-01T${time}`)]).toEqual([time, false])
+  }
+})
