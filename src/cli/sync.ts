@@ -4,7 +4,7 @@ import { isLoopback } from '../config.ts'
 import { parseIdentifier } from '../domain/identifier.ts'
 import { exitCodes, SyncError } from '../sync/errors.ts'
 import { type TenantListName, tenantLists } from '../sync/lists.ts'
-import { createJsonReport, createLineReport, type Output } from '../sync/report.ts'
+import { createJsonReport, createLineReport, type Output, onlyErrors } from '../sync/report.ts'
 import { defaultSchema } from '../sync/stores/default-schema.ts'
 import { readTarget } from '../sync/target.ts'
 import { endAtSecondSignal } from './stop.ts'
@@ -55,7 +55,7 @@ function readSchema(text: string): string {
 }
 
 interface Options {
-  url: string
+  url?: string
   allowHttp: boolean
   to: string
   tenant: number[]
@@ -64,6 +64,11 @@ interface Options {
   tokenFile?: string
   schema: string
   json: boolean
+  quiet: boolean
+  full: boolean
+  verify: boolean
+  status: boolean
+  dryRun: boolean
 }
 
 /** @throws SyncError when there is no token */
@@ -87,6 +92,23 @@ async function createReport(json: boolean) {
   return (await import('../sync/progress-bar.ts')).createTerminalReport(output)
 }
 
+/** Returns the address of the service. Ends the command when there is none, or when it would get the token unencrypted. */
+function requireUrl({ url, allowHttp }: Options): string {
+  if (url === undefined) return syncCommand.error("error: required option '--url <address>' not specified")
+  const { protocol, hostname, origin } = new URL(url)
+  if (protocol === 'https:' || isLoopback(hostname) || allowHttp) return url
+  return syncCommand.error(
+    `error: ${origin} would get the token unencrypted, and what lies between could change the copy. ` +
+      'Use https://, or --allow-http in a network that you trust.',
+  )
+}
+
+function taskOf({ dryRun, status, verify }: Options) {
+  if (status) return 'status'
+  if (dryRun) return 'dry run'
+  return verify ? 'verify' : 'sync'
+}
+
 /** `sync`: keeps a copy of what a token may read in step with the service. */
 export const syncCommand = new Command('sync')
   .description(
@@ -96,8 +118,7 @@ export const syncCommand = new Command('sync')
   .addOption(
     new Option('--url <address>', 'the service, such as https://vouchers.example.com')
       .env('VOUCHER_GATEWAY_URL')
-      .argParser(readUrl)
-      .makeOptionMandatory(),
+      .argParser(readUrl),
   )
   .option('--allow-http', 'send the token unencrypted to an http:// address of another machine', false)
   .addOption(
@@ -116,26 +137,39 @@ export const syncCommand = new Command('sync')
   .option('--watch <interval>', 'stay, and begin a round at this interval, such as 30s or 5m', readInterval)
   .option('--token-file <file>', 'the file that holds the token; it is read again before each round')
   .option('--schema <name>', 'the schema of a copy in PostgreSQL', readSchema, defaultSchema)
+  .option('--full', 'read all lists again from their beginning, and then drop what they no longer hold', false)
+  .addOption(
+    new Option('--verify', 'bring the copy in step, and compare each record with the service')
+      .default(false)
+      .conflicts(['full', 'watch']),
+  )
+  .addOption(
+    new Option('--dry-run', 'write nothing, and say what would be received and removed')
+      .default(false)
+      .conflicts(['verify', 'watch']),
+  )
+  .addOption(
+    new Option('--status', 'say what the copy holds and how old it is, without the service')
+      .default(false)
+      .conflicts(['dryRun', 'full', 'verify', 'watch']),
+  )
   .option('--json', 'print one JSON object for each event', false)
+  .option('--quiet', 'print errors only', false)
   .addHelpText(
     'after',
     '\nExit codes: 0 in step, or a watch that was stopped; 1 error; 2 wrong usage; 3 the service refuses the token,\n' +
-      'a tenant, a permission or the documents of this version; 4 the service cannot be reached; 130 stopped by a\n' +
-      'signal before it was in step.',
+      'a tenant, a permission or the documents of this version; 4 the service cannot be reached, or its answers are not\n' +
+      'those of Voucher Gateway; 5 --verify found differences; 6 another sync uses the copy; 130 stopped by a signal\n' +
+      'before it was in step.',
   )
   .action(async (options: Options) => {
     const target = readTarget(options.to, options.schema)
     if (!target) {
       return syncCommand.error("error: option '--to <place>' names no directory, sqlite:FILE or postgres:// URL.")
     }
-    const { protocol, hostname, origin } = new URL(options.url)
-    if (protocol === 'http:' && !isLoopback(hostname) && !options.allowHttp) {
-      return syncCommand.error(
-        `error: ${origin} would get the token unencrypted, and what lies between could change the copy. ` +
-          'Use https://, or --allow-http in a network that you trust.',
-      )
-    }
-    const report = await createReport(options.json)
+    const url = options.status ? '' : requireUrl(options)
+    const printed = await createReport(options.json)
+    const report = options.quiet ? onlyErrors(printed) : printed
     // A copy holds personal data: the files are for this user only.
     process.umask(0o077)
     const stop = new AbortController()
@@ -148,11 +182,14 @@ export const syncCommand = new Command('sync')
     const { runSync } = await import('../sync/run.ts')
     process.exitCode = await runSync(
       {
-        url: options.url,
+        url,
         allowHttp: options.allowHttp,
         readToken: () => readToken(options.tokenFile),
         to: target.name,
         openStore: target.open,
+        readCopy: target.read,
+        task: taskOf(options),
+        full: options.full,
         selection: {
           tenants: options.tenant.length > 0 ? new Set(options.tenant) : null,
           lists: options.list.length > 0 ? new Set(options.list) : null,

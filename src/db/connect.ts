@@ -80,6 +80,8 @@ export interface PoolOptions {
   role?: string
   /** Whether the role and the limits are sent as a connection starts, which poolers refuse; default: true. */
   startupParameters?: boolean
+  /** Whether connections stay open as long as the pool, because their sessions hold locks; default: half an hour or more. */
+  keepsSessions?: boolean
   /** Receives the notices and warnings of the server. */
   onNotice?: (message: string) => void
 }
@@ -164,6 +166,7 @@ function openDriver(address: DatabaseAddress, options: PoolOptions): DriverPool 
       }),
     },
     ...(!startupParameters && { max_lifetime: pooledLifetime }),
+    ...(options.keepsSessions && { max_lifetime: null }),
     types: {
       bigint: driverType(20, columnCodecs.bigint),
       numeric: driverType(1700, columnCodecs.decimal),

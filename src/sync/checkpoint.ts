@@ -1,5 +1,6 @@
 /** What a copy remembers beside its records, so that a sync resumes where the last one stopped (docs/syncing.md). */
 import { z } from 'zod'
+import { exitCodes, SyncError } from './errors.ts'
 import { type TenantListName, tenantLists } from './lists.ts'
 
 const readingSchema = z.object({
@@ -68,6 +69,10 @@ export type Positions = ReadonlyMap<string, unknown>
 const copyKey = 'copy'
 const tenantPrefix = 'tenant/'
 
+const tenantIdSchema = z
+  .templateLiteral([tenantPrefix, z.int().positive()])
+  .transform(key => Number(key.slice(tenantPrefix.length)))
+
 /** Returns the key of a tenant's position. */
 export const tenantKey = (tenantId: number): string => `${tenantPrefix}${tenantId}`
 
@@ -80,12 +85,12 @@ export class Checkpoint {
   /**
    * Reads what a store has kept.
    *
-   * @throws Error when it was written by another version
+   * @throws SyncError when it holds no checkpoint
    */
   constructor(stored: Positions) {
     for (const [key, value] of stored) {
       if (key === copyKey) this.copy = parse(copyStateSchema, key, value)
-      else this.tenants.set(Number(key.slice(tenantPrefix.length)), parse(tenantStateSchema, key, value))
+      else this.tenants.set(parse(tenantIdSchema, key, key), parse(tenantStateSchema, key, value))
     }
   }
 
@@ -129,9 +134,27 @@ export class Checkpoint {
 function parse<Value>(schema: z.ZodType<Value>, key: string, value: unknown): Value {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
-  throw new Error(
-    `The checkpoint ${key} of this copy cannot be read: it was changed, or written by another version. ` +
+  throw unreadable(key, parsed.error)
+}
+
+/**
+ * Makes the error of a checkpoint that holds none.
+ *
+ * @param name the position or the file
+ */
+export const unreadable = (name: string, cause: unknown): SyncError =>
+  new SyncError(
+    exitCodes.failed,
+    `The checkpoint ${name} of this copy cannot be read: it was changed, or written by another version. ` +
       'Delete the copy, and run this command again.',
-    { cause: parsed.error },
+    { cause },
   )
+
+/** Parses a position that a store keeps as JSON. @throws SyncError when it is none */
+export function parsePosition(key: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw unreadable(key, error)
+  }
 }

@@ -12,6 +12,10 @@ export const exitCodes = {
   refused: 3,
   /** The service cannot be reached, or cannot answer now. */
   unreachable: 4,
+  /** The copy does not hold what the service holds (`--verify`). */
+  differs: 5,
+  /** Another sync uses the copy. */
+  inUse: 6,
   /** Stopped by a signal before the copy was in step. */
   interrupted: 130,
 } as const

@@ -14,7 +14,8 @@ export class Exports {
 
   /** Records that the service refused one. @param seconds after which it may be tried again */
   refuse(seconds: number): void {
-    this.allowedAt = performance.now() + seconds * 1000
+    // A timer takes no more than 2^31 milliseconds.
+    this.allowedAt = performance.now() + Math.min(seconds, 86_400) * 1000
   }
 
   /** Waits until the next one may begin. @throws the signal's reason when it is aborted */

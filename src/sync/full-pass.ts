@@ -27,6 +27,16 @@ export async function beginFullPass(sync: Sync, reason: string | null): Promise<
   await store.commit([], positions)
 }
 
+/** Drops tenants that only a damaged copy has: the checkpoint does not know them. */
+export async function dropUnknownTenants({ checkpoint, store }: Sync): Promise<void> {
+  const found = new Set((await store.counts()).map(({ tenantId }) => tenantId))
+  const unknown = [...found].filter(tenantId => !checkpoint.tenants.has(tenantId))
+  await store.commit(
+    unknown.map(tenantId => ({ kind: 'drop', tenantId })),
+    new Map(),
+  )
+}
+
 /** Reads the epoch, which any tenant of the token reports; null for a token without tenants. */
 async function readEpoch({ source }: Sync): Promise<number | null> {
   for (const { id } of (await source.firstTenants()).records) {

@@ -4,7 +4,7 @@ import type { TenantListName } from './lists.ts'
 import { isReadable } from './removals.ts'
 import { codeOf, isGone, isUnknownCursor, retryAfterOf } from './service-error.ts'
 import type { ListPage } from './source.ts'
-import type { Change } from './store.ts'
+import type { Change, StoredRecord } from './store.ts'
 import type { RoundResult, Sync } from './sync.ts'
 
 /** Lists of up to this many records are read by pages: the number of exports in an hour is limited. */
@@ -22,7 +22,13 @@ const defaultDelay = 60
  * @throws VoucherGatewayError when the service refuses the list
  */
 export async function readList(sync: Sync, tenantId: number, list: TenantListName, result: RoundResult): Promise<void> {
-  const { checkpoint, store } = sync
+  const { checkpoint, report, source, store } = sync
+  if (sync.isDryRun && checkpoint.list(tenantId, list).bound === null) {
+    const count = await source.count(tenantId, list)
+    report({ event: 'would_read', tenant: tenantId, list, count })
+    result.received += count
+    return
+  }
   for (;;) {
     const before = checkpoint.list(tenantId, list)
     await readOnce(sync, tenantId, list, result)
@@ -58,7 +64,9 @@ async function readOnce(sync: Sync, tenantId: number, list: TenantListName, resu
   // The first page shows whether the list is longer, and so worth counting.
   if (state.reading === null) return readPages(part, true)
   const total = await sync.source.count(tenantId, list)
-  return mayExport(sync, state.reading, total) ? readExport({ ...part, total }) : readPages({ ...part, total }, false)
+  return mayExport(sync, total - state.reading.received)
+    ? readExport({ ...part, total })
+    : readPages({ ...part, total }, false)
 }
 
 async function readPages(part: Part, isFirstPage: boolean): Promise<void> {
@@ -78,13 +86,9 @@ async function readPages(part: Part, isFirstPage: boolean): Promise<void> {
 
 async function readExport(part: Part): Promise<void> {
   const { sync, tenantId, list } = part
-  const { exports, stop, report, source } = sync
+  const { exports, source } = sync
   const { reading } = sync.checkpoint.list(tenantId, list)
-  const seconds = Math.ceil(exports.delay())
-  if (seconds > 0) {
-    report({ event: 'wait', seconds, reason: 'until the next bulk export may begin' })
-    await exports.wait(stop)
-  }
+  await waitForExport(sync)
   try {
     const parts = source.exportList(tenantId, list, reading?.via === 'export' ? reading.cursor : null)
     for await (const page of parts) await write(part, 'export', page)
@@ -114,6 +118,45 @@ async function write({ sync, tenantId, list, total, result }: Part, via: ListRea
   stop.throwIfAborted()
 }
 
+/** Waits until the next export may begin. */
+async function waitForExport({ exports, report, stop }: Sync): Promise<void> {
+  const seconds = Math.ceil(exports.delay())
+  if (seconds === 0) return
+  report({ event: 'wait', seconds, reason: 'until the next bulk export may begin' })
+  await exports.wait(stop)
+}
+
+/**
+ * Reads a whole list without its checkpoint. A record can come twice.
+ *
+ * @throws VoucherGatewayError when the service refuses the list
+ */
+export async function* readWholeList(
+  sync: Sync,
+  tenantId: number,
+  list: TenantListName,
+): AsyncGenerator<StoredRecord, void, undefined> {
+  const { exports, source, stop } = sync
+  const read = async function* (pages: AsyncIterable<ListPage>) {
+    for await (const { records } of pages) {
+      stop.throwIfAborted()
+      yield* records
+    }
+  }
+  const total = await source.count(tenantId, list)
+  while (mayExport(sync, total)) {
+    await waitForExport(sync)
+    try {
+      return yield* read(source.exportList(tenantId, list, null))
+    } catch (error) {
+      if (isGone(error)) exports.available = false
+      else if (codeOf(error) === 'RATE_LIMITED') exports.refuse(retryAfterOf(error) ?? defaultDelay)
+      else throw error
+    }
+  }
+  yield* read(source.pages(tenantId, list, { updatedSince: null }))
+}
+
 /** Begins the reading again when the service does not know its cursor any more. @throws any other error */
 async function restartOnUnknownCursor({ sync, tenantId, list }: Part, error: unknown): Promise<void> {
   const { checkpoint, store } = sync
@@ -134,8 +177,7 @@ function advance(state: ListState, via: ListReading['via'], { records, cursor, s
   return { ...state, refused: false, reading: { via, cursor, until, newest, received } }
 }
 
-/** Returns whether an export reads the rest of a list sooner than pages. */
-function mayExport({ exports }: Sync, reading: ListReading, total: number): boolean {
-  const left = total - reading.received
+/** Returns whether an export reads so many records sooner than pages. */
+function mayExport({ exports }: Sync, left: number): boolean {
   return exports.available && left > smallList && exports.delay() < left / pageRate
 }

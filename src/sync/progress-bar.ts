@@ -1,7 +1,8 @@
 /** Reports on a terminal: sentences, and a bar below them while a list is read from its beginning. */
 import { Presets, SingleBar } from 'cli-progress'
 import { listTitles } from './lists.ts'
-import { formatSeconds, type Output, Rate, type ReportEvent, sentenceOf } from './report.ts'
+import { isError, type Output, Rate, type ReportEvent } from './report.ts'
+import { formatSeconds, sentenceOf } from './sentence.ts'
 
 /**
  * Creates the report of a terminal.
@@ -21,8 +22,8 @@ export function createTerminalReport(
   return event => {
     if (event.event !== 'progress') {
       stopBar()
-      const isError = event.event === 'error' || event.event === 'failed'
-      ;(isError ? error : out)(sentenceOf(event, null))
+      const write = isError(event) ? error : out
+      write(sentenceOf(event, null))
       return
     }
     const speed = rates.of(event)

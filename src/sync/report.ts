@@ -1,5 +1,6 @@
 /** What a sync tells the person or the script that runs it. */
-import { describeCount, listTitles, type TenantListName } from './lists.ts'
+import type { TenantListName } from './lists.ts'
+import { escapeControls, sentenceOf } from './sentence.ts'
 
 /** An event. With `--json` each is a line. */
 export type SyncEvent =
@@ -25,12 +26,45 @@ export type SyncEvent =
   | { event: 'skipped'; list: TenantListName; message: string }
   /** A round is complete. */
   | { event: 'in_step'; server_time: string; tenants: number; received: number; removed: number; seconds: number }
+  /** A dry run has found a list that a sync would read from its beginning. */
+  | { event: 'would_read'; tenant: number; list: TenantListName; count: number }
+  /** A dry run is complete. */
+  | { event: 'dry_run'; tenants: number; received: number; removed: number }
+  /** A list of a tenant was compared with the service. */
+  | {
+      event: 'compared'
+      tenant: number
+      list: TenantListName
+      service: number
+      copy: number
+      missing: number
+      extra: number
+      different: number
+      /** Some of the ids that differ. */
+      examples: number[]
+    }
+  /** All lists hold what the service holds. */
+  | { event: 'verified'; server_time: string; records: number; seconds: number }
+  /** What a copy is of; `server_time` is the earliest bound of its lists. */
+  | { event: 'copy'; url: string; to: string; tenants: number; server_time: string | null; age_seconds: number | null }
+  /** What a copy holds of a list of a tenant, and up to when. */
+  | {
+      event: 'list'
+      tenant: number
+      list: TenantListName
+      records: number
+      state: ListStatus
+      server_time: string | null
+    }
   /** A round of a watch failed; the next one is tried. */
   | { event: 'failed'; message: string; request_id: string | null }
   /** The sync was stopped by a signal, at a checkpoint. */
   | { event: 'stopped' }
   /** The sync ends with this exit code. */
   | { event: 'error'; code: number; message: string; request_id: string | null }
+
+/** In step up to its bound; read from its beginning, and not yet to its end; or kept as it was without the permission. */
+export type ListStatus = 'in_step' | 'reading' | 'refused'
 
 /** Receives events. */
 export type ReportEvent = (event: SyncEvent) => void
@@ -59,20 +93,24 @@ function createThrottle(interval: number): (event: SyncEvent) => boolean {
 export function createJsonReport({ out }: Output): ReportEvent {
   const isDue = createThrottle(progressInterval.json)
   return event => {
-    if (isDue(event)) out(JSON.stringify(event).replace(controls, escapeUnits))
+    if (isDue(event)) out(escapeControls(JSON.stringify(event)))
   }
 }
 
-const format = (count: number) => count.toLocaleString('en')
+/** Reports errors only. */
+export const onlyErrors =
+  (report: ReportEvent): ReportEvent =>
+  event => {
+    if (isError(event)) report(event)
+  }
 
-/** Returns an amount with its noun. */
-const amount = (count: number, noun: string) => `${format(count)} ${noun}${count === 1 ? '' : 's'}`
+/** Returns whether an event goes to the standard error. */
+export const isError = ({ event }: SyncEvent): boolean => event === 'error' || event === 'failed'
 
-/** Returns seconds as a person writes them, such as `1 h 5 min`. */
-export function formatSeconds(seconds: number): string {
-  if (seconds < 60) return `${Math.ceil(seconds)} s`
-  const minutes = Math.round(seconds / 60)
-  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+/** Records in a second, and the seconds that are left; null when the list is not counted. */
+export interface Speed {
+  rate: number
+  left: number | null
 }
 
 /** How fast records of a list come, from the first event about the list in this run. */
@@ -82,12 +120,7 @@ export class Rate {
   private from = 0
 
   /** Returns records in a second, and the seconds that are left; null when that is not known yet. */
-  of({
-    tenant,
-    list,
-    received,
-    total,
-  }: SyncEvent & { event: 'progress' }): { rate: number; left: number | null } | null {
+  of({ tenant, list, received, total }: SyncEvent & { event: 'progress' }): Speed | null {
     const key = `${tenant} ${list}`
     if (key !== this.key) {
       Object.assign(this, { key, since: performance.now(), from: received })
@@ -107,57 +140,7 @@ export function createLineReport({ out, error }: Output): ReportEvent {
   return event => {
     const speed = event.event === 'progress' ? rates.of(event) : null
     if (!isDue(event)) return
-    const write = event.event === 'error' || event.event === 'failed' ? error : out
+    const write = isError(event) ? error : out
     write(sentenceOf(event, speed))
-  }
-}
-
-/** Control characters, and those that change the direction of text: a terminal would obey them. */
-const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu
-
-const escapeUnits = (text: string) =>
-  text
-    .split('')
-    .map(unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-    .join('')
-
-/** Returns an event as a sentence, without control characters: parts of it come from the service. */
-export const sentenceOf = (event: SyncEvent, speed: ReturnType<Rate['of']>): string =>
-  textOf(event, speed).replace(controls, ' ')
-
-function textOf(event: SyncEvent, speed: ReturnType<Rate['of']>): string {
-  switch (event.event) {
-    case 'start':
-      return `${event.resumed ? 'Continues' : 'Begins'} the copy of ${event.url} in ${event.to}.`
-    case 'progress': {
-      const { tenant, list, via, received, total, done } = event
-      if (done)
-        return `Tenant ${tenant}: ${describeCount(received, list)} by ${via === 'export' ? 'bulk export' : 'pages'}.`
-      const records =
-        total === null
-          ? `${describeCount(received, list)} so far`
-          : `${format(received)} of ${describeCount(Math.max(total, received), list)}`
-      const rate = speed ? `, ${format(Math.round(speed.rate))}/s` : ''
-      const left = speed?.left == null ? '' : `, about ${formatSeconds(speed.left)} left`
-      return `Tenant ${tenant}: ${records}${rate}${left}.`
-    }
-    case 'wait':
-      return `Waits ${formatSeconds(event.seconds)} ${event.reason}.`
-    case 'full_pass':
-      return `Reads all lists again: ${event.reason}`
-    case 'left':
-      return `Tenant ${event.tenant} is deleted, or the token is not authorised for it any more: its records are dropped.`
-    case 'skipped':
-      return `Leaves out ${listTitles[event.list]}: ${event.message}`
-    case 'in_step':
-      return (
-        `In step at ${event.server_time}: ${amount(event.tenants, 'tenant')}, ${amount(event.received, 'record')} ` +
-        `received, ${amount(event.removed, 'removal')}, ${formatSeconds(event.seconds)}.`
-      )
-    case 'failed':
-    case 'error':
-      return event.request_id === null ? event.message : `${event.message} (request ${event.request_id})`
-    case 'stopped':
-      return 'Stopped at a checkpoint. The same command continues from there.'
   }
 }

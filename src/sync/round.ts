@@ -5,6 +5,7 @@ import { readList } from './list-reader.ts'
 import { listTitles, type TenantListName, tenantLists } from './lists.ts'
 import { isReadable, readRemovals } from './removals.ts'
 import { isGone, messageOf } from './service-error.ts'
+import type { Change } from './store.ts'
 import type { RoundResult, Sync } from './sync.ts'
 
 /**
@@ -42,9 +43,12 @@ export async function runRound(sync: Sync): Promise<RoundResult> {
   return result
 }
 
-const isSelected = ({ selection }: Sync, tenantId: number) => selection.tenants?.has(tenantId) ?? true
+/** Returns whether the copy is to hold a tenant. */
+export const isSelected = ({ selection }: Pick<Sync, 'selection'>, tenantId: number) =>
+  selection.tenants?.has(tenantId) ?? true
 
-const selectedTenants = (sync: Sync) => [...sync.checkpoint.tenants.keys()].filter(id => isSelected(sync, id))
+/** Returns the tenants of the copy that are read. */
+export const selectedTenants = (sync: Sync) => [...sync.checkpoint.tenants.keys()].filter(id => isSelected(sync, id))
 
 /** Steps 1: drops what left the lists. */
 async function applyRemovals(sync: Sync, result: RoundResult): Promise<void> {
@@ -71,16 +75,24 @@ async function readTenants(sync: Sync, result: RoundResult): Promise<void> {
     const bound = removalsSince
     result.serverTime ||= serverTime
     const selected = records.filter(({ id }) => isSelected(sync, id))
+    const added = selected.filter(({ id }) => !checkpoint.tenants.has(id))
     const positions = new Map<string, unknown>()
-    for (const { id } of selected) {
-      if (checkpoint.tenants.has(id)) continue
+    for (const { id } of added) {
       const state: TenantState = { removals: { bound, reading: null }, lists: {} }
       for (const [key, value] of checkpoint.setTenant(id, state)) positions.set(key, value)
     }
-    await store.commit(
-      selected.map(record => ({ kind: 'put', list: 'tenants', tenantId: record.id, pass: 0, records: [record] })),
-      positions,
-    )
+    const changes: Change[] = [
+      // A copy whose checkpoint was damaged has records of a tenant that it does not know, some of which may be gone.
+      ...added.map(({ id }) => ({ kind: 'drop' as const, tenantId: id })),
+      ...selected.map(record => ({
+        kind: 'put' as const,
+        list: 'tenants' as const,
+        tenantId: record.id,
+        pass: 0,
+        records: [record],
+      })),
+    ]
+    await store.commit(changes, positions)
     sync.stop.throwIfAborted()
   }
 }

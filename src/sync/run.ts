@@ -1,14 +1,18 @@
 /** Runs a sync to its end: rounds until the copy is in step, once or at intervals. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { Checkpoint } from './checkpoint.ts'
+import { createDryStore } from './dry-run.ts'
 import { exitCodes, SyncError } from './errors.ts'
 import { Exports } from './exports.ts'
+import { beginFullPass, dropUnknownTenants } from './full-pass.ts'
 import type { ReportEvent } from './report.ts'
 import { runRound } from './round.ts'
 import { codeOf, exitCodeOf, messageOf, requestIdOf } from './service-error.ts'
 import { createSource, type Source } from './source.ts'
-import type { OpenStore, Store } from './store.ts'
+import { reportStatus } from './status.ts'
+import type { CopyReader, OpenStore, ReadCopy, Store } from './store.ts'
 import type { CopySelection, Sync } from './sync.ts'
+import { verifyCopy } from './verify.ts'
 
 /** What the command says. */
 export interface SyncOptions {
@@ -21,6 +25,12 @@ export interface SyncOptions {
   /** The target as the command names it, without a password. */
   to: string
   openStore: OpenStore
+  /** Opens the copy to read it alone. */
+  readCopy: ReadCopy
+  /** `verify` compares the copy when it is in step; `dry run` writes nothing; `status` reads the copy alone. */
+  task?: 'sync' | 'verify' | 'dry run' | 'status'
+  /** Whether all lists are read again from their beginning. */
+  full?: boolean
   selection: CopySelection
   /** Seconds from the start of a round to the start of the next; null: until the copy is in step once. */
   watch: number | null
@@ -33,9 +43,16 @@ export interface SyncOptions {
  * @returns the exit code of the command; an error was reported
  */
 export async function runSync(options: SyncOptions, report: ReportEvent, stop: AbortSignal): Promise<number> {
-  let store: Store | null = null
+  let copy: CopyReader | null = null
   try {
-    store = await openCopy(options)
+    if (options.task === 'status') {
+      copy = await openCopy(options, options.readCopy)
+      await reportStatus(options.to, copy, report)
+      return exitCodes.inStep
+    }
+    const openDry = async () => createDryStore(await options.readCopy())
+    const store = await openCopy(options, options.task === 'dry run' ? openDry : options.openStore)
+    copy = store
     return await runRounds(options, store, report, stop)
   } catch (error) {
     if (stop.aborted) {
@@ -46,14 +63,14 @@ export async function runSync(options: SyncOptions, report: ReportEvent, stop: A
     report({ event: 'error', code, message: messageOf(error), request_id: requestIdOf(error) })
     return code
   } finally {
-    await store?.close()
+    await copy?.close()
   }
 }
 
 /** Opens the copy. @throws SyncError that names the place: a refused connection could as well be that to the service */
-async function openCopy({ to, openStore }: SyncOptions): Promise<Store> {
+async function openCopy<Copy>({ to }: SyncOptions, open: () => Promise<Copy>): Promise<Copy> {
   try {
-    return await openStore()
+    return await open()
   } catch (error) {
     if (error instanceof SyncError) throw error
     throw new SyncError(exitCodes.failed, `The copy in ${to} cannot be opened: ${messageOf(error)}`, { cause: error })
@@ -61,7 +78,7 @@ async function openCopy({ to, openStore }: SyncOptions): Promise<Store> {
 }
 
 async function runRounds(options: SyncOptions, store: Store, report: ReportEvent, stop: AbortSignal): Promise<number> {
-  const { url, allowHttp = false, readToken, to, selection, watch } = options
+  const { url, allowHttp = false, readToken, to, selection, watch, task, full = false } = options
   const checkpoint = new Checkpoint(store.positions)
   if (checkpoint.copy && checkpoint.copy.source !== url) {
     throw new SyncError(
@@ -78,8 +95,11 @@ async function runRounds(options: SyncOptions, store: Store, report: ReportEvent
       const connection = { url, allowHttp, token: await readToken(), stop, report }
       if (round === 0) await requireService(createSource({ ...connection, maxAttempts: 1 }))
       const source = createSource(connection)
-      const sync: Sync = { source, exports, store, checkpoint, selection, report, skipped, stop }
+      const isDryRun = task === 'dry run'
+      const sync: Sync = { source, exports, store, checkpoint, selection, report, skipped, isDryRun, stop }
+      if (full && round === 0) await beginAgain(sync)
       const unreadable = await bringInStep(sync, started)
+      if (task === 'verify') await verifyCopy(sync)
       if (watch === null) {
         if (unreadable.length > 0) throw new SyncError(exitCodes.refused, unreadable.join('\n'))
         return exitCodes.inStep
@@ -92,6 +112,12 @@ async function runRounds(options: SyncOptions, store: Store, report: ReportEvent
     const left = watch * 1000 - (performance.now() - started)
     await pause(Math.max(0, left), undefined, { signal: stop })
   }
+}
+
+/** Begins a full pass that was asked for. A copy without a checkpoint begins one by itself. */
+async function beginAgain(sync: Sync): Promise<void> {
+  await dropUnknownTenants(sync)
+  if (sync.checkpoint.copy) await beginFullPass(sync, 'it was asked for.')
 }
 
 /** Sends one request, once, so that a wrong address shows at once. @throws SyncError when another server answers */
@@ -124,8 +150,12 @@ async function bringInStep(sync: Sync, started: number): Promise<string[]> {
     const result = await runRound(sync)
     received += result.received
     removed += result.removed
-    if (result.beganAnew && performance.now() - began > longRound) continue
     const tenants = sync.checkpoint.tenants.size
+    if (sync.isDryRun) {
+      sync.report({ event: 'dry_run', tenants, received, removed })
+      return result.unreadable
+    }
+    if (result.beganAnew && performance.now() - began > longRound) continue
     const seconds = Math.round(performance.now() - started) / 1000
     sync.report({ event: 'in_step', server_time: result.serverTime, tenants, received, removed, seconds })
     return result.unreadable

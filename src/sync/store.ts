@@ -21,10 +21,33 @@ export type Change =
   /** Deletes the records of a list that were last put in a former pass. */
   | { kind: 'sweep'; list: ListName; tenantId: number; pass: number }
 
-/** A place for a copy. One sync uses it at a time. */
-export interface Store {
+/** A record as a copy holds it, which another program may have changed. */
+export interface CopiedRecord {
+  id: number
+  /** The record as JSON. */
+  text: string
+}
+
+/** How many records of a tenant a list of the copy has. */
+export interface RecordCount {
+  list: ListName
+  tenantId: number
+  count: number
+}
+
+/** A copy that is read. It can be read while a sync writes it. */
+export interface CopyReader {
   /** The checkpoint: positions by key. */
   readonly positions: Positions
+  /** Counts the records that a user of the copy finds. */
+  counts(): Promise<RecordCount[]>
+  /** Reads the records of a tenant; of the list of tenants, those of all tenants. */
+  records(list: ListName, tenantId: number): AsyncIterable<CopiedRecord>
+  close(): Promise<void>
+}
+
+/** A place for a copy. One sync uses it at a time. */
+export interface Store extends CopyReader {
   /**
    * Applies changes in their order, and sets positions: all or nothing, also when the process is killed.
    *
@@ -34,8 +57,10 @@ export interface Store {
   commit(changes: readonly Change[], positions: Positions): Promise<void>
   /** Called at the end of a round, when the copy is in step. */
   publish(): Promise<void>
-  close(): Promise<void>
 }
 
-/** Opens the store that `--to` names. */
+/** Opens the store that `--to` names. @throws SyncError when another sync uses it */
 export type OpenStore = () => Promise<Store>
+
+/** Opens the copy that `--to` names to read it, and changes nothing. @returns null when there is none */
+export type ReadCopy = () => Promise<CopyReader | null>

@@ -24,6 +24,8 @@ export interface Sync {
   report: ReportEvent
   /** The lists that were reported as left out. */
   skipped: Set<TenantListName>
+  /** Whether nothing is written: lists without a bound are counted, and not read. */
+  isDryRun: boolean
   /** Aborted when the sync has to stop at its next checkpoint. */
   stop: AbortSignal
 }

@@ -1,12 +1,13 @@
 /** The places for a copy: a directory, a file of SQLite, or a PostgreSQL database. */
 import { resolve } from 'node:path'
-import type { OpenStore } from './store.ts'
+import type { OpenStore, ReadCopy } from './store.ts'
 
 /** A place for a copy. */
 interface Target {
   /** The place as messages name it, without a password. */
   name: string
   open: OpenStore
+  read: ReadCopy
 }
 
 /**
@@ -24,13 +25,22 @@ export function readTarget(text: string, schema: string): Target | null {
       name: `${shown.href}, schema ${schema}`,
       // Loaded when it is used, as the other stores are.
       open: async () => (await import('./stores/postgres.ts')).PostgresStore.open(text, schema),
+      read: async () => (await import('./stores/postgres.ts')).PostgresStore.read(text, schema),
     }
   }
   if (text.startsWith('sqlite:')) {
     const path = text.slice('sqlite:'.length)
     if (path === '') return null
-    return { name: text, open: async () => (await import('./stores/sqlite.ts')).SqliteStore.open(resolve(path)) }
+    return {
+      name: text,
+      open: async () => (await import('./stores/sqlite.ts')).SqliteStore.open(resolve(path)),
+      read: async () => (await import('./stores/sqlite.ts')).SqliteStore.read(resolve(path)),
+    }
   }
   if (text === '' || /^[a-z][a-z+.-]+:\/\//i.test(text)) return null
-  return { name: text, open: async () => (await import('./stores/directory.ts')).DirectoryStore.open(resolve(text)) }
+  return {
+    name: text,
+    open: async () => (await import('./stores/directory.ts')).DirectoryStore.open(resolve(text)),
+    read: async () => (await import('./stores/directory-reader.ts')).DirectoryReader.open(resolve(text)),
+  }
 }

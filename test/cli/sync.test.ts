@@ -1,6 +1,6 @@
 /** The command `sync` as a user runs it: its output, its exit codes, and how signals end it. */
 import { spawn } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, expect, test } from 'vitest'
@@ -63,7 +63,10 @@ describe.concurrent('sync', { timeout: 60_000 }, () => {
       } else if (event.received > 0) child.kill('SIGINT')
     }
     expect(await ended).toBe(0)
-    expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining(`Process ${child.pid} syncs to this`) })
+    expect(second).toMatchObject({
+      code: 6,
+      stderr: expect.stringContaining(`Process ${child.pid} syncs to this copy`),
+    })
     const url = origin
     expect(events[0]).toEqual({ event: 'start', url, to: place.to, resumed: false })
     expect(events).toContainEqual(
@@ -95,6 +98,28 @@ describe.concurrent('sync', { timeout: 60_000 }, () => {
     expect([code, stderr]).toEqual([4, expect.stringContaining('192.0.2.1')])
   })
 
+  test('--verify, --status, --dry-run and --quiet', async () => {
+    const { to } = directoryPlace()
+    expect((await sync(['--to', to, '--dry-run'])).stdout).toContain(
+      'would read 1 purchased voucher from the beginning',
+    )
+    expect(await sync(['--to', to, '--quiet'])).toEqual({ code: 0, stdout: '', stderr: '' })
+    const status = await sync(['--to', to, '--status'], {})
+    expect(status).toMatchObject({ code: 0, stderr: '' })
+    expect(status.stdout).toMatch(/^A copy of .*: \d tenants?, in step up to 20\S+Z, \d+ s ago\.$/m)
+    expect(status.stdout).toMatch(
+      new RegExp(`^Tenant ${tenantId}: 1 purchased voucher, in step up to 20\\S+Z\\.$`, 'm'),
+    )
+    expect((await sync(['--to', to, '--verify'])).stdout).toMatch(/The copy holds what the service holds at 20/)
+    rmSync(join(to, 'purchased-vouchers'), { recursive: true })
+    expect((await sync(['--to', to, '--quiet'])).code).toBe(0)
+    const { code, stdout, stderr } = await sync(['--to', to, '--verify', '--quiet'])
+    expect([code, stdout]).toEqual([5, ''])
+    expect(stderr).toMatch(/^The copy differs .*1 purchased voucher in the service, 0 in the copy: 1 missing.*--full/)
+    expect((await sync(['--to', to, '--full'])).stdout).toContain('Reads all lists again: it was asked for.')
+    expect((await sync(['--to', to, '--verify', '--quiet'])).code).toBe(0)
+  })
+
   test('exit codes say what is wrong', async () => {
     const to = () => directoryPlace().to
     const occupied = createPlace()
@@ -110,6 +135,9 @@ describe.concurrent('sync', { timeout: 60_000 }, () => {
       [1, `, schema voucher_gateway_copy cannot be opened: `, ['--to', 'postgres://127.0.0.1:9/none']],
       (await hasSqlite()) ? [0, null, sqlite] : [2, 'needs Node 22.13 or later', sqlite],
       [4, 'The connection failed', ['--to', to(), '--url', 'http://127.0.0.1:9']],
+      [2, "option '--url <address>' not specified", ['--to', to()], {}],
+      [2, "option '--verify' cannot be used with option '--full'", ['--to', to(), '--verify', '--full']],
+      [1, 'There is no copy in', ['--to', to(), '--status'], {}],
       [2, 'http://192.0.2.1 would get the token unencrypted', ['--to', to(), '--url', 'http://192.0.2.1/']],
     ]
     const outcomes = await Promise.all(cases.map(([, , args, variables]) => sync(args, variables)))

@@ -54,6 +54,7 @@ export async function sync(
       readToken: async () => secret,
       to: target.name,
       openStore: target.open,
+      readCopy: target.read,
       selection: { tenants: null, lists: null },
       watch: null,
       ...options,

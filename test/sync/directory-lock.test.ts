@@ -1,22 +1,39 @@
 /** One sync at a time in a directory, also where processes do not see each other. */
 import { spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { DirectoryStore } from '../../src/sync/stores/directory.ts'
 import { takeLock } from '../../src/sync/stores/lock.ts'
 import { createPlace } from '../support/copies.ts'
 
-const { pid: dead } = spawnSync('true')
+/** Returns the lock of a process on this machine that has ended. */
+async function deadLock(): Promise<string> {
+  const path = join(createPlace(), 'lock')
+  const lock = await takeLock(path)
+  const text = readFileSync(path, 'utf8')
+  await lock.release()
+  return text.replace(` ${process.pid} `, ` ${spawnSync('true').pid} `)
+}
 
 test('the lock of a process that has ended is taken over by one only', async () => {
   const directory = createPlace()
   const paths = Array.from({ length: 20 }, (_, index) => join(directory, `lock-${index}`))
-  for (const path of paths) writeFileSync(path, `${dead} 1`)
+  const dead = await deadLock()
+  for (const path of paths) writeFileSync(path, dead)
   const taken = await Promise.all(
     paths.map(path => Promise.allSettled(Array.from({ length: 4 }, () => takeLock(path)))),
   )
   for (const all of taken) expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+})
+
+test('the lock of a process in another container is taken over when it was not touched for a minute', async () => {
+  const path = join(createPlace(), 'lock')
+  writeFileSync(path, `boot/pid:[2] 1 4711 other`)
+  await expect(takeLock(path)).rejects.toMatchObject({ exitCode: 6 })
+  const minuteAgo = new Date(Date.now() - 61_000)
+  utimesSync(path, minuteAgo, minuteAgo)
+  await (await takeLock(path)).release()
 })
 
 test('a lock that is empty is taken over: the disk was full', async () => {

@@ -4,33 +4,33 @@
  */
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { z } from 'zod'
 import type { Positions } from '../checkpoint.ts'
-import { exitCodes, SyncError } from '../errors.ts'
 import type { Change, Store } from '../store.ts'
-import { type FileChanges, Journal, tenantFile } from './journal.ts'
-import { isMissing, LineFile, readLines, syncDirectory, writeWhole } from './lines.ts'
+import {
+  applyPositions,
+  idOf,
+  journalName,
+  listCopy,
+  ownDirectory,
+  PublishedFiles,
+  readCheckpoint,
+  type StoredCheckpoint,
+} from './directory-reader.ts'
+import { type FileChanges, Journal } from './journal.ts'
+import { LineFile, readLines, syncDirectory, writeWhole } from './lines.ts'
 import { type Lock, takeLock } from './lock.ts'
 import { ensureOwnDirectory, openOwnFile, writing } from './own-file.ts'
 
-const checkpointSchema = z.object({
-  /** The number of the journal that continues this checkpoint. */
-  journal: z.int(),
-  positions: z.record(z.string(), z.unknown()),
-})
-type Stored = z.infer<typeof checkpointSchema>
-
-/** The directory of what is not for readers. */
-const ownDirectory = '.sync'
-
 /** A copy in a directory. */
-export class DirectoryStore implements Store {
+export class DirectoryStore extends PublishedFiles implements Store {
   private constructor(
-    private readonly path: string,
+    path: string,
     private readonly lock: Lock,
-    private stored: Stored,
+    private stored: StoredCheckpoint,
     private journal: Journal,
-  ) {}
+  ) {
+    super(path)
+  }
 
   /**
    * Opens the copy, or begins one in a new or empty directory.
@@ -39,16 +39,7 @@ export class DirectoryStore implements Store {
    */
   static async open(path: string): Promise<DirectoryStore> {
     const own = join(path, ownDirectory)
-    const found: string[] = await readdir(path).catch(error => {
-      if (isMissing(error)) return []
-      throw error
-    })
-    if (found.length > 0 && !found.includes(ownDirectory)) {
-      throw new SyncError(
-        exitCodes.usage,
-        `The directory ${path} is not empty and holds no copy. Name another one with --to.`,
-      )
-    }
+    await listCopy(path)
     await mkdir(path, { recursive: true })
     await ensureOwnDirectory(own)
     const lock = await takeLock(join(own, 'lock'))
@@ -66,12 +57,7 @@ export class DirectoryStore implements Store {
   }
 
   get positions(): Positions {
-    const positions = new Map(Object.entries(this.stored.positions))
-    for (const [key, value] of this.journal.positions) {
-      if (value === null) positions.delete(key)
-      else positions.set(key, value)
-    }
-    return positions
+    return applyPositions(new Map(Object.entries(this.stored.positions)), this.journal.positions)
   }
 
   async commit(changes: readonly Change[], positions: Positions): Promise<void> {
@@ -86,9 +72,9 @@ export class DirectoryStore implements Store {
     const directories = new Set<string>([this.path])
     for (const [name, changes] of this.journal.files) {
       const path = join(this.path, name)
-      if (name !== tenantFile) await ensureOwnDirectory(dirname(path))
+      if (changes.list !== 'tenants') await ensureOwnDirectory(dirname(path))
       directories.add(dirname(path))
-      await applyChanges(path, changes, read, name === tenantFile ? 'tenant_id' : 'id')
+      await applyChanges(path, changes, read)
     }
     for (const directory of directories) await syncDirectory(directory)
     const { positions } = this
@@ -107,21 +93,7 @@ export class DirectoryStore implements Store {
   }
 }
 
-const journalName = (number: number) => `journal-${number}.ndjson`
-
-async function readCheckpoint(path: string): Promise<Stored> {
-  let text: string
-  try {
-    const file = await openOwnFile(path)
-    text = await file.readFile('utf8').finally(() => file.close())
-  } catch (error) {
-    if (isMissing(error)) return { journal: 1, positions: {} }
-    throw error
-  }
-  return checkpointSchema.parse(JSON.parse(text))
-}
-
-async function writeCheckpoint(path: string, stored: Stored): Promise<void> {
+async function writeCheckpoint(path: string, stored: StoredCheckpoint): Promise<void> {
   const file = await openOwnFile(`${path}.tmp`, writing)
   try {
     await writeWhole(file, Buffer.from(JSON.stringify(stored)), null)
@@ -133,26 +105,16 @@ async function writeCheckpoint(path: string, stored: Stored): Promise<void> {
   await syncDirectory(dirname(path))
 }
 
-/** Returns the id of a record. Those of the service begin with it (R14), and need not be parsed. */
-function idOf(line: string, key: 'id' | 'tenant_id'): number {
-  const beginning = `{"${key}":`
-  if (line.startsWith(beginning)) return Number.parseInt(line.slice(beginning.length), 10)
-  return Number(JSON.parse(line)[key])
-}
-
 /** Replaces a file by one with the changes. A list without records has no file. */
-async function applyChanges(
-  path: string,
-  changes: FileChanges,
-  read: ReturnType<Journal['reader']>,
-  key: 'id' | 'tenant_id',
-): Promise<void> {
+async function applyChanges(path: string, changes: FileChanges, read: ReturnType<Journal['reader']>): Promise<void> {
   const file = await LineFile.create(path)
   let count = 0
   try {
     if (!changes.replaced) {
       for await (const { text } of readLines(path)) {
-        if (changes.records.has(idOf(text, key))) continue
+        const id = idOf(text, changes.list)
+        // A line without an id was damaged.
+        if (Number.isNaN(id) || changes.records.has(id)) continue
         await file.add(text)
         count += 1
       }

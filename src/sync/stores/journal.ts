@@ -19,6 +19,7 @@ interface Place {
 
 /** What the journal changes in the file of one list of one tenant. */
 export interface FileChanges {
+  list: ListName
   /** Whether the records of the published file are all gone. */
   replaced: boolean
   /** The records by id, in the order in which they came; null for one that was removed. */
@@ -38,10 +39,10 @@ const entrySchema = z.union([
 type Entry = z.infer<typeof entrySchema>
 
 /** The file of the list of tenants, below the directory. */
-export const tenantFile = 'tenants.ndjson'
+const tenantFile = 'tenants.ndjson'
 
 /** Returns the name of a list's file below the directory. */
-const fileOf = (list: ListName, tenantId: number): string =>
+export const fileOf = (list: ListName, tenantId: number): string =>
   list === 'tenants' ? tenantFile : `${list}/${tenantId}.ndjson`
 
 /** What the committed part of a journal says. */
@@ -71,6 +72,17 @@ export class Journal {
     }
     await journal.file.truncate(journal.length)
     return journal
+  }
+
+  /** Reads the committed positions, and changes nothing: another process may be writing the journal. */
+  static async readPositions(path: string): Promise<Positions> {
+    const positions = new Map<string, unknown>()
+    for await (const { text } of readLines(path)) {
+      const entry = text.startsWith('["commit"') ? parseEntry(text) : null
+      if (entry?.[0] !== 'commit') continue
+      for (const [key, value] of Object.entries(entry[1])) positions.set(key, value)
+    }
+    return positions
   }
 
   /** Adds changes and positions to the file, and returns when they are on the disk. */
@@ -125,10 +137,11 @@ export class Journal {
     await this.file.close()
   }
 
-  private changesOf(name: string): FileChanges {
+  private changesOf(list: ListName, tenantId: number): FileChanges {
+    const name = fileOf(list, tenantId)
     const known = this.files.get(name)
     if (known) return known
-    const created = { replaced: false, records: new Map() }
+    const created = { list, replaced: false, records: new Map() }
     this.files.set(name, created)
     return created
   }
@@ -136,26 +149,26 @@ export class Journal {
   private apply(entry: Entry, place: Omit<Place, 'pass'>): void {
     switch (entry[0]) {
       case 'put': {
-        const { records } = this.changesOf(fileOf(entry[1], entry[2]))
+        const { records } = this.changesOf(entry[1], entry[2])
         // Deleted first, so that the map has the order of the file.
         records.delete(entry[4])
         records.set(entry[4], { ...place, pass: entry[3] })
         return
       }
       case 'remove':
-        this.changesOf(fileOf(entry[1], entry[2])).records.set(entry[3], null)
+        this.changesOf(entry[1], entry[2]).records.set(entry[3], null)
         return
       case 'drop':
-        this.changesOf(tenantFile).records.set(entry[1], null)
+        this.changesOf('tenants', entry[1]).records.set(entry[1], null)
         for (const name of listNames) {
           if (name === 'tenants') continue
-          const changes = this.changesOf(fileOf(name, entry[1]))
+          const changes = this.changesOf(name, entry[1])
           changes.replaced = true
           changes.records.clear()
         }
         return
       case 'sweep': {
-        const changes = this.changesOf(fileOf(entry[1], entry[2]))
+        const changes = this.changesOf(entry[1], entry[2])
         changes.replaced = true
         for (const [id, kept] of changes.records) {
           if (kept === null || kept.pass < entry[3]) changes.records.delete(id)

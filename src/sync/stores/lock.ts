@@ -1,53 +1,79 @@
 /** One sync at a time in a directory. */
 import { randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readFileSync, readlinkSync } from 'node:fs'
+import { readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { isAlive } from '../../db/embedded-pid-file.ts'
-import { exitCodes, SyncError } from '../errors.ts'
+import { inUse, takenOver } from './in-use.ts'
 import { isMissing } from './lines.ts'
-import { takenOver } from './taken-over.ts'
 
 /** Longer than a process takes from reading a lock to replacing it, in milliseconds. */
 const settlingMs = 250
 
+/** At this interval a lock is touched, so that processes elsewhere see that it is held, in milliseconds. */
+const touchMs = 10_000
+
+/** A lock of a process elsewhere that was not touched for so long is taken over, in milliseconds. */
+const staleMs = 6 * touchMs
+
 /** A lock that this process has taken. */
 export interface Lock {
-  /** @throws SyncError when another process has taken it over: one in another container, whose processes are not seen here */
+  /** @throws SyncError when another process has taken it over, because this one could not touch it */
   check(): Promise<void>
   /** Releases the lock, unless another process has it now. */
   release(): Promise<void>
 }
 
 /**
- * Takes the lock of a directory. The lock of a process that was killed is taken over.
+ * Takes the lock of a directory. The lock of a process that was killed is taken over: at once on the same machine, and
+ * after a minute when it ran on another machine or in another container, whose processes are not seen here.
  *
  * @param path the file that names the process
  * @throws SyncError when another process holds it
  */
 export async function takeLock(path: string): Promise<Lock> {
-  // Two processes in two containers can have the same id and time.
   const text = `${identify(process.pid)} ${randomUUID()}`
   while ((await readLock(path)) !== text) {
     if (await createLock(path, text)) continue
-    const held = (await readLock(path)) ?? ''
-    const pid = Number(held.split(' ', 1)[0])
-    if (isAlive(pid) && held.startsWith(`${identify(pid)} `)) {
-      throw new SyncError(exitCodes.failed, `Process ${pid} syncs to this directory already (${path}). Stop it first.`)
-    }
+    const holder = await findHolder(path)
+    if (holder !== null) throw inUse(holder)
     await replaceLock(path, text)
     // Of processes that take it over at the same time, the last one has it.
     await pause(settlingMs)
   }
   const isHeld = async () => (await readLock(path)) === text
+  const touch = async () => {
+    if (await isHeld()) await utimes(path, new Date(), new Date())
+  }
+  // A directory that cannot be written fails at the next commit.
+  const timer = setInterval(() => touch().catch(() => {}), touchMs).unref()
   return {
     async check() {
       if (!(await isHeld())) throw takenOver()
     },
     async release() {
+      clearInterval(timer)
       if (await isHeld()) await rm(path, { force: true })
     },
   }
+}
+
+/** Returns who holds a lock, at the start of a sentence; null when it was left behind. */
+async function findHolder(path: string): Promise<string | null> {
+  const [place, id] = ((await readLock(path)) ?? '').split(' ')
+  if (place !== here) {
+    // A full disk leaves an empty lock.
+    const touched = await stat(path).then(
+      ({ mtimeMs }) => mtimeMs,
+      () => 0,
+    )
+    const age = id ? Date.now() - touched : staleMs
+    return age < staleMs ? `A process on another machine or in another container (${path})` : null
+  }
+  const pid = Number(id)
+  const isHolder = isAlive(pid) && (await readLock(path))?.startsWith(`${identify(pid)} `)
+  return isHolder ? `Process ${pid}` : null
 }
 
 /** Returns what a lock says; null when there is none. */
@@ -74,13 +100,27 @@ async function replaceLock(path: string, text: string): Promise<void> {
   await rename(written, path)
 }
 
-/** Returns a process id with the time of the process' start, because process ids are reused; Linux only has the time. */
+/** The place whose processes are seen here: a machine since its start, and a container of it; Linux only tells them apart. */
+const here = findPlace()
+
+function findPlace(): string {
+  try {
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+    return `${boot}/${readlinkSync('/proc/self/ns/pid')}`
+  } catch {
+    return hostname()
+  }
+}
+
+/** Returns the place, the process id and the time of the process' start, because process ids are reused. */
 function identify(pid: number): string {
+  let started = ''
   try {
     // The name of the program, in parentheses, may contain spaces.
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(')').at(-1)?.trim().split(' ')
-    return `${pid} ${fields?.[19] ?? ''}`
+    started = fields?.[19] ?? ''
   } catch {
-    return `${pid} `
+    // Only Linux has the time.
   }
+  return `${here} ${pid} ${started}`
 }

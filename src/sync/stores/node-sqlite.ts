@@ -17,20 +17,21 @@ export interface SqliteDatabase {
 }
 
 interface SqliteModule {
-  DatabaseSync: new (path: string) => SqliteDatabase
+  DatabaseSync: new (path: string, options: { readOnly?: boolean }) => SqliteDatabase
 }
 
 const isSqlite = (module: unknown): module is SqliteModule =>
   typeof module === 'object' && module !== null && 'DatabaseSync' in module
 
 /**
- * Opens a file of SQLite, which is created when it does not exist.
+ * Opens a file of SQLite.
  *
+ * @param options.readOnly the file must exist; otherwise it is created when it does not
  * @throws SyncError on a Node without `node:sqlite`
  */
-export async function openSqlite(path: string): Promise<SqliteDatabase> {
+export async function openSqlite(path: string, options: { readOnly?: boolean } = {}): Promise<SqliteDatabase> {
   const module = await load()
-  if (isSqlite(module)) return new module.DatabaseSync(path)
+  if (isSqlite(module)) return new module.DatabaseSync(path, options)
   throw new SyncError(
     exitCodes.usage,
     `This Node (${process.version}) has no SQLite: a copy in sqlite:FILE needs Node 22.13 or later. ` +

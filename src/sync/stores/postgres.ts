@@ -1,10 +1,20 @@
 /** A copy in a schema of its own of a PostgreSQL database: a table for each list, and the checkpoint beside them. */
 import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import { connect, type Pool } from '../../db/connect.ts'
 import type { Positions } from '../checkpoint.ts'
-import { listNames, tableOf } from '../lists.ts'
-import type { Change, Store } from '../store.ts'
-import { takenOver } from './taken-over.ts'
+import { type ListName, listNames, tableOf } from '../lists.ts'
+import type { Change, CopiedRecord, RecordCount, Store } from '../store.ts'
+import { inUse, takenOver } from './in-use.ts'
+
+/** The keys of the advisory lock of the sync that uses a schema. @param schema in quotation marks */
+const lockKeys = (schema: string) => `hashtext('voucher-gateway sync'), hashtext('${schema}')`
+
+/** How often, and at which interval in milliseconds, the lock is tried: the server may still end a killed sync's statement. */
+const lockTries = { count: 15, interval: 200 }
+
+/** Records that are read with one statement. */
+const readSize = 1_000
 
 /** Returns a branch for each list. The names of tables are in the function's text: none comes from a change. */
 const eachList = (statement: (table: string) => string) =>
@@ -37,6 +47,8 @@ const definitions = (schema: string) => `
   declare
     change jsonb;
   begin
+    -- The lock is lost with a connection. The run tells whether another sync has opened the copy meanwhile.
+    if not pg_try_advisory_lock(${lockKeys(schema)}) then return false; end if;
     perform from ${schema}.sync_run where run = own_run for update;
     if not found then return false; end if;
     for change in select * from jsonb_array_elements(changes) loop
@@ -90,19 +102,59 @@ export class PostgresStore implements Store {
    * @param schema the schema of the copy: lower-case letters, digits and underscores
    */
   static async open(url: string, schema: string): Promise<PostgresStore> {
-    const pool = connect(url, { max: 1, statementTimeoutMs: 0 })
+    const pool = openPool(url)
     try {
+      await takeLock(pool, schema)
       await pool.unsafe(`/* copy.define */ ${definitions(`"${schema}"`)}`)
       const run = randomUUID()
       await pool`
         insert into /* copy.take */ ${pool(schema)}.sync_run values (1, ${run})
         on conflict (one) do update set run = excluded.run`
-      const rows = await pool<{ key: string; value: string }[]>`
-        select /* copy.positions */ key, value::text as value from ${pool(schema)}.sync_position`
-      return new PostgresStore(pool, schema, run, new Map(rows.map(({ key, value }) => [key, JSON.parse(value)])))
+      return new PostgresStore(pool, schema, run, await readPositions(pool, schema))
     } catch (error) {
       await pool.end({ timeout: 1 })
       throw error
+    }
+  }
+
+  /** Opens the copy to read it. @returns null when there is none */
+  static async read(url: string, schema: string): Promise<PostgresStore | null> {
+    const pool = openPool(url)
+    try {
+      const [row] = await pool<{ found: boolean }[]>`
+        select /* copy.find */ to_regclass(${`"${schema}".sync_position`}) is not null as found`
+      if (row?.found) return new PostgresStore(pool, schema, '', await readPositions(pool, schema))
+    } catch (error) {
+      await pool.end({ timeout: 1 })
+      throw error
+    }
+    await pool.end({ timeout: 1 })
+    return null
+  }
+
+  async counts(): Promise<RecordCount[]> {
+    const counts: RecordCount[] = []
+    for (const list of listNames) {
+      const rows = await this.pool<{ tenantId: number; count: number }[]>`
+        select /* copy.count */ tenant_id as "tenantId", count(*) as count
+        from ${this.pool(`${this.schema}.${tableOf(list)}`)} group by tenant_id`
+      counts.push(...rows.map(row => ({ list, ...row })))
+    }
+    return counts
+  }
+
+  async *records(list: ListName, tenantId: number): AsyncGenerator<CopiedRecord> {
+    const { pool } = this
+    for (let after = 0; ; ) {
+      // The id of a tenant's record is the tenant's.
+      const range = list === 'tenants' ? pool`tenant_id > ${after}` : pool`tenant_id = ${tenantId} and id > ${after}`
+      const rows = await pool<CopiedRecord[]>`
+        select /* copy.read */ id, record::text as text from ${pool(`${this.schema}.${tableOf(list)}`)}
+        where ${range} order by tenant_id, id limit ${readSize}`
+      yield* rows
+      const last = rows.at(-1)
+      if (!last) return
+      after = last.id
     }
   }
 
@@ -121,4 +173,28 @@ export class PostgresStore implements Store {
   async close(): Promise<void> {
     await this.pool.end({ timeout: 5 })
   }
+}
+
+const openPool = (url: string) => connect(url, { max: 1, statementTimeoutMs: 0, keepsSessions: true })
+
+/** Takes the lock, which the server releases with the connection. @throws SyncError when another sync holds it */
+async function takeLock(pool: Pool, schema: string): Promise<void> {
+  // A server that gets no answer from a machine that has lost its power ends the session, and with it the lock.
+  await pool`
+    select /* copy.keepalive */ set_config('tcp_keepalives_idle', '60', false),
+      set_config('tcp_keepalives_interval', '10', false), set_config('tcp_keepalives_count', '6', false)`
+  for (let tries = 1; ; tries++) {
+    const [row] = await pool.unsafe<{ taken: boolean }[]>(
+      `select /* copy.lock */ pg_try_advisory_lock(${lockKeys(`"${schema}"`)}) as taken`,
+    )
+    if (row?.taken) return
+    if (tries === lockTries.count) throw inUse('Another process')
+    await pause(lockTries.interval)
+  }
+}
+
+async function readPositions(pool: Pool, schema: string): Promise<Positions> {
+  const rows = await pool<{ key: string; value: string }[]>`
+    select /* copy.positions */ key, value::text as value from ${pool(schema)}.sync_position`
+  return new Map(rows.map(({ key, value }) => [key, JSON.parse(value)]))
 }

@@ -1,11 +1,11 @@
 /** A copy in a file of SQLite: a table for each list, and the checkpoint beside them. */
-import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { z } from 'zod'
-import type { Positions } from '../checkpoint.ts'
-import { listNames, tableOf } from '../lists.ts'
-import type { Change, Store } from '../store.ts'
+import { type Positions, parsePosition } from '../checkpoint.ts'
+import { type ListName, listNames, tableOf } from '../lists.ts'
+import type { Change, CopiedRecord, RecordCount, Store } from '../store.ts'
+import { inUse } from './in-use.ts'
 import { openSqlite, type SqliteDatabase, type SqliteStatement } from './node-sqlite.ts'
-import { takenOver } from './taken-over.ts'
 
 const schema = `
   pragma journal_mode = wal;
@@ -23,41 +23,98 @@ const schema = `
       ) without rowid;`,
     )
     .join('\n')}
-  create table if not exists sync_position (key text primary key, value text not null) without rowid;
-  create table if not exists sync_run (one integer primary key check (one = 1), run text not null);`
+  create table if not exists sync_position (key text primary key, value text not null) without rowid;`
 
 const positionRows = z.array(z.object({ key: z.string(), value: z.string() }))
-const runRows = z.array(z.object({ run: z.string() }))
+const recordRows = z.array(z.object({ id: z.int(), record: z.string() }))
+const countRows = z.array(z.object({ tenantId: z.int(), count: z.int() }))
+
+/** Records that are read with one statement. */
+const readSize = 1_000
+
+/** For how long a sync waits for one that is just ending, in milliseconds. */
+const lockTimeoutMs = 1_000
+
+/**
+ * Takes the lock of a copy: an exclusive lock of SQLite on a file beside it, which the system releases when the process
+ * ends. The copy itself stays readable.
+ *
+ * @throws SyncError when another process holds it
+ */
+async function takeLock(path: string): Promise<SqliteDatabase> {
+  const lock = await openSqlite(`${path}.lock`)
+  try {
+    lock.exec(`pragma busy_timeout = ${lockTimeoutMs}; begin exclusive`)
+    return lock
+  } catch (error) {
+    lock.close()
+    throw error instanceof Error && error.message.includes('locked') ? inUse('Another process') : error
+  }
+}
 
 /** A copy in a file of SQLite. */
 export class SqliteStore implements Store {
   readonly positions: Positions
-  private readonly run = randomUUID()
   private readonly statements = new Map<string, SqliteStatement>()
 
-  private constructor(private readonly database: SqliteDatabase) {
-    database.exec(schema)
-    this.transact(() => {
-      this.prepare('insert into sync_run values (1, ?) on conflict (one) do update set run = excluded.run').run(
-        this.run,
-      )
-    })
+  private constructor(
+    private readonly database: SqliteDatabase,
+    private readonly lock: SqliteDatabase | null,
+  ) {
     const rows = positionRows.parse(this.prepare('select key, value from sync_position').all())
-    this.positions = new Map(rows.map(({ key, value }) => [key, JSON.parse(value)]))
+    this.positions = new Map(rows.map(({ key, value }) => [key, parsePosition(key, value)]))
   }
 
   /**
    * Opens the file, which is created when it does not exist.
    *
-   * @throws SyncError on a Node without `node:sqlite`
+   * @throws SyncError on a Node without `node:sqlite`, or when another process syncs to the file
    */
   static async open(path: string): Promise<SqliteStore> {
-    return new SqliteStore(await openSqlite(path))
+    const lock = await takeLock(path)
+    try {
+      const database = await openSqlite(path)
+      database.exec(schema)
+      return new SqliteStore(database, lock)
+    } catch (error) {
+      lock.close()
+      throw error
+    }
+  }
+
+  /** Opens the file to read it. @returns null when it holds no copy */
+  static async read(path: string): Promise<SqliteStore | null> {
+    if (!existsSync(path)) return null
+    const database = await openSqlite(path, { readOnly: true })
+    const found = database.prepare("select 1 from sqlite_master where name = 'sync_position'").all()
+    if (found.length > 0) return new SqliteStore(database, null)
+    database.close()
+    return null
+  }
+
+  async counts(): Promise<RecordCount[]> {
+    return listNames.flatMap(list => {
+      const sql = `select tenant_id as tenantId, count(*) as count from ${tableOf(list)} group by tenant_id`
+      return countRows.parse(this.prepare(sql).all()).map(row => ({ list, ...row }))
+    })
+  }
+
+  async *records(list: ListName, tenantId: number): AsyncGenerator<CopiedRecord> {
+    // The id of a tenant's record is the tenant's.
+    const isTenants = list === 'tenants'
+    const range = isTenants ? 'tenant_id > ?' : 'tenant_id = ? and id > ?'
+    const sql = `select id, record from ${tableOf(list)} where ${range} order by tenant_id, id limit ${readSize}`
+    for (let after = 0; ; ) {
+      const rows = recordRows.parse(this.prepare(sql).all(...(isTenants ? [] : [tenantId]), after))
+      for (const { id, record } of rows) yield { id, text: record }
+      const last = rows.at(-1)
+      if (!last) return
+      after = last.id
+    }
   }
 
   async commit(changes: readonly Change[], positions: Positions): Promise<void> {
     this.transact(() => {
-      if (runRows.parse(this.prepare('select run from sync_run').all())[0]?.run !== this.run) throw takenOver()
       for (const change of changes) this.apply(change)
       for (const [key, value] of positions) {
         if (value === null) this.prepare('delete from sync_position where key = ?').run(key)
@@ -76,6 +133,7 @@ export class SqliteStore implements Store {
 
   async close(): Promise<void> {
     this.database.close()
+    this.lock?.close()
   }
 
   private apply(change: Change): void {

@@ -1,0 +1,16 @@
+/** A store that writes nothing, for a sync that reports what it would do. */
+import type { CopyReader, Store } from './store.ts'
+
+/** Creates the store of a dry run. @param reader the copy; null when there is none */
+export const createDryStore = (reader: CopyReader | null): Store => ({
+  positions: reader?.positions ?? new Map(),
+  counts: async () => (await reader?.counts()) ?? [],
+  async *records(list, tenantId) {
+    if (reader) yield* reader.records(list, tenantId)
+  },
+  async commit() {},
+  async publish() {},
+  async close() {
+    await reader?.close()
+  },
+})

@@ -1,0 +1,103 @@
+/** Events of a sync as sentences. */
+import { describeCount, listTitles } from './lists.ts'
+import type { Speed, SyncEvent } from './report.ts'
+
+/** Control characters, and those that change the direction of text: a terminal would obey them. */
+const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu
+
+/** Escapes control characters in JSON. */
+export const escapeControls = (json: string): string => json.replace(controls, escapeUnits)
+
+const escapeUnits = (text: string) =>
+  text
+    .split('')
+    .map(unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('')
+
+const format = (count: number) => count.toLocaleString('en')
+
+/** Returns an amount with its noun. */
+const amount = (count: number, noun: string) => `${format(count)} ${noun}${count === 1 ? '' : 's'}`
+
+/** Returns seconds as a person writes them, such as `1 h 5 min`. */
+export function formatSeconds(seconds: number): string {
+  if (seconds < 60) return `${Math.ceil(seconds)} s`
+  const minutes = Math.round(seconds / 60)
+  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+}
+
+/** Returns an event as a sentence, without control characters: parts of it come from the service. */
+export const sentenceOf = (event: SyncEvent, speed: Speed | null): string => textOf(event, speed).replace(controls, ' ')
+
+function textOf(event: SyncEvent, speed: Speed | null): string {
+  switch (event.event) {
+    case 'start':
+      return `${event.resumed ? 'Continues' : 'Begins'} the copy of ${event.url} in ${event.to}.`
+    case 'progress': {
+      const { tenant, list, via, received, total, done } = event
+      if (done)
+        return `Tenant ${tenant}: ${describeCount(received, list)} by ${via === 'export' ? 'bulk export' : 'pages'}.`
+      const records =
+        total === null
+          ? `${describeCount(received, list)} so far`
+          : `${format(received)} of ${describeCount(Math.max(total, received), list)}`
+      const rate = speed ? `, ${format(Math.round(speed.rate))}/s` : ''
+      const left = speed?.left == null ? '' : `, about ${formatSeconds(speed.left)} left`
+      return `Tenant ${tenant}: ${records}${rate}${left}.`
+    }
+    case 'wait':
+      return `Waits ${formatSeconds(event.seconds)} ${event.reason}.`
+    case 'full_pass':
+      return `Reads all lists again: ${event.reason}`
+    case 'left':
+      return `Tenant ${event.tenant} is deleted, or the token is not authorised for it any more: its records are dropped.`
+    case 'skipped':
+      return `Leaves out ${listTitles[event.list]}: ${event.message}`
+    case 'in_step':
+      return (
+        `In step at ${event.server_time}: ${amount(event.tenants, 'tenant')}, ${amount(event.received, 'record')} ` +
+        `received, ${amount(event.removed, 'removal')}, ${formatSeconds(event.seconds)}.`
+      )
+    case 'would_read':
+      return `Tenant ${event.tenant}: would read ${describeCount(event.count, event.list)} from the beginning.`
+    case 'dry_run':
+      return (
+        `A sync would receive ${amount(event.received, 'record')} of ${amount(event.tenants, 'tenant')} and apply ` +
+        `${amount(event.removed, 'removal')}. Nothing was written.`
+      )
+    case 'compared':
+      return describeComparison(event)
+    case 'verified':
+      return (
+        `The copy holds what the service holds at ${event.server_time}: ${amount(event.records, 'record')} compared, ` +
+        `${formatSeconds(event.seconds)}.`
+      )
+    case 'copy': {
+      const { url, to, tenants, server_time: time, age_seconds: age } = event
+      const position = time === null ? 'not yet in step' : `in step up to ${time}, ${formatSeconds(age ?? 0)} ago`
+      return `A copy of ${url} in ${to}: ${amount(tenants, 'tenant')}, ${position}.`
+    }
+    case 'list': {
+      const { tenant, list, records, state, server_time: time } = event
+      return `Tenant ${tenant}: ${describeCount(records, list)}, ${state === 'in_step' ? `in step up to ${time}` : statusTexts[state]}.`
+    }
+    case 'failed':
+    case 'error':
+      return event.request_id === null ? event.message : `${event.message} (request ${event.request_id})`
+    case 'stopped':
+      return 'Stopped at a checkpoint. The same command continues from there.'
+  }
+}
+
+const statusTexts = { reading: 'not yet read to the end', refused: 'kept as they were: the token lacks the permission' }
+
+/** Returns the outcome of a comparison as a sentence. */
+export function describeComparison(event: SyncEvent & { event: 'compared' }): string {
+  const { tenant, list, service, copy, missing, extra, different, examples } = event
+  if (missing + extra + different === 0) return `Tenant ${tenant}: ${describeCount(copy, list)}, as in the service.`
+  const ids = examples.length === 0 ? '' : `such as ${examples.join(', ')}`
+  return (
+    `Tenant ${tenant}: ${describeCount(service, list)} in the service, ${format(copy)} in the copy: ${format(missing)} missing, ` +
+    `${format(extra)} too many, ${format(different)} different${ids && ` (${ids})`}.`
+  )
+}

@@ -1,0 +1,133 @@
+/** Reads a copy in a directory as its users do, and changes nothing. */
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { type Positions, parsePosition, unreadable } from '../checkpoint.ts'
+import { exitCodes, SyncError } from '../errors.ts'
+import { type ListName, tenantLists } from '../lists.ts'
+import type { CopiedRecord, CopyReader, RecordCount } from '../store.ts'
+import { fileOf, Journal } from './journal.ts'
+import { isMissing, readLines } from './lines.ts'
+import { openOwnFile } from './own-file.ts'
+
+const checkpointSchema = z.object({
+  /** The number of the journal that continues this checkpoint. */
+  journal: z.int(),
+  positions: z.record(z.string(), z.unknown()),
+})
+
+/** What the file of the checkpoint holds. */
+export type StoredCheckpoint = z.infer<typeof checkpointSchema>
+
+/** The directory of what is not for readers. */
+export const ownDirectory = '.sync'
+
+/** Returns the name of a journal. */
+export const journalName = (number: number): string => `journal-${number}.ndjson`
+
+/** Returns the names in a directory that may hold a copy; none when it does not exist. @throws SyncError when it holds other things */
+export async function listCopy(path: string): Promise<string[]> {
+  const found = await listNames(path)
+  if (found.length === 0 || found.includes(ownDirectory)) return found
+  throw new SyncError(
+    exitCodes.usage,
+    `The directory ${path} is not empty and holds no copy. Name another one with --to.`,
+  )
+}
+
+/** Reads the checkpoint of a copy. @throws SyncError when the file holds none */
+export async function readCheckpoint(path: string): Promise<StoredCheckpoint> {
+  let text: string
+  try {
+    const file = await openOwnFile(path)
+    text = await file.readFile('utf8').finally(() => file.close())
+  } catch (error) {
+    if (isMissing(error)) return { journal: 1, positions: {} }
+    throw error
+  }
+  const parsed = checkpointSchema.safeParse(parsePosition(path, text))
+  if (parsed.success) return parsed.data
+  throw unreadable(path, parsed.error)
+}
+
+/** Applies changed positions. */
+export function applyPositions(stored: Positions, changes: Positions): Positions {
+  const positions = new Map(stored)
+  for (const [key, value] of changes) {
+    if (value === null) positions.delete(key)
+    else positions.set(key, value)
+  }
+  return positions
+}
+
+/** Returns the id of a record's line. Those of the service begin with it (R14), and need not be parsed; NaN when it has none. */
+export function idOf(line: string, list: ListName): number {
+  const key = list === 'tenants' ? 'tenant_id' : 'id'
+  const beginning = `{"${key}":`
+  if (line.startsWith(beginning)) return Number.parseInt(line.slice(beginning.length), 10)
+  try {
+    return Number(JSON.parse(line)[key])
+  } catch {
+    return Number.NaN
+  }
+}
+
+/** The published files of a copy. */
+export class PublishedFiles {
+  protected constructor(protected readonly path: string) {}
+
+  /** Counts the records in all files. */
+  async counts(): Promise<RecordCount[]> {
+    const counts: RecordCount[] = []
+    for await (const { id } of this.records('tenants', 0)) {
+      if (!Number.isNaN(id)) counts.push({ list: 'tenants', tenantId: id, count: 1 })
+    }
+    for (const list of tenantLists) {
+      for (const name of await listNames(join(this.path, list))) {
+        const tenantId = Number(/^([1-9]\d*)\.ndjson$/.exec(name)?.[1])
+        if (Number.isNaN(tenantId)) continue
+        let count = 0
+        for await (const _ of readLines(join(this.path, list, name))) count += 1
+        counts.push({ list, tenantId, count })
+      }
+    }
+    return counts
+  }
+
+  /** Reads the records of a file. */
+  async *records(list: ListName, tenantId: number): AsyncGenerator<CopiedRecord> {
+    for await (const { text } of readLines(join(this.path, fileOf(list, tenantId)))) {
+      yield { id: idOf(text, list), text }
+    }
+  }
+}
+
+/** A copy in a directory that is read, also while a sync writes it. */
+export class DirectoryReader extends PublishedFiles implements CopyReader {
+  private constructor(
+    path: string,
+    readonly positions: Positions,
+  ) {
+    super(path)
+  }
+
+  /** Opens a copy. @returns null when there is none */
+  static async open(path: string): Promise<DirectoryReader | null> {
+    if ((await listCopy(path)).length === 0) return null
+    const own = join(path, ownDirectory)
+    const { journal, positions } = await readCheckpoint(join(own, 'checkpoint.json'))
+    const changes = await Journal.readPositions(join(own, journalName(journal)))
+    return new DirectoryReader(path, applyPositions(new Map(Object.entries(positions)), changes))
+  }
+
+  async close(): Promise<void> {}
+}
+
+async function listNames(path: string): Promise<string[]> {
+  try {
+    return await readdir(path)
+  } catch (error) {
+    if (isMissing(error)) return []
+    throw error
+  }
+}

@@ -1,0 +1,223 @@
+/** Compares a copy with the service, record by record: it finds what the checkpoint cannot show, such as a deleted file. */
+import { hash } from 'node:crypto'
+import { exitCodes, SyncError } from './errors.ts'
+import { readWholeList } from './list-reader.ts'
+import { type TenantListName, tenantLists } from './lists.ts'
+import type { SyncEvent } from './report.ts'
+import { isSelected, runRound, selectedTenants } from './round.ts'
+import { describeComparison } from './sentence.ts'
+import { isGone } from './service-error.ts'
+import type { Change, Store } from './store.ts'
+import type { Sync } from './sync.ts'
+
+/** A checksum of each record, by id. */
+type Checksums = Map<number, number>
+
+type Comparison = SyncEvent & { event: 'compared' }
+
+/** Differing ids that are reported of each list, and differing lists that the error names. */
+const maxExamples = 5
+
+/** A record that moves on while a round reads its list comes in the next round: differences are confirmed by so many. */
+const confirmingRounds = 3
+
+/** What a list of the copy has, and the ids that differ. */
+interface Found {
+  tenantId: number
+  list: TenantListName
+  copy: number
+  missing: number[]
+  extra: number[]
+  different: number[]
+}
+
+/**
+ * Compares a copy that is in step. Reads all lists of the service, and then brings the copy in step once more. What this
+ * round changes is left out of the comparison: the service has changed it since, and the copy has it as the service gave it.
+ * Nothing changes a record that only the copy has wrong, so further rounds tell it from one that is just being changed.
+ *
+ * The list of tenants is not compared: each round writes all of it.
+ *
+ * @throws SyncError when the copy differs
+ */
+export async function verifyCopy(sync: Sync): Promise<void> {
+  const started = performance.now()
+  const service = await readService(sync)
+  const { store, changed } = watchChanges(sync.store)
+  let { serverTime } = await runRound({ ...sync, store })
+  const found: Found[] = []
+  for (const [tenantId, lists] of service) {
+    if (!sync.checkpoint.tenants.has(tenantId)) continue
+    for (const [list, checksums] of lists) {
+      const left = changed.get(keyOf(list, tenantId)) ?? new Set()
+      if (left !== 'all') found.push(await compare(sync.store, list, tenantId, checksums, left))
+    }
+  }
+  for (let round = 1; round <= confirmingRounds && found.some(isDifferent); round++) {
+    serverTime = (await runRound({ ...sync, store })).serverTime
+    for (const each of found) leaveOut(each, changed.get(keyOf(each.list, each.tenantId)))
+  }
+  const comparisons = found.map(toComparison)
+  comparisons.push(...(await findUnknownTenants(sync)))
+  for (const comparison of comparisons) sync.report(comparison)
+  const differing = comparisons.filter(({ missing, extra, different }) => missing + extra + different > 0)
+  if (differing.length > 0) throw differs(differing)
+  const records = comparisons.reduce((sum, { copy }) => sum + copy, 0)
+  const seconds = Math.round(performance.now() - started) / 1000
+  sync.report({ event: 'verified', server_time: serverTime, records, seconds })
+}
+
+const keyOf = (list: TenantListName, tenantId: number) => `${list} ${tenantId}`
+
+/** Reads the checksums of all records that the copy is to hold. */
+async function readService(sync: Sync): Promise<Map<number, Map<TenantListName, Checksums>>> {
+  const service = new Map<number, Map<TenantListName, Checksums>>()
+  for (const tenantId of selectedTenants(sync)) {
+    const lists = new Map<TenantListName, Checksums>()
+    service.set(tenantId, lists)
+    for (const list of tenantLists) {
+      const state = sync.checkpoint.tenants.get(tenantId)?.lists[list]
+      if (!state || state.refused || !(sync.selection.lists?.has(list) ?? true)) continue
+      try {
+        const checksums: Checksums = new Map()
+        for await (const { id, record } of readWholeList(sync, tenantId, list)) checksums.set(id, checksumOf(record))
+        lists.set(list, checksums)
+      } catch (error) {
+        // The tenant or the permission has just been taken away: the round finds out which.
+        if (!isGone(error)) throw error
+      }
+    }
+  }
+  return service
+}
+
+/** Returns a store that also keeps the ids that are changed; `all` when a list was replaced. */
+function watchChanges(store: Store) {
+  const changed = new Map<string, Set<number> | 'all'>()
+  const add = (list: TenantListName, tenantId: number, ids: readonly number[]) => {
+    const known = changed.get(keyOf(list, tenantId)) ?? new Set()
+    if (known === 'all') return
+    for (const id of ids) known.add(id)
+    changed.set(keyOf(list, tenantId), known)
+  }
+  const addChange = (change: Change) => {
+    if (change.kind === 'drop') for (const list of tenantLists) changed.set(keyOf(list, change.tenantId), 'all')
+    else if (change.list === 'tenants') return
+    else if (change.kind === 'sweep') changed.set(keyOf(change.list, change.tenantId), 'all')
+    else if (change.kind === 'remove') add(change.list, change.tenantId, change.ids)
+    else {
+      const ids = change.records.map(({ id }) => id)
+      add(change.list, change.tenantId, ids)
+    }
+  }
+  const watched: Store = {
+    get positions() {
+      return store.positions
+    },
+    counts: () => store.counts(),
+    records: (list, tenantId) => store.records(list, tenantId),
+    publish: () => store.publish(),
+    close: () => store.close(),
+    commit(changes, positions) {
+      changes.forEach(addChange)
+      return store.commit(changes, positions)
+    },
+  }
+  return { store: watched, changed }
+}
+
+async function compare(
+  store: Store,
+  list: TenantListName,
+  tenantId: number,
+  expected: Checksums,
+  changed: ReadonlySet<number>,
+): Promise<Found> {
+  const extra: number[] = []
+  const different: number[] = []
+  let copy = 0
+  for await (const { id, text } of store.records(list, tenantId)) {
+    copy += 1
+    if (changed.has(id)) continue
+    const checksum = expected.get(id)
+    if (checksum === undefined) extra.push(id)
+    else if (checksum !== checksumOfText(text)) different.push(id)
+    // A record that the copy has twice is one too many.
+    expected.delete(id)
+  }
+  const missing = [...expected.keys()].filter(id => !changed.has(id))
+  return { tenantId, list, copy, missing, extra, different }
+}
+
+const isDifferent = ({ missing, extra, different }: Found) => missing.length + extra.length + different.length > 0
+
+/** Leaves records out that the service has changed meanwhile. */
+function leaveOut(found: Found, changed: ReadonlySet<number> | 'all' | undefined): void {
+  for (const kind of ['missing', 'extra', 'different'] as const) {
+    found[kind] = found[kind].filter(id => changed !== 'all' && !changed?.has(id))
+  }
+}
+
+const toComparison = ({ tenantId, list, copy, missing, extra, different }: Found): Comparison => ({
+  event: 'compared',
+  tenant: tenantId,
+  list,
+  service: copy - extra.length + missing.length,
+  copy,
+  missing: missing.length,
+  extra: extra.length,
+  different: different.length,
+  examples: [...missing, ...extra, ...different].slice(0, maxExamples),
+})
+
+/** Finds records of tenants that the checkpoint does not know. */
+async function findUnknownTenants({ checkpoint, selection, store }: Sync): Promise<Comparison[]> {
+  const isUnknown = (tenantId: number) => !checkpoint.tenants.has(tenantId) && isSelected({ selection }, tenantId)
+  return (await store.counts()).flatMap(({ list, tenantId, count }) =>
+    list === 'tenants' || !isUnknown(tenantId)
+      ? []
+      : [
+          {
+            event: 'compared',
+            tenant: tenantId,
+            list,
+            service: 0,
+            copy: count,
+            missing: 0,
+            extra: count,
+            different: 0,
+            examples: [],
+          },
+        ],
+  )
+}
+
+function differs(comparisons: readonly Comparison[]): SyncError {
+  const named = comparisons.slice(0, maxExamples).map(describeComparison)
+  const others = comparisons.length > named.length ? ` And ${comparisons.length - named.length} more lists differ.` : ''
+  return new SyncError(
+    exitCodes.differs,
+    `The copy differs from the service. ${named.join(' ')}${others} ` +
+      'To repair it, run the same command with --full instead of --verify: it reads all lists again.',
+  )
+}
+
+/** Returns 48 bits of the SHA-256 of a record, whose keys are put in order: PostgreSQL's jsonb does not keep theirs. */
+const checksumOf = (record: unknown): number =>
+  Number.parseInt(hash('sha256', JSON.stringify(inOrder(record)), 'hex').slice(0, 12), 16)
+
+function checksumOfText(text: string): number {
+  try {
+    return checksumOf(JSON.parse(text))
+  } catch {
+    return Number.NaN
+  }
+}
+
+function inOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inOrder)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.entries(value)
+    .sort(([left], [right]) => (left < right ? -1 : 1))
+    .map(([key, each]) => [key, inOrder(each)])
+}
