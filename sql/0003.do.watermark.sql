@@ -11,7 +11,7 @@
 -- The marker of a transaction that is open for seconds would hold the watermark for seconds. So there are two kinds:
 --   writing     taken at the first change, before the rows are stamped. It counts during its lifetime of some milliseconds.
 --   committing  taken at commit; it always counts. While the writing marker counts, the committing marker has the same
---               time, and the stamps stay. Otherwise it has a new time, and the rows get a new stamp after it.
+--               time, and the stamps stay. Otherwise it has a new time, and the rows get a new stamp that is no earlier.
 -- A reader that ignores an expired writing marker looked after the marker expired. A transaction that keeps its stamps took
 -- its committing marker before that: the reader sees this marker, or the commit.
 --

@@ -167,11 +167,14 @@ comment on column gateway.list.condition is 'A boolean column: only rows in whic
 comment on column gateway.list.stamp is 'The expression that the list is ordered by before id';
 grant select on gateway.list to public;
 
--- Returns which rows of a list have a stamp: their table, and a condition with two parameters, tenant and stamp.
+-- Returns which rows of a list have a stamp: their table, and a condition with two parameters, tenant and stamp. The list of
+-- tenants needs no tenant.
 create function gateway.stamped_rows(list_table text, out source text, out condition text)
 language sql stable
 begin atomic
   select 'gateway.removal', 'tenant_id = $1 and updated_at = $2' where list_table = 'removal'
+  union all
+  select 'public.tenant', 'updated_at = $2' where list_table = 'tenant'
   union all
   select format('public.%I', list.name),
          format('tenant_id = $1 and %s = $2', list.stamp) || coalesce(' and ' || list.condition, '')
@@ -189,82 +192,119 @@ declare
   owner constant text := split_part(list, ':', 2);
   counted bigint;
 begin
-  if list_table = 'tenant' then
-    return (select count(*) from public.tenant where updated_at = stamp);
-  elsif owner = '*' then
+  if owner = '*' and list_table <> 'tenant' then
     return (select coalesce(sum(gateway.count_stamped(list_table || ':' || id, stamp)), 0)
             from gateway.list_owners(list_table) as id);
   end if;
   execute (select format('select count(*) from %s where %s', source, condition) from gateway.stamped_rows(list_table))
-  into counted using owner::bigint, stamp;
+  into counted using nullif(owner, '*')::bigint, stamp;
   return counted;
 end $$;
 
--- Gives the rows of a list that have the former stamp of this transaction a new one. Locks these rows, which the
--- transaction has written, and so locked, already. Customers without consent are in no list and keep their stamp.
+-- Gives the rows of a list that have a former stamp of this transaction a new one, until the clock reaches a limit. Locks
+-- these rows, which the transaction has written, and so locked, already. Customers without consent are in no list and keep
+-- their stamp.
 --
--- list: as in gateway.touched_lists, without spaces.
-create function gateway.restamp_list(list text, former timestamptz, stamp timestamptz) returns void
+-- list: as in gateway.touched_lists, without spaces. until: the limit, in microseconds; null for none.
+-- Returns whether it has stamped all of them.
+create function gateway.restamp_list(list text, former timestamptz, stamp timestamptz, until bigint) returns boolean
 language plpgsql
 as $$
 declare
   list_table constant text := split_part(list, ':', 1);
   owner constant text := split_part(list, ':', 2);
+  rows record;
+  stamped bigint := 0;
+  part bigint;
 begin
-  if list_table = 'tenant' then
-    update public.tenant set updated_at = stamp where updated_at = former;
-  elsif owner = '*' then
-    perform gateway.restamp_list(list_table || ':' || id, former, stamp) from gateway.list_owners(list_table) as id;
-  else
+  if owner = '*' and list_table <> 'tenant' then
+    return coalesce(bool_and(gateway.restamp_list(list_table || ':' || id, former, stamp, until)), true)
+    from gateway.list_owners(list_table) as id;
+  end if;
+  select source, condition into rows from gateway.stamped_rows(list_table);
+  loop
+    -- Parts follow each other by id, as in the index of the list: a later part does not read the former rows of an earlier.
+    execute format('select max(id) from (select id from %s where %s and id > $3 order by id limit 1000) part',
+                   rows.source, rows.condition)
+    into part using nullif(owner, '*')::bigint, former, stamped;
+    if part is null then
+      return true;
+    elsif gateway.clock_microseconds() > until then
+      return false;
+    end if;
     -- Figures do not change with a stamp (0016).
     perform set_config('gateway.restamping', 'on', true);
-    execute (select format('update %s set updated_at = $3 where %s', source, condition) from gateway.stamped_rows(list_table))
-    using owner::bigint, former, stamp;
+    execute format('update %s set updated_at = $3 where %s and id > $4 and id <= $5', rows.source, rows.condition)
+    using nullif(owner, '*')::bigint, former, stamp, stamped, part;
     perform set_config('gateway.restamping', '', true);
-  end if;
+    stamped := part;
+  end loop;
 end $$;
 
--- Returns how long to plan for stamping so many rows again, in microseconds; 0 for less than 5,000 rows. Measured: it takes
--- 0.6 to 1.4 times as long as writing them took. The plan is 2.5 times, because the watermark waits for what takes
--- longer, and at most 100 µs a row, because the transaction may have been idle.
+-- Returns how long to plan for stamping so many rows again, in microseconds; 0 when that is at most 10 ms, for which the
+-- watermark may wait. Measured: it takes 0.6 to 1.4 times as long as writing them took, and longer on a busy server. The
+-- plan is 2.5 times, and at most 100 µs a row, because the transaction may have been idle.
 --
 -- marked_at: when the transaction began to write.
 create function gateway.restamping_time(rows bigint, marked_at bigint) returns bigint
 language sql volatile
-return case when rows < 5000 then 0
-            else least((gateway.clock_microseconds() - marked_at) * 2.5, rows * 100) end::bigint;
+begin atomic
+  select case when planned > 10000 then planned else 0 end::bigint
+  from least((gateway.clock_microseconds() - marked_at) * 2.5, rows * 100) as planned;
+end;
 
 -- Gives this transaction a final stamp under a committing marker, and gives it to the rows that are written so far.
 --
--- ahead: by how many microseconds the stamp lies ahead of the clock; null for as long as the stamping takes.
-create function gateway.take_final_stamp(ahead bigint) returns void
+-- A stamp that lies ahead needs no marker before the clock reaches it. So the rows are stamped first, without a marker that
+-- would hold the watermark. When they take longer than planned, they are stamped again for a later time.
+--
+-- announced: by how many microseconds the stamp lies ahead of the clock, with a marker from now on; null for as long as the
+-- stamping takes.
+create function gateway.take_final_stamp(announced bigint) returns void
 language plpgsql
 as $$
 declare
-  former constant timestamptz := gateway.from_microseconds(nullif(current_setting('gateway.stamp', true), '')::bigint);
-  touched text[] := '{}';
-  marked_at bigint;
+  -- The stamps that rows of this transaction have.
+  formers timestamptz[] := array_remove(
+    array[gateway.from_microseconds(nullif(current_setting('gateway.stamp', true), '')::bigint)], null);
+  touched constant text[] := case when formers <> '{}' then
+    array_remove(regexp_split_to_array(coalesce(current_setting('gateway.touched_lists', true), ''), ' +'), '')
+    else '{}' end;
+  ahead bigint := announced;
+  marks_first boolean;
   stamp bigint;
-  list text;
+  finished boolean;
 begin
-  if former is not null then
-    touched := array_remove(regexp_split_to_array(coalesce(current_setting('gateway.touched_lists', true), ''), ' +'), '');
-    ahead := coalesce(ahead, gateway.restamping_time(
-      (select coalesce(sum(gateway.count_stamped(name, former)), 0) from unnest(touched) as name)::bigint,
-      current_setting('gateway.marked_at')::bigint));
+  if ahead is null then
+    ahead := gateway.restamping_time(
+      (select coalesce(sum(gateway.count_stamped(name, formers[1])), 0) from unnest(touched) as name)::bigint,
+      current_setting('gateway.marked_at')::bigint);
   end if;
-  marked_at := gateway.checked_clock() + coalesce(ahead, 0);
-  perform pg_advisory_xact_lock_shared(gateway.write_marker_key(gateway.committing_marker(), marked_at));
-  stamp := greatest(marked_at, gateway.clock_microseconds());
-  -- The settings change first: the updates below set off the stamping triggers like all others.
-  perform set_config('gateway.marked_at', marked_at::text, true), set_config('gateway.stamp', stamp::text, true),
-          set_config('gateway.commit_event', 'done', true);
+  marks_first := announced is not null or ahead = 0;
+  loop
+    stamp := gateway.checked_clock() + ahead;
+    if marks_first then
+      perform pg_advisory_xact_lock_shared(gateway.write_marker_key(gateway.committing_marker(), stamp));
+      stamp := greatest(stamp, gateway.clock_microseconds());
+    end if;
+    -- The settings change first: the updates below set off the stamping triggers like all others.
+    perform set_config('gateway.marked_at', stamp::text, true), set_config('gateway.stamp', stamp::text, true),
+            set_config('gateway.commit_event', 'done', true);
+    select coalesce(bool_and(gateway.restamp_list(
+             list, former, gateway.from_microseconds(stamp), case when not marks_first then stamp end)), true)
+    into finished from unnest(touched) as list, unnest(formers) as former;
+    exit when marks_first;
+    if finished and gateway.clock_microseconds() < stamp then
+      perform pg_advisory_xact_lock_shared(gateway.write_marker_key(gateway.committing_marker(), stamp));
+      -- The second look at the clock is for a transaction that was suspended before the marker.
+      exit when gateway.clock_microseconds() < stamp;
+    end if;
+    formers := formers || gateway.from_microseconds(stamp);
+    ahead := ahead * 2;
+  end loop;
   if ahead > 0 then
     insert into gateway.planned_stamp (stamp) values (gateway.from_microseconds(stamp));
   end if;
-  foreach list in array touched loop
-    perform gateway.restamp_list(list, former, gateway.from_microseconds(stamp));
-  end loop;
 end $$;
 
 -- The commit event. While the writing marker counts, the stamp becomes final as it is, under a committing marker of the

@@ -98,16 +98,56 @@ describe('a bulk load', () => {
   }
 
   // For a tenant whose lists no client reads here: 6,000 rows are many pages.
-  test('gets a stamp that lies ahead and is listed as planned', async () => {
+  test.each([
+    [6000, true],
+    [1000, true],
+    [100, false],
+  ])('of %i rows gets a stamp that lies ahead when stamping takes more than 10 ms: %s', async (rows, planned) => {
     const [, unfollowed = 0] = knownIds.owners
     const reference = mark()
-    await sql`
-      insert into purchased_voucher (tenant_id, reference)
-      select ${unfollowed}::bigint, ${reference} || '-' || n from generate_series(1, 6000) n`
-    const stamps = await sql<{ planned: boolean; rows: number }[]>`
+    await sql.begin(async transaction => {
+      await transaction`
+        insert into purchased_voucher (tenant_id, reference)
+        select ${unfollowed}::bigint, ${reference} || '-' || n from generate_series(1, ${rows}::int) n`
+      // The rows are stamped again, and writing them took longer than 10 ms.
+      await transaction`select pg_sleep(0.02)`
+    })
+    const stamps = await sql`
       select updated_at in (select stamp from gateway.planned_stamp) as planned, count(*)::int as rows
       from purchased_voucher where reference like ${`${reference}-%`} group by planned`
-    expect(stamps).toEqual([{ planned: true, rows: 6000 }])
+    expect(stamps).toEqual([{ planned, rows }])
+  })
+
+  test('takes no marker that holds the watermark before its rows are stamped, also when that takes longer than planned', async () => {
+    const [, unfollowed = 0] = knownIds.owners
+    const reference = mark()
+    const rows = 200
+    await sql.unsafe(`
+      create sequence public.stamped;
+      create sequence public.stamped_under_marker;
+      create function public.stamp_slowly() returns trigger language plpgsql as $$ begin
+        perform pg_sleep(0.001), nextval('public.stamped');
+        perform nextval('public.stamped_under_marker') from pg_locks
+        where pid = pg_backend_pid() and locktype = 'advisory' and (classid::bigint << 32) >> 52 = 1712;
+        return new;
+      end $$;
+      create trigger a_stamp_slowly before update on purchased_voucher for each row
+        when (current_setting('gateway.restamping', true) = 'on') execute function public.stamp_slowly()`)
+    await sql.begin(async transaction => {
+      await transaction`
+        insert into purchased_voucher (tenant_id, reference)
+        select ${unfollowed}::bigint, ${reference} || '-' || n from generate_series(1, ${rows}::int) n`
+      await transaction`select pg_sleep(0.02)`
+    })
+    await sql.unsafe('drop trigger a_stamp_slowly on purchased_voucher')
+    const [stamped] = await sql<{ attempts: number; marked: boolean }[]>`
+      select (last_value / ${rows}::int)::int as attempts, (select is_called from stamped_under_marker) as marked from stamped`
+    expect(stamped?.attempts).toBeGreaterThan(1)
+    expect(stamped?.marked).toBe(false)
+    const stamps = await sql`
+      select updated_at in (select stamp from gateway.planned_stamp) as planned, count(*)::int as rows
+      from purchased_voucher where reference like ${`${reference}-%`} group by updated_at`
+    expect(stamps).toEqual([{ planned: true, rows }])
   })
 
   test('can keep its stamps after the transaction has changed a tenant', async () => {

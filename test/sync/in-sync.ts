@@ -81,13 +81,15 @@ export async function createSyncedClients() {
     pass,
 
     /**
-     * Waits until the service has stamped what an applier changed, reads once more, and expects all copies to equal the
-     * tables.
+     * Waits until the service has stamped what an applier changed and the clock has reached all stamps, reads once more, and
+     * expects all copies to equal the tables.
      *
      * @param only the name of the one list to compare; default: all lists
      */
     expectInSync: async (only?: string) => {
       while ((await sql`select from gateway.stamp_queue limit 1`).length > 0) await pause(20)
+      while ((await sql`select from gateway.planned_stamp where stamp >= gateway.watermark()`).length > 0)
+        await pause(20)
       await pass()
       for (const { name, list, owner, client } of clients) {
         if (only && list.name !== only) continue
