@@ -4,6 +4,7 @@ import type { Position } from '../domain/cursor.ts'
 import { beforeAll, type Instant } from '../domain/instant.ts'
 import type { Range } from '../domain/page.ts'
 import type { Context } from '../graphql/context.ts'
+import type { Places } from './places.ts'
 import type { BulkExport, ExportedList, ExportedRow } from './routes.ts'
 
 /** How many records are written in one turn of the event loop: some 0.5 ms. */
@@ -11,6 +12,9 @@ const stepSize = 100
 
 /** A reader that takes nothing for this long gets its next records from a new statement, in milliseconds. */
 const stallMs = 1_000
+
+/** While exports wait for a place, another one keeps its records for this long at most, in milliseconds. */
+const turnMs = 500
 
 /** One export of a list. */
 interface ExportRun {
@@ -21,9 +25,11 @@ interface ExportRun {
   /** From the cursor, or the start of the list, to the watermark. Its limit is the size of a chunk. */
   range: Range
   watermark: Instant
+  /** What an export needs to hold records. */
+  places: Places
   /** Waits until a step may be written. */
   nextTurn: () => Promise<void>
-  /** Called at the end of each chunk; throws when the export may not go on. */
+  /** Called before each chunk; throws when the export may not go on. */
   continues: () => Promise<void>
   /** Called before the last line. */
   complete: () => Promise<void>
@@ -36,19 +42,28 @@ const lineOf = (value: object) => Buffer.from(`${JSON.stringify(value)}\n`)
 class Remainder {
   #steps: Iterator<ExportedRow[]> | null
   #last: ExportedRow | null = null
+  readonly #release: () => void
+  readonly #readAt = performance.now()
   /** How many records have been written. */
   written = 0
   /** Whether the list can have records behind the chunk. */
   readonly mayHaveMore: boolean
 
-  constructor(chunk: Chunk<ExportedRow>) {
+  /** @param release gives the place back that the records need */
+  constructor(chunk: Chunk<ExportedRow>, release: () => void) {
+    this.#release = release
     this.#steps = chunk.rows(stepSize)[Symbol.iterator]()
     this.mayHaveMore = chunk.mayHaveMore
   }
 
-  /** Whether the reader has stalled, so that the others must be read again. */
+  /** Whether the reader was too slow, so that the others must be read again. */
   get isDropped(): boolean {
     return this.#steps === null
+  }
+
+  /** Whether the records have been held for so long that other exports come first. */
+  get isOverdue(): boolean {
+    return performance.now() - this.#readAt > turnMs
   }
 
   /** Returns the position of the record that was written last, or null. */
@@ -69,41 +84,54 @@ class Remainder {
     return bulkExport.write(createContext(), rows)
   }
 
-  /** Lets go of the records. */
+  /** Lets go of the records and of their place. */
   drop(): void {
     this.#steps = null
+    this.#release()
   }
 }
 
 const drop = (remainder: Remainder) => remainder.drop()
 
 /** Reads the chunk behind a position. Apart, because what the lines hold is held for a reader that has stalled. */
-const readChunk = async ({ list, createContext, range }: ExportRun, lower: Position) =>
-  new Remainder(await list.read(createContext(), { ...range, lower }))
+async function readChunk({ places, continues, list, createContext, range }: ExportRun, lower: Position) {
+  const release = await places.take()
+  try {
+    await continues()
+    return new Remainder(await list.read(createContext(), { ...range, lower }), release)
+  } catch (error) {
+    release()
+    throw error
+  }
+}
 
 /**
- * Reads and writes an export. Between its steps it holds no connection, and no records for a reader that has stalled.
+ * Reads and writes an export. Between its steps it holds no connection, and no records for a reader that has stalled, or
+ * is slow while other exports wait for a place: so slow readers, however many, do not shut out others.
  *
  * @throws what the statements throw: the lines then end without the last one
  */
 export async function* exportLines(run: ExportRun): AsyncGenerator<Buffer> {
-  const { range, watermark, list } = run
+  const { range, watermark, list, places } = run
   const { cursors } = run.createContext()
   const { updatedSince } = range
   let { lower } = range
   let count = 0
   yield lineOf({ server_time: watermark })
   for (let hasMore = true; hasMore; ) {
-    await run.continues()
     const remainder = await readChunk(run, lower)
-    for (let bytes = await remainder.write(run); bytes; bytes = await remainder.write(run)) {
-      const timer = setTimeout(drop, stallMs, remainder).unref()
-      yield bytes
-      clearTimeout(timer)
+    try {
+      for (let bytes = await remainder.write(run); bytes; bytes = await remainder.write(run)) {
+        const timer = setTimeout(drop, places.areWanted() ? turnMs : stallMs, remainder).unref()
+        yield bytes
+        clearTimeout(timer)
+        if (places.areWanted() && remainder.isOverdue) remainder.drop()
+      }
+      hasMore = remainder.mayHaveMore || remainder.isDropped
+    } finally {
+      // The reader may stall at the cursor too, or be gone.
+      remainder.drop()
     }
-    hasMore = remainder.mayHaveMore || remainder.isDropped
-    // The reader may stall at the cursor too.
-    remainder.drop()
     if (!remainder.position) continue
     count += remainder.written
     lower = remainder.position

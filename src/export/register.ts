@@ -12,17 +12,18 @@ import { requireAccess } from '../graphql/policy.ts'
 import { RecordId, requireTenantId } from '../graphql/record-id.ts'
 import { refuseOtherMethods, registerAuthenticated } from '../http/authenticated.ts'
 import { type Authenticate, bearerSecret } from '../http/caller.ts'
-import { OverloadError, sendError, spreadRetryAfter, toGatewayError, toMessageBody } from '../http/errors.ts'
+import { sendError, spreadRetryAfter, toGatewayError, toMessageBody } from '../http/errors.ts'
 import { requireLineHeaders } from '../http/headers.ts'
 import { exportPath } from '../http/paths.ts'
 import { queryParameter } from '../http/query-parameter.ts'
 import { exportLines } from './lines.ts'
+import { createPlaces } from './places.ts'
 import { type BulkExport, bulkExports } from './routes.ts'
 import { ExportStream } from './stream.ts'
 import { createExportTurns } from './turns.ts'
 
-/** The most exports under way in this process: each can hold a chunk of records. */
-const maxStreams = 20
+/** How many exports of this process hold a chunk of records; the others wait for their turn. */
+const maxChunks = 20
 
 /** What exports need of the service besides what all requests share. */
 interface ExportOptions {
@@ -48,8 +49,7 @@ export function registerExports(
   const limits = createExportLimits(gateway.pool, options.startsPerHour)
   const streams = new Set<ExportStream>()
   const nextTurn = createExportTurns(options.whenIdle)
-  /** How many have a place, and wait for the database. */
-  let starting = 0
+  const places = createPlaces(maxChunks)
   app.addHook('preClose', async () => {
     for (const stream of streams) stream.end(stopping())
   })
@@ -63,40 +63,35 @@ export function registerExports(
     const { range, former } = readPosition(gateway, bulkExport, list.identity, request)
     gateway.clock.requireSteady()
     if (isStopping()) throw stopping()
-    if (streams.size + starting >= maxStreams) throw new OverloadError()
-    starting++
-    try {
-      const now = await gateway.watermark.read()
-      const watermark = former !== null && former < now ? former : now
-      const lease = await limits.start(caller.token.id)
-      // The deadline has passed, or the caller is gone.
-      if (!caller.isWaiting() || reply.sent) return release(lease, reply)
+    const now = await gateway.watermark.read()
+    const watermark = former !== null && former < now ? former : now
+    const lease = await limits.start(caller.token.id)
+    // The deadline has passed, or the caller is gone.
+    if (!caller.isWaiting() || reply.sent) return release(lease, reply)
 
-      const authorize = async () => {
-        const lookup = await tokens.find(bearerSecret(request.headers.authorization) ?? '')
-        if (lookup.status !== 'active') throw unauthenticated()
-        caller.token = lookup.token
-        await access()
-      }
-      const { compression } = options
-      const onClose = () => streams.delete(stream)
-      const stream = new ExportStream(request, reply, { lease, authorize, isStopping, compression }, onClose)
-      streams.add(stream)
-      return stream.send(
-        exportLines({
-          bulkExport,
-          createContext: () => createExportContext(gateway, caller),
-          list,
-          range: upTo(watermark, range),
-          watermark,
-          nextTurn,
-          continues: () => stream.continueUnless(stopping),
-          complete: lease.release,
-        }),
-      )
-    } finally {
-      starting--
+    const authorize = async () => {
+      const lookup = await tokens.find(bearerSecret(request.headers.authorization) ?? '')
+      if (lookup.status !== 'active') throw unauthenticated()
+      caller.token = lookup.token
+      await access()
     }
+    const { compression } = options
+    const onClose = () => streams.delete(stream)
+    const stream = new ExportStream(request, reply, { lease, authorize, isStopping, compression }, onClose)
+    streams.add(stream)
+    return stream.send(
+      exportLines({
+        bulkExport,
+        createContext: () => createExportContext(gateway, caller),
+        list,
+        range: upTo(watermark, range),
+        watermark,
+        places,
+        nextTurn,
+        continues: () => stream.continueUnless(stopping),
+        complete: lease.release,
+      }),
+    )
   }
 
   registerAuthenticated(app, exportPath, authenticate, scope => {

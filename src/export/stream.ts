@@ -53,6 +53,7 @@ export class ExportStream {
       reply.raw.off('close', close)
       socket.off('close', close)
       clearInterval(this.#timer)
+      this.#hasEnded = true
       // A response that waits for its turn on the connection is not closed with it.
       this.#stages[0]?.destroy()
       onClose()
@@ -90,8 +91,12 @@ export class ExportStream {
     return this.#reply.send(pipeline(source, encoder, () => {}))
   }
 
-  /** When the service is about to stop: waits until the reader has what was written, and throws the error. */
+  /**
+   * When the service is about to stop: waits until the reader has what was written, and throws the error. Throws also when
+   * the export has ended meanwhile.
+   */
   async continueUnless(stopping: () => GatewayError): Promise<void> {
+    if (this.#hasEnded) throw new Error('The export has ended.')
     if (!this.#options.isStopping()) return
     for (const limit = performance.now() + flushLimit; performance.now() < limit && (await this.#isSending()); ) {
       await pause(20)

@@ -1,11 +1,11 @@
 import { connect } from 'node:net'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { connect as connectPool, serviceRole } from '../../src/db/connect.ts'
+import { describe, expect, test } from 'vitest'
+import { createPlaces } from '../../src/export/places.ts'
 import { bearer, flawOf } from '../rest/support.ts'
 import { createApp } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
-import { exportList, exportPath, openExport } from './support.ts'
+import { exportList, exportPath, type OpenExport, openExport, readLines } from './support.ts'
 
 const database = await createDatabase()
 const { loader } = database
@@ -108,26 +108,69 @@ test('an export that waits for its turn on a connection ends with the connection
   await expect.poll(held).toBe(0)
 })
 
-test('exports that start together do not exceed the limit of the process', async () => {
-  // More connections than requests: each that waits for a lease holds one.
-  const pool = connectPool(database.address, { max: 30, statementTimeoutMs: 10_000, role: serviceRole })
-  const client = await createApp({ pool }, settings)
-  onTestFinished(async () => {
-    await client.app.close()
-    await pool.end()
+describe('slow readers, more than there are places,', () => {
+  const readers = 24
+  /** Opens exports one by one, and reads nothing of them. */
+  async function openAll() {
+    const opened: OpenExport[] = []
+    while (opened.length < readers) {
+      const open = await openExport(origin, await newSecret(), path)
+      open.body.pause()
+      expect(open.status).toBe(200)
+      opened.push(open)
+    }
+    return opened
+  }
+
+  test('who take nothing do not shut out others', async () => {
+    const opened = await openAll()
+    const others = await Promise.all([1, 2].map(async () => exportList(clients[0], await newSecret(), path)))
+    for (const { status, count } of others) expect([status, count]).toEqual([200, 400])
+    const [first, second, ...rest] = opened
+    for (const { response } of rest) response.destroy()
+    for (const open of [first, second]) {
+      open?.body.resume()
+      expect(await open?.ended).toBe('whole')
+      expect(readLines(open?.text() ?? '').count).toBe(400)
+    }
   })
-  const secrets = await Promise.all(Array.from({ length: 22 }, newSecret))
-  const statuses: number[] = []
-  const answers = await database.pool.begin(async sql => {
-    // No lease is granted meanwhile.
-    await sql`lock table gateway.rate_window`
-    const answers = secrets.map(async secret => {
-      const { status } = await exportList(client, secret, '/tenants')
-      statuses.push(status)
-    })
-    await expect.poll(() => statuses).toEqual([503, 503])
-    return () => Promise.all(answers)
+
+  test('who take a little now and then do not either', async () => {
+    const opened = await openAll()
+    const timer = setInterval(() => {
+      for (const { body } of opened) {
+        body.once('data', () => body.pause())
+        body.resume()
+      }
+    }, 200)
+    const others = await Promise.all([1, 2].map(async () => exportList(clients[0], await newSecret(), path)))
+    clearInterval(timer)
+    for (const { status, count } of others) expect([status, count]).toEqual([200, 400])
+    for (const { response } of opened) response.destroy()
   })
-  await answers()
-  expect(statuses.filter(status => status === 200)).toHaveLength(20)
+})
+
+test('so many exports hold records at a time, and the next ones get their places in turn', async () => {
+  const places = createPlaces(2)
+  const held = [await places.take(), await places.take()]
+  expect(places.areWanted()).toBe(false)
+  const order: number[] = []
+  const third = places.take().then(release => {
+    order.push(3)
+    return release
+  })
+  const fourth = places.take().then(release => {
+    order.push(4)
+    return release
+  })
+  expect(places.areWanted()).toBe(true)
+  held[0]?.()
+  // A place that is given back twice is one place.
+  held[0]?.()
+  const release = await third
+  expect(order).toEqual([3])
+  release()
+  await fourth
+  expect(order).toEqual([3, 4])
+  expect(places.areWanted()).toBe(false)
 })
