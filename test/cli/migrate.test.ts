@@ -66,7 +66,9 @@ test('killed while it builds an index, it leaves no lock, and the next run goes 
     create event trigger sleep_long on ddl_command_end when tag in ('CREATE INDEX') execute function public.sleep_long()`)
   const { child, ended } = startMigrate(environment)
   await expect
-    .poll(() => sql`select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`)
+    .poll(() => sql`select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`, {
+      timeout: 40_000,
+    })
     .toHaveLength(1)
   child.kill('SIGKILL')
   await ended
@@ -87,7 +89,9 @@ test('killed after some files, it keeps those', async () => {
     create event trigger sleep_long on ddl_command_end when tag in ('CREATE TRIGGER') execute function public.sleep_long()`)
   const { child, ended } = startMigrate(environment)
   await expect
-    .poll(() => sql`select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`)
+    .poll(() => sql`select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`, {
+      timeout: 40_000,
+    })
     .toHaveLength(1)
   child.kill('SIGKILL')
   await ended

@@ -23,7 +23,7 @@ const environment = { VOUCHER_GATEWAY_TOKEN: secret, VOUCHER_GATEWAY_URL: origin
 const sync = (args: string[], variables: NodeJS.ProcessEnv = environment, options = {}) =>
   run(['sync', ...args], variables, options)
 
-describe.concurrent('sync', { timeout: 60_000 }, () => {
+describe.concurrent('sync', () => {
   test('makes a copy, and reports in sentences', async () => {
     const place = directoryPlace()
     const tokenFile = join(createPlace(), 'token')
