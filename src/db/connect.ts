@@ -13,6 +13,12 @@ export type Pool = DriverPool & {
    * @param isWanted whether the caller still waits; a statement fails unsent when the caller is gone
    */
   whileWanted(isWanted: () => boolean): Sql
+  /**
+   * Does the same for an expensive request, on connections of their own. Callers share these evenly.
+   *
+   * @param caller whose statements they are: the id of its token
+   */
+  expensive(isWanted: () => boolean, caller: number): Sql
   /** What sends statements that no caller waits for, and that may take long. */
   background: Sql
   /** What sends the statements of bulk exports, which must not take the connections of other requests. */
@@ -104,6 +110,9 @@ const connectTimeoutMs = 4_000
 /** The most connections of `background` and of `exports`; each is opened when it is needed. */
 const ownConnections = { background: 3, exports: 2 }
 
+/** The connections for expensive requests: at least two, so that one caller leaves one to others. */
+const expensiveConnections = (max: number) => Math.max(2, Math.ceil(max * 0.3))
+
 /** How much longer than the server's limit the answer to such a statement may take, in milliseconds. */
 const backgroundAllowanceMs = 500
 
@@ -114,29 +123,41 @@ const backgroundAllowanceMs = 500
  * @returns the pool; close it with `sql.end()`
  */
 export function connect(address: DatabaseAddress, options: PoolOptions): Pool {
+  const { max, waitTimeoutMs: maxWaitMs, backgroundTimeoutMs } = options
   const driver = openDriver(address, options)
-  const { max, waitTimeoutMs, backgroundTimeoutMs } = options
-  const openOwn = (connections: number) =>
-    backgroundTimeoutMs === undefined ? driver : openBackground(address, options, connections, backgroundTimeoutMs)
-  const background = openOwn(ownConnections.background)
-  const exports = openOwn(ownConnections.exports)
-  if (background !== driver) {
-    const end = driver.end
-    driver.end = async timeout => {
-      await Promise.all([end(timeout), background.end(timeout), exports.end(timeout)])
-    }
+  const own: DriverPool[] = []
+  const openOwn = (changes: Partial<PoolOptions>) => {
+    const opened = openDriver(address, { ...options, ...changes })
+    own.push(opened)
+    return opened
   }
-  if (waitTimeoutMs === undefined) return Object.assign(driver, { background, exports, whileWanted: () => driver })
-  return Object.assign(queueStatements(driver, { connections: max, waitMs: waitTimeoutMs }), { background, exports })
+  const openBackground = (connections: number) =>
+    backgroundTimeoutMs === undefined ? driver : openOwn({ max: connections, ...backgroundLimits(backgroundTimeoutMs) })
+  const queueFor = (queued: DriverPool, connections: number) =>
+    maxWaitMs === undefined ? () => queued : queueStatements(queued, { connections, maxWaitMs })
+
+  const expensiveMax = expensiveConnections(max)
+  const whileWanted = queueFor(driver, max)
+  const pool = Object.assign(
+    whileWanted(() => true),
+    {
+      whileWanted,
+      expensive: queueFor(maxWaitMs === undefined ? driver : openOwn({ max: expensiveMax }), expensiveMax),
+      background: openBackground(ownConnections.background),
+      exports: openBackground(ownConnections.exports),
+    },
+  )
+  const { end } = driver
+  driver.end = async timeout => {
+    await Promise.all([end(timeout), ...own.map(opened => opened.end(timeout))])
+  }
+  return pool
 }
 
-const openBackground = (address: DatabaseAddress, options: PoolOptions, connections: number, timeoutMs: number) =>
-  openDriver(address, {
-    ...options,
-    max: connections,
-    statementTimeoutMs: timeoutMs,
-    answerTimeoutMs: timeoutMs + backgroundAllowanceMs,
-  })
+const backgroundLimits = (timeoutMs: number) => ({
+  statementTimeoutMs: timeoutMs,
+  answerTimeoutMs: timeoutMs + backgroundAllowanceMs,
+})
 
 function openDriver(address: DatabaseAddress, options: PoolOptions): DriverPool {
   const { url, tls, prepares, ...place } =

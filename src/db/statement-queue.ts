@@ -1,9 +1,7 @@
 /**
- * The queue before the connections of a pool. A statement that waits for a lock keeps its connection. So that a locked
- * table holds up only the statements that need it, statements share the connections by the nouns of their names
- * (`voucher` of `voucher.list`), which stand for the tables that they need.
+ * The queue before the connections of a pool. Statements belong to classes, which share the connections: a class whose
+ * statements are slow, or wait for a lock, must not hold up the others.
  */
-import { Entry, type Lane, Lanes } from './lane.ts'
 import { CallerGoneError, type Statement, StatementNotSentError } from './statement.ts'
 
 /** The limits of a queue. */
@@ -11,106 +9,96 @@ export interface QueueLimits {
   /** The connections of the pool: as many statements are under way at most. */
   connections: number
   /** After this long in the queue a statement fails, in milliseconds. */
-  waitMs: number
+  maxWaitMs: number
 }
-
-/** How often the age of statements under way is counted, in milliseconds. */
-const tickMs = 10
-
-/** A statement is slow when it has been under way for this many ticks: 20 to 30 ms. */
-const slowTicks = 3
-
-/** A statement is stuck when it has been under way for this many ticks: about a second. */
-const stuckTicks = 100
 
 /** How often waiting statements are checked for their end, in milliseconds. */
 const sweepMs = 100
 
-/** How many statements of a noun may wait for each connection, and how many while one of the noun is stuck. */
-const waitingPerConnection = { usual: 200, stuck: 10 }
+/** How many statements of a class may wait for each connection. */
+const waitingPerConnection = 200
+
+/** A statement that waits. */
+interface Waiting {
+  readonly statement: Statement
+  readonly isWanted: () => boolean
+  /** When it fails unless it was sent, in milliseconds of `performance.now()`. */
+  readonly deadline: number
+}
+
+/** The statements that share a key, while there are any. */
+class StatementClass {
+  readonly key: unknown
+  underWay = 0
+  /** In the order in which they came. */
+  readonly waiting = new Set<Waiting>()
+
+  constructor(key: unknown) {
+    this.key = key
+  }
+}
 
 /**
- * Passes statements on to the driver, at once while there is room for statements of their noun:
- *
- * - A noun with a few statements under way gets nearly each free connection, and one with none also the last one.
- * - One with more leaves some connections free, and gets no more while its statements are slow.
- * - One with a statement that is stuck leaves them free in any case.
- *
- * So a burst of statements that turn out to be blocked takes most of the connections once. When these have failed, it
- * gets a third of them.
+ * Passes statements on to the driver. A class gets a connection while it has fewer than are free (the dynamic thresholds
+ * of Choudhury and Hahne, 1998): alone it has half of them, and each further class finds some. Classes that wait take
+ * turns.
  */
 export class StatementQueue {
   readonly #send: (statement: Statement) => void
   readonly #connections: number
-  /** The few statements that a noun may have under way also when it is slow. */
-  readonly #share: number
-  /** The connections that a noun with more leaves free. */
-  readonly #reserve: number
-  readonly #waitMs: number
-  readonly #lanes = new Lanes()
-  readonly #waitingLanes = new Set<Lane>()
+  readonly #maxWaitMs: number
+  readonly #classes = new Map<unknown, StatementClass>()
+  /** The classes with waiting statements, in the order of their turns. */
+  readonly #waitingClasses = new Set<StatementClass>()
   #underWay = 0
-  #order = 0
-  #tick = 0
-  #ticking: NodeJS.Timeout | null = null
   #sweeping: NodeJS.Timeout | null = null
   #draining = false
   #closed = false
 
   /** @param send passes a statement to the driver */
-  constructor({ connections, waitMs }: QueueLimits, send: (statement: Statement) => void) {
+  constructor({ connections, maxWaitMs }: QueueLimits, send: (statement: Statement) => void) {
     this.#send = send
     this.#connections = connections
-    this.#share = Math.ceil(connections * 0.3)
-    this.#reserve = connections === 1 ? 0 : Math.max(1, Math.floor(connections * 0.3))
-    this.#waitMs = waitMs
+    this.#maxWaitMs = maxWaitMs
   }
 
   /**
    * Sends a statement at once, or when there is room for it.
    *
+   * @param key what the statements of its class have in common
    * @param isWanted whether its caller still waits; a statement fails unsent when its caller is gone
    */
-  run(statement: Statement, isWanted: () => boolean): void {
-    const lane = this.#lanes.of(statement)
-    const entry = new Entry(lane, statement, isWanted)
-    if (!isWanted()) statement.reject(new CallerGoneError(statement))
-    else if (lane.waiting.length === 0 && this.#hasRoom(lane)) this.#start(entry)
-    else this.#wait(entry)
+  run(statement: Statement, key: unknown, isWanted: () => boolean): void {
+    if (!isWanted()) {
+      statement.reject(new CallerGoneError(statement))
+      return
+    }
+    const statements = this.#classes.get(key) ?? new StatementClass(key)
+    this.#classes.set(key, statements)
+    if (statements.waiting.size === 0 && this.#hasRoom(statements)) this.#start(statements, statement)
+    else this.#wait(statements, statement, isWanted)
   }
 
   /** Rejects the statements that wait, and those that come later when they would have to wait. */
   close(): void {
     this.#closed = true
-    for (const lane of this.#waitingLanes) {
-      for (let entry = lane.waiting.first; entry; entry = lane.waiting.first)
-        this.#fail(entry, new StatementNotSentError(entry.statement, 'came as the pool closed'))
+    for (const statements of this.#waitingClasses) {
+      for (const entry of statements.waiting)
+        this.#fail(statements, entry, new StatementNotSentError(entry.statement, 'came as the pool closed'))
     }
   }
 
-  /** Decides whether the oldest statement under way, or the one that ended last, took so long. */
-  #isLate({ underWay, lastTicks }: Lane, ticks: number): boolean {
-    return lastTicks >= ticks || (underWay.first !== null && this.#tick - underWay.first.tick >= ticks)
+  #hasRoom({ underWay }: StatementClass): boolean {
+    return underWay < this.#connections - this.#underWay
   }
 
-  #hasRoom(lane: Lane): boolean {
-    const free = this.#connections - this.#underWay
-    const own = lane.underWay.length
-    if (free > this.#reserve) return own < this.#share || !this.#isLate(lane, slowTicks)
-    if (own >= this.#share || free <= (own === 0 ? 0 : this.#reserve >> 1)) return false
-    return !this.#isLate(lane, stuckTicks)
-  }
-
-  #start(entry: Entry): void {
-    const { lane, statement } = entry
-    entry.tick = this.#tick
+  #start(statements: StatementClass, statement: Statement): void {
     this.#underWay++
-    lane.underWay.push(entry)
-    this.#ticking ??= setInterval(() => this.#count(), tickMs).unref()
+    statements.underWay++
     const { resolve, reject } = statement
     let isUnderWay = true
     const end = () => {
-      if (isUnderWay) this.#end(entry)
+      if (isUnderWay) this.#end(statements)
       isUnderWay = false
     }
     statement.resolve = rows => {
@@ -124,87 +112,76 @@ export class StatementQueue {
     this.#send(statement)
   }
 
-  #end(entry: Entry): void {
-    const { lane } = entry
+  #end(statements: StatementClass): void {
     this.#underWay--
-    lane.underWay.remove(entry)
-    lane.lastTicks = this.#tick - entry.tick
-    if (this.#waitingLanes.size > 0) this.#drain()
+    statements.underWay--
+    this.#forgetIdle(statements)
+    if (this.#waitingClasses.size > 0) this.#drain()
   }
 
-  #count(): void {
-    this.#tick++
-    if (this.#underWay > 0 || !this.#ticking) return
-    clearInterval(this.#ticking)
-    this.#ticking = null
+  #forgetIdle({ key, underWay, waiting }: StatementClass): void {
+    if (underWay === 0 && waiting.size === 0) this.#classes.delete(key)
   }
 
-  #wait(entry: Entry): void {
-    const { lane } = entry
-    const isStuck = this.#isLate(lane, stuckTicks)
-    const limit = this.#connections * (isStuck ? waitingPerConnection.stuck : waitingPerConnection.usual)
-    if (this.#closed || lane.waiting.length >= limit) {
-      entry.statement.reject(new StatementNotSentError(entry.statement, 'found too many others waiting'))
+  #wait(statements: StatementClass, statement: Statement, isWanted: () => boolean): void {
+    if (this.#closed || statements.waiting.size >= this.#connections * waitingPerConnection) {
+      statement.reject(new StatementNotSentError(statement, 'found too many others waiting'))
       return
     }
-    entry.deadline = performance.now() + this.#waitMs
-    entry.order = this.#order++
-    lane.waiting.push(entry)
-    this.#waitingLanes.add(lane)
+    statements.waiting.add({ statement, isWanted, deadline: performance.now() + this.#maxWaitMs })
+    this.#waitingClasses.add(statements)
     this.#sweeping ??= setInterval(() => this.#sweep(), sweepMs).unref()
   }
 
-  #leave(entry: Entry): void {
-    const { lane } = entry
-    lane.waiting.remove(entry)
-    if (lane.waiting.length === 0) this.#waitingLanes.delete(lane)
-    if (this.#waitingLanes.size > 0 || !this.#sweeping) return
+  #leave(statements: StatementClass, entry: Waiting): void {
+    statements.waiting.delete(entry)
+    if (statements.waiting.size === 0) this.#waitingClasses.delete(statements)
+    if (this.#waitingClasses.size > 0 || !this.#sweeping) return
     clearInterval(this.#sweeping)
     this.#sweeping = null
   }
 
-  #fail(entry: Entry, error: StatementNotSentError): void {
-    this.#leave(entry)
+  #fail(statements: StatementClass, entry: Waiting, error: StatementNotSentError): void {
+    this.#leave(statements, entry)
+    this.#forgetIdle(statements)
     entry.statement.reject(error)
   }
 
   /** Fails the statements whose time is over or whose callers are gone. */
   #sweep(): void {
     const now = performance.now()
-    for (const lane of this.#waitingLanes) {
-      for (
-        let entry = lane.waiting.first, next = entry?.next ?? null;
-        entry;
-        entry = next, next = entry?.next ?? null
-      ) {
+    for (const statements of this.#waitingClasses) {
+      for (const entry of statements.waiting) {
         const { statement } = entry
-        if (!entry.isWanted()) this.#fail(entry, new CallerGoneError(statement))
+        if (!entry.isWanted()) this.#fail(statements, entry, new CallerGoneError(statement))
         else if (entry.deadline <= now)
-          this.#fail(entry, new StatementNotSentError(statement, 'waited too long for a connection'))
+          this.#fail(statements, entry, new StatementNotSentError(statement, 'waited too long for a connection'))
       }
     }
   }
 
-  /** Sends the statements that have room now, in the order in which they came. */
+  /** Sends the statements that have room now. */
   #drain(): void {
     // A statement that fails at once ends within the loop.
     if (this.#draining) return
     this.#draining = true
-    for (let entry = this.#nextWithRoom(); entry; entry = this.#nextWithRoom()) {
+    for (let next = this.#nextWithRoom(); next; next = this.#nextWithRoom()) {
+      const { statements, entry } = next
       if (entry.isWanted()) {
-        this.#leave(entry)
-        this.#start(entry)
-      } else this.#fail(entry, new CallerGoneError(entry.statement))
+        this.#leave(statements, entry)
+        // Its next turn comes after those of the others.
+        if (this.#waitingClasses.delete(statements)) this.#waitingClasses.add(statements)
+        this.#start(statements, entry.statement)
+      } else this.#fail(statements, entry, new CallerGoneError(entry.statement))
     }
     this.#draining = false
   }
 
-  #nextWithRoom(): Entry | null {
-    let found: Entry | null = null
-    for (const lane of this.#waitingLanes) {
-      const { first } = lane.waiting
-      if (first && (!found || first.order < found.order) && this.#hasRoom(lane)) found = first
+  #nextWithRoom(): { statements: StatementClass; entry: Waiting } | null {
+    for (const statements of this.#waitingClasses) {
+      const [entry] = statements.waiting
+      if (entry && this.#hasRoom(statements)) return { statements, entry }
     }
-    return found
+    return null
   }
 }

@@ -51,20 +51,45 @@ test.each([2, 3, 10])('of %i connections, statements of a locked table leave som
   expect((await settled).every(({ status }) => status === 'fulfilled')).toBe(true)
 })
 
-test('statements of a noun that is found to be slow have a third of the connections', async () => {
+test('statements of one noun have half of the connections, and those of others share the rest', async () => {
   const pool = open(10)
   const unlock = await lock()
-  const first = outcomes([blocked(pool)])
-  await untilLockWaits(watcher)
-  await new Promise(resolve => setTimeout(resolve, 500))
   const settled = outcomes(times(30, () => blocked(pool)))
-  await untilLockWaits(watcher, 3)
+  await untilLockWaits(watcher, 5)
+  const others = outcomes(times(30, () => pool`select /* other.read */ count(*) from locked`))
+  await untilLockWaits(watcher, 8)
   await free(pool)
   const waiting = await watcher`
     select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-  expect(waiting).toHaveLength(3)
+  expect(waiting).toHaveLength(8)
   await unlock()
-  for (const { status } of [...(await first), ...(await settled)]) expect(status).toBe('fulfilled')
+  for (const { status } of [...(await settled), ...(await others)]) expect(status).toBe('fulfilled')
+})
+
+test('expensive statements have connections of their own, of which a caller leaves one to others', async () => {
+  const pool = open(1)
+  const unlock = await lock()
+  const [one, two] = [pool.expensive(() => true, 1), pool.expensive(() => true, 2)]
+  const settled = outcomes(times(30, () => blocked(one)))
+  await untilLockWaits(watcher)
+  await Promise.all([...times(10, () => free(two)), ...times(10, () => free(pool))])
+  await unlock()
+  expect((await settled).every(({ status }) => status === 'fulfilled')).toBe(true)
+})
+
+test('callers take turns, however many statements each of them has', async () => {
+  const pool = open(1)
+  await lock()
+  // One connection of two is left.
+  const held = outcomes([blocked(pool.expensive(() => true, 1))])
+  await untilLockWaits(watcher)
+  const ended: number[] = []
+  const run = (caller: number, count: number) =>
+    times(count, () => free(pool.expensive(() => true, caller)).then(() => ended.push(caller)))
+  await Promise.all([...run(2, 5), ...run(3, 1), ...run(4, 2)])
+  expect(ended).toEqual([2, 2, 3, 4, 2, 4, 2, 2])
+  await pool.end({ timeout: 0 })
+  await held
 })
 
 test('a statement that has waited too long fails as in an outage, and is never sent', async () => {
