@@ -31,6 +31,7 @@ import { enforceDeadline } from './http/deadline.ts'
 import { closeWhileDraining, drain, notDraining } from './http/draining.ts'
 import { sendError, toGatewayError, toMessageBody } from './http/errors.ts'
 import { buildHealthServer, createReadiness, registerHealth, type WorkerCount } from './http/health.ts'
+import { createRefusalHold } from './http/hold-refusals.ts'
 import { closeUnfinishedRequests } from './http/lingering-close.ts'
 import { registerNotFound } from './http/not-found.ts'
 import { registerRequestCounts } from './http/request-count.ts'
@@ -126,6 +127,7 @@ export async function buildServer(
   app.server.maxHeadersCount = 0
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.decorateRequest('caller')
+  app.decorate('holdRefusal', createRefusalHold())
   closeSilentConnections(app)
   nameResponses(app)
   enforceDeadline(app, requestDeadlines)
@@ -181,5 +183,7 @@ declare module 'fastify' {
     health: FastifyInstance | null
     /** Lets requests and connections end; `delay` in milliseconds is as for `drain`. */
     drain(delay: number): Promise<void>
+    /** Holds a refusal before it is sent. */
+    holdRefusal(send: () => void): void
   }
 }

@@ -113,6 +113,12 @@ export function limitRequests(scope: FastifyInstance, max: number): Admission {
   }
 
   scope.decorateRequest('admitted')
+  scope.decorateRequest('endAdmission', function () {
+    const { admitted } = this
+    if (!admitted || admitted.arriving) return
+    this.admitted = undefined
+    end(admitted.operation, performance.now())
+  })
   scope.addHook('onRequest', (request, reply, done) => {
     const now = performance.now()
     const operation = operationOf(request.routeOptions.config.operation ?? '')
@@ -200,5 +206,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set from its admission to its answer. */
     admitted?: Admitted | undefined
+    /** Ends the admission of a request of which nothing but its answer is left. */
+    endAdmission?(): void
   }
 }

@@ -65,16 +65,26 @@ export function toGatewayError(error: unknown): GatewayError {
 }
 
 /**
+ * Holds the refusal of a request that goes beyond a limit of its token: without that, a caller who repeats it at once
+ * takes all of the processor.
+ */
+export function holdRefusal(request: FastifyRequest): Promise<void> {
+  request.endAdmission?.()
+  return new Promise(send => request.server.holdRefusal(send))
+}
+
+/**
  * Sends an error with its status, its headers and the transport's body, and counts it for the token.
  *
  * @param toBody formats the error for the transport
  */
-export function sendError(
+export async function sendError(
   request: FastifyRequest,
   reply: FastifyReply,
   error: GatewayError,
   toBody: (error: GatewayError) => object,
-): FastifyReply {
+): Promise<FastifyReply> {
+  if (error.code === 'RATE_LIMITED') await holdRefusal(request)
   recordError(request, toRequestError(error))
   reportFailure(request, error)
   // RFC 9110 §11.6.1: a 401 names the scheme it expects.

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest'
+import { type Answer, createApp } from '../support/app.ts'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+
+const database = await createDatabase()
+const { rest } = await createApp(database, { MAX_REQUESTS: '10' })
+const build = createBuilders(database)
+const tenantId = await build.tenant()
+
+test('requests beyond the rate are held before they are refused, and take no place from others', async () => {
+  const { secret } = await build.token([tenantId], { rateLimit: 1 })
+  const other = await build.token([tenantId])
+  await rest(secret, '/tenants')
+  const refused: Promise<Answer>[] = []
+  let held = 0
+  let mostHeld = 0
+  for (let round = 0; round < 20; round++) {
+    held++
+    refused.push(rest(secret, '/tenants').finally(() => held--))
+    expect((await rest(other.secret, '/tenants')).status).toBe(200)
+    mostHeld = Math.max(mostHeld, held)
+  }
+  expect(mostHeld).toBeGreaterThan(1)
+  expect((await Promise.all(refused)).map(({ status }) => status)).toEqual(refused.map(() => 429))
+})
