@@ -10,6 +10,7 @@ import { createTriggerWatch } from './db/triggers.ts'
 import { registerDocs } from './docs/index.tsx'
 import { createClockWatch } from './domain/clock.ts'
 import { createCursorCipher } from './domain/cursor.ts'
+import { ExpensiveRequests } from './domain/expensive-requests.ts'
 import type { CountCalls } from './domain/rate-gather.ts'
 import { createRequestCounter } from './domain/request-count.ts'
 import { createTenantScope } from './domain/scope.ts'
@@ -110,6 +111,7 @@ export async function buildServer(
     watermark: createWatermark(pool),
     scope: createTenantScope(pool),
     rate: { limit: config.rateLimitPerMinute, counter: rates.counter },
+    expensiveRequests: new ExpensiveRequests(),
     redemptionTokenTtl: config.redemptionTokenTtl,
   }
   const triggers = createTriggerWatch(healthPool, reasons => {

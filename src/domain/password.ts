@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import * as named from 'scrypt-kdf'
-import type { FieldErrors } from './errors.ts'
-import { createSemaphore } from './semaphore.ts'
+import { type FieldErrors, GatewayError } from './errors.ts'
+import { Semaphore } from './semaphore.ts'
 
 // The library's types declare named exports, but its functions are members of the default export.
 const { default: scrypt } = named as unknown as { default: typeof named }
@@ -34,7 +34,14 @@ const maxComparedLength = 2_000
 const normalize = (password: string) => password.normalize('NFKC')
 
 /** Each check occupies one of libuv's four threads for more than 100 ms: two threads stay free for other work. */
-const semaphore = createSemaphore({ maxRunning: 2, maxWaiting: 20, retryAfter: 5 })
+const semaphore = new Semaphore({
+  maxRunning: 2,
+  maxWaiting: 20,
+  tooMany: () =>
+    new GatewayError('UNAVAILABLE', 'Too many passwords are being checked. Try again in a few seconds.', {
+      retryAfter: 5,
+    }),
+})
 
 const hash = async (password: string) => Buffer.from(await scrypt.kdf(normalize(password), cost)).toString('base64')
 

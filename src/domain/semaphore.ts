@@ -1,29 +1,43 @@
-import { GatewayError } from './errors.ts'
+import type { GatewayError } from './errors.ts'
 
-/** Limits how much work runs and waits at a time. A rejected caller should retry after `retryAfter` seconds. */
-export function createSemaphore(limits: { maxRunning: number; maxWaiting: number; retryAfter: number }) {
-  const waiting: (() => void)[] = []
-  let running = 0
-
-  return {
-    /** Runs the work when its turn comes; throws `UNAVAILABLE`, without waiting, when too many calls are waiting. */
-    async run<Result>(work: () => Promise<Result>): Promise<Result> {
-      if (running < limits.maxRunning) running++
-      else {
-        if (waiting.length >= limits.maxWaiting) throw tooManyAtOnce(limits.retryAfter)
-        // The finished call passes its slot on, so `running` does not change.
-        await new Promise<void>(resolve => waiting.push(resolve))
-      }
-      try {
-        return await work()
-      } finally {
-        const next = waiting.shift()
-        if (next) next()
-        else running--
-      }
-    },
-  }
+/** The limits of a semaphore. */
+export interface SemaphoreLimits {
+  maxRunning: number
+  maxWaiting: number
+  /** Makes the error of a call that finds too many waiting. */
+  tooMany: () => GatewayError
 }
 
-const tooManyAtOnce = (retryAfter: number) =>
-  new GatewayError('UNAVAILABLE', 'Too many passwords are being checked. Try again in a few seconds.', { retryAfter })
+/** Limits how much work runs and waits at a time. */
+export class Semaphore {
+  readonly #limits: SemaphoreLimits
+  readonly #waiting: (() => void)[] = []
+  #running = 0
+
+  constructor(limits: SemaphoreLimits) {
+    this.#limits = limits
+  }
+
+  /** Whether no work runs. */
+  get isIdle(): boolean {
+    return this.#running === 0
+  }
+
+  /** Runs the work when its turn comes. @throws `tooMany`, without waiting, when too many calls are waiting */
+  async run<Result>(work: () => Result | Promise<Result>): Promise<Result> {
+    const { maxRunning, maxWaiting, tooMany } = this.#limits
+    if (this.#running < maxRunning) this.#running++
+    else {
+      if (this.#waiting.length >= maxWaiting) throw tooMany()
+      // The finished call passes its slot on, so `#running` does not change.
+      await new Promise<void>(resolve => this.#waiting.push(resolve))
+    }
+    try {
+      return await work()
+    } finally {
+      const next = this.#waiting.shift()
+      if (next) next()
+      else this.#running--
+    }
+  }
+}

@@ -156,7 +156,7 @@ function readPosition(
 
 /** Returns a context whose statements have connections of their own. */
 function createExportContext(gateway: Gateway, caller: Caller): Context {
-  const { exports: sql } = gateway.pool
-  const { watermark } = gateway
-  return { ...createContext(gateway, caller), sql, loaders: new Loaders({ sql, watermark, caller }) }
+  const { pool, watermark } = gateway
+  const { exports: sql } = pool
+  return { ...createContext(gateway, caller), sql, loaders: new Loaders({ pool, sql, watermark, caller }) }
 }

@@ -27,7 +27,7 @@ export interface ExportedList {
   /** What its cursors belong to. */
   identity: ListIdentity
   /** Reads the first records of a range. Personal data is in the audit before this returns. */
-  read(reader: Reader, range: Range): Promise<Chunk<ExportedRow>>
+  read(reader: Pick<Reader, 'sql' | 'caller'>, range: Range): Promise<Chunk<ExportedRow>>
 }
 
 /** A bulk export as `registerExports` serves it. */

@@ -15,9 +15,10 @@ import {
 } from 'graphql'
 import type { GraphQLParams, Plugin } from 'graphql-yoga'
 import { LRUCache } from 'lru-cache'
+import type { Caller } from '../domain/caller.ts'
 import { mapMaybePromise } from '../domain/maybe-promise.ts'
 import { type ExecutionOutcome, type OperationPlan, planOperation } from '../executor/plan.ts'
-import type { Context } from '../graphql/context.ts'
+import { createContext, type Gateway, isExpensive } from '../graphql/context.ts'
 import { schema } from '../graphql/schema.ts'
 import { errorOptions, findExcess } from './limits.ts'
 import type { GraphqlRequest } from './request.ts'
@@ -41,14 +42,21 @@ interface PlannedOperation {
   size: number
 }
 
-type ContextArgs = ExecutionArgs & { contextValue: Context }
+/** An operation of a valid document, which is within the limits, and who asks for it. */
+interface KnownOperation {
+  document: DocumentNode
+  operation: OperationDefinitionNode
+  operationName: string | null
+  variables: Record<string, unknown>
+  caller: Caller
+}
 
 interface DocumentContext extends Record<string, unknown> {
   params: GraphQLParams
 }
 
 /** Creates the cache of one service. */
-export function createCompiledQueryCache() {
+export function createCompiledQueryCache(gateway: Gateway) {
   const plans = new LRUCache<OperationDefinitionNode, PlannedOperation>({
     max: 1000,
     maxSize: mostFields,
@@ -75,26 +83,27 @@ export function createCompiledQueryCache() {
   }
 
   /**
-   * Works out what an operation requests of the rate, and runs it by its plan.
+   * Works out what an operation requests of the rate, and runs it, an expensive one when its turn comes.
    *
-   * @param args its context comes from `createContext`
-   * @returns null when graphql-js has to run it; nothing has been executed then
+   * @returns an outcome by the plan, or the result of graphql-js when that has to run it
    */
-  function run({ document, operationName, variableValues, contextValue }: ContextArgs) {
-    const operation = getOperationAST(document, operationName)
-    if (!operation) return null
+  function run({ document, operation, operationName, variables, caller }: KnownOperation) {
     const cached = plans.get(operation)
     const { plan, requested } = cached ?? {
-      plan: planOperation(schema, document, operationName ?? null, planLimits),
+      plan: planOperation(schema, document, operationName, planLimits),
       requested: new RequestedOperations(schema, document, operation),
     }
-    const { caller } = contextValue
-    caller.requestedOperations = requested.count(variableValues ?? {}, caller.token)
-    const outcome = plan?.run(contextValue, variableValues ?? {}) ?? null
-    // Running it may have planned another variant. The cache takes the size of a new entry only.
-    const size = 1 + (plan?.fields ?? 0) + requested.fields
-    if (cached?.size !== size) plans.set(operation, { plan, requested, size })
-    return outcome
+    caller.requestedOperations = requested.count(variables, caller.token)
+    const work = () => {
+      const contextValue = createContext(gateway, caller)
+      const outcome = plan?.run(contextValue, variables) ?? null
+      // Running it may have planned another variant. The cache takes the size of a new entry only.
+      const size = 1 + (plan?.fields ?? 0) + requested.fields
+      if (cached?.size !== size) plans.set(operation, { plan, requested, size })
+      const args = { schema, document, contextValue, variableValues: variables, operationName, ...errorOptions }
+      return outcome ?? execute(args)
+    }
+    return isExpensive(caller) ? gateway.expensiveRequests.run(caller.token.id, work) : work()
   }
 
   return {
@@ -107,41 +116,46 @@ export function createCompiledQueryCache() {
     /** The plugin that keeps valid documents. */
     rememberValid,
 
-    /** Executes for Yoga, as `execute` of graphql-js does. */
+    /** Executes for Yoga, as `execute` of graphql-js does. The context value has the caller. */
     execute(args: ExecutionArgs): ExecutionResult | Promise<ExecutionResult> {
-      const outcome = run({ ...args, contextValue: args.contextValue as Context })
-      return outcome ? mapMaybePromise(outcome, toResult) : execute({ ...args, ...errorOptions })
+      const { document, operationName = null, variableValues } = args
+      const operation = getOperationAST(document, operationName)
+      if (!operation) return execute({ ...args, ...errorOptions })
+      const { caller } = args.contextValue as { caller: Caller }
+      const known = { document, operation, operationName, variables: variableValues ?? {}, caller }
+      return mapMaybePromise<ExecutionOutcome | ExecutionResult, ExecutionResult>(run(known), outcome =>
+        isOutcome(outcome) ? toResult(outcome) : outcome,
+      )
     },
 
     /**
      * Executes a request whose document is known to be valid and whose operation is within the limits.
      *
-     * @param createContext is given the operation that will be executed
+     * @param onOperation receives the operation that will be executed
      * @returns null when Yoga has to answer; nothing has been executed then
+     * @throws `RATE_LIMITED` when the request is expensive, and its token has too many of these
      */
     executeKnown(
       { query, operationName, variables }: GraphqlRequest,
-      createContext: (operation: OperationDefinitionNode) => Context,
-    ): ExecutionOutcome | Promise<ExecutionOutcome> | null {
+      caller: Caller,
+      onOperation: (operation: OperationDefinitionNode) => void,
+    ): ExecutionOutcome | null | Promise<ExecutionOutcome | null> {
       const document = documents.get(query)
       if (!document) return null
       const operation = getOperationAST(document, operationName)
       if (!operation || findExcess(document, operation, variables) !== null) return null
-      const args = {
-        schema,
-        document,
-        contextValue: createContext(operation),
-        variableValues: variables,
-        operationName,
-      }
-      const outcome = run(args)
-      if (outcome) return outcome
-      const result = execute({ ...args, ...errorOptions })
-      // Without `data` the variables are faulty, and nothing was executed.
-      return result instanceof Promise || 'data' in result ? mapMaybePromise(result, toOutcome) : null
+      onOperation(operation)
+      const known = { document, operation, operationName, variables, caller }
+      return mapMaybePromise<ExecutionOutcome | ExecutionResult, ExecutionOutcome | null>(run(known), outcome => {
+        if (isOutcome(outcome)) return outcome
+        // Without `data` the variables are faulty, and nothing was executed.
+        return 'data' in outcome ? toOutcome(outcome) : null
+      })
     },
   }
 }
+
+const isOutcome = (given: ExecutionOutcome | ExecutionResult): given is ExecutionOutcome => Buffer.isBuffer(given.data)
 
 const toResult = ({ data, errors }: ExecutionOutcome): ExecutionResult => {
   const parsed: ExecutionResult = { data: JSON.parse(data.toString()) }

@@ -35,7 +35,9 @@ export function maskError(error: unknown): GraphQLError {
     return shownAs(error, shorten(error.message), { code }, http)
   }
   const gatewayError = toGatewayError(origin)
-  const http = { status: statusOf[gatewayError.code], spec: true }
+  const { retryAfter } = gatewayError
+  const headers = retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) }
+  const http = { status: statusOf[gatewayError.code], headers, spec: true }
   const shown = shownAs(error, gatewayError.message, toExtensions(gatewayError), http)
   if (gatewayError.code === 'INTERNAL' || gatewayError.code === 'UNAVAILABLE') failures.set(shown, gatewayError)
   return shown

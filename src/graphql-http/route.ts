@@ -4,10 +4,10 @@ import { createYoga, type Plugin } from 'graphql-yoga'
 import Negotiator from 'negotiator'
 import type { Caller } from '../domain/caller.ts'
 import { badInput, GatewayError } from '../domain/errors.ts'
-import { createContext, type Gateway } from '../graphql/context.ts'
+import type { Gateway } from '../graphql/context.ts'
 import { schema } from '../graphql/schema.ts'
 import type { Authenticate } from '../http/caller.ts'
-import { OverloadError, sendError, toGatewayError } from '../http/errors.ts'
+import { holdRefusal, OverloadError, sendError, statusOf, toGatewayError } from '../http/errors.ts'
 import { graphqlPath } from '../http/paths.ts'
 import { createCompiledQueryCache } from './compiled-query-cache.ts'
 import { addCost, costOf, costReporting, writeSpentRate } from './cost.ts'
@@ -79,11 +79,11 @@ export function registerGraphql(
   documents: TrustedDocuments,
 ): void {
   app.shedPaths.push({ prefix: graphqlPath, body: JSON.stringify(toErrorsBody(new OverloadError())) })
-  const queries = createCompiledQueryCache()
+  const queries = createCompiledQueryCache(gateway)
   const yoga = createYoga<{ req: FastifyRequest; reply: FastifyReply }>({
     schema,
     graphqlEndpoint: graphqlPath,
-    context: ({ req }) => createContext(gateway, req.caller),
+    context: ({ req: { caller } }) => ({ caller }),
     plugins: [
       unreadableParameters,
       trustedDocumentsPlugin(documents),
@@ -133,14 +133,13 @@ export function registerGraphql(
         const accept = new Negotiator(req.raw).mediaType(mediaTypes)
         if (!accept) throw badInput({ accept: [`The header Accept must allow ${mediaTypes.join(' or ')}.`] })
         const request = req.method === 'POST' ? readGraphqlRequest(req.body, documents) : null
-        const execution =
+        const outcome =
           request &&
-          queries.executeKnown(request, ({ name }) => {
+          (await queries.executeKnown(request, req.caller, ({ name }) => {
             req.graphqlOperation = name?.value
-            return createContext(gateway, req.caller)
-          })
-        if (execution) {
-          const { data, errors } = await execution
+          }))
+        if (outcome) {
+          const { data, errors } = outcome
           const masked = errors.map(maskError)
           recordErrors(req, masked)
           writeRetryAfter(reply, masked)
@@ -155,8 +154,11 @@ export function registerGraphql(
         const contentType = response.headers.get('content-type') ?? ''
         // Without a media type that Yoga supports, its response is not JSON, or is empty.
         if (!/json/.test(contentType)) throw badInput({ 'content-type': ['Send a query as application/json.'] })
-        const allow = response.headers.get('allow')
-        if (allow) reply.header('Allow', allow)
+        for (const name of ['Allow', 'Retry-After']) {
+          const value = response.headers.get(name)
+          if (value !== null) reply.header(name, value)
+        }
+        if (response.status === statusOf.RATE_LIMITED) await holdRefusal(req)
         return reply
           .code(response.status)
           .header('content-type', contentType)

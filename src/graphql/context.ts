@@ -3,6 +3,7 @@ import type { Caller } from '../domain/caller.ts'
 import type { ClockWatch } from '../domain/clock.ts'
 import type { CursorCipher } from '../domain/cursor.ts'
 import type { FieldErrors } from '../domain/errors.ts'
+import type { ExpensiveRequests } from '../domain/expensive-requests.ts'
 import type { RateBudget } from '../domain/rate.ts'
 import type { TenantScope } from '../domain/scope.ts'
 import type { Watermark } from '../domain/watermark.ts'
@@ -17,12 +18,14 @@ export interface Gateway {
   scope: TenantScope
   /** The rate budget of tokens that have no limit of their own. */
   rate: RateBudget
+  /** Limits the expensive requests of each token. */
+  expensiveRequests: ExpensiveRequests
   /** Seconds until a redemption token expires. */
   redemptionTokenTtl: number
 }
 
 /** The context value of the resolvers of one request. */
-export interface Context extends Omit<Gateway, 'pool'> {
+export interface Context extends Omit<Gateway, 'pool' | 'expensiveRequests'> {
   /** Sends statements while the caller waits for them. */
   sql: Sql
   caller: Caller
@@ -33,12 +36,21 @@ export interface Context extends Omit<Gateway, 'pool'> {
   loaders: Loaders
 }
 
-/** Creates the context of one request. The field errors are those that the transport found. */
+/** Returns whether a request costs more than one v1 operation, as worked out before it runs (R31). */
+export const isExpensive = ({ requestedOperations }: Caller): boolean => requestedOperations > 1
+
+/**
+ * Creates the context of one request. The statements of an expensive request have connections of their own.
+ *
+ * @param caller whose `requestedOperations` are known
+ * @param fieldErrors those that the transport found
+ */
 export function createContext(gateway: Gateway, caller: Caller, fieldErrors: FieldErrors = {}): Context {
   const { pool, cursors, clock, watermark, scope, redemptionTokenTtl } = gateway
   const { rate } = caller
-  const sql = pool.whileWanted(caller.isWaiting)
-  const loaders = new Loaders({ sql, watermark, caller })
+  const { isWaiting, token } = caller
+  const sql = isExpensive(caller) ? pool.expensive(isWaiting, token.id) : pool.whileWanted(isWaiting)
+  const loaders = new Loaders({ pool, sql, watermark, caller })
   // Named one by one: spreading an object and adding to it takes 3 µs.
   return { sql, cursors, clock, watermark, scope, redemptionTokenTtl, caller, rate, fieldErrors, loaders }
 }

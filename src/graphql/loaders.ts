@@ -1,5 +1,5 @@
 import DataLoader from 'dataloader'
-import type { Sql } from '../db/connect.ts'
+import type { Pool, Sql } from '../db/connect.ts'
 import type { Caller } from '../domain/caller.ts'
 import type { Instant } from '../domain/instant.ts'
 import { type Page, type Range, upTo } from '../domain/page.ts'
@@ -14,6 +14,7 @@ export interface Reading<Row> {
 
 /** What the loaders of a request read through, and the caller of the request. */
 export interface Reader {
+  pool: Pool
   sql: Sql
   watermark: Watermark
   caller: Caller
@@ -52,8 +53,14 @@ export class TenantTableLoaders<Row> {
   }
 
   get counts() {
-    this.#counts ??= new DataLoader(wanted => this.#table.counts(this.#reader.sql, wanted), { cache: false })
+    this.#counts ??= new DataLoader(wanted => this.#table.counts(this.#sqlOfCounts(), wanted), { cache: false })
     return this.#counts
+  }
+
+  /** A count may read a million rows, also in a request that is not expensive. */
+  #sqlOfCounts(): Sql {
+    const { pool, caller } = this.#reader
+    return pool.expensive(caller.isWaiting, caller.token.id)
   }
 
   get records() {

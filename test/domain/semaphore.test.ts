@@ -1,8 +1,13 @@
 import { expect, test } from 'vitest'
-import { createSemaphore } from '../../src/domain/semaphore.ts'
+import { GatewayError } from '../../src/domain/errors.ts'
+import { Semaphore } from '../../src/domain/semaphore.ts'
 
 test('runs and queues calls up to its limits, and rejects further ones; a failed call frees its slot too', async () => {
-  const semaphore = createSemaphore({ maxRunning: 2, maxWaiting: 3, retryAfter: 5 })
+  const semaphore = new Semaphore({
+    maxRunning: 2,
+    maxWaiting: 3,
+    tooMany: () => new GatewayError('UNAVAILABLE', 'Too many.', { retryAfter: 5 }),
+  })
   const ends: ((fails: boolean) => void)[] = []
   const begin = () =>
     semaphore.run(

@@ -1,6 +1,7 @@
 import type { Pool } from '../../src/db/connect.ts'
 import { createClockWatch } from '../../src/domain/clock.ts'
 import { createCursorCipher } from '../../src/domain/cursor.ts'
+import { ExpensiveRequests } from '../../src/domain/expensive-requests.ts'
 import type { Permission } from '../../src/domain/permission.ts'
 import { RateWindows } from '../../src/domain/rate-windows.ts'
 import { createTenantScope } from '../../src/domain/scope.ts'
@@ -23,6 +24,7 @@ export function createContexts(pool: Pool): (caller: TestCaller) => Context {
     watermark: createWatermark(pool),
     scope: createTenantScope(pool),
     rate: { limit: 1_000_000, counter: new RateWindows() },
+    expensiveRequests: new ExpensiveRequests(),
     redemptionTokenTtl: 900,
   }
   const window = { used: 1, resetsIn: 60_000 }

@@ -1,0 +1,114 @@
+/** Expensive requests of a token (R31) hold up neither other tokens nor v1. */
+import { describe, expect, test } from 'vitest'
+import { connect, serviceRole } from '../../src/db/connect.ts'
+import { type Answer, createApp } from '../support/app.ts'
+import { createBuilders } from '../support/builders.ts'
+import { afterFile } from '../support/cleanups.ts'
+import { createDatabase } from '../support/database.ts'
+import { untilLockWaits } from '../support/locks.ts'
+
+const database = await createDatabase()
+const { platform, address } = database
+const timeouts = { statementTimeoutMs: 20_000, waitTimeoutMs: 20_000 }
+// One connection for all requests that are not expensive, and two for those that are.
+const pool = connect(address, { max: 1, ...timeouts, role: serviceRole })
+const watcher = connect(address, { max: 1, ...timeouts })
+afterFile(() => Promise.all([pool.end({ timeout: 1 }), watcher.end()]))
+const client = await createApp({ pool })
+const build = createBuilders(database)
+const tenantId = await build.tenant()
+await build.product(tenantId)
+await build.voucher(tenantId, { reference: 'FAIR' })
+const [one, other] = await Promise.all([build.token([tenantId]), build.token([tenantId])])
+
+const ofTenant = (selection: string) => `{ tenant(id: ${tenantId}) { ${selection} } }`
+const productSearch = ofTenant('catalogVouchers(filter: { text: "gift" }) { nodes { id } }')
+const voucherSearch = ofTenant('purchasedVouchers(filter: { text: "fair" }) { nodes { reference } }')
+const times = <Result>(count: number, work: (at: number) => Result) =>
+  Array.from({ length: count }, (_, at) => work(at))
+
+/** Calls other tokens, and asks v1 with the same token. */
+const askOthers = () =>
+  Promise.all([
+    client.graphql(other.secret, voucherSearch),
+    client.graphql(
+      other.secret,
+      ofTenant('figures(period: { from: "2026-01-01", to: "2026-01-31" }) { totals { value } }'),
+    ),
+    ...[one, other].flatMap(({ secret }) => [
+      client.rest(secret, `/tenants/${tenantId}/sales/purchased-vouchers`),
+      client.resolve(secret, tenantId, { voucher_reference: 'fair' }),
+      client.graphql(secret, ofTenant('purchasedVouchers { nodes { reference } }')),
+    ]),
+  ])
+
+/** Runs work while products cannot be read. */
+const whileLocked = <Result>(work: () => Promise<Result>) =>
+  platform.begin(async sql => {
+    await sql`lock table product`
+    return work()
+  })
+
+const waitingSessions = async () =>
+  (await watcher`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`).length
+
+const isWhole = ({ status, body }: Answer) => status === 200 && body.errors === undefined
+
+describe('while the searches of a token wait for a lock', () => {
+  test('others are answered; of its own, ten are under way, and further ones are refused', async () => {
+    const refused: Answer[] = []
+    const { sent, others, known } = await whileLocked(async () => {
+      const sent = times(15, async () => {
+        const answer = await client.graphql(one.secret, productSearch)
+        if (answer.status === 429) refused.push(answer)
+        return answer
+      })
+      await untilLockWaits(watcher)
+      await expect.poll(() => refused.length).toBe(5)
+      const others = await askOthers()
+      // The document is known by now: it is refused before Yoga sees it.
+      return { sent, others, known: await client.graphql(one.secret, productSearch) }
+    })
+    expect(others.map(isWhole)).toEqual(others.map(() => true))
+    for (const { status, headers, body } of [...refused, known]) {
+      expect(status).toBe(429)
+      expect(headers['retry-after']).toBe('1')
+      expect(body).toMatchObject({
+        errors: [
+          {
+            message: 'This token has 10 expensive requests under way. Repeat this one when another has ended.',
+            extensions: { code: 'RATE_LIMITED' },
+          },
+        ],
+        extensions: { cost: { requested: 4, actual: 1 } },
+      })
+      expect(Number(headers['ratelimit-remaining'])).toBe(body.extensions.cost.remaining)
+    }
+    const answered = (await Promise.all(sent)).filter(isWhole)
+    expect(answered).toHaveLength(10)
+    expect(isWhole(await client.graphql(one.secret, productSearch))).toBe(true)
+  })
+
+  test('a request with many of them leaves a connection to others', async () => {
+    const list = 'catalogVouchers(filter: { text: "gift" }) { nodes { id } }'
+    const many = ofTenant(times(10, at => `list${at}: ${list}`).join(' '))
+    const { sent, others, waiting } = await whileLocked(async () => {
+      const sent = [client.graphql(one.secret, many)]
+      await untilLockWaits(watcher)
+      return { sent, others: await askOthers(), waiting: await waitingSessions() }
+    })
+    expect(waiting).toBe(1)
+    expect(others.map(isWhole)).toEqual(others.map(() => true))
+    expect((await Promise.all(sent)).map(isWhole)).toEqual([true])
+  })
+})
+
+test('counts of lists take no connection from v1', async () => {
+  expect(isWhole(await client.graphql(one.secret, ofTenant('purchasedVouchers { totalCount }')))).toBe(true)
+  expect((await client.rest(one.secret, `/tenants/${tenantId}/sales/purchased-vouchers`)).status).toBe(200)
+  // The last statement of a connection that has run nothing since.
+  const counting = await watcher`
+    select from pg_stat_activity where datname = current_database() and query like '%/* voucher.count */%'
+    and pid <> pg_backend_pid()`
+  expect(counting).toHaveLength(1)
+})
