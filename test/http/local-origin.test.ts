@@ -1,7 +1,7 @@
 /** The pages for a browser on this machine alone: API access without PUBLIC_URL, and GraphiQL with the demo's token. */
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import { buildServer } from '../../src/server.ts'
 import { createDatabase } from '../support/database.ts'
@@ -10,6 +10,10 @@ const database = await createDatabase()
 const token = 'vgw_demo'
 const demo = await buildServer(readConfig({ LOG_LEVEL: 'silent' }), database.pool, undefined, null, undefined, token)
 afterAll(() => demo.close())
+// The files of GraphiQL are made at the first request, which takes longer than an answer may on a busy machine.
+beforeAll(async () => {
+  while ((await demo.inject('/graphiql')).statusCode !== 200);
+})
 
 /** Requests both pages. @returns which of them answer as to a browser on this machine */
 async function openTo(remoteAddress: string, headers: Record<string, string>) {
