@@ -18,13 +18,15 @@ create table gateway.token (
   last_used_address text,
   rotated_from      bigint unique references gateway.token,
   revision          integer not null default 1,
-  idempotency_key   text unique
+  idempotency_key   text unique,
+  session_hash      bytea check (length(session_hash) = 32)
 );
 comment on column gateway.token.contact is 'The person at the partner who is responsible for the token';
 comment on column gateway.token.hint is 'What may be shown of the secret: its visible start and last four characters';
 comment on column gateway.token.rate_limit is 'Operations a minute; null: the default of the service';
 comment on column gateway.token.rotated_from is 'The token that this one replaced';
 comment on column gateway.token.revision is 'Grows with each edit, so that the second of two edits at a time is rejected';
+comment on column gateway.token.session_hash is 'The session of an administrator with which the token ends; null: none. Without a foreign key: ended sessions are deleted';
 comment on column gateway.token.idempotency_key is 'Of the form that created the token: posted again, it creates no other';
 
 -- The tenants that a token is authorised for, one by one (R21).

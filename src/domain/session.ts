@@ -38,7 +38,8 @@ export interface SessionRecord {
  * so a session that starts while all sessions are ended does not survive.
  */
 const lifetime = (sql: Sql) => sql`interval '12 hours'`
-const isValid = (sql: Sql) => sql`
+/** Returns the condition that a row of `gateway.session` is a session that has not ended. */
+export const isValidSession = (sql: Sql) => sql`
   session.expires_at > now() and session.used_at > now() - interval '1 hour'
   and exists (select from gateway.administrator
               where administrator.id = session.administrator_id and administrator.generation = session.generation
@@ -92,7 +93,7 @@ export async function findSession(
     with /* session.find */ found as (
       select session.id_hash, session.data, session.used_at, administrator.id, administrator.email
       from gateway.session join gateway.administrator on administrator.id = session.administrator_id
-      where session.id_hash = ${hashSecret(id)} and ${isValid(sql)}
+      where session.id_hash = ${hashSecret(id)} and ${isValidSession(sql)}
     ), used as (
       update gateway.session set used_at = now() from found
       where session.id_hash = found.id_hash and found.used_at < now() - interval '1 minute'
@@ -139,7 +140,7 @@ export async function listSessions(sql: Sql, administratorId: number, currentId:
     select /* session.list */ address, user_agent as "userAgent", created_at as "createdAt", used_at as "usedAt",
            id_hash = ${hashSecret(currentId)} as current
     from gateway.session
-    where administrator_id = ${administratorId} and ${isValid(sql)}
+    where administrator_id = ${administratorId} and ${isValidSession(sql)}
     order by used_at desc, created_at desc`
 }
 
@@ -147,7 +148,7 @@ export async function listSessions(sql: Sql, administratorId: number, currentId:
 export async function deleteExpiredSessions(sql: Sql): Promise<void> {
   await sql`
     with /* session.delete_expired */ sessions as (
-      delete from gateway.session where not (${isValid(sql)})
+      delete from gateway.session where not (${isValidSession(sql)})
     )
     delete from gateway.invitation where expires_at <= now()`
 }

@@ -1,7 +1,8 @@
 import { arrayText, type Pool, type Sql } from '../db/connect.ts'
 import { createLoadingCache } from './loading-cache.ts'
 import { hashSecret } from './secret.ts'
-import { type Token, type TokenRecord, type TokenStatus, tokenColumns, tokenStatus } from './token.ts'
+import { isValidSession } from './session.ts'
+import { type Token, type TokenStatus, type TokenValidity, tokenColumns, tokenStatus } from './token.ts'
 import { isTokenSecret } from './token-secret.ts'
 import { createWriteBuffer } from './write-buffer.ts'
 
@@ -53,7 +54,7 @@ interface TokenUse {
   address: string
 }
 
-// Tokens are locked in one order, so that instances do not deadlock.
+// Tokens are locked in one order, so that instances do not deadlock. The use of a token is one of its session, too.
 const saveUses = (sql: Sql, uses: readonly TokenUse[]) => sql`
   with /* token.save_use */ used as (
     select token.id, used.at, used.address
@@ -63,11 +64,15 @@ const saveUses = (sql: Sql, uses: readonly TokenUse[]) => sql`
     join gateway.token on token.id = used.id
     where token.last_used_at is null or token.last_used_at < used.at
     order by token.id for no key update of token
+  ), sessions as (
+    update gateway.session set used_at = now()
+    where id_hash in (select session_hash from used join gateway.token using (id))
+      and used_at < now() - interval '1 minute' and ${isValidSession(sql)}
   )
   update gateway.token set last_used_at = used.at, last_used_address = used.address
   from used where token.id = used.id`
 
-type StoredToken = Token & Pick<TokenRecord, 'revokedAt'>
+type StoredToken = Token & TokenValidity
 
 const toLookup = (token: StoredToken | null): TokenLookup =>
   token ? { status: tokenStatus(token), token } : { status: 'unknown' }

@@ -6,7 +6,11 @@ import { getToken, type TenantGrant, tokenStatus } from './token.ts'
 import { checkTokenInput, normalizeTokenInput, type TokenInput } from './token-input.ts'
 import { createTokenSecret, secretHint } from './token-secret.ts'
 
-type NewToken = TokenInput & { expiresAt: Date | null }
+type NewToken = TokenInput & {
+  expiresAt: Date | null
+  /** The id of the session with which the token ends. */
+  sessionId?: string
+}
 
 const unknownTenants = (ids: string | null | undefined) => badInput({ tenants: [`No such tenant: ${ids}.`] })
 
@@ -64,14 +68,16 @@ export async function createToken(
   throwIfErrors({ ...checkTokenInput(input), ...checkExpiry(token.expiresAt) })
   const secret = createTokenSecret()
   const expiresAt = token.expiresAt?.toISOString() ?? null
+  const sessionHash = token.sessionId === undefined ? null : hashSecret(token.sessionId)
   const detail = JSON.stringify({ ...input, expiresAt })
   const [created] = await sql<{ id: number | null; unknown: string | null }[]>`
     with /* token.create */ ${wantedGrants(sql, input.tenants)}, created as (
       insert into gateway.token (
-        name, contact, token_hash, hint, permissions, rate_limit, created_by, expires_at, idempotency_key)
+        name, contact, token_hash, hint, permissions, rate_limit, created_by, expires_at, idempotency_key,
+        session_hash)
       select ${input.name}, ${input.contact}::text, ${hashSecret(secret)}, ${secretHint(secret)},
              ${arrayText(input.permissions)}::text::text[], ${input.rateLimit}::integer, ${actor.name},
-             ${expiresAt}::text::timestamptz, ${idempotencyKey ?? null}::text
+             ${expiresAt}::text::timestamptz, ${idempotencyKey ?? null}::text, ${sessionHash}::bytea
       where not exists (select from unknown)
       on conflict (idempotency_key) do nothing
       returning id

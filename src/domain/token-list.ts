@@ -1,9 +1,9 @@
 // The list of tokens, as administrators search and order it.
 
-import type { Sql } from '../db/connect.ts'
+import type { Fragment, Sql } from '../db/connect.ts'
 import { parseIdentifier } from './identifier.ts'
 import type { Permission } from './permission.ts'
-import { recordColumns, type TokenRecord } from './token.ts'
+import { recordColumns, sessionEnded, type TokenRecord } from './token.ts'
 
 /** What a token can be listed by, besides its properties. An active token is neither expired nor revoked. */
 export const tokenStates = ['active', 'unused', 'expiring', 'expired', 'revoked'] as const
@@ -52,16 +52,17 @@ export interface TokenListing {
   limit: number
 }
 
-const ended = '(token.expires_at is not null and token.expires_at <= now())'
-const active = `token.revoked_at is null and not ${ended}`
-
-/** The conditions of the states. */
-const conditions: Record<TokenState, string> = {
-  active,
-  unused: `${active} and token.last_used_at is null`,
-  expiring: `${active} and token.expires_at <= now() + interval '14 days'`,
-  expired: `token.revoked_at is null and ${ended}`,
-  revoked: 'token.revoked_at is not null',
+/** Returns the conditions of the states. */
+function conditionsOf(sql: Sql): Record<TokenState, Fragment> {
+  const ended = sql`((token.expires_at is not null and token.expires_at <= now()) or ${sessionEnded(sql)})`
+  const active = sql`token.revoked_at is null and not ${ended}`
+  return {
+    active,
+    unused: sql`${active} and token.last_used_at is null`,
+    expiring: sql`${active} and token.expires_at <= now() + interval '14 days'`,
+    expired: sql`token.revoked_at is null and ${ended}`,
+    revoked: sql`token.revoked_at is not null`,
+  }
 }
 
 /** Returns at most `limit` tokens, with revoked and expired ones unless the filter names a state. */
@@ -85,7 +86,7 @@ export async function listTokens(
           : sql`and (${key}, token.id) ${sql.unsafe(isUpwards ? '>' : '<')}
                     (select ${key}, token.id from gateway.token where token.id = ${anchor})`
       }
-      ${state ? sql`and ${sql.unsafe(conditions[state])}` : sql``}
+      ${state ? sql`and ${conditionsOf(sql)[state]}` : sql``}
       ${permission ? sql`and ${permission} = any(permissions)` : sql``}
       ${tenant ? sql`and id in (${tokensReaching(sql, tenant)})` : sql``}
     order by ${key} ${direction}, token.id ${direction} limit ${limit}`
@@ -94,10 +95,11 @@ export async function listTokens(
 
 /** Returns how many active tokens were never used, and how many end within 14 days. */
 export async function countTokensInNeed(sql: Sql): Promise<{ unused: number; expiring: number }> {
+  const { unused, expiring } = conditionsOf(sql)
   const [counts = { unused: 0, expiring: 0 }] = await sql<{ unused: number; expiring: number }[]>`
     select /* token.count_in_need */
-      count(*) filter (where ${sql.unsafe(conditions.unused)})::integer as unused,
-      count(*) filter (where ${sql.unsafe(conditions.expiring)})::integer as expiring
+      count(*) filter (where ${unused})::integer as unused,
+      count(*) filter (where ${expiring})::integer as expiring
     from gateway.token`
   return counts
 }

@@ -78,9 +78,10 @@ export async function rotateToken(
       returning token.expires_at
     ), created as (
       insert into gateway.token (
-        name, contact, token_hash, hint, permissions, rate_limit, created_by, expires_at, rotated_from, idempotency_key)
+        name, contact, token_hash, hint, permissions, rate_limit, created_by, expires_at, rotated_from, idempotency_key,
+        session_hash)
       select name, contact, ${hashSecret(secret)}, ${secretHint(secret)}, permissions, rate_limit, ${actor.name}, ${newEnd},
-             before.id, ${idempotencyKey ?? null}::text
+             before.id, ${idempotencyKey ?? null}::text, session_hash
       from before
       returning *
     ), granted as (

@@ -2,6 +2,7 @@ import type { Sql } from '../db/connect.ts'
 import { notFound } from './errors.ts'
 import type { Instant } from './instant.ts'
 import type { Permission } from './permission.ts'
+import { isValidSession } from './session.ts'
 
 /** A tenant that a token is authorised for (R21). */
 export interface TenantGrant {
@@ -31,6 +32,8 @@ export interface TokenRecord extends Token {
   createdAt: Instant
   createdBy: string
   revokedAt: Instant | null
+  /** Whether the session with which it ends has ended; false of a token that ends with none. */
+  sessionEnded: boolean
   lastUsedAt: Instant | null
   lastUsedAddress: string | null
   /** The token that this one replaces, and the token that replaces this one. */
@@ -46,16 +49,25 @@ export const tokenStatuses = ['active', 'expired', 'revoked'] as const
 /** The status of a token. */
 export type TokenStatus = (typeof tokenStatuses)[number]
 
+/** What the status of a token depends on. */
+export type TokenValidity = Pick<TokenRecord, 'revokedAt' | 'sessionEnded' | 'expiresAt'>
+
 /** Returns the status of a token at this moment. */
-export function tokenStatus({ revokedAt, expiresAt }: Pick<TokenRecord, 'revokedAt' | 'expiresAt'>): TokenStatus {
+export function tokenStatus({ revokedAt, sessionEnded, expiresAt }: TokenValidity): TokenStatus {
   if (revokedAt) return 'revoked'
-  return expiresAt && Date.parse(expiresAt) <= Date.now() ? 'expired' : 'active'
+  return sessionEnded || (expiresAt && Date.parse(expiresAt) <= Date.now()) ? 'expired' : 'active'
 }
+
+/** Returns whether the session has ended with which a token ends. Not `exists`, for which a plan may read all sessions. */
+export const sessionEnded = (sql: Sql) => sql`coalesce(
+  (select false from gateway.session where session.id_hash = token.session_hash and ${isValidSession(sql)}),
+  token.session_hash is not null)`
 
 /** The columns that both the authentication and the API access page read. */
 export const tokenColumns = (sql: Sql) => sql`
   token.id, token.name, array_to_json(token.permissions) as permissions, token.rate_limit as "rateLimit",
-  token.expires_at as "expiresAt", token.revoked_at as "revokedAt"`
+  token.expires_at as "expiresAt", token.revoked_at as "revokedAt",
+  ${sessionEnded(sql)} as "sessionEnded"`
 
 /** The columns of a token as an administrator sees it. */
 export const recordColumns = (sql: Sql) => sql`

@@ -1,9 +1,10 @@
 /** How an administrator opens the dashboard. */
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { getToken } from '../../src/domain/token.ts'
 import { listTokens } from '../../src/domain/token-list.ts'
+import { rotateToken } from '../../src/domain/token-rotation.ts'
 import { createApp } from '../support/app.ts'
-import { createBuilders } from '../support/builders.ts'
+import { createBuilders, tester } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
 import { createBrowser, type Fields, formsOf, root, signIn } from './support.ts'
 
@@ -14,13 +15,15 @@ const client = await createApp(database, { RATE_LIMIT_PER_MINUTE: '120' })
 const browser = await signIn(client, database)
 const action = '/admin/dashboard'
 
+type Browser = ReturnType<typeof createBrowser>
+
 const chain = await build.tenant({ name: 'Chain' })
 const shop = await build.tenant({ name: 'Corner Shop', parent_id: chain })
 const mill = await build.tenant({ name: 'The Old Mill' })
 
 /** Opens the dashboard; returns the answer and the token that it hands over. */
-async function open(fields: Fields = {}) {
-  const page = await browser.submit(action, fields, { action })
+async function open(fields: Fields = {}, by: Browser = browser) {
+  const page = await by.submit(action, fields, { action })
   expect(page.status, page.text).toBe(201)
   const [newest] = await listTokens(pool, { limit: 1 })
   return { page, secret: /data-token="(vgw_\w+)"/.exec(page.html)?.[1] ?? '', token: await getToken(pool, newest!.id) }
@@ -139,4 +142,75 @@ test('it needs an administrator, a form of this page, and the origin of the serv
   expect(elsewhere.status).toBe(403)
   expect((await client.ask({ url: action, method: 'POST' })).status).not.toBe(201)
   expect(await countTokens()).toBe(before)
+})
+
+describe('the token ends with the session in which it was made, at every instance within a second,', async () => {
+  const instances = [client, await createApp(database)]
+  const remover = browser
+  const email = 'viewer@example.com'
+  const elsewhere = { email, password: root.password }
+  const sessionOf = (id: number) => sql`id_hash = (select session_hash from gateway.token where id = ${id})`
+  const { platform: sql } = database
+
+  /** Each ends the session of the administrator who has opened the dashboard. */
+  const ends: Record<string, (viewer: Browser, tokenId: number) => Promise<unknown>> = {
+    'at the sign-out': viewer => viewer.submit('/admin/account', {}, { action: '/admin/logout' }),
+    'at a sign-out everywhere from another session': async () => {
+      const other = createBrowser(client.app)
+      await other.submit('/admin/login', elsewhere)
+      await other.submit('/admin/account', {}, { action: '/admin/account/sign-out-everywhere' })
+    },
+    'with a new password': async viewer => {
+      const password = 'another quiet lot of water'
+      const fields = { current: root.password, password, again: password }
+      expect((await viewer.submit('/admin/account', fields, { action: '/admin/account/password' })).status).toBe(303)
+    },
+    'when the administrator is removed': async () => {
+      const [row] = await sql<{ id: number }[]>`select id from gateway.administrator where email = ${email}`
+      const path = `/admin/administrators/${row?.id}/remove`
+      expect((await remover.submit(path, {}, { action: path })).status).toBe(303)
+    },
+    'when nobody has used the session for an hour': (_viewer, id) =>
+      sql`update gateway.session set used_at = now() - interval '61 minutes' where ${sessionOf(id)}`,
+    'when the session expires': (_viewer, id) =>
+      sql`update gateway.session set expires_at = now() where ${sessionOf(id)}`,
+  }
+
+  test.each(Object.keys(ends))('%s', async name => {
+    const viewer = await signIn(client, database, { email })
+    const { secret, token } = await open({}, viewer)
+    const successor = await rotateToken(pool, tester, token.id, { overlap: 60, expiresAt: 'inherit' })
+    const statuses = () =>
+      Promise.all(
+        [secret, successor.secret].flatMap(each =>
+          instances.map(async instance => (await instance.rest(each, '/tenants')).status),
+        ),
+      )
+    expect(await statuses()).toEqual([200, 200, 200, 200])
+    await ends[name]?.(viewer, token.id)
+    const ended = performance.now()
+    // A busy machine delays the answers, too.
+    for (let done = false; !done; ) {
+      const sent = performance.now()
+      done = (await statuses()).every(status => status === 401)
+      if (!done) expect(sent - ended).toBeLessThan(1_000)
+    }
+    const { id } = token
+    const { status, text } = await remover.get(`/admin/tokens/${id}`)
+    expect(status).toBe(200)
+    expect(text).toContain('with the session of the administrator who opened the dashboard')
+    expect((await listTokens(pool, { filter: { state: 'active' }, limit: 100 })).map(each => each.id)).not.toContain(id)
+    expect((await listTokens(pool, { filter: { state: 'expired' }, limit: 100 })).map(each => each.id)).toContain(id)
+  })
+
+  test('and its use is use of the session', async () => {
+    const viewer = await signIn(client, database, { email })
+    const { secret, token } = await open({}, viewer)
+    const idle = () => sql<{ long: boolean }[]>`
+      select used_at < now() - interval '10 minutes' as long from gateway.session where ${sessionOf(token.id)}`
+    await sql`update gateway.session set used_at = now() - interval '50 minutes' where ${sessionOf(token.id)}`
+    expect(await idle()).toEqual([{ long: true }])
+    expect((await client.rest(secret, '/tenants')).status).toBe(200)
+    await expect.poll(idle).toEqual([{ long: false }])
+  })
 })

@@ -18,7 +18,7 @@ import { tokensPath } from '../tokens/parts.tsx'
 
 const path = `${adminPath}/dashboard`
 
-/** How long the token is valid. */
+/** How long the token is valid, unless the session ends before. */
 const hours = 8
 
 /** Operations a minute: a view of all figures counts as some 25 (R28), and people look at several in a minute. */
@@ -57,6 +57,7 @@ export const open: Handler = async (context, request, reply) => {
       permissions: permissionsFor(form),
       tenants: picker.grants.length > 0 ? picker.grants : await grantAll(context),
       expiresAt: new Date(Date.now() + hours * 3_600_000),
+      sessionId: request.session.sessionId,
     }
     const { secret } = await createToken(context.sql, actorOf(request), input, form.idempotencyKey)
     return secret === null ? redirectWithFlash(reply, path, alreadyOpened) : sendToken(reply, secret)
@@ -93,8 +94,8 @@ async function sendForm({ sql }: AdminContext, reply: FastifyReply, form: OpenFo
     <Layout title="Open the dashboard" section="dashboard" narrow>
       <p>
         The dashboard shows sales, balances and vouchers. It reads them with a token that is made for you: it only
-        reads, it ends after {hours} hours, and it is among the <a href={tokensPath}>tokens</a>, where it can be revoked
-        before.
+        reads, it ends when you sign out and after {hours} hours at the latest, and it is among the{' '}
+        <a href={tokensPath}>tokens</a>, where it can be revoked before.
       </p>
       {/* The service validates: validation by the browser would block the buttons of the tenant picker. */}
       <form method="post" action={path} noValidate>

@@ -64,7 +64,13 @@ function Facts({ token, defaultRate }: { token: TokenRecord; defaultRate: number
           <LastUse token={token} />
         </Fact>
         <Fact name={tokenStatus(token) === 'expired' ? 'Ended' : 'Ends'}>
-          {token.expiresAt ? <Timestamp at={token.expiresAt} /> : 'never'}
+          {token.sessionEnded ? (
+            'with the session of the administrator who opened the dashboard'
+          ) : token.expiresAt ? (
+            <Timestamp at={token.expiresAt} />
+          ) : (
+            'never'
+          )}
         </Fact>
         {token.revokedAt && (
           <Fact name="Revoked">

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { requireIdentifier } from '../../domain/identifier.ts'
 import { permissions as descriptions, type Permission } from '../../domain/permission.ts'
-import { getToken, type TokenRecord, tokenStatus } from '../../domain/token.ts'
+import { getToken, type TokenRecord, type TokenValidity, tokenStatus } from '../../domain/token.ts'
 import { adminPath } from '../../http/paths.ts'
 import { Layout } from '../components/layout.tsx'
 import { Timestamp } from '../components/timestamp.tsx'
@@ -46,7 +46,7 @@ export const Fact = ({ name, children }: { name: string; children: ComponentChil
   </>
 )
 
-type Validity = Pick<TokenRecord, 'revokedAt' | 'expiresAt' | 'rotatedTo'>
+type Validity = TokenValidity & Pick<TokenRecord, 'rotatedTo'>
 
 const isReplaced = (token: Validity) => tokenStatus(token) === 'active' && token.rotatedTo !== null
 
@@ -60,6 +60,7 @@ export function StatusBadge({ token }: { token: Validity }) {
 /** When a token ends or ended, where its badge does not show it. */
 export function TokenEnd({ token }: { token: Validity }) {
   if (isReplaced(token)) return null
+  if (!token.revokedAt && token.sessionEnded) return <>with its session</>
   const end = token.revokedAt ?? token.expiresAt
   if (!end) return <>without end</>
   return (
