@@ -44,4 +44,4 @@ create table gateway.setting (
   value      bytea not null,
   created_at timestamptz not null default now()
 );
-grant select, insert, update on gateway.setting to voucher_gateway;
+grant select, insert (name, value) on gateway.setting to voucher_gateway;

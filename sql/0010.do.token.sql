@@ -85,7 +85,15 @@ create table gateway.token_export (
 );
 create index token_export_day on gateway.token_export (day);
 
-grant select, insert, update on gateway.token to voucher_gateway;
-grant select, insert, delete on gateway.redemption_token to voucher_gateway;
-grant select, insert, update, delete on gateway.token_tenant, gateway.request_count, gateway.request_error,
-                                        gateway.token_export to voucher_gateway;
+-- What the statements of the service write, and no more: test/db/grants.test.ts compares.
+grant select,
+      insert (name, contact, token_hash, hint, permissions, rate_limit, created_by, expires_at, rotated_from,
+              idempotency_key, session_hash),
+      update (name, contact, permissions, rate_limit, expires_at, revoked_at, last_used_at, last_used_address, revision)
+  on gateway.token to voucher_gateway;
+grant select, insert, delete, update (with_descendants) on gateway.token_tenant to voucher_gateway;
+grant select (expires_at), insert (token_hash, voucher_id, tenant_id, token_id, expires_at), delete
+  on gateway.redemption_token to voucher_gateway;
+grant select, insert, delete, update (requests) on gateway.request_count to voucher_gateway;
+grant select, insert, delete, update (requests, last_at) on gateway.request_error to voucher_gateway;
+grant select, insert, delete, update (records, last_at) on gateway.token_export to voucher_gateway;

@@ -62,9 +62,13 @@ create index audit_entry_sign_in on gateway.audit_entry (administrator_id, id) w
 -- Entries about a tenant that was granted to a token, or taken from it, name the tenant in their detail only. They are few.
 create index audit_entry_grant on gateway.audit_entry (at, id) where action in ('token.create', 'token.edit');
 
-grant select, insert, update on gateway.administrator to voucher_gateway;
-grant select, insert, delete on gateway.invitation to voucher_gateway;
-grant select, insert, update, delete on gateway.session to voucher_gateway;
+-- What the statements of the service write, and no more: test/db/grants.test.ts compares.
+grant select, insert (email, password_hash, subject), update (password_hash, subject, generation, removed_at)
+  on gateway.administrator to voucher_gateway;
+grant select, insert (token_hash, email, invited_by, expires_at), delete on gateway.invitation to voucher_gateway;
+grant select, insert (id_hash, administrator_id, generation, data, address, user_agent, expires_at),
+      update (data, used_at), delete
+  on gateway.session to voucher_gateway;
 -- The id and the time of an entry come from the database.
 grant select, insert (actor, address, action, token_id, administrator_id, tenant_id, detail) on gateway.audit_entry
   to voucher_gateway;

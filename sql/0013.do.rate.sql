@@ -18,4 +18,5 @@ create unlogged table gateway.instance (
 ) with (fillfactor = 50);
 comment on column gateway.instance.counts_alone is 'Whether it may count in its memory: another instance waits until it does not';
 
-grant select, insert, update, delete on gateway.rate_window, gateway.instance to voucher_gateway;
+grant select, insert, update (used, resets_at), delete on gateway.rate_window to voucher_gateway;
+grant select, insert, update (seen_at, counts_alone), delete on gateway.instance to voucher_gateway;

@@ -55,7 +55,6 @@ export async function setPassword(
       on conflict (email) do update set
         password_hash = excluded.password_hash,
         generation = administrator.generation + 1,
-        created_at = case when administrator.removed_at is null then administrator.created_at else now() end,
         subject = case when administrator.removed_at is null then administrator.subject end,
         removed_at = null
       returning id, email, generation

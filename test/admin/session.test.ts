@@ -10,7 +10,7 @@ import { atOnce } from './contention.ts'
 import { createBrowser, formsOf, root, signIn } from './support.ts'
 
 const database = await createDatabase()
-const { pool } = database
+const { pool, platform } = database
 const client = await createApp(database)
 const https = await createApp(database, { PUBLIC_URL: 'https://gateway.example.com' })
 const publicly = { origin: 'https://gateway.example.com' }
@@ -63,15 +63,15 @@ describe('a session', () => {
 
   test('ends 12 hours after the sign-in, and after an hour without use', async () => {
     for (const change of [
-      pool`created_at = now() - interval '12 hours', expires_at = now() - interval '1 second'`,
-      pool`used_at = now() - interval '61 minutes'`,
+      platform`created_at = now() - interval '12 hours', expires_at = now() - interval '1 second'`,
+      platform`used_at = now() - interval '61 minutes'`,
     ]) {
       const browser = await signIn(client, database)
       const [row] = await pool<{ lifetime: string }[]>`
         select (expires_at - created_at)::text as lifetime from gateway.session
         where id_hash = ${hashOf(browser.jar.get('vgw-session'))}`
       expect(row?.lifetime).toBe('12:00:00')
-      await pool`update gateway.session set ${change} where id_hash = ${hashOf(browser.jar.get('vgw-session'))}`
+      await platform`update gateway.session set ${change} where id_hash = ${hashOf(browser.jar.get('vgw-session'))}`
       expect((await browser.get('/admin/account')).status).toBe(303)
       const before = await rows()
       await deleteExpiredSessions(pool)

@@ -6,11 +6,11 @@ import { createTokenSecret } from '../../src/domain/token-secret.ts'
 import { tester } from '../support/builders.ts'
 import { bearer, createWorld, flawOf, operations, perform, underTenant } from './support.ts'
 
-const { client, build, pool, tenantId, place, secret } = await createWorld()
+const { client, build, pool, platform, tenantId, place, secret } = await createWorld()
 const foreignTenant = await build.tenant({ name: 'Foreign' })
 
 const expired = await build.token([tenantId])
-await pool`update gateway.token set created_at = now() - interval '2 days', expires_at = now() - interval '1 day'
+await platform`update gateway.token set created_at = now() - interval '2 days', expires_at = now() - interval '1 day'
            where id = ${expired.id}`
 const revoked = await build.token([tenantId])
 await revokeToken(pool, tester, revoked.id)

@@ -108,7 +108,7 @@ describe('the reason', () => {
 })
 
 describe('the redemption token', () => {
-  const issued = (voucherId: number) => pool<Record<string, unknown>[]>`
+  const issued = (voucherId: number) => platform<Record<string, unknown>[]>`
     select encode(token_hash, 'hex') as hash, voucher_id, tenant_id, token_id,
            extract(epoch from expires_at - created_at)::float8 as lifetime, abs(extract(epoch from now() - created_at)) < 30 as fresh
     from gateway.redemption_token where voucher_id = ${voucherId} order by created_at`
@@ -125,7 +125,7 @@ describe('the redemption token', () => {
     expect([...(await issued(id))]).toEqual(
       [data, again].map(result => ({ hash: sha256(result.redemption_token), ...row })),
     )
-    const [dump] = await pool<{ text: string }[]>`
+    const [dump] = await platform<{ text: string }[]>`
       select string_agg(kept::text, '') as text from gateway.redemption_token kept where voucher_id = ${id}`
     for (const result of [data, again]) expect(dump!.text).not.toContain(result.redemption_token)
   })

@@ -26,7 +26,7 @@ import type { Journey } from './journey.ts'
 export const service: Journey[] = [
   {
     what: 'a secret of the service',
-    runs: ['setting.get_or_create'],
+    runs: ['setting.create', 'setting.get'],
     go: ({ pool }) => getOrCreateSecret(pool, 'any', Buffer.alloc(1)),
   },
   { what: 'what a session is', runs: ['session.read'], go: ({ pool }) => pool.unsafe(sessionStatement) },

@@ -1,0 +1,89 @@
+/** What the statements of the service write, read from its sources. */
+import { readdir, readFile } from 'node:fs/promises'
+
+/** What statements write of a table. */
+interface Writes {
+  /** The columns that a new row is given. */
+  insert: Set<string>
+  /** The columns that are set in a row. */
+  update: Set<string>
+  deletes: boolean
+}
+
+export const noWrites = (): Writes => ({ insert: new Set(), update: new Set(), deletes: false })
+
+/** Columns that a statement names by a parameter of its function. */
+const named: Record<string, readonly string[]> = { 'gateway.audit_entry': ['administrator_id', 'token_id'] }
+
+/** Reads the sources of the service. @returns the writes by table, as in `gateway.token` */
+export async function readWrites(): Promise<Map<string, Writes>> {
+  const writes = new Map<string, Writes>()
+  for (const file of await readdir('src', { recursive: true, withFileTypes: true })) {
+    // The stores of `sync` are tables of its user's.
+    if (!/\.tsx?$/.test(file.name) || file.parentPath.startsWith('src/sync')) continue
+    collect(await readFile(`${file.parentPath}/${file.name}`, 'utf8'), writes)
+  }
+  return writes
+}
+
+const verb = /\b(?:insert into|update|delete from) (gateway\.\w+)|\bdo update set /g
+
+function collect(source: string, writes: Map<string, Writes>): void {
+  const text = withoutValues(source.replaceAll(/\/\*.*?\*\/ /g, '')).replaceAll(/\s+/g, ' ')
+  let inserted = ''
+  for (const { 0: found, 1: table = inserted, index } of text.matchAll(verb)) {
+    const rest = text.slice(index + found.length)
+    const of = writes.get(table) ?? noWrites()
+    writes.set(table, of)
+    if (found.startsWith('delete')) of.deletes = true
+    else if (found.startsWith('insert')) {
+      inserted = table
+      const [, columns] = /^(?: as \w+)? \(([^)]*)\)/.exec(rest) ?? []
+      if (columns === undefined) throw new Error(`An insert into ${table} names no columns.`)
+      for (const name of namesIn(table, columns.split(','))) of.insert.add(name)
+    } else {
+      const start = found.startsWith('do') ? 0 : (/^(?: as \w+)? set /.exec(rest)?.[0].length ?? -1)
+      if (start < 0) throw new Error(`An update of ${table} sets nothing.`)
+      for (const name of namesIn(table, assignmentsOf(rest.slice(start)))) of.update.add(name)
+    }
+  }
+}
+
+/** Replaces what a template puts in by a question mark. */
+function withoutValues(text: string): string {
+  let plain = ''
+  for (let at = 0; at < text.length; at++) {
+    if (!text.startsWith('${', at)) {
+      plain += text[at]
+      continue
+    }
+    let depth = 0
+    const from = at + 2
+    for (at = from; depth > 0 || text[at] !== '}'; at++) depth += text[at] === '{' ? 1 : text[at] === '}' ? -1 : 0
+    const inner = text.slice(from, at)
+    // A template within one is SQL too.
+    plain += inner.includes('`') ? `(${withoutValues(inner)})` : '?'
+  }
+  return plain
+}
+
+/** Returns the assignments at the start of a text, up to the end of their clause. */
+function assignmentsOf(text: string): string[] {
+  const assignments = ['']
+  let depth = 0
+  for (const [token] of text.matchAll(/\w+|./g)) {
+    depth += token === '(' ? 1 : token === ')' ? -1 : 0
+    if (depth < 0 || token === '`' || (depth === 0 && /^(where|from|returning)$/.test(token))) break
+    if (depth === 0 && token === ',') assignments.push('')
+    else assignments.push(assignments.pop() + token)
+  }
+  return assignments
+}
+
+const namesIn = (table: string, parts: readonly string[]): string[] =>
+  parts.flatMap(part => {
+    if (part.trim() === '?') return named[table] ?? [part]
+    const [, name] = /^\s*(\w+)\s*(?:=|$)/.exec(part) ?? []
+    if (name === undefined) throw new Error(`A statement writes "${part}" of ${table}, which has no name.`)
+    return [name]
+  })
