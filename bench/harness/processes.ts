@@ -116,12 +116,26 @@ export async function runCommand({ checkout, databaseUrl }: Installation, ...arg
 /**
  * Creates a token that has all permissions at a tenant and at all tenants below it.
  *
+ * @param settings further options of `token create`
  * @returns its secret
  */
-export async function createToken(installation: Installation, tenantId: number): Promise<string> {
+export async function createToken(
+  installation: Installation,
+  tenantId: number,
+  ...settings: string[]
+): Promise<string> {
   const permissions = ['view_vouchers', 'view_orders', 'export_customer_information', 'redeem_vouchers']
   const scope = ['--tenant', String(tenantId), '--with-descendants', '--permission', ...permissions]
-  const output = await runCommand(installation, 'token', 'create', '--name', 'Benchmark', '--json', ...scope)
+  const output = await runCommand(
+    installation,
+    'token',
+    'create',
+    '--name',
+    'Benchmark',
+    '--json',
+    ...scope,
+    ...settings,
+  )
   const { token }: { token: string } = JSON.parse(output)
   return token
 }

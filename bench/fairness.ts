@@ -1,0 +1,231 @@
+/**
+ * Whether one token shuts others out: `npm run bench:fairness`. One token sends a load from 16 connections, as fast as it is
+ * answered; others send v1 pages, resolutions, searches and figures at a modest rate, alone and beside it. Fails when a
+ * full run misses a bar.
+ */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { migrate } from '../src/db/migrate.ts'
+import { exportPath } from '../src/http/paths.ts'
+import { type Answers, type Probe, sendProbes } from './fairness/probe.ts'
+import { seed, seedVersion, tree } from './figures/seed.ts'
+import { startDatabaseServer } from './harness/database-server.ts'
+import type { HttpRequest } from './harness/operations.ts'
+import { buildService, installPackages, root } from './harness/packages.ts'
+import { createToken, startService } from './harness/processes.ts'
+import { describeRun, logProgress, record, table } from './harness/report.ts'
+import { dataHome } from './harness/seeded-database.ts'
+
+const { values: options } = parseArgs({
+  options: {
+    /** Seconds of each measurement. */
+    seconds: { type: 'string', default: '10' },
+    /** Only the loads whose names contain this. */
+    only: { type: 'string', default: '' },
+    /** A small database and short measurements: shows that the benchmark works. */
+    short: { type: 'boolean', default: false },
+    /** Writes the results into RESULTS.md. */
+    record: { type: 'boolean', default: false },
+  },
+})
+if (options.short && options.record) throw new Error('The figures of --short are not recorded.')
+const seconds = options.short ? 1 : Number(options.seconds)
+const size = options.short ? { vouchers: 10_000, customers: 1_000 } : { vouchers: 160_000, customers: 20_000 }
+
+/** How many times longer 95 % of the requests of other tokens may take. */
+const mostTimesLonger = 3
+
+const page = (secret: string): HttpRequest => ({
+  method: 'GET',
+  path: `/api/external/v1/tenants/${tree.firstLeaf}/sales/purchased-vouchers`,
+  headers: { accept: 'application/json', authorization: `Bearer ${secret}` },
+})
+
+const post = (secret: string, path: string, body: object): HttpRequest => ({
+  method: 'POST',
+  path,
+  headers: { accept: 'application/json', authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+  body: JSON.stringify(body),
+})
+
+const graphql = (secret: string, tenant: number, selection: string): HttpRequest =>
+  post(secret, '/graphql', { query: `{ tenant(id: ${tenant}) { ${selection} } }` })
+
+const days = (ago: number) => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10)
+const period = `period: { from: "${days(365)}", to: "${days(0)}" }`
+const statuses = 'status: [EXPIRED, NOT_YET_VALID, PART_REDEEMED, REDEEMABLE, REDEEMED, VOID]'
+
+const manyLists = (secret: string) =>
+  graphql(
+    secret,
+    tree.firstLeaf,
+    Array.from({ length: 30 }, (_, n) => `a${n}: purchasedVouchers { nodes { id reference currentBalance } }`).join(
+      ' ',
+    ),
+  )
+
+/** The loads of one token. @param secret of a token without a rate limit */
+const loadsOf = (secret: string): Record<string, HttpRequest> => ({
+  'counts of a group': graphql(
+    secret,
+    tree.root,
+    `purchasedVouchers(first: 1, withDescendants: true, filter: { ${statuses} }) { totalCount }`,
+  ),
+  'ten one-letter words': graphql(
+    secret,
+    tree.root,
+    'purchasedVouchers(first: 50, withDescendants: true, filter: { text: "r g a e i o u b c z" }) { totalCount nodes { id } }',
+  ),
+  'pages that find nothing': graphql(
+    secret,
+    tree.root,
+    'purchasedVouchers(withDescendants: true, filter: { currency: "XXX" }, orderBy: { field: VALID_UNTIL }) { nodes { id } }',
+  ),
+  'filtered pages': graphql(
+    secret,
+    tree.firstLeaf,
+    'purchasedVouchers(filter: { status: [EXPIRED] }, orderBy: { field: PURCHASED_AT }) { nodes { id reference } }',
+  ),
+  'figures of a group': graphql(
+    secret,
+    tree.root,
+    `figures(${period}, by: DAY, withDescendants: true) {
+       periods { from sales { value } } topProducts(first: 10) { title value } outstanding { balance } status { vouchers } }`,
+  ),
+  exports: {
+    ...page(secret),
+    path: `${exportPath}/tenants/${tree.firstLeaf}/purchased-vouchers`,
+    headers: { authorization: `Bearer ${secret}` },
+  },
+})
+
+/** The loads of tokens with 120 operations a minute: what the rate allows, and then refusals. */
+const limitedLoads: Record<string, (secret: string) => HttpRequest> = {
+  'v1 pages, 120 a minute': page,
+  'thirty lists a request, 120 a minute': manyLists,
+  'searches, 120 a minute': secret =>
+    graphql(secret, tree.firstLeaf, 'purchasedVouchers(filter: { currency: "GBP" }) { totalCount }'),
+}
+
+/** The loads that no bar is for: without a rate limit they take all of the processor, and each is cheap. */
+const unlimitedLoads = (secret: string): Record<string, HttpRequest> => ({
+  'v1 pages without a rate limit': page(secret),
+  'thirty lists a request without a rate limit': manyLists(secret),
+})
+
+/** What other tokens send. */
+const probesOf = (secret: string, other: string, reference: string): Probe[] => [
+  { name: 'v1 page', request: page(secret), every: 20 },
+  {
+    name: 'resolution',
+    request: post(secret, `/api/external/v1/tenants/${tree.firstLeaf}/redemptions/resolve`, {
+      voucher_reference: reference,
+    }),
+    every: 50,
+  },
+  {
+    name: 'small search',
+    request: graphql(
+      other,
+      tree.firstLeaf,
+      'purchasedVouchers(first: 10, filter: { currency: "GBP" }) { nodes { id } }',
+    ),
+    every: 200,
+  },
+  {
+    name: 'small figures',
+    request: graphql(other, tree.firstLeaf, `figures(${period}) { totals { value } status { vouchers } }`),
+    every: 400,
+  },
+]
+
+/** Sends a load from 16 connections in a process of its own. @returns how many answers had each outcome */
+async function sendLoad(origin: string, request: HttpRequest, time: number): Promise<Record<string, number>> {
+  const child = fork(fileURLToPath(new URL('fairness/load-process.mjs', import.meta.url)), { execArgv: [] })
+  child.send({ origin, requests: [request], seconds: time, connections: 16 })
+  const [outcomes]: Record<string, number>[] = await once(child, 'message')
+  child.kill()
+  return outcomes ?? {}
+}
+
+installPackages()
+buildService(root)
+mkdirSync(dataHome, { recursive: true, mode: 0o711 })
+const dataDir = `${dataHome}fairness-${options.short ? 'short' : 'full'}-${seedVersion}`
+const server = await startDatabaseServer({ dataDir, sharedBuffers: '512MB' })
+try {
+  const admin = server.open('postgres')
+  const [found] = await admin`select from pg_database where datname = 'fairness'`
+  if (!found) {
+    await admin.unsafe('drop database if exists filling')
+    await admin.unsafe('create database filling')
+    const filling = server.open('filling')
+    await migrate(filling)
+    await seed(filling, size, logProgress)
+    await filling.end()
+    await admin.unsafe('alter database filling rename to fairness')
+  }
+  await admin.end()
+  const sql = server.open('fairness')
+  const [voucher] = await sql<{ reference: string }[]>`
+    select reference from purchased_voucher where tenant_id = ${tree.firstLeaf} and not void
+    and current_balance > 0 order by id desc limit 1`
+  const installation = { checkout: root, databaseUrl: server.url('fairness') }
+  const tokenOf = (...settings: string[]) => createToken(installation, tree.root, ...settings)
+  const [loading, one, other] = await Promise.all([tokenOf(), tokenOf(), tokenOf()])
+  const probes = probesOf(one, other, voucher?.reference ?? '')
+  const service = await startService(installation, { settings: { EXPORTS_PER_HOUR: '1000000' } })
+  await sendProbes(service.origin, probes, seconds / 2)
+  const rows: string[][] = []
+  const missed: string[] = []
+  const loads = { ...loadsOf(loading), ...unlimitedLoads(loading) }
+  for (const [name, requestOf] of Object.entries(limitedLoads)) {
+    Object.assign(loads, { [name]: requestOf(await tokenOf('--rate-limit', '120')) })
+  }
+  const unbarred = new Set(Object.keys(unlimitedLoads(loading)))
+  for (const [name, request] of Object.entries(loads)) {
+    if (!name.includes(options.only)) continue
+    const alone = await sendProbes(service.origin, probes, seconds)
+    // The load begins before the probes and ends after them.
+    const load = sendLoad(service.origin, request, seconds + 1)
+    await new Promise(resolve => setTimeout(resolve, 500))
+    const beside = await sendProbes(service.origin, probes, seconds)
+    const outcomes = await load
+    logProgress(`${name}: ${JSON.stringify(outcomes)}`)
+    probes.forEach((probe, at) => {
+      const [before, after]: [Answers, Answers] = [alone[at]!, beside[at]!]
+      const ratio = after.p95 / before.p95
+      if (after.refused > 0) missed.push(`${after.refused} of ${after.count} ${probe.name} refused beside ${name}`)
+      if (!(ratio <= mostTimesLonger) && !unbarred.has(name))
+        missed.push(`p95 of ${probe.name} ${ratio.toFixed(1)} times beside ${name}`)
+      const change = (key: 'p50' | 'p95') => `${before[key].toFixed(1)} → ${after[key].toFixed(1)} ms`
+      rows.push([
+        at === 0
+          ? `${name} (${Object.entries(outcomes)
+              .map(([outcome, count]) => `${outcome}: ${count}`)
+              .join(', ')})`
+          : '',
+        probe.name,
+        `${after.refused} of ${after.count}`,
+        change('p50'),
+        change('p95'),
+        ratio.toFixed(1),
+      ])
+    })
+  }
+  await service.stop()
+  await sql.end({ timeout: 1 })
+  const heads = ['load of one token from 16 connections', 'another token', 'refused', 'p50', 'p95', 'p95, times']
+  const text = `${describeRun(server.version)} ${size.vouchers.toLocaleString('en')} vouchers in a group of 1,000 tenants.
+
+${table(heads, rows)}`
+  console.log(options.short ? `The figures of a short run mean nothing.\n\n${text}` : text)
+  if (options.record) record('Fairness', text)
+  if (!options.short) for (const bar of missed) console.error(`A bar is missed: ${bar}`)
+  if (!options.short && missed.length > 0) process.exitCode = 1
+} finally {
+  await server.stop()
+}
