@@ -33,7 +33,7 @@ comment on column gateway.voucher_delta.initial is 'Sum of initial_balance';
 comment on column gateway.voucher_delta.balance is 'Sum of current_balance';
 comment on column gateway.voucher_delta.paid is 'Sum of purchase_value';
 comment on column gateway.voucher_delta.currency is 'Empty: none';
-comment on column gateway.voucher_delta.state is 'What gateway.voucher_state returns';
+comment on column gateway.voucher_delta.state is 'What gateway.figure_state returns';
 create index voucher_delta_tenant on gateway.voucher_delta (tenant_id);
 
 -- The same for consents to marketing, given and withdrawn.
@@ -69,12 +69,12 @@ comment on column gateway.figure_rollup.kind is
   'sale: vouchers by purchase; balance: vouchers by the end of their validity; product: vouchers by product; consent: customers by consent; withdrawal: withdrawn consents';
 comment on column gateway.figure_rollup.grain is
   'quarter_hour, hour, day, month, quarter or year: the period in UTC that begins at `at`; or all (gateway.figure_grains)';
-comment on column gateway.figure_rollup.state is 'sale, product: void or sold; balance: what gateway.voucher_state returns; else empty';
+comment on column gateway.figure_rollup.state is 'sale: void, sold or sold_without_balance; product: void or sold; balance: what gateway.figure_state returns; else empty';
 comment on column gateway.figure_rollup.product_id is 'Of kind product only; else 0';
 comment on column gateway.figure_rollup.records is 'Number of vouchers, customers or withdrawals';
 comment on column gateway.figure_rollup.initial is 'sale, product: sum of initial_balance; else 0';
 comment on column gateway.figure_rollup.balance is 'sale, balance: sum of current_balance; else 0';
-comment on column gateway.figure_rollup.paid is 'sale, product: sum of purchase_value; else 0';
+comment on column gateway.figure_rollup.paid is 'sale, balance, product: sum of purchase_value; else 0';
 
 -- Whose records the rows with_descendants of a tenant include, itself among them. The tree of tenants may have moved since
 -- gateway.refresh_figure_members ran, so a read corrects the difference by the tenants' own rows.
@@ -100,6 +100,19 @@ create function gateway.quarter_hour(instant timestamptz) returns timestamptz
 language sql immutable parallel safe
 return date_bin('15 minutes', instant, '0001-01-01 00:00+00');
 
+-- Returns the state of a voucher (gateway.voucher_state). That of a voucher without a balance ends with
+-- `_without_balance`, unless it is void: what was paid for it is in no sum of balances.
+create function gateway.figure_state(void boolean, redemption_status text, initial_balance numeric, current_balance numeric)
+returns text
+language sql immutable parallel safe
+return gateway.voucher_state(void, redemption_status, initial_balance, current_balance)
+  || case when current_balance is null and not void then '_without_balance' else '' end;
+
+-- Returns the state of the sale of vouchers that have a state.
+create function gateway.sale_state(state text) returns text
+language sql immutable parallel safe
+return case when state = 'void' then 'void' when state like '%without_balance' then 'sold_without_balance' else 'sold' end;
+
 -- Returns the figures that a delta of vouchers changes. Their `at` has the finest grain of its kind.
 create function gateway.voucher_figures(delta gateway.voucher_delta) returns table (
   kind text, at timestamptz, state text, product_id bigint, records bigint, initial numeric, balance numeric, paid numeric
@@ -107,10 +120,10 @@ create function gateway.voucher_figures(delta gateway.voucher_delta) returns tab
 language sql stable parallel safe
 begin atomic
   values
-    ('sale', delta.purchased_at, case delta.state when 'void' then 'void' else 'sold' end, 0::bigint,
+    ('sale', delta.purchased_at, gateway.sale_state(delta.state), 0::bigint,
      delta.records, delta.initial, delta.balance, delta.paid),
     ('balance', delta.valid_end, delta.state, 0,
-     delta.records, 0, delta.balance, 0),
+     delta.records, 0, delta.balance, delta.paid),
     ('product', date_trunc('month', delta.purchased_at, 'UTC'), case delta.state when 'void' then 'void' else 'sold' end,
      delta.product_id, delta.records, delta.initial, 0, delta.paid);
 end;
@@ -153,7 +166,7 @@ as $$
          coalesce(current_balance, 0) as balance,
          coalesce(purchase_value, 0) as paid,
          coalesce(currency, '') as currency,
-         gateway.voucher_state(void, redemption_status, initial_balance, current_balance) as state
+         gateway.figure_state(void, redemption_status, initial_balance, current_balance) as state
   from public.purchased_voucher
 $$;
 
@@ -177,7 +190,7 @@ begin
            coalesce(date_valid_end::timestamp at time zone 'UTC', 'infinity'), coalesce(parent_product_id, product_id, 0),
            sign, sign * coalesce(initial_balance, 0), sign * coalesce(current_balance, 0),
            sign * coalesce(purchase_value, 0), coalesce(currency, ''),
-           gateway.voucher_state(void, redemption_status, initial_balance, current_balance)
+           gateway.figure_state(void, redemption_status, initial_balance, current_balance)
     from changed;
   else
     insert into gateway.voucher_delta
@@ -186,7 +199,7 @@ begin
            coalesce(parent_product_id, product_id, 0) as product,
            sign * count(*), sign * sum(coalesce(initial_balance, 0)), sign * sum(coalesce(current_balance, 0)),
            sign * sum(coalesce(purchase_value, 0)), coalesce(currency, '') as unit,
-           gateway.voucher_state(void, redemption_status, initial_balance, current_balance) as state
+           gateway.figure_state(void, redemption_status, initial_balance, current_balance) as state
     from changed
     group by tenant_id, purchased_at, valid_end, product, unit, state;
   end if;
@@ -212,13 +225,13 @@ begin
        coalesce(fresh.parent_product_id, fresh.product_id, 0),
        1, coalesce(fresh.initial_balance, 0), coalesce(fresh.current_balance, 0), coalesce(fresh.purchase_value, 0),
        coalesce(fresh.currency, ''),
-       gateway.voucher_state(fresh.void, fresh.redemption_status, fresh.initial_balance, fresh.current_balance)),
+       gateway.figure_state(fresh.void, fresh.redemption_status, fresh.initial_balance, fresh.current_balance)),
       (stale.tenant_id, coalesce(gateway.quarter_hour(stale.purchase_timestamp), '-infinity'),
        coalesce(stale.date_valid_end::timestamp at time zone 'UTC', 'infinity'),
        coalesce(stale.parent_product_id, stale.product_id, 0),
        -1, -coalesce(stale.initial_balance, 0), -coalesce(stale.current_balance, 0), -coalesce(stale.purchase_value, 0),
        coalesce(stale.currency, ''),
-       gateway.voucher_state(stale.void, stale.redemption_status, stale.initial_balance, stale.current_balance))
+       gateway.figure_state(stale.void, stale.redemption_status, stale.initial_balance, stale.current_balance))
     ) delta
     where (fresh.tenant_id, fresh.purchase_timestamp, fresh.date_valid_end, fresh.parent_product_id, fresh.product_id,
            fresh.initial_balance, fresh.current_balance, fresh.purchase_value, fresh.currency, fresh.void,
@@ -237,12 +250,12 @@ begin
       select tenant_id, purchase_timestamp, date_valid_end, parent_product_id, product_id, currency, 1 as records,
              coalesce(initial_balance, 0) as initial, coalesce(current_balance, 0) as balance,
              coalesce(purchase_value, 0) as paid,
-             gateway.voucher_state(void, redemption_status, initial_balance, current_balance) as state
+             gateway.figure_state(void, redemption_status, initial_balance, current_balance) as state
       from fresh
       union all
       select tenant_id, purchase_timestamp, date_valid_end, parent_product_id, product_id, currency, -1,
              -coalesce(initial_balance, 0), -coalesce(current_balance, 0), -coalesce(purchase_value, 0),
-             gateway.voucher_state(void, redemption_status, initial_balance, current_balance)
+             gateway.figure_state(void, redemption_status, initial_balance, current_balance)
       from stale
     ) both_sides
     group by tenant_id, purchased_at, valid_end, product, unit, state
@@ -272,7 +285,7 @@ begin
       coalesce(old.parent_product_id, old.product_id, 0),
       -1, -coalesce(old.initial_balance, 0), -coalesce(old.current_balance, 0), -coalesce(old.purchase_value, 0),
       coalesce(old.currency, ''),
-      gateway.voucher_state(old.void, old.redemption_status, old.initial_balance, old.current_balance));
+      gateway.figure_state(old.void, old.redemption_status, old.initial_balance, old.current_balance));
   end if;
   if tg_op <> 'DELETE' then
     insert into gateway.voucher_delta values (
@@ -281,7 +294,7 @@ begin
       coalesce(new.parent_product_id, new.product_id, 0),
       1, coalesce(new.initial_balance, 0), coalesce(new.current_balance, 0), coalesce(new.purchase_value, 0),
       coalesce(new.currency, ''),
-      gateway.voucher_state(new.void, new.redemption_status, new.initial_balance, new.current_balance));
+      gateway.figure_state(new.void, new.redemption_status, new.initial_balance, new.current_balance));
   end if;
   return null;
 end $$;
@@ -529,11 +542,11 @@ create function gateway.counted_figures() returns table (
 )
 language sql stable
 as $$
-  select 'sale' as kind, tenant_id, purchased_at as at, currency, case state when 'void' then 'void' else 'sold' end as state,
-         0::bigint as product_id, count(*) as records, sum(initial) as initial, sum(balance) as balance, sum(paid) as paid
+  select 'sale' as kind, tenant_id, purchased_at as at, currency, gateway.sale_state(state) as state, 0::bigint as product_id,
+         count(*) as records, sum(initial) as initial, sum(balance) as balance, sum(paid) as paid
   from gateway.vouchers_as_deltas() group by 2, 3, 4, 5
   union all
-  select 'balance', tenant_id, valid_end, currency, state, 0, count(*), 0, sum(balance), 0
+  select 'balance', tenant_id, valid_end, currency, state, 0, count(*), 0, sum(balance), sum(paid)
   from gateway.vouchers_as_deltas() group by 2, 3, 4, 5
   union all
   select 'product', tenant_id, date_trunc('month', purchased_at, 'UTC'), currency,

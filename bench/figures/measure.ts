@@ -26,7 +26,7 @@ const nothing: Selection = {
   topProducts: [],
 }
 
-const topTen = { first: 10, by: 'VALUE', currency: null } as const
+const topTen = { first: 10, by: 'PAID', currency: null } as const
 
 /** The figures of a period, and those of now. */
 const ofPeriod: Record<string, Partial<Selection>> = {

@@ -14,16 +14,20 @@ query Sales($tenant: ID!, $start: Date!, $today: Date!) {
         sales {
           currency
           vouchers
-          value
           paid
+          value
           redeemed
           voided
+          withoutBalance {
+            vouchers
+            paid
+          }
         }
       }
       totals {
         currency
         vouchers
-        value
+        paid
         redeemed
       }
     }
@@ -40,6 +44,10 @@ query Outstanding($tenant: ID!, $today: Date!) {
         currency
         vouchers
         balance
+        withoutBalance {
+          vouchers
+          paid
+        }
         byExpiry {
           month
           vouchers
@@ -82,15 +90,15 @@ query Status($tenant: ID!, $today: Date!) {
   }
 }
 `,
-  `# The products that sold best, by value in one
-# currency and by number of vouchers.
+  `# The products that sold best, by what was paid in
+# one currency and by number of vouchers.
 query TopProducts($tenant: ID!, $start: Date!, $today: Date!, $currency: String!) {
   tenant(id: $tenant) {
     figures(period: { from: $start, to: $today }, withDescendants: true) {
-      byValue: topProducts(first: 5, by: VALUE, currency: $currency) {
+      byPaid: topProducts(first: 5, by: PAID, currency: $currency) {
         title
         vouchers
-        value
+        paid
         currency
       }
       byVouchers: topProducts(first: 5, by: VOUCHERS) {

@@ -55,8 +55,10 @@ const period = `from=${days.from}&to=${days.to}&by=month`
 
 /** What was sold from a day on, for three months, in pounds. */
 async function countSales(from: string) {
-  const [sales] = await loader<{ vouchers: number; value: number; redeemed: number }[]>`
-    select count(*)::int as vouchers, coalesce(sum(initial_balance), 0)::float as value,
+  const [sales] = await loader<{ vouchers: number; paid: number; redeemed: number; bare: number; barePaid: number }[]>`
+    select count(*)::int as vouchers, coalesce(sum(purchase_value), 0)::float as paid,
+           count(*) filter (where current_balance is null)::int as bare,
+           coalesce(sum(purchase_value) filter (where current_balance is null), 0)::float as "barePaid",
            coalesce(sum(initial_balance - current_balance), 0)::float as redeemed
     from purchased_voucher
     where ${inGroup} and not void and currency = 'GBP'
@@ -67,8 +69,12 @@ async function countSales(from: string) {
 
 /** What is outstanding in pounds, and how much of it ends within 30 days. */
 async function countOutstanding() {
-  const [balances] = await loader<{ vouchers: number; balance: number; soon: number }[]>`
+  const [balances] = await loader<
+    { vouchers: number; balance: number; soon: number; bare: number; barePaid: number }[]
+  >`
     select count(*)::int as vouchers, sum(current_balance)::float as balance,
+           count(*) filter (where current_balance is null)::int as bare,
+           coalesce(sum(purchase_value) filter (where current_balance is null), 0)::float as "barePaid",
            coalesce(sum(current_balance) filter (where date_valid_end <= today + 30), 0)::float as soon
     from purchased_voucher v join tenant t on t.id = v.tenant_id,
       lateral (select (now() at time zone t.time_zone)::date as today) clock
@@ -88,20 +94,24 @@ test('the cards show what the records add up to, and the change against the peri
   const change = new Intl.NumberFormat('en-GB', {
     style: 'percent',
     signDisplay: 'exceptZero',
-    maximumFractionDigits: Math.abs(now.value / before.value - 1) < 0.0995 ? 1 : 0,
-  }).format(now.value / before.value - 1)
+    maximumFractionDigits: Math.abs(now.paid / before.paid - 1) < 0.0995 ? 1 : 0,
+  }).format(now.paid / before.paid - 1)
   await page.locator('.figure-cards').waitFor()
   expect(await card(page, 'Sold')).toEqual([
     'Sold',
-    pounds(now.value),
+    pounds(now.paid),
     `${count(now.vouchers)} vouchers`,
     expect.stringContaining(change),
   ])
-  expect((await card(page, 'Sold'))[3]).toContain(`${pounds(before.value)} before`)
+  expect((await card(page, 'Sold'))[3]).toContain(`${pounds(before.paid)} before`)
+  const without = ({ bare, barePaid }: { bare: number; barePaid: number }) =>
+    `${count(bare)} of them without a balance (${pounds(barePaid)} paid)`
+  expect(now.bare).toBeGreaterThan(0)
   expect((await card(page, 'Redeemed of these'))[1]).toBe(pounds(now.redeemed))
+  expect((await card(page, 'Redeemed of these'))[2]).toContain(without(now))
   expect((await card(page, 'Outstanding now')).slice(1, 3)).toEqual([
     pounds(outstanding.balance),
-    `${count(outstanding.vouchers)} vouchers`,
+    `${count(outstanding.vouchers)} vouchers, ${without(outstanding)}`,
   ])
   expect((await card(page, 'Expiring within 30 days'))[1]).toBe(pounds(outstanding.soon))
   const compared = await page.getByText('Changes are against').innerText()
@@ -116,7 +126,7 @@ test('a currency is chosen for all figures, and none is added to another', async
   expect(await page.getByText('£').count()).toBe(0)
   await page.getByLabel('Currency', { exact: true }).selectOption('GBP')
   await page.locator('.figure-card', { hasText: '£' }).first().waitFor()
-  expect((await card(page, 'Sold'))[1]).toBe(pounds((await countSales(days.from)).value))
+  expect((await card(page, 'Sold'))[1]).toBe(pounds((await countSales(days.from)).paid))
   expect(await page.locator('.plot-grid').getByText('€').count()).toBe(0)
 })
 
@@ -158,17 +168,20 @@ test('a plot is a slider over its values, and has them as a table', async () => 
 
 test('periods are sorted in the browser, and downloaded as they are sorted', async () => {
   const { page } = await open(`${period}&currency=GBP`)
-  await table(page, 'Periods').getByRole('button', { name: 'Value' }).click()
-  await tables(page).getByRole('columnheader', { name: 'Value' }).and(page.locator('[aria-sort=descending]')).waitFor()
+  await table(page, 'Periods').getByRole('button', { name: 'Paid', exact: true }).click()
+  await tables(page)
+    .getByRole('columnheader', { name: 'Paid', exact: true })
+    .and(page.locator('[aria-sort=descending]'))
+    .waitFor()
   const amounts = (await textOf(page, 'Periods')).map(cells => Number(cells[2]?.replace(/[£,]/g, '')))
   expect(amounts).toEqual(amounts.toSorted((one, other) => other - one))
-  expect(amounts.reduce((all, amount) => all + amount, 0)).toBeCloseTo((await countSales(days.from)).value, 2)
+  expect(amounts.reduce((all, amount) => all + amount, 0)).toBeCloseTo((await countSales(days.from)).paid, 2)
   expect(params(page).sort).toBe('-2')
   const downloading = page.waitForEvent('download')
   await tables(page).getByRole('button', { name: 'Download as CSV' }).click()
   const csv = await readFile(await (await downloading).path(), 'utf8')
   const [headings, first] = csv.split('\r\n')
-  expect(headings).toMatch(/^\ufeffFrom,Vouchers,Value \(GBP\)/)
+  expect(headings).toMatch(/^\ufeffFrom,Vouchers,Paid \(GBP\)/)
   expect(first?.split(',')[2]).toBe(String(amounts[0]))
 })
 
@@ -190,7 +203,7 @@ test('many tenants are compared a page at a time, which costs a part of the usua
   for (const [index, name] of shops.entries()) {
     const shop = await build.tenant({ name, parent_id: chain })
     await build.voucher(shop, {
-      initial_balance: index + 1,
+      purchase_value: index + 1,
       currency: 'GBP',
       purchase_timestamp: `${days.from}T12:00:00Z`,
     })
@@ -204,7 +217,7 @@ test('many tenants are compared a page at a time, which costs a part of the usua
   expect(await names()).toEqual(shops.slice(0, 10))
   await tables(page).getByText('12 tenants by name. Each with the tenants below it, in GBP.').waitFor()
 
-  await table(page, 'Tenants below').getByRole('button', { name: 'Value' }).click()
+  await table(page, 'Tenants below').getByRole('button', { name: 'Paid', exact: true }).click()
   await page.waitForURL(/sort=-2/)
   expect(await names()).toEqual(shops.slice(0, 10).toReversed())
   await page.getByRole('button', { name: 'Next page' }).click()
@@ -232,7 +245,7 @@ test('products of one title are told apart by their tenants, and those of one te
   const chain = await build.tenant({ name: 'Two spas' })
   const sell = async (tenant: number, title: string, value: number) => {
     const product = await build.product(tenant, { title })
-    const sold = { initial_balance: value, currency: 'GBP', purchase_timestamp: `${days.from}T12:00:00Z` }
+    const sold = { purchase_value: value, currency: 'GBP', purchase_timestamp: `${days.from}T12:00:00Z` }
     await build.voucher(tenant, { product_id: product, ...sold })
     return product
   }

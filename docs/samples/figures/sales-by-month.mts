@@ -1,7 +1,7 @@
 const query = `query Sales($tenant: ID!, $period: PeriodInput!) {
   tenant(id: $tenant) {
     figures(period: $period, by: MONTH, withDescendants: true) {
-      periods { from sales { currency vouchers value } }
+      periods { from sales { currency vouchers paid } }
     }
   }
 }`
@@ -15,7 +15,7 @@ interface Answer {
 interface Sales {
   currency: string | null
   vouchers: number
-  value: number
+  paid: number
 }
 
 const response = await fetch(`${process.env.VOUCHER_GATEWAY_URL}/graphql`, {
@@ -30,5 +30,5 @@ const answer: Answer = await response.json()
 if (!response.ok || answer.errors) throw new Error(JSON.stringify(answer))
 
 for (const { from, sales } of answer.data.tenant.figures.periods) {
-  for (const { currency, vouchers, value } of sales) console.log(from, currency, vouchers, value)
+  for (const { currency, vouchers, paid } of sales) console.log(from, currency, vouchers, paid)
 }

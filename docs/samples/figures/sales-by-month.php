@@ -2,7 +2,7 @@
 $query = 'query Sales($tenant: ID!, $period: PeriodInput!) {
   tenant(id: $tenant) {
     figures(period: $period, by: MONTH, withDescendants: true) {
-      periods { from sales { currency vouchers value } }
+      periods { from sales { currency vouchers paid } }
     }
   }
 }';
@@ -24,6 +24,6 @@ if (isset($answer['errors'])) {
 
 foreach ($answer['data']['tenant']['figures']['periods'] as $period) {
     foreach ($period['sales'] as $sales) {
-        echo $period['from'], ' ', $sales['currency'], ' ', $sales['vouchers'], ' ', $sales['value'], "\n";
+        echo $period['from'], ' ', $sales['currency'], ' ', $sales['vouchers'], ' ', $sales['paid'], "\n";
     }
 }

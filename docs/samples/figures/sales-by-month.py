@@ -5,7 +5,7 @@ from urllib.request import Request, urlopen
 QUERY = """query Sales($tenant: ID!, $period: PeriodInput!) {
   tenant(id: $tenant) {
     figures(period: $period, by: MONTH, withDescendants: true) {
-      periods { from sales { currency vouchers value } }
+      periods { from sales { currency vouchers paid } }
     }
   }
 }"""
@@ -26,4 +26,4 @@ if "errors" in answer:
 
 for period in answer["data"]["tenant"]["figures"]["periods"]:
     for sales in period["sales"]:
-        print(period["from"], sales["currency"], sales["vouchers"], sales["value"])
+        print(period["from"], sales["currency"], sales["vouchers"], sales["paid"])

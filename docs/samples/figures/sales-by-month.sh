@@ -3,8 +3,8 @@ query='query Sales($tenant: ID!, $period: PeriodInput!) {
     figures(period: $period, by: MONTH, withDescendants: true) {
       asOf
       timeZone
-      periods { from to sales { currency vouchers value redeemed voided } }
-      topProducts(first: 2) { title currency vouchers value }
+      periods { from to sales { currency vouchers paid redeemed voided } }
+      topProducts(first: 2) { title currency vouchers paid }
       expiring(withinDays: 30) { currency vouchers balance }
     }
   }

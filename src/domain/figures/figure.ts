@@ -3,6 +3,13 @@ import type { Instant } from '../instant.ts'
 import type { VoucherStatus } from '../voucher-status.ts'
 import type { Days } from './period.ts'
 
+/** Vouchers without a balance, which sums of balances leave out. */
+export interface WithoutBalance {
+  vouchers: number
+  /** The sum of what was paid for them. */
+  paid: number
+}
+
 /** Sold vouchers of one currency, by their purchase. Amounts are those of vouchers that are not void. */
 export interface SalesFigure {
   /** Null: vouchers without a currency, and so without amounts. */
@@ -12,6 +19,7 @@ export interface SalesFigure {
   paid: number
   redeemed: number
   voided: number
+  withoutBalance: WithoutBalance
 }
 
 /** An interval of a period. */
@@ -36,6 +44,7 @@ export interface OutstandingFigure {
   vouchers: number
   balance: number
   byExpiry: ExpiryFigure[]
+  withoutBalance: WithoutBalance
 }
 
 /** Vouchers whose validity ends in a month. */
@@ -60,6 +69,7 @@ export interface ProductFigure {
   title: string | null
   currency: string | null
   vouchers: number
+  paid: number
   value: number
 }
 
@@ -67,7 +77,7 @@ export interface ProductFigure {
 export type FigureInterval = 'DAY' | 'WEEK' | 'MONTH'
 
 /** By what products are ranked. */
-export type ProductOrder = 'VALUE' | 'VOUCHERS'
+export type ProductOrder = 'PAID' | 'VOUCHERS'
 
 /** Whose figures are read, and for which period. */
 export interface FiguresRequest {
@@ -85,7 +95,7 @@ export interface FiguresRequest {
 export interface ProductRanking {
   first: number
   by: ProductOrder
-  /** Only sales in this currency; null: all, and by value the first of each currency. */
+  /** Only sales in this currency; null: all, and by what was paid the first of each currency. */
   currency: string | null
 }
 

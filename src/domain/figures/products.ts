@@ -3,27 +3,29 @@ import { arrayText, type Fragment, type Sql } from '../../db/connect.ts'
 import type { ProductRanking } from './figure.ts'
 import { productPieces } from './product-pieces.ts'
 
-/** Returns the relations of the pieces of the period, and `product_sale(product_id, currency, vouchers, value)`. */
+/** Returns the relations of the pieces of the period, and `product_sale(product_id, currency, vouchers, paid, value)`. */
 export const productRelations = (sql: Sql): Fragment => sql`
   ${productPieces(sql)}, product_sale as materialized (
-    select product_id, currency, sum(records) as vouchers, sum(initial) as value from (
+    select product_id, currency, sum(records) as vouchers, sum(paid) as paid, sum(initial) as value from (
       select product_id, currency, case when adds then records else -records end as records,
+             case when adds then paid else -paid end as paid,
              case when adds then initial else -initial end as initial
       from source cross join product_piece cross join lateral (
-        select product_id, currency, records, initial, source.sign = product_piece.sign as adds
+        select product_id, currency, records, paid, initial, source.sign = product_piece.sign as adds
         from gateway.figure_rollup rollup
         where rollup.tenant_id = source.tenant_id and rollup.with_descendants = source.with_descendants
           and kind = 'product' and rollup.grain = product_piece.grain and at >= lower and at < upper and state = 'sold'
         offset 0
       ) folded
       union all
-      select product_id, currency, records, initial
+      select product_id, currency, records, paid, initial
       from months, granted join gateway.figure_delta delta on delta.tenant_id = granted.id
       where kind = 'product' and state = 'sold' and at >= months.lower and at < months.upper
       union all
-      select coalesce(parent_product_id, product_id, 0), coalesce(currency, ''), sign, sign * coalesce(initial_balance, 0)
+      select coalesce(parent_product_id, product_id, 0), coalesce(currency, ''), sign, sign * coalesce(purchase_value, 0),
+             sign * coalesce(initial_balance, 0)
       from rest cross join granted cross join lateral (
-        select parent_product_id, product_id, currency, initial_balance from purchased_voucher voucher
+        select parent_product_id, product_id, currency, purchase_value, initial_balance from purchased_voucher voucher
         where voucher.tenant_id = granted.id
           and purchase_timestamp >= rest.lower and purchase_timestamp < rest.upper and not void offset 0
       ) voucher
@@ -33,32 +35,33 @@ export const productRelations = (sql: Sql): Fragment => sql`
   )`
 
 /**
- * Returns a query for a JSON array of the products of each ranking. By value, each currency has a ranking of its own: a
+ * Returns a query for a JSON array of the products of each ranking. By what was paid, each currency has a ranking of its own: a
  * part. The first products of each part are found without sorting the others.
  */
 export function topProductsJson(sql: Sql, rankings: readonly ProductRanking[]): Fragment {
   const first = arrayText(rankings.map(ranking => ranking.first))
-  const byValue = arrayText(rankings.map(({ by }) => by === 'VALUE'))
+  const byPaid = arrayText(rankings.map(({ by }) => by === 'PAID'))
   const currencies = arrayText(rankings.map(({ currency }) => currency ?? ''))
-  const order = sql`case when by_value then value end desc, vouchers desc, value desc, product_id`
+  const order = sql`case when by_paid then paid end desc, vouchers desc, paid desc, product_id`
   return sql`
   select json_agg((
     select coalesce(json_agg(json_build_object(
-             'productId', product_id, 'currency', nullif(ranked.currency, ''), 'vouchers', vouchers, 'value', value,
+             'productId', product_id, 'currency', nullif(ranked.currency, ''), 'vouchers', vouchers, 'paid', paid,
+             'value', value,
              'title', coalesce((select title from product where id = product_id and tenant_id in (select id from granted)),
                                (select coalesce(parent_product_title, product_title)
                                 from granted join purchased_voucher voucher on voucher.tenant_id = granted.id
                                  and coalesce(parent_product_id, voucher.product_id) = ranked.product_id limit 1)))
              order by nullif(part.currency, ''), ${order}), '[]')
     from (
-      select distinct case when by_value then currency end as currency from product_sale
+      select distinct case when by_paid then currency end as currency from product_sale
       where wanted.currency in ('', currency)
     ) part cross join lateral (
       select * from product_sale
-      where wanted.currency in ('', currency) and (not by_value or currency = part.currency)
+      where wanted.currency in ('', currency) and (not by_paid or currency = part.currency)
       order by ${order} limit wanted.first
     ) ranked
   ) order by place)
-  from unnest(${first}::text::bigint[], ${byValue}::text::boolean[], ${currencies}::text::text[])
-       with ordinality as wanted (first, by_value, currency, place)`
+  from unnest(${first}::text::bigint[], ${byPaid}::text::boolean[], ${currencies}::text::text[])
+       with ordinality as wanted (first, by_paid, currency, place)`
 }

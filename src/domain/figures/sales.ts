@@ -6,16 +6,19 @@ import { inIntervals, intervalMembers } from './interval.ts'
 export const saleRelation = (sql: Sql): Fragment => sql`
   sale as materialized (
     select place, currency,
-           sum(records) filter (where state = 'sold') as vouchers, sum(initial) filter (where state = 'sold') as value,
-           sum(balance) filter (where state = 'sold') as balance, sum(paid) filter (where state = 'sold') as paid,
-           sum(records) filter (where state = 'void') as voided
+           sum(records) filter (where state <> 'void') as vouchers, sum(initial) filter (where state <> 'void') as value,
+           sum(balance) filter (where state <> 'void') as balance, sum(paid) filter (where state <> 'void') as paid,
+           sum(records) filter (where state = 'void') as voided,
+           sum(records) filter (where state = 'sold_without_balance') as vouchers_without_balance,
+           sum(paid) filter (where state = 'sold_without_balance') as paid_without_balance
     from (
       ${inIntervals(sql, 'sale')}
       union all
-      select width_bucket(purchase_timestamp, starts), coalesce(currency, ''), case when void then 'void' else 'sold' end,
+      select width_bucket(purchase_timestamp, starts), coalesce(currency, ''),
+             gateway.sale_state(gateway.figure_state(void, redemption_status, initial_balance, current_balance)),
              1, initial_balance, current_balance, purchase_value
       from span, granted cross join cut_quarter cross join lateral (
-        select purchase_timestamp, currency, void, initial_balance, current_balance, purchase_value
+        select purchase_timestamp, currency, void, redemption_status, initial_balance, current_balance, purchase_value
         from purchased_voucher voucher
         where voucher.tenant_id = granted.id
           and purchase_timestamp >= cut_quarter.starts_at and purchase_timestamp < cut_quarter.ends_at offset 0
@@ -28,7 +31,9 @@ export const saleRelation = (sql: Sql): Fragment => sql`
 const salesObject = (sql: Sql): Fragment => sql`
   json_build_object('currency', nullif(currency, ''), 'vouchers', coalesce(sum(vouchers), 0),
                     'value', coalesce(sum(value), 0), 'paid', coalesce(sum(paid), 0),
-                    'redeemed', coalesce(sum(value), 0) - coalesce(sum(balance), 0), 'voided', coalesce(sum(voided), 0))`
+                    'redeemed', coalesce(sum(value), 0) - coalesce(sum(balance), 0), 'voided', coalesce(sum(voided), 0),
+                    'withoutBalance', json_build_object('vouchers', coalesce(sum(vouchers_without_balance), 0),
+                                                        'paid', coalesce(sum(paid_without_balance), 0)))`
 
 /** Returns a query for the JSON of all intervals with their sales. */
 export const periodsJson = (sql: Sql): Fragment => sql`

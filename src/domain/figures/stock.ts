@@ -7,7 +7,7 @@ import type { Selection } from './figure.ts'
  *
  * - `disputed(day)`: the days before which some granted tenants are in their calendars, and others are not: rollups of
  *   several tenants do not say whether a voucher whose validity ends then is expired, or expires within some days
- * - `stock(expires_on, today, currency, state, records, balance)`: sums of vouchers by the last day of their validity, null
+ * - `stock(expires_on, today, currency, state, records, balance, paid)`: sums of vouchers by the last day of their validity, null
  *   when it does not end. `today` is the day at their tenant, null when they belong to several: then their last day is
  *   not disputed, and any tenant's day decides. All that expired for all of them has one day.
  */
@@ -19,26 +19,26 @@ export const stockRelations = (sql: Sql, { expiring, status }: Selection): Fragm
     from days, unnest(${arrayText(expiring)}::text::integer[]) within, generate_series(1, last - first) steps
   ), stock as materialized (
     select nullif(at, 'infinity')::date as expires_on, today, currency, state, sum(records) as records,
-           sum(balance) as balance
+           sum(balance) as balance, sum(paid) as paid
     from (
       select greatest(at, (first - 1)::timestamp at time zone 'UTC') as at, null::date as today, currency, state,
-             sign * records as records, sign * balance as balance
+             sign * records as records, sign * balance as balance, sign * paid as paid
       from days, source cross join lateral (
-        select at, currency, state, records, balance from gateway.figure_rollup rollup
+        select at, currency, state, records, balance, paid from gateway.figure_rollup rollup
         where rollup.tenant_id = source.tenant_id and rollup.with_descendants = source.with_descendants
           and kind = 'balance' and grain = 'day'
           and at >= case when ${status} then '-infinity' else first::timestamp at time zone 'UTC' end offset 0
       ) folded
       where at <> all(array(select day::timestamp at time zone 'UTC' from disputed))
       union all
-      select at, today.day, currency, state, records, balance
+      select at, today.day, currency, state, records, balance, paid
       from today cross join disputed cross join lateral (
-        select at, currency, state, records, balance from gateway.figure_rollup rollup
+        select at, currency, state, records, balance, paid from gateway.figure_rollup rollup
         where rollup.tenant_id = today.id and not with_descendants and kind = 'balance' and grain = 'day'
           and at = disputed.day::timestamp at time zone 'UTC' offset 0
       ) folded
       union all
-      select at, today.day, currency, state, records, balance
+      select at, today.day, currency, state, records, balance, paid
       from today join gateway.figure_delta delta on delta.tenant_id = today.id
       where kind = 'balance'
     ) balances
@@ -48,16 +48,20 @@ export const stockRelations = (sql: Sql, { expiring, status }: Selection): Fragm
 /** Returns a query for the JSON of rows of `stock` that are outstanding, by currency, then by the month of their end. */
 const outstandingOf = (sql: Sql, condition: Fragment): Fragment => sql`
   select coalesce(json_agg(json_build_object(
-           'currency', nullif(currency, ''), 'vouchers', vouchers, 'balance', balance, 'byExpiry', by_expiry)
+           'currency', nullif(currency, ''), 'vouchers', vouchers, 'balance', balance, 'byExpiry', by_expiry,
+           'withoutBalance', json_build_object('vouchers', vouchers_without_balance, 'paid', paid_without_balance))
            order by currency = '', currency), '[]')
   from (
     select currency, sum(vouchers) as vouchers, sum(balance) as balance,
-           json_agg(json_build_object('month', month, 'vouchers', vouchers, 'balance', balance) order by month) as by_expiry
+           json_agg(json_build_object('month', month, 'vouchers', vouchers, 'balance', balance) order by month) as by_expiry,
+           sum(vouchers_without_balance) as vouchers_without_balance, sum(paid_without_balance) as paid_without_balance
     from (
       select currency, date_trunc('month', expires_on::timestamp)::date as month, sum(records) as vouchers,
-             sum(stock.balance) as balance
+             sum(stock.balance) as balance,
+             coalesce(sum(records) filter (where state = 'full_without_balance'), 0) as vouchers_without_balance,
+             coalesce(sum(paid) filter (where state = 'full_without_balance'), 0) as paid_without_balance
       from days, stock
-      where state in ('full', 'part') and (expires_on is null or expires_on >= coalesce(today, first)) ${condition}
+      where state in ('full', 'part', 'full_without_balance') and (expires_on is null or expires_on >= coalesce(today, first)) ${condition}
       group by currency, month having sum(records) <> 0
     ) months group by currency
   ) currencies`
@@ -84,7 +88,7 @@ export const statusJson = (sql: Sql): Fragment => sql`
              with ordinality as statuses (status, place)
       left join (
         select case when state = 'void' then 'VOID' when expires_on < coalesce(today, first) then 'EXPIRED'
-                    when state = 'redeemed' then 'REDEEMED' when state = 'part' then 'PART_REDEEMED'
+                    when state like 'redeemed%' then 'REDEEMED' when state = 'part' then 'PART_REDEEMED'
                     else 'REDEEMABLE' end as status, records
         from days, stock
         union all

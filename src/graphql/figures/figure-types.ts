@@ -6,11 +6,20 @@ import type {
   FigurePeriod as PeriodRow,
   SalesFigure as SalesRow,
   StatusFigure as StatusRow,
+  WithoutBalance as WithoutBalanceRow,
 } from '../../domain/figures/figure.ts'
 import { builder } from '../builder.ts'
 import { VoucherStatus } from '../voucher-status.ts'
 
 const currencyDescription = 'The ISO 4217 code of the amounts; null for vouchers without a currency.'
+
+const WithoutBalance = builder.objectRef<WithoutBalanceRow>('WithoutBalance').implement({
+  description: 'Vouchers without a balance, such as those for an experience: no sum of balances includes them.',
+  fields: t => ({
+    vouchers: t.exposeInt('vouchers', { description: 'The number of vouchers.' }),
+    paid: t.expose('paid', { type: 'Money', description: 'The sum of what was paid for them.' }),
+  }),
+})
 
 /** Sold vouchers of one currency. */
 export const SalesFigure = builder.objectRef<SalesRow>('SalesFigure').implement({
@@ -20,14 +29,22 @@ export const SalesFigure = builder.objectRef<SalesRow>('SalesFigure').implement(
   fields: t => ({
     currency: t.exposeString('currency', { nullable: true, description: currencyDescription }),
     vouchers: t.exposeInt('vouchers', { description: 'The number of vouchers sold, without void ones.' }),
-    value: t.expose('value', { type: 'Money', description: 'The sum of their initial balances.' }),
-    paid: t.expose('paid', { type: 'Money', description: 'The sum of what was paid for them.' }),
+    paid: t.expose('paid', { type: 'Money', description: 'The sales: the sum of what was paid for them.' }),
+    value: t.expose('value', {
+      type: 'Money',
+      description: 'The sum of their initial balances: without those of `withoutBalance`.',
+    }),
     redeemed: t.expose('redeemed', {
       type: 'Money',
       description:
         'What was redeemed of them until now: the sum of their initial balances less that of their balances.',
     }),
     voided: t.exposeInt('voided', { description: 'The number of vouchers purchased in the period and voided since.' }),
+    withoutBalance: t.field({
+      type: WithoutBalance,
+      description: 'Those of the vouchers sold that have no balance.',
+      resolve: figure => figure.withoutBalance,
+    }),
   }),
 })
 
@@ -97,6 +114,11 @@ export const OutstandingFigure = builder.objectRef<OutstandingRow>('OutstandingF
       description: 'By the month of the last day on which they are valid; those that do not expire are the last.',
       complexity: { field: 1, multiplier: 24 },
       resolve: figure => figure.byExpiry,
+    }),
+    withoutBalance: t.field({
+      type: WithoutBalance,
+      description: 'Those of the vouchers that have no balance.',
+      resolve: figure => figure.withoutBalance,
     }),
   }),
 })

@@ -34,7 +34,7 @@ const FigureInterval = builder.enumType('FigureInterval', {
 const TopProductOrder = builder.enumType('TopProductOrder', {
   description: 'By what products are ranked.',
   values: {
-    VALUE: { description: 'The value sold. Amounts of two currencies are not compared.' },
+    PAID: { description: 'The sum of what was paid. Amounts of two currencies are not compared.' },
     VOUCHERS: { description: 'The number of vouchers sold.' },
   },
 })
@@ -111,8 +111,8 @@ const Figures = builder.objectRef<FiguresSource>('Figures').implement({
       type: [ProductFigure],
       nullable: true,
       description:
-        'The products of which most was sold in the period. By value without `currency`: the first products of each ' +
-        `currency. Vouchers without a product are left out.${needsSales}`,
+        'The products of which most was sold in the period. By what was paid without `currency`: the first products of ' +
+        `each currency. Vouchers without a product are left out.${needsSales}`,
       policy: voucherPolicy('topProducts'),
       complexity: ({ first }) => ({ field: operationCost, multiplier: Math.min(mostProducts, Math.max(1, first)) }),
       args: {
@@ -121,7 +121,7 @@ const Figures = builder.objectRef<FiguresSource>('Figures').implement({
           defaultValue: 10,
           description: `The number of products: 1 to ${mostProducts}.`,
         }),
-        by: t.arg({ type: TopProductOrder, required: true, defaultValue: 'VALUE', description: 'The order.' }),
+        by: t.arg({ type: TopProductOrder, required: true, defaultValue: 'PAID', description: 'The order.' }),
         currency: t.arg.string({ description: 'Only sales in this currency, an ISO 4217 code.' }),
       },
       resolve: (source, { first, by, currency: given = null }, { loaders }) => {

@@ -2,12 +2,17 @@
 import { arrayText, type Pool } from '../../../src/db/connect.ts'
 import type { Days } from '../../../src/domain/figures/period.ts'
 
+const withoutBalance = (condition: string) => `
+  json_build_object('vouchers', count(*) filter (where current_balance is null and ${condition}),
+                    'paid', coalesce(sum(purchase_value) filter (where current_balance is null and ${condition}), 0))
+    as "withoutBalance"`
+
 const sales = `
   count(*) filter (where not void)::integer as vouchers,
   coalesce(sum(initial_balance) filter (where not void), 0) as value,
   coalesce(sum(purchase_value) filter (where not void), 0) as paid,
   coalesce(sum(coalesce(initial_balance, 0) - coalesce(current_balance, 0)) filter (where not void), 0) as redeemed,
-  count(*) filter (where void)::integer as voided`
+  count(*) filter (where void)::integer as voided, ${withoutBalance('not void')}`
 
 /** The vouchers of the tenants with their status, and the day at their tenants. */
 const stated = `
@@ -52,7 +57,7 @@ export function createRecount(sql: Pool, tenants: readonly number[]) {
     products: ({ from, to }: Days, zone: string, order: string, condition = 'true') =>
       read<{ currency: string | null }>(`
         select coalesce(parent_product_id, product_id) as "productId", currency, count(*)::integer as vouchers,
-               coalesce(sum(initial_balance), 0) as value
+               coalesce(sum(purchase_value), 0) as paid, coalesce(sum(initial_balance), 0) as value
         from purchased_voucher
         where tenant_id = any(${ids}) and (purchase_timestamp at time zone '${zone}')::date between '${from}' and '${to}'
           and not void and coalesce(parent_product_id, product_id) is not null and ${condition}
@@ -64,11 +69,15 @@ export function createRecount(sql: Pool, tenants: readonly number[]) {
                coalesce(sum(current_balance), 0) as balance
         from (${stated}) stated where tenant_id = any(${ids}) and ${isOutstanding} and ${condition}
         group by 1, 2 order by 1, 2`)
+      const without = await read<{ currency: string | null; withoutBalance: object }>(`
+        select currency, ${withoutBalance('true')}
+        from (${stated}) stated where tenant_id = any(${ids}) and ${isOutstanding} and ${condition} group by 1`)
       const add = (numbers: number[]) => numbers.reduce((sum, number) => sum + number, 0)
       return [...new Set(rows.map(({ currency }) => currency))].map(currency => {
         const byExpiry = rows.filter(row => row.currency === currency).map(({ currency: _, ...figure }) => figure)
         const vouchers = add(byExpiry.map(row => row.vouchers))
-        return { currency, vouchers, balance: add(byExpiry.map(row => row.balance)), byExpiry }
+        const { withoutBalance } = without.find(row => row.currency === currency) ?? {}
+        return { currency, vouchers, balance: add(byExpiry.map(row => row.balance)), byExpiry, withoutBalance }
       })
     },
 

@@ -38,18 +38,21 @@ export const fillWorld = (sql: Pool) =>
   insert into purchased_voucher (tenant_id, reference, currency, initial_balance, current_balance, purchase_value, void,
                                  redemption_status, product_id, parent_product_id, product_title, purchase_timestamp,
                                  date_valid_start, date_valid_end)
-  select 1 + n % 9, 'FIG-' || n, currency, amount, case n % 4 when 0 then 0 * amount when 1 then amount / 2 else amount end,
+  select 1 + n % 9, 'FIG-' || n, currency, balance, case n % 4 when 0 then 0 * balance when 1 then balance / 2 else balance end,
          amount, n % 11 = 0, case when n % 13 = 0 then 'Redeemed' end,
          case when n % 17 > 0 then 1 + n % 15 end, case when n % 6 = 0 then 1 + n % 12 end, 'Sold ' || n % 15,
          case when n % 29 > 0 then at end,
          case when n % 8 = 0 then current_date + (n % 7 - 3) end, case when n % 5 > 0 then current_date + (n % 90 - 3) end
   from (
+    select *, case when n % 7 > 0 then amount end as balance
+    from (
     select n, case when n % 19 = 0 then null else (array['GBP', 'EUR', 'JPY'])[1 + n % 3] end as currency,
            case when n % 19 > 0 then 10 * (1 + n % 30) end as amount,
            ((array['${days.join("','")}'])[1 + n % ${days.length}]::timestamp + (n % 97 - 48) * interval '31 minutes')
              at time zone (array['UTC', 'Asia/Kolkata', 'America/Havana', 'Asia/Kathmandu', 'Pacific/Apia', 'Africa/Monrovia'])[1 + n % 6]
            - (n % 2) * interval '1 microsecond' as at
     from generate_series(1, 2500) n
+    ) sold
   ) drawn
   where n % 90 - 3 >= n % 7 - 3;
   insert into customer (tenant_id, email, marketing_opted, consented_at)

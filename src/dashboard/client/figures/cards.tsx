@@ -10,6 +10,7 @@ import {
   balanceIn,
   type ConsentPeriod,
   type Currency,
+  describeWithout,
   type Figures,
   type FiguresBefore,
   redeemedShare,
@@ -53,9 +54,9 @@ export function Cards({ view, go, figures, before, compared, currency }: CardsPr
         {sold && (
           <Card
             name="Sold"
-            value={money(sold.value)}
+            value={money(sold.paid)}
             detail={formatNumberOf(sold.vouchers, 'voucher')}
-            change={soldBefore && { now: sold.value, before: soldBefore.value, words: money(soldBefore.value) }}
+            change={soldBefore && { now: sold.paid, before: soldBefore.paid, words: money(soldBefore.paid) }}
           />
         )}
         {sold && (
@@ -73,7 +74,9 @@ export function Cards({ view, go, figures, before, compared, currency }: CardsPr
           <Card
             name="Outstanding now"
             value={money(outstanding.balance)}
-            detail={formatNumberOf(outstanding.vouchers, 'voucher')}
+            detail={[formatNumberOf(outstanding.vouchers, 'voucher'), describeWithout(outstanding)]
+              .filter(Boolean)
+              .join(', ')}
             note="Whenever they were sold"
           />
         )}
@@ -86,6 +89,7 @@ export function Cards({ view, go, figures, before, compared, currency }: CardsPr
                 <VouchersLink {...{ view, go }} filters={vouchersExpiring}>
                   {formatNumberOf(expiring.vouchers, 'voucher')}
                 </VouchersLink>
+                {expiring.withoutBalance.vouchers > 0 && `, ${describeWithout(expiring)}`}
                 {hasOtherDays && ', each by the day at its tenant'}
               </>
             }
@@ -123,8 +127,12 @@ const countConsents = (periods: readonly Pick<ConsentPeriod, 'given' | 'withdraw
 
 function describeShare(sold: Sales, before: Sales | null): string {
   const [share, shareBefore] = [redeemedShare(sold), before && redeemedShare(before)]
-  if (share === null) return 'Nothing was sold'
-  return `${formatShare(share)} of their value${shareBefore === null ? '' : `, ${formatShare(shareBefore)} before`}`
+  const words = [
+    share !== null &&
+      `${formatShare(share)} of their balances${shareBefore === null ? '' : `, ${formatShare(shareBefore)} before`}`,
+    describeWithout(sold),
+  ]
+  return words.filter(Boolean).join('; ') || 'Nothing was sold'
 }
 
 interface CardProps {

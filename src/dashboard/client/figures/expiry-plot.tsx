@@ -2,7 +2,7 @@ import { formatCount, formatDay, formatMoney, formatNumberOf, formatShortMoney }
 import { Plot } from '../plots/plot.tsx'
 import { NothingToPlot } from '../states.tsx'
 import { type Expiry, expiriesOf } from './expiry.ts'
-import type { Currency, Outstanding } from './model.ts'
+import { type Currency, describeWithout, type Outstanding } from './model.ts'
 
 const nameExpiry = ({ month }: Expiry) =>
   month === 'later' ? 'Later' : month === 'never' ? 'Without an end' : formatDay(month, 'month')
@@ -35,7 +35,7 @@ export function ExpiryPlot({
     null,
   )
   const summary = [
-    `${money(outstanding.balance)} on ${formatNumberOf(outstanding.vouchers, 'voucher')}.`,
+    `${[`${money(outstanding.balance)} on ${formatNumberOf(outstanding.vouchers, 'voucher')}`, describeWithout(outstanding)].filter(Boolean).join(', ')}.`,
     most && `Most expires in ${nameExpiry(most)}: ${money(most.balance)}.`,
     later && `${money(later.balance)} expires later than the plot shows.`,
     never && `${money(never.balance)} does not expire.`,

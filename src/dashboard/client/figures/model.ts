@@ -1,5 +1,5 @@
 // The figures of a view in one currency.
-import { formatDay, formatDays, nameCurrency } from '../format.ts'
+import { formatCount, formatDay, formatDays, formatMoney, nameCurrency } from '../format.ts'
 import type { DashboardFiguresQuery } from '../operations.ts'
 import type { Days, Interval } from '../period.ts'
 
@@ -27,6 +27,8 @@ export type Outstanding = NonNullable<Figures['outstanding']>[number]
 /** Amounts of a currency: the code, or null for vouchers without one. */
 export type Currency = string | null
 
+const none = { vouchers: 0, paid: 0 }
+
 /** Returns what was sold in a currency: zeros when nothing was. */
 export const salesIn = (figures: readonly Sales[], currency: Currency): Sales =>
   figures.find(figure => figure.currency === currency) ?? {
@@ -36,14 +38,25 @@ export const salesIn = (figures: readonly Sales[], currency: Currency): Sales =>
     paid: 0,
     redeemed: 0,
     voided: 0,
+    withoutBalance: none,
   }
 
+/** A balance in one currency. */
+type Balance = Omit<Outstanding, 'byExpiry'>
+
 /** Returns a balance in a currency: zeros when there is none. */
-export const balanceIn = (
-  figures: readonly Pick<Outstanding, 'currency' | 'vouchers' | 'balance'>[],
-  currency: Currency,
-): Pick<Outstanding, 'vouchers' | 'balance'> =>
-  figures.find(figure => figure.currency === currency) ?? { vouchers: 0, balance: 0 }
+export const balanceIn = (figures: readonly Balance[], currency: Currency): Balance =>
+  figures.find(figure => figure.currency === currency) ?? { currency, vouchers: 0, balance: 0, withoutBalance: none }
+
+/**
+ * Says how many vouchers have no balance, and what was paid for them: `206 of them without a balance (£20,583.00 paid)`.
+ *
+ * @returns null when all have a balance
+ */
+export const describeWithout = ({ currency, withoutBalance }: Pick<Sales, 'currency' | 'withoutBalance'>) =>
+  withoutBalance.vouchers === 0
+    ? null
+    : `${formatCount(withoutBalance.vouchers)} of them without a balance (${formatMoney(withoutBalance.paid, currency)} paid)`
 
 /** Returns the currencies of figures: that of most vouchers first. */
 export function currenciesOf({ totals, outstanding }: Pick<Figures, 'totals' | 'outstanding'>): Currency[] {

@@ -6,6 +6,7 @@ import { NothingToPlot } from '../states.tsx'
 import type { Column } from '../tables/data-table.tsx'
 import {
   type Currency,
+  describeWithout,
   type FigurePeriod,
   labelPeriod,
   namePeriod,
@@ -43,28 +44,28 @@ const largest = <T,>(items: readonly T[], size: (item: T) => number): T | undefi
 
 const nameColumn: Column<Point> = { heading: 'Period', cell: ({ name }) => name, sortBy: ({ period }) => period.from }
 
-/** The value and the number of the vouchers sold over time. */
+/** What was paid for the vouchers sold, and their number, over time. */
 export function SalesPlot(props: PeriodPlotProps & { total: Sales }) {
   const { currency, total } = props
   const points = pointsOf(props)
   const title = 'Vouchers sold'
-  const most = largest(points, ({ sales }) => sales.value)
+  const most = largest(points, ({ sales }) => sales.paid)
   if (!most || total.vouchers === 0) return <NothingToPlot title={title} text="No vouchers were sold in this period." />
   const money = (amount: number) => formatMoney(amount, currency)
   return (
     <Plot
       id="sales"
       title={title}
-      summary={`${money(total.value)} from ${formatNumberOf(total.vouchers, 'voucher')}. Highest: ${most.name}, ${money(most.sales.value)}.`}
+      summary={`${money(total.paid)} from ${formatNumberOf(total.vouchers, 'voucher')}. Highest: ${most.name}, ${money(most.sales.paid)}.`}
       points={points.map(({ name, tick, sales }) => ({
         tick,
-        description: `${name}: ${money(sales.value)} from ${formatNumberOf(sales.vouchers, 'voucher')}`,
+        description: `${name}: ${money(sales.paid)} from ${formatNumberOf(sales.vouchers, 'voucher')}`,
       }))}
       panels={[
         {
-          title: 'Value',
-          series: [{ label: 'Value', color: 'plot-first' }],
-          values: points.map(({ sales }) => [sales.value]),
+          title: 'Paid',
+          series: [{ label: 'Paid', color: 'plot-first' }],
+          values: points.map(({ sales }) => [sales.paid]),
           height: 150,
           formatTick: tick => formatShortMoney(tick, currency),
         },
@@ -81,9 +82,9 @@ export function SalesPlot(props: PeriodPlotProps & { total: Sales }) {
         columns: [
           nameColumn,
           {
-            heading: 'Value',
-            cell: ({ sales }) => money(sales.value),
-            sortBy: ({ sales }) => sales.value,
+            heading: 'Paid',
+            cell: ({ sales }) => money(sales.paid),
+            sortBy: ({ sales }) => sales.paid,
             numeric: true,
           },
           {
@@ -98,13 +99,13 @@ export function SalesPlot(props: PeriodPlotProps & { total: Sales }) {
   )
 }
 
-/** How much of the value of the vouchers sold in each interval has been redeemed by now. */
+/** How much of the balances of the vouchers sold in each interval has been redeemed by now. */
 export function RedeemedPlot(props: PeriodPlotProps & { total: Sales }) {
   const { currency, total } = props
   const points = pointsOf(props)
   const title = 'Redeemed by now, by period of sale'
   const share = redeemedShare(total)
-  if (share === null) return <NothingToPlot title={title} text="No vouchers with a value were sold in this period." />
+  if (share === null) return <NothingToPlot title={title} text="No vouchers with a balance were sold in this period." />
   const money = (amount: number) => formatMoney(amount, currency)
   const words = ({ sales }: Point) => {
     const part = redeemedShare(sales)
@@ -114,7 +115,13 @@ export function RedeemedPlot(props: PeriodPlotProps & { total: Sales }) {
     <Plot
       id="redeemed"
       title={title}
-      summary={`${formatShare(share)} of what was sold has been redeemed: ${money(total.redeemed)} of ${money(total.value)}.`}
+      summary={[
+        `${formatShare(share)} of their balances has been redeemed: ${money(total.redeemed)} of ${money(total.value)}.`,
+        total.withoutBalance.vouchers > 0 &&
+          `Of ${formatNumberOf(total.vouchers, 'voucher')}, ${describeWithout(total)}.`,
+      ]
+        .filter(Boolean)
+        .join(' ')}
       points={points.map(point => ({
         tick: point.tick,
         description:

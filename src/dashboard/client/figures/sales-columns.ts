@@ -33,10 +33,12 @@ export const salesColumns = <Row>(currency: Currency, of: (row: Row) => Sales | 
   const money = (amount: number) => formatMoney(amount, currency)
   return [
     column('Vouchers', ({ vouchers }) => vouchers, formatCount),
-    column('Value', ({ value }) => value, money, true),
     column('Paid', ({ paid }) => paid, money, true),
+    column('Initial balance', ({ value }) => value, money, true),
     column('Redeemed', ({ redeemed }) => redeemed, money, true),
     column('Share', redeemedShare, formatShare),
+    column('Without balance', ({ withoutBalance }) => withoutBalance.vouchers, formatCount),
+    column('Paid for these', ({ withoutBalance }) => withoutBalance.paid, money, true),
     column('Voided', ({ voided }) => voided, formatCount),
   ]
 }

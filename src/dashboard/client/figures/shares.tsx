@@ -59,7 +59,7 @@ export const soldOf = (
         ...{ 'bought-from': from, 'bought-to': to, in: currency },
       }
 
-/** The products that sold most, by value. */
+/** The products that sold most, by what was paid. */
 export function TopProducts({
   view,
   go,
@@ -74,16 +74,16 @@ export function TopProducts({
     <ShareList
       id="products"
       title={title}
-      summary={`${first.name} sold most: ${formatMoney(first.value, currency)}.`}
-      headings={['Product', 'Vouchers', 'Value']}
+      summary={`${first.name} sold most: ${formatMoney(first.paid, currency)}.`}
+      headings={['Product', 'Vouchers', 'Paid']}
       shares={shown.map(product => ({
         name: (
           <VouchersLink {...{ view, go }} filters={soldOf(product, view, currency)}>
             {product.name}
           </VouchersLink>
         ),
-        numbers: [formatCount(product.vouchers), formatMoney(product.value, currency)],
-        length: first.value > 0 ? product.value / first.value : 0,
+        numbers: [formatCount(product.vouchers), formatMoney(product.paid, currency)],
+        length: first.paid > 0 ? product.paid / first.paid : 0,
       }))}
     />
   )

@@ -59,7 +59,7 @@ export function TableSection(props: TableSectionProps) {
         (products ? (
           <ProductTable
             {...{ view, go, currency, products }}
-            total={figures.totals ? salesIn(figures.totals, currency).value : 0}
+            total={figures.totals ? salesIn(figures.totals, currency).paid : 0}
           />
         ) : (
           <Placeholder kind="table" />

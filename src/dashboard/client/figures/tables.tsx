@@ -108,16 +108,16 @@ export function ProductTable({
           numeric: true,
         },
         {
-          heading: 'Value',
-          csvHeading: `Value (${nameCurrency(currency)})`,
-          cell: ({ value }) => formatMoney(value, currency),
-          sortBy: ({ value }) => value,
+          heading: 'Paid',
+          csvHeading: `Paid (${nameCurrency(currency)})`,
+          cell: ({ paid }) => formatMoney(paid, currency),
+          sortBy: ({ paid }) => paid,
           numeric: true,
         },
         {
-          heading: 'Share of value',
-          cell: ({ value }) => (total > 0 ? formatShare(value / total) : '–'),
-          sortBy: ({ value }) => (total > 0 ? value / total : null),
+          heading: 'Share of sales',
+          cell: ({ paid }) => (total > 0 ? formatShare(paid / total) : '–'),
+          sortBy: ({ paid }) => (total > 0 ? paid / total : null),
           numeric: true,
         },
         {
