@@ -86,8 +86,22 @@ describe('the address', () => {
     ['?from=2020-01-01&to=2026-03-01&by=day', { by: 'MONTH' }],
     ['?by=hour', { by: 'MONTH' }],
     ['?below=yes', { withDescendants: true }],
+    ['?currency=gbp', { currency: 'GBP' }],
+    ['?currency=pounds', { currency: null }],
   ])('with %s shows what can be shown', (search, expected) => {
     expect(read(search)).toMatchObject(expected)
+  })
+
+  test.each<[string, string[]]>([
+    ['?tenant=1&period=this-year&currency=gbp', []],
+    ['?from=2026-03-01&to=2026-03-01', []],
+    ['?tenant=0', ['“0”']],
+    ['?period=ever', ['“ever”']],
+    ['?from=2026-02-30&to=2026-03-01', ['Give both days']],
+    ['?to=2026-03-01', ['Give both days']],
+    ['?from=2026-03-02&to=2026-03-01&currency=pounds', ['must not be after', '“pounds”']],
+  ])('with %s says what is not valid', (search, expected) => {
+    expect(readAddress(search).faults).toEqual(expected.map(words => expect.stringContaining(words)))
   })
 
   test('of another tenant names neither the voucher nor the place in a table', () => {

@@ -26,10 +26,10 @@ const intervalLabels: Record<Interval, string> = { DAY: 'Day', WEEK: 'Week', MON
 /** The controls above the figures. What is chosen is in the address. */
 export function Controls({ view, go, timeZone, currencies }: ControlsProps) {
   const { period, from, to } = view
-  // The figures show the most sold currency when they have none in the one that the address names.
-  const currency = currencies === null || currencies.includes(view.currency) ? (view.currency ?? '') : ''
-  const offered = currencies ?? [view.currency]
-  const codes = offered.filter(code => code !== null).sort()
+  const currency = view.currency ?? ''
+  const most = currencies?.[0] ?? null
+  const offered = new Set([...(currencies ?? []), ...(view.currency === null ? [] : [view.currency])])
+  const codes = [...offered].filter(code => code !== null).sort()
   const choosePeriod = (value: string) => {
     const preset = presets.find(name => name === value)
     go(preset ? { period: preset } : { from, to })
@@ -56,8 +56,8 @@ export function Controls({ view, go, timeZone, currencies }: ControlsProps) {
           label="Currency"
           value={currency}
           options={
-            offered.length > 1
-              ? [['', 'Most sold'], ...codes.map(code => [code, code] as const)]
+            offered.size > 1
+              ? [['', most === null ? 'Most sold' : `Most sold: ${most}`], ...codes.map(code => [code, code] as const)]
               : [[currency, codes[0] ?? '—']]
           }
           onChoice={value => go({ currency: value || null })}

@@ -104,6 +104,13 @@ export function Overview(props: OverviewProps) {
         )}
         <h1>{shown?.name ?? (isGone ? `Tenant ${tenant}` : 'Dashboard')}</h1>
         <Controls view={view} go={go} timeZone={timeZone} currencies={currencies} />
+        {address.faults.length > 0 && (
+          <div class="warning" role="status">
+            {address.faults.map(fault => (
+              <p key={fault}>{fault}</p>
+            ))}
+          </div>
+        )}
         {notices}
         {viewerError && <Failure error={viewerError} retry={onRetry} />}
         {path.error && <Failure error={path.error} retry={path.reload} />}

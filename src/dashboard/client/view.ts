@@ -35,6 +35,8 @@ export interface View {
 
 /** What an address says: the period and the interval may be open. */
 export interface Address extends Omit<View, 'tenant' | 'from' | 'to' | 'by'> {
+  /** What of it is not valid, each as a sentence that says what is shown instead. */
+  faults: readonly string[]
   tenant: string | null
   days: Days | null
   by: Interval | null
@@ -53,20 +55,38 @@ const placeNames = ['tenant', 'withDescendants', 'timeZone', 'currency'] as cons
 
 const usualPeriod = 'last-12-months'
 
-/** Reads a query string. What it does not know is the default. */
+/** Reads a query string. What it does not know is the default; `faults` says so. */
 export function readAddress(search: string): Address {
   const query = new URLSearchParams(search)
   const days = { from: query.get('from') ?? '', to: query.get('to') ?? '' }
-  const isCustom = findFault(days) === null
-  const tenant = query.get('tenant') ?? ''
+  const dayFault = findFault(days)
+  const isCustom = dayFault === null
+  const textOf = (name: string) => query.get(name)?.trim() ?? ''
+  const [tenant, period, code] = [textOf('tenant'), textOf('period'), textOf('currency')]
+  const isTenant = /^[1-9]\d{0,15}$/.test(tenant)
+  const preset = presets.find(name => name === period)
+  const currency = /^[a-z]{3}$/i.test(code) ? code.toUpperCase() : null
+  const faults = [
+    tenant !== '' && !isTenant
+      ? `“${tenant}” in the address is not the number of a tenant: the first tenant is shown.`
+      : null,
+    dayFault !== null && (days.from || days.to)
+      ? `The days in the address are not a period: another one is shown. ${dayFault}`
+      : null,
+    period !== '' && !preset ? `“${period}” in the address is not a period: another one is shown.` : null,
+    code !== '' && currency === null
+      ? `“${code}” in the address is not a currency code such as GBP: the most sold one is shown.`
+      : null,
+  ]
   return {
-    tenant: /^[1-9]\d{0,15}$/.test(tenant) ? tenant : null,
+    faults: faults.filter(fault => fault !== null),
+    tenant: isTenant ? tenant : null,
     withDescendants: query.get('below') !== 'no',
-    period: isCustom ? 'custom' : (presets.find(name => name === query.get('period')) ?? usualPeriod),
+    period: isCustom ? 'custom' : (preset ?? usualPeriod),
     days: isCustom ? days : null,
     by: intervals.find(name => name.toLowerCase() === query.get('by')) ?? null,
     timeZone: query.get('zone') || null,
-    currency: query.get('currency') || null,
+    currency,
     voucher: query.get('voucher') || null,
     params: Object.fromEntries([...query].filter(([name]) => !ownNames.includes(name))),
   }
@@ -78,7 +98,7 @@ export function readAddress(search: string): Address {
  * @param tenant the tenant that is shown when the address names none
  * @param today the present day in the time zone of the view, `YYYY-MM-DD`
  */
-export function resolveView({ days, by, ...address }: Address, tenant: string, today: string): View {
+export function resolveView({ days, by, faults: _faults, ...address }: Address, tenant: string, today: string): View {
   const { from, to } = days ?? daysOf(address.period === 'custom' ? usualPeriod : address.period, today)
   const interval = by !== null && isAnswered({ from, to }, by) ? by : usualInterval({ from, to })
   return { ...address, tenant: address.tenant ?? tenant, from, to, by: interval }

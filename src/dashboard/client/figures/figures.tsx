@@ -7,6 +7,7 @@ import { Empty, Failure, Placeholder } from '../states.tsx'
 import { useAnswer } from '../use-answer.ts'
 import type { Go, View } from '../view.ts'
 import { Cards } from './cards.tsx'
+import { Currencies } from './currencies.tsx'
 import { type Currency, currenciesOf } from './model.ts'
 import { Plots } from './plot-grid.tsx'
 import { mostProducts, nameProducts } from './product-names.ts'
@@ -38,8 +39,7 @@ export function Figures({ view: wanted, go, request, permissions, onCurrencies }
   const view = last.current
   const figures = answer.data?.tenant?.figures
   const currencies = figures ? currenciesOf(figures) : []
-  const currency: Currency =
-    view.currency !== null && (!figures || currencies.includes(view.currency)) ? view.currency : (currencies[0] ?? null)
+  const currency: Currency = view.currency ?? currencies[0] ?? null
   const { tenant, withDescendants, timeZone, from, to } = view
   const productsAnswer = useAnswer(
     request,
@@ -75,6 +75,7 @@ export function Figures({ view: wanted, go, request, permissions, onCurrencies }
       : null
   return (
     <div class="figures" aria-busy={!answer.isCurrent} inert={!answer.isCurrent}>
+      <Currencies {...{ view, go, figures, currency }} />
       <Cards
         {...{ view, go, figures, currency }}
         before={answer.data?.tenant?.before ?? null}

@@ -58,13 +58,21 @@ export const describeWithout = ({ currency, withoutBalance }: Pick<Sales, 'curre
     ? null
     : `${formatCount(withoutBalance.vouchers)} of them without a balance (${formatMoney(withoutBalance.paid, currency)} paid)`
 
-/** Returns the currencies of figures: that of most vouchers first. */
-export function currenciesOf({ totals, outstanding }: Pick<Figures, 'totals' | 'outstanding'>): Currency[] {
-  const vouchers = new Map<Currency, number>()
-  for (const figure of [...(totals ?? []), ...(outstanding ?? [])]) {
-    vouchers.set(figure.currency, (vouchers.get(figure.currency) ?? 0) + figure.vouchers)
-  }
-  return [...vouchers].sort(([, one], [, other]) => other - one).map(([currency]) => currency)
+/** Returns the currencies of figures: that of most vouchers sold first, then of most outstanding ones. */
+export function currenciesOf({
+  totals,
+  outstanding,
+}: {
+  totals: readonly Sales[] | null
+  outstanding: readonly Balance[] | null
+}): Currency[] {
+  const [sold, held] = [totals ?? [], outstanding ?? []]
+  const found = new Set([...sold, ...held].map(({ currency }) => currency))
+  const vouchers = (figures: readonly { currency: Currency; vouchers: number }[], currency: Currency) =>
+    figures.find(figure => figure.currency === currency)?.vouchers ?? 0
+  return [...found].sort(
+    (one, other) => vouchers(sold, other) - vouchers(sold, one) || vouchers(held, other) - vouchers(held, one),
+  )
 }
 
 /** Says in which currency the amounts of sales are, or that there are none. */
