@@ -212,9 +212,20 @@ test('tenants below are compared, and each leads to its own figures', async () =
   const { page } = await open(`${period}&currency=GBP&table=tenants`)
   await table(page, 'Tenants below').waitFor()
   const names = await loader<{ name: string }[]>`select name from tenant where parent_id = ${group}`
-  expect((await textOf(page, 'Tenants below')).map(([name]) => name).sort()).toEqual(
-    names.map(({ name }) => name).sort(),
-  )
+  const [self] = await loader<{ name: string }[]>`select name from tenant where id = ${group}`
+  const rows = await textOf(page, 'Tenants below')
+  expect(rows.map(([name]) => name).sort()).toEqual([`${self!.name} itself`, ...names.map(({ name }) => name)].sort())
+  // The rows add up to the total, and the total is the headline.
+  const amountOf = (text = '') => Number(text.replace(/[£,]/g, '').replace('–', '0'))
+  const sumOf = (cell: number) => rows.reduce((all, cells) => all + amountOf(cells[cell]), 0)
+  const total = (await table(page, 'Tenants below').locator('tfoot tr').innerText()).split('\t')
+  for (const cell of [1, 2, 4, 5, 7, 8, 9, 10])
+    expect(sumOf(cell), `column ${cell}`).toBeCloseTo(amountOf(total[cell]), 2)
+  expect(total[2]).toBe((await card(page, 'Sold'))[1])
+  expect(total[10]).toBe((await card(page, 'Outstanding now'))[1])
+  // A tenant that sold in another currency alone has no zeros.
+  const ireland = rows.find(([name]) => name === 'Foxglove & Tern Ireland')
+  expect([ireland?.[2], ireland?.[3]]).toEqual(['–', expect.stringMatching(/^€[\d,.]+$/)])
   const { name } = names[0]!
   await table(page, 'Tenants below').getByRole('link', { name }).click()
   await page.getByRole('heading', { level: 1, name }).waitFor()
@@ -237,12 +248,13 @@ test('many tenants are compared a page at a time, which costs a part of the usua
   const names = async () => (await textOf(page, 'Tenants below')).map(([name]) => name)
   const see = (name: string) => table(page, 'Tenants below').getByRole('link', { name }).waitFor()
   await see('Shop 10')
-  expect(await names()).toEqual(shops.slice(0, 10))
+  expect(await names()).toEqual(['Chain itself', ...shops.slice(0, 10)])
   await tables(page).getByText('12 tenants by name. Each with the tenants below it, in GBP.').waitFor()
 
   await table(page, 'Tenants below').getByRole('button', { name: 'Paid', exact: true }).click()
   await page.waitForURL(/sort=-2/)
-  expect(await names()).toEqual(shops.slice(0, 10).toReversed())
+  // The chain itself sold nothing.
+  expect(await names()).toEqual([...shops.slice(0, 10).toReversed(), 'Chain itself'])
   await page.getByRole('button', { name: 'Next page' }).click()
   await see('Shop 12')
   expect(await names()).toEqual(['Shop 12', 'Shop 11'])
@@ -259,7 +271,7 @@ test('many tenants are compared a page at a time, which costs a part of the usua
       .trimEnd()
       .split('\r\n')
       .map(line => line.split(',')[0]),
-  ).toEqual(['\ufeffTenant', ...shops])
+  ).toEqual(['\ufeffTenant', 'Chain itself', ...shops])
   await tables(page).getByText('The file has 12 tenants.').waitFor()
   expect(problems).toEqual([])
 })

@@ -149,6 +149,7 @@ export type DashboardTenantsBelowQueryVariables = Exact<{
   tenant: string;
   period: PeriodInput;
   timeZone?: string | null | undefined;
+  withDescendants: boolean;
   first?: number | null | undefined;
   after?: string | null | undefined;
   last?: number | null | undefined;
@@ -156,7 +157,7 @@ export type DashboardTenantsBelowQueryVariables = Exact<{
 }>;
 
 
-export type DashboardTenantsBelowQuery = { readonly tenant: { readonly children: { readonly totalCount: number, readonly nodes: ReadonlyArray<{ readonly databaseId: number, readonly name: string, readonly figures: { readonly totals: ReadonlyArray<{ readonly currency: string | null, readonly vouchers: number, readonly value: number, readonly paid: number, readonly redeemed: number, readonly voided: number, readonly withoutBalance: { readonly vouchers: number, readonly paid: number } }> | null, readonly outstanding: ReadonlyArray<{ readonly currency: string | null, readonly vouchers: number, readonly balance: number, readonly withoutBalance: { readonly vouchers: number, readonly paid: number } }> | null } | null }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly hasPreviousPage: boolean, readonly startCursor: string | null, readonly endCursor: string | null } } | null } | null };
+export type DashboardTenantsBelowQuery = { readonly tenant: { readonly name: string, readonly figures: { readonly totals: ReadonlyArray<{ readonly currency: string | null, readonly vouchers: number, readonly value: number, readonly paid: number, readonly redeemed: number, readonly voided: number, readonly withoutBalance: { readonly vouchers: number, readonly paid: number } }> | null, readonly outstanding: ReadonlyArray<{ readonly currency: string | null, readonly vouchers: number, readonly balance: number, readonly withoutBalance: { readonly vouchers: number, readonly paid: number } }> | null } | null, readonly children: { readonly totalCount: number, readonly nodes: ReadonlyArray<{ readonly databaseId: number, readonly name: string, readonly figures: { readonly totals: ReadonlyArray<{ readonly currency: string | null, readonly vouchers: number, readonly value: number, readonly paid: number, readonly redeemed: number, readonly voided: number, readonly withoutBalance: { readonly vouchers: number, readonly paid: number } }> | null, readonly outstanding: ReadonlyArray<{ readonly currency: string | null, readonly vouchers: number, readonly balance: number, readonly withoutBalance: { readonly vouchers: number, readonly paid: number } }> | null } | null }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly hasPreviousPage: boolean, readonly startCursor: string | null, readonly endCursor: string | null } } | null } | null };
 
 export type DashboardViewerQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -224,7 +225,7 @@ export const DashboardFigures = operation<DashboardFiguresQuery, DashboardFigure
 
 export const DashboardProducts = operation<DashboardProductsQuery, DashboardProductsQueryVariables>('DashboardProducts', 'sha256:65e8a0aba584727babf1177d4b3a52828c4a7264e20332569d203d12dedfaaae')
 
-export const DashboardTenantsBelow = operation<DashboardTenantsBelowQuery, DashboardTenantsBelowQueryVariables>('DashboardTenantsBelow', 'sha256:426f7d2df739df6b0e241921f81c7d4c9d7572a70bc0b7512c087719f853148c')
+export const DashboardTenantsBelow = operation<DashboardTenantsBelowQuery, DashboardTenantsBelowQueryVariables>('DashboardTenantsBelow', 'sha256:c998f2bd3a6904f74e721daf860c62f7066ba71388fb9ea0b44f6a69eb587748')
 
 export const DashboardViewer = operation<DashboardViewerQuery, DashboardViewerQueryVariables>('DashboardViewer', 'sha256:04cf0afdb49dce363f395871aa0e3fab9a51eb6166d2d6aaef52b05adc0bed86')
 

@@ -67,8 +67,8 @@ export function TableSection(props: TableSectionProps) {
       {shown === 'tenants' && (
         <TenantTable
           // What is left of another tenant or period has no place under this one.
-          key={[view.tenant, view.from, view.to, view.timeZone].join(' ')}
-          {...{ view, go, currency, request }}
+          key={[view.tenant, view.from, view.to, view.timeZone, view.withDescendants].join(' ')}
+          {...{ view, go, currency, request, figures }}
         />
       )}
       {shown === 'vouchers' && (

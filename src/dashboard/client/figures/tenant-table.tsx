@@ -1,4 +1,4 @@
-// The tenants directly below the one that is shown, a page at a time: the figures of each count for the rate.
+// The tenant that is shown and those directly below it, a page at a time: the figures of each count for the rate.
 import type { SendOperation } from '../api.ts'
 import { formatMoney, formatNumberOf, nameCurrency } from '../format.ts'
 import { DashboardTenantsBelow, type DashboardTenantsBelowQuery } from '../operations.ts'
@@ -8,9 +8,9 @@ import { ListDownload } from '../tables/list-download.tsx'
 import { isPart, Pager, pageOf, useFirstPage } from '../tables/pager.tsx'
 import { WholeTable } from '../tables/whole-table.tsx'
 import { useAnswer } from '../use-answer.ts'
-import type { Go, View } from '../view.ts'
+import type { Change, Go, View } from '../view.ts'
 import { ViewLink } from '../view-link.tsx'
-import { balanceIn, type Currency, currenciesOf, salesIn } from './model.ts'
+import { balanceIn, type Currency, currenciesOf, type Figures, salesIn } from './model.ts'
 import { salesColumns } from './sales-columns.ts'
 import { fileOf, paramsIn, type TableProps } from './tables.tsx'
 
@@ -20,12 +20,34 @@ const pageSize = 10
 /** The most tenants of one file: some three minutes of the rate of an administrator's token. */
 const most = 500
 
-type TenantBelow = NonNullable<NonNullable<DashboardTenantsBelowQuery['tenant']>['children']>['nodes'][number]
+type Tenant = NonNullable<DashboardTenantsBelowQuery['tenant']>
 
-/** The tenants directly below, compared with each other. */
-export function TenantTable({ view, go, currency: chosen, request }: TableProps & { request: SendOperation }) {
-  const { tenant, from, to, timeZone, params } = view
-  const query = { tenant, period: { from, to }, timeZone }
+type TenantBelow = NonNullable<Tenant['children']>['nodes'][number]
+
+/** A row: a tenant with those below it, a tenant by itself, or the total of all. */
+interface TenantRow {
+  name: string
+  /** The view that it leads to. */
+  change: Change
+  figures: Tenant['figures'] | undefined
+}
+
+const toRow = ({ databaseId, name, figures }: TenantBelow): TenantRow => ({
+  name,
+  change: { tenant: String(databaseId) },
+  figures,
+})
+
+interface TenantTableProps extends TableProps {
+  request: SendOperation
+  /** The figures of the view. */
+  figures: Figures
+}
+
+/** The tenant itself and the tenants directly below, compared with each other. Their total is what the cards show. */
+export function TenantTable({ view, go, currency: chosen, request, figures }: TenantTableProps) {
+  const { tenant, from, to, timeZone, params, withDescendants } = view
+  const query = { tenant, period: { from, to }, timeZone, withDescendants: !withDescendants }
   const answer = useAnswer(request, DashboardTenantsBelow, { ...query, ...pageOf(params, pageSize) })
   const children = answer.data?.tenant?.children
   useFirstPage(answer.isCurrent && !children, params, paramsIn(go))
@@ -38,18 +60,34 @@ export function TenantTable({ view, go, currency: chosen, request }: TableProps 
     )
   }
   const { nodes, pageInfo, totalCount } = children
+  const { name = '', figures: others } = answer.data?.tenant ?? {}
+  const own: TenantRow = {
+    name: `${name} itself`,
+    change: { withDescendants: false, params: { table: 'periods' } },
+    figures: withDescendants ? others : figures,
+  }
+  const total: TenantRow = {
+    name: 'Total',
+    change: { withDescendants: true },
+    figures: withDescendants ? figures : others,
+  }
+  const rows = nodes.map(toRow)
   // A tenant without vouchers of its own has no currency: then that of most tenants below it.
-  const totals = nodes.flatMap(({ figures }) => figures?.totals ?? [])
-  const known = currenciesOf({ totals, outstanding: [] })
-  const currency = chosen ?? known[0] ?? null
+  const currency = chosen ?? (total.figures ? currenciesOf(total.figures)[0] : null) ?? null
   const columns = columnsOf(view, go, currency)
   const label = 'Tenants below'
-  const amounts = chosen === null && known.length === 0 ? '' : `, in ${nameCurrency(currency)}`
+  const amounts = currency === null ? '' : `, in ${nameCurrency(currency)}`
   const note = `Each with the tenants below it${amounts}.`
   const [onParams, file] = [paramsIn(go), fileOf('tenants', view)]
   if (!isPart(pageInfo)) {
     const empty = 'No tenants are below this one, or the token may not see them.'
-    return <WholeTable {...{ label, note, empty, columns, params, onParams, file }} rows={nodes} />
+    return (
+      <WholeTable
+        {...{ label, note, empty, columns, params, onParams, file }}
+        rows={rows.length === 0 ? [] : [own, ...rows]}
+        foot={total}
+      />
+    )
   }
   return (
     <>
@@ -66,12 +104,13 @@ export function TenantTable({ view, go, currency: chosen, request }: TableProps 
             const { tenant } = await request(DashboardTenantsBelow, { ...query, first: pageSize, after }, signal)
             return tenant?.children
           }}
-          toCsv={(rows: readonly TenantBelow[]) => tableCsv(columns, rows)}
+          toCsv={(all: readonly TenantBelow[]) => tableCsv(columns, [own, ...all.map(toRow)])}
         />
       </div>
       <DataTable
         {...{ label, columns }}
-        rows={nodes}
+        rows={pageInfo.hasPreviousPage ? rows : [own, ...rows]}
+        foot={{ ...total, name: 'Total of all pages' }}
         sort={readSort(params.sort)}
         onSort={next => onParams({ sort: sortText(next) })}
         busy={answer.loading}
@@ -81,22 +120,27 @@ export function TenantTable({ view, go, currency: chosen, request }: TableProps 
   )
 }
 
-function columnsOf(view: View, go: Go, currency: Currency): Column<TenantBelow>[] {
-  const outstanding = ({ figures }: TenantBelow) =>
-    figures?.outstanding ? balanceIn(figures.outstanding, currency).balance : null
+function columnsOf(view: View, go: Go, currency: Currency): Column<TenantRow>[] {
+  const has = ({ currency: code }: { currency: Currency }) => code === currency
+  // A dash, where a zero would hide that there is something in another currency.
+  const sold = ({ figures }: TenantRow) => (figures?.totals?.some(has) ? salesIn(figures.totals, currency) : null)
+  const outstanding = ({ figures }: TenantRow) =>
+    figures?.outstanding?.some(has) ? balanceIn(figures.outstanding, currency).balance : null
+  const elsewhere = ({ figures }: TenantRow) =>
+    (figures?.totals ?? [])
+      .filter(sales => !has(sales))
+      .map(sales => formatMoney(sales.paid, sales.currency))
+      .join(', ')
+  const amounts = salesColumns<TenantRow>(currency, sold)
   return [
     {
       heading: 'Tenant',
-      cell: ({ databaseId, name }) => (
-        <ViewLink {...{ view, go }} change={{ tenant: String(databaseId) }}>
-          {name}
-        </ViewLink>
-      ),
+      cell: ({ name, change }) => <ViewLink {...{ view, go, change }}>{name}</ViewLink>,
       sortBy: ({ name }) => name,
     },
-    ...salesColumns<TenantBelow>(currency, ({ figures }) =>
-      figures?.totals ? salesIn(figures.totals, currency) : null,
-    ),
+    ...amounts.slice(0, 2),
+    { heading: 'Paid in other currencies', cell: elsewhere, csv: elsewhere },
+    ...amounts.slice(2),
     {
       heading: 'Outstanding',
       csvHeading: `Outstanding (${nameCurrency(currency)})`,

@@ -51,6 +51,8 @@ export interface DataTableProps<Row> {
   onSort?: (sort: Sort) => void
   /** Whether other rows are on their way. */
   busy?: boolean
+  /** The row below all others, such as their total: it is not sorted. */
+  foot?: Row | null
 }
 
 const collator = new Intl.Collator(undefined, { numeric: true })
@@ -73,7 +75,7 @@ export function sortRows<Row>(
 
 /** A table that the viewer can sort by its headings. */
 export function DataTable<Row>(props: DataTableProps<Row>) {
-  const { label, columns, rows, sort: given = null, onSort, busy } = props
+  const { label, columns, rows, sort: given = null, onSort, busy, foot = null } = props
   const [own, setOwn] = useState(given)
   const sort = onSort ? given : own
   const change = (column: number) => {
@@ -101,6 +103,11 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
             <Row row={row} columns={columns} />
           ))}
         </tbody>
+        {foot !== null && (
+          <tfoot>
+            <Row row={foot} columns={columns} />
+          </tfoot>
+        )}
       </table>
     </section>
   )

@@ -10,6 +10,8 @@ interface WholeTableProps<Row> {
   note: ComponentChildren
   columns: readonly Column<Row>[]
   rows: readonly Row[]
+  /** The total of all rows. */
+  foot?: Row | null
   /** Says that there are no rows. */
   empty: string
   /** The parameters of the address: `text` is searched for, and `sort` says how the rows are sorted (`readSort`). */
@@ -21,7 +23,7 @@ interface WholeTableProps<Row> {
 
 /** A table whose rows are all there, which can be searched and downloaded. */
 export function WholeTable<Row>(props: WholeTableProps<Row>) {
-  const { label, note, columns, rows, empty, params, onParams, file } = props
+  const { label, note, columns, rows, foot = null, empty, params, onParams, file } = props
   const { text = '' } = params
   const sort = readSort(params.sort)
   const wanted = text.trim().toLocaleLowerCase()
@@ -49,7 +51,12 @@ export function WholeTable<Row>(props: WholeTableProps<Row>) {
       {shown.length === 0 ? (
         <Empty text={`Nothing here has “${text.trim()}” in its name.`} />
       ) : (
-        <DataTable {...{ label, columns, sort }} rows={shown} onSort={next => onParams({ sort: sortText(next) })} />
+        <DataTable
+          {...{ label, columns, sort }}
+          rows={shown}
+          foot={shown === rows ? foot : null}
+          onSort={next => onParams({ sort: sortText(next) })}
+        />
       )}
     </>
   )
