@@ -63,11 +63,8 @@ export function Cards({ view, go, figures, before, compared, currency }: CardsPr
           <Card
             name="Redeemed of these"
             value={money(sold.redeemed)}
-            detail={describeShare(sold, soldBefore)}
-            neutral
-            change={
-              soldBefore && { now: sold.redeemed, before: soldBefore.redeemed, words: money(soldBefore.redeemed) }
-            }
+            detail={describeShare(sold)}
+            note="Not compared: earlier sales had longer to be redeemed"
           />
         )}
         {outstanding && (
@@ -125,13 +122,13 @@ const countConsents = (periods: readonly Pick<ConsentPeriod, 'given' | 'withdraw
   withdrawn: sum(periods.map(({ withdrawn }) => withdrawn)),
 })
 
-function describeShare(sold: Sales, before: Sales | null): string {
-  const [share, shareBefore] = [redeemedShare(sold), before && redeemedShare(before)]
-  const words = [
-    share !== null &&
-      `${formatShare(share)} of their balances${shareBefore === null ? '' : `, ${formatShare(shareBefore)} before`}`,
-    describeWithout(sold),
-  ]
+/**
+ * Says which share of the balances sold has been redeemed by now. It is not compared with that of the period before: no
+ * record says when a balance changed, so the share that those sales had at the same age is not known.
+ */
+function describeShare(sold: Sales): string {
+  const share = redeemedShare(sold)
+  const words = [share !== null && `${formatShare(share)} of their balances`, describeWithout(sold)]
   return words.filter(Boolean).join('; ') || 'Nothing was sold'
 }
 
@@ -141,27 +138,25 @@ interface CardProps {
   detail: ComponentChildren
   /** Two numbers, and the earlier one in words. */
   change?: { now: number; before: number; words: string } | null
-  /** Whether more is neither better nor worse. */
-  neutral?: boolean
   /** Stands in the place of the change. */
   note?: string
 }
 
-const Card = ({ name, value, detail, change, neutral = false, note }: CardProps) => (
+const Card = ({ name, value, detail, change, note }: CardProps) => (
   <div class="card figure-card">
     <dt>{name}</dt>
     <dd class="value">{value}</dd>
     <dd class="detail">{detail}</dd>
-    {change ? <Change {...change} neutral={neutral} /> : <dd class="change">{note}</dd>}
+    {change ? <Change {...change} /> : <dd class="change">{note}</dd>}
   </div>
 )
 
-function Change({ now, before, words, neutral }: NonNullable<CardProps['change']> & { neutral: boolean }) {
+function Change({ now, before, words }: NonNullable<CardProps['change']>) {
   const change = changeFrom(before, now)
   if (change === null) return <dd class="change">{now === 0 ? 'None before either' : 'None before'}</dd>
   const direction = change > 0 ? 'up' : change < 0 ? 'down' : 'same'
   return (
-    <dd class={`change ${neutral ? 'same' : direction}`}>
+    <dd class={`change ${direction}`}>
       <span class="badge">
         {direction !== 'same' && (
           <svg viewBox="0 0 8 8" aria-hidden="true">
