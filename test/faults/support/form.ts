@@ -1,4 +1,4 @@
-/** The two forms of these tests: the long one measures on a machine without other work, the short one runs in CI. */
+/** The two forms of these tests: the long one measures on a machine without other work, the short one runs in `.ci/run`. */
 
 /** Whether this is the short form. Other work slows it down, so its limits are wider, and it compares no speeds. */
 export const isShort = process.env.FAULTS === 'short'
