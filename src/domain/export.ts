@@ -48,7 +48,7 @@ export const searchExportOf = <Row extends { readonly tenantId: number }>(
   async page(sql, ...wanted) {
     const page = await table.page(sql, ...wanted)
     const [search] = wanted
-    if (search.searchesText && page.rows.length === 0) {
+    if (search.searchesPersonalData && page.rows.length === 0) {
       await recordExports(sql, caller, 'search', [{ tenantId: search.tenantId, records: 0 }])
     }
     const records = new Map<number, number>()
@@ -68,9 +68,9 @@ export const textSearchOf = <Row>(caller: Caller, table: SearchTable<Row>): Sear
 
   async page(sql, ...wanted) {
     const page = await table.page(sql, ...wanted)
-    const [{ searchesText, tenantId, descendantsOf }] = wanted
+    const [{ searchesPersonalData, tenantId, descendantsOf }] = wanted
     const operation = descendantsOf ? 'voucher search, with tenants below' : 'voucher search'
-    if (searchesText) await recordExports(sql, caller, operation, [{ tenantId, records: 0 }])
+    if (searchesPersonalData) await recordExports(sql, caller, operation, [{ tenantId, records: 0 }])
     return page
   },
 })

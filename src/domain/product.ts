@@ -2,8 +2,9 @@ import { column, nullable, type RowOf } from '../db/column.ts'
 import { arrayText, type Sql } from '../db/connect.ts'
 import { rowCodec } from '../db/row-codec.ts'
 import { defineResource } from './resource.ts'
-import { isTrue, moneyRange, ofCurrency, ofRecord, searchedText } from './search/field.ts'
-import { byAmount, byText } from './search/order.ts'
+import { isTrue, moneyRange, ofCurrency, ofRecord } from './search/field.ts'
+import { byAmount, byText, type Order } from './search/order.ts'
+import { searchedText } from './search/text-field.ts'
 
 const columns = {
   id: column('id', 'bigint', 'The numeric id, as in v1.'),
@@ -30,6 +31,15 @@ const columns = {
 /** A catalog voucher: a product that is sold as a voucher. */
 export type Product = RowOf<typeof columns>
 
+const byPrice = byAmount('price', 'By `price`. Products without a price of their own come last.')
+const bySortOrder: Order = {
+  key: 'sort_order',
+  type: 'integer',
+  nullable: false,
+  description: 'By `sortOrder`.',
+  among: { column: 'is_monetary', values: ['true', 'false'] },
+}
+
 /** Catalog vouchers (contract, operations 2 and 3). */
 export const products = defineResource<Product>({
   type: 'CatalogVoucher',
@@ -44,24 +54,22 @@ export const products = defineResource<Product>({
       categoryId: ofRecord(
         'Category',
         'Products of this category: its numeric or its global id.',
-        (sql, id) => sql`exists (
-          select from product_category where product_id = product.id and category_id = ${id}::bigint)`,
+        null,
+        (sql, id) => sql`product.id in (select product_id from product_category where category_id = ${id}::bigint)`,
       ),
-      isMonetary: isTrue('is_monetary', 'Products whose value is an amount of money, or those whose value is not.'),
-      currency: ofCurrency('Products of this currency: its ISO 4217 code.'),
-      price: moneyRange('price', 'Products whose own price lies in this range. Needs `currency`.'),
-      text: searchedText("lower(' ' || title)", 'Products with this text in their title.'),
+      isMonetary: isTrue(
+        'is_monetary',
+        bySortOrder,
+        'Products whose value is an amount of money, or those whose value is not.',
+      ),
+      currency: ofCurrency(byPrice, 'Products of this currency: its ISO 4217 code.'),
+      price: moneyRange(byPrice, 'Products whose own price lies in this range. Needs `currency`.'),
+      text: searchedText([{ expression: "lower(' ' || title)" }], 'Products with this text in their title.'),
     },
     orders: {
       TITLE: byText('title', false, 'By `title`.'),
-      PRICE: byAmount('price', 'By `price`. Products without a price of their own come last.'),
-      SORT_ORDER: {
-        key: 'sort_order',
-        type: 'integer',
-        nullable: false,
-        description: 'By `sortOrder`.',
-        among: { column: 'is_monetary', values: ['true', 'false'] },
-      },
+      PRICE: byPrice,
+      SORT_ORDER: bySortOrder,
     },
   },
 })

@@ -34,9 +34,7 @@ export interface RecordType {
 /** A type of records that each tenant has a list of. */
 export interface Resource<Row extends ResourceRow = ResourceRow>
   extends RecordType,
-    Required<
-      Pick<ResourceDescription<Row>, 'description' | 'unstampedFirst' | 'personalData' | 'searchesPersonalData'>
-    > {
+    Required<Pick<ResourceDescription<Row>, 'description' | 'unstampedFirst' | 'personalData'>> {
   /** Its name in messages: `purchased voucher`. */
   noun: string
   /** The name of a record's field: `purchasedVoucher`. */
@@ -69,8 +67,6 @@ interface ResourceDescription<Row extends ResourceRow> {
   unstampedFirst?: boolean
   /** Whether reading a record is recorded in the audit. */
   personalData?: boolean
-  /** Whether a search of a text is recorded in the audit, because the text has personal data that the records lack. */
-  searchesPersonalData?: boolean
   /** The filters and orders of its lists, each with an index that serves it. */
   search?: Pick<SearchDescription, 'filters' | 'orders'>
 }
@@ -89,7 +85,6 @@ export function defineResource<Row extends ResourceRow>({
   only,
   unstampedFirst = false,
   personalData = false,
-  searchesPersonalData = false,
   search,
 }: ResourceDescription<Row>): Resource<Row> {
   const words = type.split(/(?=[A-Z])/).map(word => word.toLowerCase())
@@ -113,7 +108,6 @@ export function defineResource<Row extends ResourceRow>({
     columns,
     unstampedFirst,
     personalData,
-    searchesPersonalData,
     table: tenantTable<Row>({
       name,
       table,

@@ -1,7 +1,8 @@
 import { column, nullable, type RowOf } from '../db/column.ts'
 import { defineResource } from './resource.ts'
-import { instantRange, sameText, searchedText } from './search/field.ts'
-import { byText } from './search/order.ts'
+import { instantRange, sameText } from './search/field.ts'
+import { byText, type Order } from './search/order.ts'
+import { searchedText } from './search/text-field.ts'
 
 const columns = {
   id: column('id', 'bigint', 'The numeric id, as in v1.'),
@@ -29,6 +30,13 @@ const columns = {
 /** A customer who consents to marketing now (R23). Personal data. */
 type MarketingSignup = RowOf<typeof columns>
 
+const byConsent: Order = {
+  key: 'consented_at',
+  type: 'timestamptz',
+  nullable: true,
+  description: 'By `consentedAt`.',
+}
+
 /** Marketing signups (contract, operations 6 and 7): customers who consent to marketing now (R23). */
 export const signups = defineResource<MarketingSignup>({
   type: 'MarketingSignup',
@@ -41,15 +49,20 @@ export const signups = defineResource<MarketingSignup>({
   columns,
   search: {
     filters: {
-      consented: instantRange('consented_at', 'Customers who consented in this range.'),
-      source: sameText('consent_source', 'Customers whose `consentSource` is this text.'),
+      consented: instantRange(byConsent, 'Customers who consented in this range.'),
+      source: sameText('consent_source', byConsent, 'Customers whose `consentSource` is this text.'),
       text: searchedText(
-        'gateway.customer_text(full_name, forename, surname, email)',
+        [
+          {
+            expression: 'gateway.customer_text(full_name, forename, surname, email)',
+            permission: 'export_customer_information',
+          },
+        ],
         'Customers with this text in their names or in their e-mail address.',
       ),
     },
     orders: {
-      CONSENTED_AT: { key: 'consented_at', type: 'timestamptz', nullable: true, description: 'By `consentedAt`.' },
+      CONSENTED_AT: byConsent,
       NAME: byText(
         'gateway.customer_name(full_name, forename, surname)',
         true,

@@ -1,8 +1,9 @@
 import { column, nullable, type RowOf } from '../db/column.ts'
 import { defineResource } from './resource.ts'
-import { instantRange, moneyRange, ofCurrency, ofRecord, oneOf, searchedText } from './search/field.ts'
-import { byAmount } from './search/order.ts'
-import { hasStatus, lastValidDay, validOn, validUntil, voucherStates } from './voucher-filter.ts'
+import { instantRange, moneyRange, ofCurrency, ofRecord, oneOf } from './search/field.ts'
+import { byAmount, type Order } from './search/order.ts'
+import { searchedText } from './search/text-field.ts'
+import { byEnd, hasStatus, validOn, validUntil } from './voucher-filter.ts'
 import { voucherStatusNames } from './voucher-status.ts'
 
 const columns = {
@@ -33,10 +34,21 @@ const columns = {
   voidDate: nullable('void_date', 'instant', 'When it was voided.'),
   createdAt: column('created_at', 'instant', 'When it was created.'),
   updatedAt: column('updated_at', 'instant', 'When it was last changed.'),
+  // Without a description, because its field needs a permission (R32).
+  recipient: nullable('recipient_name', 'text'),
 }
 
 /** A purchased voucher with its balance. Dates without a time are `YYYY-MM-DD`. */
 type PurchasedVoucher = RowOf<typeof columns>
+
+const byPurchase: Order = {
+  key: 'purchase_timestamp',
+  type: 'timestamptz',
+  nullable: true,
+  description: 'By `purchaseTimestamp`.',
+}
+const byBalance = byAmount('current_balance', 'By `currentBalance`.')
+const product = 'coalesce(parent_product_id, product_id)'
 
 /** Purchased vouchers (contract, operations 4 and 5). */
 export const vouchers = defineResource<PurchasedVoucher>({
@@ -45,44 +57,31 @@ export const vouchers = defineResource<PurchasedVoucher>({
   name: 'voucher',
   table: 'purchased_voucher',
   permissions: ['view_vouchers', 'view_orders'],
-  // The text has the recipient's name.
-  searchesPersonalData: true,
   columns,
   search: {
     filters: {
       status: oneOf('VoucherStatus', voucherStatusNames, 'Vouchers that have one of these statuses now.', hasStatus),
       validOn,
       validUntil,
-      purchased: instantRange('purchase_timestamp', 'Vouchers that were purchased in this range.'),
+      purchased: instantRange(byPurchase, 'Vouchers that were purchased in this range.'),
       productId: ofRecord(
         'CatalogVoucher',
         'Vouchers that were sold of this product or of one of its variants: the numeric or the global id of the product.',
-        (sql, id) => sql`coalesce(parent_product_id, product_id) = ${id}::bigint`,
+        { key: product },
+        (sql, id) => sql`${sql.unsafe(product)} = ${id}::bigint`,
       ),
-      currency: ofCurrency('Vouchers of this currency: its ISO 4217 code.'),
-      balance: moneyRange('current_balance', 'Vouchers whose balance lies in this range. Needs `currency`.'),
+      currency: ofCurrency(byBalance, 'Vouchers of this currency: its ISO 4217 code.'),
+      balance: moneyRange(byBalance, 'Vouchers whose balance lies in this range. Needs `currency`.'),
       text: searchedText(
-        'gateway.voucher_text(reference, recipient_name, product_title)',
-        'Vouchers with this text in their reference, in the name of their recipient or in the title of their product.',
+        [
+          { expression: 'gateway.voucher_text(reference, product_title)' },
+          { expression: "lower(' ' || recipient_name)", permission: 'redeem_vouchers' },
+        ],
+        'Vouchers with this text in their reference, in the title of their product or, with `redeem_vouchers`, in the name ' +
+          'of their recipient.',
       ),
     },
-    orders: {
-      PURCHASED_AT: {
-        key: 'purchase_timestamp',
-        type: 'timestamptz',
-        nullable: true,
-        description: 'By `purchaseTimestamp`.',
-      },
-      VALID_UNTIL: {
-        key: lastValidDay,
-        type: 'date',
-        nullable: false,
-        description:
-          'By `dateValidEnd`. A voucher that does not expire comes after all that do, and before them when descending.',
-        among: voucherStates,
-      },
-      BALANCE: byAmount('current_balance', 'By `currentBalance`.'),
-    },
+    orders: { PURCHASED_AT: byPurchase, VALID_UNTIL: byEnd, BALANCE: byBalance },
   },
 })
 

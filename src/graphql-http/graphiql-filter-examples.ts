@@ -12,7 +12,10 @@ query RedeemableVouchers($tenant: ID!, $currency: String!, $after: String) {
       filter: { status: [REDEEMABLE, PART_REDEEMED], currency: $currency, balance: { from: 50 } }
       orderBy: { field: BALANCE, direction: DESC }
     ) {
-      totalCount
+      count {
+        count
+        precision
+      }
       nodes {
         reference
         status
@@ -40,7 +43,10 @@ query ExpiringVouchers($tenant: ID!, $from: Date!, $to: Date!) {
       filter: { validOn: { from: $from, to: $from }, validUntil: { from: $from, to: $to } }
       orderBy: { field: VALID_UNTIL }
     ) {
-      totalCount
+      count {
+        count
+        precision
+      }
       nodes {
         reference
         status
@@ -52,9 +58,10 @@ query ExpiringVouchers($tenant: ID!, $from: Date!, $to: Date!) {
   }
 }
 `,
-  `# Vouchers by a text in the reference, the
-# recipient or the product; of one product, when
-# you name it.
+  `# Vouchers by a text in the reference or the
+# product, or in the recipient's name with
+# redeem_vouchers; of one product, when you name
+# it.
 query SearchVouchers($tenant: ID!, $text: String, $product: ID, $yearAgo: DateTime, $before: DateTime) {
   tenant(id: $tenant) {
     purchasedVouchers(
@@ -62,7 +69,10 @@ query SearchVouchers($tenant: ID!, $text: String, $product: ID, $yearAgo: DateTi
       filter: { text: $text, productId: $product, purchased: { from: $yearAgo, before: $before } }
       orderBy: { field: PURCHASED_AT, direction: DESC }
     ) {
-      totalCount
+      count {
+        count
+        precision
+      }
       nodes {
         reference
         productTitle
@@ -87,7 +97,10 @@ query SearchProducts($tenant: ID!, $currency: String!, $title: String, $category
       filter: { currency: $currency, price: { from: 10, to: 200 }, text: $title, categoryId: $category, isMonetary: null }
       orderBy: { field: PRICE }
     ) {
-      totalCount
+      count {
+        count
+        precision
+      }
       nodes {
         title
         price
@@ -112,7 +125,10 @@ query SearchSignups($tenant: ID!, $yearAgo: DateTime, $source: String, $name: St
       filter: { consented: { from: $yearAgo }, source: $source, text: $name }
       orderBy: { field: CONSENTED_AT, direction: DESC }
     ) {
-      totalCount
+      count {
+        count
+        precision
+      }
       nodes {
         fullName
         email

@@ -2,6 +2,7 @@ import SchemaBuilder from '@pothos/core'
 import ComplexityPlugin from '@pothos/plugin-complexity'
 import RelayPlugin from '@pothos/plugin-relay'
 import type { Instant } from '../domain/instant.ts'
+import type { Count } from '../domain/search/search-table.ts'
 import type { Context } from './context.ts'
 import { policyPlugin } from './policy.ts'
 import { encodeGlobalId, type RecordId } from './record-id.ts'
@@ -24,6 +25,7 @@ export interface SchemaTypes {
     nextCursor: string | null
     serverTime: Instant
     totalCount: () => Promise<number>
+    count: () => Promise<Count>
   }
 }
 
@@ -46,10 +48,18 @@ export const builder = new SchemaBuilder<SchemaTypes>({
     cursorFieldOptions: { description: 'The position of this record in the list; a value of `after` and `before`.' },
     pageInfoFieldOptions: { description: 'The position of this page in the list.' },
     pageInfoTypeOptions: { description: 'The position of a page in its list.' },
-    hasNextPageFieldOptions: { description: 'Whether the list has records after this page.' },
-    hasPreviousPageFieldOptions: { description: 'Whether the list has records before this page.' },
-    startCursorFieldOptions: { description: 'The cursor of the first record; null on an empty page.' },
-    endCursorFieldOptions: { description: 'The cursor of the last record; null on an empty page.' },
+    hasNextPageFieldOptions: {
+      description:
+        'Whether the list goes on after this page. With a filter that few records match, the next page may be empty.',
+    },
+    hasPreviousPageFieldOptions: { description: 'Whether the list goes on before this page, likewise.' },
+    startCursorFieldOptions: {
+      description: 'The cursor of the beginning of this page; null when there is nothing before it either.',
+    },
+    endCursorFieldOptions: {
+      description:
+        'The cursor of the end of this page: of its last record, or of how far the list was read; null when both lack.',
+    },
     beforeArgOptions: { description: 'A cursor. Only records before it in the list.' },
     afterArgOptions: { description: 'A cursor. Only records after it in the list.' },
     firstArgOptions: {

@@ -1,7 +1,8 @@
 import type { ListIdentity } from '../domain/cursor.ts'
+import { badInput } from '../domain/errors.ts'
 import { beforeAll, type Instant } from '../domain/instant.ts'
 import { type Page, type PageArguments, type PageWindow, type Range, readRange, readWindow } from '../domain/page.ts'
-import type { KeyedPage } from '../domain/search/search-table.ts'
+import { type Count, type KeyedPage, mostCandidates } from '../domain/search/search-table.ts'
 import { builder } from './builder.ts'
 import type { Context } from './context.ts'
 import type { Reading } from './loaders.ts'
@@ -31,14 +32,26 @@ export async function readConnection<Row extends Listed>(
   const { page, serverTime } = await source.page(range)
   const cursorOf = (row: Row) =>
     cursors.encrypt(list, { id: row.id, updatedAt: row.updatedAt ?? beforeAll, updatedSince: range.updatedSince })
-  return new Connection(page, serverTime, cursorOf, () => source.count(range.updatedSince))
+  const total = () => source.count(range.updatedSince)
+  return new Connection(new PageInfo(page, cursorOf), page.rows, serverTime, cursorOf, {
+    total,
+    count: async () => ({ count: await total(), precision: 'EXACT' }),
+  })
 }
 
 /** Reads a page of a filtered or ordered list, and its length. */
 interface SearchSource<Row> {
   page: (window: PageWindow) => Promise<{ page: KeyedPage<Row>; serverTime: Instant }>
-  count: (updatedSince: Instant | null) => Promise<number>
+  /** Counts the whole list exactly; null: it has a filter or the records of several tenants. */
+  total: ((updatedSince: Instant | null) => Promise<number>) | null
+  count: (updatedSince: Instant | null) => Promise<Count>
 }
+
+/** The error of an exact count that would have to read more than the bound. */
+const noTotal = () =>
+  badInput({
+    totalCount: ['A list with a filter, or with the tenants below, has no exact count. Select count instead.'],
+  })
 
 /** Reads a page of a filtered or ordered list, as `readConnection` does: its cursors have the keys of its order. */
 export async function readSearchConnection<Row extends Listed>(
@@ -50,10 +63,19 @@ export async function readSearchConnection<Row extends Listed>(
   const window = readWindow(cursors, list, args)
   clock.requireSteady()
   const { page, serverTime } = await source.page(window)
-  const { updatedSince } = window
-  const cursorOf = (row: Row) =>
-    cursors.encrypt(list, { id: row.id, updatedAt: beforeAll, updatedSince, key: page.keys.get(row) ?? null })
-  return new Connection(page, serverTime, cursorOf, () => source.count(updatedSince))
+  const { updatedSince, backward } = window
+  const cursorAt = (id: number, key: string | null) =>
+    cursors.encrypt(list, { id, updatedAt: beforeAll, updatedSince, key })
+  const cursorOf = (row: Row) => cursorAt(row.id, page.keys.get(row) ?? null)
+  const reached = page.reached && cursorAt(page.reached.id, page.reached.key)
+  const ends = backward ? { start: reached } : { end: reached }
+  return new Connection(new PageInfo(page, cursorOf, ends), page.rows, serverTime, cursorOf, {
+    total: async () => {
+      if (!source.total) throw noTotal()
+      return source.total(updatedSince)
+    },
+    count: () => source.count(updatedSince),
+  })
 }
 
 // Classes, because an object literal creates its getters again for each object. Cursors are encrypted and edges created
@@ -78,20 +100,23 @@ class PageInfo<Row> {
   readonly hasPreviousPage: boolean
   readonly #rows: readonly Row[]
   readonly #cursorOf: (row: Row) => string
+  readonly #ends: Ends
 
-  constructor({ rows, hasNextPage, hasPreviousPage }: Page<Row>, cursorOf: (row: Row) => string) {
+  /** @param ends the cursors of the page's ends where they are not those of its records */
+  constructor({ rows, hasNextPage, hasPreviousPage }: Page<Row>, cursorOf: (row: Row) => string, ends: Ends = {}) {
     this.hasNextPage = hasNextPage
     this.hasPreviousPage = hasPreviousPage
     this.#rows = rows
     this.#cursorOf = cursorOf
+    this.#ends = ends
   }
 
   get startCursor(): string | null {
-    return this.#cursorAt(0)
+    return this.#ends.start ?? this.#cursorAt(0)
   }
 
   get endCursor(): string | null {
-    return this.#cursorAt(-1)
+    return this.#ends.end ?? this.#cursorAt(-1)
   }
 
   #cursorAt(index: number): string | null {
@@ -100,19 +125,37 @@ class PageInfo<Row> {
   }
 }
 
+interface Ends {
+  start?: string | null
+  end?: string | null
+}
+
+/** Counts a list. */
+interface Counting {
+  total: () => Promise<number>
+  count: () => Promise<Count>
+}
+
 class Connection<Row> {
   readonly serverTime: Instant
   readonly pageInfo: PageInfo<Row>
   readonly #rows: readonly Row[]
   readonly #cursorOf: (row: Row) => string
-  readonly #count: () => Promise<number>
+  readonly #counting: Counting
   #totalCount?: Promise<number>
+  #count?: Promise<Count>
 
-  constructor(page: Page<Row>, serverTime: Instant, cursorOf: (row: Row) => string, count: () => Promise<number>) {
+  constructor(
+    pageInfo: PageInfo<Row>,
+    rows: readonly Row[],
+    serverTime: Instant,
+    cursorOf: (row: Row) => string,
+    counting: Counting,
+  ) {
     this.serverTime = serverTime
-    this.#count = count
-    this.pageInfo = new PageInfo(page, cursorOf)
-    this.#rows = page.rows
+    this.#counting = counting
+    this.pageInfo = pageInfo
+    this.#rows = rows
     this.#cursorOf = cursorOf
   }
 
@@ -122,14 +165,39 @@ class Connection<Row> {
 
   /** Counts the list once, however many aliases select the count. */
   totalCount(): Promise<number> {
-    this.#totalCount ??= this.#count()
+    this.#totalCount ??= this.#counting.total()
     return this.#totalCount
+  }
+
+  /** As `totalCount`, up to a bound. */
+  count(): Promise<Count> {
+    this.#count ??= this.#counting.count()
+    return this.#count
   }
 
   get nextCursor(): string | null {
     return this.pageInfo.hasNextPage ? this.pageInfo.endCursor : null
   }
 }
+
+const CountPrecision = builder.enumType('CountPrecision', {
+  description: 'Whether a count is exact.',
+  values: {
+    EXACT: { description: 'There are this many.' },
+    AT_LEAST: { description: 'There are this many or more: counting ended at its bound.' },
+  },
+})
+
+const CountType = builder.objectRef<Count>('Count').implement({
+  description: `How many records a list has. Counting reads at most ${mostCandidates.toLocaleString('en')} records.`,
+  fields: t => ({
+    count: t.exposeInt('count', { description: 'The number, or its lower bound.' }),
+    precision: t.expose('precision', { type: CountPrecision, description: 'Whether the number is exact.' }),
+  }),
+})
+
+/** How many operations of the rate a count adds to its page, as `npm run bench:searches` measures. */
+const operationsOfCount = () => 2
 
 builder.globalConnectionFields(t => ({
   nextCursor: t.exposeString('nextCursor', {
@@ -141,8 +209,16 @@ builder.globalConnectionFields(t => ({
     description: 'The watermark: this page reflects all changes before this instant. Resume with it as `updatedSince`.',
   }),
   totalCount: t.int({
-    description: 'The number of records in the whole list. Counted only when it is selected.',
+    description:
+      'The exact number of records in the whole list. Counted only when it is selected. An error when the list has a ' +
+      'filter or the records of the tenants below: select `count`.',
     resolve: connection => connection.totalCount(),
+  }),
+  count: t.field({
+    type: CountType,
+    description: 'The number of records in the whole list, exact up to a bound. Counted only when it is selected.',
+    policy: { operations: operationsOfCount },
+    resolve: connection => connection.count(),
   }),
 }))
 

@@ -155,21 +155,24 @@ const referenceTo = (id: number | null): RecordReference => ({ id })
 /** Reads a page of a filtered or ordered list of a tenant. */
 export async function searchResource<Row extends ResourceRow>(
   context: Context,
-  { search: description, listOf, personalData, searchesPersonalData }: Resource<Row>,
+  { search: description, table: plain, listOf, personalData }: Resource<Row>,
   tenantId: number,
   wanted: SearchArguments,
   args: PageArguments,
 ) {
   if (!description) throw new Error('The resource has no filters.')
   const { sql, caller, watermark, fieldErrors } = context
-  const recorded = searchesPersonalData ? textSearchOf(caller, description.table) : description.table
-  const table = personalData ? searchExportOf(caller, description.table) : recorded
+  const table = (personalData ? searchExportOf : textSearchOf)(caller, description.table)
   const search = readSearch(description, listOf(tenantId), wanted, caller.token, fieldErrors)
   return readSearchConnection<Row>(context, search.list, args, {
     page: async window => {
       const serverTime = await watermark.read()
       return { page: await table.page(sql, search, window, serverTime), serverTime }
     },
+    total:
+      search.conditions.length > 0 || search.descendantsOf
+        ? null
+        : async updatedSince => (await plain.counts(sql, [{ tenantId, updatedSince }]))[0] ?? 0,
     count: updatedSince => table.count(sql, search, updatedSince),
   })
 }

@@ -19,7 +19,7 @@ const journeys = [...generic, ...search]
 const ofTenantTable = ['list', 'list_of_tenants', 'count', 'find', 'find_many', 'chunk']
 
 /** The statements that a filtered or ordered list has (src/domain/search/search-table.ts). */
-const ofSearch = ['search', 'search_count']
+const ofSearch = ['search', 'search_range', 'search_sample', 'search_count']
 
 /** Statements that never run on large tables, and why. */
 const never: Record<string, string> = {
@@ -80,12 +80,12 @@ describe.each([
 
   afterAll(() => parts.client.app.close())
 
-  it.each(made)('$what', async ({ runs, go, walks, excused }) => {
+  it.each(made)('$what', async ({ runs, go, walks, excused, mostRows }) => {
     const plans = await reader.during(() => go(parts))
     expect(plans.map(({ name }) => name)).toEqual(expect.arrayContaining(runs))
     // A statement without a name is part of a function, or checks a foreign key.
     const checked = plans.filter(({ name }) => name === null || runs.includes(name))
-    const problems = (leave: boolean) => checked.flatMap(plan => problemsOf(plan, leave))
+    const problems = (leave: boolean) => checked.flatMap(plan => problemsOf(plan, leave, mostRows))
     if (!excused) expect(problems(walks !== undefined)).toEqual([])
     if (excused || walks) expect(problems(false), 'needs no excuse').not.toEqual([])
   })

@@ -91,6 +91,7 @@ it('makes every list a Relay connection of the same shape', () => {
       nextCursor: 'String',
       serverTime: 'DateTime!',
       totalCount: 'Int!',
+      count: 'Count!',
     })
     expect(String(edge.getFields().node?.type)).toBe(`${noun}!`)
   }

@@ -50,11 +50,11 @@ it.each([
 })
 
 it('counts a filtered list once, however often the count is selected', async () => {
-  const list = 'purchasedVouchers(filter: { status: [VOID] }) { a: totalCount b: totalCount ...more }'
-  const query = `query { tenant(id: ${tenantId}) { ${list} } } fragment more on PurchasedVoucherConnection { c: totalCount }`
+  const list = 'purchasedVouchers(filter: { status: [VOID] }) { a: count { count } b: count { count } ...more }'
+  const query = `query { tenant(id: ${tenantId}) { ${list} } } fragment more on PurchasedVoucherConnection { c: count { count } }`
   const statements = await capture(database.pool, async () => {
     const { body } = await client.graphql(secret, query)
-    expect(body.data.tenant.purchasedVouchers).toEqual({ a: 0, b: 0, c: 0 })
+    expect(body.data.tenant.purchasedVouchers).toEqual({ a: { count: 0 }, b: { count: 0 }, c: { count: 0 } })
   })
   expect(namesOf(statements)).toEqual(['voucher.search', 'voucher.search_count'])
 })

@@ -11,6 +11,16 @@ export const formatCount = (number: number): string => count.format(number)
 export const formatNumberOf = (number: number, one: string, many = `${one}s`): string =>
   `${formatCount(number)} ${number === 1 ? one : many}`
 
+/** A count of the API. */
+export interface Count {
+  count: number
+  precision: 'EXACT' | 'AT_LEAST'
+}
+
+/** Returns a count with its noun: `1,204 vouchers`; `5,000+ vouchers` when there may be more. */
+export const formatCountOf = ({ count: number, precision }: Count, one: string): string =>
+  precision === 'EXACT' ? formatNumberOf(number, one) : `${formatCount(number)}+ ${one}s`
+
 /** Returns a number for an axis: `1.2K`. */
 export const formatShortCount = (number: number): string => shortCount.format(number)
 

@@ -5,6 +5,13 @@ import { operation } from './operation.ts'
 type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
+/** Whether a count is exact. */
+export type CountPrecision =
+  /** There are this many or more: counting ended at its bound. */
+  | 'AT_LEAST'
+  /** There are this many. */
+  | 'EXACT';
+
 /** A range of calendar days, both of which are in it. */
 export type DateRange = {
   /** The first day; without it, the range has no beginning. */
@@ -76,7 +83,7 @@ export type PurchasedVoucherFilter = {
   readonly purchased?: InstantRange | null | undefined;
   /** Vouchers that have one of these statuses now. */
   readonly status?: ReadonlyArray<VoucherStatus> | null | undefined;
-  /** Vouchers with this text in their reference, in the name of their recipient or in the title of their product. Without regard to case. Several words must all occur; a word of one or two characters must be the beginning of a word. */
+  /** Vouchers with this text in their reference, in the title of their product or, with `redeem_vouchers`, in the name of their recipient. Without regard to case. Several words must all occur; a word of one or two characters must be the beginning of a word. */
   readonly text?: string | null | undefined;
   /** Vouchers that are valid on at least one day of this range, as far as their dates say. */
   readonly validOn?: DateRange | null | undefined;
@@ -195,7 +202,7 @@ export type DashboardVoucherCountQueryVariables = Exact<{
 }>;
 
 
-export type DashboardVoucherCountQuery = { readonly tenant: { readonly purchasedVouchers: { readonly totalCount: number } | null } | null };
+export type DashboardVoucherCountQuery = { readonly tenant: { readonly purchasedVouchers: { readonly count: { readonly count: number, readonly precision: CountPrecision } } | null } | null };
 
 export type DashboardVoucherQueryVariables = Exact<{
   id: string;
@@ -235,7 +242,7 @@ export const DashboardTenants = operation<DashboardTenantsQuery, DashboardTenant
 
 export const DashboardChildren = operation<DashboardChildrenQuery, DashboardChildrenQueryVariables>('DashboardChildren', 'sha256:aca49dbbe6fd6af568f8b6cefc247b6f05c2b8c34125e0707d8e47ec8632c4ee')
 
-export const DashboardVoucherCount = operation<DashboardVoucherCountQuery, DashboardVoucherCountQueryVariables>('DashboardVoucherCount', 'sha256:fe10152c0500c3d6a0113a1319ef7bc888dd8f85a45fdae1213e31ba3dca9778')
+export const DashboardVoucherCount = operation<DashboardVoucherCountQuery, DashboardVoucherCountQueryVariables>('DashboardVoucherCount', 'sha256:d154a5039b57a21819d8aa9a5514b21a731e7a4a56bffd7d072e88edc619d7ea')
 
 export const DashboardVoucher = operation<DashboardVoucherQuery, DashboardVoucherQueryVariables>('DashboardVoucher', 'sha256:4d20247a3729fd56411a57cd2528920721f716949cafd705d354b802d4f69256')
 

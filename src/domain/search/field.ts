@@ -3,7 +3,8 @@ import { z } from 'zod'
 import type { Fragment, Sql } from '../../db/connect.ts'
 import { dateMessage, parseDate } from '../date.ts'
 import { parseInstant } from '../instant.ts'
-import type { Among } from './order.ts'
+import type { Permission } from '../permission.ts'
+import type { Among, IndexOrder } from './order.ts'
 
 /** A condition on the rows of a table. `owner.today` is the calendar day at the row's tenant. */
 export type Condition = (sql: Sql) => Fragment
@@ -16,11 +17,27 @@ export interface RecordReference {
 /** Reports what is wrong with a field. @param part the field inside it: `from` */
 export type Report = (message: string, part?: string) => void
 
+/**
+ * A range of an index that has every row that matches a filter. Reading it instead of the list bounds what is read when few
+ * rows match.
+ */
+export interface IndexRange {
+  /** The order of the index, in which it is read: no other index serves that; null: it has none (`FilterEffect.pieces`). */
+  order: IndexOrder | null
+  /** The condition that the index serves alone, so that no row is read and left out. */
+  where: Condition
+}
+
 /** What a field does to a list. */
 export interface FilterEffect {
   where: Condition
   /** The values of a column with few values that the rows can have. */
   among?: Among
+  range?: IndexRange
+  /** Conditions that all matching rows meet, each of which an index without an order serves alone. */
+  pieces?: readonly Condition[]
+  /** Whether names or addresses of persons are searched. */
+  searchesPersonalData?: boolean
 }
 
 /** The GraphQL input type of a field. A record is given by its id, and arrives as a `RecordReference`. */
@@ -41,11 +58,9 @@ export interface FilterField {
   readonly searches?: boolean
   /** The name of another field that must be given together with it, and why. */
   readonly needs?: { field: string; message: string }
-  /** Returns the effect of a value; null when it has none, or is wrong and was reported. */
-  read(given: unknown, report: Report): FilterEffect | null
+  /** Returns the effect of a value for a token; null when it has none, or is wrong and was reported. */
+  read(given: unknown, report: Report, permissions: readonly Permission[]): FilterEffect | null
 }
-
-type Options = Pick<FilterField, 'needs'>
 
 const money = z.object({ from: z.number().nullish(), to: z.number().nullish() })
 const dates = z.object({ from: z.string().nullish(), to: z.string().nullish() })
@@ -84,29 +99,29 @@ export function readDates(given: unknown, report: Report): { from: string | null
 }
 
 /** A field of dates that lie in a range, both ends included. Rows without a date do not match. */
-export const dateRange = (expression: string, description: string): FilterField => ({
+export const dateRange = (order: IndexOrder, description: string): FilterField => ({
   input: 'DateRange',
   description,
   read(given, report) {
     const { from, to } = readDates(given, report)
-    return { where: between(expression, 'date', from, '<=', to) }
+    return within(order, between(order.key, 'date', from, '<=', to))
   },
 })
 
 /** A field of instants from one on and before another. Rows without an instant do not match. */
-export const instantRange = (expression: string, description: string): FilterField => ({
+export const instantRange = (order: IndexOrder, description: string): FilterField => ({
   input: 'InstantRange',
   description,
   read(given, report) {
     const range = instants.parse(given)
     const from = readBound(range.from, 'from', parseInstant, instantMessage, report)
     const before = readBound(range.before, 'before', parseInstant, instantMessage, report)
-    return { where: between(expression, 'timestamptz', from, '<', before) }
+    return within(order, between(order.key, 'timestamptz', from, '<', before))
   },
 })
 
 /** A field of amounts that lie in a range, both ends included. Rows without an amount do not match. */
-export const moneyRange = (expression: string, description: string): FilterField => ({
+export const moneyRange = (order: IndexOrder, description: string): FilterField => ({
   input: 'MoneyRange',
   description,
   needs: { field: 'currency', message: 'Give a currency, too: amounts of different currencies are not compared.' },
@@ -114,18 +129,21 @@ export const moneyRange = (expression: string, description: string): FilterField
     const { from, to } = money.parse(given)
     const text = (amount: number | null | undefined) =>
       amount === null || amount === undefined ? null : String(amount)
-    return { where: between(expression, 'numeric', text(from), '<=', text(to)) }
+    return within(order, between(order.key, 'numeric', text(from), '<=', text(to)))
   },
 })
 
 const nothing: Condition = sql => sql`false`
+
+/** Returns the effect of a condition that an index serves. */
+const within = (order: IndexOrder, where: Condition): FilterEffect => ({ where, range: { order, where } })
 
 /** Returns the condition that an expression equals a text. PostgreSQL stores no text with U+0000. */
 const equals = (expression: string, text: string): Condition =>
   text.includes('\0') ? nothing : sql => sql`${sql.unsafe(expression)} = ${text}`
 
 /** A field of rows whose text is the same. The index has its first 100 characters, because it stores no long text. */
-export const sameText = (expression: string, description: string): FilterField => ({
+export const sameText = (expression: string, order: IndexOrder, description: string): FilterField => ({
   input: 'String',
   description,
   read(given) {
@@ -134,7 +152,7 @@ export const sameText = (expression: string, description: string): FilterField =
       equals(`left(${expression}, 100)`, [...text].slice(0, 100).join('')),
       equals(expression, text),
     ]
-    return { where: sql => sql`${begins(sql)} and ${is(sql)}` }
+    return { where: sql => sql`${begins(sql)} and ${is(sql)}`, range: { order, where: begins } }
   },
 })
 
@@ -147,8 +165,8 @@ export function parseCurrency(text: string): string | null {
   return /^[A-Z]{3}$/.test(code) ? code : null
 }
 
-/** A field of rows whose amounts are of a currency. */
-export const ofCurrency = (description: string): FilterField => ({
+/** A field of rows whose amounts are of a currency. @param order an order by an amount: its index begins with the currency */
+export const ofCurrency = (order: IndexOrder, description: string): FilterField => ({
   input: 'String',
   description,
   read(given, report) {
@@ -157,17 +175,23 @@ export const ofCurrency = (description: string): FilterField => ({
       report(currencyMessage)
       return null
     }
-    return { where: equals('currency', code) }
+    return within(order, equals('currency', code))
   },
 })
 
-/** A field of rows in which a boolean column has a value. */
-export const isTrue = (column: string, description: string): FilterField => ({
+/** A field of rows in which a boolean column has a value. @param order one whose index begins with the column */
+export const isTrue = (column: string, order: IndexOrder, description: string): FilterField => ({
   input: 'Boolean',
   description,
   read(given) {
     const value = String(z.boolean().parse(given))
-    return { where: sql => sql.unsafe(`${column} = ${value}`), among: { column, values: [value] } }
+    const among = { column, values: [value] }
+    const all: Condition = sql => sql`true`
+    return {
+      where: sql => sql.unsafe(`${column} = ${value}`),
+      among,
+      range: { order: { ...order, among }, where: all },
+    }
   },
 })
 
@@ -177,20 +201,21 @@ const recordReference: z.ZodType<RecordReference> = z.object({ id: z.number().nu
  * A field of rows that belong to a record.
  *
  * @param type the GraphQL type of the record
+ * @param order the order of the index that has the record's rows; null: the condition finds them by their ids
  * @param where returns the condition for the numeric id
  */
 export const ofRecord = (
   type: string,
   description: string,
+  order: IndexOrder | null,
   where: (sql: Sql, id: number) => Fragment,
-  options: Options = {},
 ): FilterField => ({
-  ...options,
   input: { record: type },
   description,
   read(given) {
     const { id } = recordReference.parse(given)
-    return { where: id === null ? nothing : sql => where(sql, id) }
+    const belongs: Condition = id === null ? nothing : sql => where(sql, id)
+    return { where: belongs, ...(order ? { range: { order, where: belongs } } : { pieces: [belongs] }) }
   },
 })
 
@@ -209,41 +234,3 @@ export const oneOf = <Value extends string>(
     return known.length === 0 ? { where: nothing } : effect(known)
   },
 })
-
-/** The longest text that is searched, in characters, and the most words of it. */
-const longest = { characters: 200, words: 10 }
-
-/**
- * A field of rows in which all words of a text occur, without regard to case. A word of one or two characters has no
- * trigram inside it, so it must be the beginning of a word.
- *
- * @param expression a text in lower case in which each word has a space before it, as its trigram index has it
- */
-export const searchedText = (expression: string, description: string): FilterField => ({
-  input: 'String',
-  description:
-    `${description} Without regard to case. Several words must all occur; a word of one or two characters must be the ` +
-    'beginning of a word.',
-  searches: true,
-  read(given, report) {
-    const text = z.string().parse(given)
-    const words = text.split(/[\s\0]+/).filter(word => word !== '')
-    if ([...text].length > longest.characters) report(`Give at most ${longest.characters} characters.`)
-    if (words.length > longest.words) report(`Give at most ${longest.words} words.`)
-    if (words.length === 0) return null
-    const patterns = words.map(patternOf)
-    return {
-      where: sql =>
-        patterns.reduce(
-          (others, pattern) => sql`${others} and ${sql.unsafe(expression)} like lower(${pattern}::text)`,
-          sql`true`,
-        ),
-    }
-  },
-})
-
-/** Returns the pattern of `like` that finds a word; its wildcards are literal. */
-function patternOf(word: string): string {
-  const literal = word.replaceAll(/[\\%_]/g, '\\$&')
-  return [...word].length < 3 ? `% ${literal}%` : `%${literal}%`
-}

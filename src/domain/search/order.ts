@@ -6,19 +6,23 @@ export interface Among {
   values: readonly string[]
 }
 
-/** An order of a list: by an expression, then by `id`. Rows without a value come last in both directions. */
-export interface Order {
-  /** The expression, as its index has it. */
+/** The order of an index. */
+export interface IndexOrder {
+  /** The expression, as the index has it. */
   readonly key: string
+  /**
+   * A column that stands before the expression in the index: a range of each of its values is read, so that the index also
+   * serves filters by that column.
+   */
+  readonly among?: Among
+}
+
+/** An order of a list: by an expression, then by `id`. Rows without a value come last in both directions. */
+export interface Order extends IndexOrder {
   /** The SQL type of the expression. */
   readonly type: 'date' | 'integer' | 'numeric' | 'text' | 'timestamptz'
   readonly nullable: boolean
   readonly description: string
-  /**
-   * A column that stands before the expression in the index: the list merges a range of each of its values, so that the
-   * index also serves filters by that column.
-   */
-  readonly among?: Among
   /** The name of a field of the filter that must be given, and why. */
   readonly needs?: { field: string; message: string }
 }

@@ -1,7 +1,9 @@
-/** The ranges of a filtered or ordered list, as parts of its statement. */
+/** The ranges of indexes that filtered and ordered lists read, as parts of their statements. */
 import type { Fragment, Sql } from '../../db/connect.ts'
 import type { Instant } from '../instant.ts'
 import type { PageWindow } from '../page.ts'
+import type { IndexRange } from './field.ts'
+import type { Among } from './order.ts'
 import type { Search } from './search.ts'
 
 /** What the statements of a table have in common. The texts are SQL of this service, never of a caller. */
@@ -13,49 +15,37 @@ export interface SearchedTable {
   only?: string | undefined
 }
 
-/** The conditions on rows of one tenant. The id is a parameter when it is known: estimates are for that tenant then. */
-export function matching(
-  sql: Sql,
-  { stamp, only }: SearchedTable,
-  { tenantId, descendantsOf, conditions }: Search,
-  updatedSince: Instant | null,
-): Fragment {
-  const tenant = descendantsOf === null ? sql`${tenantId}::bigint` : sql`owner.owner_id`
-  const since = updatedSince === null ? sql`` : sql`and ${sql.unsafe(stamp)} >= ${updatedSince}::text::timestamptz`
-  return conditions.reduce(
-    (others, condition) => sql`${others} and ${condition(sql)}`,
-    sql`tenant_id = ${tenant} ${sql.unsafe(only === undefined ? '' : `and ${only}`)} ${since}`,
-  )
-}
+/** The values of a column with few values, each with a range of its own. */
+export const valuesOf = (sql: Sql, among: Among | null | undefined): Fragment =>
+  sql.unsafe(among ? `cross join unnest(array[${among.values.join()}]) as among` : '')
 
-/** The page that is read of a list, and how. */
-export interface RangesOptions {
-  search: Search
-  window: PageWindow
-  /** No row stamped from then on is read. */
-  watermark: Instant
-}
-
-/** Writes the ranges of a page of a list. */
+/**
+ * Writes the ranges of a search. Each row has `record_id`, `sort_key`, `missing` (whether it has no key) and `matches`:
+ * the filter is a column and no condition, so that a limit bounds the rows that are read.
+ */
 export class Ranges {
-  /** The order of rows of a relation `page` with the columns `record_id`, `sort_key`, and `missing` for those without. */
+  /** The order of a relation `page` of such rows. */
   readonly sorting: Fragment
   /** Whether no row can lie between the cursors, or have the values of the filter. */
   readonly isEmpty: boolean
   readonly #sql: Sql
   readonly #table: SearchedTable
-  readonly #options: RangesOptions
+  readonly #search: Search
+  readonly #window: PageWindow
+  readonly #watermark: Instant | null
   /** Whether keys are read from the highest to the lowest. */
   readonly #falling: boolean
   /** The rows with a key, and then those without one, as far as they can lie between the cursors. */
   readonly #segments: readonly ('present' | 'missing')[]
 
-  constructor(sql: Sql, table: SearchedTable, options: RangesOptions) {
-    const { search, window } = options
+  /** @param watermark no row stamped from then on matches; null: there is none */
+  constructor(sql: Sql, table: SearchedTable, search: Search, window: PageWindow, watermark: Instant | null) {
     const { after, before, backward } = window
     this.#sql = sql
     this.#table = table
-    this.#options = options
+    this.#search = search
+    this.#window = window
+    this.#watermark = watermark
     this.#falling = search.descending !== backward
     const direction = this.#falling ? 'desc' : ''
     this.sorting = sql.unsafe(
@@ -67,55 +57,122 @@ export class Ranges {
     this.isEmpty = this.#segments.length === 0 || search.among?.values.length === 0
   }
 
-  /** Selects the first rows of the range of one tenant and of one value of the order's column with few values. */
+  /** Selects the first rows of the list, matching or not, of one tenant and one value of the order's column. */
   first(size: number): Fragment {
     const sql = this.#sql
     const direction = sql.unsafe(this.#falling ? 'desc' : '')
-    return this.#union(segment => {
-      const key = segment === 'present' ? sql`${sql.unsafe(this.#options.search.order.key)} ${direction},` : sql``
-      return sql`(${this.#rows(segment, sql``)} ${this.#among()} order by ${key} id ${direction} limit ${size})`
+    const [first = sql``, second] = this.#segments.map(segment => {
+      const key = segment === 'present' ? sql`${sql.unsafe(this.#search.order.key)} ${direction},` : sql``
+      return sql`(${this.#segment(segment)} order by ${key} id ${direction} ${this.#limit(size)})`
     })
+    if (!second) return first
+    return sql`select * from (${first} union all ${second}) page order by ${this.sorting} limit ${size}`
   }
 
-  /** Selects rows of all tenants in any order. */
-  any(): Fragment {
-    return this.#union(segment => this.#rows(segment, this.#sql`owner cross join`))
+  /** Selects the rows of an index range, matching or not, of the relation `owner` of tenants. */
+  candidates({ order, where }: IndexRange, limit: number): Fragment {
+    const sql = this.#sql
+    const { nullable, key } = this.#search.order
+    const columns = sql`${sql.unsafe(`id as record_id, ${key} as sort_key, ${nullable ? `${key} is null` : false} as missing`)},
+      ${this.#matches()} as matches`
+    return sql`
+      select page.* from owner ${valuesOf(sql, order?.among)} cross join lateral (
+        select ${columns} from ${this.#rows()} and ${where(sql)} ${this.#amongst(order?.among)}
+        ${sql.unsafe(order ? `order by ${order.key}` : '')} ${this.#limit(limit)}
+      ) page limit ${limit}`
   }
 
-  #union(write: (segment: 'present' | 'missing') => Fragment): Fragment {
-    const [first = this.#sql``, ...others] = this.#segments.map(write)
-    return others.reduce((all, part) => this.#sql`${all} union all ${part}`, first)
+  /** Selects the latest rows of each tenant, whole. */
+  latest(ofEach: number, ofAll: number): Fragment {
+    const sql = this.#sql
+    const order = sql.unsafe(`${this.#table.stamp} desc, id desc`)
+    return sql`
+      select latest.* from owner cross join lateral (select * from ${this.#rows()} order by ${order} limit ${ofEach}) latest
+      limit ${ofAll}`
   }
 
-  #among(): Fragment {
-    const { among } = this.#options.search
+  /** The condition that a row of a relation `page` lies between the cursors. */
+  between(): Fragment {
+    const { after, before } = this.#window
+    return this.#sql`${this.#side(after, '>')} and ${this.#side(before, '<')}`
+  }
+
+  #rows(): Fragment {
+    const sql = this.#sql
+    const { table, only } = this.#table
+    const { tenantId, descendantsOf } = this.#search
+    // A parameter when it is known: estimates are for that tenant then.
+    const tenant = descendantsOf === null ? sql`${tenantId}::bigint` : sql`owner.owner_id`
+    const listed = sql.unsafe(only === undefined ? '' : `and ${only}`)
+    return sql`${sql.unsafe(table)} where tenant_id = ${tenant} ${listed} and gateway.is_read(id)`
+  }
+
+  /**
+   * A limit that the planner does not know. It takes it as a part of the range, however few rows the average tenant has,
+   * and so reads an index in its order instead of sorting all rows of a large tenant.
+   */
+  #limit(rows: number): Fragment {
+    return this.#sql`limit (select ${rows}::bigint)`
+  }
+
+  #matches(): Fragment {
+    const sql = this.#sql
+    const stamped =
+      this.#watermark === null
+        ? sql`true`
+        : sql`${sql.unsafe(this.#table.stamp)} < ${this.#watermark}::text::timestamptz`
+    return this.#search.conditions.reduce((others, condition) => sql`${others} and ${condition(sql)}`, stamped)
+  }
+
+  #amongst(among: Among | null | undefined): Fragment {
     return this.#sql.unsafe(among ? `and ${among.column} = among` : '')
   }
 
-  #rows(segment: 'present' | 'missing', from: Fragment): Fragment {
+  #segment(segment: 'present' | 'missing'): Fragment {
     const sql = this.#sql
-    const { search, window, watermark } = this.#options
-    const { key, type, nullable } = search.order
+    const { order, among, ranges } = this.#search
+    const { key, type, nullable } = order
+    const { after, before } = this.#window
     const isMissing = segment === 'missing'
     const columns = sql.unsafe(
       `id as record_id, ${isMissing ? `null::${type}` : key} as sort_key, ${isMissing} as missing`,
     )
     const presence = sql.unsafe(isMissing ? `and ${key} is null` : nullable ? `and ${key} is not null` : '')
+    // Its own index serves this part of the filter.
+    const served = ranges.find(range => range.order?.key === key)
     return sql`
-      select ${columns} from ${from} ${sql.unsafe(this.#table.table)}
-      where ${matching(sql, this.#table, search, window.updatedSince)}
-        and ${sql.unsafe(this.#table.stamp)} < ${watermark}::text::timestamptz
-        ${presence} ${this.#beyond(window.after, '>', isMissing)} ${this.#beyond(window.before, '<', isMissing)}`
+      select ${columns}, ${this.#matches()} as matches from ${this.#rows()} ${this.#amongst(among)} ${presence}
+      ${served ? sql`and ${served.where(sql)}` : sql``}
+      ${this.#beyond(after, '>', isMissing)} ${this.#beyond(before, '<', isMissing)}`
   }
 
-  /** The condition that rows lie beyond a cursor, when it is one among rows of this kind. */
+  /** The condition that rows of a segment lie beyond a cursor, when it is one among rows of this kind. */
   #beyond(cursor: PageWindow['after'], side: '<' | '>', isMissing: boolean): Fragment {
     const sql = this.#sql
-    const { order, descending } = this.#options.search
+    const { order } = this.#search
     if (cursor === null || (cursor.key === null) !== isMissing) return sql``
-    const operator = sql.unsafe(descending ? (side === '<' ? '>' : '<') : side)
+    const operator = this.#operator(side)
     if (isMissing) return sql`and id ${operator} ${cursor.id}::bigint`
     const [key, type] = [sql.unsafe(order.key), sql.unsafe(order.type)]
     return sql`and (${key}, id) ${operator} (${cursor.key ?? null}::text::${type}, ${cursor.id}::bigint)`
+  }
+
+  #side(cursor: PageWindow['after'], side: '<' | '>'): Fragment {
+    const sql = this.#sql
+    if (cursor === null) return sql`true`
+    const operator = this.#operator(side)
+    const isLater = sql.unsafe(side === '>' ? 'missing' : 'not missing')
+    if (cursor.key === null) {
+      const among = sql`record_id ${operator} ${cursor.id}::bigint`
+      return side === '>' ? sql`(missing and ${among})` : sql`(${isLater} or ${among})`
+    }
+    const type = sql.unsafe(this.#search.order.type)
+    const key = sql`(${cursor.key ?? null}::text::${type}, ${cursor.id}::bigint)`
+    const beyond = sql`(sort_key, record_id) ${operator} ${key}`
+    return side === '>' ? sql`(${isLater} or ${beyond})` : sql`(not missing and ${beyond})`
+  }
+
+  #operator(side: '<' | '>'): Fragment {
+    return this.#sql.unsafe(this.#search.descending ? (side === '<' ? '>' : '<') : side)
   }
 }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import type { ListIdentity } from '../cursor.ts'
 import { type FieldErrors, throwIfErrors } from '../errors.ts'
 import type { Token } from '../token.ts'
-import type { Condition, FilterField } from './field.ts'
+import type { Condition, FilterField, IndexRange, Report } from './field.ts'
 import type { Among, Direction, Order } from './order.ts'
 
 /** The filters and orders of a resource, described once: the inputs of the schema follow. */
@@ -30,8 +30,12 @@ export interface Search {
   /** The token, when the list also has the records of the tenants below that it is granted. */
   descendantsOf: Token | null
   conditions: readonly Condition[]
-  /** Whether a condition searches a text. */
-  searchesText: boolean
+  /** Index ranges, each with every row that matches. Those that tend to have the fewest rows come first. */
+  ranges: readonly IndexRange[]
+  /** Conditions that all matching rows meet, each of which an index without an order serves. */
+  pieces: readonly Condition[]
+  /** Whether a condition searches names or addresses of persons. */
+  searchesPersonalData: boolean
   order: Order
   descending: boolean
   /** The values of the order's column with few values that rows can have; null when it has no such column. */
@@ -46,19 +50,21 @@ const hasFilter = (filter: SearchArguments['filter']) =>
   !!filter && Object.values(filter).some(value => value !== undefined && value !== null)
 
 /**
- * How many operations of the rate a page counts as, and how many more with a text or several tenants. Measured beside the
- * list itself: 2.4 times its time; with a text 4 times; 10 tenants 4 times, 1,000 tenants 15 times.
+ * How many operations of the rate a page counts as, and how many more with a text, several tenants, or both. An operation stands
+ * for at most 41 ms of PostgreSQL, so that 120 take 5 s (R31), as `npm run bench:searches` measures.
  */
-const operationsOf = { page: 2, text: 2, descendants: 3 }
+const operationsOf = { page: 2, text: 2, descendants: 3, textOfDescendants: 2 }
 
 /** Returns how many operations of the rate a page of such a list counts as (R28), by what it costs. */
 export function countOperations(description: SearchDescription, args: SearchArguments): number {
   const given = Object.entries(args.filter ?? {}).filter(([, value]) => value !== undefined && value !== null)
   const searches = given.some(([name]) => description.filters[name]?.searches)
+  const ofMany = args.withDescendants === true
   return (
     operationsOf.page +
     (searches ? operationsOf.text : 0) +
-    (args.withDescendants === true ? operationsOf.descendants : 0)
+    (ofMany ? operationsOf.descendants : 0) +
+    (searches && ofMany ? operationsOf.textOfDescendants : 0)
   )
 }
 
@@ -82,18 +88,24 @@ export function readSearch(
   const isGiven = (name: string) => filter[name] !== undefined && filter[name] !== null
   const order = (args.orderBy && orders[args.orderBy.field]) ?? defaultOrder
   const conditions: Condition[] = []
+  const ranges: IndexRange[] = []
+  const pieces: Condition[] = []
   let among = order.among ?? null
-  let searchesText = false
+  let searchesPersonalData = false
 
-  for (const [name, field] of Object.entries(filters)) {
+  // A later field tends to match fewer rows.
+  for (const [name, field] of Object.entries(filters).reverse()) {
     if (!isGiven(name)) continue
     if (field.needs && !isGiven(field.needs.field)) fieldErrors[`filter.${name}`] = [field.needs.message]
-    const effect = field.read(filter[name], (message, part) => {
+    const report: Report = (message, part) => {
       fieldErrors[part === undefined ? `filter.${name}` : `filter.${name}.${part}`] = [message]
-    })
+    }
+    const effect = field.read(filter[name], report, token.permissions)
     if (!effect) continue
     conditions.push(effect.where)
-    searchesText ||= field.searches === true
+    if (effect.range) addRange(ranges, effect.range)
+    pieces.push(...(effect.pieces ?? []))
+    searchesPersonalData ||= effect.searchesPersonalData === true
     if (among && effect.among?.column === among.column) among = narrowed(among, effect.among)
   }
   if (order.needs && !isGiven(order.needs.field)) fieldErrors.orderBy = [order.needs.message]
@@ -104,10 +116,27 @@ export function readSearch(
     tenantId: list.tenantId,
     descendantsOf: args.withDescendants === true ? token : null,
     conditions,
-    searchesText,
+    ranges,
+    pieces,
+    searchesPersonalData,
     order,
     descending: args.orderBy?.direction === 'DESC',
     among,
+  }
+}
+
+/** Adds a range. Two of the same index become one. */
+function addRange(ranges: IndexRange[], { order, where }: IndexRange): void {
+  const index = ranges.findIndex(range => order && range.order?.key === order.key)
+  const other = ranges[index]
+  if (!order || !other?.order) {
+    ranges.push({ order, where })
+    return
+  }
+  const among = order.among && other.order.among ? narrowed(order.among, other.order.among) : order.among
+  ranges[index] = {
+    order: among ? { ...order, among } : order,
+    where: sql => sql`${other.where(sql)} and ${where(sql)}`,
   }
 }
 

@@ -8,6 +8,8 @@ export interface Journey {
   /** The statements that it has to run. */
   runs: string[]
   go(parts: Parts): Promise<unknown>
+  /** How many rows a step may read, when it may read more than usual. */
+  mostRows?: number
   /** Why they may read many rows, which a condition on an index finds. */
   walks?: string
   /** Why they may read a whole table. */

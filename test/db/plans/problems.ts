@@ -2,10 +2,10 @@ import type { Plan, Step } from './plan.ts'
 import { large } from './seed.ts'
 
 /** How many rows a step may read or sort: the size of a batch of the audit as CSV. */
-const mostRows = 1_000
+const usualRows = 1_000
 
-/** How many blocks a statement may read, however few rows it finds: a large table has more. */
-const mostBlocks = 1_000
+/** How many blocks a statement may read for each of these rows, however few it finds: a large table has more. */
+const blocksOfRow = 1
 
 const largeNames = Object.keys(large).map(name => name.replace('gateway.', ''))
 
@@ -16,9 +16,10 @@ const rowsOf = (step: Step) =>
 
 /**
  * @param walks whether the plan may read many rows, if a condition on an index finds them
+ * @param mostRows how many rows a step may read or sort
  * @returns the problems of a plan: it reads all or much of a large table, or sorts many rows
  */
-export function problemsOf({ name, text, root }: Plan, walks: boolean): string[] {
+export function problemsOf({ name, text, root }: Plan, walks: boolean, mostRows = usualRows): string[] {
   const problems = stepsOf(root).flatMap(step => {
     const { 'Node Type': type, 'Relation Name': table, 'Index Name': index, 'Index Cond': condition } = step
     const rows = rowsOf(step)
@@ -28,6 +29,6 @@ export function problemsOf({ name, text, root }: Plan, walks: boolean): string[]
     return [`reads ${rows} rows of ${index}`]
   })
   const blocks = root['Shared Hit Blocks'] + root['Shared Read Blocks']
-  if (blocks > mostBlocks && !walks) problems.push(`reads ${blocks} blocks`)
+  if (blocks > mostRows * blocksOfRow && !walks) problems.push(`reads ${blocks} blocks`)
   return problems.map(problem => `${name ?? text} ${problem}`)
 }

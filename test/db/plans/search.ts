@@ -1,3 +1,4 @@
+import { mostCandidates } from '../../../src/domain/search/search-table.ts'
 import type { Journey, Parts } from './journey.ts'
 import { many } from './seed.ts'
 
@@ -18,11 +19,19 @@ const pages = (list: string, args: string) => async (parts: Parts) => {
   await page(list, `${args}, last: 20`)(parts)
 }
 
+/** Reads the candidates, and the pages of an index on the way to each. */
+const mostRows = 3 * mostCandidates
+
 const journeys = (list: string, noun: string, all: Record<string, string>, walks?: string): Journey[] =>
   Object.entries(all).map(([what, args]) => ({
     what: `${list}: ${what}`,
-    runs: [`${noun}.search`],
+    runs: [
+      `${noun}.search`,
+      // A text has a piece of three letters, and few rows have it.
+      ...(/text: "\w{3}/.test(args) ? [`${noun}.search_sample`, `${noun}.search_range`] : []),
+    ],
     go: pages(list, args),
+    mostRows,
     ...(walks !== undefined && { walks }),
   }))
 
@@ -98,17 +107,18 @@ export const search: Journey[] = [
     ([list = '', noun = '', args = '']): Journey => ({
       what: `a count of filtered ${list}`,
       runs: [`${noun}.search_count`],
-      go: page(list, `${args}, first: 1`, 1, 'totalCount'),
+      mostRows,
+      go: page(list, `${args}, first: 1`, 1, 'count { count }'),
     }),
   ),
   {
     what: 'void vouchers of a thousand tenants, by purchase',
-    runs: ['voucher.search'],
+    runs: ['voucher.search', 'tenant.granted_days'],
     go: page(
       'purchasedVouchers',
       'withDescendants: true, filter: { status: [VOID] }, orderBy: { field: PURCHASED_AT }',
       13,
-      'totalCount edges { cursor }',
+      'count { count } edges { cursor }',
     ),
     walks: 'Reads the tree, and the range of the index for each tenant.',
   },

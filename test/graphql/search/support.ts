@@ -32,7 +32,7 @@ export async function ask(client: Client, secret: string, asked: Asked, page: Pa
     tenant(id: $tenant) {
       list: ${list}(filter: $filter, orderBy: $orderBy, withDescendants: $withDescendants, updatedSince: $updatedSince,
           first: $first, last: $last, after: $after, before: $before) {
-        totalCount serverTime nextCursor
+        count { count precision } serverTime nextCursor
         pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
         edges { cursor node { ${selection} } }
       }
@@ -61,7 +61,7 @@ export async function walk(client: Client, secret: string, asked: Asked, size: n
       asked,
       backward ? { last: size, before: cursor } : { first: size, after: cursor },
     )
-    total ??= found.totalCount
+    total ??= found.count.count
     const page = idsOf(found)
     ids.splice(backward ? 0 : ids.length, 0, ...page)
     const { pageInfo } = found

@@ -240,7 +240,7 @@ it('combines with updatedSince, and keeps it in the cursor', async () => {
   const first = await list(client, secret, asked({ ...more, updatedSince: since }), { first: 3 })
   const rest = await list(client, secret, asked(more), { first: 100, after: first.nextCursor })
   expect(rest.edges.map((edge: { node: { databaseId: number } }) => edge.node.databaseId)).toEqual(ids.slice(3, 103))
-  expect(rest.totalCount).toBe(ids.length)
+  expect(rest.count.count).toBe(ids.length)
 })
 
 describe('a cursor', () => {

@@ -99,7 +99,7 @@ export function TenantTable({ view, go, currency: chosen, request, figures }: Te
           {...{ most, file }}
           noun="tenant"
           whenCut="Choose a tenant below for the others."
-          total={totalCount}
+          total={{ count: totalCount, precision: 'EXACT' }}
           readPage={async (after, signal) => {
             const { tenant } = await request(DashboardTenantsBelow, { ...query, first: pageSize, after }, signal)
             return tenant?.children

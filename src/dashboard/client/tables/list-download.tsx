@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError } from '../api.ts'
 import { downloadCsv } from '../csv.ts'
-import { formatCount, formatNumberOf } from '../format.ts'
+import { type Count, formatCount, formatCountOf, formatNumberOf } from '../format.ts'
 import type { PageInfo } from './pager.tsx'
 
 /** A page of a list. */
@@ -16,7 +16,7 @@ interface ListDownloadProps<Row> {
   readPage: (after: string | null, signal: AbortSignal) => Promise<Page<Row> | null | undefined>
   toCsv: (rows: readonly Row[]) => string
   /** How many rows there are; null while they are counted. */
-  total: number | null
+  total: Count | null
   /** The most rows of one file. */
   most: number
   /** What a row is, in the singular. */
@@ -56,10 +56,11 @@ export function ListDownload<Row>(props: ListDownloadProps<Row>) {
     try {
       const rows = await readAll(controller.current.signal)
       downloadCsv(file, toCsv(rows))
-      const isCut = total !== null && total > rows.length && rows.length >= most
+      const isCut =
+        total !== null && rows.length >= most && (total.count > rows.length || total.precision === 'AT_LEAST')
       setMessage(
         isCut
-          ? `The file has the first ${formatCount(most)} of ${formatNumberOf(total, noun)}. ${whenCut}`
+          ? `The file has the first ${formatCount(most)} of ${formatCountOf(total, noun)}. ${whenCut}`
           : `The file has ${formatNumberOf(rows.length, noun)}.`,
       )
     } catch (error) {
@@ -75,10 +76,10 @@ export function ListDownload<Row>(props: ListDownloadProps<Row>) {
       <p role="status">
         {read === null
           ? message
-          : `Reading: ${formatCount(read)}${total === null ? '' : ` of ${formatCount(Math.min(total, most))}`}`}
+          : `Reading: ${formatCount(read)}${total === null ? '' : ` of ${formatCount(Math.min(total.count, most))}`}`}
       </p>
       {read === null ? (
-        <button type="button" class="secondary small" disabled={total === 0} onClick={download}>
+        <button type="button" class="secondary small" disabled={total?.count === 0} onClick={download}>
           Download as CSV
         </button>
       ) : (

@@ -2,6 +2,7 @@
 import type { SendOperation } from '../api.ts'
 import { toCsv } from '../csv.ts'
 import { nameStatus } from '../figures/status-words.ts'
+import type { Count } from '../format.ts'
 import { DashboardVouchers, type DashboardVouchersQueryVariables } from '../operations.ts'
 import { ListDownload } from '../tables/list-download.tsx'
 import type { ListedVoucher } from './voucher.ts'
@@ -14,7 +15,7 @@ interface VoucherDownloadProps {
   request: SendOperation
   query: Pick<DashboardVouchersQueryVariables, 'tenant' | 'withDescendants' | 'filter' | 'orderBy'>
   /** How many vouchers there are; null while they are counted. */
-  total: number | null
+  total: Count | null
   /** The name of the file, without its extension. */
   file: string
 }

@@ -1,12 +1,12 @@
 // The purchased vouchers of the view: filtered, sorted and paged by the API.
 import type { SendOperation } from '../api.ts'
 import { nameStatus } from '../figures/status-words.ts'
-import { formatDay, formatMoney, formatNumberOf } from '../format.ts'
+import { formatCountOf, formatDay, formatMoney } from '../format.ts'
 import { DashboardVoucherCount, DashboardVouchers } from '../operations.ts'
 import { dayIn } from '../period.ts'
 import { Empty, Failure, Placeholder } from '../states.tsx'
 import { type Column, Row, SortHeading } from '../tables/data-table.tsx'
-import { Pager, pageOf, useFirstPage } from '../tables/pager.tsx'
+import { type PageInfo, Pager, pageOf, useFirstPage } from '../tables/pager.tsx'
 import { useAnswer } from '../use-answer.ts'
 import type { Go, View } from '../view.ts'
 import { ViewLink } from '../view-link.tsx'
@@ -39,7 +39,7 @@ export function VoucherList({ view, go, request, timeZone, currency, currencies,
   const list = useAnswer(request, DashboardVouchers, { ...query, ...pageOf(params, pageSize) })
   const count = useAnswer(request, DashboardVoucherCount, { tenant, withDescendants, filter: query.filter ?? null })
   const found = list.data?.tenant?.purchasedVouchers
-  const total = count.data?.tenant?.purchasedVouchers?.totalCount
+  const total = count.data?.tenant?.purchasedVouchers?.count
   const setParams = (changed: Record<string, string>, how: 'push' | 'replace' = 'push') =>
     go({ params: { ...params, after: '', before: '', ...changed } }, how)
   useFirstPage(list.isCurrent && !found, params, page => setParams(page, 'replace'))
@@ -53,7 +53,7 @@ export function VoucherList({ view, go, request, timeZone, currency, currencies,
       />
       <div class="table-tools">
         <p role="status">
-          {count.error ? '' : total === undefined || count.loading ? 'Counting …' : formatNumberOf(total, 'voucher')}
+          {count.error ? '' : total === undefined || count.loading ? 'Counting …' : formatCountOf(total, 'voucher')}
         </p>
         <VoucherDownload {...{ request, query }} total={total ?? null} file={`vouchers-${tenant}`} />
       </div>
@@ -66,13 +66,19 @@ export function VoucherList({ view, go, request, timeZone, currency, currencies,
           <Empty text="The vouchers could not be read. A message above the figures says why." />
         ))
       ) : found.nodes.length === 0 ? (
-        <Empty text={isFiltered ? 'No voucher matches these filters.' : 'There are no vouchers here yet.'} />
+        <Empty text={nothingFound(isFiltered, found.pageInfo)} />
       ) : (
         <Vouchers {...{ view, go }} vouchers={found.nodes} busy={list.loading} onSort={sort => setParams({ sort })} />
       )}
       {found && <Pager label="Pages of vouchers" pageInfo={found.pageInfo} onPage={setParams} />}
     </>
   )
+}
+
+/** Returns why a page has no vouchers. The API reads only so many for a page. */
+function nothingFound(isFiltered: boolean, { hasNextPage, hasPreviousPage }: PageInfo): string {
+  if (hasNextPage || hasPreviousPage) return 'No voucher of this page matches these filters. Other pages may have some.'
+  return isFiltered ? 'No voucher matches these filters.' : 'There are no vouchers here yet.'
 }
 
 interface VouchersProps {

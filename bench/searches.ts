@@ -1,0 +1,116 @@
+/**
+ * What the worst searches cost: `npm run bench:searches`. A group of 1,000 tenants with 2.5 million vouchers, of which the
+ * largest tenant has 160,000; each search of both, as a page and as a count. Prints the operations of the rate that each
+ * costs, and the time that the database needs. Exits with 1 when 120 operations would take more than 5 s of it (R31).
+ *
+ * The first run fills a database and keeps it.
+ */
+import { mkdirSync, readFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { migrate } from '../src/db/migrate.ts'
+import { seed, seedVersion, tree } from './figures/seed.ts'
+import { startDatabaseServer } from './harness/database-server.ts'
+import { buildService, root } from './harness/packages.ts'
+import { createToken, startService } from './harness/processes.ts'
+import { describeRun, logProgress, record, table } from './harness/report.ts'
+import { dataHome } from './harness/seeded-database.ts'
+import { type Case, cases } from './searches/cases.ts'
+
+const { values: options } = parseArgs({
+  options: {
+    /** Where the database is kept. */
+    data: { type: 'string', default: `${dataHome}searches` },
+    /** Only searches whose names hold this text. */
+    only: { type: 'string', default: '' },
+    /** Only this tenant or group. */
+    of: { type: 'string', default: '' },
+    /** How often each search is sent: its lowest time counts, because other load only adds to it. */
+    times: { type: 'string', default: '5' },
+    /** How many milliseconds of database time an operation may take. */
+    limit: { type: 'string', default: String(5_000 / 120) },
+    /** Writes the results into RESULTS.md. */
+    record: { type: 'boolean', default: false },
+  },
+})
+
+const database = 'searches'
+const size = { vouchers: 2_500_000, customers: 300_000 }
+const scopes = {
+  'largest tenant': { tenantId: tree.firstLeaf, withDescendants: false },
+  'whole group': { tenantId: tree.root, withDescendants: true },
+}
+
+buildService(root)
+mkdirSync(options.data, { recursive: true, mode: 0o711 })
+const server = await startDatabaseServer({ dataDir: `${options.data}/${seedVersion}`, sharedBuffers: '3GB' })
+const admin = server.open('postgres')
+const [found] = await admin`select from pg_database where datname = ${database}`
+if (!found) {
+  await admin.unsafe('drop database if exists filling')
+  await admin.unsafe('create database filling')
+  const filling = server.open('filling')
+  await migrate(filling)
+  await seed(filling, size, logProgress)
+  await filling.end()
+  await admin.unsafe(`alter database filling rename to ${database}`)
+}
+const sql = server.open(database)
+const installation = { checkout: root, databaseUrl: server.url(database) }
+const secret = await createToken(installation, tree.root)
+const service = await startService(installation)
+
+/** @returns for how many milliseconds each process that serves the service has run: other load adds nothing to that */
+async function runTimes(): Promise<Map<number, number>> {
+  const found = await sql<{ pid: number }[]>`
+    select pid from pg_stat_activity where datname = ${database} and pid <> pg_backend_pid()`
+  return new Map(
+    found.map(({ pid }) => [pid, Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6]),
+  )
+}
+
+/** Sends a search. @returns its operations, and the milliseconds for which the database's processes ran */
+async function send({ list, args }: Case, scope: keyof typeof scopes, selection: string) {
+  const { tenantId, withDescendants } = scopes[scope]
+  const query = `{ tenant(id: ${tenantId}) { ${list}(withDescendants: ${withDescendants}, ${args}) { ${selection} } } }`
+  const before = await runTimes()
+  const answer = await fetch(`${service.origin}/graphql`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ query }),
+  })
+  const { errors, extensions } = await answer.json()
+  if (errors) throw new Error(`${query}: ${JSON.stringify(errors)}`)
+  const ms = [...(await runTimes())].reduce((sum, [pid, time]) => sum + time - (before.get(pid) ?? 0), 0)
+  return { operations: Number(extensions.cost.requested), ms }
+}
+
+const selections = { page: 'nodes { databaseId }', count: 'count { count precision }' }
+const rows: string[][] = []
+let over = 0
+try {
+  for (const each of cases.filter(({ name }) => name.includes(options.only))) {
+    for (const scope of (['largest tenant', 'whole group'] as const).filter(each => each.includes(options.of))) {
+      for (const [what, selection] of Object.entries(selections)) {
+        const withoutPage = what === 'count' ? { ...each, args: `first: 0, ${each.args}` } : each
+        const sent: Awaited<ReturnType<typeof send>>[] = []
+        for (let time = 0; time < Number(options.times); time++) sent.push(await send(withoutPage, scope, selection))
+        const { operations, ms } = sent.reduce((best, one) => (one.ms < best.ms ? one : best))
+        const ofOne = ms / operations
+        if (ofOne > Number(options.limit)) over++
+        rows.push([each.list, each.name, scope, what, String(operations), ms.toFixed(1), ofOne.toFixed(1)])
+        logProgress(rows.at(-1)?.join('  ') ?? '')
+      }
+    }
+  }
+} finally {
+  await service.stop()
+  await sql.end()
+  await admin.end()
+  await server.stop()
+}
+const heads = ['list', 'search', 'of', 'read', 'operations', 'ms', 'ms an operation']
+const text = `${describeRun(server.version)} The lowest time of ${options.times}.\n\n${table(heads, rows)}`
+console.log(text)
+if (options.record) record('Searches', text)
+console.log(`${over} of ${rows.length} take more than ${Number(options.limit).toFixed(1)} ms an operation.`)
+if (over > 0) process.exitCode = 1

@@ -1,0 +1,56 @@
+/** Searches that read as much as a caller can make them read. */
+
+/** A list with its arguments. */
+export interface Case {
+  name: string
+  list: 'purchasedVouchers' | 'catalogVouchers' | 'marketingSignups'
+  args: string
+}
+
+const letters = 'r g 1 2 3 4 5 6 7 8'
+const allStatuses = 'VOID, NOT_YET_VALID, EXPIRED, REDEEMED, PART_REDEEMED, REDEEMABLE'
+const tomorrow = new Date(Date.now() + 86_400_000).toISOString()
+const purchased = 'purchased: { from: "2000-01-01T00:00:00Z" }'
+
+const vouchers: Record<string, string> = {
+  'no filter': 'orderBy: { field: PURCHASED_AT, direction: DESC }',
+  'all six statuses': `filter: { status: [${allStatuses}] }`,
+  'one status': 'filter: { status: [REDEEMED] }, orderBy: { field: PURCHASED_AT, direction: DESC }',
+  'ten one-letter words': `filter: { text: "${letters}" }`,
+  'a currency that no voucher has': 'filter: { currency: "XXX" }, orderBy: { field: VALID_UNTIL }',
+  'a text without a trigram': 'filter: { text: "~" }',
+  'the beginnings of words': 'filter: { text: "e-r" }',
+  'a word in each title': 'filter: { text: "gift" }, orderBy: { field: VALID_UNTIL, direction: DESC }',
+  'a word in each name': 'filter: { text: "recipient" }, orderBy: { field: PURCHASED_AT }',
+  'common words and a rare one': 'filter: { text: "gift recipient ref unicorn" }',
+  'common words, not together': 'filter: { text: "giftrecipient" }',
+  'a reference': 'filter: { text: "REF-1E4F0A" }',
+  'filters that no voucher has together': `filter: { status: [VOID], validUntil: { to: "2000-01-01" }, ${purchased}, text: "gift" }`,
+  'common filters with an empty intersection': `filter: { validOn: { from: "2024-01-01" }, validUntil: { from: "2000-01-01" },
+    ${purchased}, status: [REDEEMED, EXPIRED], currency: "GBP", balance: { from: 0 }, text: "gift recipient zz" }`,
+  'changed after tomorrow': `updatedSince: "${tomorrow}", orderBy: { field: PURCHASED_AT }`,
+  'changed since ever, with a rare currency': `updatedSince: "2000-01-01T00:00:00Z", filter: { text: "~" },
+    orderBy: { field: VALID_UNTIL }`,
+  'not yet valid, by purchase': 'filter: { status: [NOT_YET_VALID] }, orderBy: { field: PURCHASED_AT }',
+  'one product, by purchase': 'filter: { productId: 822 }, orderBy: { field: PURCHASED_AT }',
+}
+
+const products: Record<string, string> = {
+  'a text without a trigram': 'filter: { text: "~" }, orderBy: { field: TITLE }',
+  'a word in each title, not monetary': 'filter: { text: "gift", isMonetary: false, currency: "XXX" }',
+}
+
+const signups: Record<string, string> = {
+  'ten one-letter words': 'filter: { text: "c c c c c c c c c 9" }, orderBy: { field: NAME }',
+  'one source': 'filter: { source: "checkout", text: "~" }',
+  'a word in each address': 'filter: { text: "example customer" }, orderBy: { field: CONSENTED_AT }',
+}
+
+/** All cases. */
+export const cases: readonly Case[] = Object.entries({
+  purchasedVouchers: vouchers,
+  catalogVouchers: products,
+  marketingSignups: signups,
+} as const).flatMap(([list, named]) =>
+  Object.entries(named).map(([name, args]) => ({ name, list: list as Case['list'], args })),
+)

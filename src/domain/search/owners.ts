@@ -1,0 +1,27 @@
+/** The tenants whose records a search reads. */
+import { arrayText, type Fragment, type Sql } from '../../db/connect.ts'
+import { grantedAtOrBelow } from '../granted-tenants.ts'
+import type { Search } from './search.ts'
+
+/** The tenants of a list with their days, as the relation `owner`. */
+export interface Owners {
+  relation: Fragment
+  count: number
+}
+
+/** Returns the tenants. Those of several are read once for all statements of a search, because they are a walk through the tree. */
+export async function readOwners(sql: Sql, { tenantId, descendantsOf }: Search): Promise<Owners> {
+  const day = sql`(now() at time zone time_zone)::date as today`
+  if (descendantsOf === null) {
+    const relation = sql`owner as materialized (select id as owner_id, ${day} from tenant where id = ${tenantId})`
+    return { relation, count: 1 }
+  }
+  const found = await sql<{ id: number; today: string }[]>`
+    with /* tenant.granted_days */ recursive ${grantedAtOrBelow(sql, descendantsOf, tenantId)}
+    select id, ${day} from tenant where id in (select tenant_id from granted)`
+  const ids = arrayText(found.map(({ id }) => id))
+  const days = arrayText(found.map(({ today }) => today))
+  const relation = sql`owner as materialized (
+    select * from unnest(${ids}::text::bigint[], ${days}::text::date[]) as owner(owner_id, today))`
+  return { relation, count: found.length }
+}

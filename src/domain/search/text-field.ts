@@ -1,0 +1,73 @@
+/** The field of filters that searches a text. */
+import { z } from 'zod'
+import type { Fragment, Sql } from '../../db/connect.ts'
+import type { Permission } from '../permission.ts'
+import type { FilterField } from './field.ts'
+
+/** The longest text that is searched, in characters, and the most words of it. */
+const longest = { characters: 200, words: 10 }
+
+/** The most pieces of a text that are considered for its index. */
+const mostPieces = 24
+
+/** A text that is searched. */
+export interface SearchedText {
+  /** In lower case; each word has a space before it, as its trigram index has it. */
+  expression: string
+  /** The permission that shows the text in v1, when it has names or addresses of persons (R32). */
+  permission?: Permission
+}
+
+/**
+ * A field of rows in whose texts all words of a text occur, without regard to case. A word of one or two characters has no
+ * trigram inside it, so it must be the beginning of a word. A text whose permission the token lacks is not searched.
+ */
+export const searchedText = (texts: readonly SearchedText[], description: string): FilterField => ({
+  input: 'String',
+  description:
+    `${description} Without regard to case. Several words must all occur; a word of one or two characters must be the ` +
+    'beginning of a word.',
+  searches: true,
+  read(given, report, permissions) {
+    const text = z.string().parse(given)
+    const words = text.split(/[\s\0]+/).filter(word => word !== '')
+    if ([...text].length > longest.characters) report(`Give at most ${longest.characters} characters.`)
+    if (words.length > longest.words) report(`Give at most ${longest.words} words.`)
+    if (words.length === 0) return null
+    const searched = texts.filter(({ permission }) => !permission || permissions.includes(permission))
+    const isIn = (sql: Sql, pattern: Fragment) =>
+      searched
+        .map(({ expression }) => sql`${sql.unsafe(expression)} like ${pattern}`)
+        .reduce((one, other) => sql`(${one} or ${other})`)
+    return {
+      where: sql =>
+        words
+          .map(word => isIn(sql, sql`lower(${patternOf(word)}::text)`))
+          .reduce((one, other) => sql`${one} and ${other}`),
+      pieces: piecesOf(words).map(piece => sql => isIn(sql, hidden(sql, piece))),
+      searchesPersonalData: searched.some(({ permission }) => permission),
+    }
+  },
+})
+
+/** Returns the pattern of `like` that finds a word; its wildcards are literal. */
+function patternOf(word: string): string {
+  const literal = word.replaceAll(/[\\%_]/g, '\\$&')
+  return [...word].length < 3 ? `% ${literal}%` : `%${literal}%`
+}
+
+/**
+ * Returns the pieces of words that are three letters or digits. Such a piece is one trigram: a row that the index finds
+ * has it, so that none is read and left out. Whether PostgreSQL takes other letters as such depends on the database.
+ */
+function piecesOf(words: readonly string[]): string[] {
+  const runs = words.flatMap(word => word.toLowerCase().match(/[a-z0-9]{3,}/g) ?? [])
+  const all = runs.flatMap(run => Array.from({ length: run.length - 2 }, (_, at) => run.slice(at, at + 3)))
+  return [...new Set(all)].slice(0, mostPieces)
+}
+
+/**
+ * Returns a pattern that the planner does not know. It takes each as rare, and so always the trigram index: where it knows
+ * that a piece is common, it reads the table, also at a tenant that has no row with it.
+ */
+const hidden = (sql: Sql, piece: string) => sql`(select ${`%${piece}%`}::text)`

@@ -1,0 +1,181 @@
+/** What a search reads is bounded: a page may end before it is full, and a count says when it is a lower bound (R31). */
+import { beforeAll, describe, expect, it } from 'vitest'
+import { mostCandidates } from '../../../src/domain/search/search-table.ts'
+import { createPlanReader, type Plan, type PlanReader, type Step } from '../../db/plans/plan.ts'
+import { type Client, createApp } from '../../support/app.ts'
+import { createBuilders } from '../../support/builders.ts'
+import { createDatabase } from '../../support/database.ts'
+import { type Asked, ask, list } from './support.ts'
+
+/** Vouchers of the first tenant, and of each of the tenants below it. */
+const [many, some] = [12_000, 700]
+/** Every so many vouchers have `~~~` in their reference. */
+const every = 1_997
+
+let client: Client
+let reader: PlanReader
+let secret: string
+let top: number
+let tenants: number[]
+let marked: { id: number; tenantId: number }[]
+
+beforeAll(async () => {
+  const database = await createDatabase()
+  reader = await createPlanReader(database, 'custom')
+  client = await createApp({ ...database, pool: reader.pool })
+  const build = createBuilders(database)
+  top = await build.tenant()
+  tenants = [top]
+  for (let n = 0; n < 6; n++) tenants.push(await build.tenant({ parent_id: top }))
+  for (const [place, tenantId] of tenants.entries()) {
+    await database.loader`
+      insert into purchased_voucher (tenant_id, reference, product_title, recipient_name, currency, initial_balance,
+        current_balance, redemption_status, purchase_timestamp, date_valid_end, updated_at)
+      select ${tenantId}, ${`R${place}-`} || case when n % ${every} = 7 then '~~~' else '' end || n, 'Gift for two', 'Ann Lee',
+        case when n <= 5 then 'EUR' else 'GBP' end, 50, 50, case when n % 2 = 0 then 'redeemed' end,
+        case when n % 9 > 0 then timestamptz '2026-01-01Z' + n * interval '1 minute' end, date '2020-01-01' + n % 100,
+        timestamptz '2026-02-01Z' + (n * 7919 % 12007) * interval '1 second' + ${place} * interval '1 ms'
+      from generate_series(1, ${place === 0 ? many : some}) n`
+  }
+  await database.loader`vacuum analyze purchased_voucher`
+  secret = (await build.token([{ tenantId: top, withDescendants: true }])).secret
+  marked = await database.pool`
+    select id, tenant_id as "tenantId" from purchased_voucher where reference like '%~~~%' order by updated_at, id`
+})
+
+const asked = (more: Partial<Asked>): Asked => ({ tenantId: top, list: 'purchasedVouchers', ...more })
+
+describe('a count', () => {
+  it.each<[string, Partial<Asked>, number, string]>([
+    ['few, of many', { filter: { currency: 'EUR' } }, 5, 'EXACT'],
+    ['none', { filter: { currency: 'XXX' } }, 0, 'EXACT'],
+    ['none, of several tenants', { filter: { currency: 'XXX' }, withDescendants: true }, 0, 'EXACT'],
+    ['few, of several tenants', { filter: { currency: 'EUR' }, withDescendants: true }, 35, 'EXACT'],
+    ['many', { filter: { currency: 'GBP' } }, mostCandidates, 'AT_LEAST'],
+    ['many, of several tenants', { withDescendants: true }, mostCandidates, 'AT_LEAST'],
+    ['all statuses', { filter: { status: ['EXPIRED', 'REDEEMED', 'VOID', 'REDEEMABLE'] } }, mostCandidates, 'AT_LEAST'],
+    ['a rare text and a common one', { filter: { text: 'gift 11999' } }, 1, 'EXACT'],
+    ['a few of a range', { filter: { purchased: { before: '2026-01-01T00:10:00Z' } } }, 8, 'EXACT'],
+    ['one tenant', { tenantId: 0, filter: { status: ['EXPIRED'] } }, some, 'EXACT'],
+  ])('of %s', async (_, more, count, precision) => {
+    const tenantId = more.tenantId === 0 ? tenants[1]! : top
+    const found = await list(client, secret, asked({ ...more, tenantId }), { first: 0 })
+    expect(found.count).toEqual({ count, precision })
+  })
+
+  it('that is exact needs a list without a filter', async () => {
+    const total = async (args: string) =>
+      (await client.graphql(secret, `{ tenant(id: ${top}) { purchasedVouchers${args} { totalCount } } }`)).body
+    for (const args of ['', '(orderBy: { field: PURCHASED_AT })', '(filter: {})']) {
+      expect((await total(args)).data.tenant.purchasedVouchers.totalCount).toBe(many)
+    }
+    for (const args of ['(filter: { currency: "GBP" })', '(withDescendants: true)']) {
+      const { errors } = await total(args)
+      expect(errors[0].extensions.errors).toEqual({ totalCount: [expect.stringContaining('Select count')] })
+    }
+  })
+
+  it('costs two operations beside its page', async () => {
+    const costOf = async (selection: string) => {
+      const query = `{ tenant(id: ${top}) { purchasedVouchers(first: 0, filter: { currency: "GBP" }) { ${selection} } } }`
+      return (await client.graphql(secret, query)).body.extensions.cost.actual
+    }
+    expect(await costOf('count { count }')).toBe((await costOf('nextCursor')) + 2)
+  })
+})
+
+describe('a page', () => {
+  /** Reads the list in pages that may be empty. @returns the ids in the order of the list, and how many pages it had */
+  async function walk(more: Partial<Asked>, size: number, backward: boolean) {
+    const ids: number[] = []
+    for (let [pages, cursor] = [1, null as string | null]; ; pages++) {
+      const page = backward ? { last: size, before: cursor } : { first: size, after: cursor }
+      const { edges, pageInfo, nextCursor } = await list(client, secret, asked(more), page)
+      const found = edges.map((edge: { node: { databaseId: number } }) => edge.node.databaseId)
+      ids.splice(backward ? 0 : ids.length, 0, ...found)
+      if (!backward) expect(nextCursor !== null).toBe(pageInfo.hasNextPage)
+      if (!(backward ? pageInfo.hasPreviousPage : pageInfo.hasNextPage)) return { ids, pages }
+      cursor = backward ? pageInfo.startCursor : pageInfo.endCursor
+    }
+  }
+
+  it.each([
+    [3, false],
+    [3, true],
+    [20, false],
+    [20, true],
+  ])('of %d says where a search that found too little goes on (backwards: %s)', async (size, backward) => {
+    const filter = { text: '~~~' }
+    const of = (found: typeof marked) => found.map(({ id }) => id)
+    const one = await walk({ filter }, size, backward)
+    expect(one.ids).toEqual(of(marked.filter(({ tenantId }) => tenantId === top)))
+    expect(one.pages).toBeGreaterThan(Math.floor(many / mostCandidates))
+    const group = await walk({ filter, withDescendants: true }, size, backward)
+    expect(group.ids).toEqual(of(marked))
+  })
+
+  it.each(['PURCHASED_AT', 'VALID_UNTIL'])('goes on also in the order %s', async field => {
+    for (const direction of ['ASC', 'DESC'] as const) {
+      const forward = await walk(
+        { filter: { text: '~~~' }, orderBy: { field, direction }, withDescendants: true },
+        4,
+        false,
+      )
+      const backward = await walk(
+        { filter: { text: '~~~' }, orderBy: { field, direction }, withDescendants: true },
+        5,
+        true,
+      )
+      expect(forward.ids).toEqual(backward.ids)
+      expect([...forward.ids].sort((a, b) => a - b)).toEqual(marked.map(({ id }) => id).sort((a, b) => a - b))
+    }
+  })
+
+  it('is found at once when an index has few rows for its filter', async () => {
+    for (const filter of [{ currency: 'EUR' }, { text: 'r0-11999 gift' }, { text: '0-1', currency: 'EUR' }]) {
+      const { edges, pageInfo } = await list(client, secret, asked({ filter, orderBy: { field: 'VALID_UNTIL' } }))
+      expect(edges.length).toBeGreaterThan(0)
+      expect(pageInfo.hasNextPage).toBe(false)
+    }
+  })
+})
+
+/** How many rows of the table a step and those below it read, also those that they left out. */
+function rowsRead(step: Step): number {
+  const ofTable = step['Relation Name'] === 'purchased_voucher' && step['Node Type'] !== 'Bitmap Index Scan'
+  const read = (step['Actual Rows'] + (step['Rows Removed by Filter'] ?? 0)) * step['Actual Loops']
+  return (ofTable ? read : 0) + (step.Plans ?? []).reduce((sum, below) => sum + rowsRead(below), 0)
+}
+
+describe('the rows that are read', () => {
+  const letters = 'g f t 1 2 3 4 5 6 7'
+  const common = {
+    status: ['EXPIRED'],
+    validUntil: { from: '2019-01-01' },
+    purchased: { from: '2020-01-01T00:00:00Z' },
+  }
+
+  it.each<[string, Partial<Asked>, number]>([
+    ['all statuses', { filter: { status: ['VOID', 'EXPIRED', 'REDEEMED'] } }, 1],
+    ['a currency that no voucher has', { filter: { currency: 'XXX' }, orderBy: { field: 'VALID_UNTIL' } }, 1],
+    ['one-letter words', { filter: { text: letters } }, 0],
+    ['a text without a trigram', { filter: { text: '~~~~' } }, 0],
+    ['beginnings of words', { filter: { text: 'o-t' } }, 0],
+    ['a common text that no voucher has', { filter: { text: 'gift ~~~~' } }, 0],
+    ['common filters that no voucher meets together', { filter: { ...common, currency: 'GBP', text: 'gift ~~~~' } }, 3],
+    ['changes after all others', { updatedSince: '2099-01-01T00:00:00Z', orderBy: { field: 'PURCHASED_AT' } }, 1],
+  ])('are bounded: %s', async (_, more, ranges) => {
+    for (const withDescendants of [false, true]) {
+      const rows = (plans: readonly Plan[]) => plans.reduce((sum, { root }) => sum + rowsRead(root), 0)
+      const page = rows(
+        await reader.during(async () => {
+          const { errors } = await ask(client, secret, asked({ ...more, withDescendants }), { first: 10 })
+          expect(errors).toBeUndefined()
+        }),
+      )
+      // The page: the first rows, a sample for a text, each range, and the list. The count: each range, or the list.
+      const bound = mostCandidates + 100
+      expect(page).toBeLessThanOrEqual(2 * 500 + 1_500 + (ranges + 1) * bound + Math.max(ranges, 1) * bound)
+    }
+  })
+})

@@ -1,0 +1,101 @@
+/** Names of recipients: `redeem_vouchers` alone shows, searches and counts them (R32). */
+import { beforeAll, describe, expect, it } from 'vitest'
+import { type Client, createApp } from '../../support/app.ts'
+import { createBuilders } from '../../support/builders.ts'
+import { createDatabase, type TestDatabase } from '../../support/database.ts'
+import { capture } from '../statements.ts'
+import { type Asked, ask, list } from './support.ts'
+
+let database: TestDatabase
+let client: Client
+let tenantId: number
+let withNames: { id: number; secret: string }
+let without: { id: number; secret: string }
+
+const name = 'Zoë Quill'
+
+beforeAll(async () => {
+  database = await createDatabase()
+  client = await createApp(database)
+  const build = createBuilders(database)
+  tenantId = await build.tenant()
+  await build.voucher(tenantId, { reference: 'GIFT-1', recipient_name: name, product_title: 'Tea' })
+  await build.voucher(tenantId, { reference: 'GIFT-2', recipient_name: null, product_title: 'Quilting' })
+  withNames = await build.token([tenantId])
+  without = await build.token([tenantId], { permissions: ['view_vouchers', 'view_orders'] })
+})
+
+const search = (text: string, more: Partial<Asked> = {}): Asked => ({
+  tenantId,
+  list: 'purchasedVouchers',
+  filter: { text },
+  ...more,
+})
+
+/** Returns what an answer tells: all but the time, with the cost that it had. */
+async function tell(secret: string, asked: Asked) {
+  const { data, errors, extensions } = await ask(client, secret, asked, { first: 1 }, 'reference')
+  const { serverTime: _, ...told } = data.tenant.list
+  const { requested, actual } = extensions.cost
+  return { told, errors, cost: { requested, actual } }
+}
+
+const letters = 'abcdefghijklmnopqrstuvwxyz '
+
+describe('a token without redeem_vouchers', () => {
+  it('recovers no name letter by letter', async () => {
+    // A text that no voucher has, whether it is in a name or not, has the same answer.
+    const nothing = await tell(without.secret, search('xxxx'))
+    for (const text of ['z', 'zoë', 'quill', 'Zoë Quill', 'q u', ...letters.split('').map(letter => `uil${letter}`)]) {
+      if ('quilting'.includes(text.trim())) continue
+      for (const withDescendants of [false, true]) {
+        const expected = withDescendants ? await tell(without.secret, search('xxxx', { withDescendants })) : nothing
+        expect(await tell(without.secret, search(text, { withDescendants })), text).toEqual(expected)
+      }
+    }
+  })
+
+  it('sends the database no statement that reads names in its searches', async () => {
+    const statements = await capture(database.pool, () => list(client, without.secret, search('quill')))
+    const searches = statements.filter(({ text }) => text.includes(' like '))
+    expect(searches.length).toBeGreaterThan(0)
+    for (const { text } of searches) expect(text).not.toContain("lower(' ' || recipient_name)")
+  })
+
+  it('finds vouchers by their references and titles', async () => {
+    for (const text of ['gift', 'gift-1', 'tea', 'quilt', 'q gift-2']) {
+      expect((await list(client, without.secret, search(text))).count.count, text).toBeGreaterThan(0)
+    }
+  })
+
+  it('is not shown a name, in a list of GraphQL or of v1', async () => {
+    const { data, errors } = await ask(client, without.secret, search('gift-1'), {}, 'reference recipientName')
+    expect(data.tenant.list.edges).toMatchObject([{ node: { reference: 'GIFT-1', recipientName: null } }])
+    expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' }, message: /redeem_vouchers/ }])
+    const answers = await Promise.all([
+      client.rest(without.secret, `/tenants/${tenantId}/sales/purchased-vouchers`),
+      client.rest(withNames.secret, `/tenants/${tenantId}/sales/purchased-vouchers`),
+    ])
+    for (const { status, text } of answers) {
+      expect(status).toBe(200)
+      expect(text).not.toContain('Quill')
+    }
+  })
+
+  it('leaves no entry in the audit, because it searches no names', async () => {
+    const entries = await database.pool`
+      select from gateway.audit_entry where token_id = ${without.id} and action = 'customer.export'`
+    expect(entries).toHaveLength(0)
+  })
+})
+
+describe('a token with redeem_vouchers', () => {
+  it('finds vouchers by the names of their recipients, and sees these', async () => {
+    for (const text of ['quill', 'ZOË', 'q zoë', 'tea quill gift']) {
+      const found = await list(client, withNames.secret, search(text), {}, 'recipientName')
+      expect(found.edges, text).toMatchObject([{ node: { recipientName: name } }])
+      expect(found.count).toEqual({ count: 1, precision: 'EXACT' })
+    }
+    expect((await list(client, withNames.secret, search('qui'))).count.count).toBe(2)
+  })
+})
