@@ -35,6 +35,7 @@ import { buildHealthServer, createReadiness, registerHealth, type WorkerCount } 
 import { createRefusalHold } from './http/hold-refusals.ts'
 import { closeUnfinishedRequests } from './http/lingering-close.ts'
 import { registerNotFound } from './http/not-found.ts'
+import { handleInOrder } from './http/pipelining.ts'
 import { registerRequestCounts } from './http/request-count.ts'
 import { nameResponses, requestId } from './http/request-id.ts'
 import { registerRequestLog } from './http/request-log.ts'
@@ -157,6 +158,8 @@ export async function buildServer(
   app.register(async transports => {
     const { isFull, whenIdle } = limitRequests(transports, config.maxRequests)
     shedRequests(app, requestLog, late => !draining.active && isFull(late))
+    // After all other listeners for requests.
+    handleInOrder(app.server)
     if (config.compression) compressResponses(transports)
     registerRest(transports, gateway, authenticate, v1)
     registerOpenApi(transports, authenticate)

@@ -1,10 +1,10 @@
 /** Lets a service stop without losing a request, as far as HTTP/1.1 allows (RFC 9112 §9.6). */
 import { once } from 'node:events'
-import type { ServerResponse } from 'node:http'
 import { Server, type Socket } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { closeLingering } from './lingering-close.ts'
+import { hasRequest, hasWaitingRequests } from './pipelining.ts'
 
 /** How long an idle connection is left open after the stop began, in milliseconds: its next request can end it. */
 const idleGraceMs = 500
@@ -23,17 +23,10 @@ export interface Draining {
   sockets: Set<Socket>
   /** How many connections there have been. */
   accepted: number
-  /** The response to the latest request of a connection. */
-  latest: WeakMap<Socket, ServerResponse>
 }
 
 /** Returns the state of a service that serves. */
-export const notDraining = (): Draining => ({
-  active: false,
-  sockets: new Set(),
-  accepted: 0,
-  latest: new WeakMap(),
-})
+export const notDraining = (): Draining => ({ active: false, sockets: new Set(), accepted: 0 })
 
 /**
  * Ends each connection with its next answer while the service drains: the answer has `Connection: close`. Requests that
@@ -45,12 +38,8 @@ export function closeWhileDraining(app: FastifyInstance, draining: Draining): vo
     draining.sockets.add(socket)
     socket.once('close', () => draining.sockets.delete(socket))
   })
-  app.addHook('onRequest', ({ raw }, reply, done) => {
-    draining.latest.set(raw.socket, reply.raw)
-    done()
-  })
   app.addHook('onSend', ({ raw }, reply, payload, done) => {
-    if (draining.active && draining.latest.get(raw.socket) === reply.raw) {
+    if (draining.active && !hasWaitingRequests(raw.socket)) {
       reply.header('Connection', 'close')
       // A request that arrives meanwhile must not delete the answer by a reset.
       raw.socket.destroySoon = () => closeLingering(raw.socket)
@@ -72,7 +61,7 @@ export async function drain(app: FastifyInstance, draining: Draining, delay: num
   draining.active = true
   await sleep(delay)
   await emptyAcceptQueue(draining)
-  const underWay = [...draining.sockets].filter(socket => draining.latest.get(socket)?.writableFinished === false)
+  const underWay = [...draining.sockets].filter(hasRequest)
   app.log.info({ requests: underWay.length, connections: draining.sockets.size }, 'draining')
   const closed = once(server, 'close')
   // Not its own `close`, which closes idle connections at once.

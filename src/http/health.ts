@@ -6,6 +6,7 @@ import { shareReads } from '../db/share-reads.ts'
 import type { TriggerWatch } from '../db/triggers.ts'
 import { closeWhileDraining, type Draining } from './draining.ts'
 import { registerNotFound } from './not-found.ts'
+import { handleInOrder } from './pipelining.ts'
 import { nameResponses } from './request-id.ts'
 import { closeSilentConnections } from './timeouts.ts'
 
@@ -128,5 +129,6 @@ export function buildHealthServer(
   server.setErrorHandler(app.errorHandler)
   registerNotFound(server)
   registerHealth(server, check, draining)
+  handleInOrder(server.server)
   return server
 }

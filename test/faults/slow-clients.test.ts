@@ -30,6 +30,12 @@ const list = operationOf('vouchers')
 const resolution = operationOf('resolution')
 const headers = ['Host: x', 'Accept: application/json', `Authorization: Bearer ${list.secret}`]
 const request = `GET ${list.path} HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n`
+/** A request whose answer has some 100 kB. */
+const fields = 'purchasedVouchers(first: 100) { nodes { id reference productTitle status createdAt updatedAt } }'
+const lists = Array.from({ length: 6 }, (_, index) => `list${index}: ${fields}`).join(' ')
+const document = JSON.stringify({ query: `{ tenant(id: "${owner?.tenantId}") { ${lists} } }` })
+const bodyHeaders = ['Content-Type: application/json', `Content-Length: ${document.length}`]
+const bigRequest = `POST /graphql HTTP/1.1\r\n${[...headers, ...bodyHeaders].join('\r\n')}\r\n\r\n${document}`
 
 const megabytes = () =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${service.child.pid}/status`, 'utf8'))?.[1]) / 1024
@@ -105,13 +111,15 @@ describe('connections of callers', () => {
       idle.setEncoding('latin1').on('data', text => {
         received += text
       })
-      idle.write(request)
-      await expect.poll(() => received).toMatch(/^HTTP\/1\.1 200 /)
+      idle.write(bigRequest)
+      await expect.poll(() => received.length).toBeGreaterThan(80_000)
+      expect(received).toMatch(/^HTTP\/1\.1 200 /)
+      expect(received).not.toContain('"errors"')
       const before = megabytes()
       // The answers to the first five fit into the kernel, and those to the others do not.
       const open = openMany(5, request.repeat(40))
       await expect.poll(unreadConnections, { timeout: 10_000 }).toBe(5)
-      for (const socket of openMany(10, request.repeat(2_000))) open.add(socket)
+      for (const socket of openMany(10, bigRequest.repeat(100))) open.add(socket)
       await pause(10_000)
       expect(megabytes() - before).toBeLessThan(200)
       expect(unreadConnections()).toBe(15)

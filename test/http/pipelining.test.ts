@@ -1,0 +1,95 @@
+import { type AddressInfo, connect } from 'node:net'
+import Fastify from 'fastify'
+import { afterAll, expect, test } from 'vitest'
+import { readConfig } from '../../src/config.ts'
+import { handleInOrder } from '../../src/http/pipelining.ts'
+import { buildServer } from '../../src/server.ts'
+import { until } from '../rest/support.ts'
+import { createDatabase } from '../support/database.ts'
+
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
+
+/** Opens a connection, and collects what it receives. */
+function open(port: number) {
+  const socket = connect(port, '127.0.0.1').on('error', () => {})
+  let text = ''
+  socket.setEncoding('latin1').on('data', chunk => {
+    text += chunk
+  })
+  return { socket, answers: () => text.match(/HTTP\/1\.1 200 /g)?.length ?? 0, received: () => text }
+}
+
+/** Serves `/flood/<n>`, whose second request waits for `/other`, and records what is handled. */
+async function serve() {
+  const app = Fastify({ forceCloseConnections: true })
+  afterAll(() => app.close())
+  const handled: string[] = []
+  let active = 0
+  let most = 0
+  let release = () => {}
+  const other = new Promise<void>(resolve => {
+    release = resolve
+  })
+  app.get('/flood/:number', async ({ url }) => {
+    handled.push(url)
+    most = Math.max(most, ++active)
+    if (url === '/flood/1') await other
+    active--
+    return `<${url}>`
+  })
+  app.get('/other', async ({ url }) => {
+    handled.push(url)
+    release()
+    return url
+  })
+  handleInOrder(app.server)
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  return { handled, most: () => most, port: (app.server.address() as AddressInfo).port }
+}
+
+const paths = (count: number) => Array.from({ length: count }, (_, number) => `/flood/${number}`)
+
+test('requests that are sent together are handled and answered one after the other, behind those of others', async () => {
+  const { handled, most, port } = await serve()
+  const [flood, other] = [open(port), open(port)]
+  flood.socket.write(paths(100).map(get).join(''))
+  await until('the second request is handled', async () => handled.length === 2, 5_000)
+  other.socket.write(get('/other'))
+  await until('all are answered', async () => flood.answers() + other.answers() === 101, 5_000)
+  expect(handled).toEqual(['/flood/0', '/flood/1', '/other', ...paths(100).slice(2)])
+  expect(most()).toBe(1)
+  expect([...flood.received().matchAll(/<(.+)>/g)].map(([, path]) => path)).toEqual(paths(100))
+  for (const { socket } of [flood, other]) socket.destroy()
+})
+
+test('what waits on a connection that ends is not handled', async () => {
+  const { handled, port } = await serve()
+  const [flood, other] = [open(port), open(port)]
+  flood.socket.write(paths(50).map(get).join(''))
+  await until('the second request is handled', async () => handled.length === 2, 5_000)
+  flood.socket.resetAndDestroy()
+  other.socket.write(get('/other'))
+  await until('the other is answered', async () => other.answers() === 1, 5_000)
+  other.socket.write(get('/other'))
+  await until('the other is answered again', async () => other.answers() === 2, 5_000)
+  expect(handled).toEqual(['/flood/0', '/flood/1', '/other', '/other'])
+  other.socket.destroy()
+})
+
+test('a connection on which more than 100 requests wait is closed, at the service and at its health server', async () => {
+  const { pool } = await createDatabase()
+  const app = await buildServer(readConfig({ HEALTH_PORT: '1', LOG_LEVEL: 'silent' }), pool)
+  afterAll(() => app.close())
+  let handled = 0
+  for (const server of [app, app.health!]) {
+    server.addHook('onRequest', async () => void handled++)
+    await server.listen({ host: '127.0.0.1', port: 0 })
+    const { port } = server.server.address() as AddressInfo
+    handled = 0
+    const floods = Array.from({ length: 20 }, () => open(port))
+    const closed = Promise.all(floods.map(({ socket }) => new Promise(resolve => socket.on('close', resolve))))
+    for (const { socket } of floods) socket.write(get('/livez').repeat(5_000))
+    await closed
+    expect(handled).toBeLessThanOrEqual(20 * 101)
+  }
+})
