@@ -132,7 +132,7 @@ const Environment = z
     DATABASE_STARTUP_PARAMETERS: flag.default(true),
     REDIS_URL: redisUrl.optional(),
     DATA_DIR: z.string().default('.data'),
-    MAX_REQUESTS: integer(10, 100_000).default(400),
+    MAX_REQUESTS: integer(10, 100_000).default(160),
     TRUST_PROXY: addressRanges.default([]),
     RATE_LIMIT_PER_MINUTE: integer(1, 1_000_000).default(120),
     EXPORTS_PER_HOUR: integer(1, 1_000_000).default(10),

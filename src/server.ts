@@ -130,12 +130,15 @@ export async function buildServer(
   app.server.maxHeadersCount = 0
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.decorateRequest('caller')
-  app.decorate('holdRefusal', createRefusalHold())
   closeSilentConnections(app)
   nameResponses(app)
   enforceDeadline(app, requestDeadlines)
   closeUnfinishedRequests(app)
   const draining = notDraining()
+  app.decorate(
+    'holdRefusal',
+    createRefusalHold(() => draining.active),
+  )
   closeWhileDraining(app, draining)
   closeUnread(app, draining.sockets)
   app.setErrorHandler((error, request, reply) => sendError(request, reply, toGatewayError(error), toMessageBody))
@@ -157,7 +160,7 @@ export async function buildServer(
   app.addHook('onClose', () => health?.close())
   app.register(async transports => {
     const { isFull, whenIdle } = limitRequests(transports, config.maxRequests)
-    shedRequests(app, requestLog, late => !draining.active && isFull(late))
+    shedRequests(app, requestLog, () => !draining.active && isFull())
     // After all other listeners for requests.
     handleInOrder(app.server)
     if (config.compression) compressResponses(transports)
@@ -188,7 +191,5 @@ declare module 'fastify' {
     health: FastifyInstance | null
     /** Lets requests and connections end; `delay` in milliseconds is as for `drain`. */
     drain(delay: number): Promise<void>
-    /** Holds a refusal before it is sent. */
-    holdRefusal(send: () => void): void
   }
 }

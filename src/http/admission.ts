@@ -1,115 +1,67 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { hasBody } from './deadline.ts'
 import { OverloadError } from './errors.ts'
-import { createTurns } from './turns.ts'
 
-/** How an answer counts as slow, in milliseconds: an operation whose answers are slower gets fewer requests at once. */
-const slowMs = 500
-
-/** For how long all answers of an operation are slow before its limit is reduced, in milliseconds: a burst is no overload. */
-const overloadMs = 500
-
-/** The least time between two reductions of an operation's limit, in milliseconds. */
-const reductionPauseMs = 100
-
-/** After how long without a request an operation has its whole limit again, in milliseconds. */
-const restMs = 1_000
-
-/** What a reduction leaves of the requests that were under way. */
-const reductionFactor = 0.8
-
-/** An operation can always have this many requests under way. */
-const minPerOperation = 8
-
-/** The requests of one operation. */
-interface Operation {
-  active: number
-  limit: number
-  reducedAt: number
-  /** When an answer last was quick, or the first of these requests began. */
-  quickAt: number
-  endedAt: number
-}
+/** The share of all requests under way that those of one operation can take: by default 120, a token's minute at once. */
+const shareOfOperation = 0.75
 
 /** A request that may begin. */
 interface Admitted {
-  operation: Operation
-  /** When it began, as `performance.now()`. */
-  at: number
+  operation: string
   /** Whether its body is arriving: it does not count as under way. */
   arriving: boolean
 }
 
 /** What is under way. */
 export interface Admission {
-  /** Whether a request has to be refused, which is then counted; a late one unless there is next to nothing to do. */
-  isFull(isLate: boolean): boolean
+  /** Returns whether a request has to be refused, which is then counted. */
+  isFull(): boolean
   /** Waits until no request is under way, for at most a limit in milliseconds. */
   whenIdle(limit: number): Promise<void>
 }
 
 /**
  * Refuses requests of a scope with `UNAVAILABLE`, before any other work, while the service has more than it can answer
- * soon: when `max` requests are under way, or when those of their operation have reached its own limit. That is half of
- * `max`. It falls while all answers of the operation take longer than 0.5 s, and rises with each quicker one (additive
- * increase, multiplicative decrease), so a locked table does not hold up the operations that do not need it.
+ * soon: when `max` requests are under way, or three quarters of that of their operation. So a locked table does not hold
+ * up the operations that do not need it. The scope must have `holdRefusal`.
  *
  * @param max the most requests under way
  */
 export function limitRequests(scope: FastifyInstance, max: number): Admission {
-  const perOperation = Math.max(minPerOperation, Math.ceil(max / 2))
-  const operations = new Map<string, Operation>()
-  const runInTurn = createTurns()
+  const maxOfOperation = Math.ceil(max * shareOfOperation)
+  const activeOf = new Map<string, number>()
   const idle = new Set<() => void>()
   let active = 0
   let refused = 0
 
-  function operationOf(name: string): Operation {
-    let operation = operations.get(name)
-    if (!operation) {
-      operation = { active: 0, limit: perOperation, reducedAt: 0, quickAt: 0, endedAt: 0 }
-      operations.set(name, operation)
-    }
-    return operation
-  }
-
-  function begin(operation: Operation, now: number): void {
-    if (operation.active === 0) {
-      if (now - operation.endedAt > restMs) operation.limit = perOperation
-      operation.quickAt = now
-    }
-    operation.active++
+  function begin(operation: string): void {
+    activeOf.set(operation, (activeOf.get(operation) ?? 0) + 1)
     active++
   }
 
-  function end(operation: Operation, now: number): void {
-    operation.endedAt = now
-    operation.active--
+  function end(operation: string): void {
+    activeOf.set(operation, (activeOf.get(operation) ?? 0) - 1)
     active--
     if (active === 0) for (const resume of idle) resume()
   }
 
-  /** Adapts the limit of an operation to the time that an answer took, while the answer still counts as under way. */
-  function adapt(operation: Operation, took: number, now: number): void {
-    if (took <= slowMs) {
-      operation.quickAt = now
-      if (operation.limit < perOperation && operation.active >= operation.limit / 2) operation.limit++
-    } else if (now - operation.quickAt > overloadMs && now - operation.reducedAt > reductionPauseMs) {
-      const reduced = Math.floor(Math.min(operation.limit, operation.active) * reductionFactor)
-      operation.limit = Math.max(minPerOperation, reduced)
-      operation.reducedAt = now
-    }
-  }
-
-  const hasRoom = (operation: Operation) => active < max && operation.active < operation.limit
+  const hasRoom = (operation: string) => active < max && (activeOf.get(operation) ?? 0) < maxOfOperation
 
   function report(): void {
     scope.log.warn({ refused, active }, 'overloaded: requests were answered with 503')
     refused = 0
   }
 
-  function refuse(): void {
+  function count(): void {
     if (refused++ === 0) setTimeout(report, 1000).unref()
+  }
+
+  function refuse({ raw }: FastifyRequest, reply: FastifyReply, done: (error: Error) => void): void {
+    count()
+    scope.holdRefusal(() => {
+      // The deadline has passed, or the caller is gone.
+      if (!reply.sent && !raw.socket.destroyed) done(new OverloadError())
+    })
   }
 
   scope.decorateRequest('admitted')
@@ -117,28 +69,17 @@ export function limitRequests(scope: FastifyInstance, max: number): Admission {
     const { admitted } = this
     if (!admitted || admitted.arriving) return
     this.admitted = undefined
-    end(admitted.operation, performance.now())
+    end(admitted.operation)
   })
   scope.addHook('onRequest', (request, reply, done) => {
-    const now = performance.now()
-    const operation = operationOf(request.routeOptions.config.operation ?? '')
+    const { operation = '' } = request.routeOptions.config
     if (!hasRoom(operation)) {
-      refuse()
-      done(new OverloadError())
+      refuse(request, reply, done)
       return
     }
-    begin(operation, now)
-    request.admitted = { at: now, operation, arriving: false }
-    runInTurn(() => {
-      // The deadline has passed, or the caller is gone.
-      if (reply.sent) return
-      if (request.raw.destroyed) {
-        request.admitted = undefined
-        end(operation, now)
-      } else {
-        done()
-      }
-    })
+    begin(operation)
+    request.admitted = { operation, arriving: false }
+    done()
   })
   // While its body arrives a request needs nothing, and a caller that is slow must not hold up the others.
   scope.addHook('preParsing', (request, _reply, payload, done) => {
@@ -148,43 +89,33 @@ export function limitRequests(scope: FastifyInstance, max: number): Admission {
       setImmediate(() => {
         if (raw.complete !== false || !request.admitted) return
         admitted.arriving = true
-        end(admitted.operation, performance.now())
+        end(admitted.operation)
       })
     }
     done(null, payload)
   })
   // Fastify does not run it when the deadline has answered the request.
-  scope.addHook('preValidation', (request, _reply, done) => {
+  scope.addHook('preValidation', (request, reply, done) => {
     const { admitted } = request
     if (!admitted?.arriving) {
       done()
-      return
+    } else if (hasRoom(admitted.operation)) {
+      admitted.arriving = false
+      begin(admitted.operation)
+      done()
+    } else {
+      // Bodies that were held back may all end at once. Such a call has been counted by its rate.
+      refuse(request, reply, done)
     }
-    // Bodies that were held back may all end at once. Such a call has been counted by its rate.
-    if (!hasRoom(admitted.operation)) {
-      refuse()
-      done(new OverloadError())
-      return
-    }
-    admitted.at = performance.now()
-    admitted.arriving = false
-    begin(admitted.operation, admitted.at)
-    done()
   })
   scope.addHook('onSend', (request, _reply, payload, done) => {
-    const { admitted } = request
-    if (admitted && !admitted.arriving) {
-      request.admitted = undefined
-      const now = performance.now()
-      adapt(admitted.operation, now - admitted.at, now)
-      end(admitted.operation, now)
-    }
+    request.endAdmission?.()
     done(null, payload)
   })
   return {
-    isFull(isLate) {
-      const full = active >= max || (isLate && active >= minPerOperation)
-      if (full) refuse()
+    isFull() {
+      const full = active >= max
+      if (full) count()
       return full
     },
     whenIdle(limit) {

@@ -39,7 +39,8 @@ export async function testInstances(
   environment: NodeJS.ProcessEnv,
 ): Promise<void> {
   const newSecret = async () => (await world.build.token([world.tenantId])).secret
-  const settings = { DATABASE_URL: world.url, RATE_LIMIT_PER_MINUTE: '120', LOG_LEVEL: 'warn', ...environment }
+  const limits = { RATE_LIMIT_PER_MINUTE: '120', MAX_REQUESTS: '1000' }
+  const settings = { DATABASE_URL: world.url, ...limits, LOG_LEVEL: 'warn', ...environment }
   const { log, text } = collectLog()
   const clients: Client[] = [await createApp(world, settings, log), await createApp(world, settings, log)]
 

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { createApp } from '../support/app.ts'
 import { bearer, createWorld, flawOf, operations, perform } from './support.ts'
 
-const world = await createWorld({ RATE_LIMIT_PER_MINUTE: '120' })
+// The limit of requests under way must not refuse a burst.
+const world = await createWorld({ RATE_LIMIT_PER_MINUTE: '120', MAX_REQUESTS: '1000' })
 const { client, build, tenantId, place } = world
 const proxied = await createApp(world, { RATE_LIMIT_PER_MINUTE: '120', TRUST_PROXY: '10.0.0.0/8,127.0.0.1' })
 const strict = await createApp(world, { RATE_LIMIT_PER_MINUTE: '1' })

@@ -1,9 +1,9 @@
-/** Requests at a fixed rate, sent by a process of their own. */
+/** Loads that a process of its own sends: an open loop (a fixed rate) or a closed loop (each caller repeats at once). */
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
 /** A request as the process sends it. */
-export interface OpenLoopRequest {
+export interface GeneratedRequest {
   method: string
   path: string
   secret?: string
@@ -11,20 +11,24 @@ export interface OpenLoopRequest {
 }
 
 /** What the process is to send. */
-export interface OpenLoopOrder {
+export interface LoadOrder {
   port: number
-  /** Requests a second. */
-  rate: number
+  /** Requests a second; null: a closed loop, in which each connection sends its next request after each answer. */
+  rate: number | null
   seconds: number
-  /** The most connections. A request that finds all of them busy waits, and its latency counts. */
+  /** The most connections. In an open loop, a request that finds all of them busy is not sent. */
   connections: number
+  /** Whether each request has a connection of its own. */
+  reconnects?: boolean
   /** Sent in turn. */
-  requests: readonly OpenLoopRequest[]
+  requests: readonly GeneratedRequest[]
 }
 
 /** What the process reports. */
-export interface OpenLoopReport {
+export interface LoadReport {
   sent: number
+  /** Requests that were due while all connections were busy. */
+  omitted: number
   /** Requests whose connection was closed before the answer. */
   lost: number
   /** Requests without an answer ten seconds after the end. */
@@ -40,19 +44,19 @@ export interface OpenLoopReport {
 }
 
 /** The outcome of a load; times in milliseconds. */
-export interface OpenLoopOutcome extends OpenLoopReport {
+export interface LoadOutcome extends LoadReport {
   /** Answers with 200 a second, while the load lasted. */
   throughput: number
   quantile(status: number, share: number): number
 }
 
-/** Sends requests at a fixed rate, and waits for their answers. */
-export async function sendAtRate(order: OpenLoopOrder): Promise<OpenLoopOutcome> {
-  const program = fileURLToPath(new URL('open-loop-process.ts', import.meta.url))
+/** Sends requests, and waits for their answers. */
+export async function generateLoad(order: LoadOrder): Promise<LoadOutcome> {
+  const program = fileURLToPath(new URL('load-generator-process.ts', import.meta.url))
   const child = fork(program, { execArgv: ['--import', 'tsx'] })
   child.send(order)
-  const report = await new Promise<OpenLoopReport>((resolve, reject) => {
-    child.once('message', message => resolve(message as OpenLoopReport))
+  const report = await new Promise<LoadReport>((resolve, reject) => {
+    child.once('message', message => resolve(message as LoadReport))
     child.once('exit', code => reject(new Error(`The load process ended with ${code} and reported nothing.`)))
   })
   child.kill()
