@@ -101,11 +101,12 @@ export async function openExport(
 export async function arrivedAt(socket: Socket): Promise<number> {
   if (process.platform !== 'linux') return Number.POSITIVE_INFINITY
   const port = (socket.localPort ?? 0).toString(16).toUpperCase().padStart(4, '0')
-  const queue = new RegExp(`: [\\dA-F]+:${port} [\\dA-F:]+ \\d+ [\\dA-F]+:([\\dA-F]+)`)
+  const kept = new RegExp(`: [\\dA-F]+:${port} [\\dA-F:]+ \\d+ [\\dA-F]+:([\\dA-F]+)`)
+  const unsent = new RegExp(` [\\dA-F]+:${port} \\d+ 0*[1-9A-F][\\dA-F]*:`)
   for (let before = -1, same = 0; ; await pause(100)) {
-    const [, kept = ''] = queue.exec(await readFile('/proc/net/tcp', 'latin1')) ?? []
-    const arrived = socket.bytesRead + Number.parseInt(kept, 16)
-    same = arrived === before ? same + 1 : 0
+    const table = await readFile('/proc/net/tcp', 'latin1')
+    const arrived = socket.bytesRead + Number.parseInt(kept.exec(table)?.[1] ?? '', 16)
+    same = arrived === before && unsent.test(table) ? same + 1 : 0
     if (same === 5) return arrived
     before = arrived
   }
