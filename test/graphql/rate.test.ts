@@ -117,7 +117,8 @@ describe('the budget', () => {
   it('allows exactly its number of operations in concurrent queries', async () => {
     await createNewToken()
     const answers = await Promise.all(
-      Array.from({ length: limit }, () =>
+      // As many expensive requests as a token may have under way.
+      Array.from({ length: 10 }, () =>
         client.graphql(secret, '{ a: tenants { totalCount } b: tenants { totalCount } c: tenants { totalCount } }'),
       ),
     )

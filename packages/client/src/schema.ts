@@ -1161,7 +1161,7 @@ export interface operations {
                 /** @description The `next_cursor` of the page before, unchanged. It carries `updated_since` on by itself, and does not expire. */
                 cursor?: string | null;
                 /**
-                 * @description Related resources to include in each record, separated by a comma. Send it again with each `cursor`.
+                 * @description Related resources to include in each record, separated by a comma, or the parameter once for each. Send it again with each `cursor`.
                  * @example [
                  *       "categories",
                  *       "variants"
