@@ -215,7 +215,7 @@ declare
   owner constant text := split_part(list, ':', 2);
   rows record;
   stamped bigint := 0;
-  part bigint;
+  part bigint := 9223372036854775807;
 begin
   if owner = '*' and list_table <> 'tenant' then
     return coalesce(bool_and(gateway.restamp_list(list_table || ':' || id, former, stamp, until)), true)
@@ -223,40 +223,35 @@ begin
   end if;
   select source, condition into rows from gateway.stamped_rows(list_table);
   loop
-    -- Parts follow each other by id, as in the index of the list: a later part does not read the former rows of an earlier.
-    execute format('select max(id) from (select id from %s where %s and id > $3 order by id limit 1000) part',
-                   rows.source, rows.condition)
-    into part using nullif(owner, '*')::bigint, former, stamped;
-    if part is null then
-      return true;
-    elsif gateway.clock_microseconds() > until then
-      return false;
+    if until is not null then
+      -- Parts follow each other by id, as in the index of the list: a later one does not read the former rows of an earlier.
+      execute format('select max(id) from (select id from %s where %s and id > $3 order by id limit 1000) part',
+                     rows.source, rows.condition)
+      into part using nullif(owner, '*')::bigint, former, stamped;
+      if part is null then
+        return true;
+      elsif gateway.clock_microseconds() > until then
+        return false;
+      end if;
     end if;
     -- Figures do not change with a stamp (0016).
     perform set_config('gateway.restamping', 'on', true);
     execute format('update %s set updated_at = $3 where %s and id > $4 and id <= $5', rows.source, rows.condition)
     using nullif(owner, '*')::bigint, former, stamp, stamped, part;
     perform set_config('gateway.restamping', '', true);
+    if until is null then
+      return true;
+    end if;
     stamped := part;
   end loop;
 end $$;
 
--- Returns how long to plan for stamping so many rows again, in microseconds; 0 when that is at most 10 ms, for which the
--- watermark may wait. Measured: it takes 0.6 to 1.4 times as long as writing them took, and longer on a busy server. The
--- plan is 2.5 times, and at most 100 µs a row, because the transaction may have been idle.
---
--- marked_at: when the transaction began to write.
-create function gateway.restamping_time(rows bigint, marked_at bigint) returns bigint
-language sql volatile
-begin atomic
-  select case when planned > 10000 then planned else 0 end::bigint
-  from least((gateway.clock_microseconds() - marked_at) * 2.5, rows * 100) as planned;
-end;
-
 -- Gives this transaction a final stamp under a committing marker, and gives it to the rows that are written so far.
 --
--- A stamp that lies ahead needs no marker before the clock reaches it. So the rows are stamped first, without a marker that
--- would hold the watermark. When they take longer than planned, they are stamped again for a later time.
+-- The watermark may wait for 10 ms. When stamping is expected to take longer, the stamp lies ahead by this time, and needs
+-- no marker before the clock reaches it. So the rows are stamped first; when that takes longer than expected, they are
+-- stamped again for a later time. Measured: it takes 0.6 to 1.4 times as long as writing them took. The plan is 2.5 times,
+-- and at most 100 µs a row, because the transaction may have been idle.
 --
 -- announced: by how many microseconds the stamp lies ahead of the clock, with a marker from now on; null for as long as the
 -- stamping takes.
@@ -276,9 +271,11 @@ declare
   finished boolean;
 begin
   if ahead is null then
-    ahead := gateway.restamping_time(
-      (select coalesce(sum(gateway.count_stamped(name, formers[1])), 0) from unnest(touched) as name)::bigint,
-      current_setting('gateway.marked_at')::bigint);
+    ahead := least((gateway.clock_microseconds() - current_setting('gateway.marked_at')::bigint) * 2.5,
+      100 * (select coalesce(sum(gateway.count_stamped(name, formers[1])), 0) from unnest(touched) as name));
+    if ahead <= 10000 then
+      ahead := 0;
+    end if;
   end if;
   marks_first := announced is not null or ahead = 0;
   loop
