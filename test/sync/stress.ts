@@ -91,7 +91,7 @@ async function startPoolers(direct: Address) {
   await admin.end()
   const service = createPgBouncer({ server: direct, port: await freePort(), login })
   // Each writer sets a limit for its locks, and holds its connection during its transactions.
-  const tracked = 'lock_timeout, statement_timeout, default_transaction_isolation, role'
+  const tracked = 'lock_timeout, statement_timeout, default_transaction_isolation, role, jit, work_mem'
   const changes = { connect_query: null, track_extra_parameters: tracked, default_pool_size: '60' }
   const logins = { login: direct.user, otherLogins: [insertOnlyRole] }
   const platform = createPgBouncer({ server: direct, port: await freePort(), ...logins, changes })
