@@ -72,12 +72,12 @@ const loadsOf = (secret: string): Record<string, HttpRequest> => ({
   'counts of a group': graphql(
     secret,
     tree.root,
-    `purchasedVouchers(first: 1, withDescendants: true, filter: { ${statuses} }) { totalCount }`,
+    `purchasedVouchers(first: 1, withDescendants: true, filter: { ${statuses} }) { count { count precision } }`,
   ),
   'ten one-letter words': graphql(
     secret,
     tree.root,
-    'purchasedVouchers(first: 50, withDescendants: true, filter: { text: "r g a e i o u b c z" }) { totalCount nodes { id } }',
+    'purchasedVouchers(first: 50, withDescendants: true, filter: { text: "r g a e i o u b c z" }) { count { count precision } nodes { id } }',
   ),
   'pages that find nothing': graphql(
     secret,
@@ -107,7 +107,7 @@ const limitedLoads: Record<string, (secret: string) => HttpRequest> = {
   'v1 pages, 120 a minute': page,
   'thirty lists a request, 120 a minute': manyLists,
   'searches, 120 a minute': secret =>
-    graphql(secret, tree.firstLeaf, 'purchasedVouchers(filter: { currency: "GBP" }) { totalCount }'),
+    graphql(secret, tree.firstLeaf, 'purchasedVouchers(filter: { currency: "GBP" }) { count { count precision } }'),
 }
 
 /** The loads that no bar is for: without a rate limit they take all of the processor, and each is cheap. */
