@@ -120,6 +120,67 @@ test('figures of the tenant before are not shown when those of another cannot be
   await sold(page, '£300.00')
 })
 
+test('without a connection the last figures stay with their time, and those of now come with it', async () => {
+  const shop = await build.tenant({ name: 'Shop' })
+  const product = await build.product(shop, { title: 'Tea' })
+  await sell(shop, product, 10, '2024-02-01')
+  const { secret: own } = await build.token([shop])
+  const { page, problems } = await open(`tenant=${shop}&${firstHalf}&table=products`, own)
+  const row = tables(page).getByRole('row', { name: 'Tea' })
+  await row.waitFor()
+  const [asOf] = /(?<=Figures of )[^.]*/.exec(await page.locator('.as-of').innerText()) ?? []
+  const notice = page.getByRole('alert').filter({ hasText: 'The figures' })
+  const offline = `The figures are those of ${asOf}. This device is offline.`
+  await page.context().setOffline(true)
+  await notice.getByText(offline).waitFor()
+  expect(await page.locator('.figures[inert]').count()).toBe(0)
+  await sold(page, '£10.00')
+  await row.waitFor()
+
+  // Another view does not have them; on the way back they are there again.
+  await choosePeriod(page, '2024-07-01', '2024-12-31')
+  await notice.getByText('The figures could not be loaded. This device is offline.').waitFor()
+  expect(await page.getByText('£').count()).toBe(0)
+  await page.goBack()
+  await notice.getByText(offline).waitFor()
+  await sold(page, '£10.00')
+  expect(await page.evaluate('Object.keys({ ...localStorage, ...sessionStorage })')).toEqual([
+    'voucher-gateway.dashboard-token',
+  ])
+
+  // The service is out of order when the connection is back: a button asks again.
+  const stop = await intercept(page, DashboardFigures, route => route.fulfill({ status: 503, body: '' }))
+  await page.context().setOffline(false)
+  await notice.getByText(`The figures are those of ${asOf}. The service answered with status 503.`).waitFor()
+  await sold(page, '£10.00')
+  await stop()
+  await sell(shop, product, 5, '2024-03-01')
+  const release = await hold(page, DashboardFigures)
+  await notice.getByRole('button', { name: 'Try again' }).click()
+  await notice.waitFor()
+  await release()
+  await sold(page, '£15.00')
+  expect(await notice.count()).toBe(0)
+
+  await page.context().setOffline(true)
+  await notice.waitFor()
+  await page.context().setOffline(false)
+  await notice.waitFor({ state: 'detached' })
+  await sold(page, '£15.00')
+  expect(problems).toEqual([])
+})
+
+test('nothing is kept of a token that ended without a connection', async () => {
+  const { page } = await open(`tenant=${alder}&${firstHalf}`)
+  await sold(page, '£10.00')
+  await page.context().setOffline(true)
+  await page.getByRole('alert').getByText('The figures are those of').waitFor()
+  await intercept(page, DashboardFigures, route => route.fulfill({ status: 401, json: { errors: [] } }))
+  await page.context().setOffline(false)
+  await page.getByLabel('Token', { exact: true }).waitFor()
+  expect(await page.getByText(/£|Alder/).count()).toBe(0)
+})
+
 test('vouchers of other filters are not shown when those that were asked for cannot be loaded', async () => {
   const { page } = await open(`tenant=${alder}&${firstHalf}&table=vouchers`)
   await tables(page).locator('table.vouchers').waitFor()

@@ -138,7 +138,7 @@ async function send(token: string, body: object, signal?: AbortSignal): Promise<
     if (signal?.aborted) throw error
     const message = navigator.onLine
       ? 'The service does not answer. Try again in a moment.'
-      : 'This device is offline. Connect it, then try again.'
+      : 'This device is offline. The dashboard tries again when it is connected.'
     throw new ApiError('network', message)
   }
 }

@@ -21,15 +21,21 @@ interface FailureProps {
   error: ApiError
   /** What could not be loaded, as the subject of a sentence. Without it, the message of the error stands alone. */
   what?: string
+  /** The time of the data that is shown nevertheless, in words. */
+  shownOf?: string
   retry: () => void
 }
 
 /** Says why data could not be loaded, with a button that asks again. The frame itself says when the token has ended. */
-export const Failure = ({ error, what, retry }: FailureProps) =>
+export const Failure = ({ error, what, shownOf, retry }: FailureProps) =>
   error.kind === 'token' ? null : (
-    <div class="error-summary failure" role="alert">
+    <div class={`${shownOf ? 'warning' : 'error-summary'} failure`} role="alert">
       <p>
-        {what && <strong>{what} could not be loaded. </strong>}
+        {what && (
+          <strong>
+            {what} {shownOf ? `are those of ${shownOf}` : 'could not be loaded'}.{' '}
+          </strong>
+        )}
         {error.message}
       </p>
       <button type="button" class="secondary small" onClick={retry}>

@@ -1,16 +1,19 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, type SendOperation } from './api.ts'
 import type { Operation } from './operation.ts'
 
 /** The answer to an operation, as it stands. */
 export interface Answer<Data, Variables> {
-  /** The last data: during a further request that of the request before. When that fails, only its own data is left. */
+  /**
+   * The last data: during a further request that of the request before. When that fails, only data of the same variables
+   * is left, in the memory of the page alone: a storage would keep the names of customers when the token has ended.
+   */
   data: Data | null
   /** The variables of the data. */
   of: Variables | null
   /** Whether the data is that of the present variables. */
   isCurrent: boolean
-  /** Why the last request failed. */
+  /** Why the last request failed, until the next answer when there is data of the same variables. */
   error: ApiError | null
   loading: boolean
   /** Sends the operation again. */
@@ -22,7 +25,8 @@ type State<Data, Variables> = Pick<Answer<Data, Variables>, 'data' | 'of' | 'err
 const nothing = { data: null, of: null, error: null, loading: true }
 
 /**
- * Asks for an operation whenever its variables change, and cancels the request before.
+ * Asks for an operation whenever its variables change and when the browser is online again, and cancels the request
+ * before.
  *
  * @param variables null: nothing is asked for yet
  */
@@ -33,6 +37,7 @@ export function useAnswer<Data, Variables>(
 ): Answer<Data, Variables> {
   const [state, setState] = useState<State<Data, Variables>>(nothing)
   const [attempt, setAttempt] = useState(0)
+  const last = useRef<Pick<Answer<Data, Variables>, 'data' | 'of'>>(nothing)
   const wanted = useRef(variables)
   wanted.current = variables
   const key = keyOf(variables)
@@ -41,22 +46,36 @@ export function useAnswer<Data, Variables>(
     const { current } = wanted
     if (current === null) return
     const controller = new AbortController()
-    setState(({ data, of }) => ({ data, of, error: null, loading: true }))
+    const isKept = keyOf(last.current.of) === key
+    setState(({ data, of, error }) => ({
+      ...(isKept ? last.current : { data, of }),
+      error: keyOf(of) === key ? error : null,
+      loading: true,
+    }))
     request(operation, current, controller.signal).then(
-      data => !controller.signal.aborted && setState({ data, of: current, error: null, loading: false }),
+      data => {
+        if (controller.signal.aborted) return
+        last.current = { data, of: current }
+        setState({ ...last.current, error: null, loading: false })
+      },
       error => {
         if (controller.signal.aborted) return
         const shown = error instanceof ApiError ? error : new ApiError('service', 'The dashboard failed.')
-        setState(before => {
-          const { data, of } = keyOf(before.of) === key ? before : nothing
-          return { data, of, error: shown, loading: false }
-        })
+        // What the token may not read any more is not kept.
+        if (shown.kind === 'forbidden') last.current = nothing
+        setState({ ...(isKept ? last.current : nothing), error: shown, loading: false })
       },
     )
     return () => controller.abort()
   }, [request, operation, key, attempt])
+  const reload = useCallback(() => setAttempt(number => number + 1), [])
+  // What was there before the connection was lost may have changed, and what was asked for without it failed.
+  useEffect(() => {
+    addEventListener('online', reload)
+    return () => removeEventListener('online', reload)
+  }, [reload])
   const isCurrent = key !== null && keyOf(state.of) === key
-  return { ...state, isCurrent, reload: () => setAttempt(number => number + 1) }
+  return { ...state, isCurrent, reload }
 }
 
 /** Returns a text that is the same for equal variables. */

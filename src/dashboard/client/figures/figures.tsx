@@ -2,6 +2,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import type { SendOperation } from '../api.ts'
 import { periodBefore } from '../comparison.ts'
+import { formatInstant } from '../format.ts'
 import { DashboardFigures, DashboardProducts } from '../operations.ts'
 import { Empty, Failure, Placeholder } from '../states.tsx'
 import { useAnswer } from '../use-answer.ts'
@@ -50,7 +51,13 @@ export function Figures({ view: wanted, go, request, permissions, onCurrencies }
     onCurrencies(figures ? currencies : null)
   }, [currencies.join(), figures === undefined])
 
-  if (answer.error) return <Failure error={answer.error} what="The figures" retry={answer.reload} />
+  // Without a connection this request fails, and the figures are shown with their time.
+  useEffect(() => {
+    addEventListener('offline', answer.reload)
+    return () => removeEventListener('offline', answer.reload)
+  }, [answer.reload])
+
+  if (answer.error && !figures) return <Failure error={answer.error} what="The figures" retry={answer.reload} />
   if (answer.isCurrent && !figures) return <Empty text="The figures could not be read. A message above says why." />
   if (!figures || !answer.of) {
     return (
@@ -75,6 +82,14 @@ export function Figures({ view: wanted, go, request, permissions, onCurrencies }
       : null
   return (
     <div class="figures" aria-busy={!answer.isCurrent} inert={!answer.isCurrent}>
+      {answer.error && (
+        <Failure
+          error={answer.error}
+          what="The figures"
+          shownOf={formatInstant(figures.asOf, figures.timeZone)}
+          retry={answer.reload}
+        />
+      )}
       <Currencies {...{ view, go, figures, currency }} />
       <Cards
         {...{ view, go, figures, currency }}
@@ -82,7 +97,11 @@ export function Figures({ view: wanted, go, request, permissions, onCurrencies }
         compared={answer.of.before}
       />
       {productsAnswer.error && (
-        <Failure error={productsAnswer.error} what="The products" retry={productsAnswer.reload} />
+        <Failure
+          error={productsAnswer.error}
+          what={products ? 'Newer figures of products' : 'The products'}
+          retry={productsAnswer.reload}
+        />
       )}
       <Plots {...{ view, go, figures, currency, products }} by={answer.of.by} />
       {figures.periods && (

@@ -51,8 +51,11 @@ export function TenantTable({ view, go, currency: chosen, request, figures }: Te
   const answer = useAnswer(request, DashboardTenantsBelow, { ...query, ...pageOf(params, pageSize) })
   const children = answer.data?.tenant?.children
   useFirstPage(answer.isCurrent && !children, params, paramsIn(go))
-  if (answer.error) return <Failure error={answer.error} what="The tenants" retry={answer.reload} />
+  const failure = answer.error && (
+    <Failure error={answer.error} what={children ? 'Newer figures of tenants' : 'The tenants'} retry={answer.reload} />
+  )
   if (!children) {
+    if (failure) return failure
     return answer.isCurrent ? (
       <Empty text="The tenants could not be read. A message above the figures says why." />
     ) : (
@@ -82,15 +85,19 @@ export function TenantTable({ view, go, currency: chosen, request, figures }: Te
   if (!isPart(pageInfo)) {
     const empty = 'No tenants are below this one, or the token may not see them.'
     return (
-      <WholeTable
-        {...{ label, note, empty, columns, params, onParams, file }}
-        rows={rows.length === 0 ? [] : [own, ...rows]}
-        foot={total}
-      />
+      <>
+        {failure}
+        <WholeTable
+          {...{ label, note, empty, columns, params, onParams, file }}
+          rows={rows.length === 0 ? [] : [own, ...rows]}
+          foot={total}
+        />
+      </>
     )
   }
   return (
     <>
+      {failure}
       <div class="table-tools">
         <p>
           {formatNumberOf(totalCount, 'tenant')} by name. {note} The columns sort this page.

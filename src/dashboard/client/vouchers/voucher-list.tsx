@@ -57,7 +57,9 @@ export function VoucherList({ view, go, request, timeZone, currency, currencies,
         </p>
         <VoucherDownload {...{ request, query }} total={total ?? null} file={`vouchers-${tenant}`} />
       </div>
-      {list.error && <Failure error={list.error} what="The vouchers" retry={list.reload} />}
+      {list.error && (
+        <Failure error={list.error} what={found ? 'Newer vouchers' : 'The vouchers'} retry={list.reload} />
+      )}
       {!found ? (
         !list.error &&
         (list.loading ? (
