@@ -84,40 +84,78 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     ;(onSort ?? setOwn)({ column, descending })
   }
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: browsers scroll only a focused element with the keys
-    <section class="scroll" tabIndex={0} aria-label={label} aria-busy={busy}>
-      <table class="data" aria-label={label}>
-        <thead>
-          <tr>
-            {columns.map(({ heading, numeric, sortBy }, index) => (
-              <SortHeading
-                {...{ heading, numeric }}
-                direction={sort?.column === index ? (sort.descending ? 'descending' : 'ascending') : null}
-                onSort={sortBy ? () => change(index) : null}
-              />
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {sortRows(rows, columns, sort).map(row => (
-            <Row row={row} columns={columns} />
-          ))}
-        </tbody>
-        {foot !== null && (
-          <tfoot>
-            <Row row={foot} columns={columns} />
-          </tfoot>
-        )}
-      </table>
-    </section>
+    <TableFrame
+      {...{ label, busy }}
+      headings={columns.map(({ heading, numeric, sortBy }, index) => (
+        <SortHeading
+          {...{ heading, numeric }}
+          direction={sort?.column === index ? (sort.descending ? 'descending' : 'ascending') : null}
+          onSort={sortBy ? () => change(index) : null}
+        />
+      ))}
+      foot={foot !== null && <Row row={foot} columns={columns} />}
+    >
+      {sortRows(rows, columns, sort).map(row => (
+        <Row row={row} columns={columns} />
+      ))}
+    </TableFrame>
   )
 }
 
+/** The roles of the elements of a table, which some browsers drop where a style shows its rows as cards. */
+const roles = {
+  table: 'table',
+  group: 'rowgroup',
+  row: 'row',
+  columnHeading: 'columnheader',
+  rowHeading: 'rowheader',
+  cell: 'cell',
+} as const
+
+interface TableFrameProps {
+  label: string
+  busy: boolean | undefined
+  /** A class of the table. */
+  class?: string
+  headings: ComponentChildren
+  /** The rows. */
+  children: ComponentChildren
+  foot?: ComponentChildren
+}
+
+/** What stands around the rows of a table. On a narrow screen each row is a card with labelled cells. */
+export const TableFrame = ({ label, busy, class: name = '', headings, children, foot }: TableFrameProps) => (
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: browsers scroll only a focused element with the keys
+  <section class="scroll" tabIndex={0} aria-label={label} aria-busy={busy}>
+    <table class={`data ${name}`} role={roles.table} aria-label={label}>
+      <thead role={roles.group}>
+        <tr role={roles.row}>{headings}</tr>
+      </thead>
+      <tbody role={roles.group}>{children}</tbody>
+      {foot && <tfoot role={roles.group}>{foot}</tfoot>}
+    </table>
+  </section>
+)
+
 /** A row of a table. */
-export const Row = <R,>({ row, columns }: { row: R; columns: readonly Pick<Column<R>, 'cell' | 'numeric'>[] }) => (
-  <tr>
-    {columns.map(({ cell, numeric }, index) =>
-      index === 0 ? <th scope="row">{cell(row)}</th> : <td class={numeric ? 'number' : undefined}>{cell(row)}</td>,
+export const Row = <R,>({
+  row,
+  columns,
+}: {
+  row: R
+  columns: readonly Pick<Column<R>, 'heading' | 'cell' | 'numeric'>[]
+}) => (
+  <tr role={roles.row}>
+    {columns.map(({ heading, cell, numeric }, index) =>
+      index === 0 ? (
+        <th scope="row" role={roles.rowHeading}>
+          {cell(row)}
+        </th>
+      ) : (
+        <td role={roles.cell} class={numeric ? 'number' : undefined} data-label={heading}>
+          {cell(row)}
+        </td>
+      ),
     )}
   </tr>
 )
@@ -133,7 +171,7 @@ interface SortHeadingProps {
 
 /** The heading of a column, with a button that sorts by it. */
 export const SortHeading = ({ heading, numeric, direction, onSort }: SortHeadingProps) => (
-  <th scope="col" class={numeric ? 'number' : undefined} aria-sort={direction ?? undefined}>
+  <th scope="col" role={roles.columnHeading} class={numeric ? 'number' : undefined} aria-sort={direction ?? undefined}>
     {onSort ? (
       <button type="button" class="sort" onClick={onSort}>
         {heading}

@@ -5,7 +5,7 @@ import { formatCountOf, formatDay, formatMoney } from '../format.ts'
 import { DashboardVoucherCount, DashboardVouchers } from '../operations.ts'
 import { dayIn } from '../period.ts'
 import { Empty, Failure, Placeholder } from '../states.tsx'
-import { type Column, Row, SortHeading } from '../tables/data-table.tsx'
+import { type Column, Row, SortHeading, TableFrame } from '../tables/data-table.tsx'
 import { type PageInfo, Pager, pageOf, useFirstPage } from '../tables/pager.tsx'
 import { useAnswer } from '../use-answer.ts'
 import type { Go, View } from '../view.ts'
@@ -142,27 +142,22 @@ function Vouchers({ view, go, vouchers, busy, onSort }: VouchersProps) {
     onSort(`${descending ? '-' : ''}${field}`)
   }
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: browsers scroll only a focused element with the keys
-    <section class="scroll page" tabIndex={0} aria-label="Vouchers" aria-busy={busy}>
-      <table class="data vouchers" aria-label="Vouchers">
-        <thead>
-          <tr>
-            {columns.map(({ heading, numeric, order: field }) => (
-              <SortHeading
-                {...{ heading, numeric }}
-                direction={field && order.field === field ? (order.descending ? 'descending' : 'ascending') : null}
-                onSort={field ? () => sort(field) : null}
-              />
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {vouchers.map(voucher => (
-            <Row key={voucher.id} row={voucher} columns={columns} />
-          ))}
-        </tbody>
-      </table>
-    </section>
+    <TableFrame
+      label="Vouchers"
+      class="vouchers"
+      busy={busy}
+      headings={columns.map(({ heading, numeric, order: field }) => (
+        <SortHeading
+          {...{ heading, numeric }}
+          direction={field && order.field === field ? (order.descending ? 'descending' : 'ascending') : null}
+          onSort={field ? () => sort(field) : null}
+        />
+      ))}
+    >
+      {vouchers.map(voucher => (
+        <Row key={voucher.id} row={voucher} columns={columns} />
+      ))}
+    </TableFrame>
   )
 }
 
