@@ -1,4 +1,4 @@
-// The dashboard on a narrow screen.
+// The dashboard on a narrow screen and on paper.
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { loadDemo } from '../../src/demo/load.ts'
@@ -65,5 +65,49 @@ test('on a narrow screen rows are cards with labels, which are sorted and stay a
   expect(namesOf('rowheader')).toHaveLength(amounts.length + (await page.locator('table.shares tbody tr').count()))
   expect(namesOf('cell')).toContain(await shown.locator('td[data-label=Paid]').first().innerText())
   expect(namesOf('table')).toContain('Periods')
+  expect(problems).toEqual([])
+})
+
+test('on paper it is a report: its view in words, all figures in light colours, and nothing to click', async () => {
+  const { page, problems } = await open('period=last-12-months&table=vouchers')
+  await page.getByRole('figure', { name: 'Top products' }).waitFor()
+  await table(page, 'Vouchers').waitFor()
+  const [asOf] = /(?<=Figures of )[^.]*/.exec(await page.locator('.as-of').innerText()) ?? []
+  expect(await page.getByText('amounts in GBP').isVisible()).toBe(false)
+  // The width of A4 between its margins.
+  await page.setViewportSize({ width: 703, height: 1000 })
+  await page.emulateMedia({ media: 'print', colorScheme: 'dark' })
+
+  await page.getByRole('heading', { level: 1, name: 'Foxglove & Tern Collection' }).waitFor()
+  const heading = await page.locator('.print-heading').innerText()
+  expect(heading).toMatch(/^1 \w+ 20\d\d – \d+ \w+ 20\d\d, amounts in GBP, with the tenants below\./)
+  expect(heading).toContain(`Figures of ${asOf}; times and days are those of Europe/London.`)
+  expect(await page.locator('.figure-card:visible').count()).toBe(5)
+  expect(await page.locator('figure:visible').count()).toBe(6)
+  const controls = page.locator('input:visible, select:visible, summary:visible, .site-header:visible, aside:visible')
+  expect(await controls.count()).toBe(0)
+  // The headings keep the texts of their buttons, without the boxes: Chromium does not repeat those on each page.
+  const styles = await page.evaluate<string[]>(`(() => {
+    const shown = [...document.querySelectorAll('button, a')].filter(part => part.checkVisibility())
+    const style = selector => getComputedStyle(document.querySelector(selector))
+    return [
+      ...new Set(shown.map(part => part.tagName + ' ' + getComputedStyle(part).textDecorationLine)),
+      style('.sort').display,
+      style('table.vouchers thead').display,
+      style('table.vouchers tbody tr').breakInside,
+      style('.figure-card').breakInside,
+      style('.tables .scroll').overflow,
+      style('body').backgroundColor,
+      style('.figure-card').backgroundColor,
+    ]
+  })()`)
+  const white = 'rgb(255, 255, 255)'
+  expect(styles).toEqual(['A none', 'contents', 'table-header-group', 'avoid', 'avoid', 'visible', white, white])
+  // The table of most columns fits too.
+  await page.emulateMedia({ media: 'screen' })
+  await tables(page).getByRole('link', { name: 'Tenants', exact: true }).click()
+  await table(page, 'Tenants below').waitFor()
+  await page.emulateMedia({ media: 'print' })
+  expect((await table(page, 'Tenants below').boundingBox())!.width).toBeLessThanOrEqual(703)
   expect(problems).toEqual([])
 })

@@ -11,6 +11,7 @@ import { Cards } from './cards.tsx'
 import { Currencies } from './currencies.tsx'
 import { type Currency, currenciesOf } from './model.ts'
 import { Plots } from './plot-grid.tsx'
+import { PrintHeading } from './print-heading.tsx'
 import { mostProducts, nameProducts } from './product-names.ts'
 import { TableSection } from './table-section.tsx'
 
@@ -90,6 +91,7 @@ export function Figures({ view: wanted, go, request, permissions, onCurrencies }
           retry={answer.reload}
         />
       )}
+      <PrintHeading {...{ view, figures, currency }} />
       <Currencies {...{ view, go, figures, currency }} />
       <Cards
         {...{ view, go, figures, currency }}

@@ -1,0 +1,19 @@
+import { formatDays, formatInstant } from '../format.ts'
+import type { View } from '../view.ts'
+import type { Currency, Figures } from './model.ts'
+
+interface PrintHeadingProps {
+  view: View
+  figures: Figures
+  currency: Currency
+}
+
+/** Says on paper, below the name of the tenant, what the controls say on the screen. */
+export const PrintHeading = ({ view, figures: { asOf, timeZone }, currency }: PrintHeadingProps) => (
+  <p class="print-heading">
+    {formatDays(view.from, view.to)}
+    {currency !== null && `, amounts in ${currency}`}
+    {view.withDescendants ? ', with the tenants below' : ', without the tenants below'}. Figures of{' '}
+    {formatInstant(asOf, timeZone)}; times and days are those of {timeZone}.
+  </p>
+)
