@@ -14,7 +14,7 @@ import { sendErrorPage } from './error-page.tsx'
 import { registerPages } from './routes.ts'
 
 /** The largest form that is read, in bytes: one with 2,000 tenants fits. */
-const bodyLimit = 64 * 1024
+const bodyLimit = 128 * 1024
 
 /** Registers the API access page under `/admin`: its headers, its sessions and all its pages. */
 export function registerAdmin(app: FastifyInstance, { sql, config }: { sql: Pool; config: Config }): void {

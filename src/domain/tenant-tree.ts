@@ -1,4 +1,4 @@
-import { arrayText, type Sql } from '../db/connect.ts'
+import { arrayText, type Fragment, type Sql } from '../db/connect.ts'
 import { parseIdentifier } from './identifier.ts'
 
 /** A tenant as administrators find it. */
@@ -19,15 +19,30 @@ export interface TreeTenant extends TenantLabel {
   hasChildren: boolean
 }
 
-/** The first children of one tenant, by name. */
-export interface TreeLevel {
-  tenants: TreeTenant[]
-  /** How many children there are in all. */
-  count: number
+/** A part of the children of one tenant, or of the tenants without a parent. */
+export interface LevelRange {
+  /** Null: the tenants without a parent. */
+  parentId: number | null
+  /** The tenant that the part follows; null: it begins with the first. One that is gone limits nothing. */
+  afterId: number | null
+  size: number
 }
 
-/** The most children that a level lists. A search finds the others. */
-const levelLength = 100
+/** Tenants of one level, by name. */
+export interface TreeLevel {
+  tenants: TreeTenant[]
+  /** How many follow. */
+  more: number
+}
+
+/** The tenants that a search finds. */
+export interface TenantMatches {
+  /** The first of them. */
+  tenants: PlacedTenant[]
+  count: number
+  /** How many of them are not chosen. */
+  unchosen: number
+}
 
 const matchesLength = 30
 
@@ -52,29 +67,35 @@ export async function placeTenants(sql: Sql, ids: readonly number[]): Promise<Pl
     select tenant.id, name, subdomain, above from placed join tenant on tenant.id = placed.id order by lower(name), id`
 }
 
-/**
- * Finds tenants.
- *
- * @param search part of a name or of a subdomain, in any case, or an id
- * @returns the first matches, those that begin with the text before the others, and the count of all
- */
-export async function searchTenants(sql: Sql, search: string): Promise<{ tenants: PlacedTenant[]; count: number }> {
-  const id = parseIdentifier(search)
-  const rows = await sql<(PlacedTenant & { count: number })[]>`
+/** Returns the condition for a tenant that a search finds: by part of its name or subdomain, in any case, or by its id. */
+const isFound = (sql: Sql, search: string) => sql`
+  (id = ${parseIdentifier(search)}
+   or position(lower(${search}) in lower(name)) > 0
+   or position(lower(${search}) in lower(subdomain)) > 0)`
+
+/** Finds tenants; those whose name begins with the text come before the others. */
+export async function searchTenants(sql: Sql, search: string, chosen: readonly number[]): Promise<TenantMatches> {
+  const rows = await sql<(PlacedTenant & { count: number; unchosen: number })[]>`
     with /* tenant_tree.search */ recursive chosen as (
       select id, count(*) over () as count,
-             row_number() over (order by id = ${id} desc,
+             count(*) filter (where id not in (select unnest(${arrayText(chosen)}::text::bigint[]))) over () as unchosen,
+             row_number() over (order by id = ${parseIdentifier(search)} desc,
                                          position(lower(${search}) in lower(name)) <> 1, lower(name), id) as rank
-      from tenant
-      where id = ${id}
-         or position(lower(${search}) in lower(name)) > 0
-         or position(lower(${search}) in lower(subdomain)) > 0
+      from tenant where ${isFound(sql, search)}
       order by rank limit ${matchesLength}
     ), ${places(sql)}
-    select tenant.id, name, subdomain, above, count
+    select tenant.id, name, subdomain, above, count, unchosen
     from chosen join placed on placed.id = chosen.id join tenant on tenant.id = chosen.id
     order by rank`
-  return { tenants: rows.map(({ count, ...tenant }) => tenant), count: rows[0]?.count ?? 0 }
+  const { count = 0, unchosen = 0 } = rows[0] ?? {}
+  return { tenants: rows.map(({ id, name, subdomain, above }) => ({ id, name, subdomain, above })), count, unchosen }
+}
+
+/** Returns the ids of at most `limit` tenants that a search finds. */
+export async function listFoundTenants(sql: Sql, search: string, limit: number): Promise<number[]> {
+  const rows = await sql<{ id: number }[]>`
+    select /* tenant_tree.found */ id from tenant where ${isFound(sql, search)} order by lower(name), id limit ${limit}`
+  return rows.map(({ id }) => id)
 }
 
 /** Returns the ids of at most `limit` tenants without a parent. */
@@ -85,30 +106,42 @@ export async function listRootTenants(sql: Sql, limit: number): Promise<number[]
 }
 
 /**
- * Lists the roots, and the children of tenants.
+ * Lists parts of levels.
  *
- * @returns the roots under the key null, and the children of each parent that has any
+ * @param ranges one for each parent
+ * @returns the level of each parent that has tenants in its range
  */
-export async function listTreeLevels(sql: Sql, parentIds: readonly number[]): Promise<Map<number | null, TreeLevel>> {
+export async function listTreeLevels(sql: Sql, ranges: readonly LevelRange[]): Promise<Map<number | null, TreeLevel>> {
+  const roots = ranges.find(({ parentId }) => parentId === null) ?? { afterId: null, size: 0 }
+  const below = ranges.filter(({ parentId }) => parentId !== null)
   const rows = await sql<(TreeTenant & { parentId: number | null; count: number })[]>`
     select /* tenant_tree.levels */ "parentId", id, name, subdomain, count,
            exists (select from tenant below where below.parent_id = level.id) as "hasChildren"
     from (
       (select null::bigint as "parentId", id, name, subdomain, count(*) over () as count
-       from tenant where parent_id is null order by lower(name), id limit ${levelLength})
+       from tenant where parent_id is null and ${isBehind(sql, sql`${roots.afterId}::bigint`)}
+       order by lower(name), id limit ${roots.size})
       union all
       (select parent_id, child.*
-       from unnest(${arrayText(parentIds)}::text::bigint[]) as wanted(parent_id)
+       from unnest(${arrayText(below.map(({ parentId }) => parentId))}::text::bigint[],
+                   ${arrayText(below.map(({ afterId }) => afterId))}::text::bigint[],
+                   ${arrayText(below.map(({ size }) => size))}::text::bigint[]) as wanted(parent_id, after_id, size)
        cross join lateral (
          select id, name, subdomain, count(*) over () as count
-         from tenant where tenant.parent_id = wanted.parent_id order by lower(name), id limit ${levelLength}) as child)
+         from tenant where tenant.parent_id = wanted.parent_id and ${isBehind(sql, sql`after_id`)}
+         order by lower(name), id limit wanted.size) as child)
     ) as level
     order by lower(name), id`
   const levels = new Map<number | null, TreeLevel>()
   for (const { parentId, count, ...tenant } of rows) {
-    const level = levels.get(parentId)
-    if (level) level.tenants.push(tenant)
-    else levels.set(parentId, { tenants: [tenant], count })
+    const level = levels.get(parentId) ?? { tenants: [], more: count }
+    level.tenants.push(tenant)
+    level.more -= 1
+    levels.set(parentId, level)
   }
   return levels
 }
+
+/** Returns the condition for a tenant behind the one of this id in the order of a level. */
+const isBehind = (sql: Sql, afterId: Fragment) => sql`
+  ((lower(name), id) > (select lower(place.name), place.id from tenant place where place.id = ${afterId})) is not false`

@@ -66,9 +66,9 @@ test('with the figures of marketing it may read the signups', async () => {
 })
 
 test('with tenants that are chosen it reads those only', async () => {
-  const form = await browser.submit(action, { do: `add:${shop}` }, { action })
+  const form = await browser.submit(action, { do: 'add', pick: String(shop) }, { action })
   expect(form.status).toBe(200)
-  expect(form.text).toContain('One tenant is chosen')
+  expect(form.text).toContain('Chosen tenants: 1')
   const { secret } = await open({ tenant: String(shop) })
   expect(await tenantsOf(secret)).toEqual([shop])
   const unknown = await browser.submit(action, { tenant: '999999' }, { action })

@@ -35,7 +35,7 @@ export interface Page {
 export interface Form {
   action: string
   method: string
-  /** The initial values: hidden and filled-in inputs, ticked boxes, selected options. */
+  /** The initial values: hidden and filled-in inputs, ticked boxes, selected options; none of a disabled control. */
   fields: URLSearchParams
 }
 
@@ -55,7 +55,7 @@ export function formsOf(html: string): Form[] {
     for (const [control] of form.matchAll(/<input\b[^>]*>|<select\b[^>]*>[\s\S]*?<\/select>/g)) {
       const tag = /^<[^>]*>/.exec(control)?.[0] ?? ''
       const name = attribute(tag, 'name')
-      if (name === null) continue
+      if (name === null || attribute(tag, 'disabled') !== null) continue
       if (control.startsWith('<select')) {
         const options = [...control.matchAll(/<option\b[^>]*>/g)].map(([option]) => option)
         const chosen = options.find(option => attribute(option, 'selected') !== null) ?? options[0]

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { readPicker } from '../../src/admin/tenant-picker/state.ts'
+import { createPickerState, levelsText, readPicker } from '../../src/admin/tenant-picker/state.ts'
 import { getToken } from '../../src/domain/token.ts'
 import { listTokens } from '../../src/domain/token-list.ts'
 import { createApp } from '../support/app.ts'
@@ -29,7 +29,7 @@ const tokens = async () => (await listTokens(pool, { limit: 1000 })).length
 
 const formOf = (page: Page) => formsOf(page.html).at(-1)?.fields ?? new URLSearchParams()
 
-/** Changes some fields of the form on a page, and presses a button: `save`, `enter`, `find`, `add:1`, … */
+/** Changes some fields of the form on a page, and presses a button: `save`, `enter`, `find`, `toggle:1`, … */
 async function press(page: Page, button: string, fields: Fields = {}, at = path): Promise<Page> {
   const filled = formOf(page)
   for (const [name, values] of Object.entries({ ...fields, do: button })) {
@@ -39,7 +39,12 @@ async function press(page: Page, button: string, fields: Fields = {}, at = path)
   return browser.post(at, filled)
 }
 
+/** Ticks tenants in the tree or among those found, and adds them. */
+const add = (page: Page, ids: number[], fields: Fields = {}, at = path) =>
+  press(page, 'add', { ...fields, pick: ids.map(String) }, at)
+
 const chosenIn = (page: Page) => formOf(page).getAll('tenant').map(Number)
+const boxIn = (page: Page, id: number) => new RegExp(`<input[^>]* name="pick" value="${id}"[^>]*>`).exec(page.html)?.[0]
 const buttonsIn = (page: Page, deed: string) =>
   [...page.html.matchAll(new RegExp(`value="${deed}:(\\d+)"`, 'g'))].map(([, id]) => Number(id))
 const nodesIn = (page: Page) => [...page.html.matchAll(/<li id="node-(\d+)"/g)].map(([, id]) => Number(id))
@@ -53,8 +58,9 @@ test('its buttons keep all that was entered, and create nothing', async () => {
     expiry: 'date',
     expiresAt: '2099-01-01',
   }
-  let page = await press(await browser.get(path), 'open:1', typed)
-  for (const button of ['add:1001', 'add:40002', 'open:1001', 'close:1001', 'find', 'open:77', 'add:0', 'close:x']) {
+  let page = await press(await browser.get(path), 'toggle:1', { ...typed, pick: ['1001', '40002', '0', 'x'] })
+  const buttons = ['add', 'toggle:1001', 'more:1', 'more:all', 'toggle:1001', 'find', 'add-all', 'toggle:77', 'more:x']
+  for (const button of buttons) {
     page = await press(page, button)
     expect(page.status, button).toBe(200)
     const kept = formOf(page)
@@ -65,14 +71,14 @@ test('its buttons keep all that was entered, and create nothing', async () => {
 })
 
 test('a tenant is added, given a reach, and removed; other errors keep it', async () => {
-  let page = await press(await browser.get(path), 'add:1001')
-  page = await press(page, 'add:1002')
-  page = await press(page, 'add:1002')
+  let page = await add(await browser.get(path), [1001])
+  page = await add(page, [1001, 1002])
   expect(chosenIn(page)).toEqual([1001, 1002])
   expect(formOf(page).get('reach-1001')).toBe('alone')
-  page = await press(page, 'open:1', { 'reach-1001': 'below' })
+  page = await press(page, 'toggle:1', { 'reach-1001': 'below' })
   expect(formOf(page).get('reach-1001')).toBe('below')
-  expect(buttonsIn(page, 'add')).not.toContain(1001)
+  expect(boxIn(page, 1001)).toContain(' checked disabled')
+  expect(boxIn(page, 1010)).not.toContain(' checked')
   page = await press(page, 'find', { tenant: '1001' })
   expect(chosenIn(page)).toEqual([1001])
   const made = await press(page, 'save', { name: 'Reach' })
@@ -81,19 +87,53 @@ test('a tenant is added, given a reach, and removed; other errors keep it', asyn
   expect(token?.tenants).toMatchObject([{ tenantId: 1001, withDescendants: true, name: 'Region 1' }])
 })
 
-test('the tree opens and closes; a level shows 100 tenants and the number of the others', async () => {
+test('tenants that are ticked and not added are chosen by every button, also by the one that saves', async () => {
+  const page = await press(await browser.get(path), 'toggle:1', { pick: ['1001', '1002'] })
+  expect(chosenIn(page)).toEqual([1001, 1002])
+  const made = await press(page, 'save', { name: 'Ticked', pick: '40001' })
+  expect(made.status).toBe(201)
+  const [token] = await listTokens(pool, { limit: 1 })
+  expect(token?.tenants.map(({ tenantId }) => tenantId)).toEqual([1001, 1002, 40001])
+})
+
+test('the tree opens and closes; a level shows 50 tenants, and 50 more at each press', async () => {
   let page = await browser.get(path)
+  expect(nodesIn(page)).toHaveLength(50)
+  expect(page.text).toContain('Show 2 more')
+  expect(buttonsIn(page, 'toggle')).toEqual([1])
+  page = await press(page, 'more:all')
   expect(nodesIn(page)).toHaveLength(52)
-  expect(buttonsIn(page, 'open').sort()).toEqual([1, 30001])
-  page = await press(page, 'open:1')
+  expect(buttonsIn(page, 'toggle').sort()).toEqual([1, 30001])
+  expect(page.text).not.toContain('Show 2 more')
+  page = await press(page, 'toggle:1')
+  expect(nodesIn(page)).toHaveLength(102)
+  expect(page.text).toContain('Show 50 more of 4,950')
+  page = await press(page, 'more:1')
   expect(nodesIn(page)).toHaveLength(152)
-  expect(page.text).toContain('… 4,900 more: find them by name.')
-  page = await press(page, 'open:1001')
-  expect(nodesIn(page)).toHaveLength(252)
+  expect(page.text).toContain('Show 50 more of 4,900')
+  page = await press(page, 'toggle:1001')
+  expect(nodesIn(page)).toHaveLength(202)
   expect(page.html).toMatch(/id="node-10000"[\s\S]*Shop 0/)
-  page = await press(page, 'close:1')
+  page = await press(page, 'toggle:1')
   expect(nodesIn(page)).toHaveLength(52)
-  expect(formOf(page).get('opened')).toBe('')
+  expect(formOf(page).get('opened')).toBe('all:100')
+})
+
+test('all results of a search are added at once, when the form can choose so many', async () => {
+  const found = await press(await add(await browser.get(path), [10014]), 'find', { search: 'shop 14' })
+  expect(found.text).toContain('Add the other 910 results')
+  const page = await press(found, 'add-all', { 'reach-10014': 'below' })
+  expect(chosenIn(page)).toHaveLength(911)
+  expect(page.text).toContain('Chosen tenants: 911')
+  expect(page.text).not.toMatch(/Add (all|the other)/)
+  expect(formOf(page).get('reach-10014')).toBe('below')
+  expect(formOf(page).get('reach-24799')).toBe('alone')
+
+  const tooMany = await press(page, 'find', { search: 'region' })
+  expect(tooMany.text).toContain('With all results, 5,911 tenants would be chosen. A form can choose at most 2,000')
+  expect(tooMany.text).not.toMatch(/Add (all|the other)/)
+  expect(chosenIn(await press(tooMany, 'add-all'))).toHaveLength(911)
+  expect((await press(page, 'save', { name: 'All of 14' })).status).toBe(201)
 })
 
 test('a search finds at most 30 tenants by name, subdomain and id, with their paths', async () => {
@@ -102,7 +142,7 @@ test('a search finds at most 30 tenants by name, subdomain and id, with their pa
   const shops = await find('shop 14')
   expect(shops.text).toContain('match “shop 14”')
   const found = shops.html.slice(shops.html.indexOf('aria-label="Tenants found"'))
-  expect([...found.slice(0, found.indexOf('</ul>')).matchAll(/value="add:/g)]).toHaveLength(30)
+  expect([...found.slice(0, found.indexOf('</ul>')).matchAll(/name="pick"/g)]).toHaveLength(30)
   // Shop 14, 140 to 149, 1400 to 1499 and 14000 to 14799.
   expect(shops.text).toContain('… and 881 more')
   expect(shops.text).toContain('Acme Holding › Region 1 › Shop 14 (10014)')
@@ -113,7 +153,7 @@ test('a search finds at most 30 tenants by name, subdomain and id, with their pa
 })
 
 test('Enter in the search box searches, and does not create', async () => {
-  const ready = await press(await browser.get(path), 'add:1001', { name: 'Entered', search: '' })
+  const ready = await add(await browser.get(path), [1001], { name: 'Entered', search: '' })
   const before = await tokens()
   const found = await press(ready, 'enter', { search: 'Region 77' })
   expect(found.status).toBe(200)
@@ -127,9 +167,7 @@ test('Enter in the search box searches, and does not create', async () => {
 
   expect((await press(found, 'save')).status).toBe(201)
   expect(await tokens()).toBe(before + 1)
-  expect((await press(await press(await browser.get(path), 'add:1001'), 'enter', { name: 'By Enter' })).status).toBe(
-    201,
-  )
+  expect((await press(await add(await browser.get(path), [1001]), 'enter', { name: 'By Enter' })).status).toBe(201)
 })
 
 test('Enter presses the first button of the form', async () => {
@@ -144,7 +182,7 @@ test('an edit starts with the current grants, and picks like a creation', async 
   const at = `/admin/tokens/${id}/edit`
   let page = await browser.get(at)
   expect(chosenIn(page)).toEqual([1001, 40001])
-  page = await press(page, 'add:40002', { tenant: '1001', name: 'Moved' }, at)
+  page = await add(page, [40002], { tenant: '1001', name: 'Moved' }, at)
   expect(page.status).toBe(200)
   expect((await getToken(pool, id)).tenants).toHaveLength(2)
   page = await press(page, 'save', {}, at)
@@ -160,7 +198,7 @@ test('an edit starts with the current grants, and picks like a creation', async 
 
 test('a chosen tenant that is deleted is named, and can be removed', async () => {
   const gone = await build.tenant({ name: 'Gone' })
-  const page = await press(await browser.get(path), `add:${gone}`, { name: 'For nobody' })
+  const page = await add(await browser.get(path), [gone], { name: 'For nobody' })
   await loader`delete from tenant where id = ${gone}`
   const rejected = await press(page, 'save')
   expect(rejected.status).toBe(422)
@@ -172,17 +210,28 @@ test('a chosen tenant that is deleted is named, and can be removed', async () =>
 test('with 20,000 tenants a page stays small when many are opened', async () => {
   const page = await browser.get(path)
   expect(page.html.length).toBeLessThan(40_000)
-  const opened = await press(page, 'open:1')
-  expect(nodesIn(opened)).toHaveLength(152)
+  const opened = await press(page, 'toggle:1')
+  expect(nodesIn(opened)).toHaveLength(100)
   expect(opened.html.length).toBeLessThan(100_000)
 
-  const steps = Array.from({ length: 300 }, (_, index) => String(30001 + index)).join(',')
-  const deep = await press(page, 'find', { opened: steps })
+  const steps = Array.from({ length: 300 }, (_, index) => `${30001 + index}:50`).join(',')
+  const deep = await press(page, 'find', { opened: `all:100,${steps}` })
   expect(deep.status).toBe(200)
-  expect(formOf(deep).get('opened')?.split(',')).toHaveLength(200)
+  // The tree shows at most 10,000 tenants.
+  expect(formOf(deep).get('opened')?.split(',')).toHaveLength(199)
   expect(deep.text).toContain('Close a tenant before you open another.')
-  const rejected = await press(deep, 'open:1')
-  expect(formOf(rejected).get('opened')).toBe(formOf(deep).get('opened'))
+  for (const button of ['toggle:1', 'more:1']) {
+    expect(formOf(await press(deep, button)).get('opened')).toBe(formOf(deep).get('opened'))
+  }
+})
+
+test('a form says how much of each level is shown, within bounds', () => {
+  const shown = (opened: string) => levelsText(readPicker(new URLSearchParams({ opened })).state.levels)
+  expect(levelsText(createPickerState([]).levels)).toBe('all:50')
+  expect(shown('')).toBe('all:50')
+  expect(shown('7:120,8,9:x,x:70,7:60')).toBe('all:50,7:120,8:50,9:50')
+  expect(shown('all:100000,7:50')).toBe('all:10000')
+  expect(shown('7:9000,8:9000,9:50')).toBe('all:50,7:9000,8:950')
 })
 
 test('a token for a thousand tenants is created and edited', async () => {

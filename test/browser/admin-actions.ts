@@ -23,14 +23,14 @@ export async function signIn(page: Page, origin: string, who = root): Promise<vo
   await page.waitForURL(`${origin}/admin/tokens`)
 }
 
-/** Finds a tenant by a part of its name, and adds it. */
+/** Finds a tenant by a part of its name, and adds the first match of that name. */
 export async function pickTenant(page: Page, part: string, name: string): Promise<void> {
   await page.getByLabel('Find a tenant').fill(part)
   await page.getByRole('button', { name: 'Find' }).click()
-  await page
-    .getByRole('list', { name: 'Tenants found' })
-    .getByRole('button', { name: `Add ${name}` })
-    .click()
+  await page.locator('#found').getByText(`“${part}”`).waitFor()
+  await page.getByRole('list', { name: 'Tenants found' }).getByRole('checkbox', { name }).first().check()
+  await page.getByRole('button', { name: 'Add selected' }).first().click()
+  await page.getByLabel(`Reach for ${name}`).waitFor()
 }
 
 /**

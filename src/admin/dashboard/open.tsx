@@ -12,8 +12,9 @@ import { createIdempotencyKey, IdempotencyField, readIdempotencyKey } from '../c
 import { CsrfField, Layout } from '../components/layout.tsx'
 import { type AdminContext, actorOf, getSignedIn, type Handler, redirectWithFlash, sendPage } from '../context.ts'
 import { fieldErrorsOf, formBody } from '../form-body.ts'
+import { loadPicker } from '../tenant-picker/load.ts'
 import { createPickerState, type PickerState, readPicker } from '../tenant-picker/state.ts'
-import { loadPicker, TenantPicker } from '../tenant-picker/tenant-picker.tsx'
+import { TenantPicker } from '../tenant-picker/tenant-picker.tsx'
 import { tokensPath } from '../tokens/parts.tsx'
 
 const path = `${adminPath}/dashboard`
@@ -89,7 +90,6 @@ async function grantAll({ sql }: AdminContext): Promise<TenantGrant[]> {
 
 async function sendForm({ sql }: AdminContext, reply: FastifyReply, form: OpenForm, fieldErrors?: FieldErrors) {
   const { idempotencyKey, marketing, picker } = form
-  const isUsed = picker.grants.length > 0 || picker.opened.length > 0 || picker.searched !== ''
   const page = (
     <Layout title="Open the dashboard" section="dashboard" narrow>
       <p>
@@ -117,9 +117,9 @@ async function sendForm({ sql }: AdminContext, reply: FastifyReply, form: OpenFo
             </label>
           </div>
         </FieldGroup>
-        <details open={isUsed || fieldErrors !== undefined}>
+        <details open={reply.request.method === 'POST'}>
           <summary>Only some tenants: without a choice, the dashboard shows all of them</summary>
-          <TenantPicker picker={await loadPicker(sql, picker)} path={path} />
+          <TenantPicker picker={await loadPicker(sql, picker)} />
         </details>
         <p>
           <button type="submit">Open the dashboard</button>

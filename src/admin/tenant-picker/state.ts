@@ -6,43 +6,54 @@ import { textField } from '../form-body.ts'
 export interface PickerState {
   /** The chosen tenants. */
   grants: TenantGrant[]
-  /** The tenants whose children are shown. */
-  opened: number[]
+  /** How many children of each opened tenant are shown; under null, how many tenants without a parent. */
+  levels: Map<number | null, number>
   /** The text in the search box. */
   search: string
   /** The search whose matches are shown. */
   searched: string
+  /** Whether to choose all matches too. */
+  addAll: boolean
   /** Whether Enter has started the search: then the page opens at the search box instead of at its top. */
   entered: boolean
 }
 
-/** How many tenants may be open at once. */
-export const maxOpened = 200
+/** How many tenants of a level are loaded at a time. */
+export const levelLength = 50
+
+/** How many tenants the tree may show. */
+const maxShown = 10_000
+
+/** The most tenants that a form can choose: more do not fit into the largest form that is read. */
+export const maxChosen = 2_000
 
 /** The longest search, in characters. */
 export const maxSearchLength = 200
 
 /**
- * Reads the picker's fields of a posted form, and applies the picker's button that was pressed.
+ * Reads the picker's fields of a posted form, and applies the picker's button that was pressed. Ticked tenants are chosen,
+ * whichever button was pressed.
  *
  * @returns the next state, and whether to save the form: no button of the picker was pressed, nor Enter in its search
  */
 export function readPicker(form: URLSearchParams): { state: PickerState; save: boolean } {
   const values = new Map(form)
   const state: PickerState = {
-    grants: identifiers(form.getAll('tenant')).map(tenantId => ({
+    grants: identifiers([...form.getAll('tenant'), ...form.getAll('pick')]).map(tenantId => ({
       tenantId,
       withDescendants: values.get(`reach-${tenantId}`) === 'below',
     })),
-    opened: identifiers((form.get('opened') ?? '').split(',')).slice(0, maxOpened),
+    levels: readLevels(form.get('opened') ?? ''),
     search: textField(form, 'search').slice(0, maxSearchLength),
     searched: textField(form, 'searched').slice(0, maxSearchLength),
+    addAll: false,
     entered: false,
   }
   const [button = '', subject = ''] = (form.get('do') ?? '').split(':')
-  const id = parseIdentifier(subject)
-  if (button === 'open' || button === 'close' || button === 'add')
-    return { state: press(state, button, id), save: false }
+  if (button === 'add') return { state, save: false }
+  if (button === 'add-all') return { state: { ...state, addAll: state.searched !== '' }, save: false }
+  if (button === 'toggle' || button === 'more')
+    return { state: { ...state, levels: press(state.levels, button, parseParent(subject)) }, save: false }
   // Enter is the same in every field: during a search it does not save.
   const isSearch =
     button === 'find' ||
@@ -52,15 +63,49 @@ export function readPicker(form: URLSearchParams): { state: PickerState; save: b
   return { state: { ...state, searched: state.search, entered: button === 'enter' }, save: false }
 }
 
-function press(state: PickerState, button: 'open' | 'close' | 'add', id: number | null): PickerState {
-  if (id === null) return state
-  const { grants, opened } = state
-  if (button === 'add') {
-    if (grants.some(grant => grant.tenantId === id)) return state
-    return { ...state, grants: [...grants, { tenantId: id, withDescendants: false }] }
+function press(
+  levels: PickerState['levels'],
+  button: 'toggle' | 'more',
+  parentId: number | null | undefined,
+): PickerState['levels'] {
+  if (parentId === undefined) return levels
+  const next = new Map(levels)
+  if (button === 'toggle' && parentId !== null && next.delete(parentId)) return next
+  if (!canShowMore(levels)) return levels
+  return next.set(parentId, (next.get(parentId) ?? 0) + levelLength)
+}
+
+/** Returns whether the tree may show another part of a level. */
+export const canShowMore = (levels: PickerState['levels']): boolean =>
+  [...levels.values()].reduce((total, size) => total + size, 0) + levelLength <= maxShown
+
+const allTenants = 'all'
+
+/** Returns a parent as forms and URLs name it. */
+export const parentText = (parentId: number | null): string => (parentId === null ? allTenants : String(parentId))
+
+/** Returns the parent that a text of `parentText` names; undefined when it names none. */
+export const parseParent = (text: string): number | null | undefined =>
+  text === allTenants ? null : (parseIdentifier(text) ?? undefined)
+
+/** Returns the levels as the form's text `all:50,7:100`. */
+export const levelsText = (levels: PickerState['levels']): string =>
+  [...levels].map(([parentId, size]) => `${parentText(parentId)}:${size}`).join(',')
+
+function readLevels(text: string): PickerState['levels'] {
+  const levels: PickerState['levels'] = new Map([[null, levelLength]])
+  let left = maxShown - levelLength
+  for (const entry of text.split(',')) {
+    const [parent = '', count = ''] = entry.split(':')
+    const parentId = parseParent(parent)
+    if (parentId === undefined) continue
+    const before = levels.get(parentId) ?? 0
+    const size = Math.min(Math.max(parseIdentifier(count) ?? 0, levelLength), before + left)
+    if (size <= before) continue
+    levels.set(parentId, size)
+    left -= size - before
   }
-  const others = opened.filter(other => other !== id)
-  return { ...state, opened: button === 'open' ? [...others, id].slice(0, maxOpened) : others }
+  return levels
 }
 
 const identifiers = (texts: string[]) => [...new Set(texts.map(parseIdentifier).filter(id => id !== null))]
@@ -68,8 +113,9 @@ const identifiers = (texts: string[]) => [...new Set(texts.map(parseIdentifier).
 /** Returns the state of a picker with these tenants chosen, nothing opened and no search. */
 export const createPickerState = (grants: TenantGrant[]): PickerState => ({
   grants,
-  opened: [],
+  levels: new Map([[null, levelLength]]),
   search: '',
   searched: '',
+  addAll: false,
   entered: false,
 })

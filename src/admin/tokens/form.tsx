@@ -9,7 +9,8 @@ import { ErrorSummary, Field, FieldGroup } from '../components/field.tsx'
 import { formatCount } from '../components/format.ts'
 import { CsrfField } from '../components/layout.tsx'
 import { textField } from '../form-body.ts'
-import { type Picker, TenantPicker } from '../tenant-picker/tenant-picker.tsx'
+import type { Picker } from '../tenant-picker/load.ts'
+import { TenantPicker } from '../tenant-picker/tenant-picker.tsx'
 import { PermissionName } from './parts.tsx'
 
 /** The values of the form's own fields, as entered. */
@@ -115,7 +116,7 @@ export function TokenForm(props: TokenFormProps) {
         />
       </FieldGroup>
       <Permissions chosen={values.permissions} />
-      <TenantPicker picker={picker} path={path} />
+      <TenantPicker picker={picker} />
       {children}
       <div class="actions">
         <button type="submit" name="do" value="save">

@@ -187,7 +187,13 @@ export const administration: Journey[] = [
   {
     what: 'choosing tenants',
     runs: ['tenant_tree.levels', 'tenant_tree.place'],
-    go: submit('/admin/tokens/new', { ...token, opened: '1,12,123', do: 'open:1234' }, 200),
+    go: submit('/admin/tokens/new', { ...token, opened: 'all:100,1:50,12:50,123:50', do: 'toggle:1234' }, 200),
+  },
+  {
+    what: 'adding all tenants that a search finds',
+    runs: ['tenant_tree.found'],
+    go: submit('/admin/tokens/new', { ...token, searched: 'tenant 777', do: 'add-all' }, 200),
+    excused: partOfName,
   },
   {
     what: 'opening the dashboard for all tenants',

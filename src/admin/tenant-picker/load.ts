@@ -1,0 +1,74 @@
+// Loads the tenants that the tenant picker shows.
+import type { Sql } from '../../db/connect.ts'
+import {
+  listFoundTenants,
+  listTreeLevels,
+  type PlacedTenant,
+  placeTenants,
+  searchTenants,
+  type TenantMatches,
+  type TreeLevel,
+} from '../../domain/tenant-tree.ts'
+import type { TenantGrant } from '../../domain/token.ts'
+import { maxChosen, type PickerState } from './state.ts'
+
+/** The lists of a picker beside its tree. */
+export interface PickerLists {
+  /** The grants that were chosen; the tenant is undefined when it does not exist. */
+  chosen: { grant: TenantGrant; tenant: PlacedTenant | undefined }[]
+  searched: string
+  /** Null without a search. */
+  matches: TenantMatches | null
+}
+
+/** The state of a picker with the tenants that it shows. */
+export interface Picker extends PickerLists {
+  state: PickerState
+  levels: Map<number | null, TreeLevel>
+}
+
+/** Loads all that the picker shows. */
+export async function loadPicker(sql: Sql, state: PickerState): Promise<Picker> {
+  const [lists, levels] = await Promise.all([
+    loadLists(sql, state),
+    listTreeLevels(
+      sql,
+      [...state.levels].map(([parentId, size]) => ({ parentId, afterId: null, size })),
+    ),
+  ])
+  return { ...lists, state: { ...state, levels: reachable(levels, state.levels) }, levels }
+}
+
+/** Loads the chosen tenants, all matches among them when the state wants that, and the matches. */
+export async function loadLists(sql: Sql, state: PickerState): Promise<PickerLists> {
+  const { searched } = state
+  const grants = state.addAll ? await addMatches(sql, state) : state.grants
+  const chosenIds = grants.map(grant => grant.tenantId)
+  const [placed, matches] = await Promise.all([
+    chosenIds.length === 0 ? [] : placeTenants(sql, chosenIds),
+    searched === '' ? null : searchTenants(sql, searched, chosenIds),
+  ])
+  const places = new Map(placed.map(tenant => [tenant.id, tenant]))
+  return { chosen: grants.map(grant => ({ grant, tenant: places.get(grant.tenantId) })), searched, matches }
+}
+
+/** Returns the grants with one more for each match; without, when these are too many for the form. */
+async function addMatches(sql: Sql, { grants, searched }: PickerState): Promise<TenantGrant[]> {
+  const chosen = new Set(grants.map(grant => grant.tenantId))
+  const found = await listFoundTenants(sql, searched, maxChosen + 1)
+  const added = found.filter(id => !chosen.has(id)).map(tenantId => ({ tenantId, withDescendants: false }))
+  return grants.length + added.length > maxChosen ? grants : [...grants, ...added]
+}
+
+/** Returns the opened levels that the tree shows, without those below a closed tenant. */
+function reachable(levels: Picker['levels'], opened: PickerState['levels']): PickerState['levels'] {
+  const shown = new Set<number | null>([null])
+  const visit = (parentId: number | null) => {
+    for (const { id } of levels.get(parentId)?.tenants ?? []) {
+      shown.add(id)
+      visit(id)
+    }
+  }
+  visit(null)
+  return new Map([...opened].filter(([parentId]) => shown.has(parentId)))
+}
