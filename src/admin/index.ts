@@ -32,7 +32,7 @@ export function registerAdmin(app: FastifyInstance, { sql, config }: { sql: Pool
       await scope.register(helmet, securityHeaders(config))
       await scope.register(cookie)
       scope.addHook('onRequest', async request => checkOrigin(request, config))
-      const assets = ['admin.css', 'copy.js', 'open-dashboard.js', 'submit-once.js']
+      const assets = ['admin.css', 'copy.js', 'open-dashboard.js', 'submit-once.js', 'tenant-picker.js']
       serveAssets(scope, new URL('./assets/', import.meta.url), assets)
 
       scope.register(async withSession => {

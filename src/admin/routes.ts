@@ -13,6 +13,7 @@ import { requireSignIn } from './auth/redirects.tsx'
 import { setUp, showSetup } from './auth/setup.tsx'
 import type { AdminContext, Handler } from './context.ts'
 import { open, showOpen } from './dashboard/open.tsx'
+import { showLevel, showLists } from './tenant-picker/fragments.tsx'
 import { create, showCreate } from './tokens/create.tsx'
 import { showToken } from './tokens/detail.tsx'
 import { edit, showEdit } from './tokens/edit.tsx'
@@ -56,6 +57,9 @@ export function registerPages(scope: FastifyInstance, pool: Pool, context: Admin
     signedIn.post('/tokens/:id/rotate', bind(rotate))
     signedIn.get('/tokens/:id/revoke', bind(showRevoke))
     signedIn.post('/tokens/:id/revoke', bind(revoke))
+
+    signedIn.get('/tenants', bind(showLevel))
+    signedIn.post('/tenants', bind(showLists))
 
     signedIn.get('/dashboard', bind(showOpen))
     signedIn.post('/dashboard', bind(open))

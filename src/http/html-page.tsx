@@ -34,6 +34,10 @@ export const renderPage = (page: JSX.Element): string => `<!doctype html>${rende
 export const sendHtml = (reply: FastifyReply, page: JSX.Element): FastifyReply =>
   reply.type('text/html; charset=utf-8').send(renderPage(page))
 
+/** Answers with a part of a page, which a script of the page loads. */
+export const sendFragment = (reply: FastifyReply, part: JSX.Element): FastifyReply =>
+  reply.type('text/html; charset=utf-8').send(renderToString(part))
+
 /**
  * Returns the headers of a page.
  *

@@ -5,12 +5,13 @@ import { listTokens } from '../../src/domain/token-list.ts'
 import { createApp } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
-import { type Fields, formsOf, type Page, signIn } from './support.ts'
+import { createBrowser, type Fields, formsOf, type Page, signIn } from './support.ts'
 
 const database = await createDatabase()
 const { pool, loader } = database
 const build = createBuilders(database)
-const browser = await signIn(await createApp(database), database)
+const service = await createApp(database)
+const browser = await signIn(service, database)
 
 // A root with 5,000 children, of which the first 148 have 100 each; a chain 300 deep; 50 other roots: 20,151 in all.
 await loader`
@@ -117,6 +118,50 @@ test('the tree opens and closes; a level shows 50 tenants, and 50 more at each p
   page = await press(page, 'toggle:1')
   expect(nodesIn(page)).toHaveLength(52)
   expect(formOf(page).get('opened')).toBe('all:100')
+})
+
+test('the parts of a level that the script loads are together the level, each tenant once', async () => {
+  const names = new Map<number, string>()
+  let at: string | undefined = '/admin/tenants?below=1001'
+  for (let parts = 0; at !== undefined; parts += 1) {
+    expect(parts).toBeLessThan(2)
+    const part: Page = await browser.get(at)
+    expect(part.status).toBe(200)
+    expect(part.html).toMatch(/^<ul [^>]*aria-label="Below Region 1"/)
+    expect(part.html).toContain(
+      `data-status="50 tenants below Region 1 loaded, ${parts === 0 ? '50 more to show' : 'the last'}."`,
+    )
+    for (const id of nodesIn(part)) names.set(id, `Shop ${id - 10_000}`)
+    at = /value="more:1001"[^>]*data-level="([^"]*)"/.exec(part.html)?.[1]?.replaceAll('&amp;', '&')
+  }
+  expect(names.size).toBe(100)
+  const sorted = [...names.values()].sort((one, other) => (one.toLowerCase() < other.toLowerCase() ? -1 : 1))
+  expect([...names.values()]).toEqual(sorted)
+
+  const roots = await browser.get('/admin/tenants?below=all&after=40050')
+  expect(nodesIn(roots)).toEqual([40006, 40007, 40008, 40009, 30001])
+  for (const unknown of ['below=0', 'below=77', 'below=x', '']) {
+    expect((await browser.get(`/admin/tenants?${unknown}`)).status, unknown).toBe(404)
+  }
+})
+
+test('the parts of the picker need a session, and its lists the CSRF token of the form', async () => {
+  const stranger = createBrowser(service.app)
+  const redirected = await stranger.get('/admin/tenants?below=1')
+  expect(redirected).toMatchObject({ status: 303, location: '/admin/login?next=%2Fadmin%2Ftenants%3Fbelow%3D1' })
+  expect(redirected.html).not.toContain('Region')
+  const fields = formOf(await press(await browser.get(path), 'find', { search: 'Region 77' }))
+  const sent = await stranger.post('/admin/tenants', fields)
+  expect(sent.status).not.toBe(200)
+  expect(sent.html).not.toContain('Region')
+
+  const lists = await browser.post('/admin/tenants', fields)
+  expect(lists.status).toBe(200)
+  expect(lists.html).toContain('Region 77')
+  fields.delete('_csrf')
+  const rejected = await browser.post('/admin/tenants', fields)
+  expect(rejected.status).toBe(403)
+  expect(rejected.html).not.toContain('Region')
 })
 
 test('all results of a search are added at once, when the form can choose so many', async () => {

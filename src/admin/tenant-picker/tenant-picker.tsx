@@ -1,17 +1,20 @@
+import { adminPath, assetsPath } from '../../http/paths.ts'
 import { FieldError, FieldGroup } from '../components/field.tsx'
 import { Chosen, Found } from './lists.tsx'
 import type { Picker } from './load.ts'
 import { AddSelected, ScrollPane } from './parts.tsx'
+import { listsPath } from './paths.ts'
 import { canShowMore, levelsText, maxSearchLength } from './state.ts'
 import { Level } from './tree.tsx'
 
 /**
- * Chooses tenants. Its buttons post the form around it, which comes back with the same values.
+ * Chooses tenants. Its buttons post the form around it, which comes back with the same values; with a script they change
+ * the picker in place (assets/tenant-picker.js).
  */
 export function TenantPicker({ picker }: { picker: Picker }) {
   const { state, chosen, searched, matches, levels } = picker
   return (
-    <div id="tenants">
+    <div id="tenants" data-lists={listsPath}>
       <FieldGroup
         legend="Tenants"
         hint="The tenants whose data the token may read. “With all below it” includes tenants that are added later."
@@ -47,7 +50,9 @@ export function TenantPicker({ picker }: { picker: Picker }) {
           <Level levels={levels} parent={null} chosen={new Set(chosen.map(({ grant }) => grant.tenantId))} />
         </ScrollPane>
         <AddSelected id="add-selected" />
+        <p id="picker-status" class="off-screen" role="status" />
       </FieldGroup>
+      <script src={`${adminPath}${assetsPath}/tenant-picker.js`} defer />
     </div>
   )
 }

@@ -189,6 +189,7 @@ export const administration: Journey[] = [
     runs: ['tenant_tree.levels', 'tenant_tree.place'],
     go: submit('/admin/tokens/new', { ...token, opened: 'all:100,1:50,12:50,123:50', do: 'toggle:1234' }, 200),
   },
+  { what: 'a part of a level', runs: ['tenant_tree.levels'], go: visit('/admin/tenants?below=12&after=120') },
   {
     what: 'adding all tenants that a search finds',
     runs: ['tenant_tree.found'],
