@@ -3,12 +3,14 @@ import { readConfig } from '../config.ts'
 import { type Blocker, describeBlocker } from '../db/blockers.ts'
 import { defaultLockWait, migrate } from '../db/migrate.ts'
 import { withUnmigratedDatabase } from './database.ts'
+import { jsonOption, printResult } from './output.ts'
 
 /** `migrate`: applies the missing migrations. */
 export const migrateCommand = new Command('migrate')
   .description('Apply the migrations that the database lacks.')
   .option('--wait <seconds>', 'how long to wait for transactions that hold a lock', readSeconds, defaultLockWait)
-  .action(async ({ wait }: { wait: number }) => {
+  .addOption(jsonOption())
+  .action(async ({ wait, json }: { wait: number; json: boolean }) => {
     const onBlocked = (blockers: Blocker[]) => {
       const holders = blockers.map(describeBlocker).join('; ') || 'another transaction'
       console.error(`Waiting for a lock that is held by ${holders}. Others go first meanwhile.`)
@@ -16,8 +18,8 @@ export const migrateCommand = new Command('migrate')
     const applied = await withUnmigratedDatabase(readConfig(process.env), ({ owner }) =>
       migrate(owner, { lockWait: wait, onBlocked }),
     )
-    for (const file of applied) console.log(`applied ${file}`)
-    if (applied.length === 0) console.log('The database is up to date.')
+    const lines = applied.length > 0 ? applied.map(file => `applied ${file}`) : ['The database is up to date.']
+    printResult(json, { applied }, lines.join('\n'))
   })
 
 function readSeconds(text: string): number {

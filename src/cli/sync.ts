@@ -111,10 +111,8 @@ function taskOf({ dryRun, status, verify }: Options) {
 
 /** `sync`: keeps a copy of what a token may read in step with the service. */
 export const syncCommand = new Command('sync')
-  .description(
-    'Keep a copy in step with the service: products, purchased vouchers, marketing signups and tenants.\n' +
-      `The token is read from --token-file, or from ${tokenVariable}.`,
-  )
+  // One line: the completion of shells prints it beside the command.
+  .description('Keep a copy in step with the service: products, purchased vouchers, marketing signups and tenants.')
   .addOption(
     new Option('--url <address>', 'the service, such as https://vouchers.example.com')
       .env('VOUCHER_GATEWAY_URL')
@@ -157,7 +155,8 @@ export const syncCommand = new Command('sync')
   .option('--quiet', 'print errors only', false)
   .addHelpText(
     'after',
-    '\nExit codes: 0 in step, or a watch that was stopped; 1 error; 2 wrong usage; 3 the service refuses the token,\n' +
+    `\nThe token is read from --token-file, or from ${tokenVariable}.\n` +
+      '\nExit codes: 0 in step, or a watch that was stopped; 1 error; 2 wrong usage; 3 the service refuses the token,\n' +
       'a tenant, a permission or the documents of this version; 4 the service cannot be reached, or its answers are not\n' +
       'those of Voucher Gateway; 5 --verify found differences; 6 another sync uses the copy; 130 stopped by a signal\n' +
       'before it was in step.',

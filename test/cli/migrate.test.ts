@@ -106,6 +106,14 @@ test('killed after some files, it keeps those', async () => {
   )
 })
 
+test('with --json it prints the files that it applied as one JSON object', async () => {
+  const { environment } = await createFormerDatabase()
+  const outcomes = [await run(['migrate', '--json'], environment), await run(['migrate', '--json'], environment)]
+  expect(outcomes).toEqual(
+    [missing, []].map(applied => ({ code: 0, stdout: `${JSON.stringify({ applied })}\n`, stderr: '' })),
+  )
+})
+
 test('it lets writers go first while a transaction holds a lock, names it, and goes on afterwards', async () => {
   const { open, write, environment } = await createFormerDatabase()
   const holder = open({ application_name: 'night batch' })

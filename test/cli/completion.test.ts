@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { run } from '../support/process.ts'
+
+/** Returns the candidates with their descriptions; the last line is a directive for the shell. */
+async function complete(...words: string[]): Promise<string[][]> {
+  const { code, stdout } = await run(['complete', '--', ...words], {})
+  expect(code).toBe(0)
+  const lines = stdout.trimEnd().split('\n')
+  expect(lines.pop()).toMatch(/^:\d+$/)
+  return lines.map(line => line.split('\t'))
+}
+
+test.each([
+  { words: [''], wanted: ['serve', 'migrate', 'demo', 'token', 'sync', 'admin', 'verify', 'complete', 'help'] },
+  { words: ['token', ''], wanted: ['create', 'list', 'show', 'edit', 'rotate', 'revoke', 'help'] },
+  { words: ['sync', '--'], wanted: ['--url', '--to', '--json', '--status', '--verify', '--help'] },
+  { words: ['migrate', '--'], wanted: ['--wait', '--json', '--help'] },
+])('the completion prints one line for each candidate: $words', async ({ words, wanted }) => {
+  const candidates = await complete(...words)
+  for (const candidate of candidates) expect(candidate).toEqual([expect.stringMatching(/^[\w-]+$/), expect.any(String)])
+  const names = candidates.map(([name]) => name)
+  expect(names).toEqual(expect.arrayContaining(wanted))
+  expect(new Set(names).size).toBe(names.length)
+})
