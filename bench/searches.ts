@@ -1,6 +1,6 @@
 /**
  * What the worst searches cost: `npm run bench:searches`. A group of 1,000 tenants with 2.5 million vouchers, of which the
- * largest tenant has 160,000; each search of both, as a page and as a count. Prints the operations of the rate that each
+ * largest tenant has 160,000; each search of both, as a page, as the next page and as a count. Prints the operations of the rate that each
  * costs, and the time that the database needs. Exits with 1 when 120 operations would take more than 5 s of it (R31).
  *
  * The first run fills a database and keeps it.
@@ -69,31 +69,46 @@ async function runTimes(): Promise<Map<number, number>> {
 }
 
 /** Sends a search. @returns its operations, and the milliseconds for which the database's processes ran */
-async function send({ list, args }: Case, scope: keyof typeof scopes, selection: string) {
+async function send(
+  { list, args }: Case,
+  scope: keyof typeof scopes,
+  { first, selection }: (typeof reads)[keyof typeof reads],
+  after: string | null,
+) {
   const { tenantId, withDescendants } = scopes[scope]
-  const query = `{ tenant(id: ${tenantId}) { ${list}(withDescendants: ${withDescendants}, ${args}) { ${selection} } } }`
+  const given = `withDescendants: ${withDescendants}, first: ${first}, after: ${JSON.stringify(after)}, ${args}`
+  const query = `{ tenant(id: ${tenantId}) { list: ${list}(${given}) { ${selection} } } }`
   const before = await runTimes()
   const answer = await fetch(`${service.origin}/graphql`, {
     method: 'POST',
     headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
     body: JSON.stringify({ query }),
   })
-  const { errors, extensions } = await answer.json()
+  const { data, errors, extensions } = await answer.json()
   if (errors) throw new Error(`${query}: ${JSON.stringify(errors)}`)
   const ms = [...(await runTimes())].reduce((sum, [pid, time]) => sum + time - (before.get(pid) ?? 0), 0)
-  return { operations: Number(extensions.cost.requested), ms }
+  const nextCursor: string | null = data.tenant.list.nextCursor ?? null
+  return { operations: Number(extensions.cost.requested), ms, nextCursor }
 }
 
-const selections = { page: 'nodes { databaseId }', count: 'count { count precision }' }
+/** What is read of each search. A page has as many records as it may have. */
+const reads = {
+  page: { first: 100, selection: 'nodes { databaseId } nextCursor' },
+  'next page': { first: 100, selection: 'nodes { databaseId }' },
+  count: { first: 0, selection: 'count { count precision }' },
+}
 const rows: string[][] = []
 let over = 0
 try {
   for (const each of cases.filter(({ name }) => name.includes(options.only))) {
     for (const scope of (['largest tenant', 'whole group'] as const).filter(each => each.includes(options.of))) {
-      for (const [what, selection] of Object.entries(selections)) {
-        const withoutPage = what === 'count' ? { ...each, args: `first: 0, ${each.args}` } : each
+      let cursor: string | null = null
+      for (const [what, read] of Object.entries(reads)) {
+        const after: string | null = what === 'next page' ? cursor : null
+        if (what === 'next page' && after === null) continue
         const sent: Awaited<ReturnType<typeof send>>[] = []
-        for (let time = 0; time < Number(options.times); time++) sent.push(await send(withoutPage, scope, selection))
+        for (let time = 0; time < Number(options.times); time++) sent.push(await send(each, scope, read, after))
+        cursor = sent[0]?.nextCursor ?? null
         const { operations, ms } = sent.reduce((best, one) => (one.ms < best.ms ? one : best))
         const ofOne = ms / operations
         if (ofOne > Number(options.limit)) over++

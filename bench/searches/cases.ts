@@ -14,6 +14,14 @@ const purchased = 'purchased: { from: "2000-01-01T00:00:00Z" }'
 
 const vouchers: Record<string, string> = {
   'no filter': 'orderBy: { field: PURCHASED_AT, direction: DESC }',
+  'by purchase, from the first': 'orderBy: { field: PURCHASED_AT }',
+  'by the end of the validity': 'orderBy: { field: VALID_UNTIL }',
+  'by updatedAt, changed since ever':
+    'updatedSince: "2000-01-01T00:00:00Z", orderBy: { field: UPDATED_AT, direction: DESC }',
+  'purchased in a range, by purchase': `filter: { ${purchased} }, orderBy: { field: PURCHASED_AT }`,
+  'of a currency, by balance': 'filter: { currency: "GBP" }, orderBy: { field: BALANCE, direction: DESC }',
+  'valid until a day, by the end of the validity': `filter: { validUntil: { from: "2000-01-01" } },
+    orderBy: { field: VALID_UNTIL, direction: DESC }`,
   'all six statuses': `filter: { status: [${allStatuses}] }`,
   'one status': 'filter: { status: [REDEEMED] }, orderBy: { field: PURCHASED_AT, direction: DESC }',
   'ten one-letter words': `filter: { text: "${letters}" }`,
@@ -36,11 +44,16 @@ const vouchers: Record<string, string> = {
 }
 
 const products: Record<string, string> = {
+  'by title': 'orderBy: { field: TITLE }',
+  'of a currency, by price': 'filter: { currency: "GBP", price: { from: 0 } }, orderBy: { field: PRICE }',
   'a text without a trigram': 'filter: { text: "~" }, orderBy: { field: TITLE }',
   'a word in each title, not monetary': 'filter: { text: "gift", isMonetary: false, currency: "XXX" }',
 }
 
 const signups: Record<string, string> = {
+  'by name': 'orderBy: { field: NAME }',
+  'in a range, by consent': `filter: { consented: { from: "2000-01-01T00:00:00Z" } },
+    orderBy: { field: CONSENTED_AT, direction: DESC }`,
   'ten one-letter words': 'filter: { text: "c c c c c c c c c 9" }, orderBy: { field: NAME }',
   'one source': 'filter: { source: "checkout", text: "~" }',
   'a word in each address': 'filter: { text: "example customer" }, orderBy: { field: CONSENTED_AT }',

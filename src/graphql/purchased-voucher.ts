@@ -1,6 +1,6 @@
 import DataLoader from 'dataloader'
 import { findProducts, type Product, products } from '../domain/product.ts'
-import { countOperations } from '../domain/search/search.ts'
+import { countOperations, type SearchArguments } from '../domain/search/search.ts'
 import { soldProductId, vouchers } from '../domain/voucher.ts'
 import { builder } from './builder.ts'
 import { CatalogVoucher } from './catalog-voucher.ts'
@@ -56,6 +56,12 @@ builder.objectField(PurchasedVoucher, 'product', t =>
   }),
 )
 
+/** Reads the arguments of the list of a product's vouchers. @param id null: for what they cost */
+const ofProduct = (args: Parameters<typeof readSearchArguments>[1], id: number | null): SearchArguments => {
+  const { filter, ...wanted } = readSearchArguments(search, args) ?? {}
+  return { ...wanted, filter: { ...filter, productId: { id } } }
+}
+
 builder.objectField(CatalogVoucher, 'purchasedVouchers', t =>
   t.connection(
     {
@@ -65,8 +71,7 @@ builder.objectField(CatalogVoucher, 'purchasedVouchers', t =>
         `The ${noun}s that its tenant sold of it or of one of its variants, by \`updatedAt\`, then \`id\`. ` +
         `\`productId\` of the filter is this product.${describePermissions(permissions)}`,
       policy: {
-        // The product in the filter adds nothing to what such a list costs.
-        operations: args => countOperations(search, readSearchArguments(search, args) ?? {}),
+        operations: args => countOperations(search, ofProduct(args, null)),
         permissions,
       },
       complexity: pageComplexity,
@@ -75,8 +80,7 @@ builder.objectField(CatalogVoucher, 'purchasedVouchers', t =>
         ...searchArgs(t.arg, inputs, noun, 'its own'),
       },
       resolve: ({ id, tenantId }, args, context) => {
-        const wanted = readSearchArguments(search, { ...args, filter: { ...args.filter, productId: { id } } }) ?? {}
-        return searchResource(context, vouchers, tenantId, wanted, args)
+        return searchResource(context, vouchers, tenantId, ofProduct(args, id), args)
       },
     },
     connection,

@@ -127,6 +127,7 @@ const searchArguments = z.object({
   filter: z.record(z.string(), z.unknown()).nullish(),
   orderBy: z.object({ field: z.string(), direction: z.enum(['ASC', 'DESC']) }).nullish(),
   withDescendants: z.boolean().nullish(),
+  updatedSince: z.string().nullish(),
 })
 
 /**
@@ -136,7 +137,7 @@ const searchArguments = z.object({
  */
 export function readSearchArguments(
   description: SearchDescription,
-  args: { filter?: unknown; orderBy?: unknown; withDescendants?: unknown },
+  args: { filter?: unknown; orderBy?: unknown; withDescendants?: unknown; updatedSince?: unknown },
 ): SearchArguments | null {
   // Most requests have none of them.
   if (!args.filter && !args.orderBy && args.withDescendants !== true) return null

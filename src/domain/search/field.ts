@@ -56,6 +56,8 @@ export interface FilterField {
   readonly description: string
   /** Whether it searches a text: that costs more than a comparison. */
   readonly searches?: boolean
+  /** The key of the order whose index has its rows as one range: a list in that order reads no row and leaves it out. */
+  readonly servedBy?: string
   /** The name of another field that must be given together with it, and why. */
   readonly needs?: { field: string; message: string }
   /** Returns the effect of a value for a token; null when it has none, or is wrong and was reported. */
@@ -102,6 +104,7 @@ export function readDates(given: unknown, report: Report): { from: string | null
 export const dateRange = (order: IndexOrder, description: string): FilterField => ({
   input: 'DateRange',
   description,
+  servedBy: order.key,
   read(given, report) {
     const { from, to } = readDates(given, report)
     return within(order, between(order.key, 'date', from, '<=', to))
@@ -112,6 +115,7 @@ export const dateRange = (order: IndexOrder, description: string): FilterField =
 export const instantRange = (order: IndexOrder, description: string): FilterField => ({
   input: 'InstantRange',
   description,
+  servedBy: order.key,
   read(given, report) {
     const range = instants.parse(given)
     const from = readBound(range.from, 'from', parseInstant, instantMessage, report)
@@ -124,6 +128,7 @@ export const instantRange = (order: IndexOrder, description: string): FilterFiel
 export const moneyRange = (order: IndexOrder, description: string): FilterField => ({
   input: 'MoneyRange',
   description,
+  servedBy: order.key,
   needs: { field: 'currency', message: 'Give a currency, too: amounts of different currencies are not compared.' },
   read(given) {
     const { from, to } = money.parse(given)
@@ -169,6 +174,7 @@ export function parseCurrency(text: string): string | null {
 export const ofCurrency = (order: IndexOrder, description: string): FilterField => ({
   input: 'String',
   description,
+  servedBy: order.key,
   read(given, report) {
     const code = parseCurrency(z.string().parse(given))
     if (code === null) {

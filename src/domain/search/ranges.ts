@@ -58,7 +58,7 @@ export class Ranges {
   }
 
   /** Selects the first rows of the list, matching or not, of one tenant and one value of the order's column. */
-  first(size: number): Fragment {
+  first(size: number | Fragment): Fragment {
     const sql = this.#sql
     const direction = sql.unsafe(this.#falling ? 'desc' : '')
     const [first = sql``, second] = this.#segments.map(segment => {
@@ -111,7 +111,7 @@ export class Ranges {
    * A limit that the planner does not know. It takes it as a part of the range, however few rows the average tenant has,
    * and so reads an index in its order instead of sorting all rows of a large tenant.
    */
-  #limit(rows: number): Fragment {
+  #limit(rows: number | Fragment): Fragment {
     return this.#sql`limit (select ${rows}::bigint)`
   }
 

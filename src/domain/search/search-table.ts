@@ -150,7 +150,8 @@ export function searchTable<Row>({ name, row, ...searched }: SearchTableOptions<
 
   /**
    * Reads the page from the first rows of the list's order, and reports how far they go. The ranges of several tenants
-   * are merged: from each the first rows, and more from those that end first.
+   * are merged: from each the first rows, and more from those that end first: as many as fill the page together with the
+   * first rows of those that end before.
    *
    * @param rows about how many
    */
@@ -163,15 +164,15 @@ export function searchTable<Row>({ name, row, ...searched }: SearchTableOptions<
     const among = sql.unsafe(search.among ? ', among' : '')
     const deeper = sql`
       deep as materialized (
-        select owner.* from (
-          select span, max(place) as place
+        select owner.*, ${size + depth} - ended * ${depth} as depth from (
+          select span, row_number() over (order by max(place)) as ended
           from (select span, row_number() over (order by ${ranges.sorting}) as place from head page) placed
-          group by span having count(*) = ${depth} order by 2 limit ${size}
-        ) cut join span owner using (span)
+          group by span having count(*) = ${depth}
+        ) cut join span owner using (span) where ended * ${depth} < ${size}
       ), listed as (
         select * from head where span not in (select span from deep)
         union all
-        select owner.span, ${depth + size}::int, page.* from deep owner cross join lateral (${ranges.first(depth + size)}) page
+        select owner.span, owner.depth, page.* from deep owner cross join lateral (${ranges.first(sql`owner.depth`)}) page
       ),`
     const [found] = await unprepared(
       sql`
@@ -205,7 +206,8 @@ export function searchTable<Row>({ name, row, ...searched }: SearchTableOptions<
       const owners = await readOwners(sql, search)
       if (owners.count === 0) return none
       const first = await scan(sql, ranges, owners, search, window, search.conditions.length > 0 ? firstRows : 0)
-      if (first.reached === null) return first
+      // The price of such a page pays for no more (`countOperations`).
+      if (first.reached === null || (search.isServed && owners.count > 1)) return first
       for (const range of await rangesOf(sql, ranges, owners, search)) {
         const page = await readRange(sql, ranges, owners, range, window)
         if (page) return page

@@ -20,6 +20,7 @@ export interface SearchArguments {
   filter?: Readonly<Record<string, unknown>> | null | undefined
   orderBy?: { field: string; direction?: Direction | null | undefined } | null | undefined
   withDescendants?: boolean | null | undefined
+  updatedSince?: string | null | undefined
 }
 
 /** A list that is filtered, ordered, or has the records of several tenants. */
@@ -38,33 +39,48 @@ export interface Search {
   searchesPersonalData: boolean
   order: Order
   descending: boolean
+  /** Whether the rows that match are one range of the order's index at each tenant. */
+  isServed: boolean
   /** The values of the order's column with few values that rows can have; null when it has no such column. */
   among: Among | null
 }
 
 /** Returns whether the arguments ask for more than the list of one tenant in its own order. */
-export const isSearch = ({ filter, orderBy, withDescendants }: SearchArguments): boolean =>
-  withDescendants === true || !!orderBy || hasFilter(filter)
-
-const hasFilter = (filter: SearchArguments['filter']) =>
-  !!filter && Object.values(filter).some(value => value !== undefined && value !== null)
+export const isSearch = (args: SearchArguments): boolean =>
+  args.withDescendants === true || !!args.orderBy || givenNames(args).length > 0
 
 /**
- * How many operations of the rate a page counts as, and how many more with a text, several tenants, or both. An operation stands
- * for at most 41 ms of PostgreSQL, so that 120 take 5 s (R31), as `npm run bench:searches` measures.
+ * How many operations of the rate a page counts as, and how many more with a text, with several tenants whose rows are read
+ * and left out, or with a text of several tenants. An operation stands for at most 41 ms of PostgreSQL, so that 120 take 5 s
+ * (R31), as `npm run bench:searches` measures.
  */
-const operationsOf = { page: 2, text: 2, descendants: 3, textOfDescendants: 2 }
+const operationsOf = { page: 2, text: 2, unservedOfDescendants: 3, textOfDescendants: 2 }
 
 /** Returns how many operations of the rate a page of such a list counts as (R28), by what it costs. */
 export function countOperations(description: SearchDescription, args: SearchArguments): number {
-  const given = Object.entries(args.filter ?? {}).filter(([, value]) => value !== undefined && value !== null)
-  const searches = given.some(([name]) => description.filters[name]?.searches)
+  const searches = givenNames(args).some(name => description.filters[name]?.searches)
   const ofMany = args.withDescendants === true
   return (
     operationsOf.page +
     (searches ? operationsOf.text : 0) +
-    (ofMany ? operationsOf.descendants : 0) +
+    (ofMany && !isServed(description, args) ? operationsOf.unservedOfDescendants : 0) +
     (searches && ofMany ? operationsOf.textOfDescendants : 0)
+  )
+}
+
+const givenNames = ({ filter }: SearchArguments): string[] =>
+  Object.entries(filter ?? {}).flatMap(([name, value]) => (value === undefined || value === null ? [] : [name]))
+
+const orderOf = ({ orders, defaultOrder }: SearchDescription, { orderBy }: SearchArguments): Order =>
+  (orderBy && orders[orderBy.field]) ?? defaultOrder
+
+/** Returns whether the index of the order serves the whole filter, and `updatedSince`, by one range of each tenant. */
+function isServed(description: SearchDescription, args: SearchArguments): boolean {
+  const { key, among } = orderOf(description, args)
+  return (
+    !among &&
+    givenNames(args).every(name => description.filters[name]?.servedBy === key) &&
+    (!args.updatedSince || key === description.defaultOrder.key)
   )
 }
 
@@ -77,16 +93,18 @@ export function countOperations(description: SearchDescription, args: SearchArgu
  * @throws `BAD_USER_INPUT` with the errors of `filter.…` and `orderBy`
  */
 export function readSearch(
-  { filters, orders, defaultOrder }: SearchDescription,
+  description: SearchDescription,
   list: Required<ListIdentity>,
   args: SearchArguments,
   token: Token,
   transportErrors: FieldErrors = {},
 ): Search {
   const fieldErrors: FieldErrors = { ...transportErrors }
+  const { filters } = description
   const filter = args.filter ?? {}
-  const isGiven = (name: string) => filter[name] !== undefined && filter[name] !== null
-  const order = (args.orderBy && orders[args.orderBy.field]) ?? defaultOrder
+  const names = givenNames(args)
+  const isGiven = (name: string) => names.includes(name)
+  const order = orderOf(description, args)
   const conditions: Condition[] = []
   const ranges: IndexRange[] = []
   const pieces: Condition[] = []
@@ -121,6 +139,7 @@ export function readSearch(
     searchesPersonalData,
     order,
     descending: args.orderBy?.direction === 'DESC',
+    isServed: isServed(description, args),
     among,
   }
 }

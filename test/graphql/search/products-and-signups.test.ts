@@ -377,7 +377,8 @@ it('counts against the rate by what it costs', async () => {
   expect(await cost('filter: { isMonetary: true }')).toBe(2)
   expect(await cost('orderBy: { field: TITLE }')).toBe(2)
   expect(await cost('filter: { text: "tea" }')).toBe(4)
-  expect(await cost('withDescendants: true')).toBe(5)
+  expect(await cost('withDescendants: true')).toBe(2)
+  expect(await cost('filter: { isMonetary: true }, withDescendants: true')).toBe(5)
   expect(await cost('filter: { text: "tea" }, withDescendants: true')).toBe(9)
 })
 

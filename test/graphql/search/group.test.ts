@@ -1,0 +1,165 @@
+/** Pages of a group with many tenants: all its vouchers fit in one window of the default rate. */
+import { beforeAll, describe, expect, it } from 'vitest'
+import { type Client, createApp } from '../../support/app.ts'
+import { createBuilders } from '../../support/builders.ts'
+import { createDatabase, type TestDatabase } from '../../support/database.ts'
+import { type Asked, ask, list } from './support.ts'
+
+const vouchers = 5_000
+const defaultRate = 120
+
+let database: TestDatabase
+let client: Client
+let build: ReturnType<typeof createBuilders>
+let top: number
+let newToken: (rateLimit?: number) => Promise<string>
+
+beforeAll(async () => {
+  database = await createDatabase()
+  client = await createApp(database, { RATE_LIMIT_PER_MINUTE: String(defaultRate) })
+  build = createBuilders(database)
+  top = await build.tenant()
+  for (let n = 1; n < 150; n++) await build.tenant({ parent_id: top })
+  const outside = await build.tenant()
+  await build.voucher(outside)
+  // Some tenants have most of the vouchers, and some have none.
+  await database.loader`
+    insert into purchased_voucher (tenant_id, reference, currency, initial_balance, current_balance, purchase_timestamp,
+      date_valid_end, updated_at)
+    select ${top} + (floor(150 * power(n * 7919 % 5003 / 5003.0, 3)))::int, 'R' || n, 'GBP', 50, n % 50,
+      case when n % 11 > 0 then timestamptz '2026-01-01Z' + (n * 31 % 977) * interval '1 hour' end,
+      date '2030-01-01' + n % 100, timestamptz '2026-02-01Z' + (n * 7919 % 5003) * interval '1 second'
+    from generate_series(1, ${vouchers}) n`
+  newToken = async (rateLimit?: number) =>
+    (await build.token([{ tenantId: top, withDescendants: true }], rateLimit ? { rateLimit } : {})).secret
+})
+
+const asked = (more: Partial<Asked>): Asked => ({
+  tenantId: top,
+  list: 'purchasedVouchers',
+  withDescendants: true,
+  ...more,
+})
+
+const purchases = { purchased: { from: '2026-01-01T00:00:00Z', before: '2027-01-01T00:00:00Z' } }
+const pounds = { currency: 'GBP', balance: { from: 0, to: 50 } }
+
+const query = `query ($tenant: ID!, $filter: PurchasedVoucherFilter, $orderBy: PurchasedVoucherOrder,
+    $first: Int, $last: Int, $after: String, $before: String) {
+  tenant(id: $tenant) {
+    purchasedVouchers(withDescendants: true, filter: $filter, orderBy: $orderBy,
+        first: $first, last: $last, after: $after, before: $before) {
+      nodes { databaseId reference status tenant { name } }
+      pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
+    }
+  }
+}`
+
+/** Reads the list with a new token. @returns the ids in the order of the list, and what all pages cost */
+async function readAll(more: object, { size = 100, backward = false, rateLimit = 0 } = {}) {
+  const secret = await newToken(rateLimit)
+  const ids: number[] = []
+  let cost = 0
+  for (let cursor: string | null = null; ; ) {
+    const page = backward ? { last: size, before: cursor } : { first: size, after: cursor }
+    const { body } = await client.graphql(secret, query, { tenant: top, ...more, ...page })
+    expect(body.errors).toBeUndefined()
+    expect(body.extensions.cost.requested).toBe(body.extensions.cost.actual)
+    cost += body.extensions.cost.actual
+    const { nodes, pageInfo } = body.data.tenant.purchasedVouchers
+    const found = nodes.map((node: { databaseId: number }) => node.databaseId)
+    ids.splice(backward ? 0 : ids.length, 0, ...found)
+    if (!(backward ? pageInfo.hasPreviousPage : pageInfo.hasNextPage)) return { ids, cost }
+    expect(found).toHaveLength(size)
+    cursor = backward ? pageInfo.startCursor : pageInfo.endCursor
+  }
+}
+
+const orders: [string, object, string][] = [
+  ['of the list', {}, 'updated_at, id'],
+  ['by purchase', { orderBy: { field: 'PURCHASED_AT' } }, 'purchase_timestamp, id'],
+  [
+    'by purchase, from the last',
+    { orderBy: { field: 'PURCHASED_AT', direction: 'DESC' } },
+    'purchase_timestamp desc nulls last, id desc',
+  ],
+  ['by balance', { filter: pounds, orderBy: { field: 'BALANCE' } }, 'current_balance, id'],
+]
+
+describe('5,000 vouchers of a group', () => {
+  it.each(
+    orders,
+  )('are paged within one window of the default rate, each once: the order %s', async (_, more, order) => {
+    const rows = await database.pool<{ id: number }[]>`
+      select id from purchased_voucher where tenant_id between ${top} and ${top + 149}
+      order by ${database.pool.unsafe(order)}`
+    expect(rows).toHaveLength(vouchers)
+    const { ids, cost } = await readAll(more)
+    expect(ids).toEqual(rows.map(({ id }) => id))
+    // The rest of the window is left for the other requests of a page.
+    expect(cost).toBeLessThanOrEqual(100)
+  })
+
+  it('are the same in pages of another size, and backwards', async () => {
+    const more = { orderBy: { field: 'PURCHASED_AT' } }
+    const { ids } = await readAll(more)
+    for (const backward of [false, true]) {
+      expect((await readAll(more, { size: 73, backward, rateLimit: 1_000 })).ids).toEqual(ids)
+    }
+  })
+})
+
+describe('a page of a group costs', () => {
+  const costOf = async (more: Partial<Asked>) => {
+    const { extensions } = await ask(client, await newToken(), asked(more), { first: 100 })
+    // Without the count beside the page.
+    return extensions.cost.actual - 2
+  }
+  const byPurchase = { field: 'PURCHASED_AT' }
+  const since = '2026-01-01T00:00:00Z'
+
+  it.each<[string, Partial<Asked>, number]>([
+    ['its own order', {}, 2],
+    ['its own order, since an instant', { updatedSince: since }, 2],
+    ['another order', { orderBy: byPurchase }, 2],
+    ['another order, since an instant', { orderBy: byPurchase, updatedSince: since }, 5],
+    ['what the order is by', { orderBy: byPurchase, filter: purchases }, 2],
+    ['a currency, by balance', { orderBy: { field: 'BALANCE' }, filter: pounds }, 2],
+    ['what the order is not by', { filter: purchases }, 5],
+    ['what the order is by, and more', { orderBy: byPurchase, filter: { ...purchases, currency: 'GBP' } }, 5],
+    ['an order that reads a range of each state', { orderBy: { field: 'VALID_UNTIL' } }, 5],
+    ['a status', { filter: { status: ['REDEEMED'] } }, 5],
+    ['a text', { filter: { text: 'r1' } }, 9],
+  ])('what it may read: %s', async (_, more, cost) => {
+    expect(await costOf(more)).toBe(cost)
+  })
+
+  it('what it may read: the vouchers of a product', async () => {
+    const product = await build.product(top)
+    const { body } = await client.graphql(
+      await newToken(),
+      `{ tenant(id: ${top}) { catalogVoucher(id: ${product}) {
+         purchasedVouchers(withDescendants: true, orderBy: { field: PURCHASED_AT }) { nodes { id } } } } }`,
+    )
+    expect(body.extensions.cost).toMatchObject({ requested: 1 + 5, actual: 1 + 5 })
+  })
+
+  it('no more when only the cursor says since when, and then reads no more', async () => {
+    const secret = await newToken(1_000)
+    const updatedSince = '2026-02-01T01:00:00Z'
+    const more = { orderBy: byPurchase }
+    const first = await list(client, secret, asked({ ...more, updatedSince }), { first: 10 })
+    const ids: number[] = []
+    for (let after: string | null = first.nextCursor; after !== null; ) {
+      const { data, extensions } = await ask(client, secret, asked(more), { first: 100, after })
+      expect(extensions.cost.actual).toBe(2 + 2)
+      ids.push(...data.tenant.list.edges.map((edge: { node: { databaseId: number } }) => edge.node.databaseId))
+      after = data.tenant.list.nextCursor
+    }
+    const rows = await database.pool<{ id: number }[]>`
+      select id from purchased_voucher
+      where tenant_id between ${top} and ${top + 149} and updated_at >= ${updatedSince}::text::timestamptz
+      order by purchase_timestamp, id offset 10`
+    expect(ids).toEqual(rows.map(({ id }) => id))
+  })
+})
