@@ -93,8 +93,8 @@ async function send(
 
 /** What is read of each search. A page has as many records as it may have. */
 const reads = {
-  page: { first: 100, selection: 'nodes { databaseId } nextCursor' },
-  'next page': { first: 100, selection: 'nodes { databaseId }' },
+  page: { first: 100, selection: 'edges { matchedFields node { databaseId } } nextCursor' },
+  'next page': { first: 100, selection: 'edges { matchedFields node { databaseId } }' },
   count: { first: 0, selection: 'count { count precision }' },
 }
 const rows: string[][] = []

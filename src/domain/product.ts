@@ -64,7 +64,15 @@ export const products = defineResource<Product>({
       ),
       currency: ofCurrency(byPrice, 'Products of this currency: its ISO 4217 code.'),
       price: moneyRange(byPrice, 'Products whose own price lies in this range. Needs `currency`.'),
-      text: searchedText([{ expression: "lower(' ' || title)" }], 'Products with this text in their title.'),
+      text: searchedText(
+        [
+          {
+            expression: "lower(' ' || title)",
+            fields: { TITLE: { property: 'title', description: 'The `title`.' } },
+          },
+        ],
+        'Products with this text in their title.',
+      ),
     },
     orders: {
       TITLE: byText('title', false, 'By `title`.'),

@@ -56,6 +56,12 @@ export const signups = defineResource<MarketingSignup>({
           {
             expression: 'gateway.customer_text(full_name, forename, surname, email)',
             permission: 'export_customer_information',
+            fields: {
+              FULL_NAME: { property: 'fullName', description: 'The `fullName`.' },
+              FORENAME: { property: 'forename', description: 'The `forename`.' },
+              SURNAME: { property: 'surname', description: 'The `surname`.' },
+              EMAIL: { property: 'email', description: 'The `email`.' },
+            },
           },
         ],
         'Customers with this text in their names or in their e-mail address.',

@@ -74,8 +74,23 @@ export const vouchers = defineResource<PurchasedVoucher>({
       balance: moneyRange(byBalance, 'Vouchers whose balance lies in this range. Needs `currency`.'),
       text: searchedText(
         [
-          { expression: 'gateway.voucher_text(reference, product_title)' },
-          { expression: "lower(' ' || recipient_name)", permission: 'redeem_vouchers' },
+          {
+            expression: 'gateway.voucher_text(reference, product_title)',
+            fields: {
+              REFERENCE: { property: 'reference', description: 'The `reference`.' },
+              PRODUCT_TITLE: { property: 'productTitle', description: 'The `productTitle`.' },
+            },
+          },
+          {
+            expression: "lower(' ' || recipient_name)",
+            permission: 'redeem_vouchers',
+            fields: {
+              RECIPIENT_NAME: {
+                property: 'recipient',
+                description: 'The `recipientName`: searched only with `redeem_vouchers`.',
+              },
+            },
+          },
         ],
         'Vouchers with this text in their reference, in the title of their product or, with `redeem_vouchers`, in the name ' +
           'of their recipient.',

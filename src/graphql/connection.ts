@@ -45,7 +45,12 @@ interface SearchSource<Row> {
   /** Counts the whole list exactly; null: it has a filter or the records of several tenants. */
   total: ((updatedSince: Instant | null) => Promise<number>) | null
   count: (updatedSince: Instant | null) => Promise<Count>
+  /** Finds the fields of each row in which the words of the filter occur. */
+  matchedFields: FindMatchedFields<Row>
 }
+
+/** Returns the names of fields. */
+type FindMatchedFields<Row> = (rows: readonly Row[]) => Promise<ReadonlyMap<Row, readonly string[]>>
 
 /** The error of an exact count that would have to read more than the bound. */
 const noTotal = () =>
@@ -69,13 +74,15 @@ export async function readSearchConnection<Row extends Listed>(
   const cursorOf = (row: Row) => cursorAt(row.id, page.keys.get(row) ?? null)
   const reached = page.reached && cursorAt(page.reached.id, page.reached.key)
   const ends = backward ? { start: reached } : { end: reached }
-  return new Connection(new PageInfo(page, cursorOf, ends), page.rows, serverTime, cursorOf, {
+  const counting = {
     total: async () => {
       if (!source.total) throw noTotal()
       return source.total(updatedSince)
     },
     count: () => source.count(updatedSince),
-  })
+  }
+  const pageInfo = new PageInfo(page, cursorOf, ends)
+  return new Connection(pageInfo, page.rows, serverTime, cursorOf, counting, source.matchedFields)
 }
 
 // Classes, because an object literal creates its getters again for each object. Cursors are encrypted and edges created
@@ -84,16 +91,26 @@ export async function readSearchConnection<Row extends Listed>(
 class Edge<Row> {
   readonly node: Row
   readonly #cursorOf: (row: Row) => string
+  readonly #matchedFieldsOf: (row: Row) => Promise<readonly string[]>
 
-  constructor(node: Row, cursorOf: (row: Row) => string) {
+  constructor(node: Row, cursorOf: (row: Row) => string, matchedFieldsOf: (row: Row) => Promise<readonly string[]>) {
     this.node = node
     this.#cursorOf = cursorOf
+    this.#matchedFieldsOf = matchedFieldsOf
+  }
+
+  matchedFields(): Promise<readonly string[]> {
+    return this.#matchedFieldsOf(this.node)
   }
 
   get cursor(): string {
     return this.#cursorOf(this.node)
   }
 }
+
+/** Returns the fields of an edge's record in which the words of the filter occur. */
+export const matchedFieldsOf = async (edge: object): Promise<readonly string[]> =>
+  edge instanceof Edge ? edge.matchedFields() : []
 
 class PageInfo<Row> {
   readonly hasNextPage: boolean
@@ -142,8 +159,10 @@ class Connection<Row> {
   readonly #rows: readonly Row[]
   readonly #cursorOf: (row: Row) => string
   readonly #counting: Counting
+  readonly #findMatchedFields: FindMatchedFields<Row>
   #totalCount?: Promise<number>
   #count?: Promise<Count>
+  #matchedFields?: ReturnType<FindMatchedFields<Row>>
 
   constructor(
     pageInfo: PageInfo<Row>,
@@ -151,16 +170,25 @@ class Connection<Row> {
     serverTime: Instant,
     cursorOf: (row: Row) => string,
     counting: Counting,
+    findMatchedFields: FindMatchedFields<Row> = async () => new Map(),
   ) {
     this.serverTime = serverTime
     this.#counting = counting
+    this.#findMatchedFields = findMatchedFields
     this.pageInfo = pageInfo
     this.#rows = rows
     this.#cursorOf = cursorOf
   }
 
   get edges(): Edge<Row>[] {
-    return this.#rows.map(node => new Edge(node, this.#cursorOf))
+    const matchedFieldsOf = (row: Row) => this.#matchedFieldsOf(row)
+    return this.#rows.map(node => new Edge(node, this.#cursorOf, matchedFieldsOf))
+  }
+
+  /** Finds the fields of all rows at once. */
+  async #matchedFieldsOf(row: Row): Promise<readonly string[]> {
+    this.#matchedFields ??= this.#findMatchedFields(this.#rows)
+    return (await this.#matchedFields).get(row) ?? []
   }
 
   /** Counts the list once, however many aliases select the count. */

@@ -7,16 +7,32 @@ import { countOperations } from '../domain/search/search.ts'
 import { builder, type Types } from './builder.ts'
 import { exposeColumns } from './columns.ts'
 import { pageComplexity, recordComplexity } from './complexity.ts'
-import { readConnection, updatedSinceDescription } from './connection.ts'
+import { matchedFieldsOf, readConnection, updatedSinceDescription } from './connection.ts'
 import { type Reader, TenantTableLoaders } from './loaders.ts'
 import { addNodeType, describePermissions } from './node-types.ts'
 import { oneOperation } from './policy.ts'
 import { recordKey } from './record-id.ts'
-import { addSearchInputs, readSearchArguments, searchArgs, searchResource } from './search.ts'
+import { addSearchInputs, addTextFields, readSearchArguments, searchArgs, searchResource } from './search.ts'
 import { Tenant } from './tenant.ts'
 
-const addConnection = <Row extends ResourceRow>(type: string, record: ObjectRef<Types, Row>) =>
-  builder.connectionObject({ type: record, name: `${type}Connection` }, { name: `${type}Edge` })
+function addConnection<Row extends ResourceRow>({ type, search }: Resource<Row>, record: ObjectRef<Types, Row>) {
+  const TextField = search && addTextFields(type, search)
+  return builder.connectionObject(
+    { type: record, name: `${type}Connection` },
+    {
+      name: `${type}Edge`,
+      ...(TextField && {
+        fields: t => ({
+          matchedFields: t.field({
+            type: [TextField],
+            description: 'The fields in which a word of `text` in the filter occurs; empty without it.',
+            resolve: edge => matchedFieldsOf(edge),
+          }),
+        }),
+      }),
+    },
+  )
+}
 
 /** The types of a resource. */
 interface ResourceTypes<Row extends ResourceRow> {
@@ -34,7 +50,7 @@ interface ResourceTypes<Row extends ResourceRow> {
  */
 export function addResource<Row extends ResourceRow>(resource: Resource<Row>): ResourceTypes<Row> {
   const record = builder.objectRef<Row>(resource.type)
-  const connection = addConnection(resource.type, record)
+  const connection = addConnection(resource, record)
   return { record, connection, inputs: addType(resource, record, connection) }
 }
 

@@ -5,6 +5,7 @@ import { searchExportOf, textSearchOf } from '../domain/export.ts'
 import type { PageArguments } from '../domain/page.ts'
 import type { Resource, ResourceRow } from '../domain/resource.ts'
 import type { FilterInput, RecordReference } from '../domain/search/field.ts'
+import { findMatchedFields } from '../domain/search/matched-fields.ts'
 import { directions } from '../domain/search/order.ts'
 import { isSearch, readSearch, type SearchArguments, type SearchDescription } from '../domain/search/search.ts'
 import { builder, type Types } from './builder.ts'
@@ -104,6 +105,16 @@ export function addSearchInputs(type: string, { filters, orders }: SearchDescrip
   return { Filter, Order }
 }
 
+/** Adds the enum of the fields in which the filter's `text` is searched; null: the filter has none. */
+export function addTextFields(type: string, { filters }: SearchDescription) {
+  const fields = Object.values(filters).flatMap(({ textFields }) => Object.entries(textFields ?? {}))
+  if (fields.length === 0) return null
+  return builder.enumType(`${type}TextField`, {
+    description: 'A field in which the filter searches its `text`.',
+    values: describeValues(Object.fromEntries(fields.map(([name, { description }]) => [name, description]))),
+  })
+}
+
 /**
  * Returns the arguments of a list that can be filtered and ordered.
  *
@@ -175,5 +186,6 @@ export async function searchResource<Row extends ResourceRow>(
         ? null
         : async updatedSince => (await plain.counts(sql, [{ tenantId, updatedSince }]))[0] ?? 0,
     count: updatedSince => table.count(sql, search, updatedSince),
+    matchedFields: async rows => (search.words ? findMatchedFields(sql, search.words, rows) : new Map()),
   })
 }

@@ -4,6 +4,7 @@ import type { Fragment, Sql } from '../../db/connect.ts'
 import { dateMessage, parseDate } from '../date.ts'
 import { parseInstant } from '../instant.ts'
 import type { Permission } from '../permission.ts'
+import type { SearchedWords, TextField } from './matched-fields.ts'
 import type { Among, IndexOrder } from './order.ts'
 
 /** A condition on the rows of a table. `owner.today` is the calendar day at the row's tenant. */
@@ -38,6 +39,8 @@ export interface FilterEffect {
   pieces?: readonly Condition[]
   /** Whether names or addresses of persons are searched. */
   searchesPersonalData?: boolean
+  /** The words that are searched. */
+  words?: SearchedWords
 }
 
 /** The GraphQL input type of a field. A record is given by its id, and arrives as a `RecordReference`. */
@@ -56,6 +59,8 @@ export interface FilterField {
   readonly description: string
   /** Whether it searches a text: that costs more than a comparison. */
   readonly searches?: boolean
+  /** The fields of records whose text it searches, by their names. */
+  readonly textFields?: Readonly<Record<string, TextField>>
   /** The key of the order whose index has its rows as one range: a list in that order reads no row and leaves it out. */
   readonly servedBy?: string
   /** The name of another field that must be given together with it, and why. */

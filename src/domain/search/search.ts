@@ -4,6 +4,7 @@ import type { ListIdentity } from '../cursor.ts'
 import { type FieldErrors, throwIfErrors } from '../errors.ts'
 import type { Token } from '../token.ts'
 import type { Condition, FilterField, IndexRange, Report } from './field.ts'
+import type { SearchedWords } from './matched-fields.ts'
 import type { Among, Direction, Order } from './order.ts'
 
 /** The filters and orders of a resource, described once: the inputs of the schema follow. */
@@ -37,6 +38,8 @@ export interface Search {
   pieces: readonly Condition[]
   /** Whether a condition searches names or addresses of persons. */
   searchesPersonalData: boolean
+  /** The words that are searched; null: none. */
+  words: SearchedWords | null
   order: Order
   descending: boolean
   /** Whether the rows that match are one range of the order's index at each tenant. */
@@ -110,6 +113,7 @@ export function readSearch(
   const pieces: Condition[] = []
   let among = order.among ?? null
   let searchesPersonalData = false
+  let words: SearchedWords | null = null
 
   // A later field tends to match fewer rows.
   for (const [name, field] of Object.entries(filters).reverse()) {
@@ -124,6 +128,7 @@ export function readSearch(
     if (effect.range) addRange(ranges, effect.range)
     pieces.push(...(effect.pieces ?? []))
     searchesPersonalData ||= effect.searchesPersonalData === true
+    words = effect.words ?? words
     if (among && effect.among?.column === among.column) among = narrowed(among, effect.among)
   }
   if (order.needs && !isGiven(order.needs.field)) fieldErrors.orderBy = [order.needs.message]
@@ -137,6 +142,7 @@ export function readSearch(
     ranges,
     pieces,
     searchesPersonalData,
+    words,
     order,
     descending: args.orderBy?.direction === 'DESC',
     isServed: isServed(description, args),

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Fragment, Sql } from '../../db/connect.ts'
 import type { Permission } from '../permission.ts'
 import type { FilterField } from './field.ts'
+import type { TextField } from './matched-fields.ts'
 
 /** The longest text that is searched, in characters, and the most words of it. */
 const longest = { characters: 200, words: 10 }
@@ -14,6 +15,8 @@ const mostPieces = 24
 export interface SearchedText {
   /** In lower case; each word has a space before it, as its trigram index has it. */
   expression: string
+  /** The fields of which it consists, by the names of their values in the enum. */
+  fields: Readonly<Record<string, TextField>>
   /** The permission that shows the text in v1, when it has names or addresses of persons (R32). */
   permission?: Permission
 }
@@ -28,6 +31,7 @@ export const searchedText = (texts: readonly SearchedText[], description: string
     `${description} Without regard to case. Several words must all occur; a word of one or two characters must be the ` +
     'beginning of a word.',
   searches: true,
+  textFields: fieldsOf(texts),
   read(given, report, permissions) {
     const text = z.string().parse(given)
     const words = text.split(/[\s\0]+/).filter(word => word !== '')
@@ -46,9 +50,13 @@ export const searchedText = (texts: readonly SearchedText[], description: string
           .reduce((one, other) => sql`${one} and ${other}`),
       pieces: piecesOf(words).map(piece => sql => isIn(sql, hidden(sql, piece))),
       searchesPersonalData: searched.some(({ permission }) => permission),
+      words: { patterns: words.map(patternOf), fields: fieldsOf(searched) },
     }
   },
 })
+
+const fieldsOf = (texts: readonly SearchedText[]): Readonly<Record<string, TextField>> =>
+  Object.fromEntries(texts.flatMap(({ fields }) => Object.entries(fields)))
 
 /** Returns the pattern of `like` that finds a word; its wildcards are literal. */
 function patternOf(word: string): string {

@@ -1,0 +1,49 @@
+/** Finds the fields of records in which the words of a text occur. */
+import { arrayText, type Sql } from '../../db/connect.ts'
+
+/** A field of records in which a text is searched. */
+export interface TextField {
+  /** The property of a row that has its text. */
+  property: string
+  description: string
+}
+
+/** The words of a text, and the fields in which they were searched. */
+export interface SearchedWords {
+  /** The patterns of `like` that find the words. */
+  patterns: readonly string[]
+  /** The fields, by their names. Those that the token may not search are not among them (R32). */
+  fields: Readonly<Record<string, TextField>>
+}
+
+/**
+ * Finds the fields of each row in which at least one of the words occurs. PostgreSQL compares, as it does to find the rows:
+ * what is lower case depends on the database.
+ *
+ * @returns the names of the fields
+ */
+export async function findMatchedFields<Row extends object>(
+  sql: Sql,
+  { patterns, fields }: SearchedWords,
+  rows: readonly Row[],
+): Promise<ReadonlyMap<Row, readonly string[]>> {
+  const cells = rows.flatMap(row =>
+    Object.entries(fields).flatMap(([name, { property }]) => {
+      const text: unknown = Reflect.get(row, property)
+      return typeof text === 'string' ? [{ row, name, text }] : []
+    }),
+  )
+  if (cells.length === 0) return new Map()
+  const found = await sql<{ place: number }[]>`
+    select /* search.matched_fields */ place::integer
+    from unnest(${arrayText(cells.map(({ text }) => text))}::text::text[]) with ordinality as cell(words, place)
+    where lower(' ' || words) like any (array(
+      select lower(pattern) from unnest(${arrayText(patterns)}::text::text[]) as pattern))
+    order by place`
+  const names = new Map<Row, string[]>()
+  for (const { place } of found) {
+    const cell = cells[place - 1]
+    if (cell) names.set(cell.row, [...(names.get(cell.row) ?? []), cell.name])
+  }
+  return names
+}
