@@ -37,6 +37,17 @@ export type InstantRange = {
   readonly from?: string | null | undefined;
 };
 
+/** A field in which the filter searches its `text`. */
+export type MarketingSignupTextField =
+  /** The `email`. */
+  | 'EMAIL'
+  /** The `forename`. */
+  | 'FORENAME'
+  /** The `fullName`. */
+  | 'FULL_NAME'
+  /** The `surname`. */
+  | 'SURNAME';
+
 /** A range of amounts, both of which are in it. */
 export type MoneyRange = {
   /** The lowest amount; without it, there is none. */
@@ -109,6 +120,15 @@ export type PurchasedVoucherOrderField =
   | 'UPDATED_AT'
   /** By `dateValidEnd`. A voucher that does not expire comes after all that do, and before them when descending. */
   | 'VALID_UNTIL';
+
+/** A field in which the filter searches its `text`. */
+export type PurchasedVoucherTextField =
+  /** The `productTitle`. */
+  | 'PRODUCT_TITLE'
+  /** The `recipientName`: searched only with `redeem_vouchers`. */
+  | 'RECIPIENT_NAME'
+  /** The `reference`. */
+  | 'REFERENCE';
 
 /** Whether a voucher can be redeemed now, and if not, the first reason that applies. */
 export type VoucherStatus =
@@ -195,6 +215,15 @@ export type DashboardChildrenQueryVariables = Exact<{
 
 export type DashboardChildrenQuery = { readonly tenant: { readonly children: { readonly nodes: ReadonlyArray<{ readonly databaseId: number, readonly parentId: number | null, readonly name: string, readonly timeZone: string }>, readonly pageInfo: { readonly endCursor: string | null, readonly hasNextPage: boolean } } | null } | null };
 
+export type DashboardCustomersQueryVariables = Exact<{
+  tenant: string;
+  withDescendants: boolean;
+  text: string;
+}>;
+
+
+export type DashboardCustomersQuery = { readonly tenant: { readonly marketingSignups: { readonly edges: ReadonlyArray<{ readonly matchedFields: ReadonlyArray<MarketingSignupTextField>, readonly node: { readonly id: string, readonly fullName: string | null, readonly forename: string | null, readonly surname: string | null, readonly email: string | null, readonly tenant: { readonly name: string } | null } }>, readonly pageInfo: { readonly hasNextPage: boolean } } | null } | null };
+
 export type DashboardVoucherCountQueryVariables = Exact<{
   tenant: string;
   withDescendants: boolean;
@@ -223,10 +252,12 @@ export type DashboardVouchersQueryVariables = Exact<{
   after?: string | null | undefined;
   last?: number | null | undefined;
   before?: string | null | undefined;
+  withMatches?: boolean | null | undefined;
+  withRecipients?: boolean | null | undefined;
 }>;
 
 
-export type DashboardVouchersQuery = { readonly tenant: { readonly purchasedVouchers: { readonly nodes: ReadonlyArray<{ readonly id: string, readonly databaseId: number, readonly reference: string, readonly status: VoucherStatus | null, readonly productTitle: string | null, readonly currency: string | null, readonly initialBalance: number | null, readonly currentBalance: number | null, readonly purchaseTimestamp: string | null, readonly dateValidStart: string | null, readonly dateValidEnd: string | null, readonly tenant: { readonly databaseId: number, readonly name: string, readonly timeZone: string } | null }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly hasPreviousPage: boolean, readonly startCursor: string | null, readonly endCursor: string | null } } | null } | null };
+export type DashboardVouchersQuery = { readonly tenant: { readonly purchasedVouchers: { readonly nodes: ReadonlyArray<{ readonly id: string, readonly databaseId: number, readonly reference: string, readonly status: VoucherStatus | null, readonly productTitle: string | null, readonly currency: string | null, readonly initialBalance: number | null, readonly currentBalance: number | null, readonly purchaseTimestamp: string | null, readonly dateValidStart: string | null, readonly dateValidEnd: string | null, readonly tenant: { readonly databaseId: number, readonly name: string, readonly timeZone: string } | null }>, readonly edges?: ReadonlyArray<{ readonly matchedFields: ReadonlyArray<PurchasedVoucherTextField>, readonly node: { readonly id: string, readonly recipientName?: string | null } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly hasPreviousPage: boolean, readonly startCursor: string | null, readonly endCursor: string | null } } | null } | null };
 
 export const DashboardFigures = operation<DashboardFiguresQuery, DashboardFiguresQueryVariables>('DashboardFigures', 'sha256:ff46ce99a4d8efe56f76f05d65313ec1fbca66b50235e81e0f63daf35a79376b')
 
@@ -242,8 +273,10 @@ export const DashboardTenants = operation<DashboardTenantsQuery, DashboardTenant
 
 export const DashboardChildren = operation<DashboardChildrenQuery, DashboardChildrenQueryVariables>('DashboardChildren', 'sha256:aca49dbbe6fd6af568f8b6cefc247b6f05c2b8c34125e0707d8e47ec8632c4ee')
 
+export const DashboardCustomers = operation<DashboardCustomersQuery, DashboardCustomersQueryVariables>('DashboardCustomers', 'sha256:bba741e790fd274edd03f0af72eb9a6fc221d8c260267d3108092aef4904f525')
+
 export const DashboardVoucherCount = operation<DashboardVoucherCountQuery, DashboardVoucherCountQueryVariables>('DashboardVoucherCount', 'sha256:d154a5039b57a21819d8aa9a5514b21a731e7a4a56bffd7d072e88edc619d7ea')
 
 export const DashboardVoucher = operation<DashboardVoucherQuery, DashboardVoucherQueryVariables>('DashboardVoucher', 'sha256:4d20247a3729fd56411a57cd2528920721f716949cafd705d354b802d4f69256')
 
-export const DashboardVouchers = operation<DashboardVouchersQuery, DashboardVouchersQueryVariables>('DashboardVouchers', 'sha256:9b33c531f33e5ce5b4429d2f448442705ab7166055ff19e8da2e5c63babb0ffe')
+export const DashboardVouchers = operation<DashboardVouchersQuery, DashboardVouchersQueryVariables>('DashboardVouchers', 'sha256:15a5828f18db28bb477495beddafa3eac20be432711362b4ea3975e1b6e6749e')

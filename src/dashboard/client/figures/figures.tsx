@@ -108,7 +108,7 @@ export function Figures({ view: wanted, go, request, permissions, onCurrencies }
       <Plots {...{ view, go, figures, currency, products }} by={answer.of.by} />
       {figures.periods && (
         <TableSection
-          {...{ view, go, request, figures, currency, products }}
+          {...{ view, go, request, permissions, figures, currency, products }}
           currencies={currencies.filter(code => code !== null)}
           by={answer.of.by}
         />

@@ -22,6 +22,7 @@ interface TableSectionProps {
   view: View
   go: Go
   request: SendOperation
+  permissions: readonly string[]
   figures: Figures
   by: Interval
   currency: Currency
@@ -32,7 +33,7 @@ interface TableSectionProps {
 
 /** One of the tables, and the links to the others. */
 export function TableSection(props: TableSectionProps) {
-  const { view, go, request, figures, by, currency, currencies, products } = props
+  const { view, go, request, permissions, figures, by, currency, currencies, products } = props
   const shown = isTable(view.params.table) ? view.params.table : 'periods'
   const { asOf, timeZone, periods, consents } = figures
   return (
@@ -74,7 +75,7 @@ export function TableSection(props: TableSectionProps) {
       {shown === 'vouchers' && (
         <VoucherList
           key={view.tenant}
-          {...{ view, go, request, timeZone, currency, currencies }}
+          {...{ view, go, request, permissions, timeZone, currency, currencies }}
           products={(products ?? []).map(({ productId, name }) => ({ id: String(productId), name }))}
         />
       )}

@@ -16,12 +16,17 @@ interface FiltersProps {
   currencies: readonly string[]
   products: readonly ProductChoice[]
   isFiltered: boolean
+  /** Whether a text is also searched in the names of recipients, and in those of customers. */
+  findsRecipients: boolean
+  findsCustomers: boolean
   onChange: (params: Record<string, string>, how?: 'push' | 'replace') => void
   onClear: () => void
 }
 
 /** The form with the filters. Each takes effect at once. */
-export function Filters({ params, currency, currencies, products, isFiltered, onChange, onClear }: FiltersProps) {
+export function Filters(props: FiltersProps) {
+  const { params, currency, currencies, products, isFiltered, findsRecipients, findsCustomers, onChange, onClear } =
+    props
   const chosen = readStatuses(params.status)
   const set = (name: FilterName) => (value: string) => onChange({ [name]: value })
   const isKnown = !params.product || products.some(({ id }) => id === params.product)
@@ -32,7 +37,10 @@ export function Filters({ params, currency, currencies, products, isFiltered, on
     <search>
       <form class="voucher-filters" onSubmit={event => event.preventDefault()}>
         <div class="field search">
-          <label htmlFor="filter-text">Search reference, recipient or product</label>
+          <label htmlFor="filter-text">
+            Search reference{findsRecipients && ', recipient'}
+            {findsCustomers ? ', product or customer' : ' or product'}
+          </label>
           <SearchInput id="filter-text" text={params.text ?? ''} onSearch={text => onChange({ text }, 'replace')} />
         </div>
         <fieldset class="chips">

@@ -2,7 +2,7 @@
 import type { SendOperation } from '../api.ts'
 import { nameStatus } from '../figures/status-words.ts'
 import { formatCountOf, formatDay, formatMoney } from '../format.ts'
-import { DashboardVoucherCount, DashboardVouchers } from '../operations.ts'
+import { DashboardVoucherCount, DashboardVouchers, type PurchasedVoucherTextField } from '../operations.ts'
 import { dayIn } from '../period.ts'
 import { Empty, Failure, Placeholder } from '../states.tsx'
 import { type Column, Row, SortHeading, TableFrame } from '../tables/data-table.tsx'
@@ -10,9 +10,11 @@ import { type PageInfo, Pager, pageOf, useFirstPage } from '../tables/pager.tsx'
 import { useAnswer } from '../use-answer.ts'
 import type { Go, View } from '../view.ts'
 import { ViewLink } from '../view-link.tsx'
+import { Customers } from './customers.tsx'
 import { dropUnknownOrder, filterNames, noFilters, type OrderField, readOrder, toQuery } from './filter.ts'
 import { Filters, type ProductChoice } from './filters.tsx'
-import type { ListedVoucher } from './voucher.ts'
+import { FoundIn, Marked } from './match.tsx'
+import type { ListedVoucher, VoucherMatch } from './voucher.ts'
 import { VoucherDownload } from './voucher-download.tsx'
 
 /** How many vouchers a page has. */
@@ -29,14 +31,21 @@ interface VoucherListProps {
   currencies: readonly string[]
   /** The products that the filter offers. */
   products: readonly ProductChoice[]
+  /** The permissions of the token: they say what a text is searched in. */
+  permissions: readonly string[]
 }
 
 /** The purchased vouchers of the view. */
-export function VoucherList({ view, go, request, timeZone, currency, currencies, products }: VoucherListProps) {
+export function VoucherList(props: VoucherListProps) {
+  const { view, go, request, timeZone, currency, currencies, products, permissions } = props
   const { tenant, withDescendants } = view
   const params = dropUnknownOrder(view.params)
   const query = { tenant, withDescendants, ...toQuery(params, { timeZone, currency }) }
-  const list = useAnswer(request, DashboardVouchers, { ...query, ...pageOf(params, pageSize) })
+  const text = query.filter?.text ?? ''
+  const findsRecipients = permissions.includes('redeem_vouchers')
+  const findsCustomers = permissions.includes('export_customer_information')
+  const matches = { withMatches: text !== '', withRecipients: findsRecipients }
+  const list = useAnswer(request, DashboardVouchers, { ...query, ...matches, ...pageOf(params, pageSize) })
   const count = useAnswer(request, DashboardVoucherCount, { tenant, withDescendants, filter: query.filter ?? null })
   const found = list.data?.tenant?.purchasedVouchers
   const total = count.data?.tenant?.purchasedVouchers?.count
@@ -47,10 +56,11 @@ export function VoucherList({ view, go, request, timeZone, currency, currencies,
   return (
     <>
       <Filters
-        {...{ params, currency, currencies, products, isFiltered }}
+        {...{ params, currency, currencies, products, isFiltered, findsRecipients, findsCustomers }}
         onChange={setParams}
         onClear={() => setParams({ ...noFilters, sort: params.sort ?? '' })}
       />
+      {findsCustomers && text !== '' && <Customers {...{ view, request, text }} />}
       <div class="table-tools">
         <p role="status">
           {count.error ? '' : total === undefined || count.loading ? 'Counting …' : formatCountOf(total, 'voucher')}
@@ -70,7 +80,14 @@ export function VoucherList({ view, go, request, timeZone, currency, currencies,
       ) : found.nodes.length === 0 ? (
         <Empty text={nothingFound(isFiltered, found.pageInfo)} />
       ) : (
-        <Vouchers {...{ view, go }} vouchers={found.nodes} busy={list.loading} onSort={sort => setParams({ sort })} />
+        <Vouchers
+          {...{ view, go }}
+          vouchers={found.nodes}
+          matches={new Map(found.edges?.map(match => [match.node.id, match]))}
+          search={list.of?.filter?.text ?? ''}
+          busy={list.loading}
+          onSort={sort => setParams({ sort })}
+        />
       )}
       {found && <Pager label="Pages of vouchers" pageInfo={found.pageInfo} onPage={setParams} />}
     </>
@@ -87,28 +104,37 @@ interface VouchersProps {
   view: View
   go: Go
   vouchers: readonly ListedVoucher[]
+  /** Where the text that was searched for occurs in each, by the ids. */
+  matches: ReadonlyMap<string, VoucherMatch>
+  search: string
   /** Whether another page is on its way. */
   busy: boolean
   onSort: (sort: string) => void
 }
 
-function Vouchers({ view, go, vouchers, busy, onSort }: VouchersProps) {
+function Vouchers({ view, go, vouchers, matches, search, busy, onSort }: VouchersProps) {
   const order = readOrder(view.params.sort)
+  const marked = (id: string, field: PurchasedVoucherTextField, text: string) => (
+    <Marked text={text} search={matches.get(id)?.matchedFields.includes(field) ? search : ''} />
+  )
   const columns: (Column<ListedVoucher> & { order?: OrderField })[] = [
     {
       heading: 'Reference',
       cell: ({ id, reference }) => (
-        <ViewLink {...{ view, go }} change={{ voucher: id }} current={view.voucher === id}>
-          {reference}
-        </ViewLink>
+        <>
+          <ViewLink {...{ view, go }} change={{ voucher: id }} current={view.voucher === id}>
+            {marked(id, 'REFERENCE', reference)}
+          </ViewLink>
+          <VoucherFields match={matches.get(id)} search={search} />
+        </>
       ),
     },
     { heading: 'Status', cell: ({ status }) => <Status status={status} /> },
     {
       heading: view.withDescendants ? 'Product and tenant' : 'Product',
-      cell: ({ productTitle, tenant }) => (
+      cell: ({ id, productTitle, tenant }) => (
         <>
-          {productTitle ?? '–'}
+          {productTitle === null ? '–' : marked(id, 'PRODUCT_TITLE', productTitle)}
           {view.withDescendants && tenant && <span class="muted of-tenant">{tenant.name}</span>}
         </>
       ),
@@ -160,6 +186,22 @@ function Vouchers({ view, go, vouchers, busy, onSort }: VouchersProps) {
     </TableFrame>
   )
 }
+
+const fieldNames: Readonly<Record<PurchasedVoucherTextField, string>> = {
+  REFERENCE: 'reference',
+  PRODUCT_TITLE: 'product',
+  RECIPIENT_NAME: 'recipient',
+}
+
+/** The fields of a voucher in which the search found its words. */
+const VoucherFields = ({ match, search }: { match: VoucherMatch | undefined; search: string }) => (
+  <FoundIn
+    fields={(match?.matchedFields ?? []).map(field => ({
+      name: fieldNames[field],
+      text: field === 'RECIPIENT_NAME' && <Marked text={match?.node.recipientName ?? ''} search={search} />,
+    }))}
+  />
+)
 
 /** The status of a voucher as a badge with its words. */
 export const Status = ({ status }: { status: ListedVoucher['status'] }) => (

@@ -1,0 +1,80 @@
+// The customers that a search finds, beside the vouchers.
+import type { SendOperation } from '../api.ts'
+import { DashboardCustomers, type DashboardCustomersQuery, type MarketingSignupTextField } from '../operations.ts'
+import { Failure } from '../states.tsx'
+import { useAnswer } from '../use-answer.ts'
+import type { View } from '../view.ts'
+import { FoundIn, Marked } from './match.tsx'
+
+const fieldNames: Readonly<Record<MarketingSignupTextField, string>> = {
+  FULL_NAME: 'name',
+  FORENAME: 'given name',
+  SURNAME: 'family name',
+  EMAIL: 'e-mail address',
+}
+
+interface CustomersProps {
+  view: Pick<View, 'tenant' | 'withDescendants'>
+  request: SendOperation
+  /** The text that is searched for; not blank. */
+  text: string
+}
+
+/** The customers with the text in their names or e-mail addresses. Each search is recorded in the audit. */
+export function Customers({ view: { tenant, withDescendants }, request, text }: CustomersProps) {
+  const answer = useAnswer(request, DashboardCustomers, { tenant, withDescendants, text })
+  const found = answer.data?.tenant?.marketingSignups
+  return (
+    <section class="customers" aria-labelledby="customers-title" aria-busy={answer.loading}>
+      <h3 id="customers-title">Customers who consent to marketing</h3>
+      {answer.error && <Failure error={answer.error} what="The customers" retry={answer.reload} />}
+      {found && answer.of && found.edges.length > 0 && (
+        <ul>
+          {found.edges.map(({ node, matchedFields }) => (
+            <Customer
+              key={node.id}
+              customer={node}
+              fields={matchedFields}
+              search={answer.of?.text ?? ''}
+              withTenant={withDescendants}
+            />
+          ))}
+        </ul>
+      )}
+      <p class="hint" role="status">
+        {!found ? !answer.error && 'Searching …' : describeRest(found.edges.length, found.pageInfo.hasNextPage)}
+      </p>
+    </section>
+  )
+}
+
+/** Says that no customer was found, or that there may be more. The API reads only so many for a page. */
+function describeRest(count: number, hasNextPage: boolean): string {
+  if (hasNextPage)
+    return count === 0 ? 'Type more of the name or address.' : 'There may be more: type more to find them.'
+  return count === 0 ? 'No customer has these words.' : ''
+}
+
+type Found = NonNullable<NonNullable<DashboardCustomersQuery['tenant']>['marketingSignups']>['edges'][number]
+
+interface CustomerProps {
+  customer: Found['node']
+  fields: Found['matchedFields']
+  search: string
+  withTenant: boolean
+}
+
+function Customer({ customer, fields, search, withTenant }: CustomerProps) {
+  const { fullName, forename, surname, email, tenant } = customer
+  const name = fullName ?? ([forename, surname].filter(Boolean).join(' ') || null)
+  // A given or family name is of interest where the full name does not show it.
+  const named = fields.filter(field => !(fullName && fields.includes('FULL_NAME') && /FORENAME|SURNAME/.test(field)))
+  return (
+    <li>
+      <strong>{name ? <Marked text={name} search={search} /> : 'No name'}</strong>{' '}
+      {email && <Marked text={email} search={search} />}
+      {withTenant && tenant && <span class="muted of-tenant">{tenant.name}</span>}
+      <FoundIn fields={named.map(field => ({ name: fieldNames[field] }))} />
+    </li>
+  )
+}

@@ -1,0 +1,39 @@
+// Where the words of a search occur in a record.
+import type { ComponentChildren } from 'preact'
+
+interface MarkedProps {
+  text: string
+  /** The text that was searched for; empty: nothing is marked. */
+  search: string
+}
+
+/** A text in which the words of a search are marked. */
+export const Marked = ({ text, search }: MarkedProps) => (
+  <>{splitAtWords(text, search).map((part, index) => (index % 2 === 0 ? part : <mark>{part}</mark>))}</>
+)
+
+/** Splits a text at the words of a search: every second part is one of them. */
+function splitAtWords(text: string, search: string): string[] {
+  const words = search.split(/\s+/).filter(word => word !== '')
+  if (words.length === 0) return [text]
+  // A word of one or two characters must be the beginning of a word, as in the service. Of two words the longer is marked.
+  const patterns = words
+    .sort((one, other) => other.length - one.length)
+    .map(word => `${[...word].length < 3 ? '(?<![^ ])' : ''}${word.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}`)
+  return text.split(new RegExp(`(${patterns.join('|')})`, 'giu'))
+}
+
+/** Names the fields in which the words occur. A field that the row does not show comes with its text. */
+export const FoundIn = ({ fields }: { fields: readonly { name: string; text?: ComponentChildren }[] }) =>
+  fields.length === 0 ? null : (
+    <span class="muted found-in">
+      Found in{' '}
+      {fields.map(({ name, text }, index) => (
+        <>
+          {index > 0 && ', '}
+          {name}
+          {text && <> {text}</>}
+        </>
+      ))}
+    </span>
+  )

@@ -1,0 +1,116 @@
+/** The search of the dashboard: which field matched, and the customers beside the vouchers (R32). */
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { DashboardCustomers } from '../../src/dashboard/client/operations.ts'
+import type { Permission } from '../../src/domain/permission.ts'
+import { createApp } from '../support/app.ts'
+import { startBrowser } from '../support/browser.ts'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { intercept, openDashboard } from './dashboard-page.ts'
+import { look } from './look.ts'
+
+const database = await createDatabase()
+const build = createBuilders(database)
+const client = await createApp(database, { GRAPHQL_DOCUMENTS: 'trusted' })
+const origin = await client.app.listen({ host: '127.0.0.1', port: 0 })
+const browser = await startBrowser()
+
+const group = await build.tenant({ name: 'Hollis Leisure' })
+const mill = await build.tenant({ name: 'The Old Mill', parent_id: group })
+const sold = { currency: 'GBP', initial_balance: 50, current_balance: 50, purchase_value: 50 }
+await build.voucher(group, {
+  ...sold,
+  reference: 'TEA-1001',
+  product_title: 'Tea for two',
+  recipient_name: 'Zoë Teague',
+})
+await build.voucher(mill, {
+  ...sold,
+  reference: 'SPA-1002',
+  product_title: 'Spa day (50%)',
+  recipient_name: 'Ann Tear',
+})
+await build.voucher(mill, { ...sold, reference: 'SPA-1003', product_title: '<b>Afternoon</b> tea' })
+await build.customer(mill, { full_name: 'Ann Teasdale', surname: 'Teasdale', email: 'ann.teasdale@example.com' })
+await build.customer(group, { forename: 'Theo', surname: 'Steadman', email: 'theo@example.com' })
+await build.customer(group, { full_name: 'Tea Without Consent', marketing_opted: false })
+
+const vouchers: Permission[] = ['view_vouchers', 'view_orders']
+
+async function open(text: string, permissions: Permission[]) {
+  const { secret } = await build.token([{ tenantId: group, withDescendants: true }], { permissions })
+  const query = new URLSearchParams({ tenant: String(group), table: 'vouchers', text })
+  const opened = await openDashboard(browser, origin, String(query), secret)
+  await opened.page.getByRole('table', { name: 'Vouchers', exact: true }).waitFor()
+  return opened
+}
+
+/** What the rows of the vouchers show in their first and third cells, with the marked words in brackets. */
+const rows = (page: Page) =>
+  page.evaluate<string[][]>(`[...document.querySelectorAll('table.vouchers tbody tr')].map(row =>
+    [0, 2].map(cell => {
+      const copy = row.cells[cell].cloneNode(true)
+      for (const mark of copy.querySelectorAll('mark')) mark.textContent = '[' + mark.textContent + ']'
+      for (const part of copy.querySelectorAll('.found-in, .of-tenant')) part.prepend(' | ')
+      return copy.textContent
+    })).sort()`)
+
+const customers = (page: Page) => page.getByRole('region', { name: 'Customers who consent to marketing' })
+const field = (page: Page) => page.getByRole('searchbox', { name: /^Search reference/ })
+
+test('a search marks its words, and names the fields that have them', async () => {
+  const { page, problems } = await open('tea', [...vouchers, 'redeem_vouchers', 'export_customer_information'])
+  await page.getByLabel('Search reference, recipient, product or customer', { exact: true }).waitFor()
+  expect(await rows(page)).toEqual([
+    ['SPA-1002 | Found in recipient Ann [Tea]r', 'Spa day (50%) | The Old Mill'],
+    ['SPA-1003 | Found in product', '<b>Afternoon</b> [tea] | The Old Mill'],
+    ['[TEA]-1001 | Found in reference, product, recipient Zoë [Tea]gue', '[Tea] for two | Hollis Leisure'],
+  ])
+  await customers(page).getByRole('listitem').nth(1).waitFor()
+  const found = await customers(page).getByRole('listitem').allInnerTexts()
+  expect(found.sort().map(text => text.replaceAll(/\s+/g, ' '))).toEqual([
+    'Ann Teasdale ann.teasdale@example.com The Old Mill Found in name, e-mail address',
+    'Theo Steadman theo@example.com Hollis Leisure Found in family name',
+  ])
+  expect(await look(page, 'dashboard-search')).toEqual([])
+
+  // Characters with a meaning in patterns, and the words of another search.
+  await field(page).fill('(50% d')
+  await expect.poll(() => rows(page)).toEqual([['SPA-1002 | Found in product', 'Spa [d]ay [(50%]) | The Old Mill']])
+  await customers(page).getByText('No customer has these words.').waitFor()
+  await field(page).fill('')
+  await expect.poll(async () => (await rows(page)).length).toBe(3)
+  expect(await page.locator('mark, .found-in').count()).toBe(0)
+  expect(await customers(page).count()).toBe(0)
+  expect(problems).toEqual([])
+})
+
+test('names of recipients and of customers need their permissions', async () => {
+  const asked: string[] = []
+  const { page, problems } = await open('SPA', vouchers)
+  await intercept(page, DashboardCustomers, async route => {
+    asked.push(route.request().url())
+    await route.continue()
+  })
+  await page.getByLabel('Search reference or product', { exact: true }).waitFor()
+  await field(page).fill('tea')
+  await expect
+    .poll(() => rows(page))
+    .toEqual([
+      ['SPA-1003 | Found in product', '<b>Afternoon</b> [tea] | The Old Mill'],
+      ['[TEA]-1001 | Found in reference, product', '[Tea] for two | Hollis Leisure'],
+    ])
+  expect(await page.getByText('Customers who consent').count()).toBe(0)
+  expect(await page.content()).not.toMatch(/Teague|Teasdale/)
+  expect(asked).toEqual([])
+  expect(problems).toEqual([])
+})
+
+test('the vouchers are there when the customers cannot be read', async () => {
+  const { page } = await open('', [...vouchers, 'export_customer_information'])
+  await intercept(page, DashboardCustomers, route => route.fulfill({ status: 503, json: { message: 'Later.' } }))
+  await field(page).fill('spa')
+  await customers(page).getByRole('alert').waitFor()
+  await expect.poll(async () => (await rows(page)).length).toBe(2)
+})
