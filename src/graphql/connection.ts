@@ -2,9 +2,10 @@ import type { ListIdentity } from '../domain/cursor.ts'
 import { badInput } from '../domain/errors.ts'
 import { beforeAll, type Instant } from '../domain/instant.ts'
 import { type Page, type PageArguments, type PageWindow, type Range, readRange, readWindow } from '../domain/page.ts'
-import { type Count, type KeyedPage, mostCandidates } from '../domain/search/search-table.ts'
+import type { Count, KeyedPage } from '../domain/search/search-table.ts'
 import { builder } from './builder.ts'
 import type { Context } from './context.ts'
+import { CountType } from './count.ts'
 import type { Reading } from './loaders.ts'
 
 type Listed = { id: number; updatedAt: Instant | null }
@@ -207,22 +208,6 @@ class Connection<Row> {
     return this.pageInfo.hasNextPage ? this.pageInfo.endCursor : null
   }
 }
-
-const CountPrecision = builder.enumType('CountPrecision', {
-  description: 'Whether a count is exact.',
-  values: {
-    EXACT: { description: 'There are this many.' },
-    AT_LEAST: { description: 'There are this many or more: counting ended at its bound.' },
-  },
-})
-
-const CountType = builder.objectRef<Count>('Count').implement({
-  description: `How many records a list has. Counting reads at most ${mostCandidates.toLocaleString('en')} records.`,
-  fields: t => ({
-    count: t.exposeInt('count', { description: 'The number, or its lower bound.' }),
-    precision: t.expose('precision', { type: CountPrecision, description: 'Whether the number is exact.' }),
-  }),
-})
 
 /** How many operations of the rate a count adds to its page, as `npm run bench:searches` measures. */
 const operationsOfCount = () => 2
