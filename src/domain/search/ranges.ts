@@ -117,11 +117,14 @@ export class Ranges {
 
   #matches(): Fragment {
     const sql = this.#sql
-    const stamped =
-      this.#watermark === null
-        ? sql`true`
-        : sql`${sql.unsafe(this.#table.stamp)} < ${this.#watermark}::text::timestamptz`
-    return this.#search.conditions.reduce((others, condition) => sql`${others} and ${condition(sql)}`, stamped)
+    return this.#search.conditions.reduce((others, condition) => sql`${others} and ${condition(sql)}`, this.#stamped())
+  }
+
+  /** The condition that a row is stamped before the watermark. */
+  #stamped(): Fragment {
+    const sql = this.#sql
+    if (this.#watermark === null) return sql`true`
+    return sql`${sql.unsafe(this.#table.stamp)} < ${this.#watermark}::text::timestamptz`
   }
 
   #amongst(among: Among | null | undefined): Fragment {
@@ -143,6 +146,7 @@ export class Ranges {
     return sql`
       select ${columns}, ${this.#matches()} as matches from ${this.#rows()} ${this.#amongst(among)} ${presence}
       ${served ? sql`and ${served.where(sql)}` : sql``}
+      ${key === this.#table.stamp ? sql`and ${this.#stamped()}` : sql``}
       ${this.#beyond(after, '>', isMissing)} ${this.#beyond(before, '<', isMissing)}`
   }
 

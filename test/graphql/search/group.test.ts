@@ -12,6 +12,7 @@ let database: TestDatabase
 let client: Client
 let build: ReturnType<typeof createBuilders>
 let top: number
+let outside: number
 let newToken: (rateLimit?: number) => Promise<string>
 
 beforeAll(async () => {
@@ -20,7 +21,7 @@ beforeAll(async () => {
   build = createBuilders(database)
   top = await build.tenant()
   for (let n = 1; n < 150; n++) await build.tenant({ parent_id: top })
-  const outside = await build.tenant()
+  outside = await build.tenant()
   await build.voucher(outside)
   // Some tenants have most of the vouchers, and some have none.
   await database.loader`
@@ -107,6 +108,31 @@ describe('5,000 vouchers of a group', () => {
       expect((await readAll(more, { size: 73, backward, rateLimit: 1_000 })).ids).toEqual(ids)
     }
   })
+})
+
+it('goes on to the watermark and no further, in the order of the list', async () => {
+  const secret = await newToken(1_000)
+  const last = async (direction: 'ASC' | 'DESC') => {
+    const page = direction === 'ASC' ? { last: 10 } : { first: 10 }
+    const found = await list(client, secret, asked({ orderBy: { field: 'UPDATED_AT', direction } }), page)
+    return { ids: found.edges.map((edge: { node: { databaseId: number } }) => edge.node.databaseId), found }
+  }
+  const before = { ascending: await last('ASC'), descending: await last('DESC') }
+  const end = before.ascending.found.pageInfo.endCursor
+  // Each tenant has more new vouchers than a page reads of it.
+  const ids = await database.platform.begin(async held => {
+    await held`insert into purchased_voucher (tenant_id, reference) values (${outside}, 'Under way')`
+    await held`set constraints all immediate`
+    const written = await database.platform<{ id: number }[]>`
+      insert into purchased_voucher (tenant_id, reference)
+      select ${top} + n % 150, 'New ' || n from generate_series(1, 600) n returning id`
+    expect((await last('ASC')).ids).toEqual(before.ascending.ids)
+    expect((await last('DESC')).ids).toEqual(before.descending.ids)
+    const rest = await list(client, secret, asked({ orderBy: { field: 'UPDATED_AT' } }), { first: 100, after: end })
+    expect(rest).toMatchObject({ edges: [], nextCursor: null })
+    return written.map(({ id }) => id)
+  })
+  await database.loader`delete from purchased_voucher where id in ${database.loader(ids)}`
 })
 
 describe('a page of a group costs', () => {
