@@ -3,13 +3,10 @@ import { categoryRows, productCategoryRows, productRows, variantRows } from './c
 import { withdrawalRows } from './consent.ts'
 import { copyRows, type Row } from './copy-rows.ts'
 import { customerRows } from './customer.ts'
+import { demoTenant } from './demo-tenant.ts'
 import { productsAtScaleOne } from './product.ts'
 import { sellers, tenantRows } from './tenant.ts'
 import { voucherRows } from './voucher.ts'
-import { referenceOf } from './voucher-code.ts'
-
-/** The demo tenant, a group with six venues below it, and a redeemable voucher of its own; the same at any scale. */
-export const demoTenant = { tenantId: 1, voucherReference: referenceOf(0) }
 
 const vouchersAtScaleOne = 4_000
 const customersAtScaleOne = 800

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Pool } from '../../src/db/connect.ts'
-import { demoTenant, isEmpty, loadDemo } from '../../src/demo/load.ts'
+import { demoTenant } from '../../src/demo/demo-tenant.ts'
+import { isEmpty, loadDemo } from '../../src/demo/load.ts'
 import { Random } from '../../src/demo/random.ts'
 import { qrTokenOf, referenceOf } from '../../src/demo/voucher-code.ts'
 import { type ReasonCode, type ResolvedVoucher, reasonAgainst } from '../../src/domain/resolution.ts'
