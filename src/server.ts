@@ -7,6 +7,7 @@ import type { Config } from './config.ts'
 import { registerDashboard } from './dashboard/index.tsx'
 import type { Pool } from './db/connect.ts'
 import { createTriggerWatch } from './db/triggers.ts'
+import { demoTenant } from './demo/demo-tenant.ts'
 import { registerDocs } from './docs/index.tsx'
 import { createClockWatch } from './domain/clock.ts'
 import { createCursorCipher } from './domain/cursor.ts'
@@ -29,6 +30,7 @@ import { createAuthenticate } from './http/caller.ts'
 import { sendClientError } from './http/client-error.ts'
 import { compressResponses } from './http/compression.ts'
 import { enforceDeadline } from './http/deadline.ts'
+import { registerDemoToken } from './http/demo-token.ts'
 import { closeWhileDraining, drain, notDraining } from './http/draining.ts'
 import { sendError, toGatewayError, toMessageBody } from './http/errors.ts'
 import { buildHealthServer, createReadiness, registerHealth, type WorkerCount } from './http/health.ts'
@@ -41,6 +43,7 @@ import { nameResponses, requestId } from './http/request-id.ts'
 import { registerRequestLog } from './http/request-log.ts'
 import { toRoutableTarget } from './http/request-target.ts'
 import { shedRequests } from './http/shed.ts'
+import { describeSite } from './http/site.ts'
 import { closeSilentConnections, connectionLimits, requestDeadlines } from './http/timeouts.ts'
 import { closeUnread } from './http/unread-answers.ts'
 import { registerLandingPage } from './landing/landing-page.tsx'
@@ -67,7 +70,7 @@ export interface WorkerRole {
  * @param log the destination of log lines; default: standard output
  * @param role in a worker of `serve --workers`; default: this process is the whole service
  * @param healthPool one connection for the health checks; default: `pool`
- * @param demoToken the secret of the demo's token, which GraphiQL uses; default: this is no demo
+ * @param demoToken the secret of the demo's token, with which its pages sign in; default: this is no demo
  * @returns the service; the caller closes it
  */
 export async function buildServer(
@@ -175,13 +178,18 @@ export async function buildServer(
     })
   })
   registerSharedAssets(app)
-  registerLandingPage(app, config)
-  registerDocs(app, config)
-  registerDashboard(app, config)
   // With PUBLIC_URL, others reach the demo, too, by a proxy that may hide it.
   const shownToken = config.publicUrl === undefined ? demoToken : null
-  if (config.graphiql) registerGraphiql(app, { demoToken: shownToken, trustedOnly: !documents.admitsOthers })
-  registerAdmin(app, { sql: pool, config })
+  const site = describeSite(config, shownToken !== null)
+  if (shownToken !== null) registerDemoToken(app, shownToken)
+  registerLandingPage(app, config, site)
+  registerDocs(app, config, site)
+  registerDashboard(app, site)
+  if (config.graphiql) {
+    const voucher = site.isDemo ? demoTenant : null
+    registerGraphiql(app, { site, voucher, trustedOnly: !documents.admitsOthers })
+  }
+  registerAdmin(app, { sql: pool, config, site })
   return app
 }
 

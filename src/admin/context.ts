@@ -8,6 +8,7 @@ import { type FieldErrors, hasErrors } from '../domain/errors.ts'
 import { clientAddress } from '../http/caller.ts'
 import { statusOf } from '../http/errors.ts'
 import { sendHtml } from '../http/html-page.tsx'
+import type { Site } from '../http/site.ts'
 import type { LoginThrottle } from './auth/login-throttle.ts'
 import { RequestContext } from './components/layout.tsx'
 
@@ -16,6 +17,7 @@ export interface AdminContext {
   /** Sends statements while the browser waits for them. */
   sql: Sql
   config: Config
+  site: Site
   throttle: LoginThrottle
 }
 
@@ -35,6 +37,10 @@ declare module 'fastify' {
     administrator?: Administrator
     /** A message that the next page shows once. */
     flash?: string
+  }
+  interface FastifyInstance {
+    /** What the header of each page depends on. */
+    site: Site
   }
   interface FastifyRequest {
     /** The origin under which the browser reaches the service, as in `https://gateway.example.com` (`checkOrigin`). */
@@ -79,6 +85,7 @@ export function sendPage(reply: FastifyReply, page: VNode, fieldErrors: FieldErr
   if (flash !== null) delete request.session.flash
   let token: string | undefined
   const value = {
+    site: reply.server.site,
     administrator: findSignedIn(request),
     flash,
     fieldErrors,

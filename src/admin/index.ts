@@ -6,6 +6,7 @@ import type { Pool } from '../db/connect.ts'
 import { notFound } from '../domain/errors.ts'
 import { serveAssets } from '../http/assets.ts'
 import { adminPath } from '../http/paths.ts'
+import type { Site } from '../http/site.ts'
 import { createLoginThrottle } from './auth/login-throttle.ts'
 import { registerSession } from './auth/session.ts'
 import { checkOrigin } from './check-origin.ts'
@@ -16,11 +17,18 @@ import { registerPages } from './routes.ts'
 /** The largest form that is read, in bytes: one with 2,000 tenants fits. */
 const bodyLimit = 128 * 1024
 
+interface RegisterOptions {
+  sql: Pool
+  config: Config
+  site: Site
+}
+
 /** Registers the API access page under `/admin`: its headers, its sessions and all its pages. */
-export function registerAdmin(app: FastifyInstance, { sql, config }: { sql: Pool; config: Config }): void {
-  const context: AdminContext = { sql, config, throttle: createLoginThrottle(sql) }
+export function registerAdmin(app: FastifyInstance, { sql, config, site }: RegisterOptions): void {
+  const context: AdminContext = { sql, config, site, throttle: createLoginThrottle(sql) }
   app.register(
     async scope => {
+      scope.decorate('site', site)
       scope.decorateRequest('publicOrigin', '')
       scope.setErrorHandler(sendErrorPage)
       scope.removeAllContentTypeParsers()

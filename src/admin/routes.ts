@@ -7,7 +7,7 @@ import { invite, showAdministrators, withdraw } from './administrators/list.tsx'
 import { remove, showRemove } from './administrators/remove.tsx'
 import { sendCsv, showAudit } from './audit/list.tsx'
 import { changeOwnPassword, showAccount, signOutOfAllSessions } from './auth/account.tsx'
-import { logIn, logOut, showLogin } from './auth/login.tsx'
+import { logIn, logOut, showLogin, signOutFromPage } from './auth/login.tsx'
 import { createOpenIdHandlers } from './auth/openid.ts'
 import { requireSignIn } from './auth/redirects.tsx'
 import { setUp, showSetup } from './auth/setup.tsx'
@@ -32,6 +32,7 @@ export function registerPages(scope: FastifyInstance, pool: Pool, context: Admin
   scope.get('/login', bind(showLogin))
   scope.post('/login', bind(logIn))
   scope.post('/logout', bind(logOut))
+  scope.delete('/session', bind(signOutFromPage))
   scope.get('/setup/:secret', bind(showSetup))
   scope.post('/setup/:secret', bind(setUp))
   if (config.openId) {

@@ -26,6 +26,8 @@ export async function bundleClient(): Promise<Files> {
     minify: true,
     write: false,
     outdir: '.',
+    // The page loads it too: both have to share one instance.
+    external: ['/assets/site.js'],
     format: 'esm',
     target: ['es2022'],
     legalComments: 'none',

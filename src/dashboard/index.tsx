@@ -3,10 +3,10 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { FastifyInstance } from 'fastify'
-import type { Config } from '../config.ts'
 import { type CompressedFile, compressFile, sendCompressedFile } from '../http/compressed-file.ts'
 import { HtmlPage, pageHeaders, renderPage } from '../http/html-page.tsx'
-import { adminPath, assetsPath, dashboardPath } from '../http/paths.ts'
+import { assetsPath, dashboardPath } from '../http/paths.ts'
+import type { Site } from '../http/site.ts'
 import { bundleClient, type FileName, type Files, fileNames } from './bundle.ts'
 
 /** Plots are elements of SVG with attributes: the page needs no inline styles. */
@@ -16,11 +16,11 @@ const headers = pageHeaders("script-src 'self'", "style-src 'self'", "img-src 's
 const pathOf = (name: FileName | '') => (name === '' ? dashboardPath : `${dashboardPath}${assetsPath}/${name}`)
 
 /** Registers `GET /dashboard` and its files: made when first requested, revalidated by `ETag`. */
-export function registerDashboard(app: FastifyInstance, config: Config): void {
+export function registerDashboard(app: FastifyInstance, site: Site): void {
   let files: Promise<Record<FileName | '', CompressedFile>> | undefined
   for (const name of ['', ...fileNames] as const) {
     app.get(pathOf(name), async (request, reply) => {
-      files ??= makeFiles(config).catch(error => {
+      files ??= makeFiles(site).catch(error => {
         files = undefined
         throw error
       })
@@ -38,17 +38,17 @@ async function readFiles(): Promise<Files> {
   return { 'dashboard.js': await read('dashboard.js'), 'dashboard.css': await read('dashboard.css') }
 }
 
-async function makeFiles(config: Config): Promise<Record<FileName | '', CompressedFile>> {
+async function makeFiles(site: Site): Promise<Record<FileName | '', CompressedFile>> {
   const files = await (hasSources ? bundleClient() : readFiles())
   const [page, script, style] = await Promise.all([
-    compressFile('text/html; charset=utf-8', renderPage(<DashboardPage config={config} />)),
+    compressFile('text/html; charset=utf-8', renderPage(<DashboardPage site={site} />)),
     compressFile('text/javascript; charset=utf-8', files['dashboard.js']),
     compressFile('text/css; charset=utf-8', files['dashboard.css']),
   ])
   return { '': page, 'dashboard.js': script, 'dashboard.css': style }
 }
 
-function DashboardPage({ config }: { config: Config }) {
+function DashboardPage({ site }: { site: Site }) {
   const head = (
     <>
       <link rel="stylesheet" href={`${assetsPath}/base.css`} />
@@ -56,13 +56,11 @@ function DashboardPage({ config }: { config: Config }) {
       <script src={pathOf('dashboard.js')} type="module" />
     </>
   )
-  // With `PUBLIC_URL` the API access page works only under that origin.
-  const admin = `${config.publicUrl ?? ''}${adminPath}`
   return (
-    <HtmlPage title="Dashboard · Voucher Gateway" head={head}>
-      <div id="dashboard" data-admin={admin}>
+    <HtmlPage title="Dashboard · Voucher Gateway" site={site} place="Dashboard" head={head}>
+      <div id="dashboard" data-admin={site.adminAddress}>
         <noscript>
-          <main>The dashboard needs JavaScript.</main>
+          <main id="main">The dashboard needs JavaScript.</main>
         </noscript>
       </div>
     </HtmlPage>

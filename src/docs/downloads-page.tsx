@@ -1,6 +1,7 @@
+import type { Site } from '../http/site.ts'
 import { type Download, downloadsPath } from './downloads.ts'
 import { originPlaceholder } from './guides.ts'
-import { Frame, guideHead, Sidebar, type Site } from './layout.tsx'
+import { Frame, guideHead, Sidebar } from './layout.tsx'
 
 /** The page at `/docs/downloads`: the files, with their checksums. */
 export function DownloadsPage({ downloads, site }: { downloads: readonly Download[]; site: Site }) {

@@ -1,6 +1,7 @@
 import { docsPath } from '../http/paths.ts'
+import type { Site } from '../http/site.ts'
 import { type Guide, guides } from './guides.ts'
-import { Frame, guideHead, Sidebar, type Site } from './layout.tsx'
+import { Frame, guideHead, Sidebar } from './layout.tsx'
 import type { Heading, RenderedGuide } from './markdown.ts'
 
 interface GuidePageProps {

@@ -10,17 +10,18 @@ import { serveAssets } from '../http/assets.ts'
 import { type CompressedFile, compressFile, sendCompressedFile } from '../http/compressed-file.ts'
 import { compressResponses } from '../http/compression.ts'
 import { pageHeaders, renderPage } from '../http/html-page.tsx'
-import { adminPath, assetsPath, docsPath } from '../http/paths.ts'
+import { assetsPath, docsPath } from '../http/paths.ts'
 import { requestOrigin } from '../http/request-origin.ts'
+import type { Site } from '../http/site.ts'
 import { downloadsPath, readDownloads } from './downloads.ts'
 import { DownloadsPage } from './downloads-page.tsx'
 import { GuidePage } from './guide-page.tsx'
 import { guides, originPlaceholder, readGuide } from './guides.ts'
-import { referencePath, type Site } from './layout.tsx'
+import { referencePath } from './layout.tsx'
 import { OverviewPage } from './overview-page.tsx'
 import { ReferencePage } from './reference-page.tsx'
 
-const guideHeaders = pageHeaders("script-src 'self'", "style-src 'self'", "img-src 'self'")
+const guideHeaders = pageHeaders("script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'")
 
 /** Scalar and its editor insert stylesheets; it runs without inline scripts and without `eval`. */
 const referenceHeaders = pageHeaders(
@@ -41,11 +42,10 @@ interface Scalar {
 }
 
 /** Registers `GET /docs`, `/docs/{guide}` and `/docs/reference`. A page is rendered when it is first requested. */
-export function registerDocs(app: FastifyInstance, config: Config): void {
-  const site: Site = { graphiql: config.graphiql, adminAddress: `${config.publicUrl ?? ''}${adminPath}` }
+export function registerDocs(app: FastifyInstance, config: Config, site: Site): void {
   const folder = new URL('./assets/', import.meta.url)
   app.register(
-    async scope => serveAssets(scope, folder, ['docs.css', 'guides.css', 'guides.js', 'reference.css', 'reference.js']),
+    async scope => serveAssets(scope, folder, ['guides.css', 'guides.js', 'reference.css', 'reference.js']),
     { prefix: docsPath },
   )
   const scalar = once(loadScalar)

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { HtmlPage } from '../http/html-page.tsx'
-import { assetsPath, docsPath, graphiqlPath } from '../http/paths.ts'
+import { assetsPath, docsPath } from '../http/paths.ts'
+import type { Site } from '../http/site.ts'
 import { downloadsPath } from './downloads.ts'
 import { guides } from './guides.ts'
 
@@ -19,60 +20,32 @@ export const guideHead = (
   </>
 )
 
-/** What differs from one service to another. */
-export interface Site {
-  /** Whether the service has GraphiQL. */
-  graphiql: boolean
-  /** The address of the API access page, which works under PUBLIC_URL alone. */
-  adminAddress: string
-}
-
 /** What the layout of all pages shows. */
 interface FrameProps {
   title: string
-  /** The entry of the header that is marked as current. */
+  /** The entry of the second row of the header that is marked as current. */
   section: 'guides' | 'reference'
   site: Site
-  /** The stylesheets and scripts of the page, besides the header's. */
+  /** The stylesheets and scripts of the page. */
   head: ComponentChildren
   children: ComponentChildren
 }
 
-/** A page with the header of the documentation. */
-export function Frame({ title, section, site, head, children }: FrameProps) {
-  const current = (name: FrameProps['section']) => (name === section ? 'page' : undefined)
-  return (
-    <HtmlPage
-      title={title}
-      head={
-        <>
-          {head}
-          {stylesheet('docs.css')}
-        </>
-      }
-    >
-      <a class="off-screen" href="#main">
-        Skip to the content
-      </a>
-      <header class="site-header">
-        <a class="brand" href="/">
-          Voucher Gateway
-        </a>
-        <nav aria-label="Main">
-          <a href={docsPath} aria-current={current('guides')}>
-            Guides
-          </a>
-          <a href={referencePath} aria-current={current('reference')}>
-            API reference
-          </a>
-          {site.graphiql && <a href={graphiqlPath}>GraphiQL</a>}
-          <a href={site.adminAddress}>API access</a>
-        </nav>
-      </header>
-      {children}
-    </HtmlPage>
-  )
-}
+/** A page of the documentation. */
+export const Frame = ({ title, section, site, head, children }: FrameProps) => (
+  <HtmlPage
+    title={title}
+    site={site}
+    place="Docs"
+    sections={[
+      { label: 'Guides', address: docsPath, isCurrent: section === 'guides' },
+      { label: 'API reference', address: referencePath, isCurrent: section === 'reference' },
+    ]}
+    head={head}
+  >
+    {children}
+  </HtmlPage>
+)
 
 /** The list of guides. On a narrow screen it is folded. @param current the slug of the guide, or the path of another page */
 export function Sidebar({ current }: { current: string | null }) {

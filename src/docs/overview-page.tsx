@@ -1,7 +1,8 @@
 import { docsPath, graphiqlPath, graphqlPath, v1Path } from '../http/paths.ts'
+import type { Site } from '../http/site.ts'
 import { downloadsPath } from './downloads.ts'
 import { guides, originPlaceholder } from './guides.ts'
-import { Frame, guideHead, referencePath, Sidebar, type Site } from './layout.tsx'
+import { Frame, guideHead, referencePath, Sidebar } from './layout.tsx'
 
 /** The page at `/docs`: the guides, the reference and the addresses. */
 export function OverviewPage({ site }: { site: Site }) {

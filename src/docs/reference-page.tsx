@@ -1,5 +1,6 @@
 import { assetsPath, docsPath, v1Path } from '../http/paths.ts'
-import { Frame, type Site } from './layout.tsx'
+import type { Site } from '../http/site.ts'
+import { Frame } from './layout.tsx'
 
 /** The OpenAPI document that the reference shows. */
 const documentPath = `${v1Path}/openapi.json`

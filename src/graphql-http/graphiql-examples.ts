@@ -5,7 +5,7 @@ import { filterQueries } from './graphiql-filter-examples.ts'
 /** The first examples, in the order of their tabs. */
 const queries = [
   `# Who you are, and what is left of your rate.
-# Type your token above, once: all tabs use it.
+# All tabs use the token that you are signed in with.
 # Each answer says in extensions.cost what it
 # counted as.
 query WhoAmI {
@@ -74,7 +74,8 @@ query ChangedVouchers($tenant: ID!, $since: DateTime) {
 }
 `,
   `# What a voucher is worth at a tenant now.
-# Nothing is redeemed.
+# Nothing is redeemed. The variables below name
+# the tenant and the voucher.
 mutation Resolve($tenant: ID!, $reference: String!) {
   resolveVoucher(input: { tenantId: $tenant, voucherReference: $reference }) {
     status
@@ -110,10 +111,16 @@ query TenantTree($tenant: ID!) {
 
 const day = (time: number): string => new Date(time).toISOString().slice(0, 10)
 
+/** A voucher that exists where the examples are run. */
+export interface ExampleVoucher {
+  tenantId: number
+  voucherReference: string
+}
+
 /** The values of the variables; of others: null. @param now milliseconds since 1970 */
-const valuesAt = (now: number): Record<string, unknown> => ({
-  tenant: '1',
-  reference: '',
+const valuesAt = (now: number, voucher: ExampleVoucher | null): Record<string, unknown> => ({
+  tenant: String(voucher?.tenantId ?? 1),
+  reference: voucher?.voucherReference ?? 'the reference of a voucher',
   currency: 'GBP',
   since: `${day(now - 30 * millisecondsPerDay)}T00:00:00Z`,
   today: day(now),
@@ -126,9 +133,13 @@ const valuesAt = (now: number): Record<string, unknown> => ({
   yearAgo: `${day(now - 365 * millisecondsPerDay)}T00:00:00Z`,
 })
 
-/** Returns the tabs that GraphiQL opens when it is started for the first time. */
-export function createExampleTabs(now = Date.now()) {
-  const values = valuesAt(now)
+/**
+ * Returns the tabs that GraphiQL opens when it is started for the first time.
+ *
+ * @param voucher the voucher that is resolved; null: the variables have a placeholder
+ */
+export function createExampleTabs(voucher: ExampleVoucher | null, now = Date.now()) {
+  const values = valuesAt(now, voucher)
   return [...queries, ...filterQueries, ...figureQueries].map(query => {
     const names = [...query.matchAll(/\$(\w+):/g)].map(([, name = '']) => name)
     const variables = Object.fromEntries(names.map(name => [name, values[name] ?? null]))

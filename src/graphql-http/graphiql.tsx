@@ -6,9 +6,9 @@ import { introspectionFromSchema } from 'graphql'
 import { schema } from '../graphql/schema.ts'
 import { type CompressedFile, compressFile, sendCompressedFile } from '../http/compressed-file.ts'
 import { HtmlPage, pageHeaders, renderPage } from '../http/html-page.tsx'
-import { directLocalOrigin } from '../http/local-origin.ts'
-import { adminPath, graphiqlPath, graphqlPath } from '../http/paths.ts'
-import { createExampleTabs } from './graphiql-examples.ts'
+import { graphiqlPath, graphqlPath } from '../http/paths.ts'
+import type { Site } from '../http/site.ts'
+import { createExampleTabs, type ExampleVoucher } from './graphiql-examples.ts'
 import { GraphiqlToken } from './operations.ts'
 
 /** Inline styles, which the editor inserts, are allowed; inline scripts are not. */
@@ -24,6 +24,7 @@ const headers = pageHeaders(
 /** The files below `/graphiql`; the page is the one without a name. */
 const names = [
   '',
+  'monaco.js',
   'graphiql.js',
   'graphiql.css',
   'start.js',
@@ -39,10 +40,11 @@ const pathOf = (name: Name) => `${graphiqlPath}/${name}`
 
 /** What the page depends on. */
 interface GraphiqlOptions {
-  /** The token of the demo, which the page uses by itself for a browser on this machine; null: this is no demo. */
-  demoToken: string | null
+  site: Site
   /** Whether only trusted documents run. */
   trustedOnly: boolean
+  /** A voucher that the examples resolve; null: the reader has to name one. */
+  voucher: ExampleVoucher | null
 }
 
 /** Registers `GET /graphiql` and the files that it loads: compressed when first requested, revalidated by `ETag`. */
@@ -54,10 +56,8 @@ export function registerGraphiql(app: FastifyInstance, options: GraphiqlOptions)
         files = undefined
         throw error
       })
-      const { demoPage, ...others } = await files
-      const isDemo = name === '' && demoPage !== null && directLocalOrigin(request) !== null
-      reply.headers({ 'Cache-Control': isDemo ? 'no-store' : 'private, no-cache', ...headers })
-      return sendCompressedFile(request, reply, isDemo ? demoPage : others[name])
+      reply.headers({ 'Cache-Control': 'private, no-cache', ...headers })
+      return sendCompressedFile(request, reply, (await files)[name])
     })
   }
 }
@@ -67,15 +67,13 @@ const javascript = 'text/javascript; charset=utf-8'
 const css = 'text/css; charset=utf-8'
 
 /** Takes GraphiQL out of its package, whose own page would need inline scripts. */
-async function makeFiles(
-  options: GraphiqlOptions,
-): Promise<Record<Name, CompressedFile> & { demoPage: CompressedFile | null }> {
+async function makeFiles(options: GraphiqlOptions): Promise<Record<Name, CompressedFile>> {
   // Nine megabytes of text, which only a developer's browser needs.
   const graphiql = await import('@graphql-yoga/render-graphiql/graphiql')
   const asset = (name: string) => readFileSync(new URL(`./assets/${name}`, import.meta.url), 'utf8')
   return {
-    '': await compressFile(html, renderPage(<GraphiqlPage {...options} demoToken={null} />)),
-    demoPage: options.demoToken === null ? null : await compressFile(html, renderPage(<GraphiqlPage {...options} />)),
+    '': await compressFile(html, renderPage(<GraphiqlPage {...options} />)),
+    'monaco.js': await compressFile(javascript, asset('monaco.js')),
     'graphiql.js': await compressFile(javascript, graphiql.js),
     'graphiql.css': await compressFile(css, graphiql.css),
     'start.js': await compressFile(javascript, asset('start.js')),
@@ -87,17 +85,15 @@ async function makeFiles(
 }
 
 /** What `assets/start.js` starts GraphiQL with. */
-const settings = ({ demoToken }: GraphiqlOptions) => ({
+const settings = ({ site, voucher }: GraphiqlOptions) => ({
   endpoint: graphqlPath,
-  /** Used by itself, in the demo. */
-  demoToken,
   /** The document that reads the name of a token. */
   tokenDocument: GraphiqlToken,
-  adminPath,
+  adminAddress: site.adminAddress,
   workers: { editorWorkerService: pathOf('editor.js'), json: pathOf('json.js'), graphql: pathOf('graphql.js') },
   // With the schema at hand, the explorer and the completion work before there is a token.
   schema: introspectionFromSchema(schema),
-  tabs: createExampleTabs(),
+  tabs: createExampleTabs(voucher),
 })
 
 function GraphiqlPage(options: GraphiqlOptions) {
@@ -108,14 +104,15 @@ function GraphiqlPage(options: GraphiqlOptions) {
       <link rel="stylesheet" href={pathOf('graphiql.css')} />
       <link rel="stylesheet" href={pathOf('start.css')} />
       <script id="settings" type="application/json" dangerouslySetInnerHTML={{ __html: data }} />
+      <script src={pathOf('monaco.js')} defer />
       <script src={pathOf('graphiql.js')} defer />
       <script src={pathOf('start.js')} type="module" />
     </>
   )
   return (
-    <HtmlPage title="GraphiQL · Voucher Gateway" head={head}>
-      <header id="token-bar">
-        <form id="token-form">
+    <HtmlPage title="GraphiQL · Voucher Gateway" site={options.site} place="GraphiQL" head={head}>
+      <section id="token-bar" aria-label="Sign-in">
+        <form id="token-form" hidden>
           <label for="token">Token</label>
           <input
             id="token"
@@ -126,25 +123,25 @@ function GraphiqlPage(options: GraphiqlOptions) {
             aria-describedby="token-status"
           />
           <button type="submit">Use the token</button>
-          <button type="button" id="token-remove" class="plain" hidden>
-            Remove the token
-          </button>
+          <p>
+            <span id="token-status" role="status">
+              Type a token once: all tabs use it. It is kept until this browser tab is closed.
+            </span>{' '}
+            Administrators create tokens under <a href={options.site.adminAddress}>API access</a>.
+          </p>
         </form>
-        <p>
-          <span id="token-status" role="status">
-            Type a token once: all tabs use it. It is kept until this browser tab is closed.
-          </span>{' '}
-          Administrators create tokens under <a href={adminPath}>API access</a>.
-        </p>
         {options.trustedOnly && (
           <p id="trusted-only">
             This service runs trusted documents only (<code>GRAPHQL_DOCUMENTS=trusted</code>), so queries that are typed
             here are refused. The documentation of the schema is complete.
           </p>
         )}
-      </header>
-      <main id="graphiql">
-        <noscript>GraphiQL needs JavaScript.</noscript>
+      </section>
+      <main id="main">
+        <h1 class="off-screen">GraphiQL</h1>
+        <div id="graphiql">
+          <noscript>GraphiQL needs JavaScript.</noscript>
+        </div>
       </main>
     </HtmlPage>
   )

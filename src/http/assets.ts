@@ -32,6 +32,8 @@ export function serveAssets(scope: FastifyInstance, folder: URL, names: readonly
   }
 }
 
-/** Serves the stylesheets and the icon that pages share. */
+/** Serves the stylesheets, the script and the icon that pages share. */
 export const registerSharedAssets = (app: FastifyInstance): void =>
-  serveAssets(app, new URL('./assets/', import.meta.url), ['tokens.css', 'base.css', 'chart.css', 'icon.svg'])
+  serveAssets(app, new URL('./assets/', import.meta.url), [
+    ...['tokens.css', 'site.css', 'site.js', 'repair.js', 'base.css', 'chart.css', 'icon.svg'],
+  ])

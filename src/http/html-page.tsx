@@ -3,16 +3,17 @@ import type { FastifyReply } from 'fastify'
 import type { ComponentChildren, JSX } from 'preact'
 import { renderToString } from 'preact-render-to-string'
 import { assetsPath } from './paths.ts'
+import { SiteHeader, type SiteHeaderProps } from './site-header.tsx'
 
-interface HtmlPageProps {
+interface HtmlPageProps extends SiteHeaderProps {
   title: string
   /** The stylesheets and scripts of this page, after those of all pages. */
   head: ComponentChildren
   children: ComponentChildren
 }
 
-/** A whole page. Preact escapes all texts and attributes. */
-export const HtmlPage = ({ title, head, children }: HtmlPageProps) => (
+/** A whole page with the header of all pages. Preact escapes all texts and attributes. */
+export const HtmlPage = ({ title, head, children, ...header }: HtmlPageProps) => (
   <html lang="en">
     <head>
       <meta charset="utf-8" />
@@ -21,9 +22,14 @@ export const HtmlPage = ({ title, head, children }: HtmlPageProps) => (
       <title>{title}</title>
       <link rel="icon" href={`${assetsPath}/icon.svg`} />
       <link rel="stylesheet" href={`${assetsPath}/tokens.css`} />
+      <link rel="stylesheet" href={`${assetsPath}/site.css`} />
+      <script src={`${assetsPath}/site.js`} type="module" />
       {head}
     </head>
-    <body>{children}</body>
+    <body>
+      <SiteHeader {...header} />
+      {children}
+    </body>
   </html>
 )
 

@@ -7,19 +7,13 @@ import { notFound } from '../domain/errors.ts'
 import { serveAssets } from '../http/assets.ts'
 import { namesMediaType } from '../http/headers.ts'
 import { HtmlPage, pageHeaders, sendHtml } from '../http/html-page.tsx'
-import {
-  adminPath,
-  assetsPath,
-  dashboardPath,
-  docsPath,
-  graphiqlPath,
-  graphqlPath,
-  openApiPath,
-  v1Path,
-} from '../http/paths.ts'
+import { assetsPath, graphiqlPath, graphqlPath, openApiPath, v1Path } from '../http/paths.ts'
 import { requestOrigin } from '../http/request-origin.ts'
+import { type Place, placesOf, type Site } from '../http/site.ts'
 import type { RestOperation } from '../rest/operation.ts'
 import { v1 } from '../rest/v1/routes.ts'
+
+const headers = pageHeaders("script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'")
 
 /** The media ranges that allow text: curl sends the last one. */
 const textRanges = new Set(['text/plain', 'text/*', '*/*'])
@@ -32,7 +26,7 @@ const allowsText = (accept: string | undefined): boolean =>
  * Registers `GET /` and `HEAD /`: a page where `Accept` names `text/html`, its links as text where it allows text, and
  * otherwise 404, as an unknown path (R8).
  */
-export function registerLandingPage(app: FastifyInstance, config: Config): void {
+export function registerLandingPage(app: FastifyInstance, config: Config, site: Site): void {
   serveAssets(app, new URL('./assets/', import.meta.url), ['landing.css'])
   app.get('/', (request, reply) => {
     reply.header('Vary', 'Accept')
@@ -40,54 +34,22 @@ export function registerLandingPage(app: FastifyInstance, config: Config): void 
     const origin = config.publicUrl ?? requestOrigin(request)
     if (!namesMediaType(accept ?? '', 'text/html')) {
       if (!allowsText(accept)) throw notFound('path')
-      return reply.type('text/plain; charset=utf-8').send(linksAsText(config, origin))
+      return reply.type('text/plain; charset=utf-8').send(linksAsText(site, origin))
     }
-    return sendHtml(
-      reply.headers(pageHeaders("style-src 'self'", "img-src 'self'")),
-      <LandingPage config={config} origin={origin} />,
-    )
+    return sendHtml(reply.headers(headers), <LandingPage config={config} site={site} origin={origin} />)
   })
 }
 
-/** A page of the service. */
-interface Place {
-  name: string
-  address: string
-  description: string
+const descriptions: Record<Place['name'], string> = {
+  Dashboard: 'Sales, balances and vouchers of your tenants, as figures, plots and tables.',
+  GraphiQL: 'Run GraphQL queries in the browser. It has examples and describes every type and field.',
+  Docs: 'Guides with samples in four languages, and the reference, in which you can send requests.',
+  'API access': 'Administrators sign in to create, rotate and revoke tokens, and to see their requests.',
 }
 
-/** Returns the pages that people open. */
-const placesOf = ({ graphiql, publicUrl }: Config): Place[] => [
-  {
-    name: 'Dashboard',
-    address: dashboardPath,
-    description: 'Sales, balances and vouchers of your tenants, as figures, plots and tables.',
-  },
-  ...(graphiql
-    ? [
-        {
-          name: 'GraphiQL',
-          address: graphiqlPath,
-          description: 'Run GraphQL queries in the browser. It has examples and describes every type and field.',
-        },
-      ]
-    : []),
-  {
-    name: 'API access',
-    // With `PUBLIC_URL` the API access page works only under that origin.
-    address: `${publicUrl ?? ''}${adminPath}`,
-    description: 'Administrators sign in to create, rotate and revoke tokens, and to see their requests.',
-  },
-  {
-    name: 'Documentation',
-    address: docsPath,
-    description: 'Guides with samples in four languages, and the reference, in which you can send requests.',
-  },
-]
-
-function linksAsText(config: Config, origin: string): string {
+function linksAsText(site: Site, origin: string): string {
   const links = [
-    ...placesOf(config).map(({ name, address }) => ({ name, address })),
+    ...placesOf(site),
     { name: 'REST v1', address: v1Path },
     { name: 'OpenAPI', address: openApiPath },
     { name: 'GraphQL', address: graphqlPath },
@@ -100,29 +62,28 @@ function linksAsText(config: Config, origin: string): string {
 
 interface LandingPageProps {
   config: Config
+  site: Site
   origin: string
 }
 
-function LandingPage({ config, origin }: LandingPageProps) {
+function LandingPage({ config, site, origin }: LandingPageProps) {
   const stylesheets = ['base.css', 'landing.css'].map(name => <link rel="stylesheet" href={`${assetsPath}/${name}`} />)
   return (
-    <HtmlPage title="Voucher Gateway" head={stylesheets}>
-      <main>
+    <HtmlPage title="Voucher Gateway" site={site} place="home" head={stylesheets}>
+      <main id="main">
         <h1>Voucher Gateway</h1>
         <p>
           The integration service of a gift voucher platform. Integrations synchronise voucher products, purchased
           vouchers and marketing signups over REST v1 or GraphQL, and resolve vouchers before they redeem them.
         </p>
-        <nav aria-label="Main">
-          <ul class="links">
-            {placesOf(config).map(({ name, address, description }) => (
-              <li class="card" key={name}>
-                <a href={address}>{name}</a>
-                <p>{description}</p>
-              </li>
-            ))}
-          </ul>
-        </nav>
+        <ul class="links">
+          {placesOf(site).map(({ name, address }) => (
+            <li class="card" key={name}>
+              <a href={address}>{name}</a>
+              <p>{descriptions[name]}</p>
+            </li>
+          ))}
+        </ul>
         <AtAGlance origin={origin} rate={config.rateLimitPerMinute} graphiql={config.graphiql} />
       </main>
     </HtmlPage>

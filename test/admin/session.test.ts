@@ -333,7 +333,7 @@ describe('the headers', () => {
     const browser = createBrowser(client.app)
     const page = await browser.get('/admin/login')
     const loaded = [...page.html.matchAll(/(?:href|src)="([^"]*\/assets\/[^"]+)"/g)].map(([, path]) => path ?? '')
-    expect(loaded).toHaveLength(7)
+    expect(loaded).toHaveLength(9)
     for (const path of loaded) {
       const asset = await browser.get(path)
       expect(asset.status).toBe(200)
@@ -457,6 +457,41 @@ describe('a form', () => {
     const answer = await browser.post(everywhere, {}, { 'content-type': 'application/json' })
     expect(answer.status).toBeGreaterThanOrEqual(400)
     expect(answer.html).toContain('<h1>')
+  })
+})
+
+describe('DELETE /admin/session, with which the other pages sign out', () => {
+  const del = (browser: Awaited<ReturnType<typeof signIn>>, origin: string | undefined) =>
+    client.app.inject({
+      method: 'DELETE',
+      url: '/admin/session',
+      headers: {
+        host: 'localhost:8080',
+        cookie: [...browser.jar].map(([name, value]) => `${name}=${value}`).join('; '),
+        ...(origin !== undefined && { origin }),
+      },
+    })
+
+  test('ends the session, and is harmless without one', async () => {
+    const browser = await signIn(client, database)
+    const answer = await del(browser, 'http://localhost:8080')
+    expect([answer.statusCode, answer.body]).toEqual([204, ''])
+    expect(String(answer.headers['set-cookie'])).toMatch(/^vgw-session=;/)
+    expect(await browser.get('/admin/tokens')).toMatchObject({ status: 303 })
+    const [entry] = await pool`select action from gateway.audit_entry order by id desc limit 1`
+    expect(entry).toEqual({ action: 'administrator.sign_out' })
+    expect((await del(createBrowser(client.app), 'http://localhost:8080')).statusCode).toBe(204)
+  })
+
+  test.each([
+    undefined,
+    'null',
+    'http://localhost:9999',
+    'https://evil.example',
+  ])('is refused from %s', async origin => {
+    const browser = await signIn(client, database)
+    expect((await del(browser, origin)).statusCode).toBe(403)
+    expect((await browser.get('/admin/tokens')).status).toBe(200)
   })
 })
 

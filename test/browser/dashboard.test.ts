@@ -82,7 +82,7 @@ test('a token that is typed shows its tenants, and is kept in the tab only', asy
   await other.goto(`${origin}/dashboard`)
   await other.getByLabel('Token', { exact: true }).waitFor()
 
-  await page.getByRole('button', { name: 'Forget the token' }).click()
+  await page.getByRole('button', { name: 'Sign out' }).click()
   await page.getByLabel('Token', { exact: true }).waitFor()
   expect(await page.evaluate('JSON.stringify({ ...sessionStorage })')).toBe('{}')
   await page.reload()
@@ -153,8 +153,8 @@ test('a tenant is found and chosen by keyboard alone', async () => {
   // Once all tenants are known, only one with tenants below it has a button.
   await expect.poll(() => tree(page).getByRole('button').count()).toBe(1)
   await page.getByRole('link', { name: 'Voucher Gateway' }).focus()
-  // From the brand: three links, the token, the search, and the tree.
-  for (let step = 0; step < 6; step++) await page.keyboard.press('Tab')
+  // From the brand: four links, the sign-out, the search, and the tree.
+  for (let step = 0; step < 7; step++) await page.keyboard.press('Tab')
   expect(await focused(page)).toBe('Bistro Verde')
   await page.keyboard.press('Tab')
   expect(await focused(page)).toBe('Tenants below Hollis Leisure')
@@ -241,7 +241,7 @@ test('an administrator opens it with a token that is in no address and not in th
   await page.waitForURL(/\/dashboard(\?|$)/)
   await page.getByText('Dashboard of root@example.com').waitFor()
   const [token] = await listTokens(database.pool, { limit: 1 })
-  const typed = await page.evaluate<string>(`sessionStorage.getItem('voucher-gateway.dashboard-token')`)
+  const typed = await page.evaluate<string>(`sessionStorage.getItem('voucher-gateway:token')`)
   expect(typed).toMatch(/^vgw_/)
   expect(typed.startsWith(token!.hint.slice(0, 8))).toBe(true)
   expect(requested.join()).not.toContain(typed)

@@ -94,7 +94,7 @@ test('the table of contents and the anchors of headings lead to the sections', a
 
 test('from the landing page to a guide by keyboard alone', async () => {
   const { page } = await open('/', { viewport: { width: 390, height: 800 } })
-  await page.getByRole('link', { name: 'Documentation' }).focus()
+  await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Docs' }).focus()
   await page.keyboard.press('Enter')
   await page.waitForURL(/\/docs$/)
   await page.keyboard.press('Tab')
@@ -135,7 +135,7 @@ test.each([
   expect(problems).toEqual([])
 })
 
-test('a request is sent with a token, which is kept nowhere, and no request leaves the service', async () => {
+test('a request is sent with a token, which is kept in the tab only, and no request leaves the service', async () => {
   const { page, problems, requested } = await open('/docs/reference')
   await scalarShown(page)
   await page.getByPlaceholder('Token').first().fill(secret)
@@ -152,7 +152,7 @@ test('a request is sent with a token, which is kept nowhere, and no request leav
   }
   await page.screenshot({ path: 'test/screenshots/docs-reference-client.png' })
 
-  const kept = '[{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href, history.state]'
+  const kept = '[{ ...localStorage }, document.cookie, location.href, history.state]'
   expect(JSON.stringify(await page.evaluate(kept))).not.toContain(secret)
   expect(JSON.stringify(await page.context().storageState({ indexedDB: true }))).not.toContain(secret)
   expect(requested.filter(url => !url.startsWith(`${origin}/`) && !/^(data|blob):/.test(url))).toEqual([])
@@ -160,7 +160,10 @@ test('a request is sent with a token, which is kept nowhere, and no request leav
   expect(requested.join()).not.toContain(secret)
   await page.reload()
   await scalarShown(page)
-  expect(await page.getByPlaceholder('Token').first().inputValue()).toBe('')
+  expect(await page.getByPlaceholder('Token').first().inputValue()).toBe(secret)
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await scalarShown(page)
+  await expect.poll(() => page.getByPlaceholder('Token').first().inputValue()).toBe('')
   expect(problems).toEqual([])
 })
 

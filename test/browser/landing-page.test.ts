@@ -25,7 +25,7 @@ test.each([
   expect(fieldErrors).toEqual([])
 })
 
-test('its links lead to the dashboard, to GraphiQL, to the sign-in and to the documentation', async () => {
+test('its cards lead to the dashboard, to GraphiQL, to the documentation and to the sign-in', async () => {
   const { app } = await createApp(database)
   const origin = await app.listen({ host: '127.0.0.1', port: 0 })
   const page = await browser.newPage()
@@ -33,10 +33,10 @@ test('its links lead to the dashboard, to GraphiQL, to the sign-in and to the do
     ['Dashboard', /\/dashboard$/],
     ['GraphiQL', /\/graphiql$/],
     ['API access', /\/admin\/login/],
-    ['Documentation', /\/docs$/],
+    ['Docs', /\/docs$/],
   ] as const) {
     await page.goto(origin)
-    await page.getByRole('navigation').getByRole('link', { name }).click()
+    await page.getByRole('main').getByRole('link', { name, exact: true }).first().click()
     await page.waitForURL(expected)
   }
   await page.getByRole('heading', { name: 'Documentation', level: 1 }).waitFor()

@@ -30,9 +30,9 @@ test.each(guidePaths)('%s is a page that loads only its own files', async path =
   expect(headers['x-request-id']).toBeDefined()
   expect(headers['x-content-type-options']).toBe('nosniff')
   expect(directives(headers['content-security-policy'])).toEqual(
-    [...closed, "img-src 'self'", "script-src 'self'", "style-src 'self'"].sort(),
+    [...closed, "connect-src 'self'", "img-src 'self'", "script-src 'self'", "style-src 'self'"].sort(),
   )
-  expect(text).not.toMatch(/<style|\sstyle=|\son\w+=|<script(?! src="\/docs\/assets\/guides\.js")/)
+  expect(text).not.toMatch(/<style|\sstyle=|\son\w+=|<script(?! src="(\/docs\/assets\/guides|\/assets\/site)\.js")/)
 })
 
 test.each(paths)('%s/ leads to the page', async path => {

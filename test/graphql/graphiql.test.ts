@@ -12,9 +12,7 @@ import {
   visitWithTypeInfo,
 } from 'graphql'
 import { expect, test } from 'vitest'
-import { readConfig } from '../../src/config.ts'
 import { schema } from '../../src/graphql/schema.ts'
-import { buildServer } from '../../src/server.ts'
 import { createApp } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
@@ -29,8 +27,8 @@ const loaded = [...page.body.matchAll(/(?:href|src)="(\/graphiql\/[^"]+)"/g)].ma
 const settings = JSON.parse(/<script id="settings"[^>]*>(.*?)<\/script>/s.exec(page.body)?.[1] ?? '')
 const files = ['/graphiql', ...loaded, ...Object.values<string>(settings.workers)]
 
-test('GraphiQL is a page and seven files, without inline scripts', () => {
-  expect(files).toHaveLength(8)
+test('GraphiQL is a page and eight files, without inline scripts', () => {
+  expect(files).toHaveLength(9)
   expect(page.headers['content-security-policy']).toContain("script-src 'self';")
   expect(page.headers['content-security-policy']).toContain("default-src 'none'")
   expect(page.body.replace(/<script id="settings" type="application\/json">/, '')).not.toMatch(
@@ -97,16 +95,9 @@ test('each example is answered without an error', async () => {
   }
 })
 
-test('in the demo, the page has no token when the service is meant for others', async () => {
-  const config = readConfig({ LOG_LEVEL: 'silent', PUBLIC_URL: 'https://gateway.example.com' })
-  const service = await buildServer(config, database.pool, undefined, null, undefined, 'vgw_demo')
-  const { body } = await service.inject({ method: 'GET', url: '/graphiql', headers: { host: 'localhost' } })
-  await service.close()
-  expect(body).toContain('"demoToken":null')
-})
-
-test('outside the demo the page has no token', () => {
-  expect(settings.demoToken).toBeNull()
+test('outside the demo, the voucher to resolve is for the reader to name', () => {
+  const resolve = settings.tabs.find(({ query }: { query: string }) => query.includes('mutation Resolve'))
+  expect(JSON.parse(resolve.variables)).toEqual({ tenant: '1', reference: 'the reference of a voucher' })
 })
 
 test('where only trusted documents run, the page says so', async () => {

@@ -55,7 +55,7 @@ describe('GET /', () => {
       ([, name, link = '']) => [name, new URL(link)] as const,
     )
     expect(links.map(([name]) => name)).toEqual([
-      ...['Dashboard', 'GraphiQL', 'API access', 'Documentation', 'REST v1', 'OpenAPI', 'GraphQL'],
+      ...['Dashboard', 'GraphiQL', 'Docs', 'API access', 'REST v1', 'OpenAPI', 'GraphQL'],
     ])
     for (const [name, { origin, pathname }] of links) {
       expect(origin).toBe('http://localhost:8080')
@@ -79,20 +79,22 @@ describe('GET /', () => {
     expect((await client.ask({ method: 'HEAD', url: '/', headers: { accept: 'application/json' } })).status).toBe(404)
   })
 
-  test('has the headers of every response, and loads nothing but its own styles and icon', async () => {
+  test('has the headers of every response, and loads nothing but files of the service', async () => {
     const { headers, text } = await get({ 'x-request-id': 'from-me' })
     expect(headers['x-request-id']).toBe('from-me')
     expect(headers['cache-control']).toBe('private, no-store')
     expect(headers['x-content-type-options']).toBe('nosniff')
     expect(headers['content-security-policy']?.split('; ').sort()).toEqual([
       "base-uri 'none'",
+      "connect-src 'self'",
       "default-src 'none'",
       "form-action 'none'",
       "frame-ancestors 'none'",
       "img-src 'self'",
+      "script-src 'self'",
       "style-src 'self'",
     ])
-    expect(text).not.toMatch(/<script|<style|\sstyle=|\son\w+=/)
+    expect(text).not.toMatch(/<script(?! src="\/assets\/)|<style|\sstyle=|\son\w+=/)
   })
 
   test('needs no token and ignores one', async () => {

@@ -1,7 +1,7 @@
-/** The pages for a browser on this machine alone: API access without PUBLIC_URL, and GraphiQL with the demo's token. */
+/** What a browser on this machine alone gets: API access without PUBLIC_URL, and the token of the demo. */
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import { buildServer } from '../../src/server.ts'
 import { createDatabase } from '../support/database.ts'
@@ -10,21 +10,16 @@ const database = await createDatabase()
 const token = 'vgw_demo'
 const demo = await buildServer(readConfig({ LOG_LEVEL: 'silent' }), database.pool, undefined, null, undefined, token)
 afterAll(() => demo.close())
-// The files of GraphiQL are made at the first request, which takes longer than an answer may on a busy machine.
-beforeAll(async () => {
-  while ((await demo.inject('/graphiql')).statusCode !== 200);
-})
 
-/** Requests both pages. @returns which of them answer as to a browser on this machine */
+/** Requests both. @returns which of them answer as to a browser on this machine */
 async function openTo(remoteAddress: string, headers: Record<string, string>) {
-  const [admin, graphiql] = await Promise.all(
-    ['/admin/login', '/graphiql'].map(url => demo.inject({ method: 'GET', url, remoteAddress, headers })),
+  const [admin, demoToken] = await Promise.all(
+    ['/admin/login', '/demo-token'].map(url => demo.inject({ method: 'GET', url, remoteAddress, headers })),
   )
   if (admin?.statusCode !== 200)
     expect([admin?.statusCode, admin?.body]).toEqual([403, expect.stringContaining('PUBLIC_URL')])
-  const showsToken = graphiql?.body.includes(token) ?? false
-  expect(graphiql?.headers['cache-control']).toBe(showsToken ? 'no-store' : 'private, no-cache')
-  return { admin: admin?.statusCode === 200, graphiql: showsToken }
+  expect(demoToken?.headers['cache-control']).toBe('no-store')
+  return { admin: admin?.statusCode === 200, token: demoToken?.json().token }
 }
 
 test.each([
@@ -35,7 +30,7 @@ test.each([
   ['::1', { host: '[::1]:8080' }],
   ['::ffff:127.0.0.1', { host: 'localhost' }],
 ])('a browser on this machine gets both: %s, %j', async (address, headers) => {
-  expect(await openTo(address, headers)).toEqual({ admin: true, graphiql: true })
+  expect(await openTo(address, headers)).toEqual({ admin: true, token })
 })
 
 test.each([
@@ -58,7 +53,7 @@ test.each([
   ['127.0.0.1', { host: 'localhost', 'x-real-ip': '192.0.2.7' }],
   ['127.0.0.1', { host: 'localhost', via: '1.1 proxy' }],
 ])('others get neither: %s, %j', async (address, headers) => {
-  expect(await openTo(address, headers)).toEqual({ admin: false, graphiql: false })
+  expect(await openTo(address, headers)).toEqual({ admin: false, token: null })
 })
 
 test('nginx, which by default says nothing of the browser that it asks for, gets neither', async () => {
@@ -73,6 +68,6 @@ test('nginx, which by default says nothing of the browser that it asks for, gets
   }
   expect(await ask('/admin/login', '1.1')).toContain('HTTP/1.1 200')
   expect(await ask('/admin/login', '1.0')).toContain('HTTP/1.1 403')
-  expect(await ask('/graphiql', '1.1')).toContain(token)
-  expect(await ask('/graphiql', '1.0')).not.toContain(token)
+  expect(await ask('/demo-token', '1.1')).toContain(token)
+  expect(await ask('/demo-token', '1.0')).not.toContain(token)
 })

@@ -65,7 +65,7 @@ async function sendAccount({ sql }: AdminContext, reply: FastifyReply, fieldErro
       <h2>Open sessions</h2>
       <p class="hint">A session ends after an hour without use, and 12 hours after the sign-in.</p>
       <Table label="Open sessions" columns={sessionColumns} rows={sessions} />
-      <form method="post" action={`${accountPath}/sign-out-everywhere`} class="card">
+      <form method="post" action={`${accountPath}/sign-out-everywhere`} class="card" data-sign-out>
         <p>Is one of them not yours, or left open elsewhere? This ends all sessions, this one too.</p>
         <CsrfField />
         <button type="submit" class="secondary">

@@ -11,7 +11,14 @@ import { type AdminContext, actorOf, findSignedIn, type Handler, sendPage } from
 import { formBody, queryParameters } from '../form-body.ts'
 import { NoAdministratorYet } from './first-administrator.tsx'
 import { PasswordField } from './password-fields.tsx'
-import { endSession, loginMessages, loginPath, parseNext, redirectSignedOut } from './redirects.tsx'
+import {
+  deleteBrowserSession,
+  endSession,
+  loginMessages,
+  loginPath,
+  parseNext,
+  redirectSignedOut,
+} from './redirects.tsx'
 import { signIn } from './session.ts'
 
 /** GET /admin/login */
@@ -49,6 +56,18 @@ export const logOut: Handler = async ({ sql, config }, request, reply) => {
   if (!findSignedIn(request)) return redirectSignedOut(reply)
   await signOut(sql, actorOf(request), request.session.sessionId)
   return endSession(reply, config, 'out')
+}
+
+/**
+ * DELETE /admin/session: the other pages of the service sign out. It has no CSRF token: `checkOrigin` has compared the
+ * origin, and browsers send DELETE to another origin only after that has allowed it.
+ */
+export const signOutFromPage: Handler = async ({ sql, config }, request, reply) => {
+  if (findSignedIn(request)) {
+    await signOut(sql, actorOf(request), request.session.sessionId)
+    await deleteBrowserSession(reply, config)
+  }
+  return reply.code(204).send()
 }
 
 interface LoginProps {

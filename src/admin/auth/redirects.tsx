@@ -38,7 +38,7 @@ export async function requireSignIn(request: FastifyRequest, reply: FastifyReply
 export const sendRefresh = (reply: FastifyReply, path: string): FastifyReply =>
   sendPage(
     reply.header('Refresh', `0;url=${path}`),
-    <Layout title="One moment" narrow navigation={false}>
+    <Layout title="One moment" narrow>
       <p>
         <a href={path}>Continue</a>
       </p>
@@ -57,11 +57,17 @@ export function parseNext(text: string | null): string {
   return ours ? pathname + search : home
 }
 
-/** Deletes the browser's session and its cookie, and redirects to the sign-in. */
-export async function endSession(reply: FastifyReply, config: Config, reason: LoginReason): Promise<FastifyReply> {
+/** Deletes the browser's session and its cookie. */
+export async function deleteBrowserSession(reply: FastifyReply, config: Config): Promise<void> {
   await reply.request.session.destroy()
   const { name, options } = sessionCookie(config)
-  return reply.clearCookie(name, options).redirect(loginPathBecause(reason), 303)
+  reply.clearCookie(name, options)
+}
+
+/** Deletes the browser's session and its cookie, and redirects to the sign-in. */
+export async function endSession(reply: FastifyReply, config: Config, reason: LoginReason): Promise<FastifyReply> {
+  await deleteBrowserSession(reply, config)
+  return reply.redirect(loginPathBecause(reason), 303)
 }
 
 /** Redirects to the sign-in of a browser that has no session left. */

@@ -4,10 +4,12 @@ import type { Administrator } from '../../domain/administrator.ts'
 import type { FieldErrors } from '../../domain/errors.ts'
 import { HtmlPage } from '../../http/html-page.tsx'
 import { adminPath, assetsPath } from '../../http/paths.ts'
+import type { Site } from '../../http/site.ts'
 import { ButtonLink } from './button-link.tsx'
 
 /** What every page shows of the request that it answers. */
 interface AdminRequestContext {
+  site: Site
   /** The administrator who is signed in, or null. */
   administrator: Administrator | null
   /** Returns the CSRF token of the forms on this page. */
@@ -38,19 +40,18 @@ const sections = [
 
 interface LayoutProps {
   title: string
-  /** The entry of the navigation that is marked as current. */
+  /** The entry of the second row of the header that is marked as current. */
   section?: (typeof sections)[number]['name']
   /** Links beside the heading. */
   actions?: ComponentChildren
   /** A narrow column: for a form. */
   narrow?: boolean
-  navigation?: boolean
   children: ComponentChildren
 }
 
 /** A page of the API access page: its header, its heading and the flash message. */
-export function Layout({ title, section, actions, narrow = false, navigation = true, children }: LayoutProps) {
-  const { administrator, flash } = useRequestContext()
+export function Layout({ title, section, actions, narrow = false, children }: LayoutProps) {
+  const { site, administrator, flash } = useRequestContext()
   const head = (
     <>
       <link rel="stylesheet" href={`${assetsPath}/base.css`} />
@@ -61,16 +62,22 @@ export function Layout({ title, section, actions, narrow = false, navigation = t
     </>
   )
   return (
-    <HtmlPage title={`${title} · API access`} head={head}>
-      <a class="off-screen" href="#main">
-        Skip to the content
-      </a>
-      <header class="site-header">
-        <a class="brand" href={adminPath}>
-          Voucher Gateway
-        </a>
-        {navigation && administrator && <Navigation email={administrator.email} section={section} />}
-      </header>
+    <HtmlPage
+      title={`${title} · API access`}
+      site={site}
+      place="API access"
+      sections={
+        administrator
+          ? sections.map(({ name, label }) => ({
+              label,
+              address: `${adminPath}/${name}`,
+              isCurrent: name === section,
+            }))
+          : undefined
+      }
+      account={<div class="account">{administrator && <SignOutForm email={administrator.email} />}</div>}
+      head={head}
+    >
       <main id="main" class={narrow ? 'narrow' : undefined}>
         <div class="heading">
           <h1>{title}</h1>
@@ -87,26 +94,13 @@ export function Layout({ title, section, actions, narrow = false, navigation = t
   )
 }
 
-function Navigation({ email, section }: { email: string; section: LayoutProps['section'] }) {
-  return (
-    <>
-      <nav aria-label="Main">
-        {sections.map(({ name, label }) => (
-          <a href={`${adminPath}/${name}`} aria-current={name === section ? 'page' : undefined}>
-            {label}
-          </a>
-        ))}
-      </nav>
-      <form method="post" action={`${adminPath}/logout`} class="sign-out">
-        <CsrfField />
-        <span class="signed-in-as">{email}</span>
-        <button type="submit" class="secondary">
-          Sign out
-        </button>
-      </form>
-    </>
-  )
-}
+const SignOutForm = ({ email }: { email: string }) => (
+  <form method="post" action={`${adminPath}/logout`} data-sign-out>
+    <CsrfField />
+    <span>{email}</span>
+    <button type="submit">Sign out</button>
+  </form>
+)
 
 /** The hidden field with which a form proves that it is from this page. */
 export const CsrfField = () => <input type="hidden" name="_csrf" value={useRequestContext().csrfToken()} />

@@ -144,6 +144,6 @@ const sendToken = (reply: FastifyReply, secret: string) =>
       <noscript>
         <p class="warning">The dashboard needs JavaScript. Allow it for this site, then open the dashboard again.</p>
       </noscript>
-      <script src={`${adminPath}${assetsPath}/open-dashboard.js`} defer />
+      <script src={`${adminPath}${assetsPath}/open-dashboard.js`} type="module" />
     </Layout>,
   )

@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks'
-import { Header } from './header.tsx'
+import { forgetToken, readToken, storeToken } from '/assets/site.js'
 import { Session } from './session.tsx'
 import { SignIn } from './sign-in.tsx'
-import { forgetToken, readToken, storeToken } from './token.ts'
 
 /** The dashboard: it asks for a token, or shows what the token may read. */
 export function App({ adminAddress }: { adminAddress: string }) {
@@ -13,26 +12,11 @@ export function App({ adminAddress }: { adminAddress: string }) {
     setReason(null)
     setToken(next)
   }
-  const end = (why: string | null) => {
+  const end = () => {
     forgetToken()
-    setReason(why)
+    setReason('This token is not valid any more: it is unknown, expired or revoked. Type another one.')
     setToken(null)
   }
-  if (token === null) {
-    return (
-      <>
-        <Header adminAddress={adminAddress} />
-        <SignIn reason={reason} onToken={use} adminAddress={`${adminAddress}/dashboard`} />
-      </>
-    )
-  }
-  return (
-    <Session
-      key={token}
-      token={token}
-      adminAddress={adminAddress}
-      onEnd={() => end('This token is not valid any more: it is unknown, expired or revoked. Type another one.')}
-      onForget={() => end(null)}
-    />
-  )
+  if (token === null) return <SignIn reason={reason} onToken={use} adminAddress={`${adminAddress}/dashboard`} />
+  return <Session key={token} token={token} onEnd={end} />
 }

@@ -1,6 +1,6 @@
 import { useEffect, useMemo } from 'preact/hooks'
+import { describeToken } from '/assets/site.js'
 import { createSendOperation } from './api.ts'
-import { Header, TokenStatus } from './header.tsx'
 import { useNotices } from './notices.tsx'
 import { DashboardViewer } from './operations.ts'
 import { Overview } from './overview.tsx'
@@ -13,17 +13,14 @@ import { readAddress } from './view.ts'
 
 interface SessionProps {
   token: string
-  adminAddress: string
   /** The service refuses the token. */
   onEnd(): void
-  /** The viewer wants the token to be forgotten. */
-  onForget(): void
 }
 
 const noVariables = {}
 
 /** The dashboard of one token. */
-export function Session({ token, adminAddress, onEnd, onForget }: SessionProps) {
+export function Session({ token, onEnd }: SessionProps) {
   const [search, show] = useSearch()
   const { notices, rateLeft, listener } = useNotices()
   // Once: a session has one token.
@@ -31,6 +28,9 @@ export function Session({ token, adminAddress, onEnd, onForget }: SessionProps) 
   const tenants = useTenants(request)
   const { data, error, reload } = useAnswer(request, DashboardViewer, noVariables)
   const viewer = data?.viewer
+  useEffect(() => {
+    if (viewer) describeToken(viewer)
+  }, [viewer])
   const address = useMemo(() => readAddress(search), [search])
 
   const granted = viewer?.tenants.map(({ tenant }) => tenant)
@@ -48,9 +48,6 @@ export function Session({ token, adminAddress, onEnd, onForget }: SessionProps) 
 
   return (
     <>
-      <Header adminAddress={adminAddress}>
-        <TokenStatus name={viewer?.name ?? null} expiresAt={viewer?.expiresAt ?? null} onForget={onForget} />
-      </Header>
       {tenant === undefined ? (
         <main id="main">
           <h1>Dashboard</h1>

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { parseToken } from './token.ts'
+import { parseToken } from '/assets/site.js'
 
 interface SignInProps {
   /** Why a token is asked for again, as a sentence; null at first. */
@@ -31,7 +31,8 @@ export function SignIn({ reason, onToken, adminAddress }: SignInProps) {
         <div class="field">
           <label for="token">Token</label>
           <p class="hint" id="token-hint">
-            The dashboard shows what this token may read. It is kept until this browser tab is closed.
+            The dashboard shows what this token may read. GraphiQL and the reference use it too, until this browser tab
+            is closed.
           </p>
           {fault && (
             <p class="field-error" id="token-error" role="alert">

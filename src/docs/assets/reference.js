@@ -1,4 +1,7 @@
-// Starts Scalar with the service's own OpenAPI document. It keeps the token in memory, until the page is left.
+// Starts Scalar with the service's own OpenAPI document, and with the token of the browser tab.
+
+import { keepRepaired } from '/assets/repair.js'
+import { parseToken, readToken, storeToken } from '/assets/site.js'
 
 const place = document.getElementById('main')
 
@@ -34,6 +37,10 @@ window.Scalar.createApiReference(place, {
   hideClientButton: true,
   showDeveloperTools: 'never',
   persistAuth: false,
+  authentication: {
+    preferredSecurityScheme: 'bearerToken',
+    securitySchemes: { bearerToken: { token: readToken() ?? '' } },
+  },
   // Light or dark follows the system, as on all pages.
   forceDarkModeState: matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light',
   hideDarkModeToggle: true,
@@ -44,7 +51,7 @@ window.Scalar.createApiReference(place, {
 })
 
 /** What Scalar's elements lack for screen readers and for the keyboard. A later version may make a line needless. */
-const repairs = [
+keepRepaired([
   ['button[aria-selected]:not([role])', button => button.removeAttribute('aria-selected')],
   ['aside[role="navigation"], button[role="search"], button[role="none"]', element => element.removeAttribute('role')],
   ['.response-card[role="region"]', card => card.removeAttribute('role')],
@@ -58,21 +65,10 @@ const repairs = [
   // It names an element that is not always there.
   ['[class*="group/copy-button"][aria-controls]', button => button.removeAttribute('aria-controls')],
   ['.code-copy:not([aria-label])', button => button.setAttribute('aria-label', 'Copy')],
-]
+])
 
-function repair() {
-  for (const [selector, change] of repairs) {
-    for (const element of document.querySelectorAll(selector)) change(element)
-  }
-}
-
-// Once for all changes of a frame.
-let isPlanned = false
-new MutationObserver(() => {
-  if (isPlanned) return
-  isPlanned = true
-  requestAnimationFrame(() => {
-    isPlanned = false
-    repair()
-  })
-}).observe(document.body, { childList: true, subtree: true, attributeFilter: ['aria-selected', 'role'] })
+// A token that is typed here signs in on all pages.
+place.addEventListener('change', ({ target }) => {
+  const token = target.placeholder === 'Token' ? parseToken(target.value) : null
+  if (token !== null && token !== readToken()) storeToken(token)
+})

@@ -1,0 +1,16 @@
+// The types of `src/http/assets/site.js`, which all pages share: the bundle imports it from its address.
+
+/** Returns the token of the browser tab, or null. */
+export function readToken(): string | null
+
+/** Signs in on all pages with a token. */
+export function storeToken(token: string): void
+
+/** Forgets the token of the tab, which the service refuses. */
+export function forgetToken(): void
+
+/** Returns the token that was typed, without `Bearer`; null when it cannot be one. */
+export function parseToken(text: string): string | null
+
+/** Shows whose the token is. @param viewer its name and its end, or null for a token without an end */
+export function describeToken(viewer: { name: string; expiresAt: string | null }): void

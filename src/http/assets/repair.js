@@ -1,0 +1,25 @@
+// Repairs what the elements of a third-party page lack for screen readers and for the keyboard.
+
+/**
+ * Repairs elements now, and again when the page changes.
+ *
+ * @param repairs pairs of a selector and the change of an element that it finds
+ */
+export function keepRepaired(repairs) {
+  const repair = () => {
+    for (const [selector, change] of repairs) {
+      for (const element of document.querySelectorAll(selector)) change(element)
+    }
+  }
+  // Once for all changes of a frame.
+  let isPlanned = false
+  new MutationObserver(() => {
+    if (isPlanned) return
+    isPlanned = true
+    requestAnimationFrame(() => {
+      isPlanned = false
+      repair()
+    })
+  }).observe(document.body, { childList: true, subtree: true, attributeFilter: ['aria-selected', 'role'] })
+  repair()
+}

@@ -1,0 +1,132 @@
+// One sign-in for all pages: the token of this browser tab, and what the header shows of it.
+
+/** Ends with the browser tab, so that no other tab and no address has the token. */
+const storage = openStorage()
+/** Whether the token is kept when the page is left. */
+export const isKept = storage instanceof Storage
+const tokenKey = 'voucher-gateway:token'
+const descriptionKey = 'voucher-gateway:token-description'
+/** Set when a person signed out of the demo, so that a page does not sign in by itself again. */
+const signedOutKey = 'voucher-gateway:signed-out'
+
+const header = document.querySelector('.site-header')
+const account = document.getElementById('account')
+const demoToken = header?.dataset.demo === undefined ? null : await fetchDemoToken()
+
+if (demoToken !== null && readToken() === null && storage.getItem(signedOutKey) === null) storeDemoToken()
+else draw()
+
+/** A browser that refuses to store keeps the token until the page is left. */
+function openStorage() {
+  try {
+    return sessionStorage
+  } catch {
+    const kept = new Map()
+    return {
+      getItem: key => kept.get(key) ?? null,
+      setItem: (key, value) => kept.set(key, value),
+      removeItem: key => kept.delete(key),
+    }
+  }
+}
+
+/** Returns the token of the demo, which a browser on its machine gets; otherwise null. */
+async function fetchDemoToken() {
+  try {
+    const response = await fetch('/demo-token')
+    return (await response.json()).token
+  } catch {
+    return null
+  }
+}
+
+/** Returns the token of the tab, or null. */
+export function readToken() {
+  return storage.getItem(tokenKey)
+}
+
+/** Signs in on all pages with a token. */
+export function storeToken(token) {
+  storage.setItem(tokenKey, token)
+  storage.removeItem(descriptionKey)
+  storage.removeItem(signedOutKey)
+  draw()
+}
+
+/** Returns the token that was typed, without `Bearer`; null when it cannot be one. */
+export function parseToken(text) {
+  const token = text.trim().replace(/^Bearer\s+/i, '')
+  return /^[\x21-\x7e]+$/.test(token) ? token : null
+}
+
+/** Shows whose the token is. @param viewer its name and its end, or null for a token without an end */
+export function describeToken({ name, expiresAt }) {
+  storage.setItem(descriptionKey, JSON.stringify({ name, expiresAt }))
+  draw()
+}
+
+/** Forgets the token of the tab, which the service refuses. */
+export function forgetToken() {
+  storage.removeItem(tokenKey)
+  storage.removeItem(descriptionKey)
+  draw()
+}
+
+function forgetSignIn() {
+  forgetToken()
+  if (demoToken !== null) storage.setItem(signedOutKey, 'yes')
+}
+
+/** Signs out of all pages: an administrator's session ends too. */
+async function signOut() {
+  forgetSignIn()
+  await fetch('/admin/session', { method: 'DELETE' }).catch(() => {})
+  location.reload()
+}
+
+function draw() {
+  if (!account) return
+  if (readToken() !== null) account.replaceChildren(...signedIn())
+  else if (demoToken !== null) account.replaceChildren(button('Use the demo token', useDemoToken))
+  else if (account.dataset.signIn !== undefined) account.replaceChildren(signInLink())
+  else account.replaceChildren()
+}
+
+function storeDemoToken() {
+  storeToken(demoToken)
+  describeToken({ name: 'Demo', expiresAt: null })
+}
+
+function useDemoToken() {
+  storeDemoToken()
+  location.reload()
+}
+
+function signedIn() {
+  const { name, expiresAt } = JSON.parse(storage.getItem(descriptionKey)) ?? { name: 'Signed in', expiresAt: null }
+  const format = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+  const label = document.createElement('span')
+  label.textContent = expiresAt === null ? name : `${name}, until ${format.format(new Date(expiresAt))}`
+  return [label, button('Sign out', signOut)]
+}
+
+function signInLink() {
+  const link = document.createElement('a')
+  link.href = account.dataset.signIn
+  link.textContent = 'Sign in'
+  return link
+}
+
+function button(text, press) {
+  const element = document.createElement('button')
+  element.type = 'button'
+  element.textContent = text
+  element.addEventListener('click', press)
+  return element
+}
+
+// The forms of the API access page: signing in and out there holds for all pages.
+addEventListener('submit', ({ target }) => {
+  if (target.matches('[data-sign-out]')) forgetSignIn()
+  if (target.matches('[data-sign-in]')) storage.removeItem(signedOutKey)
+})

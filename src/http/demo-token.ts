@@ -1,0 +1,14 @@
+import type { FastifyInstance } from 'fastify'
+import { directLocalOrigin } from './local-origin.ts'
+
+/**
+ * Registers `GET /demo-token`, with which pages of the demo sign in by themselves. Only a browser on this machine gets the
+ * token; no page of another origin can read the answer (no CORS), which is JSON and so cannot be loaded as a script.
+ */
+export function registerDemoToken(app: FastifyInstance, token: string): void {
+  app.get('/demo-token', (request, reply) =>
+    reply
+      .headers({ 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' })
+      .send({ token: directLocalOrigin(request) === null ? null : token }),
+  )
+}

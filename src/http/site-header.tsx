@@ -1,0 +1,59 @@
+import type { ComponentChildren } from 'preact'
+import { dashboardPath } from './paths.ts'
+import { type Place, placesOf, type Site } from './site.ts'
+
+/** A link of the second row of the header. */
+interface SectionLink {
+  label: string
+  address: string
+  isCurrent: boolean
+}
+
+/** What a page adds to the header. */
+export interface SiteHeaderProps {
+  site: Site
+  /** The place that is marked as current: a name, or `home` for the page at `/`. */
+  place: Place['name'] | 'home'
+  /** The links within the place. */
+  sections?: SectionLink[] | undefined
+  /** Who is signed in; default: `assets/site.js` shows the token of the browser tab. */
+  account?: ComponentChildren
+}
+
+/** The places that ask for a token themselves: the others link to one of them. */
+const asksForToken = new Set<SiteHeaderProps['place']>(['Dashboard', 'GraphiQL'])
+
+const current = (isCurrent: boolean) => (isCurrent ? 'page' : undefined)
+
+/** The header of every page: the places of the service, and who is signed in. */
+export const SiteHeader = ({ site, place, sections, account }: SiteHeaderProps) => (
+  <>
+    <a class="off-screen" href="#main">
+      Skip to the content
+    </a>
+    <header class="site-header" data-demo={site.isDemo || undefined}>
+      <a class="brand" href="/" aria-current={current(place === 'home')}>
+        Voucher Gateway
+      </a>
+      <nav aria-label="Main">
+        {placesOf(site).map(({ name, address }) => (
+          <a href={address} aria-current={current(name === place)}>
+            {name}
+          </a>
+        ))}
+      </nav>
+      {account ?? (
+        <div class="account" id="account" data-sign-in={asksForToken.has(place) ? undefined : dashboardPath} />
+      )}
+      {sections && (
+        <nav class="sections" aria-label={place}>
+          {sections.map(({ label, address, isCurrent }) => (
+            <a href={address} aria-current={current(isCurrent)}>
+              {label}
+            </a>
+          ))}
+        </nav>
+      )}
+    </header>
+  </>
+)
