@@ -7,6 +7,7 @@ import { invite, showAdministrators, withdraw } from './administrators/list.tsx'
 import { remove, showRemove } from './administrators/remove.tsx'
 import { sendCsv, showAudit } from './audit/list.tsx'
 import { changeOwnPassword, showAccount, signOutOfAllSessions } from './auth/account.tsx'
+import { logInToDemo } from './auth/demo.tsx'
 import { logIn, logOut, showLogin, signOutFromPage } from './auth/login.tsx'
 import { createOpenIdHandlers } from './auth/openid.ts'
 import { requireSignIn } from './auth/redirects.tsx'
@@ -23,7 +24,7 @@ import { rotate, showRotate } from './tokens/rotate.tsx'
 
 /** Registers the sign-in pages, and the pages that need a session. */
 export function registerPages(scope: FastifyInstance, pool: Pool, context: AdminContext): void {
-  const { config } = context
+  const { config, site } = context
   const bind =
     <Params>(handler: Handler<Params>) =>
     (request: FastifyRequest<{ Params: Params }>, reply: FastifyReply) =>
@@ -33,6 +34,7 @@ export function registerPages(scope: FastifyInstance, pool: Pool, context: Admin
   scope.post('/login', bind(logIn))
   scope.post('/logout', bind(logOut))
   scope.delete('/session', bind(signOutFromPage))
+  if (site.isDemo) scope.post('/login/demo', bind(logInToDemo))
   scope.get('/setup/:secret', bind(showSetup))
   scope.post('/setup/:secret', bind(setUp))
   if (config.openId) {

@@ -23,6 +23,9 @@ export interface NewSession {
   userAgent: string | null
 }
 
+/** How an identity was verified. */
+export type SignInMeans = 'password' | 'link' | 'openid' | 'demo'
+
 /** A session as its administrator sees it. */
 export interface SessionRecord {
   address: string | null
@@ -70,7 +73,7 @@ export async function startSession(
   actor: Actor,
   verified: VerifiedAdministrator,
   session: NewSession,
-  means: 'password' | 'link' | 'openid',
+  means: SignInMeans,
 ): Promise<boolean> {
   const detail = sql`jsonb_build_object('means', ${means}::text)`
   const started = await sql`

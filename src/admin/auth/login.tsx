@@ -9,6 +9,7 @@ import { EmailField, ErrorSummary } from '../components/field.tsx'
 import { CsrfField, Layout } from '../components/layout.tsx'
 import { type AdminContext, actorOf, findSignedIn, type Handler, sendPage } from '../context.ts'
 import { formBody, queryParameters } from '../form-body.ts'
+import { DemoSignIn } from './demo.tsx'
 import { NoAdministratorYet } from './first-administrator.tsx'
 import { PasswordField } from './password-fields.tsx'
 import {
@@ -77,7 +78,7 @@ interface LoginProps {
 }
 
 async function sendLogin(
-  { sql, config }: AdminContext,
+  { sql, config, site }: AdminContext,
   reply: FastifyReply,
   { next, message, email = '' }: LoginProps,
   fieldErrors?: FieldErrors,
@@ -91,7 +92,8 @@ async function sendLogin(
           {message.text}
         </p>
       )}
-      {noAdministrator && <NoAdministratorYet openId={openId} />}
+      {site.isDemo && <DemoSignIn next={next} />}
+      {noAdministrator && !site.isDemo && <NoAdministratorYet openId={openId} />}
       <ErrorSummary />
       <form method="post" action={loginPath} class="card">
         <CsrfField />

@@ -8,6 +8,7 @@ import {
   deleteSession,
   findSession,
   type NewSession,
+  type SignInMeans,
   saveSession,
   startSession,
   type VerifiedAdministrator,
@@ -109,7 +110,7 @@ export function signIn(
   sql: Sql,
   request: FastifyRequest,
   verified: VerifiedAdministrator,
-  means: 'password' | 'link' | 'openid',
+  means: SignInMeans,
 ): Promise<boolean> {
   const actor = { name: verified.email, address: clientAddress(request) }
   return renewSession(request, verified, session => startSession(sql, actor, verified, session, means))

@@ -1,0 +1,32 @@
+// The sign-in of the demo, without a password. Outside the demo, neither its form nor its path exists.
+import { verifyOpenIdAdministrator } from '../../domain/administrator-openid.ts'
+import { GatewayError } from '../../domain/errors.ts'
+import { clientAddress } from '../../http/caller.ts'
+import { CsrfField } from '../components/layout.tsx'
+import type { Handler } from '../context.ts'
+import { formBody } from '../form-body.ts'
+import { loginPath, parseNext } from './redirects.tsx'
+import { signIn } from './session.ts'
+
+/** The administrator of the demo. No OpenID provider has this subject: theirs begin with an issuer. */
+const identity = { subject: 'demo', email: 'demo@example.com' }
+
+/** POST /admin/login/demo. `checkOrigin` has admitted only a browser on this machine: the demo has no `PUBLIC_URL`. */
+export const logInToDemo: Handler = async ({ sql }, request, reply) => {
+  const actor = { name: identity.email, address: clientAddress(request) }
+  const verified = await verifyOpenIdAdministrator(sql, actor, identity)
+  if (!verified || !(await signIn(sql, request, verified, 'demo'))) {
+    throw new GatewayError('FORBIDDEN', 'The administrator of the demo was removed. Sign in with another account.')
+  }
+  return reply.redirect(parseNext(formBody(request).get('next')), 303)
+}
+
+/** Signs in to the demo. @param next the path that was requested before */
+export const DemoSignIn = ({ next }: { next: string }) => (
+  <form method="post" action={`${loginPath}/demo`} class="card" data-sign-in>
+    <CsrfField />
+    <input type="hidden" name="next" value={next} />
+    <p>This is the demo. A browser on its own machine needs no password.</p>
+    <button type="submit">Sign in to the demo</button>
+  </form>
+)

@@ -1,0 +1,78 @@
+/** The sign-in of the demo: it exists in the demo only, and for browsers on its own machine only. */
+import { afterAll, expect, test } from 'vitest'
+import { readConfig } from '../../src/config.ts'
+import { removeAdministrator } from '../../src/domain/administrator.ts'
+import { createAdministrator } from '../../src/domain/administrator-password.ts'
+import { buildServer } from '../../src/server.ts'
+import { createApp } from '../support/app.ts'
+import { tester } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { createBrowser, root } from './support.ts'
+
+const database = await createDatabase()
+
+async function buildDemo(environment: NodeJS.ProcessEnv = {}) {
+  const config = readConfig({ LOG_LEVEL: 'silent', ...environment })
+  const app = await buildServer(config, database.pool, undefined, null, undefined, 'vgw_demo')
+  afterAll(() => app.close())
+  return app
+}
+const demo = await buildDemo()
+const path = '/admin/login/demo'
+
+test('one button signs in, and leads to the page that was requested', async () => {
+  const browser = createBrowser(demo)
+  const login = await browser.get('/admin/login?next=/admin/audit')
+  expect(login.text).toContain('Sign in to the demo')
+  expect(login.text).not.toContain('There is no administrator yet')
+  const answer = await browser.submit('/admin/login?next=/admin/audit', {}, { action: path })
+  expect(answer).toMatchObject({ status: 303, location: '/admin/audit' })
+  expect((await browser.get('/admin/account')).text).toContain('demo@example.com')
+  const [entry] = await database.pool`
+    select actor, detail from gateway.audit_entry where action = 'administrator.sign_in' order by id desc limit 1`
+  expect(entry).toEqual({ actor: 'demo@example.com', detail: { means: 'demo' } })
+
+  expect(await createBrowser(demo).submit('/admin/login', {}, { action: path })).toMatchObject({ status: 303 })
+  const accounts = await database.pool`select id from gateway.administrator where email = 'demo@example.com'`
+  expect(accounts).toHaveLength(1)
+})
+
+test('it needs the form of the page, sent from the page', async () => {
+  const browser = createBrowser(demo)
+  expect(await browser.post(path, {})).toMatchObject({ status: 403 })
+  const headers = { origin: 'http://localhost:9999' }
+  expect(await browser.submit('/admin/login', {}, { action: path, headers })).toMatchObject({ status: 403 })
+  expect(await browser.get('/admin/tokens')).toMatchObject({ status: 303 })
+})
+
+test('others than a browser on this machine get neither the button nor the sign-in', async () => {
+  const proxied = { 'x-forwarded-for': '192.0.2.7' }
+  expect((await createBrowser(demo).get('/admin/login', proxied)).text).not.toContain('Sign in to the demo')
+  const distant = createBrowser(demo, { address: '192.0.2.7' })
+  expect((await distant.get('/admin/login')).text).not.toContain('Sign in to the demo')
+  expect(await distant.post(path, {})).toMatchObject({ status: 403 })
+})
+
+test('an administrator of the demo who was removed signs in no more', async () => {
+  expect(await createBrowser(demo).submit('/admin/login', {}, { action: path })).toMatchObject({ status: 303 })
+  await createAdministrator(database.pool, tester, root.email, root.password)
+  await removeAdministrator(database.pool, tester, 'demo@example.com')
+  const answer = await createBrowser(demo).submit('/admin/login', {}, { action: path })
+  expect(answer).toMatchObject({ status: 403, text: expect.stringContaining('was removed') })
+})
+
+test('outside the demo there is neither the button nor its path, nor the token', async () => {
+  const { app } = await createApp(database)
+  const browser = createBrowser(app)
+  expect((await browser.get('/admin/login')).text).not.toContain('demo')
+  expect((await browser.post(path, {})).status).toBe(404)
+  expect((await app.inject({ url: '/demo-token', headers: { host: 'localhost' } })).statusCode).toBe(404)
+})
+
+test('with PUBLIC_URL, which others can reach, the service is no demo', async () => {
+  const app = await buildDemo({ PUBLIC_URL: 'https://gateway.example.com' })
+  const browser = createBrowser(app, { origin: 'https://gateway.example.com' })
+  expect((await browser.get('/admin/login')).text).not.toContain('demo')
+  expect((await browser.post(path, {})).status).toBe(404)
+  expect((await app.inject({ url: '/demo-token', headers: { host: 'localhost' } })).statusCode).toBe(404)
+})

@@ -1,0 +1,169 @@
+/** One sign-in for all pages, in the demo and outside it. */
+import type { Page } from 'playwright-core'
+import { afterAll, expect, test } from 'vitest'
+import { readConfig } from '../../src/config.ts'
+import { loadDemo } from '../../src/demo/load.ts'
+import { permissionNames } from '../../src/domain/permission.ts'
+import { buildServer } from '../../src/server.ts'
+import { createApp } from '../support/app.ts'
+import { startBrowser } from '../support/browser.ts'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { createRoot, signIn } from './admin-actions.ts'
+import { look } from './look.ts'
+
+const database = await createDatabase()
+const build = createBuilders(database)
+await loadDemo(database.loader, { scale: 1 })
+const demoToken = (
+  await build.token([{ tenantId: 1, withDescendants: true }], { name: 'Demo', permissions: [...permissionNames] })
+).secret
+const demo = await buildServer(
+  readConfig({ LOG_LEVEL: 'silent', RATE_LIMIT_PER_MINUTE: '100000' }),
+  database.pool,
+  undefined,
+  null,
+  undefined,
+  demoToken,
+)
+afterAll(() => demo.close())
+const demoOrigin = await demo.listen({ host: '127.0.0.1', port: 0 })
+const { app } = await createApp(database)
+const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+const browser = await startBrowser()
+const { secret } = await build.token([{ tenantId: 1, withDescendants: true }], { name: 'Explorer' })
+await createRoot(database)
+
+const places = ['Dashboard', 'GraphiQL', 'Docs', 'API access']
+
+async function open(at: string) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-GB' })
+  const page = await context.newPage()
+  const problems: string[] = []
+  page.on('pageerror', error => problems.push(error.message))
+  page.on('console', message => {
+    if (message.type() === 'error' && !/status of 40[13]/.test(message.text())) problems.push(message.text())
+  })
+  await page.goto(at)
+  return { page, problems }
+}
+
+const header = (page: Page) => page.getByRole('banner').first()
+const signOut = (page: Page) => header(page).getByRole('button', { name: 'Sign out' })
+
+/** Goes to a place by the navigation of the page. */
+async function visit(page: Page, name: string): Promise<void> {
+  await header(page).getByRole('navigation', { name: 'Main' }).getByRole('link', { name, exact: true }).click()
+  await header(page).locator('nav[aria-label="Main"] [aria-current]').getByText(name, { exact: true }).waitFor()
+}
+
+const dashboardShown = (page: Page) => page.getByLabel('Period', { exact: true }).waitFor()
+const tokenAsked = (page: Page) => page.getByRole('button', { name: 'Show the dashboard' }).waitFor()
+
+test('in the demo all pages are signed in, by one navigation, and a sign-out holds for all of them', async () => {
+  const { page, problems } = await open(demoOrigin)
+  for (const place of places) {
+    await visit(page, place)
+    const links = header(page).getByRole('navigation', { name: 'Main' }).getByRole('link')
+    expect(await links.allTextContents()).toEqual(places)
+    if (place === 'API access') await page.getByRole('button', { name: 'Sign in to the demo' }).click()
+    if (place === 'Dashboard') await dashboardShown(page)
+    await header(page).getByText('demo', { exact: false }).waitFor()
+    await signOut(page).waitFor()
+    problems.push(...(place === 'GraphiQL' ? [] : await look(page, `demo-${place}`)))
+  }
+  await page.getByRole('heading', { name: 'Tokens', level: 1 }).waitFor()
+  await visit(page, 'Dashboard')
+  await signOut(page).click()
+  await tokenAsked(page)
+  problems.push(...(await look(page, 'demo-signed-out')))
+  await page.goto(`${demoOrigin}/admin/tokens`)
+  await page.getByRole('button', { name: 'Sign in to the demo' }).waitFor()
+  for (const place of ['GraphiQL', 'Docs', 'Dashboard']) {
+    await visit(page, place)
+    await header(page).getByRole('button', { name: 'Use the demo token' }).waitFor()
+  }
+  await header(page).getByRole('button', { name: 'Use the demo token' }).click()
+  await dashboardShown(page)
+  expect(problems).toEqual([])
+})
+
+test('in the demo a sign-out of API access holds for all pages, and so does the sign-in there', async () => {
+  const { page, problems } = await open(`${demoOrigin}/admin`)
+  await page.getByRole('button', { name: 'Sign in to the demo' }).click()
+  await signOut(page).click()
+  await page.getByText('You are signed out.').waitFor()
+  await visit(page, 'Dashboard')
+  await tokenAsked(page)
+  await visit(page, 'API access')
+  await page.getByRole('button', { name: 'Sign in to the demo' }).click()
+  await page.getByRole('heading', { name: 'Tokens', level: 1 }).waitFor()
+  await visit(page, 'Dashboard')
+  await dashboardShown(page)
+  expect(problems).toEqual([])
+})
+
+test('in the demo the token of an earlier one gives way to the present one by one click', async () => {
+  const { page } = await open(`${demoOrigin}/graphiql`)
+  await signOut(page).waitFor()
+  await page.evaluate(`sessionStorage.setItem('voucher-gateway:token', 'vgw_earlier')`)
+  await page.reload()
+  await page.getByRole('status').getByText('The service refuses this token').waitFor()
+  await header(page).getByRole('button', { name: 'Use the demo token' }).click()
+  await header(page).getByText('Demo').waitFor()
+})
+
+test('in the demo the example Resolve is answered as it is delivered', async () => {
+  const { page, problems } = await open(`${demoOrigin}/graphiql`)
+  await page.locator('.graphiql-tab').getByRole('button', { name: 'Resolve', exact: true }).click()
+  await page.locator('.graphiql-tab [aria-current="true"]').getByText('Resolve').waitFor()
+  const result = page.getByRole('region', { name: 'Result Window' })
+  // GraphiQL reads the operation's name a moment after a tab is opened.
+  await expect
+    .poll(
+      async () => {
+        await page.getByRole('button', { name: /execute query/i }).click()
+        return result.innerText()
+      },
+      { timeout: 30_000, interval: 1_000 },
+    )
+    .toMatch(/"status":\s"redeemable"/)
+  expect(problems).toEqual([])
+})
+
+test('a token that is typed on one page is used by the others, and a sign-out ends an administrator’s session too', async () => {
+  const { page, problems } = await open(origin)
+  await header(page).getByRole('link', { name: 'Sign in' }).click()
+  expect(await page.getByRole('button', { name: 'Use the demo token' }).count()).toBe(0)
+  await page.getByLabel('Token', { exact: true }).fill(secret)
+  await page.keyboard.press('Enter')
+  await header(page).getByText('Explorer').waitFor()
+  for (const place of ['GraphiQL', 'Docs']) {
+    await visit(page, place)
+    await header(page).getByText('Explorer').waitFor()
+  }
+  await page.getByRole('link', { name: 'API reference' }).first().click()
+  await page.getByRole('heading', { name: 'List tenants' }).waitFor()
+  expect(await page.getByPlaceholder('Token').first().inputValue()).toBe(secret)
+
+  await signIn(page, origin)
+  await page.goto(`${origin}/docs`)
+  const reloaded = page.waitForEvent('load')
+  await signOut(page).click()
+  await reloaded
+  await header(page).getByRole('link', { name: 'Sign in' }).waitFor()
+  await page.goto(`${origin}/admin/tokens`)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
+  expect(await page.evaluate('JSON.stringify({ ...sessionStorage })')).not.toContain(secret)
+  expect(problems).toEqual([])
+})
+
+test('a token that is typed in the reference signs in on all pages', async () => {
+  const { page } = await open(`${origin}/docs/reference`)
+  await page.getByRole('heading', { name: 'List tenants' }).waitFor()
+  await page.getByPlaceholder('Token').first().fill(secret)
+  await page.keyboard.press('Tab')
+  await signOut(page).waitFor()
+  await visit(page, 'Dashboard')
+  await dashboardShown(page)
+})
