@@ -32,7 +32,7 @@ export function useRequestContext(): AdminRequestContext {
 
 const sections = [
   { name: 'tokens', label: 'Tokens' },
-  { name: 'dashboard', label: 'Dashboard' },
+  { name: 'dashboard', label: 'Open the dashboard' },
   { name: 'audit', label: 'Audit' },
   { name: 'administrators', label: 'Administrators' },
   { name: 'account', label: 'Your account' },
