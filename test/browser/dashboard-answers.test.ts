@@ -145,7 +145,8 @@ test('without a connection the last figures stay with their time, and those of n
   await notice.getByText(offline).waitFor()
   await sold(page, '£10.00')
   expect(await page.evaluate('Object.keys({ ...localStorage, ...sessionStorage })')).toEqual([
-    'voucher-gateway.dashboard-token',
+    'voucher-gateway:token',
+    'voucher-gateway:token-description',
   ])
 
   // The service is out of order when the connection is back: a button asks again.
