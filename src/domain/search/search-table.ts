@@ -208,7 +208,9 @@ export function searchTable<Row>({ name, row, ...searched }: SearchTableOptions<
       const first = await scan(sql, ranges, owners, search, window, search.conditions.length > 0 ? firstRows : 0)
       // The price of such a page pays for no more (`countOperations`).
       if (first.reached === null || (search.isServed && owners.count > 1)) return first
-      for (const range of await rangesOf(sql, ranges, owners, search)) {
+      const found = await rangesOf(sql, ranges, owners, search)
+      // A short list of several tenants is read whole: the scan ends where the rows that it reads of one of them do.
+      for (const range of found.length > 0 || owners.count === 1 ? found : [whole]) {
         const page = await readRange(sql, ranges, owners, range, window)
         if (page) return page
       }

@@ -189,3 +189,21 @@ describe('a page of a group costs', () => {
     expect(ids).toEqual(rows.map(({ id }) => id))
   })
 })
+
+it('a list that is short enough is searched whole: its first page has the last record', async () => {
+  const group = await build.tenant()
+  for (let n = 1; n < 20; n++) await build.tenant({ parent_id: group })
+  await database.loader`
+    insert into purchased_voucher (tenant_id, reference, product_title)
+    select ${group}, 'SHORT-' || n, case n when 1000 then 'Zq' end from generate_series(1, 1000) n`
+  const { secret } = await build.token([{ tenantId: group, withDescendants: true }])
+  const found = await list(
+    client,
+    secret,
+    asked({ tenantId: group, filter: { text: 'zq' } }),
+    { first: 10 },
+    'reference',
+  )
+  expect(found.edges).toMatchObject([{ node: { reference: 'SHORT-1000' } }])
+  expect(found.pageInfo.hasNextPage).toBe(false)
+})
