@@ -11,7 +11,7 @@
 --   gateway.commit_event   wanted: a stamp was taken, and the next row that is written to a list queues the event
 --                          queued: the event will run
 --                          done: the stamp is final, and all rows that are written from now on get the same one
---   gateway.restamping     on: an update changes only stamps
+--   gateway.kept_stamp     recorded: the transaction keeps stamps, and the follower (0017) knows it
 -- A row that takes no stamp (an update that changes nothing, a row with a kept stamp) does not find `wanted` and queues no
 -- event. Otherwise the event could run before the stamp is taken, and later rows would have no committing marker.
 --
@@ -84,6 +84,9 @@ begin
   if coalesce(current_setting('gateway.keep_updated_at', true), '') = 'on' then
     if new.updated_at > clock_timestamp() then
       perform gateway.reject_future_stamp(new.updated_at);
+    end if;
+    if current_setting('gateway.kept_stamp', true) is distinct from 'recorded' then
+      perform gateway.record_kept_stamp();
     end if;
     return new;
   end if;
@@ -177,7 +180,7 @@ begin atomic
   select 'public.tenant', 'updated_at = $2' where list_table = 'tenant'
   union all
   select format('public.%I', list.name),
-         format('tenant_id = $1 and %s = $2', list.stamp) || coalesce(' and ' || list.condition, '')
+         format('tenant_id = $1 and %s = $2', list.stamp)
   from gateway.list where list.name = list_table;
 end;
 
@@ -202,8 +205,7 @@ begin
 end $$;
 
 -- Gives the rows of a list that have a former stamp of this transaction a new one, until the clock reaches a limit. Locks
--- these rows, which the transaction has written, and so locked, already. Customers without consent are in no list and keep
--- their stamp.
+-- these rows, which the transaction has written, and so locked, already.
 --
 -- list: as in gateway.touched_lists, without spaces. until: the limit, in microseconds; null for none.
 -- Returns whether it has stamped all of them.
@@ -234,11 +236,8 @@ begin
         return false;
       end if;
     end if;
-    -- Figures do not change with a stamp (0016).
-    perform set_config('gateway.restamping', 'on', true);
     execute format('update %s set updated_at = $3 where %s and id > $4 and id <= $5', rows.source, rows.condition)
     using nullif(owner, '*')::bigint, former, stamp, stamped, part;
-    perform set_config('gateway.restamping', '', true);
     if until is null then
       return true;
     end if;

@@ -134,7 +134,6 @@ export async function seed(sql: Pool, size: Size, progress: (text: string) => vo
   await run(enableTriggers)
   await run('drop table bench_day')
   progress('indexes')
-  await run('select gateway.repair_figures(); select gateway.refresh_figure_members()')
   await run('vacuum (analyze)')
   progress('figures and statistics')
 }

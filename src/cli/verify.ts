@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { readConfig } from '../config.ts'
 import { connect, serviceRole } from '../db/connect.ts'
-import { type FigureDifference, findFigureDifferences, repairFigures } from '../domain/figure-check.ts'
+import { type FigureDifference, findFigureDifferences, recountFigures } from '../domain/figure-check.ts'
 import { withDatabase } from './database.ts'
 import { jsonOption, printResult } from './output.ts'
 import { shellCommand } from './shell-command.ts'
@@ -12,7 +12,7 @@ export const verifyCommand = new Command('verify')
     'Count all records and compare the figures that dashboards read. Exits with 1 when they differ. The service and its ' +
       'writers may run.',
   )
-  .option('--repair', 'correct the figures that differ', false)
+  .option('--repair', 'let the service count the figures anew when they differ; until then it shows none', false)
   .addOption(jsonOption())
   .action(async ({ repair, json }: { repair: boolean; json: boolean }) => {
     const config = readConfig(process.env)
@@ -22,11 +22,12 @@ export const verifyCommand = new Command('verify')
       const pool = connect(address, { max: 1, statementTimeoutMs: 0, startupParameters, role: serviceRole })
       try {
         const differences = await findFigureDifferences(pool)
-        const corrected = repair && differences.length > 0 ? await repairFigures(pool) : 0
+        const recounted = repair && differences.length > 0
+        if (recounted) await recountFigures(pool)
         printResult(
           json,
-          { differences, corrected },
-          [...differences.map(describe), advice(differences, corrected)].join('\n'),
+          { differences, recounted },
+          [...differences.map(describe), advice(differences, recounted)].join('\n'),
         )
         if (differences.length > 0 && !repair) process.exitCode = 1
       } finally {
@@ -35,12 +36,14 @@ export const verifyCommand = new Command('verify')
     })
   })
 
-/** Returns what a person does next. @param corrected how many rows were corrected */
-function advice(differences: readonly FigureDifference[], corrected: number): string {
+/** Returns what a person does next. */
+function advice(differences: readonly FigureDifference[], recounted: boolean): string {
   if (differences.length === 0) return 'The figures agree with the records.'
-  return corrected > 0 ? `Corrected ${corrected} rows.` : `To correct them: ${shellCommand('verify --repair')}`
+  return recounted
+    ? 'The service counts all figures anew now. Run verify again when it shows figures.'
+    : `To count them anew: ${shellCommand('verify --repair')}`
 }
 
-const describe = ({ kind, withDescendants, rows, tenants, firstTenant }: FigureDifference): string =>
-  `${kind}${withDescendants ? ', with the tenants below' : ''}: ` +
-  `${rows} row${rows === 1 ? '' : 's'} of ${tenants} tenant${tenants === 1 ? '' : 's'} differ, first tenant ${firstTenant}`
+const describe = ({ kind, of, rows, tenants, firstTenant }: FigureDifference): string =>
+  `${kind} (${of}): ${rows} row${rows === 1 ? '' : 's'} of ${tenants} tenant${tenants === 1 ? '' : 's'} differ, ` +
+  `first tenant ${firstTenant}`

@@ -9,33 +9,40 @@ import type { FiguresRequest } from './figure.ts'
  *
  * - `granted(id, top)`: the tenants whose records count. `top` is the highest tenant on the way down to it of which a grant
  *   includes all below (R21); null: it is granted by itself.
- * - `source(tenant_id, with_descendants, sign)`: the rows of rollups that, added up, are those of the granted tenants. The
- *   sums of a top are corrected by the tenants that moved since they were made.
- * - `today(id, day)`: the calendar day now at each granted tenant; `days(first, last)`: the least and the greatest of them.
+ * - `rolled(ancestor_id)`: the tenants whose rollups are read
+ * - `single(tenant_id, sign)`: the tenants whose entries are read: those that no rollup includes, and with a minus those that
+ *   a rollup includes and that are not granted, because the tree or the grants differ
+ * - `delta(...)`: what is not folded into these rollups yet, as `gateway.figure_delta`
+ * - `today(id, day)`: the calendar day now at each of these tenants; `days(first, last)`: the least and the greatest of them
  */
 export const grantedTenants = (sql: Sql, token: Token, request: FiguresRequest): Fragment => sql`
   ${request.withDescendants ? withDescendants(sql, token, request.tenantId) : alone(sql, request.tenantId)},
-  source as materialized (
-    select top as tenant_id, true as with_descendants, 1 as sign
-    from (select distinct top from granted) tops
-    where exists (select from gateway.figure_member where ancestor_id = top)
-    union all
-    select id, false, 1 from granted
+  rolled as materialized (
+    select distinct top as ancestor_id from granted where exists (select from gateway.figure_member where ancestor_id = top)
+  ), single as materialized (
+    select id as tenant_id, 1 as sign from granted
     where not exists (select from gateway.figure_member where ancestor_id = granted.top and tenant_id = granted.id)
     union all
-    select member.tenant_id, false, -1 from gateway.figure_member member
-    where ancestor_id in (select top from granted)
-      and not exists (select from granted where granted.id = member.tenant_id and granted.top = member.ancestor_id)
+    select member.tenant_id, -1 from rolled join gateway.figure_member member using (ancestor_id)
+    where not exists (select from granted where granted.id = member.tenant_id and granted.top = member.ancestor_id)
+  ), delta as materialized (
+    select delta.* from rolled join gateway.figure_member member using (ancestor_id)
+    join gateway.figure_delta delta on delta.tenant_id = member.tenant_id
   ), today as materialized (
-    select granted.id, (now() at time zone time_zone)::date as day from granted join tenant on tenant.id = granted.id
+    select id, (now() at time zone time_zone)::date as day from tenant
+    where id in (select id from granted union all select tenant_id from single
+                 union all select tenant_id from rolled join gateway.figure_member using (ancestor_id))
   ), days as materialized (
     select min(day) as first, max(day) as last from today
   )`
 
-/** The scope has checked that the token is authorised for it. */
+/** The scope has checked that the token is authorised for it. A large tenant has a rollup of its own. */
 const alone = (sql: Sql, tenantId: number): Fragment => sql`
   granted as materialized (
-    select ${tenantId}::bigint as id, null::bigint as top
+    select ${tenantId}::bigint as id,
+           case when not exists (select from gateway.figure_member where ancestor_id = ${tenantId}::bigint
+                                                                     and tenant_id <> ${tenantId}::bigint)
+                then ${tenantId}::bigint end as top
   )`
 
 // While an applier writes, the tree may contain a loop: `union` ends the walk, and a tenant keeps one of its tops.

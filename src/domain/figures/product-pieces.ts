@@ -53,17 +53,17 @@ const edges = (sql: Sql): Fragment => sql`
  *
  * - `sales_time(first, last)`: the time in which vouchers were sold
  * - `months`, `quarters`, `years`, `ever`: the period, rounded to each grain in turn
- * - `product_piece(grain, lower, upper, sign)`: the pieces of rollups
- * - `rest(lower, upper, sign)`: the pieces whose vouchers are counted from the table
+ * - `product_piece(grain, lower, upper, sign)`: the pieces that are read from rollups
+ * - `rest(lower, upper, sign)`: the pieces whose vouchers are counted from the entries
  */
 export const productPieces = (sql: Sql): Fragment => sql`
   sales_time as materialized (
     select least(coalesce(min(first_year.at), span.starts_at), now()) as first, now() as last
     from span left join (
-      select year.at from source cross join lateral (
+      select year.at from rolled cross join lateral (
         select at from gateway.figure_rollup rollup
-        where rollup.tenant_id = source.tenant_id and rollup.with_descendants = source.with_descendants
-          and kind = 'product' and grain = 'year' and at > '-infinity' order by at limit 1
+        where rollup.ancestor_id = rolled.ancestor_id and kind = 'product' and grain = 'year' and at > '-infinity'
+        order by at limit 1
       ) year
     ) first_year on true
     group by span.starts_at

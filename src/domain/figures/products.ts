@@ -7,28 +7,27 @@ import { productPieces } from './product-pieces.ts'
 export const productRelations = (sql: Sql): Fragment => sql`
   ${productPieces(sql)}, product_sale as materialized (
     select product_id, currency, sum(records) as vouchers, sum(paid) as paid, sum(initial) as value from (
-      select product_id, currency, case when adds then records else -records end as records,
-             case when adds then paid else -paid end as paid,
-             case when adds then initial else -initial end as initial
-      from source cross join product_piece cross join lateral (
-        select product_id, currency, records, paid, initial, source.sign = product_piece.sign as adds
-        from gateway.figure_rollup rollup
-        where rollup.tenant_id = source.tenant_id and rollup.with_descendants = source.with_descendants
-          and kind = 'product' and rollup.grain = product_piece.grain and at >= lower and at < upper and state = 'sold'
-        offset 0
-      ) folded
+      select product_id, currency, sign * records as records, sign * paid as paid, sign * initial as initial
+      from rolled cross join product_piece cross join lateral (
+        select product_id, currency, records, paid, initial from gateway.figure_rollup rollup
+        where rollup.ancestor_id = rolled.ancestor_id and kind = 'product' and rollup.grain = product_piece.grain
+          and at >= lower and at < upper and state = 'sold' offset 0
+      ) rollup
       union all
-      select product_id, currency, records, paid, initial
-      from months, granted join gateway.figure_delta delta on delta.tenant_id = granted.id
+      select product_id, currency, records, paid, initial from months, delta
       where kind = 'product' and state = 'sold' and at >= months.lower and at < months.upper
       union all
-      select coalesce(parent_product_id, product_id, 0), coalesce(currency, ''), sign, sign * coalesce(purchase_value, 0),
-             sign * coalesce(initial_balance, 0)
-      from rest cross join granted cross join lateral (
-        select parent_product_id, product_id, currency, purchase_value, initial_balance from purchased_voucher voucher
-        where voucher.tenant_id = granted.id
-          and purchase_timestamp >= rest.lower and purchase_timestamp < rest.upper and not void offset 0
-      ) voucher
+      select product_id, coalesce(currency, ''), sign, sign * coalesce(purchase_value, 0), sign * coalesce(initial_balance, 0)
+      from (
+        select tenant_id, sign, starts_at as lower, ends_at as upper from single, span
+        union all
+        select member.tenant_id, rest.sign, rest.lower, rest.upper
+        from rest, rolled join gateway.figure_member member using (ancestor_id)
+      ) part cross join lateral (
+        select product_id, currency, purchase_value, initial_balance from gateway.voucher_entry entry
+        where entry.tenant_id = part.tenant_id and purchase_timestamp >= lower and purchase_timestamp < upper
+          and state <> 'void' offset 0
+      ) entry
     ) sold
     where product_id <> 0
     group by product_id, currency having sum(records) <> 0

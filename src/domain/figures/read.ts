@@ -1,5 +1,5 @@
 import type { Fragment, Sql } from '../../db/connect.ts'
-import { badInput } from '../errors.ts'
+import { badInput, GatewayError } from '../errors.ts'
 import type { Token } from '../token.ts'
 import type { Figures, FiguresRequest, Selection } from './figure.ts'
 import { grantedTenants } from './granted.ts'
@@ -13,8 +13,8 @@ import { expiringJson, outstandingJson, statusJson, stockRelations } from './sto
  * Reads the selected figures in one statement, so that all are of one snapshot. A relation that no figure uses is not
  * read.
  *
- * `asOf` is `now()`: PostgreSQL sets it as the statement arrives, before it takes the snapshot. Every change whose commit
- * had ended then is in the snapshot.
+ * `asOf` is the watermark that the follower has reached (`sql/0017`): every change that was stamped before it is in the
+ * figures.
  *
  * @param token whose grants decide which tenants below count
  * @throws `BAD_USER_INPUT` with the error of `timeZone` when PostgreSQL does not know it: its tz database may be another
@@ -31,18 +31,21 @@ export async function readFigures(
   const found = sql<Figures[]>`
     with /* figures.read */ recursive ${grantedTenants(sql, token, request)},
     ${periodRelations(sql, request)}, ${saleRelation(sql)}, ${stockRelations(sql, selection)}, ${productRelations(sql)}
-    select ${instantText(sql, sql`now()`)} as "asOf", (select name from zone) as "timeZone",
+    select ${instantText(sql, sql`as_of`)} as "asOf", (select name from zone) as "timeZone",
            (${when(periods, periodsJson(sql))}) as periods,
            (${when(totals, totalsJson(sql))}) as totals,
            (${when(consents, consentsJson(sql))}) as consents,
            (${when(outstanding, outstandingJson(sql))}) as outstanding,
            (${when(status, statusJson(sql))}) as status,
            (${when(expiring.length > 0, expiringJson(sql, expiring))}) as expiring,
-           (${when(topProducts.length > 0, topProductsJson(sql, topProducts))}) as "topProducts"`
+           (${when(topProducts.length > 0, topProductsJson(sql, topProducts))}) as "topProducts"
+    from gateway.follower where as_of is not null`
   const [figures] = await found.catch(error => {
     throw request.timeZone !== null && isInvalidValue(error) ? badInput({ timeZone: [timeZoneMessage] }) : error
   })
-  if (!figures) throw new Error('The database returned no figures.')
+  if (!figures) {
+    throw new GatewayError('UNAVAILABLE', 'The figures are being counted. Try again in a minute.', { retryAfter: 60 })
+  }
   return figures
 }
 

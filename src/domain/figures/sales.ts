@@ -1,6 +1,6 @@
 /** SQL of sales and consents: what happened in each interval. */
 import type { Fragment, Sql } from '../../db/connect.ts'
-import { inIntervals, intervalMembers } from './interval.ts'
+import { intervalMembers, rolledUp } from './interval.ts'
 
 /** Returns the relation `sale(place, currency, ...)`: sums of the vouchers of each interval, by the instant of purchase. */
 export const saleRelation = (sql: Sql): Fragment => sql`
@@ -12,17 +12,16 @@ export const saleRelation = (sql: Sql): Fragment => sql`
            sum(records) filter (where state = 'sold_without_balance') as vouchers_without_balance,
            sum(paid) filter (where state = 'sold_without_balance') as paid_without_balance
     from (
-      ${inIntervals(sql, 'sale')}
+      ${rolledUp(sql, 'sale')}
       union all
       select width_bucket(purchase_timestamp, starts), coalesce(currency, ''),
-             gateway.sale_state(gateway.figure_state(void, redemption_status, initial_balance, current_balance)),
-             1, initial_balance, current_balance, purchase_value
-      from span, granted cross join cut_quarter cross join lateral (
-        select purchase_timestamp, currency, void, redemption_status, initial_balance, current_balance, purchase_value
-        from purchased_voucher voucher
-        where voucher.tenant_id = granted.id
-          and purchase_timestamp >= cut_quarter.starts_at and purchase_timestamp < cut_quarter.ends_at offset 0
-      ) voucher
+             gateway.sale_state(gateway.figure_state(state, current_balance)),
+             sign, sign * initial_balance, sign * current_balance, sign * purchase_value
+      from span, counted cross join lateral (
+        select purchase_timestamp, currency, state, initial_balance, current_balance, purchase_value
+        from gateway.voucher_entry entry
+        where entry.tenant_id = counted.tenant_id and purchase_timestamp >= lower and purchase_timestamp < upper offset 0
+      ) entry
     ) sold
     group by place, currency
   )`
@@ -58,23 +57,24 @@ export const consentsJson = (sql: Sql): Fragment => sql`
                   order by place)
   from period left join (
     select place, sum(records) as given from (
-      select place, records from (${inIntervals(sql, 'consent')}) folded
+      select place, records from (${rolledUp(sql, 'consent')}) rollup
       union all
-      select width_bucket(consented_at, starts), 1
-      from span, granted cross join cut_quarter cross join lateral (
-        select consented_at from customer where customer.tenant_id = granted.id
-          and consented_at >= cut_quarter.starts_at and consented_at < cut_quarter.ends_at offset 0
-      ) customer
+      select width_bucket(consented_at, starts), sign
+      from span, counted cross join lateral (
+        select consented_at from gateway.consent_entry entry
+        where entry.tenant_id = counted.tenant_id and marketing_opted = any(array[true, false])
+          and consented_at >= lower and consented_at < upper offset 0
+      ) entry
     ) consents group by place
   ) consents using (place) left join (
     select place, sum(records) as withdrawn from (
-      select place, records from (${inIntervals(sql, 'withdrawal')}) folded
+      select place, records from (${rolledUp(sql, 'withdrawal')}) rollup
       union all
-      select width_bucket(removal.updated_at, starts), 1
-      from span, granted cross join cut_quarter cross join lateral (
-        select updated_at from gateway.removal where removal.tenant_id = granted.id
-          and resource = 'marketing_signup' and reason = 'consent_withdrawn'
-          and updated_at >= cut_quarter.starts_at and updated_at < cut_quarter.ends_at offset 0
+      select width_bucket(removal.updated_at, starts), sign
+      from span, counted cross join lateral (
+        select updated_at from gateway.removal
+        where removal.tenant_id = counted.tenant_id and resource = 'marketing_signup' and reason = 'consent_withdrawn'
+          and updated_at >= lower and updated_at < least(upper, (select as_of from gateway.follower)) offset 0
       ) removal
     ) withdrawals group by place
   ) withdrawals using (place)`

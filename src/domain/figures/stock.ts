@@ -21,26 +21,34 @@ export const stockRelations = (sql: Sql, { expiring, status }: Selection): Fragm
     select nullif(at, 'infinity')::date as expires_on, today, currency, state, sum(records) as records,
            sum(balance) as balance, sum(paid) as paid
     from (
-      select greatest(at, (first - 1)::timestamp at time zone 'UTC') as at, null::date as today, currency, state,
-             sign * records as records, sign * balance as balance, sign * paid as paid
-      from days, source cross join lateral (
+      select greatest(at, (first - 1)::timestamp at time zone 'UTC') as at, null::date as today, currency, state, records,
+             balance, paid
+      from days, rolled cross join lateral (
         select at, currency, state, records, balance, paid from gateway.figure_rollup rollup
-        where rollup.tenant_id = source.tenant_id and rollup.with_descendants = source.with_descendants
-          and kind = 'balance' and grain = 'day'
+        where rollup.ancestor_id = rolled.ancestor_id and kind = 'balance' and grain = 'day'
           and at >= case when ${status} then '-infinity' else first::timestamp at time zone 'UTC' end offset 0
-      ) folded
+      ) rollup
       where at <> all(array(select day::timestamp at time zone 'UTC' from disputed))
       union all
-      select at, today.day, currency, state, records, balance, paid
-      from today cross join disputed cross join lateral (
-        select at, currency, state, records, balance, paid from gateway.figure_rollup rollup
-        where rollup.tenant_id = today.id and not with_descendants and kind = 'balance' and grain = 'day'
-          and at = disputed.day::timestamp at time zone 'UTC' offset 0
-      ) folded
+      select greatest(at, (first - 1)::timestamp at time zone 'UTC'), null, currency, state, records, balance, paid
+      from days, delta
+      where kind = 'balance' and at <> all(array(select day::timestamp at time zone 'UTC' from disputed))
       union all
-      select at, today.day, currency, state, records, balance, paid
-      from today join gateway.figure_delta delta on delta.tenant_id = today.id
-      where kind = 'balance'
+      select date_valid_end::timestamp at time zone 'UTC', today.day, coalesce(currency, ''),
+             gateway.figure_state(state, current_balance), 1, current_balance, purchase_value
+      from rolled join gateway.figure_member member using (ancestor_id) join today on today.id = member.tenant_id
+      cross join disputed cross join lateral (
+        select date_valid_end, currency, state, current_balance, purchase_value from gateway.voucher_entry entry
+        where entry.tenant_id = member.tenant_id and date_valid_end = disputed.day offset 0
+      ) entry
+      union all
+      select coalesce(date_valid_end::timestamp at time zone 'UTC', 'infinity'), today.day, coalesce(currency, ''),
+             gateway.figure_state(state, current_balance), sign, sign * current_balance, sign * purchase_value
+      from single join today on today.id = single.tenant_id cross join lateral (
+        select date_valid_end, currency, state, current_balance, purchase_value from gateway.voucher_entry entry
+        where entry.tenant_id = single.tenant_id
+          and (${status} or date_valid_end is null or date_valid_end >= today.day) offset 0
+      ) entry
     ) balances
     group by at, today, currency, state
   )`
@@ -76,7 +84,7 @@ export const expiringJson = (sql: Sql, expiring: readonly number[]): Fragment =>
 
 /**
  * Returns a query for the JSON of the number of vouchers by status. The vouchers that are not valid yet are counted from
- * the table: they are few.
+ * the entries: they are few.
  */
 export const statusJson = (sql: Sql): Fragment => sql`
   select json_agg(json_build_object('status', status, 'vouchers', vouchers,
@@ -94,12 +102,11 @@ export const statusJson = (sql: Sql): Fragment => sql`
         union all
         select unnest(array[status, 'NOT_YET_VALID']), unnest(array[-count(*), count(*)])
         from (
-          select case gateway.voucher_state(void, redemption_status, initial_balance, current_balance)
-                   when 'redeemed' then 'REDEEMED' when 'part' then 'PART_REDEEMED' else 'REDEEMABLE' end as status
-          from today cross join lateral (
-            select void, redemption_status, initial_balance, current_balance from purchased_voucher
-            where tenant_id = today.id and date_valid_start > today.day and not void offset 0
-          ) voucher
+          select case state when 'redeemed' then 'REDEEMED' when 'part' then 'PART_REDEEMED' else 'REDEEMABLE' end as status
+          from granted join today using (id) cross join lateral (
+            select state from gateway.voucher_entry
+            where tenant_id = today.id and date_valid_start > today.day and state <> 'void' offset 0
+          ) entry
         ) not_yet_valid group by status
       ) counted using (status)
       group by status, place

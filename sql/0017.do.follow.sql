@@ -1,0 +1,276 @@
+-- The follower: a background job of the service that keeps the entries and the figures (0016).
+--
+-- It is a client of the lists (0003): it reads the watermark, and then, under a snapshot that is taken after that, the
+-- records of all tenants that are stamped since its former watermark, and the removals. Each of these records is compared
+-- with its entry under that one snapshot, so the entries are those of the records at an instant.
+--
+-- A stamp may be planned ahead of the clock (gateway.planned_stamp). Its records can be seen before the stamp has passed;
+-- they are read once then, and once more after the clock has passed the stamp.
+--
+-- A fill reads all records, in parts, in the order of their ids: of a database that has no entries yet, after an event that
+-- requires a full pass (0008), and after a loader has kept its stamps, which no client sees. What changes meanwhile is
+-- followed from the watermark at which the fill began.
+
+-- Changes of all tenants since an instant. Writers pay nothing that can be measured for an index of ranges of pages.
+create index purchased_voucher_changes on public.purchased_voucher using brin (updated_at)
+  with (pages_per_range = 4, autosummarize = on);
+create index customer_changes on public.customer using brin (updated_at) with (pages_per_range = 4, autosummarize = on);
+create index removal_changes on gateway.removal using brin (updated_at) with (pages_per_range = 4, autosummarize = on);
+
+create table gateway.follower (
+  only_row    boolean primary key default true check (only_row),
+  epoch       bigint,
+  since       timestamptz,
+  as_of       timestamptz,
+  voucher_id  bigint,
+  customer_id bigint,
+  planned     timestamptz[] not null default '{}'
+);
+comment on table gateway.follower is 'Exactly one row: how far the entries and the figures follow the records';
+comment on column gateway.follower.epoch is 'Of gateway.sync_state at the beginning of the last fill; null: none has begun';
+comment on column gateway.follower.since is 'From which stamp on records are read next';
+comment on column gateway.follower.as_of is 'The instant of which entries and figures are; null: not filled yet';
+comment on column gateway.follower.voucher_id is 'The voucher up to which a fill has come; null: no fill is under way';
+comment on column gateway.follower.customer_id is 'The same for customers';
+comment on column gateway.follower.planned is 'Stamps ahead of the clock whose records were read already';
+insert into gateway.follower default values;
+grant select on gateway.follower to voucher_gateway;
+
+-- The transactions that kept stamps (0004) since the last fill began.
+create table gateway.kept_stamp (
+  transaction xid8 primary key default pg_current_xact_id()
+);
+grant select on gateway.kept_stamp to voucher_gateway;
+
+create function gateway.record_kept_stamp() returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  insert into gateway.kept_stamp default values on conflict do nothing;
+  perform set_config('gateway.kept_stamp', 'recorded', true);
+end $$;
+
+-- Customers without consent are in no list, but figures count the consents that they gave. So what becomes of these customers
+-- is recorded as a removal, too, of a resource that no client asks for.
+create trigger record_unlisted_deleted after delete on public.customer
+  for each row when (not old.marketing_opted and old.consented_at is not null)
+  execute function gateway.record_removal('customer', 'deleted');
+create trigger record_unlisted_moved after update on public.customer
+  for each row when (not old.marketing_opted and old.consented_at is not null and old.id <> new.id)
+  execute function gateway.record_removal('customer', 'moved');
+
+create function gateway.record_unlisted_truncated() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  insert into gateway.removal (resource, tenant_id, record_id, reason)
+  select 'customer', tenant_id, id, 'deleted' from public.customer
+  where not marketing_opted and consented_at is not null;
+  return null;
+end $$;
+
+create trigger record_unlisted_truncated before truncate on public.customer
+  for each statement execute function gateway.record_unlisted_truncated();
+alter table public.customer
+  enable always trigger record_unlisted_deleted, enable always trigger record_unlisted_moved,
+  enable always trigger record_unlisted_truncated;
+revoke execute on function gateway.record_unlisted_truncated from public;
+
+-- Returns the records that are read next: of a fill the next ones, at most so many of each kind; otherwise those that were
+-- stamped since the last step, and those that were removed.
+create function gateway.records_to_follow(reached gateway.follower, watermark timestamptz, at_most integer)
+returns table (resource text, id bigint)
+language sql stable set enable_seqscan = off
+begin atomic
+  select 'purchased_voucher', next.id from (
+    (select voucher.id from public.purchased_voucher voucher where voucher.id > reached.voucher_id order by 1 limit at_most)
+    union
+    (select entry.id from gateway.voucher_entry entry where entry.id > reached.voucher_id order by 1 limit at_most)
+    order by 1 limit at_most
+  ) next
+  union all
+  select 'customer', next.id from (
+    (select customer.id from public.customer where customer.id > reached.customer_id order by 1 limit at_most)
+    union
+    (select entry.id from gateway.consent_entry entry where entry.id > reached.customer_id order by 1 limit at_most)
+    order by 1 limit at_most
+  ) next
+  union all
+  select changed.resource, changed.id from (
+    select 'purchased_voucher' as resource, voucher.id, voucher.updated_at from public.purchased_voucher voucher
+    where voucher.updated_at >= reached.since
+    union all
+    select 'customer', customer.id, customer.updated_at from public.customer where customer.updated_at >= reached.since
+    union all
+    select case removal.resource when 'marketing_signup' then 'customer' else removal.resource end, removal.record_id,
+           removal.updated_at
+    from gateway.removal
+    where removal.updated_at >= reached.since and removal.resource in ('purchased_voucher', 'marketing_signup', 'customer')
+  ) changed
+  where reached.voucher_id is null and (changed.updated_at < watermark or changed.updated_at <> all(reached.planned));
+end;
+
+-- Brings the entries of these records, and their figures, up to the records. One statement reads all: the entries are then
+-- those of one instant. Each record and its entry are looked up by their key (`offset 0`): a plan that was made for an empty
+-- table would read the whole table for each of them.
+--
+-- Returns the greatest ids among the records, and the stamps that lie ahead of the watermark.
+create function gateway.follow_records(
+  reached gateway.follower, watermark timestamptz, at_most integer,
+  out voucher_id bigint, out customer_id bigint, out planned timestamptz[]
+)
+language plpgsql set enable_seqscan = off
+as $$
+begin
+  with followed as materialized (
+    select distinct * from gateway.records_to_follow(reached, watermark, at_most)
+  ), voucher_pair as materialized (
+    select fresh, stale
+    from (select id from followed where resource = 'purchased_voucher') record
+    left join lateral (select entry as fresh from public.purchased_voucher voucher, gateway.entry_of(voucher) entry
+                       where voucher.id = record.id) present on true
+    left join lateral (select entry as stale from gateway.voucher_entry entry where entry.id = record.id offset 0) former
+      on true
+    where fresh is distinct from stale
+  ), customer_pair as materialized (
+    select fresh, stale
+    from (select id from followed where resource = 'customer') record
+    left join lateral (select entry as fresh from public.customer, gateway.entry_of(customer) entry
+                       where customer.id = record.id) present on true
+    left join lateral (select entry as stale from gateway.consent_entry entry where entry.id = record.id offset 0) former
+      on true
+    where fresh is distinct from stale
+  ), withdrawal as (
+    -- A removal stays as it is: it has its entry for good.
+    insert into gateway.withdrawal_entry
+    select id, tenant_id, updated_at from gateway.removal
+    where updated_at >= case reached.voucher_id when 0 then '-infinity' else reached.since end and reason = 'consent_withdrawn'
+    on conflict do nothing
+    returning withdrawal_entry
+  ), deleted_vouchers as (
+    delete from gateway.voucher_entry where id = any(array(select (stale).id from voucher_pair where (fresh).id is null))
+  ), deleted_customers as (
+    delete from gateway.consent_entry where id = any(array(select (stale).id from customer_pair where (fresh).id is null))
+  ), written_vouchers as (
+    insert into gateway.voucher_entry select (fresh).* from voucher_pair where (fresh).id is not null
+    on conflict (id) do update set
+      (tenant_id, state, purchase_timestamp, date_valid_start, date_valid_end, product_id, currency, initial_balance,
+       current_balance, purchase_value)
+      = row (excluded.tenant_id, excluded.state, excluded.purchase_timestamp, excluded.date_valid_start,
+             excluded.date_valid_end, excluded.product_id, excluded.currency, excluded.initial_balance,
+             excluded.current_balance, excluded.purchase_value)
+  ), written_customers as (
+    insert into gateway.consent_entry select (fresh).* from customer_pair where (fresh).id is not null
+    on conflict (id) do update set (tenant_id, consented_at) = row (excluded.tenant_id, excluded.consented_at)
+  ), deltas as (
+    insert into gateway.figure_delta
+    select tenant_id, kind, at, currency, state, product_id, sum(records), sum(initial), sum(balance), sum(paid)
+    from (
+      select figure.* from voucher_pair, gateway.figures_of(fresh, 1) figure
+      union all select figure.* from voucher_pair, gateway.figures_of(stale, -1) figure
+      union all select figure.* from customer_pair, gateway.figures_of(fresh, 1) figure
+      union all select figure.* from customer_pair, gateway.figures_of(stale, -1) figure
+      union all select figure.* from withdrawal, gateway.figures_of(withdrawal_entry, 1) figure
+    ) change
+    where exists (select from gateway.figure_member member where member.tenant_id = change.tenant_id)
+    group by tenant_id, kind, at, currency, state, product_id
+    having sum(records) <> 0 or sum(initial) <> 0 or sum(balance) <> 0 or sum(paid) <> 0
+  )
+  select
+         (select max(id) from followed where resource = 'purchased_voucher'),
+         (select max(id) from followed where resource = 'customer'),
+         array(select distinct stamp from gateway.planned_stamp where stamp >= watermark)
+  into voucher_id, customer_id, planned;
+end $$;
+
+-- Makes one step: begins a fill, goes on with it, or follows what has changed; then folds deltas, and follows the tree of
+-- tenants. One transaction at a time does so.
+--
+-- at_most: how many records of each kind a step of a fill reads, and how many deltas it folds.
+-- Returns whether there is more to do at once; null while another transaction makes a step.
+create function gateway.follow(at_most integer) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off
+as $$
+declare
+  reached gateway.follower;
+  watermark timestamptz;
+  read record;
+  more boolean;
+begin
+  if not pg_try_advisory_xact_lock(gateway.follower_lock()) then
+    return null;
+  end if;
+  watermark := gateway.watermark();
+  select * into reached from gateway.follower;
+  if reached.voucher_id is null
+    and (exists (select from gateway.kept_stamp) or reached.epoch is distinct from (select epoch from gateway.sync_state))
+  then
+    delete from gateway.kept_stamp;
+    update gateway.follower
+    set epoch = (select epoch from gateway.sync_state), since = watermark, voucher_id = 0, customer_id = 0, planned = '{}';
+    return true;
+  end if;
+  select * into read from gateway.follow_records(reached, watermark, at_most);
+  more := gateway.fold_figures(at_most) = at_most;
+  if reached.voucher_id is not null then
+    update gateway.follower
+    set voucher_id = case when not ended then coalesce(read.voucher_id, reached.voucher_id) end,
+        customer_id = case when not ended then coalesce(read.customer_id, reached.customer_id) end
+    from (select read.voucher_id is null and read.customer_id is null as ended) step;
+    return true;
+  end if;
+  more := gateway.refresh_figure_members(20) = 20 or more;
+  update gateway.follower
+  set since = watermark, planned = read.planned,
+      -- The first figures are shown when the rollups are there: without them a read would count all entries.
+      as_of = case when as_of is not null or not more then watermark end;
+  return more;
+end $$;
+
+-- Returns the entries that are not as the records say. It says nothing of a record that was written since the last step, and
+-- nothing at all while a fill is due or under way. Reads all records.
+create function gateway.entry_differences() returns table (kind text, tenant_id bigint, id bigint)
+language sql stable
+as $$
+  with reached as materialized (
+    select as_of from gateway.follower
+    where voucher_id is null and epoch is not null and not exists (select from gateway.kept_stamp)
+  ), removed as materialized (
+    select removal.resource, removal.record_id from reached, gateway.removal where removal.updated_at >= as_of
+  )
+  select 'voucher', coalesce(present.tenant_id, stale.tenant_id), id
+  from (select voucher.id, voucher.tenant_id, voucher.updated_at, fresh
+        from public.purchased_voucher voucher, gateway.entry_of(voucher) fresh) present
+  full join gateway.voucher_entry stale using (id)
+  where fresh is distinct from stale and case when present.id is null
+    then exists (select from reached) and id not in (select record_id from removed where resource = 'purchased_voucher')
+    else present.updated_at < (select as_of from reached) end
+  union all
+  select 'consent', coalesce(present.tenant_id, stale.tenant_id), id
+  from (select customer.id, customer.tenant_id, customer.updated_at, fresh
+        from public.customer left join lateral gateway.entry_of(customer) fresh on true) present
+  full join gateway.consent_entry stale using (id)
+  where fresh is distinct from stale and case when present.id is null
+    then exists (select from reached) and id not in (select record_id from removed where resource <> 'purchased_voucher')
+    else present.updated_at < (select as_of from reached) end
+  union all
+  select 'withdrawal', removal.tenant_id, removal.id from reached, gateway.removal
+  where reason = 'consent_withdrawn' and updated_at < as_of
+    and not exists (select from gateway.withdrawal_entry entry where entry.id = removal.id)
+$$;
+
+-- Lets the follower make all entries and rollups anew. There are no figures until it has.
+create function gateway.recount_figures() returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform pg_advisory_xact_lock(gateway.follower_lock());
+  truncate gateway.figure_rollup, gateway.figure_member, gateway.figure_delta;
+  update gateway.figure_tree set fingerprint = null;
+  update gateway.follower set epoch = null, as_of = null, voucher_id = null, customer_id = null;
+end $$;
+
+revoke execute on function gateway.records_to_follow, gateway.follow_records, gateway.follow, gateway.entry_differences,
+  gateway.recount_figures from public;
+grant execute on function gateway.follow, gateway.entry_differences, gateway.recount_figures to voucher_gateway;
+

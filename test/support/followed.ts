@@ -1,0 +1,9 @@
+import type { Sql } from '../../src/db/connect.ts'
+
+/** Brings the figures of a database up to all that is committed now, as the service's background job does. */
+export async function followed(sql: Sql): Promise<void> {
+  for (let more: boolean | null = true; more !== false; ) {
+    const [row] = await sql<{ more: boolean | null }[]>`select gateway.follow(100000) as more`
+    more = row?.more ?? null
+  }
+}
