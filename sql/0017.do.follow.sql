@@ -8,8 +8,9 @@
 -- they are read once then, and once more after the clock has passed the stamp.
 --
 -- A fill reads all records, in parts, in the order of their ids: of a database that has no entries yet, after an event that
--- requires a full pass (0008), and after a loader has kept its stamps, which no client sees. What changes meanwhile is
--- followed from the watermark at which the fill began.
+-- requires a full pass (0008), after a loader has kept its stamps, which no client sees, and when too many records have
+-- changed for one step. What changes meanwhile is followed from the watermark at which the fill began; until then entries are
+-- ahead of the instant of which they are said to be.
 
 -- Changes of all tenants since an instant. Writers pay nothing that can be measured for an index of ranges of pages.
 create index purchased_voucher_changes on public.purchased_voucher using brin (updated_at)
@@ -110,20 +111,27 @@ begin atomic
   where reached.voucher_id is null and (changed.updated_at < watermark or changed.updated_at <> all(reached.planned));
 end;
 
+-- Returns how many records one step follows: they take some seconds.
+create function gateway.most_followed() returns integer language sql immutable parallel safe return 150000;
+
 -- Brings the entries of these records, and their figures, up to the records. One statement reads all: the entries are then
 -- those of one instant. Each record and its entry are looked up by their key (`offset 0`): a plan that was made for an empty
 -- table would read the whole table for each of them.
 --
--- Returns the greatest ids among the records, and the stamps that lie ahead of the watermark.
+-- Returns the greatest ids among the records, the stamps that lie ahead of the watermark, and whether there were too many
+-- records for one step, so that it has read none.
 create function gateway.follow_records(
   reached gateway.follower, watermark timestamptz, at_most integer,
-  out voucher_id bigint, out customer_id bigint, out planned timestamptz[]
+  out voucher_id bigint, out customer_id bigint, out planned timestamptz[], out too_many boolean
 )
 language plpgsql set enable_seqscan = off
 as $$
 begin
-  with followed as materialized (
+  with found as materialized (
     select distinct * from gateway.records_to_follow(reached, watermark, at_most)
+    limit case when reached.voucher_id is null then gateway.most_followed() + 1 end
+  ), followed as materialized (
+    select * from found where reached.voucher_id is not null or (select count(*) from found) <= gateway.most_followed()
   ), voucher_pair as materialized (
     select fresh, stale
     from (select id from followed where resource = 'purchased_voucher') record
@@ -179,8 +187,9 @@ begin
   select
          (select max(id) from followed where resource = 'purchased_voucher'),
          (select max(id) from followed where resource = 'customer'),
-         array(select distinct stamp from gateway.planned_stamp where stamp >= watermark)
-  into voucher_id, customer_id, planned;
+         array(select distinct stamp from gateway.planned_stamp where stamp >= watermark),
+         (select count(*) from found) > (select count(*) from followed)
+  into voucher_id, customer_id, planned, too_many;
 end $$;
 
 -- Makes one step: begins a fill, goes on with it, or follows what has changed; then folds deltas, and follows the tree of
@@ -194,7 +203,10 @@ as $$
 declare
   reached gateway.follower;
   watermark timestamptz;
-  read record;
+  last_voucher bigint;
+  last_customer bigint;
+  ahead timestamptz[];
+  too_many boolean := true;
   more boolean;
 begin
   if not pg_try_advisory_xact_lock(gateway.follower_lock()) then
@@ -202,26 +214,31 @@ begin
   end if;
   watermark := gateway.watermark();
   select * into reached from gateway.follower;
-  if reached.voucher_id is null
-    and (exists (select from gateway.kept_stamp) or reached.epoch is distinct from (select epoch from gateway.sync_state))
+  if reached.voucher_id is not null
+    or reached.epoch is not distinct from (select epoch from gateway.sync_state) and not exists (select from gateway.kept_stamp)
   then
+    select * into last_voucher, last_customer, ahead, too_many
+    from gateway.follow_records(reached, watermark, at_most);
+  end if;
+  if too_many then
     delete from gateway.kept_stamp;
     update gateway.follower
-    set epoch = (select epoch from gateway.sync_state), since = watermark, voucher_id = 0, customer_id = 0, planned = '{}';
+    set epoch = (select epoch from gateway.sync_state), since = watermark, voucher_id = 0, customer_id = 0,
+        -- The fill reads their records.
+        planned = array(select distinct stamp from gateway.planned_stamp where stamp >= watermark);
     return true;
   end if;
-  select * into read from gateway.follow_records(reached, watermark, at_most);
-  more := gateway.fold_figures(at_most) = at_most;
+  more := gateway.fold_figures(5 * at_most) = 5 * at_most;
   if reached.voucher_id is not null then
     update gateway.follower
-    set voucher_id = case when not ended then coalesce(read.voucher_id, reached.voucher_id) end,
-        customer_id = case when not ended then coalesce(read.customer_id, reached.customer_id) end
-    from (select read.voucher_id is null and read.customer_id is null as ended) step;
+    set voucher_id = case when not ended then coalesce(last_voucher, reached.voucher_id) end,
+        customer_id = case when not ended then coalesce(last_customer, reached.customer_id) end
+    from (select last_voucher is null and last_customer is null as ended) step;
     return true;
   end if;
   more := gateway.refresh_figure_members(20) = 20 or more;
   update gateway.follower
-  set since = watermark, planned = read.planned,
+  set since = watermark, planned = ahead,
       -- The first figures are shown when the rollups are there: without them a read would count all entries.
       as_of = case when as_of is not null or not more then watermark end;
   return more;
