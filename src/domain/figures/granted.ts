@@ -8,7 +8,7 @@ import type { FiguresRequest } from './figure.ts'
  * Returns the relations of the tenants.
  *
  * - `granted(id, top)`: the tenants whose records count. `top` is the highest tenant on the way down to it of which a grant
- *   includes all below (R21); null: it is granted by itself.
+ *   includes all below (R21), or the tenant itself; null for one with tenants below that is granted by itself
  * - `rolled(ancestor_id)`: the tenants whose rollups are read
  * - `single(tenant_id, sign)`: the tenants whose entries are read: those that no rollup includes, and with a minus those that
  *   a rollup includes and that are not granted, because the tree or the grants differ
@@ -17,7 +17,12 @@ import type { FiguresRequest } from './figure.ts'
  */
 export const grantedTenants = (sql: Sql, token: Token, request: FiguresRequest): Fragment => sql`
   ${request.withDescendants ? withDescendants(sql, token, request.tenantId) : alone(sql, request.tenantId)},
-  rolled as materialized (
+  granted as materialized (
+    -- A large tenant has a rollup of its own.
+    select id, coalesce(top, case when not exists (select from gateway.figure_member
+                                                   where ancestor_id = id and tenant_id <> id) then id end) as top
+    from chosen
+  ), rolled as materialized (
     select distinct top as ancestor_id from granted where exists (select from gateway.figure_member where ancestor_id = top)
   ), single as materialized (
     select id as tenant_id, 1 as sign from granted
@@ -36,13 +41,10 @@ export const grantedTenants = (sql: Sql, token: Token, request: FiguresRequest):
     select min(day) as first, max(day) as last from today
   )`
 
-/** The scope has checked that the token is authorised for it. A large tenant has a rollup of its own. */
+/** The scope has checked that the token is authorised for it. */
 const alone = (sql: Sql, tenantId: number): Fragment => sql`
-  granted as materialized (
-    select ${tenantId}::bigint as id,
-           case when not exists (select from gateway.figure_member where ancestor_id = ${tenantId}::bigint
-                                                                     and tenant_id <> ${tenantId}::bigint)
-                then ${tenantId}::bigint end as top
+  chosen as materialized (
+    select ${tenantId}::bigint as id, null::bigint as top
   )`
 
 // While an applier writes, the tree may contain a loop: `union` ends the walk, and a tenant keeps one of its tops.
@@ -59,7 +61,7 @@ function withDescendants(sql: Sql, token: Token, tenantId: number): Fragment {
     union
     select tenant.id, coalesce(below.top, case when tenant.id = any(${whole}::text::bigint[]) then tenant.id end)
     from below join tenant on tenant.parent_id = below.id
-  ), granted as materialized (
+  ), chosen as materialized (
     select distinct on (id) id, top from below
     where top is not null or id = any(${named}::text::bigint[])
     order by id, top
