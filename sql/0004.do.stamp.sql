@@ -11,7 +11,7 @@
 --   gateway.commit_event   wanted: a stamp was taken, and the next row that is written to a list queues the event
 --                          queued: the event will run
 --                          done: the stamp is final, and all rows that are written from now on get the same one
---   gateway.kept_stamp     recorded: the transaction keeps stamps, and the follower (0017) knows it
+--   gateway.kept_stamp     recorded: the transaction keeps stamps, and has requested a fill (0017)
 -- A row that takes no stamp (an update that changes nothing, a row with a kept stamp) does not find `wanted` and queues no
 -- event. Otherwise the event could run before the stamp is taken, and later rows would have no committing marker.
 --
@@ -86,7 +86,8 @@ begin
       perform gateway.reject_future_stamp(new.updated_at);
     end if;
     if current_setting('gateway.kept_stamp', true) is distinct from 'recorded' then
-      perform gateway.record_kept_stamp();
+      perform gateway.request_fill();
+      perform set_config('gateway.kept_stamp', 'recorded', true);
     end if;
     return new;
   end if;
@@ -171,17 +172,20 @@ comment on column gateway.list.stamp is 'The expression that the list is ordered
 grant select on gateway.list to public;
 
 -- Returns which rows of a list have a stamp: their table, and a condition with two parameters, tenant and stamp. The list of
--- tenants needs no tenant.
-create function gateway.stamped_rows(list_table text, out source text, out condition text)
+-- tenants needs no tenant. The rows that the condition of a list excludes are a second result: the follower (0017) reads
+-- them too, and a partial index leads to each of both.
+create function gateway.stamped_rows(list_table text) returns table (source text, condition text)
 language sql stable
 begin atomic
   select 'gateway.removal', 'tenant_id = $1 and updated_at = $2' where list_table = 'removal'
   union all
   select 'public.tenant', 'updated_at = $2' where list_table = 'tenant'
   union all
-  select format('public.%I', list.name),
-         format('tenant_id = $1 and %s = $2', list.stamp)
-  from gateway.list where list.name = list_table;
+  select format('public.%I', list.name), format('tenant_id = $1 and %s = $2', list.stamp) || coalesce(part.condition, '')
+  from gateway.list left join lateral (
+    values (' and ' || list.condition), (' and not ' || list.condition)
+  ) part (condition) on list.condition is not null
+  where list.name = list_table;
 end;
 
 -- Returns how many rows of a list have the stamp of this transaction.
@@ -199,7 +203,8 @@ begin
     return (select coalesce(sum(gateway.count_stamped(list_table || ':' || id, stamp)), 0)
             from gateway.list_owners(list_table) as id);
   end if;
-  execute (select format('select count(*) from %s where %s', source, condition) from gateway.stamped_rows(list_table))
+  execute (select 'select ' || string_agg(format('(select count(*) from %s where %s)', source, condition), ' + ')
+           from gateway.stamped_rows(list_table))
   into counted using nullif(owner, '*')::bigint, stamp;
   return counted;
 end $$;
@@ -216,33 +221,35 @@ declare
   list_table constant text := split_part(list, ':', 1);
   owner constant text := split_part(list, ':', 2);
   rows record;
-  stamped bigint := 0;
-  part bigint := 9223372036854775807;
+  stamped bigint;
+  part bigint;
 begin
   if owner = '*' and list_table <> 'tenant' then
     return coalesce(bool_and(gateway.restamp_list(list_table || ':' || id, former, stamp, until)), true)
     from gateway.list_owners(list_table) as id;
   end if;
-  select source, condition into rows from gateway.stamped_rows(list_table);
-  loop
-    if until is not null then
-      -- Parts follow each other by id, as in the index of the list: a later one does not read the former rows of an earlier.
-      execute format('select max(id) from (select id from %s where %s and id > $3 order by id limit 1000) part',
-                     rows.source, rows.condition)
-      into part using nullif(owner, '*')::bigint, former, stamped;
-      if part is null then
-        return true;
-      elsif gateway.clock_microseconds() > until then
-        return false;
+  for rows in select * from gateway.stamped_rows(list_table) loop
+    stamped := 0;
+    part := 9223372036854775807;
+    loop
+      if until is not null then
+        -- Parts follow each other by id, as in the index of the list: a later one does not read the former rows of an
+        -- earlier.
+        execute format('select max(id) from (select id from %s where %s and id > $3 order by id limit 1000) part',
+                       rows.source, rows.condition)
+        into part using nullif(owner, '*')::bigint, former, stamped;
+        exit when part is null;
+        if gateway.clock_microseconds() > until then
+          return false;
+        end if;
       end if;
-    end if;
-    execute format('update %s set updated_at = $3 where %s and id > $4 and id <= $5', rows.source, rows.condition)
-    using nullif(owner, '*')::bigint, former, stamp, stamped, part;
-    if until is null then
-      return true;
-    end if;
-    stamped := part;
+      execute format('update %s set updated_at = $3 where %s and id > $4 and id <= $5', rows.source, rows.condition)
+      using nullif(owner, '*')::bigint, former, stamp, stamped, part;
+      exit when until is null;
+      stamped := part;
+    end loop;
   end loop;
+  return true;
 end $$;
 
 -- Gives this transaction a final stamp under a committing marker, and gives it to the rows that are written so far.

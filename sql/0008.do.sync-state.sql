@@ -152,6 +152,7 @@ begin
   end if;
   update gateway.sync_state set removals_complete_since = complete_since
   where removals_complete_since < complete_since;
+  perform gateway.request_fill() from gateway.follower where since < complete_since;
   return null;
 end $$;
 

@@ -4,7 +4,7 @@
 -- and in appliers (0009). The service may read the table.
 --
 -- The table is in schema public, has the columns id, tenant_id and updated_at, and an index on tenant_id, the stamp
--- expression and id.
+-- expression and id. With a condition, another such index has the rows that the condition excludes.
 --
 -- name: the table. resource: what gateway.removal calls a record. condition: a boolean column; only rows in which it is true
 -- are in the list. stamp: the expression that the list is ordered by before id.

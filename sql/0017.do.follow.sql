@@ -8,15 +8,17 @@
 -- they are read once then, and once more after the clock has passed the stamp.
 --
 -- A fill reads all records, in parts, in the order of their ids: of a database that has no entries yet, after an event that
--- requires a full pass (0008), after a loader has kept its stamps, which no client sees, and when too many records have
--- changed for one step. What changes meanwhile is followed from the watermark at which the fill began; until then entries are
--- ahead of the instant of which they are said to be.
+-- requires a full pass (0008), and after a request (gateway.fill_request). Each part is read together with what has changed
+-- meanwhile, so only those records can have a wrong entry that no stamp shows and that the fill has not reached.
 
 -- Changes of all tenants since an instant. Writers pay nothing that can be measured for an index of ranges of pages.
 create index purchased_voucher_changes on public.purchased_voucher using brin (updated_at)
   with (pages_per_range = 4, autosummarize = on);
 create index customer_changes on public.customer using brin (updated_at) with (pages_per_range = 4, autosummarize = on);
 create index removal_changes on gateway.removal using brin (updated_at) with (pages_per_range = 4, autosummarize = on);
+
+-- A commit stamps customers without consent again, as others (gateway.stamped_rows).
+create index customer_unlisted on public.customer (tenant_id, updated_at, id) where not marketing_opted;
 
 create table gateway.follower (
   only_row    boolean primary key default true check (only_row),
@@ -29,7 +31,7 @@ create table gateway.follower (
 );
 comment on table gateway.follower is 'Exactly one row: how far the entries and the figures follow the records';
 comment on column gateway.follower.epoch is 'Of gateway.sync_state at the beginning of the last fill; null: none has begun';
-comment on column gateway.follower.since is 'From which stamp on records are read next';
+comment on column gateway.follower.since is 'From which stamp on records are read next; null: no step was made';
 comment on column gateway.follower.as_of is 'The instant of which entries and figures are; null: not filled yet';
 comment on column gateway.follower.voucher_id is 'The voucher up to which a fill has come; null: no fill is under way';
 comment on column gateway.follower.customer_id is 'The same for customers';
@@ -37,27 +39,24 @@ comment on column gateway.follower.planned is 'Stamps ahead of the clock whose r
 insert into gateway.follower default values;
 grant select on gateway.follower to voucher_gateway;
 
--- The transactions that kept stamps (0004) since the last fill began.
-create table gateway.kept_stamp (
+-- The transactions that require a fill: those that kept stamps (0004), those that deleted removals which the follower had not
+-- read (0008), and a step that found too many changes.
+create table gateway.fill_request (
   transaction xid8 primary key default pg_current_xact_id()
 );
-grant select on gateway.kept_stamp to voucher_gateway;
+grant select on gateway.fill_request to voucher_gateway;
 
-create function gateway.record_kept_stamp() returns void
-language plpgsql security definer set search_path = pg_catalog, pg_temp
-as $$
-begin
-  insert into gateway.kept_stamp default values on conflict do nothing;
-  perform set_config('gateway.kept_stamp', 'recorded', true);
-end $$;
+create function gateway.request_fill() returns void
+language sql security definer set search_path = pg_catalog, pg_temp
+as $$ insert into gateway.fill_request default values on conflict do nothing $$;
 
 -- Customers without consent are in no list, but figures count the consents that they gave. So what becomes of these customers
--- is recorded as a removal, too, of a resource that no client asks for.
+-- is recorded as a removal, too, of a resource that no client asks for. Also of a customer that never consented: the follower
+-- may have seen a consent that another change has erased since.
 create trigger record_unlisted_deleted after delete on public.customer
-  for each row when (not old.marketing_opted and old.consented_at is not null)
-  execute function gateway.record_removal('customer', 'deleted');
+  for each row when (not old.marketing_opted) execute function gateway.record_removal('customer', 'deleted');
 create trigger record_unlisted_moved after update on public.customer
-  for each row when (not old.marketing_opted and old.consented_at is not null and old.id <> new.id)
+  for each row when (not old.marketing_opted and old.id <> new.id)
   execute function gateway.record_removal('customer', 'moved');
 
 create function gateway.record_unlisted_truncated() returns trigger
@@ -65,8 +64,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
   insert into gateway.removal (resource, tenant_id, record_id, reason)
-  select 'customer', tenant_id, id, 'deleted' from public.customer
-  where not marketing_opted and consented_at is not null;
+  select 'customer', tenant_id, id, 'deleted' from public.customer where not marketing_opted;
   return null;
 end $$;
 
@@ -77,10 +75,10 @@ alter table public.customer
   enable always trigger record_unlisted_truncated;
 revoke execute on function gateway.record_unlisted_truncated from public;
 
--- Returns the records that are read next: of a fill the next ones, at most so many of each kind; otherwise those that were
--- stamped since the last step, and those that were removed.
-create function gateway.records_to_follow(reached gateway.follower, watermark timestamptz, at_most integer)
-returns table (resource text, id bigint)
+-- Returns the records that a fill reads next, in the order of their ids: those that have an entry and those that there are.
+--
+-- at_most: how many of each kind.
+create function gateway.records_to_fill(reached gateway.follower, at_most integer) returns table (resource text, id bigint)
 language sql stable set enable_seqscan = off
 begin atomic
   select 'purchased_voucher', next.id from (
@@ -95,8 +93,17 @@ begin atomic
     union
     (select entry.id from gateway.consent_entry entry where entry.id > reached.customer_id order by 1 limit at_most)
     order by 1 limit at_most
-  ) next
-  union all
+  ) next;
+end;
+
+-- Returns how many changed records one step follows: they take some seconds.
+create function gateway.most_followed() returns integer language sql immutable parallel safe return 150000;
+
+-- Returns the records that were stamped or removed since the last step; no more than the first one too many.
+create function gateway.changed_records(reached gateway.follower, watermark timestamptz)
+returns table (resource text, id bigint)
+language sql stable set enable_seqscan = off
+begin atomic
   select changed.resource, changed.id from (
     select 'purchased_voucher' as resource, voucher.id, voucher.updated_at from public.purchased_voucher voucher
     where voucher.updated_at >= reached.since
@@ -108,18 +115,16 @@ begin atomic
     from gateway.removal
     where removal.updated_at >= reached.since and removal.resource in ('purchased_voucher', 'marketing_signup', 'customer')
   ) changed
-  where reached.voucher_id is null and (changed.updated_at < watermark or changed.updated_at <> all(reached.planned));
+  where changed.updated_at < watermark or changed.updated_at <> all(reached.planned)
+  limit gateway.most_followed() + 1;
 end;
-
--- Returns how many records one step follows: they take some seconds.
-create function gateway.most_followed() returns integer language sql immutable parallel safe return 150000;
 
 -- Brings the entries of these records, and their figures, up to the records. One statement reads all: the entries are then
 -- those of one instant. Each record and its entry are looked up by their key (`offset 0`): a plan that was made for an empty
 -- table would read the whole table for each of them.
 --
--- Returns the greatest ids among the records, the stamps that lie ahead of the watermark, and whether there were too many
--- records for one step, so that it has read none.
+-- Returns the greatest ids that the fill has read, null at its end; the stamps that lie ahead of the watermark; and whether
+-- there were too many changes for one step, so that it has read none.
 create function gateway.follow_records(
   reached gateway.follower, watermark timestamptz, at_most integer,
   out voucher_id bigint, out customer_id bigint, out planned timestamptz[], out too_many boolean
@@ -127,16 +132,19 @@ create function gateway.follow_records(
 language plpgsql set enable_seqscan = off
 as $$
 begin
-  with found as materialized (
-    select distinct * from gateway.records_to_follow(reached, watermark, at_most)
-    limit case when reached.voucher_id is null then gateway.most_followed() + 1 end
+  with filled as materialized (
+    select * from gateway.records_to_fill(reached, at_most)
+  ), changed as materialized (
+    select * from gateway.changed_records(reached, watermark)
   ), followed as materialized (
-    select * from found where reached.voucher_id is not null or (select count(*) from found) <= gateway.most_followed()
+    select * from filled
+    union
+    select * from changed where (select count(*) from changed) <= gateway.most_followed()
   ), voucher_pair as materialized (
     select fresh, stale
     from (select id from followed where resource = 'purchased_voucher') record
     left join lateral (select entry as fresh from public.purchased_voucher voucher, gateway.entry_of(voucher) entry
-                       where voucher.id = record.id) present on true
+                       where voucher.id = record.id offset 0) present on true
     left join lateral (select entry as stale from gateway.voucher_entry entry where entry.id = record.id offset 0) former
       on true
     where fresh is distinct from stale
@@ -144,7 +152,7 @@ begin
     select fresh, stale
     from (select id from followed where resource = 'customer') record
     left join lateral (select entry as fresh from public.customer, gateway.entry_of(customer) entry
-                       where customer.id = record.id) present on true
+                       where customer.id = record.id offset 0) present on true
     left join lateral (select entry as stale from gateway.consent_entry entry where entry.id = record.id offset 0) former
       on true
     where fresh is distinct from stale
@@ -184,18 +192,17 @@ begin
     group by tenant_id, kind, at, currency, state, product_id
     having sum(records) <> 0 or sum(initial) <> 0 or sum(balance) <> 0 or sum(paid) <> 0
   )
-  select
-         (select max(id) from followed where resource = 'purchased_voucher'),
-         (select max(id) from followed where resource = 'customer'),
+  select (select max(id) from filled where resource = 'purchased_voucher'),
+         (select max(id) from filled where resource = 'customer'),
          array(select distinct stamp from gateway.planned_stamp where stamp >= watermark),
-         (select count(*) from found) > (select count(*) from followed)
+         (select count(*) > gateway.most_followed() from changed)
   into voucher_id, customer_id, planned, too_many;
 end $$;
 
--- Makes one step: begins a fill, goes on with it, or follows what has changed; then folds deltas, and follows the tree of
+-- Makes one step: follows what has changed, and reads the next records of a fill; then folds deltas, and follows the tree of
 -- tenants. One transaction at a time does so.
 --
--- at_most: how many records of each kind a step of a fill reads, and how many deltas it folds.
+-- at_most: how many records of each kind a step of a fill reads; it folds five times as many deltas.
 -- Returns whether there is more to do at once; null while another transaction makes a step.
 create function gateway.follow(at_most integer) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off
@@ -203,10 +210,10 @@ as $$
 declare
   reached gateway.follower;
   watermark timestamptz;
-  last_voucher bigint;
-  last_customer bigint;
-  ahead timestamptz[];
-  too_many boolean := true;
+  read record;
+  present_epoch bigint;
+  fills boolean;
+  begins boolean;
   more boolean;
 begin
   if not pg_try_advisory_xact_lock(gateway.follower_lock()) then
@@ -214,35 +221,41 @@ begin
   end if;
   watermark := gateway.watermark();
   select * into reached from gateway.follower;
-  if reached.voucher_id is not null
-    or reached.epoch is not distinct from (select epoch from gateway.sync_state) and not exists (select from gateway.kept_stamp)
-  then
-    select * into last_voucher, last_customer, ahead, too_many
-    from gateway.follow_records(reached, watermark, at_most);
+  select * into read from gateway.follow_records(reached, watermark, at_most);
+  if read.too_many then
+    perform gateway.request_fill();
   end if;
-  if too_many then
-    delete from gateway.kept_stamp;
-    update gateway.follower
-    set epoch = (select epoch from gateway.sync_state), since = watermark, voucher_id = 0, customer_id = 0,
-        -- The fill reads their records.
-        planned = array(select distinct stamp from gateway.planned_stamp where stamp >= watermark);
-    return true;
+  fills := coalesce(read.voucher_id, read.customer_id) is not null;
+  -- After the records are read: what a request or an epoch means may have been committed just before.
+  select epoch into present_epoch from gateway.sync_state;
+  begins := not fills
+    and (reached.epoch is distinct from present_epoch or exists (select from gateway.fill_request));
+  if begins then
+    delete from gateway.fill_request;
   end if;
   more := gateway.fold_figures(5 * at_most) = 5 * at_most;
-  if reached.voucher_id is not null then
-    update gateway.follower
-    set voucher_id = case when not ended then coalesce(last_voucher, reached.voucher_id) end,
-        customer_id = case when not ended then coalesce(last_customer, reached.customer_id) end
-    from (select last_voucher is null and last_customer is null as ended) step;
-    return true;
+  if not fills and not begins then
+    more := gateway.refresh_figure_members(20) = 20 or more;
   end if;
-  more := gateway.refresh_figure_members(20) = 20 or more;
   update gateway.follower
-  set since = watermark, planned = ahead,
-      -- The first figures are shown when the rollups are there: without them a read would count all entries.
-      as_of = case when as_of is not null or not more then watermark end;
-  return more;
+  set since = watermark, planned = read.planned,
+      epoch = case when begins then present_epoch else reached.epoch end,
+      voucher_id = case when begins then 0 when fills then coalesce(read.voucher_id, reached.voucher_id) end,
+      customer_id = case when begins then 0 when fills then coalesce(read.customer_id, reached.customer_id) end,
+      -- A fill ends with the figures of an instant. The first ones are shown when the rollups are there: without them a read
+      -- would count all entries.
+      as_of = case when fills or begins or (reached.as_of is null and more) then reached.as_of else watermark end;
+  return more or fills or begins;
 end $$;
+
+-- Returns whether a fill is due or under way.
+create function gateway.awaits_fill() returns boolean
+language sql stable
+begin atomic
+  select voucher_id is not null or epoch is distinct from (select epoch from gateway.sync_state)
+         or exists (select from gateway.fill_request)
+  from gateway.follower;
+end;
 
 -- Returns the entries that are not as the records say. It says nothing of a record that was written since the last step, and
 -- nothing at all while a fill is due or under way. Reads all records.
@@ -250,8 +263,7 @@ create function gateway.entry_differences() returns table (kind text, tenant_id 
 language sql stable
 as $$
   with reached as materialized (
-    select as_of from gateway.follower
-    where voucher_id is null and epoch is not null and not exists (select from gateway.kept_stamp)
+    select as_of from gateway.follower where not gateway.awaits_fill()
   ), removed as materialized (
     select removal.resource, removal.record_id from reached, gateway.removal where removal.updated_at >= as_of
   )
@@ -287,7 +299,7 @@ begin
   update gateway.follower set epoch = null, as_of = null, voucher_id = null, customer_id = null;
 end $$;
 
-revoke execute on function gateway.records_to_follow, gateway.follow_records, gateway.follow, gateway.entry_differences,
+revoke execute on function gateway.records_to_fill, gateway.changed_records, gateway.follow_records, gateway.follow, gateway.entry_differences,
   gateway.recount_figures from public;
 grant execute on function gateway.follow, gateway.entry_differences, gateway.recount_figures to voucher_gateway;
 

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { readConfig } from '../config.ts'
 import { connect, serviceRole } from '../db/connect.ts'
-import { type FigureDifference, findFigureDifferences, recountFigures } from '../domain/figure-check.ts'
+import { checkFigures, type FigureCheck, type FigureDifference, recountFigures } from '../domain/figure-check.ts'
 import { withDatabase } from './database.ts'
 import { jsonOption, printResult } from './output.ts'
 import { shellCommand } from './shell-command.ts'
@@ -9,7 +9,7 @@ import { shellCommand } from './shell-command.ts'
 /** `verify`: compares the figures of dashboards with the records. */
 export const verifyCommand = new Command('verify')
   .description(
-    'Count all records and compare the figures that dashboards read. Exits with 1 when they differ. The service and its ' +
+    'Count all records and compare the figures that dashboards read. Exits with 1 when they differ, and while they are being counted. The service and its ' +
       'writers may run.',
   )
   .option('--repair', 'let the service count the figures anew when they differ; until then it shows none', false)
@@ -21,15 +21,15 @@ export const verifyCommand = new Command('verify')
       // Counting millions of records takes longer than other statements may.
       const pool = connect(address, { max: 1, statementTimeoutMs: 0, startupParameters, role: serviceRole })
       try {
-        const differences = await findFigureDifferences(pool)
+        const { asOf, differences } = await checkFigures(pool)
         const recounted = repair && differences.length > 0
         if (recounted) await recountFigures(pool)
         printResult(
           json,
-          { differences, recounted },
-          [...differences.map(describe), advice(differences, recounted)].join('\n'),
+          { asOf, differences, recounted },
+          [...differences.map(describe), advice({ asOf, differences }, recounted)].join('\n'),
         )
-        if (differences.length > 0 && !repair) process.exitCode = 1
+        if (asOf === null || (differences.length > 0 && !repair)) process.exitCode = 1
       } finally {
         await pool.end()
       }
@@ -37,11 +37,12 @@ export const verifyCommand = new Command('verify')
   })
 
 /** Returns what a person does next. */
-function advice(differences: readonly FigureDifference[], recounted: boolean): string {
-  if (differences.length === 0) return 'The figures agree with the records.'
-  return recounted
-    ? 'The service counts all figures anew now. Run verify again when it shows figures.'
-    : `To count them anew: ${shellCommand('verify --repair')}`
+function advice({ asOf, differences }: FigureCheck, recounted: boolean): string {
+  if (recounted) return 'The service counts all figures anew now. Run verify again when it shows figures.'
+  if (differences.length > 0) return `To count them anew: ${shellCommand('verify --repair')}`
+  return asOf === null
+    ? 'The service is counting the figures. Run verify again when it has: figures cannot be compared before.'
+    : `The figures of ${asOf} agree with the records.`
 }
 
 const describe = ({ kind, of, rows, tenants, firstTenant }: FigureDifference): string =>

@@ -62,19 +62,17 @@ export const consentsJson = (sql: Sql): Fragment => sql`
       select width_bucket(consented_at, starts), sign
       from span, counted cross join lateral (
         select consented_at from gateway.consent_entry entry
-        where entry.tenant_id = counted.tenant_id and marketing_opted = any(array[true, false])
-          and consented_at >= lower and consented_at < upper offset 0
+        where entry.tenant_id = counted.tenant_id and consented_at >= lower and consented_at < upper offset 0
       ) entry
     ) consents group by place
   ) consents using (place) left join (
     select place, sum(records) as withdrawn from (
       select place, records from (${rolledUp(sql, 'withdrawal')}) rollup
       union all
-      select width_bucket(removal.updated_at, starts), sign
+      select width_bucket(withdrawn_at, starts), sign
       from span, counted cross join lateral (
-        select updated_at from gateway.removal
-        where removal.tenant_id = counted.tenant_id and resource = 'marketing_signup' and reason = 'consent_withdrawn'
-          and updated_at >= lower and updated_at < least(upper, (select as_of from gateway.follower)) offset 0
-      ) removal
+        select withdrawn_at from gateway.withdrawal_entry entry
+        where entry.tenant_id = counted.tenant_id and withdrawn_at >= lower and withdrawn_at < upper offset 0
+      ) entry
     ) withdrawals group by place
   ) withdrawals using (place)`
