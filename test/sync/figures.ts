@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { connect, serviceRole } from '../../src/db/connect.ts'
-import { findFigureDifferences } from '../../src/domain/figure-check.ts'
+import { checkFigures } from '../../src/domain/figure-check.ts'
+import { followed } from '../support/followed.ts'
 import type { Address } from './seed.ts'
 
 /** How often figures were compared with the records, and the wrong rows that were found. */
@@ -10,7 +11,8 @@ export interface FigureChecks {
 }
 
 /**
- * Compares the figures with the records while writers run, and once more after they have stopped.
+ * Compares the figures with the records while writers run and the service lets the figures follow, and once more after the
+ * writers have stopped.
  *
  * @returns `end`, which makes the last comparison
  */
@@ -18,8 +20,8 @@ export function watchFigures(address: Address, stop: AbortSignal): { end(): Prom
   const pool = connect(address, { max: 1, statementTimeoutMs: 60_000, role: serviceRole })
   const found: FigureChecks = { checks: 0, wrong: 0 }
   const check = async () => {
-    const differences = await findFigureDifferences(pool)
-    found.checks += 1
+    const { asOf, differences } = await checkFigures(pool)
+    if (asOf !== null) found.checks += 1
     found.wrong += differences.reduce((total, { rows }) => total + rows, 0)
   }
   const watch = async () => {
@@ -33,6 +35,7 @@ export function watchFigures(address: Address, stop: AbortSignal): { end(): Prom
   return {
     end: async () => {
       await watching
+      await followed(pool)
       await check()
       await pool.end()
       return found

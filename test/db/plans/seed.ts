@@ -35,7 +35,10 @@ export const large: Record<string, string> = {
     select case when n % 1000 = 0 then 'marketing_signup' else 'purchased_voucher' end, ${owner}, ${many} + n, 'deleted',
            ${stamp}
     ${numbers}`,
-  'gateway.figure_rollup': `select ${owner}, n % 4 = 0, (array['sale', 'consent', 'withdrawal'])[1 + n % 3], 'hour',
+  'gateway.voucher_entry': `select n, ${owner}, 'full', ${stamp}, null, current_date + n % 100, n, 'GBP', 50, 50, 50 ${numbers}`,
+  'gateway.consent_entry': `select n, ${owner}, ${stamp} ${numbers}`,
+  'gateway.withdrawal_entry': `select n, ${owner}, ${stamp} ${numbers}`,
+  'gateway.figure_rollup': `select ${owner}, (array['sale', 'consent', 'withdrawal'])[1 + n % 3], 'half_hour',
       timestamptz '2020-01-01Z' + n * interval '1 hour', 'GBP', 'sold', 0, 1, 50, 50, 50 ${numbers}`,
   'gateway.figure_member': `select n / 10, n ${numbers}`,
   'gateway.token': `(name, token_hash, hint) select 'Token ' || n, sha256(n::text::bytea), 'hint' ${numbers}`,
@@ -68,9 +71,10 @@ export const small: Record<string, string> = {
   'gateway.setting': 'the secrets of the service',
   'gateway.migration': 'the files of sql/',
   'gateway.stamp_queue': 'what a subscription changed in the last 250 ms',
-  'gateway.voucher_delta': 'the vouchers that changed in the last seconds',
+  'gateway.figure_delta': 'the figures that changed in the last seconds',
+  'gateway.fill_request': 'the loads of the last seconds',
+  'gateway.follower': 'one row',
   'gateway.figure_tree': 'one row',
-  'gateway.consent_delta': 'the consents that changed in the last seconds',
 }
 
 /** Fills the large tables, two at a time, with the rows that triggers and foreign keys would leave. */

@@ -3,7 +3,7 @@ import { readRights } from '../../../src/db/rights.ts'
 import { sessionStatement } from '../../../src/db/session.ts'
 import { isDemo, isEmpty } from '../../../src/demo/load.ts'
 import { createClockWatch, deletePassedStamps, recordClock } from '../../../src/domain/clock.ts'
-import { createFigureFolding } from '../../../src/domain/figure-folding.ts'
+import { follow, readLag } from '../../../src/domain/follower.ts'
 import { detectServerChange, requireFullPass } from '../../../src/domain/full-pass.ts'
 import { createPresence, deleteGoneInstances } from '../../../src/domain/presence.ts'
 import {
@@ -70,11 +70,12 @@ export const service: Journey[] = [
     go: ({ pool }) => createStampQueue(pool, new AbortController().signal).process(),
   },
   {
-    what: 'folding the changes of figures',
-    runs: ['figure.fold'],
+    what: 'letting figures follow the records',
+    runs: ['follower.step', 'follower.read_lag'],
     go: async ({ pool, build }) => {
       await build.voucher(1)
-      await createFigureFolding(pool, new AbortController().signal).fold()
+      await follow(pool, new AbortController().signal)
+      await readLag(pool)
     },
   },
   {

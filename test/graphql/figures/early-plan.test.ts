@@ -1,10 +1,10 @@
 /** A connection keeps the plan of a statement while the tables grow. */
 import { expect, it } from 'vitest'
-import { createFigureFolding } from '../../../src/domain/figure-folding.ts'
 import { createPlanReader, type Plan, type Step } from '../../db/plans/plan.ts'
 import { createApp } from '../../support/app.ts'
 import { createBuilders } from '../../support/builders.ts'
 import { createDatabase } from '../../support/database.ts'
+import { followed } from '../../support/followed.ts'
 
 const steps = (step: Step): Step[] => [step, ...(step.Plans ?? []).flatMap(steps)]
 
@@ -32,7 +32,7 @@ it('a read that was planned before there were vouchers reads the rollups by inde
   await database.platform`
     insert into purchased_voucher (tenant_id, reference, purchase_timestamp)
     select 1 + n % 2, 'V-' || n, timestamptz '2023-05-09Z' + n * interval '5 hours' from generate_series(1, 2500) n`
-  await createFigureFolding(database.pool, new AbortController().signal).fold()
+  await followed(database.pool)
   const scanned = (await reads())
     .flatMap(({ root }) => steps(root))
     .filter(step => step['Relation Name'] === 'figure_rollup')
