@@ -19,7 +19,7 @@ export const stockRelations = (sql: Sql, { expiring, status }: Selection): Fragm
     from days, unnest(${arrayText(expiring)}::text::integer[]) within, generate_series(1, last - first) steps
   ), stock as materialized (
     select nullif(at, 'infinity')::date as expires_on, today, currency, state, sum(records) as records,
-           sum(balance) as balance, sum(paid) as paid
+           coalesce(sum(balance), 0) as balance, coalesce(sum(paid), 0) as paid
     from (
       select greatest(at, (first - 1)::timestamp at time zone 'UTC') as at, null::date as today, currency, state, records,
              balance, paid
