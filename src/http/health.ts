@@ -4,6 +4,7 @@ import { countMissingMigrations } from '../db/migrate.ts'
 import { DatabaseRefusedError } from '../db/refused.ts'
 import { shareReads } from '../db/share-reads.ts'
 import type { TriggerWatch } from '../db/triggers.ts'
+import { readLag } from '../domain/follower.ts'
 import { closeWhileDraining, type Draining } from './draining.ts'
 import { registerNotFound } from './not-found.ts'
 import { handleInOrder } from './pipelining.ts'
@@ -23,6 +24,8 @@ export interface WorkerCount {
 interface Readiness {
   checks: Record<'database' | 'migrations' | 'triggers', 'ok' | 'failing'>
   reasons: string[]
+  /** How far figures lag; null: they are not counted yet. Absent: unknown. Requests are served nevertheless. */
+  figures?: { secondsBehind: number | null }
   workers?: WorkerCount | null
 }
 
@@ -57,6 +60,8 @@ export function createReadiness(
       result.checks.migrations = 'ok'
       result.reasons = await triggers.check()
       if (result.reasons.length === 0) result.checks.triggers = 'ok'
+      const lag = await readLag(sql)
+      result.figures = { secondsBehind: lag && Math.round(lag * 10) / 10 }
     } catch (error) {
       if (error instanceof DatabaseRefusedError) result.reasons = [...error.reasons]
       app.failureLog.report({ error, message: 'not ready', kind: 'outage' })
@@ -92,16 +97,18 @@ export async function findUnwritable(sql: Pool): Promise<string | null> {
 
 /**
  * Registers the health checks, which need no token and return no data of tenants. `GET /livez` answers while the process
- * does. `GET /readyz` is 200 when requests can be served, and 503 while the service stops; the body lists each check.
+ * does. `GET /readyz` is 200 when requests can be served, and 503 while the service stops; the body lists each check,
+ * and how far figures lag.
  */
 export function registerHealth(app: FastifyInstance, check: CheckReadiness, draining: Draining): void {
   app.get('/livez', () => ({ status: 'ok' }))
   app.get('/readyz', async (_request, reply) => {
     if (draining.active) return reply.code(503).send({ status: 'stopping' })
-    const { checks, reasons, workers } = await check()
+    const { checks, reasons, figures, workers } = await check()
     const ready = Object.values(checks).every(state => state === 'ok')
     return reply.code(ready ? 200 : 503).send({
       ...{ status: ready ? 'ok' : 'failing', checks },
+      ...(figures && { figures }),
       ...(workers && { workers }),
       ...(reasons.length > 0 && { reasons }),
     })

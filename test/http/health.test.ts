@@ -7,6 +7,7 @@ import { buildServer } from '../../src/server.ts'
 import { until } from '../rest/support.ts'
 import { createClient } from '../support/app.ts'
 import { createDatabase } from '../support/database.ts'
+import { followed } from '../support/followed.ts'
 import { collectLog } from '../support/log.ts'
 
 const { address, platform, pool } = await createDatabase()
@@ -41,6 +42,22 @@ const ready = () => ask({ method: 'GET', url: '/readyz' })
 const isReady = async () => (await ready()).status === 200
 
 describe('/readyz', () => {
+  test('says how many seconds figures lag, and is 200 also while there are none', async () => {
+    const lag = async () => (await ready()).body.figures?.secondsBehind
+    await followed(pool)
+    expect(await lag()).toEqual(expect.any(Number))
+    await platform.begin(async sql => {
+      // No step of the follower is made meanwhile.
+      await sql`select pg_advisory_xact_lock(gateway.follower_lock())`
+      await platform`update gateway.follower set as_of = clock_timestamp() - interval '90 seconds'`
+      expect(Math.floor((await lag()) / 60)).toBe(1)
+      await platform`update gateway.follower set as_of = null`
+      expect(await ready()).toMatchObject({ status: 200, body: { status: 'ok', figures: { secondsBehind: null } } })
+    })
+    await followed(pool)
+    expect(await lag()).toBeLessThan(60)
+  })
+
   test('is 200 while all connections of the requests are busy', async () => {
     const busy = Array.from({ length: 10 }, () => pool`select pg_sleep(3)`.execute())
     await until('it is 200', isReady, 2_000)
