@@ -14,6 +14,7 @@ import { createApp } from '../support/app.ts'
 import { startBrowser } from '../support/browser.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
+import { followed } from '../support/followed.ts'
 import { hold, intercept, openDashboard } from './dashboard-page.ts'
 
 const database = await createDatabase()
@@ -49,7 +50,11 @@ const mixed = await createSeller(group, 'Mixed', [7, 8], 'EUR')
 const { secret } = await build.token([{ tenantId: group, withDescendants: true }], { name: 'Viewer' })
 
 const firstHalf = 'from=2024-01-01&to=2024-06-30'
-const open = (query: string, token = secret) => openDashboard(browser, origin, query, token)
+/** Opens the dashboard with the figures of all that was written. */
+async function open(query: string, token = secret) {
+  await followed(database.pool)
+  return openDashboard(browser, origin, query, token)
+}
 
 const tables = (page: Page) => page.getByRole('region', { name: 'Tables', exact: true })
 const sold = (page: Page, amount: string) =>
@@ -156,6 +161,7 @@ test('without a connection the last figures stay with their time, and those of n
   await sold(page, '£10.00')
   await stop()
   await sell(shop, product, 5, '2024-03-01')
+  await followed(database.pool)
   const release = await hold(page, DashboardFigures)
   await notice.getByRole('button', { name: 'Try again' }).click()
   await notice.waitFor()
@@ -229,6 +235,7 @@ test('the currency of the address stays chosen where there is nothing in it, and
   await named('EUR')
 
   for (const _ of [1, 2, 3]) await build.voucher(mixed, { purchase_timestamp: '2024-03-01T12:00:00Z' })
+  await followed(database.pool)
   await choose(page, 'Mixed')
   await sold(page, '€7.00')
   await named('EUR')

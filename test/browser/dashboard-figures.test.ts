@@ -6,6 +6,7 @@ import { createApp } from '../support/app.ts'
 import { startBrowser } from '../support/browser.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
+import { followed } from '../support/followed.ts'
 import { openDashboard } from './dashboard-page.ts'
 import { look, picture } from './look.ts'
 
@@ -22,7 +23,11 @@ const group = 1
 const { secret } = await build.token([{ tenantId: group, withDescendants: true }], { name: 'Viewer' })
 
 /** Opens the dashboard. `problems` receives errors of scripts and of the policy. */
-const open = (query = '', token = secret) => openDashboard(browser, origin, `tenant=${group}&${query}`, token)
+/** Opens the dashboard with the figures of all that was written. */
+async function open(query = '', token = secret) {
+  await followed(database.pool)
+  return openDashboard(browser, origin, `tenant=${group}&${query}`, token)
+}
 
 const tables = (page: Page) => page.getByRole('region', { name: 'Tables', exact: true })
 const table = (page: Page, name: string) => tables(page).getByRole('table', { name, exact: true })

@@ -6,10 +6,12 @@ import { createApp } from '../support/app.ts'
 import { startBrowser } from '../support/browser.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
+import { followed } from '../support/followed.ts'
 import { openDashboard } from './dashboard-page.ts'
 
 const database = await createDatabase()
 await loadDemo(database.loader, { scale: 1 })
+await followed(database.pool)
 const client = await createApp(database)
 const origin = await client.app.listen({ host: '127.0.0.1', port: 0 })
 const browser = await startBrowser()

@@ -8,6 +8,7 @@ import { documentIdOf } from '../../src/graphql-http/trusted-documents.ts'
 import { createApp } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
+import { followed } from '../support/followed.ts'
 import { type Extension, installClient, runSample, sampleFiles, samplesFolder } from './run-samples.ts'
 
 const database = await createDatabase()
@@ -35,6 +36,8 @@ await sell()
 await database.loader`
   insert into purchased_voucher (id, tenant_id, reference, updated_at)
   values (90, 1, 'WITHOUT-BALANCE', timestamptz '2026-01-01')`
+
+await followed(database.pool)
 
 const extensions = sampleLanguages.map(({ extension }) => extension)
 /** The languages whose samples print lines; those for curl print what the service answers. */

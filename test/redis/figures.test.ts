@@ -4,6 +4,7 @@ import { capture, namesOf } from '../graphql/statements.ts'
 import { createApp } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
+import { followed } from '../support/followed.ts'
 import { startRedis } from '../support/redis.ts'
 
 const database = await createDatabase()
@@ -12,6 +13,7 @@ const client = await createApp(database, { REDIS_URL: redis.url })
 const build = createBuilders(database)
 const tenantId = await build.tenant()
 const { secret } = await build.token([tenantId])
+await followed(database.pool)
 
 it('all figures of one field, and of the same arguments, are read by one statement', async () => {
   const january = 'period: { from: "2026-01-01", to: "2026-01-31" }'
