@@ -5,10 +5,19 @@ import type { Operation } from '../../src/dashboard/client/operation.ts'
 /**
  * Opens the dashboard in a browser of its own and types the token. `problems` receives errors of scripts and of the
  * policy.
+ *
+ * @param options.clock the time of the browser's clock, in milliseconds since the epoch; default: that of the machine
  */
-export async function openDashboard(browser: Browser, origin: string, query: string, token: string) {
+export async function openDashboard(
+  browser: Browser,
+  origin: string,
+  query: string,
+  token: string,
+  { clock }: { clock?: number } = {},
+) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-GB' })
   const page = await context.newPage()
+  if (clock !== undefined) await page.clock.install({ time: clock })
   const problems: string[] = []
   page.on('pageerror', error => problems.push(error.message))
   page.on('console', message => {

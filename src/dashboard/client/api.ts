@@ -1,8 +1,8 @@
 // The client of the GraphQL API.
 import type { Operation } from './operation.ts'
 
-/** Why a request failed: `token` (it ended), `forbidden`, `rate`, `network` or `service`. */
-export type ErrorKind = 'token' | 'forbidden' | 'rate' | 'network' | 'service'
+/** Why a request failed: `token` (it ended), `forbidden`, `rate`, `unavailable` (for a while), `network` or `service`. */
+export type ErrorKind = 'token' | 'forbidden' | 'rate' | 'unavailable' | 'network' | 'service'
 
 /** A request that failed. The message is a sentence for the viewer. */
 export class ApiError extends Error {
@@ -18,18 +18,25 @@ export class ApiError extends Error {
   }
 }
 
+/** What the service answered. */
+export interface Reply<Data> {
+  /** Fields that the token may not read are null where the schema allows it. */
+  data: Data
+  /** When it answered, by its own clock, in milliseconds since the epoch: that of the browser may be wrong. Null: unknown. */
+  answeredAt: number | null
+}
+
 /**
  * Sends an operation with the token of the session. When the rate is used up, it waits and sends it again.
  *
  * @param signal cancels the request
- * @returns the data; fields that the token may not read are null where the schema allows it
- * @throws ApiError when there is no data; `AbortError` when the request is cancelled
+ * @throws ApiError when there is no data, or some is not available for a while; `AbortError` when the request is cancelled
  */
 export type SendOperation = <Data, Variables>(
   operation: Operation<Data, Variables>,
   variables: Variables,
   signal?: AbortSignal,
-) => Promise<Data>
+) => Promise<Reply<Data>>
 
 /** What a session learns from its answers, besides their data. */
 export interface Listener {
@@ -117,9 +124,12 @@ export function createSendOperation(token: string, listener: Listener): SendOper
         pausedUntil = Math.max(pausedUntil, Date.now() + seconds * 1000)
         continue
       }
-      if (data === undefined || data === null) throw toApiError(errors, response.status)
+      const unavailable = errors.find(({ extensions }) => extensions?.code === 'UNAVAILABLE')
+      if (data === undefined || data === null || unavailable) {
+        throw toApiError(unavailable ?? errors[0], response.status)
+      }
       reportFieldErrors(operation.name, [...new Set(errors.map(explain))], signal)
-      return data
+      return { data, answeredAt: Date.parse(response.headers.get('date') ?? '') || null }
     }
   }
 }
@@ -160,6 +170,8 @@ function readRate(headers: Headers, cost: number | undefined): Rate | null {
 const explanations: Record<string, (message: string) => string> = {
   FORBIDDEN: message => `This token may not see all of it: ${message}`,
   PERSISTED_DOCUMENT_NOT_FOUND: () => 'The service was updated since this page was loaded. Load the page again.',
+  // When a program should try again: the dashboard does so by itself.
+  UNAVAILABLE: message => message.replace(/ Try again .*/, ''),
   RATE_LIMITED: () => 'This needs more operations than the rate of the token allows in a minute. Choose less at once.',
 }
 
@@ -168,12 +180,11 @@ const explain = ({ message, extensions }: FieldError): string => {
   return explanations[extensions?.code ?? '']?.(message) ?? [message, ...causes].join(' ')
 }
 
-const kinds: Record<string, ErrorKind> = { FORBIDDEN: 'forbidden', RATE_LIMITED: 'rate' }
+const kinds: Record<string, ErrorKind> = { FORBIDDEN: 'forbidden', RATE_LIMITED: 'rate', UNAVAILABLE: 'unavailable' }
 
-function toApiError(errors: readonly FieldError[], status: number): ApiError {
-  const [first] = errors
-  const message = first ? explain(first) : `The service answered with status ${status}.`
-  return new ApiError(kinds[first?.extensions?.code ?? ''] ?? 'service', message)
+function toApiError(error: FieldError | undefined, status: number): ApiError {
+  const message = error ? explain(error) : `The service answered with status ${status}.`
+  return new ApiError(kinds[error?.extensions?.code ?? ''] ?? 'service', message)
 }
 
 /** Waits, or rejects with the reason of the signal when it is aborted. */

@@ -26,20 +26,27 @@ interface FailureProps {
   retry: () => void
 }
 
-/** Says why data could not be loaded, with a button that asks again. The frame itself says when the token has ended. */
-export const Failure = ({ error, what, shownOf, retry }: FailureProps) =>
-  error.kind === 'token' ? null : (
-    <div class={`${shownOf ? 'warning' : 'error-summary'} failure`} role="alert">
+/**
+ * Says why data could not be loaded, with a button that asks again. The frame itself says when the token has ended. What is
+ * not available for a while is no failure: `useAnswer` asks for it again.
+ */
+export function Failure({ error, what, shownOf, retry }: FailureProps) {
+  if (error.kind === 'token') return null
+  const waits = error.kind === 'unavailable'
+  return (
+    <div class={`${shownOf || waits ? 'warning' : 'error-summary'} failure`} role={waits ? 'status' : 'alert'}>
       <p>
-        {what && (
+        {what && (shownOf || !waits) && (
           <strong>
             {what} {shownOf ? `are those of ${shownOf}` : 'could not be loaded'}.{' '}
           </strong>
         )}
         {error.message}
+        {waits && ' The dashboard tries again by itself.'}
       </p>
       <button type="button" class="secondary small" onClick={retry}>
         Try again
       </button>
     </div>
   )
+}

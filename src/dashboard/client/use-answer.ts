@@ -9,6 +9,8 @@ export interface Answer<Data, Variables> {
    * is left, in the memory of the page alone: a storage would keep the names of customers when the token has ended.
    */
   data: Data | null
+  /** As `Reply.answeredAt`, of the data. */
+  answeredAt: number | null
   /** The variables of the data. */
   of: Variables | null
   /** Whether the data is that of the present variables. */
@@ -20,13 +22,19 @@ export interface Answer<Data, Variables> {
   reload(): void
 }
 
-type State<Data, Variables> = Pick<Answer<Data, Variables>, 'data' | 'of' | 'error' | 'loading'>
+/** An answer that has data, or `nothing`. */
+type Last<Data, Variables> = Pick<Answer<Data, Variables>, 'data' | 'answeredAt' | 'of'>
 
-const nothing = { data: null, of: null, error: null, loading: true }
+type State<Data, Variables> = Last<Data, Variables> & Pick<Answer<Data, Variables>, 'error' | 'loading'>
+
+const nothing = { data: null, answeredAt: null, of: null, error: null, loading: true }
+
+/** In milliseconds. Figures can take a minute to be there, and each request for them counts as some 20 operations. */
+const retryInterval = 15_000
 
 /**
- * Asks for an operation whenever its variables change and when the browser is online again, and cancels the request
- * before.
+ * Asks for an operation whenever its variables change, when the browser is online again, and while the service says that
+ * the data is not available. Cancels the request before.
  *
  * @param variables null: nothing is asked for yet
  */
@@ -37,7 +45,8 @@ export function useAnswer<Data, Variables>(
 ): Answer<Data, Variables> {
   const [state, setState] = useState<State<Data, Variables>>(nothing)
   const [attempt, setAttempt] = useState(0)
-  const last = useRef<Pick<Answer<Data, Variables>, 'data' | 'of'>>(nothing)
+  const reload = useCallback(() => setAttempt(number => number + 1), [])
+  const last = useRef<Last<Data, Variables>>(nothing)
   const wanted = useRef(variables)
   wanted.current = variables
   const key = keyOf(variables)
@@ -47,15 +56,17 @@ export function useAnswer<Data, Variables>(
     if (current === null) return
     const controller = new AbortController()
     const isKept = keyOf(last.current.of) === key
-    setState(({ data, of, error }) => ({
-      ...(isKept ? last.current : { data, of }),
-      error: keyOf(of) === key ? error : null,
+    let retry: ReturnType<typeof setTimeout> | undefined
+    setState(({ error, ...before }) => ({
+      ...before,
+      ...(isKept && last.current),
+      error: keyOf(before.of) === key || error?.kind === 'unavailable' ? error : null,
       loading: true,
     }))
     request(operation, current, controller.signal).then(
-      data => {
+      reply => {
         if (controller.signal.aborted) return
-        last.current = { data, of: current }
+        last.current = { ...reply, of: current }
         setState({ ...last.current, error: null, loading: false })
       },
       error => {
@@ -63,12 +74,15 @@ export function useAnswer<Data, Variables>(
         const shown = error instanceof ApiError ? error : new ApiError('service', 'The dashboard failed.')
         // What the token may not read any more is not kept.
         if (shown.kind === 'forbidden') last.current = nothing
+        if (shown.kind === 'unavailable') retry = setTimeout(reload, retryInterval)
         setState({ ...(isKept ? last.current : nothing), error: shown, loading: false })
       },
     )
-    return () => controller.abort()
+    return () => {
+      controller.abort()
+      clearTimeout(retry)
+    }
   }, [request, operation, key, attempt])
-  const reload = useCallback(() => setAttempt(number => number + 1), [])
   // What was there before the connection was lost may have changed, and what was asked for without it failed.
   useEffect(() => {
     addEventListener('online', reload)

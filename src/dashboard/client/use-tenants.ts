@@ -59,7 +59,8 @@ export function useTenants(request: SendOperation): Tenants {
       setError(null)
       try {
         while (!state.ended && state.count < most) {
-          const { tenants } = await request(DashboardTenants, { after: state.after }, controller.signal)
+          const { data } = await request(DashboardTenants, { after: state.after }, controller.signal)
+          const { tenants } = data
           if (!tenants) break
           add(tenants.nodes)
           state.after = tenants.pageInfo.endCursor
@@ -86,8 +87,8 @@ export function useTenants(request: SendOperation): Tenants {
       setError(null)
       try {
         const after = loaded.get(id)?.after ?? null
-        const { tenant } = await request(DashboardChildren, { tenant: id, after }, controller.signal)
-        const children = tenant?.children
+        const { data } = await request(DashboardChildren, { tenant: id, after }, controller.signal)
+        const children = data.tenant?.children
         if (!children) return
         add(children.nodes)
         const { endCursor, hasNextPage } = children.pageInfo

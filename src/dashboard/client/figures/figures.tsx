@@ -9,6 +9,7 @@ import { useAnswer } from '../use-answer.ts'
 import type { Go, View } from '../view.ts'
 import { Cards } from './cards.tsx'
 import { Currencies } from './currencies.tsx'
+import { LagNotice } from './lag-notice.tsx'
 import { type Currency, currenciesOf } from './model.ts'
 import { Plots } from './plot-grid.tsx'
 import { PrintHeading } from './print-heading.tsx'
@@ -91,6 +92,7 @@ export function Figures({ view: wanted, go, request, permissions, onCurrencies }
           retry={answer.reload}
         />
       )}
+      <LagNotice asOf={figures.asOf} answeredAt={answer.answeredAt} reload={answer.reload} />
       <PrintHeading {...{ view, figures, currency }} />
       <Currencies {...{ view, go, figures, currency }} />
       <Cards
@@ -98,7 +100,8 @@ export function Figures({ view: wanted, go, request, permissions, onCurrencies }
         before={answer.data?.tenant?.before ?? null}
         compared={answer.of.before}
       />
-      {productsAnswer.error && (
+      {/* Figures that are being counted are so for products, too. */}
+      {productsAnswer.error && answer.error?.kind !== 'unavailable' && (
         <Failure
           error={productsAnswer.error}
           what={products ? 'Newer figures of products' : 'The products'}

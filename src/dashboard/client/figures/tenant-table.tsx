@@ -108,8 +108,8 @@ export function TenantTable({ view, go, currency: chosen, request, figures }: Te
           whenCut="Choose a tenant below for the others."
           total={{ count: totalCount, precision: 'EXACT' }}
           readPage={async (after, signal) => {
-            const { tenant } = await request(DashboardTenantsBelow, { ...query, first: pageSize, after }, signal)
-            return tenant?.children
+            const { data } = await request(DashboardTenantsBelow, { ...query, first: pageSize, after }, signal)
+            return data.tenant?.children
           }}
           toCsv={(all: readonly TenantBelow[]) => tableCsv(columns, [own, ...all.map(toRow)])}
         />

@@ -27,8 +27,8 @@ export const VoucherDownload = ({ request, query, total, file }: VoucherDownload
     noun="voucher"
     whenCut="Narrow the filters for the others, or use the bulk export."
     readPage={async (after, signal) => {
-      const { tenant } = await request(DashboardVouchers, { ...query, first: pageSize, after }, signal)
-      return tenant?.purchasedVouchers
+      const { data } = await request(DashboardVouchers, { ...query, first: pageSize, after }, signal)
+      return data.tenant?.purchasedVouchers
     }}
     toCsv={(vouchers: readonly ListedVoucher[]) => toCsv(headings, vouchers.map(toCells))}
   />

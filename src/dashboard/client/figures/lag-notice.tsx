@@ -1,0 +1,27 @@
+import { formatNumberOf } from '../format.ts'
+
+/** How old figures may be without a notice, in seconds. They follow the records several times a second. */
+const usualLag = 5
+
+interface LagNoticeProps {
+  /** The instant of which the figures are. */
+  asOf: string
+  /** When the service answered (`Reply.answeredAt`). Null: unknown, so nothing is said. */
+  answeredAt: number | null
+  reload(): void
+}
+
+/** Says that figures are old, as while the service counts a large import. */
+export function LagNotice({ asOf, answeredAt, reload }: LagNoticeProps) {
+  const seconds = answeredAt === null ? 0 : Math.floor((answeredAt - Date.parse(asOf)) / 1000)
+  if (seconds <= usualLag) return null
+  const age = seconds < 120 ? formatNumberOf(seconds, 'second') : formatNumberOf(Math.floor(seconds / 60), 'minute')
+  return (
+    <div class="warning failure" role="status">
+      <p>These figures were {age} old when they were read: later changes are still being counted.</p>
+      <button type="button" class="secondary small" onClick={reload}>
+        Read again
+      </button>
+    </div>
+  )
+}

@@ -1,0 +1,81 @@
+// How the dashboard says that figures are old, or are not there yet.
+import { expect, test } from 'vitest'
+import { DashboardFigures } from '../../src/dashboard/client/operations.ts'
+import { createApp } from '../support/app.ts'
+import { startBrowser } from '../support/browser.ts'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { followed } from '../support/followed.ts'
+import { intercept, openDashboard } from './dashboard-page.ts'
+import { look } from './look.ts'
+
+const database = await createDatabase()
+const { pool, platform } = database
+const build = createBuilders(database)
+const shop = await build.tenant({ name: 'Shop' })
+await build.voucher(shop, {
+  ...{ initial_balance: 10, current_balance: 10, purchase_value: 10, currency: 'GBP' },
+  purchase_timestamp: '2024-02-01T12:00:00Z',
+})
+const { secret } = await build.token([shop])
+const client = await createApp(database)
+const origin = await client.app.listen({ host: '127.0.0.1', port: 0 })
+const browser = await startBrowser()
+const query = `tenant=${shop}&from=2024-01-01&to=2024-06-30`
+
+/** Holds the follower, as a transaction that makes a long step does, while the work is done. */
+const holdFollower = (work: () => Promise<void>) =>
+  platform.begin(async sql => {
+    await sql`select pg_advisory_xact_lock(gateway.follower_lock())`
+    await work()
+  })
+
+test('figures that are old are shown with their age, by the clock of the service', async () => {
+  await followed(pool)
+  // The browser's clock is a day ahead: it does not count.
+  const { page, problems } = await openDashboard(browser, origin, query, secret, { clock: Date.now() + 86_400_000 })
+  const notice = page.locator('.figures').getByRole('status').filter({ hasText: 'old when they were read' })
+  const sold = page.locator('.figure-card').first().getByText('£10.00', { exact: true })
+  await sold.waitFor()
+  expect(await notice.count()).toBe(0)
+
+  const stop = await intercept(page, DashboardFigures, async route => {
+    const response = await route.fetch()
+    const later = new Date(Date.parse(response.headers().date ?? '') + 90_000).toUTCString()
+    await route.fulfill({ response, headers: { ...response.headers(), date: later } })
+  })
+  await page.reload()
+  await notice.getByText(/^These figures were (8|9)\d seconds old when they were read/).waitFor()
+  await sold.waitFor()
+  expect(await look(page, 'dashboard-lag')).toEqual([])
+  await stop()
+  await notice.getByRole('button', { name: 'Read again' }).click()
+  await notice.waitFor({ state: 'detached' })
+  await sold.waitFor()
+  expect(problems).toEqual([])
+})
+
+test('while figures are counted it says so, and shows them as soon as it finds them', async () => {
+  const { page, problems } = await openDashboard(browser, origin, query, secret)
+  await page.locator('.figure-card').first().waitFor()
+  await page.clock.install()
+  await holdFollower(async () => {
+    await platform`update gateway.follower set as_of = null`
+    const waits = page.getByRole('status').filter({ hasText: 'The figures are being counted.' })
+    await page.getByLabel('To', { exact: true }).fill('2024-12-31')
+    await page.getByRole('button', { name: 'Show', exact: true }).click()
+    await waits.getByText('The figures are being counted. The dashboard tries again by itself.').waitFor()
+    expect(await page.getByRole('alert').count()).toBe(0)
+    expect(await page.getByText('£').count()).toBe(0)
+    expect(await look(page, 'dashboard-counting')).toEqual([])
+
+    // What was shown before stays, with its time.
+    await page.goBack()
+    await page.getByText(/The figures are those of .* The figures are being counted\. The dashboard tries/).waitFor()
+    await page.locator('.figure-card').first().getByText('£10.00', { exact: true }).waitFor()
+  })
+  await followed(pool)
+  await page.clock.runFor(20_000)
+  await page.getByText('The figures are being counted.').waitFor({ state: 'detached' })
+  expect(problems).toEqual([])
+})
