@@ -7,8 +7,9 @@
  */
 import { mkdirSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { connect } from '../src/db/connect.ts'
+import { connect, serviceRole } from '../src/db/connect.ts'
 import { migrate } from '../src/db/migrate.ts'
+import { describeFill, fill } from './figures/fill.ts'
 import { measureFigures, scopes } from './figures/measure.ts'
 import { seed, seedVersion, sizes } from './figures/seed.ts'
 import { write } from './figures/writer.ts'
@@ -31,6 +32,7 @@ const { values: options } = parseArgs({
 })
 if (options.short && options.record) throw new Error('The figures of --short are not recorded.')
 const size = sizes[options.short ? 'short' : 'full']
+const serviceOptions = { max: 1, statementTimeoutMs: 0, role: serviceRole }
 const reads = options.short ? 2 : Number(options.reads)
 
 buildService(root)
@@ -46,23 +48,30 @@ try {
     const filling = server.open('filling')
     await migrate(filling)
     await seed(filling, size, logProgress)
+    const service = connect(server.address('filling'), serviceOptions)
+    await fill(filling, service)
+    await service.end()
+    logProgress('figures')
     await filling.end()
     await admin.unsafe('alter database filling rename to figures')
   }
-  const pool = connect(server.address('figures'), { max: 1, statementTimeoutMs: 0, role: 'voucher_gateway' })
+  const pool = connect(server.address('figures'), serviceOptions)
+  const owner = server.open('figures')
+  const filled = await describeFill(owner)
+  await owner.end()
   const alone = await measureFigures(pool, reads)
   logProgress('measured without a writer')
   const stopWriting = write(server.open('figures'), size.vouchers)
   const beside = await measureFigures(pool, reads)
   const written = await stopWriting()
   const heads = ['figure', 'period', ...Object.keys(scopes)]
-  const text = `${describeRun(server.version)} ${size.vouchers.toLocaleString('en')} vouchers, ${size.customers.toLocaleString('en')} customers, 1,000 tenants.
+  const text = `${describeRun(server.version)} ${size.vouchers.toLocaleString('en')} vouchers, ${size.customers.toLocaleString('en')} customers, 1,000 tenants. ${filled}
 
 Median time of the server's process in ms, then median and 95th percentile from call to answer, of ${reads} reads each.
 
 ${table(heads, alone)}
 
-Beside a writer (${written.toLocaleString('en')} changes of vouchers in the meantime, deltas folded each second):
+Beside a writer (${written.toLocaleString('en')} changes of vouchers in the meantime, figures follow five times a second):
 
 ${table(heads, beside)}`
   console.log(options.short ? `The figures of a short run mean nothing.\n\n${text}` : text)
