@@ -54,14 +54,14 @@ const mostDays = 3_660
 
 const Figures = builder.objectRef<FiguresSource>('Figures').implement({
   description:
-    'Figures of a tenant. All that a request selects of them is read in one snapshot of the database: the figures of ' +
-    'each other, and the records at that moment, agree. Amounts are exact to 15 digits, and never added across currencies.',
+    'Figures of a tenant. All that a request selects of them is read in one snapshot of the database, so they agree with ' +
+    'each other. They follow the records, usually within half a second. Amounts are exact to 15 digits, and never added across currencies.',
   fields: t => ({
     asOf: t.field({
       type: 'DateTime',
       description:
-        'The instant of the snapshot: every change that was committed before it is included. A change that was ' +
-        'committed while the figures were read is included whole or not at all.',
+        'The instant that the figures have reached: every change whose `updatedAt` is earlier is included. A later one ' +
+        'may be included too, whole or not at all.',
       resolve: (source, _args, { loaders }) =>
         loaders.get(figuresLoader).load(
           source,
