@@ -90,6 +90,8 @@ export async function seedTables({ platform }: TestDatabase): Promise<void> {
   await platform`insert into gateway.administrator (email)
     select 'person' || n || '@example.com' from generate_series(1, 100) n`
   await platform`select setval(pg_get_serial_sequence('tenant', 'id'), ${many})`
+  await platform`
+    update gateway.follower set since = now(), as_of = now(), epoch = (select epoch from gateway.sync_state)`
   await platform`vacuum analyze`
 }
 

@@ -4,6 +4,7 @@ import { type Permission, permissionNames } from '../../../src/domain/permission
 import { type Client, createApp } from '../../support/app.ts'
 import { type Builders, createBuilders } from '../../support/builders.ts'
 import { createDatabase, type TestDatabase } from '../../support/database.ts'
+import { followed } from '../../support/followed.ts'
 import { capture, namesOf } from '../statements.ts'
 
 let build: Builders
@@ -36,6 +37,7 @@ beforeAll(async () => {
     })
   }
   secret = (await build.token([{ tenantId: root, withDescendants: true }])).secret
+  await followed(database.pool)
 })
 
 const january = 'period: { from: "2026-01-01", to: "2026-02-28" }'
@@ -193,19 +195,38 @@ it('all figures of one field, and of the same arguments, are read by one stateme
   expect(namesOf(statements)).toEqual(['figures.read'])
 })
 
-it('asOf is the instant of the read, and what was committed before is included', async () => {
+it('asOf is the instant of the figures, and what was committed before is included', async () => {
   const shop = await build.tenant({ parent_id: branch })
   const now = async () => {
     const [{ at }] = await database.platform<[{ at: string }]>`select clock_timestamp() as at`
     return Date.parse(at)
   }
-  const begun = await now()
   await build.voucher(shop, { currency: 'GBP', initial_balance: 40, current_balance: 40 })
+  const written = await now()
+  await followed(database.pool)
   const { body } = await ask('asOf status { status vouchers }', january, shop)
   const { asOf, status } = body.data.tenant.figures
   expect(status).toContainEqual({ status: 'REDEEMABLE', vouchers: 1 })
-  expect(Date.parse(asOf)).toBeGreaterThanOrEqual(begun)
+  expect(Date.parse(asOf)).toBeGreaterThanOrEqual(written)
   expect(Date.parse(asOf)).toBeLessThanOrEqual(await now())
+})
+
+it('there are no figures before they are counted for the first time', async () => {
+  const other = await createDatabase()
+  // The job of the service counts none meanwhile.
+  await other.loader`select pg_advisory_lock(gateway.follower_lock())`
+  const { graphql } = await createApp(other)
+  const builders = createBuilders(other)
+  const tenant = await builders.tenant()
+  const token = await builders.token([tenant])
+  const read = () =>
+    graphql(token.secret, `{ tenant(id: ${tenant}) { name figures(${january}) { totals { vouchers } } } }`)
+  const { body } = await read()
+  expect(body.data.tenant).toEqual({ name: expect.any(String), figures: { totals: null } })
+  expect(body.errors[0].extensions.code).toBe('UNAVAILABLE')
+  await other.loader`select pg_advisory_unlock_all()`
+  await followed(other.pool)
+  expect((await read()).body.data.tenant.figures).toEqual({ totals: [] })
 })
 
 it('figures count as operations, with descendants as more', async () => {
@@ -215,7 +236,7 @@ it('figures count as operations, with descendants as more', async () => {
   expect(below).toMatchObject({ requested: 21, actual: 21 })
 })
 
-it('figures of one answer agree with each other while vouchers change and deltas are folded', async () => {
+it('figures of one answer agree with each other while vouchers change and figures follow', async () => {
   const vouchers = 60
   const shop = await build.tenant({ parent_id: branch })
   for (let voucher = 0; voucher < vouchers; voucher++) {
@@ -233,8 +254,9 @@ it('figures of one answer agree with each other while vouchers change and deltas
             select id from purchased_voucher where tenant_id = ${shop} and current_balance > 1 order by random() limit 2
           ) two) chosen
     where id = any(pair) and cardinality(pair) = 2`
-  const fold = () => database.platform`select gateway.fold_figures(10), gateway.refresh_figure_members()`
-  const others = [until(write), until(fold)]
+  await followed(database.pool)
+  const follow = () => database.pool`select gateway.follow(2)`
+  const others = [until(write), until(follow)]
   const sums = new Set<string>()
   for (let read = 0; read < 25; read++) {
     const { body } = await ask('totals { redeemed vouchers } outstanding { balance vouchers }', january, shop)

@@ -6,6 +6,7 @@ import type { TenantGrant } from '../../../src/domain/token.ts'
 import { type Client, createApp } from '../../support/app.ts'
 import { type Builders, createBuilders } from '../../support/builders.ts'
 import { createDatabase, type TestDatabase } from '../../support/database.ts'
+import { followed } from '../../support/followed.ts'
 import { createRecount } from './recount.ts'
 import { fillWorld, tenants } from './world.ts'
 
@@ -139,23 +140,36 @@ const grants: [string, TenantGrant[], Period[]][] = [
   ['tenants one by one', tenants.map(([id]) => alone(id)), [periods.lordHowe]],
 ]
 
-/** Folds at most so many deltas. */
-const fold = (atMost: number) => database.platform`select gateway.fold_figures(${atMost})`
+/** Makes a step, which the job of the service cannot make beside it. */
+const step = (atMost: number) => database.loader`select gateway.follow(${atMost})`
 
 /** The states of the store, each made from the one before. */
 const states: [string, () => Promise<unknown>][] = [
-  ['not folded', async () => {}],
+  [
+    'without rollups',
+    async () => {
+      await followed(database.pool)
+      await database.loader`select pg_advisory_lock(gateway.follower_lock())`
+      await database.platform`truncate gateway.figure_rollup, gateway.figure_member`
+    },
+  ],
   [
     'half folded',
     async () => {
-      await database.platform`select gateway.refresh_figure_members()`
-      await fold(1000)
+      await database.platform`update gateway.figure_tree set fingerprint = null`
+      await step(1)
+      await step(1)
       await database.platform`
         update purchased_voucher set current_balance = current_balance / 2, tenant_id = 1 + id % 9 where id % 7 = 0`
       await database.platform`update purchased_voucher set void = not void where id % 31 = 0`
+      await database.platform`update customer set marketing_opted = false where id % 10 = 4`
+      await step(1)
+      const [{ deltas }] = await database.platform<[{ deltas: number }]>`
+        select count(*)::int as deltas from gateway.figure_delta`
+      expect(deltas).toBeGreaterThan(1000)
     },
   ],
-  ['folded', () => fold(100_000)],
+  ['folded', () => step(100_000)],
 ]
 
 describe.each(states)('%s', (_name, reach) => {
