@@ -198,13 +198,13 @@ export const lists: List[] = [
     selection: 'id: recordId resource reason updated_at: removedAt',
     ofTenant: true,
     // A record that left several times between two reads has to be reported once. A tenant that moved from one tenant of the
-    // token to another, and later left that, has to be reported by the last one.
+    // token to another, and later left that, has to be reported by the last one. Customers without consent are not reported.
     truth: (sql, tenant, root) =>
       read(
         sql,
         `select distinct on (resource, record_id) json_build_object(
            'id', record_id, 'resource', upper(resource), 'reason', upper(reason), 'updated_at', ${instant('updated_at')}) body
-         from gateway.removal where tenant_id = $1 and case resource
+         from gateway.removal where tenant_id = $1 and resource <> 'customer' and case resource
            when 'catalog_voucher' then
              not exists (select from product where tenant_id = $1 and product.id = record_id)
            when 'purchased_voucher' then

@@ -106,8 +106,10 @@ const changes: Record<string, Change> = {
 }
 
 /** The removals of all these changes, as `removalsOf` returns them. */
-const removedBy = ({ second, deleted, first }: Rows) => [
+const removedBy = ({ second, deleted, first, third }: Rows) => [
   { resource: 'catalog_voucher', tenant_id: tenant, record_id: deleted, reason: 'deleted' },
+  // No client sees it: figures follow it.
+  { resource: 'customer', tenant_id: tenant, record_id: third, reason: 'deleted' },
   { resource: 'marketing_signup', tenant_id: tenant, record_id: first, reason: 'deleted' },
   { resource: 'marketing_signup', tenant_id: tenant, record_id: second, reason: 'consent_withdrawn' },
   { resource: 'purchased_voucher', tenant_id: tenant, record_id: second, reason: 'deleted' },
