@@ -156,15 +156,16 @@ test('the list of our triggers equals what sql/ creates', async () => {
 
 test.each(problems)('/readyz and the log report $what, once, and its repair', async ({ apply, undo, reasons }) => {
   const { ready, logged, close } = await createReadiness()
-  expect(await ready()).toEqual({ status: 200, body: healthy })
+  expect(await ready()).toMatchObject({ status: 200, body: healthy })
   await platform.unsafe(apply).simple()
   try {
-    for (let time = 0; time < 3; time++) expect(await ready()).toEqual({ status: 503, body: { ...failing, reasons } })
+    for (let time = 0; time < 3; time++)
+      expect(await ready()).toMatchObject({ status: 503, body: { ...failing, reasons } })
     expect(logged()).toMatchObject([{ level: 50, msg: broken, reasons }])
   } finally {
     await platform.unsafe(undo).simple()
   }
-  for (let time = 0; time < 3; time++) expect(await ready()).toEqual({ status: 200, body: healthy })
+  for (let time = 0; time < 3; time++) expect(await ready()).toMatchObject({ status: 200, body: healthy })
   expect(logged()).toMatchObject([{ msg: broken }, { level: 30, msg: repaired }])
   await close()
 })
@@ -219,7 +220,7 @@ test.each([
   const { ready, close } = await createReadiness()
   await platform.unsafe(apply).simple()
   try {
-    expect(await ready()).toEqual({ status: 200, body: healthy })
+    expect(await ready()).toMatchObject({ status: 200, body: healthy })
   } finally {
     await platform.unsafe(untouch)
   }
@@ -252,7 +253,7 @@ test('a database that lacks a migration is not ready, without reasons', async ()
     body: { status: 'failing', checks: { database: 'ok', migrations: 'failing', triggers: 'failing' } },
   })
   await platform`insert into gateway.migration ${platform(newest)}`
-  expect(await ready()).toEqual({ status: 200, body: healthy })
+  expect(await ready()).toMatchObject({ status: 200, body: healthy })
   await close()
 })
 
@@ -260,6 +261,6 @@ test('a database of a newer version is not compared with this list', async () =>
   const { ready, close } = await createReadiness()
   await platform`drop trigger record_truncated on tenant`
   await platform`insert into gateway.migration (version, name) values (9999, 'of a newer version')`
-  expect(await ready()).toEqual({ status: 200, body: healthy })
+  expect(await ready()).toMatchObject({ status: 200, body: healthy })
   await close()
 })
