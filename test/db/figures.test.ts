@@ -2,59 +2,13 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { connect, type Sql, serviceRole } from '../../src/db/connect.ts'
-import { listTriggers } from '../../src/db/own-triggers.ts'
-import { checkFigures } from '../../src/domain/figure-check.ts'
-import { createDatabase } from '../support/database.ts'
+import type { Sql } from '../../src/db/connect.ts'
 import { followed } from '../support/followed.ts'
+import { createFigures, insertCustomers, insertVouchers, undone } from './figure-records.ts'
 
-const { pool, platform, loader, address } = await createDatabase()
-await platform`insert into tenant (id, parent_id, name) values (1, null, 'A'), (2, 1, 'B'), (3, 2, 'C'), (4, null, 'D')`
+const { pool, platform, expectFollowed, reset } = await createFigures()
 
-/** What the entries have to be, counted from the records by other means. */
-const expected = {
-  voucher: `
-    select id, tenant_id,
-           case when void then 'void' when lower(redemption_status) = 'redeemed' or current_balance <= 0 then 'redeemed'
-                when current_balance < initial_balance then 'part' else 'full' end as state,
-           purchase_timestamp, date_valid_start, date_valid_end, coalesce(parent_product_id, product_id) as product_id,
-           currency, initial_balance, current_balance, purchase_value
-    from purchased_voucher order by id`,
-  consent: 'select id, tenant_id, consented_at from customer where consented_at is not null order by id',
-}
-
-async function expectEntriesOfRecords(what?: string): Promise<void> {
-  for (const [kind, records] of Object.entries(expected)) {
-    const entries = await platform.unsafe(`select * from gateway.${kind}_entry order by id`)
-    expect([...entries], what).toEqual([...(await platform.unsafe(records))])
-  }
-  const withdrawals = await platform`
-    select id, tenant_id, updated_at from gateway.removal where reason = 'consent_withdrawn' order by id`
-  expect(await platform`select * from gateway.withdrawal_entry order by id`, what).toEqual(
-    withdrawals.map(({ updated_at, ...removal }) => ({ ...removal, withdrawn_at: updated_at })),
-  )
-}
-
-/** Lets the figures follow, and compares them with the records. */
-async function expectFollowed(what?: string): Promise<void> {
-  await followed(pool)
-  expect(await checkFigures(pool), what).toEqual({ asOf: expect.any(String), differences: [] })
-  await expectEntriesOfRecords(what)
-}
-
-const insertVouchers = (sql: Sql, count = 40) => sql`
-  insert into purchased_voucher (tenant_id, reference, initial_balance, current_balance, purchase_value, currency,
-    purchase_timestamp, date_valid_end, product_id, parent_product_id)
-  select 1 + n % 3, gen_random_uuid(), 50, 50 - n % 3 * 25, 45.5,
-         case when n % 4 > 0 then 'EUR' else 'USD' end,
-         case when n % 5 > 0 then timestamptz '2026-01-31T22:59:59Z' + n * interval '1 hour' end,
-         case when n % 6 > 0 then date '2027-01-01' + n % 7 end, nullif(n % 4, 0), nullif(n % 8, 0)
-  from generate_series(1, ${count}::int) n`
-
-const insertCustomers = (sql: Sql, count = 40) => sql`
-  insert into customer (tenant_id, marketing_opted, consented_at)
-  select 1 + n % 3, n % 2 = 0, case when n % 4 > 0 then timestamptz '2026-03-01T00:30:00Z' + n * interval '20 minutes' end
-  from generate_series(1, ${count}::int) n`
+beforeEach(reset)
 
 async function copy(sql: Sql, statement: string, text: string): Promise<void> {
   await pipeline(Readable.from([text]), await sql.unsafe(statement).writable())
@@ -141,18 +95,6 @@ const sessions = [
   { session: 'an applier', role: 'replica' },
 ]
 
-const undone = new Error('undone')
-
-/** Makes a step of the follower. */
-const step = async (sql: Sql, atMost: number) => (await sql`select gateway.follow(${atMost}) as more`)[0]?.more
-
-beforeEach(async () => {
-  await platform`truncate purchased_voucher, customer restart identity`
-  await insertVouchers(platform)
-  await insertCustomers(platform)
-  await expectFollowed()
-})
-
 describe.each(sessions)('$session', ({ role }) => {
   const run = (write: (sql: Sql) => Promise<unknown>) =>
     platform.begin(async sql => {
@@ -233,164 +175,6 @@ test('what no figure shows writes no entry', async () => {
   await platform`update customer set forename = 'F'`
   await expectFollowed()
   expect(await readPlaces()).toEqual(before)
-})
-
-test('a loader that keeps stamps is followed by a fill', async () => {
-  const old = '2020-01-01T00:00:00Z'
-  await insertVouchers(loader)
-  await loader`update purchased_voucher set updated_at = ${old}, void = true where id = 5`
-  await expectFollowed()
-  await platform.begin(async sql => {
-    await sql`set local gateway.keep_updated_at = 'on'`
-    const load = (on: Sql) => on`insert into customer (tenant_id, consented_at, updated_at) values (1, now(), ${old})`
-    await sql.savepoint(inner => load(inner).then(() => Promise.reject(undone))).catch(() => {})
-    await load(sql)
-  })
-  await expectFollowed()
-})
-
-test('a fill that is stopped goes on, and loses no change that is made meanwhile', async () => {
-  await pool`select gateway.recount_figures()`
-  await platform`update gateway.voucher_entry set current_balance = 1 where id % 3 = 0`
-  await platform`delete from gateway.voucher_entry where id % 7 = 0`
-  await platform`insert into gateway.consent_entry values (5000, 1, now()), (5001, 1, now())`
-  const changes = [
-    'delete from purchased_voucher where id = 2',
-    'delete from purchased_voucher where id = 39',
-    'update purchased_voucher set tenant_id = 4 where id in (4, 38)',
-    "insert into purchased_voucher (id, tenant_id, reference) values (2, 1, 'back')",
-    'update purchased_voucher set id = 1 + 100 * id where id in (1, 30)',
-    'delete from customer where id in (1, 37)',
-    'update customer set marketing_opted = false where id in (2, 36)',
-  ]
-  let steps = 0
-  for (let more = true; more; steps++) {
-    expect((await checkFigures(pool)).asOf, 'not counted yet').toBeNull()
-    const change = changes[steps]
-    if (change) await platform.unsafe(change)
-    await platform.begin(sql => step(sql, 5).then(() => Promise.reject(undone))).catch(() => {})
-    more = await step(pool, 5)
-  }
-  expect(steps).toBeGreaterThan(changes.length)
-  await expectEntriesOfRecords()
-  await expectFollowed()
-})
-
-test('the figures keep their instant while they are filled again', async () => {
-  const readInstant = async () => (await pool`select as_of::text from gateway.follower`)[0]?.as_of
-  await insertVouchers(loader)
-  const before = await readInstant()
-  expect(await step(pool, 5)).toBe(true)
-  expect(await step(pool, 5)).toBe(true)
-  expect(await readInstant()).toBe(before)
-  await followed(pool)
-  expect((await readInstant()) > before).toBe(true)
-})
-
-test('an event that requires a full pass lets the figures be filled again', async () => {
-  await platform`alter table purchased_voucher disable trigger user`
-  await platform`update purchased_voucher set void = true, updated_at = '2020-01-01' where id < 10`
-  await platform.begin(async sql => {
-    await sql`alter table purchased_voucher enable trigger user`
-    for (const [name, firing] of Object.entries(listTriggers)) {
-      if (firing !== 'origin') await sql.unsafe(`alter table purchased_voucher enable ${firing} trigger ${name}`)
-    }
-  })
-  await followed(pool)
-  expect((await checkFigures(pool)).differences).toMatchObject([{ of: 'entries', kind: 'voucher', rows: 9 }])
-  await pool`select gateway.require_full_pass()`
-  expect((await checkFigures(pool)).asOf).toBeNull()
-  await expectFollowed()
-})
-
-test('a recount corrects entries and rollups', async () => {
-  await platform`update gateway.voucher_entry set current_balance = 1`
-  await platform`update gateway.figure_rollup set records = 7`
-  expect((await checkFigures(pool)).differences).toContainEqual(expect.objectContaining({ of: 'rollups' }))
-  await pool`select gateway.recount_figures()`
-  expect((await checkFigures(pool)).asOf).toBeNull()
-  await expectFollowed()
-})
-
-test('more changes than one step reads are followed by a fill', async () => {
-  const define = (most: number) =>
-    platform.unsafe(`create or replace function gateway.most_followed() returns integer language sql immutable
-                     return ${most}`)
-  await define(20)
-  // Other connections have plans with the former number.
-  const follower = connect(address, { max: 1, statementTimeoutMs: 10_000, role: serviceRole })
-  await platform`update purchased_voucher set void = true where id <= 20`
-  expect(await step(follower, 100)).toBe(false)
-  await platform`update purchased_voucher set void = (id = 21) where id <= 21`
-  expect(await step(follower, 100)).toBe(true)
-  await follower.end()
-  await expectFollowed()
-  await define(150_000)
-})
-
-describe('a purge of removals', () => {
-  test.each(['delete from gateway.removal', 'truncate gateway.removal'])('%s', async purge => {
-    await platform`update customer set marketing_opted = false where id in (2, 4)`
-    await expectFollowed()
-    const readWithdrawals = () => platform`select * from gateway.withdrawal_entry order by id`
-    const withdrawals = await readWithdrawals()
-    await platform`delete from purchased_voucher where id < 10`
-    await platform`delete from customer where id in (4, 8, 9)`
-    await platform.unsafe(purge)
-    await followed(pool)
-    expect((await checkFigures(pool)).differences).toEqual([])
-    expect(await platform`select from gateway.voucher_entry where id < 10`).toHaveLength(0)
-    expect(await readWithdrawals()).toEqual(withdrawals)
-    await platform`truncate gateway.withdrawal_entry`
-    await pool`select gateway.recount_figures()`
-  })
-
-  test('that deletes only what was read requires no fill', async () => {
-    await platform`delete from purchased_voucher where id < 10`
-    await expectFollowed()
-    await platform`delete from gateway.removal where reason = 'deleted'`
-    expect(await pool`select from gateway.fill_request`).toHaveLength(0)
-    await expectFollowed()
-  })
-})
-
-test('one transaction follows at a time, and a second one does not wait', async () => {
-  await platform.begin(async sql => {
-    expect(await step(sql, 10)).toBe(false)
-    expect(await step(pool, 10)).toBeNull()
-  })
-  expect(await step(pool, 10)).toBe(false)
-})
-
-test('each snapshot is exact while writers and the follower run', async () => {
-  const write = async (writer: number) => {
-    for (let turn = 0; turn < 15; turn++) {
-      const role = turn % 2 > 0 ? 'replica' : 'origin'
-      const written = platform.begin(async sql => {
-        await sql`select set_config('session_replication_role', ${role}, true)`
-        if (turn % 5 === 0) await sql`select gateway.announce_bulk_write('100 milliseconds')`
-        await insertVouchers(sql, 1 + ((writer * turn) % 25))
-        await sql`update purchased_voucher set current_balance = current_balance / 2 where id % 7 = ${turn % 7}`
-        if (turn % 3 === 0) await sql`select pg_sleep(0.02)`
-        await sql`update customer set marketing_opted = not marketing_opted where id % 9 = ${turn % 9}`
-        await sql`delete from customer where id = ${writer * 10 + turn}`
-      })
-      // Of writers that wait for each other, one fails.
-      await written.catch(() => {})
-    }
-  }
-  let writing = true
-  const done = Promise.all([write(1), write(2), write(3)]).finally(() => {
-    writing = false
-  })
-  const follow = async () => {
-    while (writing) await step(pool, 7)
-  }
-  const verify = async () => {
-    for (let checks = 0; writing || checks < 3; checks++) expect((await checkFigures(pool)).differences).toEqual([])
-  }
-  await Promise.all([done, follow(), follow(), verify()])
-  await expectFollowed()
 })
 
 test('the platform may change the types of columns', async () => {

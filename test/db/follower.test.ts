@@ -1,0 +1,169 @@
+/** Fills of the entries, and what else the follower finds without stamps; steps beside writers and beside each other. */
+import { beforeEach, describe, expect, test } from 'vitest'
+import { connect, type Sql, serviceRole } from '../../src/db/connect.ts'
+import { listTriggers } from '../../src/db/own-triggers.ts'
+import { checkFigures } from '../../src/domain/figure-check.ts'
+import { followed } from '../support/followed.ts'
+import { createFigures, insertVouchers, step, undone } from './figure-records.ts'
+
+const { pool, platform, loader, address, expectFollowed, expectEntriesOfRecords, reset } = await createFigures()
+
+beforeEach(reset)
+
+test('a loader that keeps stamps is followed by a fill', async () => {
+  const old = '2020-01-01T00:00:00Z'
+  await insertVouchers(loader)
+  await loader`update purchased_voucher set updated_at = ${old}, void = true where id = 5`
+  await expectFollowed()
+  await platform.begin(async sql => {
+    await sql`set local gateway.keep_updated_at = 'on'`
+    const load = (on: Sql) => on`insert into customer (tenant_id, consented_at, updated_at) values (1, now(), ${old})`
+    await sql.savepoint(inner => load(inner).then(() => Promise.reject(undone))).catch(() => {})
+    await load(sql)
+  })
+  await expectFollowed()
+})
+
+test('a fill that is stopped goes on, and loses no change that is made meanwhile', async () => {
+  await pool`select gateway.recount_figures()`
+  await platform`update gateway.voucher_entry set current_balance = 1 where id % 3 = 0`
+  await platform`delete from gateway.voucher_entry where id % 7 = 0`
+  await platform`insert into gateway.consent_entry values (5000, 1, now()), (5001, 1, now())`
+  const changes = [
+    'delete from purchased_voucher where id = 2',
+    'delete from purchased_voucher where id = 39',
+    'update purchased_voucher set tenant_id = 4 where id in (4, 38)',
+    "insert into purchased_voucher (id, tenant_id, reference) values (2, 1, 'back')",
+    'update purchased_voucher set id = 1 + 100 * id where id in (1, 30)',
+    'delete from customer where id in (1, 37)',
+    'update customer set marketing_opted = false where id in (2, 36)',
+  ]
+  let steps = 0
+  for (let more = true; more; steps++) {
+    expect((await checkFigures(pool)).asOf, 'not counted yet').toBeNull()
+    const change = changes[steps]
+    if (change) await platform.unsafe(change)
+    await platform.begin(sql => step(sql, 5).then(() => Promise.reject(undone))).catch(() => {})
+    more = await step(pool, 5)
+  }
+  expect(steps).toBeGreaterThan(changes.length)
+  await expectEntriesOfRecords()
+  await expectFollowed()
+})
+
+test('the figures keep their instant while they are filled again', async () => {
+  const readInstant = async () => (await pool`select as_of::text from gateway.follower`)[0]?.as_of
+  await insertVouchers(loader)
+  const before = await readInstant()
+  expect(await step(pool, 5)).toBe(true)
+  expect(await step(pool, 5)).toBe(true)
+  expect(await readInstant()).toBe(before)
+  await followed(pool)
+  expect((await readInstant()) > before).toBe(true)
+})
+
+test('an event that requires a full pass lets the figures be filled again', async () => {
+  await platform`alter table purchased_voucher disable trigger user`
+  await platform`update purchased_voucher set void = true, updated_at = '2020-01-01' where id < 10`
+  await platform.begin(async sql => {
+    await sql`alter table purchased_voucher enable trigger user`
+    for (const [name, firing] of Object.entries(listTriggers)) {
+      if (firing !== 'origin') await sql.unsafe(`alter table purchased_voucher enable ${firing} trigger ${name}`)
+    }
+  })
+  await followed(pool)
+  expect((await checkFigures(pool)).differences).toMatchObject([{ of: 'entries', kind: 'voucher', rows: 9 }])
+  await pool`select gateway.require_full_pass()`
+  expect((await checkFigures(pool)).asOf).toBeNull()
+  await expectFollowed()
+})
+
+test('a recount corrects entries and rollups', async () => {
+  await platform`update gateway.voucher_entry set current_balance = 1`
+  await platform`update gateway.figure_rollup set records = 7`
+  expect((await checkFigures(pool)).differences).toContainEqual(expect.objectContaining({ of: 'rollups' }))
+  await pool`select gateway.recount_figures()`
+  expect((await checkFigures(pool)).asOf).toBeNull()
+  await expectFollowed()
+})
+
+test('more changes than one step reads are followed by a fill', async () => {
+  const define = (most: number) =>
+    platform.unsafe(`create or replace function gateway.most_followed() returns integer language sql immutable
+                     return ${most}`)
+  await define(20)
+  // Other connections have plans with the former number.
+  const follower = connect(address, { max: 1, statementTimeoutMs: 10_000, role: serviceRole })
+  await platform`update purchased_voucher set void = true where id <= 20`
+  expect(await step(follower, 100)).toBe(false)
+  await platform`update purchased_voucher set void = (id = 21) where id <= 21`
+  expect(await step(follower, 100)).toBe(true)
+  await follower.end()
+  await expectFollowed()
+  await define(150_000)
+})
+
+describe('a purge of removals', () => {
+  test.each(['delete from gateway.removal', 'truncate gateway.removal'])('%s', async purge => {
+    await platform`update customer set marketing_opted = false where id in (2, 4)`
+    await expectFollowed()
+    const readWithdrawals = () => platform`select * from gateway.withdrawal_entry order by id`
+    const withdrawals = await readWithdrawals()
+    await platform`delete from purchased_voucher where id < 10`
+    await platform`delete from customer where id in (4, 8, 9)`
+    await platform.unsafe(purge)
+    await followed(pool)
+    expect((await checkFigures(pool)).differences).toEqual([])
+    expect(await platform`select from gateway.voucher_entry where id < 10`).toHaveLength(0)
+    expect(await readWithdrawals()).toEqual(withdrawals)
+    await platform`truncate gateway.withdrawal_entry`
+    await pool`select gateway.recount_figures()`
+  })
+
+  test('that deletes only what was read requires no fill', async () => {
+    await platform`delete from purchased_voucher where id < 10`
+    await expectFollowed()
+    await platform`delete from gateway.removal where reason = 'deleted'`
+    expect(await pool`select from gateway.fill_request`).toHaveLength(0)
+    await expectFollowed()
+  })
+})
+
+test('one transaction follows at a time, and a second one does not wait', async () => {
+  await platform.begin(async sql => {
+    expect(await step(sql, 10)).toBe(false)
+    expect(await step(pool, 10)).toBeNull()
+  })
+  expect(await step(pool, 10)).toBe(false)
+})
+
+test('each snapshot is exact while writers and the follower run', async () => {
+  const write = async (writer: number) => {
+    for (let turn = 0; turn < 15; turn++) {
+      const role = turn % 2 > 0 ? 'replica' : 'origin'
+      const written = platform.begin(async sql => {
+        await sql`select set_config('session_replication_role', ${role}, true)`
+        if (turn % 5 === 0) await sql`select gateway.announce_bulk_write('100 milliseconds')`
+        await insertVouchers(sql, 1 + ((writer * turn) % 25))
+        await sql`update purchased_voucher set current_balance = current_balance / 2 where id % 7 = ${turn % 7}`
+        if (turn % 3 === 0) await sql`select pg_sleep(0.02)`
+        await sql`update customer set marketing_opted = not marketing_opted where id % 9 = ${turn % 9}`
+        await sql`delete from customer where id = ${writer * 10 + turn}`
+      })
+      // Of writers that wait for each other, one fails.
+      await written.catch(() => {})
+    }
+  }
+  let writing = true
+  const done = Promise.all([write(1), write(2), write(3)]).finally(() => {
+    writing = false
+  })
+  const follow = async () => {
+    while (writing) await step(pool, 7)
+  }
+  const verify = async () => {
+    for (let checks = 0; writing || checks < 3; checks++) expect((await checkFigures(pool)).differences).toEqual([])
+  }
+  await Promise.all([done, follow(), follow(), verify()])
+  await expectFollowed()
+})
