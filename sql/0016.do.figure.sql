@@ -101,7 +101,13 @@ comment on table gateway.figure_member is
   'A tenant that has others below it, with these and itself; and a tenant with many vouchers, with itself';
 create index figure_member_tenant on gateway.figure_member (tenant_id);
 
--- The tree of tenants that gateway.figure_member follows, as a sum of hashes, and the hour in which large tenants were found.
+create table gateway.entry_count (
+  tenant_id bigint primary key,
+  vouchers  bigint not null
+);
+comment on table gateway.entry_count is 'How many gateway.voucher_entry a tenant has: many make it a large tenant';
+
+-- The tree of tenants and the large tenants that gateway.figure_member follows, as a sum of hashes.
 create table gateway.figure_tree (
   only_row    boolean primary key default true check (only_row),
   fingerprint numeric
@@ -268,6 +274,9 @@ begin
   return cardinality(deltas);
 end $$;
 
+-- Returns how many vouchers of a tenant a read counts: one with more has a rollup.
+create function gateway.most_counted() returns integer language sql immutable parallel safe return 20000;
+
 -- Returns the pairs that gateway.figure_member lacks (sign 1), and those that it has too many (-1).
 create function gateway.figure_member_differences() returns table (ancestor_id bigint, tenant_id bigint, sign integer)
 language sql stable
@@ -279,34 +288,42 @@ begin atomic
   ), present as (
     select ancestor as ancestor_id, tenant as tenant_id from below union select ancestor, ancestor from below
     union
-    select id, id from public.tenant
-    where exists (select from gateway.voucher_entry entry where entry.tenant_id = tenant.id offset 20000)
+    select tenant_id, tenant_id from gateway.entry_count where vouchers > gateway.most_counted()
   )
   select ancestor_id, tenant_id, case when member is null then 1 else -1 end
   from present full join gateway.figure_member member using (ancestor_id, tenant_id)
   where present is null or member is null;
 end;
 
--- Brings gateway.figure_member and the rollups up to the tree of tenants, when all deltas are folded. Reads the whole tree only
--- when it has changed, and once in an hour.
+-- Brings gateway.figure_member and the rollups up to the tree of tenants and to the large tenants, when all deltas are folded.
+-- Works for a second.
 --
 -- at_most: how many pairs of tenants.
--- Returns how many it has changed.
-create function gateway.refresh_figure_members(at_most integer) returns integer
-language plpgsql
+-- Returns whether there are more.
+create function gateway.refresh_figure_members(at_most integer) returns boolean
+language plpgsql set enable_seqscan = off
 as $$
 declare
+  deadline constant timestamptz := clock_timestamp() + interval '1 second';
   -- Before the differences are read: a later change of the tree gives another one.
-  present constant numeric := (select sum(hashint8extended(id, coalesce(parent_id, 0))) from public.tenant)
-                              + extract(epoch from date_trunc('hour', now()));
+  present constant numeric := (
+    select coalesce(sum(hash), 0) from (
+      select hashint8extended(id, coalesce(parent_id, 0)) from public.tenant
+      union all
+      select hashint8extended(tenant_id, -1) from gateway.entry_count where vouchers > gateway.most_counted()
+    ) part (hash));
   pair record;
   changed integer := 0;
 begin
-  if exists (select from gateway.figure_tree where fingerprint is not distinct from present)
-    or exists (select from gateway.figure_delta) then
-    return 0;
+  if exists (select from gateway.figure_tree where fingerprint = present) then
+    return false;
+  elsif exists (select from gateway.figure_delta) then
+    return true;
   end if;
-  for pair in select * from gateway.figure_member_differences() limit at_most loop
+  for pair in select * from gateway.figure_member_differences() loop
+    if changed = at_most or clock_timestamp() > deadline then
+      return true;
+    end if;
     if pair.sign = 1 then
       insert into gateway.figure_member values (pair.ancestor_id, pair.tenant_id);
     else
@@ -316,10 +333,8 @@ begin
                                 pair.ancestor_id);
     changed := changed + 1;
   end loop;
-  if changed < at_most then
-    update gateway.figure_tree set fingerprint = present;
-  end if;
-  return changed;
+  update gateway.figure_tree set fingerprint = present;
+  return false;
 end $$;
 
 -- Returns the rows of gateway.figure_rollup that are not as the entries and the deltas say, with the sums to be added to each.

@@ -178,6 +178,13 @@ begin
   ), written_customers as (
     insert into gateway.consent_entry select (fresh).* from customer_pair where (fresh).id is not null
     on conflict (id) do update set (tenant_id, consented_at) = row (excluded.tenant_id, excluded.consented_at)
+  ), counted as (
+    insert into gateway.entry_count
+    select tenant_id, sum(sign)
+    from voucher_pair, lateral (values ((fresh).tenant_id, 1), ((stale).tenant_id, -1)) change (tenant_id, sign)
+    where tenant_id is not null
+    group by tenant_id having sum(sign) <> 0
+    on conflict (tenant_id) do update set vouchers = entry_count.vouchers + excluded.vouchers
   ), deltas as (
     insert into gateway.figure_delta
     select tenant_id, kind, at, currency, state, product_id, sum(records), sum(initial), sum(balance), sum(paid)
@@ -203,8 +210,9 @@ end $$;
 -- tenants. One transaction at a time does so.
 --
 -- at_most: how many records of each kind a step of a fill reads; it folds five times as many deltas.
+-- follows_tree: whether it looks for changes of the tree of tenants, and of the tenants that are large.
 -- Returns whether there is more to do at once; null while another transaction makes a step.
-create function gateway.follow(at_most integer) returns boolean
+create function gateway.follow(at_most integer, follows_tree boolean default true) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off
 as $$
 declare
@@ -234,8 +242,8 @@ begin
     delete from gateway.fill_request;
   end if;
   more := gateway.fold_figures(5 * at_most) = 5 * at_most;
-  if not fills and not begins then
-    more := gateway.refresh_figure_members(20) = 20 or more;
+  if not fills and not begins and (follows_tree or reached.as_of is null) then
+    more := gateway.refresh_figure_members(100000) or more;
   end if;
   update gateway.follower
   set since = watermark, planned = read.planned,
@@ -244,7 +252,8 @@ begin
       customer_id = case when begins then 0 when fills then coalesce(read.customer_id, reached.customer_id) end,
       -- A fill ends with the figures of an instant. The first ones are shown when the rollups are there: without them a read
       -- would count all entries.
-      as_of = case when fills or begins or (reached.as_of is null and more) then reached.as_of else watermark end;
+      as_of = case when fills or read.too_many or (reached.as_of is null and (more or begins)) then reached.as_of
+                   else watermark end;
   return more or fills or begins;
 end $$;
 
@@ -299,7 +308,6 @@ begin
   update gateway.follower set epoch = null, as_of = null, voucher_id = null, customer_id = null;
 end $$;
 
-revoke execute on function gateway.records_to_fill, gateway.changed_records, gateway.follow_records, gateway.follow, gateway.entry_differences,
-  gateway.recount_figures from public;
+revoke execute on function gateway.records_to_fill, gateway.changed_records, gateway.follow_records, gateway.follow,
+  gateway.entry_differences, gateway.recount_figures from public;
 grant execute on function gateway.follow, gateway.entry_differences, gateway.recount_figures to voucher_gateway;
-

@@ -4,7 +4,7 @@ import type { Pool } from './db/connect.ts'
 import { isOutage } from './db/outage.ts'
 import type { TriggerWatch } from './db/triggers.ts'
 import { type ClockWatch, deletePassedStamps, recordClock } from './domain/clock.ts'
-import { follow } from './domain/follower.ts'
+import { createFollower } from './domain/follower.ts'
 import { detectServerChange } from './domain/full-pass.ts'
 import { deleteGoneInstances } from './domain/presence.ts'
 import { deleteEndedWindows } from './domain/rate-table.ts'
@@ -95,11 +95,7 @@ export async function registerBackgroundJobs(
   everyOnce(5 * second, 'look for what holds the watermark', watermark)
   const { background } = pool
   everyOnce(second / 4, 'stamp what a subscription changed', createStampQueue(background, closing.signal).process)
-  everyOnce(
-    second / 5,
-    'let figures follow the records',
-    alone(() => follow(background, closing.signal)),
-  )
+  everyOnce(second / 5, 'let figures follow the records', createFollower(background, closing.signal))
   void everyOnce(hour, 'delete expired redemption tokens', () => deleteExpiredRedemptionTokens(background))()
   void everyOnce(hour, 'delete expired sessions', () => deleteExpiredSessions(background))()
   void everyOnce(hour, 'delete expired request counts', () => deleteExpiredRequestCounts(background))()
@@ -122,20 +118,6 @@ export async function registerBackgroundJobs(
     await Promise.race([done, pause(closeLimit, undefined, { ref: false })])
   })
   await Promise.all([...checks.map(check => check()), recordClockNow()])
-}
-
-/** Returns a job that does nothing while a former run of it goes on. */
-function alone(job: () => Promise<void>): () => Promise<void> {
-  let running = false
-  return async () => {
-    if (running) return
-    running = true
-    try {
-      await job()
-    } finally {
-      running = false
-    }
-  }
 }
 
 const describe = ({ gid, pid, login, application, state }: WatermarkHolder): string =>

@@ -1,6 +1,6 @@
 /** The first fill of entries and rollups, by the steps of the service's background job. */
 import type { Pool, Sql } from '../../src/db/connect.ts'
-import { follow } from '../../src/domain/follower.ts'
+import { createFollower } from '../../src/domain/follower.ts'
 
 /**
  * Fills the figures of a seeded database, and keeps in it how long that took.
@@ -10,7 +10,7 @@ import { follow } from '../../src/domain/follower.ts'
  */
 export async function fill(owner: Pool, service: Pool): Promise<void> {
   const start = performance.now()
-  await follow(service, new AbortController().signal)
+  await createFollower(service, new AbortController().signal)()
   const seconds = (performance.now() - start) / 1000
   await owner`create table bench_fill as select ${seconds}::float8 as seconds`
   await owner.unsafe('vacuum (analyze)').simple()

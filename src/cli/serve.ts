@@ -8,7 +8,7 @@ import { migrate } from '../db/migrate.ts'
 import { demoTenant } from '../demo/demo-tenant.ts'
 import { isDemo, isEmpty, loadDemo } from '../demo/load.ts'
 import { hasNoAdministrator } from '../domain/administrator.ts'
-import { follow } from '../domain/follower.ts'
+import { createFollower } from '../domain/follower.ts'
 import { inviteFirstAdministrator } from '../domain/invitation.ts'
 import { permissionNames } from '../domain/permission.ts'
 import { createTokenDirectory } from '../domain/token-directory.ts'
@@ -114,7 +114,7 @@ async function prepareEmbedded(config: Config, { owner, pool }: Database): Promi
     console.log('Loading demo data …')
     await loadDemo(owner, { scale: 1 })
     // So that there are figures when the addresses are printed.
-    await follow(pool, new AbortController().signal)
+    await createFollower(pool, new AbortController().signal)()
   }
   if (!(await isDemo(owner))) return null
   const stored = readDemoSecret(config)

@@ -3,17 +3,34 @@ import type { Sql } from '../db/connect.ts'
 /** How many records a step of a fill reads, and how many deltas it folds: some tenths of a second. */
 const stepSize = 2_000
 
+/** How often the follower looks for changes of the tree of tenants, in milliseconds: a read corrects what has moved since. */
+const treeInterval = 30_000
+
 /**
- * Makes steps of the follower until it has reached the watermark (`sql/0017`). Several instances of the service may call it:
- * one of them works at a time, and the others do not wait.
+ * Creates what brings the figures up to the records (`sql/0017`). Several instances of the service may call it: one of them
+ * works at a time, and the others do not wait.
  *
  * @param sql the service's pool
  * @param closing no step begins after it is aborted
+ * @returns makes steps until the watermark is reached; does nothing while a former call goes on
  */
-export async function follow(sql: Sql, closing: AbortSignal): Promise<void> {
-  for (let more: boolean | null = true; more && !closing.aborted; ) {
-    const [row] = await sql<{ more: boolean | null }[]>`select /* follower.step */ gateway.follow(${stepSize}) as more`
-    more = row?.more ?? null
+export function createFollower(sql: Sql, closing: AbortSignal): () => Promise<void> {
+  let isWorking = false
+  let treeDue = 0
+  return async () => {
+    if (isWorking) return
+    isWorking = true
+    const followsTree = performance.now() >= treeDue
+    try {
+      for (let more: boolean | null = true; more && !closing.aborted; ) {
+        const [row] = await sql<{ more: boolean | null }[]>`
+          select /* follower.step */ gateway.follow(${stepSize}, ${followsTree}) as more`
+        more = row?.more ?? null
+      }
+      if (followsTree) treeDue = performance.now() + treeInterval
+    } finally {
+      isWorking = false
+    }
   }
 }
 

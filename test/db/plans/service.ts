@@ -3,7 +3,7 @@ import { readRights } from '../../../src/db/rights.ts'
 import { sessionStatement } from '../../../src/db/session.ts'
 import { isDemo, isEmpty } from '../../../src/demo/load.ts'
 import { createClockWatch, deletePassedStamps, recordClock } from '../../../src/domain/clock.ts'
-import { follow, readLag } from '../../../src/domain/follower.ts'
+import { createFollower, readLag } from '../../../src/domain/follower.ts'
 import { detectServerChange, requireFullPass } from '../../../src/domain/full-pass.ts'
 import { createPresence, deleteGoneInstances } from '../../../src/domain/presence.ts'
 import {
@@ -74,7 +74,7 @@ export const service: Journey[] = [
     runs: ['follower.step', 'follower.read_lag'],
     go: async ({ pool, build }) => {
       await build.voucher(1)
-      await follow(pool, new AbortController().signal)
+      await createFollower(pool, new AbortController().signal)()
       await readLag(pool)
     },
   },
