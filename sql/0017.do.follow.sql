@@ -96,8 +96,8 @@ begin atomic
   ) next;
 end;
 
--- Returns how many changed records one step follows: they take some seconds.
-create function gateway.most_followed() returns integer language sql immutable parallel safe return 150000;
+-- Returns how many changed records one step follows. They take a second; a busy server must not end the step by its timeout.
+create function gateway.most_followed() returns integer language sql immutable parallel safe return 50000;
 
 -- Returns the records that were stamped or removed since the last step; no more than the first one too many.
 create function gateway.changed_records(reached gateway.follower, watermark timestamptz)
