@@ -96,8 +96,9 @@ begin atomic
   ) next;
 end;
 
--- Returns how many changed records one step follows. They take a second; a busy server must not end the step by its timeout.
-create function gateway.most_followed() returns integer language sql immutable parallel safe return 50000;
+-- Returns how many changed records one step follows. They take some seconds; the service requests a fill when a step takes
+-- longer than a statement may.
+create function gateway.most_followed() returns integer language sql immutable parallel safe return 120000;
 
 -- Returns the records that were stamped or removed since the last step; no more than the first one too many.
 create function gateway.changed_records(reached gateway.follower, watermark timestamptz)

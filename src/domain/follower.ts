@@ -28,11 +28,18 @@ export function createFollower(sql: Sql, closing: AbortSignal): () => Promise<vo
         more = row?.more ?? null
       }
       if (followsTree) treeDue = performance.now() + treeInterval
+    } catch (error) {
+      // A fill takes smaller steps.
+      if (isTimeout(error)) await sql`select /* follower.request_fill */ gateway.request_fill()`
+      throw error
     } finally {
       isWorking = false
     }
   }
 }
+
+/** Returns whether the server has ended a statement because it took too long. */
+const isTimeout = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '57014'
 
 /**
  * Reads how many seconds the figures lag behind the clock of the database.

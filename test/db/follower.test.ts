@@ -100,7 +100,7 @@ test('more changes than one step reads are followed by a fill', async () => {
   expect(await step(follower, 100)).toBe(true)
   await follower.end()
   await expectFollowed()
-  await define(50_000)
+  await define(120_000)
 })
 
 describe('a purge of removals', () => {
