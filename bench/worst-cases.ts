@@ -1,15 +1,22 @@
 /**
  * Where the triggers cost writers and readers most: `npm run bench:worst-cases`. Many tenants in one statement, writers
- * of the same rows, and the watermark beside one transaction of many rows. Each measurement has a fresh database.
+ * of the same rows, and the watermark beside many writers and large transactions. Each measurement has a fresh database.
  */
 import { parseArgs } from 'node:util'
-import type { Pool } from '../src/db/connect.ts'
 import { logProgress, record, table } from './harness/report.ts'
 import { editProducts, insertChildren, type Tally } from './writers/conflicts.ts'
-import { type Contender, ContenderDatabases, stamped, unstamped, variantOf } from './writers/databases.ts'
+import {
+  bare,
+  type Connections,
+  type Contender,
+  ContenderDatabases,
+  complete,
+  populate,
+  variantOf,
+} from './writers/databases.ts'
 import { shapes, timeTenants } from './writers/tenants.ts'
-import { lagBesideBulk } from './writers/watermark.ts'
-import { takeWriteMarker } from './writers/workloads.ts'
+import { lagBesideBulk, lagOfWatermark, timeWatermark } from './writers/watermark.ts'
+import { takeWriteMarker, writers } from './writers/workloads.ts'
 
 const { values: options } = parseArgs({
   options: {
@@ -19,7 +26,7 @@ const { values: options } = parseArgs({
     vouchers: { type: 'string', default: '100000' },
     /** How long writers of the same rows run. */
     seconds: { type: 'string', default: '10' },
-    /** Only the parts whose names contain it: tenants, parent, category, lag. */
+    /** Only the parts whose names contain it: tenants, parent, category, lag, watermark. */
     only: { type: 'string', default: '' },
     'not-durable': { type: 'boolean', default: false },
     /** Files of SQL, each an additional contender. */
@@ -29,13 +36,13 @@ const { values: options } = parseArgs({
   },
 })
 const seconds = Number(options.seconds)
-const contenders: Contender[] = [unstamped, stamped, ...options.variant.map(variantOf)]
+const contenders: Contender[] = [bare, complete, ...options.variant.map(variantOf)]
 
 /** Runs one measurement on a fresh database of each contender. */
 async function onEach<Result>(
   databases: ContenderDatabases,
   count: number,
-  work: (connections: Pool[], contender: Contender) => Promise<Result>,
+  work: (connections: Connections, contender: Contender) => Promise<Result>,
 ): Promise<Result[]> {
   const results: Result[] = []
   const copies = await databases.freshCopies(count)
@@ -50,7 +57,7 @@ async function describeTenants(databases: ContenderDatabases): Promise<string> {
   const count = Number(options.tenants)
   const rows: string[][] = []
   for (const shape of shapes) {
-    const times = await onEach(databases, 1, ([sql]) => timeTenants(sql!, shape, count))
+    const times = await onEach(databases, 1, ([sql]) => timeTenants(sql, shape, count))
     rows.push([shape.name, ...times.map(time => `${time.toFixed(2)} s`)])
   }
   return `${count} tenants in one statement of a session that has inserted one:
@@ -65,14 +72,10 @@ const describeTallies = (tallies: Tally[][]) =>
     ...tallies.map(each => `${each[place]!.commits} commits, ${each[place]!.deadlocks} deadlocks`),
   ])
 
-type Five = [Pool, ...Pool[]]
-
 async function describeParent(databases: ContenderDatabases): Promise<string> {
   const rows: string[][] = []
   for (const changing of [false, true]) {
-    const tallies = await onEach(databases, 5, connections =>
-      insertChildren(connections as Five, { changing, seconds }),
-    )
+    const tallies = await onEach(databases, 5, connections => insertChildren(connections, { changing, seconds }))
     rows.push(...describeTallies(tallies))
   }
   return `Four writers insert children of one tenant, a fifth renames that tenant, for ${seconds} s:
@@ -87,7 +90,7 @@ async function describeCategory(databases: ContenderDatabases): Promise<string> 
     { title: 'order of ids', ordered: true, renamed: true },
     { title: 'random order, no rename', ordered: false, renamed: false },
   ]) {
-    const tallies = await onEach(databases, 5, connections => editProducts(connections as Five, { ...order, seconds }))
+    const tallies = await onEach(databases, 5, connections => editProducts(connections, { ...order, seconds }))
     rows.push(...describeTallies(tallies).map(cells => [title, ...cells]))
   }
   return `Four editors of the 50 products of a category, a fifth writer renames it, for ${seconds} s:
@@ -100,8 +103,8 @@ async function describeLag(databases: ContenderDatabases): Promise<string> {
   for (const marked of [false, true]) {
     await onEach(databases, 2, async ([reader, writer], contender) => {
       // Without triggers there is no write marker, and the watermark is the clock.
-      if (contender === unstamped) return
-      const lag = await lagBesideBulk(reader!, writer!, { rows: Number(options.vouchers), marked })
+      if (contender === bare) return
+      const lag = await lagBesideBulk(reader, writer!, { rows: Number(options.vouchers), marked })
       const figures = [lag.p50, lag.max, lag.writing, lag.committing, lag.seenAfter]
       rows.push([contender.name, marked ? 'yes' : 'no', ...figures.map(figure => `${figure.toFixed(1)} ms`)])
     })
@@ -112,7 +115,36 @@ tenant, from its start until they are below the watermark:
 ${table(['contender', `\`${takeWriteMarker}\` first`, 'p50', 'max', 'statements took', 'commit took', 'seen after the commit'], rows)}`
 }
 
-const parts = { tenants: describeTenants, parent: describeParent, category: describeCategory, lag: describeLag }
+async function describeWatermark(databases: ContenderDatabases): Promise<string> {
+  const rows: string[][] = []
+  const lags: string[][] = []
+  await onEach(databases, 101, async (connections, contender) => {
+    if (contender === bare) return
+    await connections[0].unsafe(populate)
+    for (const open of [0, 20, 100]) {
+      const { watermark, empty } = await timeWatermark(connections[0], connections.slice(1, 1 + open))
+      rows.push([contender.name, String(open), `${watermark.toFixed(2)} ms`, `${empty.toFixed(2)} ms`])
+    }
+    for (const changed of [1, 1000]) {
+      const lag = await lagOfWatermark(connections, { writers, rows: changed, seconds: 5 })
+      const figures = [lag.p50, lag.p99, lag.max].map(figure => `${figure.toFixed(1)} ms`)
+      lags.push([contender.name, String(changed), ...figures])
+    }
+  })
+  return `${table(['contender', 'open writers', '`select gateway.watermark()`', '`select 1`'], rows)}
+
+How far the watermark is behind the clock while one transaction is held open for 5 s and ${writers} short writers run:
+
+${table(['contender', 'rows that the long one changed', 'p50', 'p99', 'max'], lags)}`
+}
+
+const parts = {
+  tenants: describeTenants,
+  parent: describeParent,
+  category: describeCategory,
+  lag: describeLag,
+  watermark: describeWatermark,
+}
 
 await ContenderDatabases.run(contenders, { durable: !options['not-durable'], empty: true }, async databases => {
   const texts: string[] = []

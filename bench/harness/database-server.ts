@@ -32,11 +32,13 @@ export interface DatabaseServer {
  *
  * @param options.durable whether commits wait for the disk; true when absent
  * @param options.sharedBuffers PostgreSQL's `shared_buffers`
+ * @param options.settings further settings
  */
 export async function startDatabaseServer(options: {
   dataDir: string
   sharedBuffers: string
   durable?: boolean
+  settings?: Record<string, string>
 }): Promise<DatabaseServer> {
   const server = await startEmbedded({
     dataDir: options.dataDir,
@@ -48,6 +50,7 @@ export async function startDatabaseServer(options: {
       autovacuum: 'off',
       max_wal_size: '8GB',
       checkpoint_timeout: '1h',
+      ...options.settings,
     },
   })
   const { host, port, user } = server
@@ -75,6 +78,7 @@ export async function startDatabaseServer(options: {
 export async function startTemporaryServer(options: {
   sharedBuffers: string
   durable?: boolean
+  settings?: Record<string, string>
 }): Promise<DatabaseServer> {
   const dataDir = mkdtempSync(join(tmpdir(), 'gateway-bench-'))
   // The server may run as another user, who has to pass through.

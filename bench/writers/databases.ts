@@ -2,65 +2,69 @@
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { Pool } from '../../src/db/connect.ts'
-import { createMigrated, type DatabaseServer, startTemporaryServer } from '../harness/database-server.ts'
-import { buildService, root } from '../harness/packages.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { type DatabaseServer, startTemporaryServer } from '../harness/database-server.ts'
 import { describeRun } from '../harness/report.ts'
 
 /** How many vouchers and tenants a contender's tables hold before a round. */
-export const population = { vouchers: 20_000, tenants: 8 }
+export const population = { vouchers: 40_000, tenants: 8 }
 
-/** One way to stamp, in a database that is otherwise a copy of the others'. */
+/** What writers pay for, in a database that is otherwise a copy of the others'. */
 export interface Contender {
   name: string
   /** The SQL that turns a migrated database into the contender's. */
   change: string
 }
 
-const listed = ['tenant', 'product', 'variant', 'purchased_voucher', 'customer']
-
-const dropTriggers = `do $$
+/** Drops the triggers and the vouchers' indexes of a migrated database whose names match regular expressions. */
+const without = (triggers: string, indexes: string) => `do $$
 declare
-  found record;
+  dropped text;
 begin
-  for found in
-    select tgrelid::regclass as name, tgname from pg_trigger join pg_class on pg_class.oid = tgrelid
-    where not tgisinternal and (relnamespace = 'public'::regnamespace or tgrelid = 'gateway.removal'::regclass)
+  for dropped in
+    select format('drop trigger %I on %s', tgname, tgrelid::regclass)
+    from pg_trigger join pg_class on pg_class.oid = tgrelid
+    where not tgisinternal and tgname ~ '${triggers}'
+      and (relnamespace = 'public'::regnamespace or tgrelid = 'gateway.removal'::regclass)
+    union all
+    select format('drop index %s', indexrelid::regclass)
+    from pg_index join pg_class on pg_class.oid = indexrelid
+    where indrelid = 'public.purchased_voucher'::regclass and not indisunique and relname ~ '${indexes}'
   loop
-    execute format('drop trigger %I on %s', found.tgname, found.name);
+    execute dropped;
   end loop;
 end $$;`
 
-const naiveTriggers = `create function gateway.stamp_naively() returns trigger language plpgsql as $$
-begin
-  new.updated_at := now();
-  return new;
-end $$;
-${listed
-  .map(
-    table => `create trigger stamp_naively before insert or update on public.${table}
-  for each row execute function gateway.stamp_naively();`,
-  )
-  .join('\n')}`
+const figures = '^append_'
+const search = '(?<!_list)$'
 
-/** Without triggers: the base of all ratios. */
-export const unstamped: Contender = { name: 'unstamped', change: dropTriggers }
-/** The same again: its ratio is noise. */
-export const unstampedAgain: Contender = { name: 'unstamped again', change: dropTriggers }
-export const stamped: Contender = { name: 'stamped', change: '' }
-export const naive: Contender = { name: 'naive now()', change: `${dropTriggers}\n${naiveTriggers}` }
+/** The platform's own tables: their primary keys, references and QR tokens. The base of all ratios. */
+export const bare: Contender = { name: 'bare', change: without('', '') }
+/** Stamps and removals alone, with the indexes of the lists. */
+export const stamps: Contender = { name: 'stamps', change: without(figures, search) }
+/** With the indexes of filters and orders, too. */
+export const searches: Contender = { name: '+ search', change: without(figures, '^$') }
+/** All that the migrations create. */
+export const complete: Contender = { name: '+ figures', change: '' }
 
-/** @returns the stamped contender, changed by a file of SQL */
+/** @returns stamps alone, changed by a file of SQL */
 export const variantOf = (path: string): Contender => ({
   name: basename(path, '.sql'),
-  change: readFileSync(path, 'utf8'),
+  change: `${stamps.change}\n${readFileSync(path, 'utf8')}`,
 })
 
-const populate = `
+/** The SQL that fills the tables before a round. */
+export const populate = `
+select gateway.announce_bulk_write();
+select setval('public.purchased_voucher_id_seq', ${population.vouchers});
 insert into public.tenant (name) select 'Tenant ' || n from generate_series(1, ${population.tenants}) n;
 insert into public.purchased_voucher
-  (tenant_id, reference, initial_balance, current_balance, currency, product_title, product_slug, date_valid_end)
-select 1 + n % ${population.tenants}, 'OLD-' || n, 50, 50, 'GBP', 'A gift', 'a-gift', '2030-01-01'
+  (id, tenant_id, reference, initial_balance, current_balance, currency, product_title, product_slug, date_valid_end)
+select n, 1 + n % ${population.tenants}, 'OLD-' || n, 50, 50, 'GBP', 'A gift', 'a-gift', '2030-01-01'
 from generate_series(1, ${population.vouchers}) n;`
+
+/** Connections to a database: pools of one each, so that a statement may begin a transaction. */
+export type Connections = [Pool, ...Pool[]]
 
 /** The contenders' databases, on one server. */
 export class ContenderDatabases {
@@ -87,7 +91,6 @@ export class ContenderDatabases {
     options: { durable: boolean; empty: boolean },
     work: (databases: ContenderDatabases) => Promise<unknown>,
   ): Promise<void> {
-    buildService(root)
     const server = await startTemporaryServer({ sharedBuffers: '512MB', durable: options.durable })
     try {
       const databases = new ContenderDatabases(server, contenders, options.durable)
@@ -100,7 +103,8 @@ export class ContenderDatabases {
   }
 
   async #createTemplates(empty: boolean): Promise<void> {
-    await createMigrated(this.#server, 'base', root)
+    await this.#server.create('base')
+    await this.#open('base', migrate)
     if (!empty) {
       await this.#change('base', populate)
       await this.#change('base', 'vacuum (full, analyze)')
@@ -111,18 +115,15 @@ export class ContenderDatabases {
     }
   }
 
-  /** Opens the current copy of a contender's database: one connection, so that statements may begin a transaction. */
-  open(contender: Contender): Pool {
-    return this.#server.open(`copy_${this.#contenders.indexOf(contender)}`)
-  }
-
   /** @returns so many connections to a fresh copy of each contender's database, in the contenders' order */
-  async freshCopies(count: number): Promise<Pool[][]> {
-    const copies: Pool[][] = []
-    for (const [index, contender] of this.#contenders.entries()) {
-      await this.#admin.unsafe(`drop database if exists copy_${index} with (force)`)
-      await this.#admin.unsafe(`create database copy_${index} template template_${index}`)
-      copies.push(Array.from({ length: count }, () => this.open(contender)))
+  async freshCopies(count: number): Promise<Connections[]> {
+    const copies: Connections[] = []
+    for (const index of this.#contenders.keys()) {
+      const name = `copy_${index}`
+      await this.#admin.unsafe(`drop database if exists ${name} with (force)`)
+      await this.#admin.unsafe(`create database ${name} template template_${index}`)
+      const open = () => this.#server.open(name)
+      copies.push([open(), ...Array.from({ length: count - 1 }, open)])
     }
     // A checkpoint during the round would disturb one of them.
     await this.#admin`checkpoint`
@@ -135,9 +136,13 @@ export class ContenderDatabases {
     return `${describeRun(this.#server.version)} ${commits}`
   }
 
-  async #change(database: string, change: string): Promise<void> {
+  #change(database: string, change: string): Promise<unknown> {
+    return this.#open(database, pool => pool.unsafe(change).simple())
+  }
+
+  async #open(database: string, work: (pool: Pool) => Promise<unknown>): Promise<void> {
     const pool = this.#server.open(database)
-    await pool.unsafe(change).simple()
+    await work(pool)
     await pool.end()
   }
 }

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool } from '../../src/db/connect.ts'
 import { median, quantile } from '../harness/report.ts'
-import { population } from './databases.ts'
-import { measure, takeWriteMarker, type Workload } from './workloads.ts'
+import { type Connections, population } from './databases.ts'
+import { measureRate, takeWriteMarker, updateOne } from './workloads.ts'
 
 const calls = 300
 
@@ -32,14 +32,15 @@ export async function timeWatermark(reader: Pool, writing: Pool[]): Promise<{ wa
 /**
  * How far the watermark is behind the clock, in milliseconds, while short writers run and one transaction is held open.
  *
- * @param options.short the workload of the short writers
+ * @param options.writers how many short writers
  * @param options.rows how many rows the long one changes before it waits
  * @param options.seconds how long it is held open
  */
 export async function lagOfWatermark(
-  [reader, holder, ...others]: [Pool, Pool, ...Pool[]],
-  options: { short: Workload; rows: number; seconds: number },
+  [reader, ...others]: Connections,
+  options: { writers: number; rows: number; seconds: number },
 ): Promise<{ p50: number; p99: number; max: number }> {
+  const holder = others.pop()!
   let isOver = false
   const long = async () => {
     await sleep(500)
@@ -62,7 +63,7 @@ export async function lagOfWatermark(
       await sleep(2)
     }
   }
-  await Promise.all([long(), read(), measure(options.short, others, { seconds: options.seconds + 1 })])
+  await Promise.all([long(), read(), measureRate(updateOne, others.slice(0, options.writers), options.seconds + 1)])
   return { p50: median(lags), p99: quantile(lags, 0.99), max: Math.max(...lags) }
 }
 
