@@ -71,35 +71,28 @@ begin
   end if;
 end $$;
 
--- Stamps a row of a list that each tenant has. Each row of a bulk load calls it, so it contains the bodies of
--- gateway.keeps_updated_at, gateway.transaction_stamp and gateway.record_touched_list instead of calling them.
+-- Stamps a row of a list that each tenant has. Each row of a bulk load calls it: after the first row of a list it calls no
+-- other function of ours.
 create function gateway.stamp_row() returns trigger
 language plpgsql
 as $$
 declare
-  stamp constant text := current_setting('gateway.stamp', true);
-  touched constant text := coalesce(current_setting('gateway.touched_lists', true), '');
-  done text;
+  list constant text := ' ' || tg_table_name || ':' || new.tenant_id || ' ';
+  touched constant text := current_setting('gateway.touched_lists', true);
 begin
-  if coalesce(current_setting('gateway.keep_updated_at', true), '') = 'on' then
-    if new.updated_at > clock_timestamp() then
+  if current_setting('gateway.keep_updated_at', true) = 'on' then
+    if new.updated_at > clock_timestamp() and gateway.has_transaction_stamp(new.updated_at, list) is not true then
       perform gateway.reject_future_stamp(new.updated_at);
     end if;
     if current_setting('gateway.kept_stamp', true) is distinct from 'recorded' then
       perform gateway.request_fill();
       perform set_config('gateway.kept_stamp', 'recorded', true);
     end if;
-    return new;
-  end if;
-  if stamp <> '' then
-    new.updated_at := gateway.from_microseconds(stamp::bigint);
+  elsif strpos(touched, list) > 0 or strpos(touched, ' ' || tg_table_name || ':* ') > 0 then
+    new.updated_at := gateway.from_microseconds(current_setting('gateway.stamp')::bigint);
   else
     new.updated_at := gateway.transaction_stamp();
-  end if;
-  if strpos(touched, ' ' || tg_table_name || ':' || new.tenant_id || ' ') = 0
-    and strpos(touched, ' ' || tg_table_name || ':* ') = 0 then
-    done := set_config('gateway.touched_lists', touched || ' ' || tg_table_name || ':'
-      || case when length(touched) > 4000 then '*' else new.tenant_id::text end || ' ', true);
+    perform gateway.record_touched_list(tg_table_name, new.tenant_id::text);
   end if;
   return new;
 end $$;
@@ -259,10 +252,12 @@ end $$;
 -- stamped again for a later time. Measured: it takes 0.6 to 1.4 times as long as writing them took. The plan is 2.5 times,
 -- and at most 100 µs a row, because the transaction may have been idle.
 --
+-- Runs as the owner: a writer may lack the right to update its rows.
+--
 -- announced: by how many microseconds the stamp lies ahead of the clock, with a marker from now on; null for as long as the
 -- stamping takes.
 create function gateway.take_final_stamp(announced bigint) returns void
-language plpgsql
+language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
   -- The stamps that rows of this transaction have.
@@ -312,20 +307,26 @@ end $$;
 
 -- The commit event. While the writing marker counts, the stamp becomes final as it is, under a committing marker of the
 -- same time. The second look at the clock is for a transaction that was suspended between the first look and the marker.
+-- A clock that lies behind the recorded one has stepped back: gateway.take_final_stamp sets gateway.clock_step.
+--
+-- Most transactions get no further, so this function has the rights and the search_path of the writer. With another path
+-- Postgres would plan the expressions of the functions that both call again in each transaction.
 create function gateway.finalize_stamps() returns trigger
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql
 as $$
 declare
-  marked_at constant bigint := current_setting('gateway.marked_at')::bigint;
-  lifetime constant bigint := extract(epoch from gateway.writing_marker_lifetime()) * 1000000;
+  recorded constant bigint := pg_sequence_last_value('gateway.recorded_clock');
+  marked_at constant bigint := current_setting('gateway.marked_at');
+  ends_at constant bigint := marked_at + extract(epoch from gateway.writing_marker_lifetime()) * 1000000;
+  done text;
 begin
   if current_setting('gateway.commit_event') = 'done' then
     return null;
   end if;
-  if gateway.clock_microseconds() - marked_at < lifetime then
-    perform pg_advisory_xact_lock_shared(gateway.write_marker_key(gateway.committing_marker(), marked_at));
-    if gateway.checked_clock() - marked_at < lifetime then
-      perform set_config('gateway.commit_event', 'done', true);
+  if gateway.clock_microseconds() < ends_at then
+    done := pg_advisory_xact_lock_shared(gateway.write_marker_key(gateway.committing_marker(), marked_at));
+    if gateway.clock_microseconds() between recorded and ends_at - 1 then
+      done := set_config('gateway.commit_event', 'done', true);
       return null;
     end if;
   end if;
@@ -340,7 +341,7 @@ end $$;
 -- before, and the watermark stays only when the load takes longer.
 -- Returns the stamp.
 create function gateway.announce_bulk_write(expected interval default interval '0') returns timestamptz
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql
 as $$
 begin
   if not expected between interval '0' and interval '1 hour' then

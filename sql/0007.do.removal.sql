@@ -57,14 +57,20 @@ create function gateway.list_condition(list_table text) returns text
 language sql stable
 return (select coalesce(condition, 'true') from gateway.list where name = list_table);
 
--- Records the rows that a statement deletes, for ordinary sessions; appliers record each row (0009). Takes the resource.
+-- Records the rows that a statement deletes, for ordinary sessions; appliers record each row (0009). Takes the resource
+-- and, for a list of some rows, its condition. Without a condition Postgres keeps the plan: a deletion of one row takes
+-- half the time.
 create function gateway.record_deleted() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
-  execute format('insert into gateway.removal (resource, tenant_id, record_id, reason)
-                  select %L, tenant_id, id, ''deleted'' from gone where %s',
-                 tg_argv[0], gateway.list_condition(tg_table_name));
+  if tg_nargs = 1 then
+    insert into gateway.removal (resource, tenant_id, record_id, reason)
+    select tg_argv[0], tenant_id, id, 'deleted' from gone;
+  else
+    execute format('insert into gateway.removal (resource, tenant_id, record_id, reason)
+                    select %L, tenant_id, id, ''deleted'' from gone where %s', tg_argv[0], tg_argv[1]);
+  end if;
   return null;
 end $$;
 

@@ -25,16 +25,14 @@ begin
 
     create trigger z_stamp_insert before insert on public.TABLE for each row execute function gateway.stamp_row();
     create trigger z_stamp_update before update on public.TABLE for each row
-      when (gateway.has_transaction_stamp(new.updated_at, ' TABLE:' || new.tenant_id || ' ') is not true
-            and old.* is distinct from new.*)
-      execute function gateway.stamp_row();
+      when (old.* is distinct from new.*) execute function gateway.stamp_row();
     call gateway.add_commit_event('public.TABLE');
 
     create trigger record_moved after update on public.TABLE
       for each row when (%3$s and (old.tenant_id, old.id) is distinct from (new.tenant_id, new.id))
       execute function gateway.record_removal(%1$L, 'moved');
     create trigger record_deleted after delete on public.TABLE
-      referencing old table as gone for each statement execute function gateway.record_deleted(%1$L);
+      referencing old table as gone for each statement execute function gateway.record_deleted(%4$s);
     create trigger record_deleted_row after delete on public.TABLE
       for each row when (%2$s) execute function gateway.record_removal(%1$L, 'deleted');
     create trigger record_truncated before truncate on public.TABLE
@@ -49,7 +47,7 @@ begin
       enable always trigger record_moved, enable always trigger record_truncated,
       enable always trigger a_require_read_committed,
       enable replica trigger record_deleted_row, enable replica trigger b_finalize_stamps$triggers$,
-    'TABLE', name), resource, was_listed, stays_listed);
+    'TABLE', name), resource, was_listed, stays_listed, concat_ws(', ', quote_literal(resource), quote_literal(condition)));
 end $$;
 
 call gateway.add_list('product', 'catalog_voucher', stamp => $$coalesce(updated_at, '-infinity')$$);
