@@ -1,12 +1,19 @@
 -- Stamps: triggers set updated_at of every row that is inserted or changed (R22), whatever the writer gives.
 --
--- All rows of a transaction get the same stamp, which the transaction takes with its first change, after its writing
--- marker (0003). A deferred trigger, the commit event, runs once for a transaction, at its commit or at
--- `set constraints all immediate`. There the stamp becomes final: either as it is, or the rows get a new one.
+-- A transaction takes its stamp with its first change, after its writing marker (0003). A deferred trigger, the commit
+-- event, runs once for a transaction, at its commit or at `set constraints all immediate`. There the stamps become final:
+-- while the writing marker counts, the rows keep theirs. Later, rows whose stamp has passed get a new one.
+--
+-- A transaction that writes for long would write all rows twice. So it looks at the clock from time to time, and gives the
+-- rows that follow a stamp that lies ahead, by four times as long as it has been writing (gateway.plan_stamp). Rows whose
+-- stamp still lies ahead at commit keep it. All are listed when five times as long has passed as writing took.
 --
 -- The state of a transaction is in settings of its own, which a rollback to a savepoint undoes together with the markers:
---   gateway.stamp          the stamp, in microseconds
+--   gateway.stamp          the stamp of the next row, in microseconds
+--   gateway.former_stamps  the earlier ones, with a space before each
 --   gateway.marked_at      the time of the write marker, in microseconds
+--   gateway.look_at        when a row looks at the clock again, in seconds; Infinity when the stamp is final
+--   gateway.written        what the last look found: its time, the rows that were written, how long writing took
 --   gateway.touched_lists  the lists of the stamped rows, as ' product:12  tenant:* '
 --   gateway.commit_event   wanted: a stamp was taken, and the next row that is written to a list queues the event
 --                          queued: the event will run
@@ -22,7 +29,36 @@ create function gateway.keeps_updated_at() returns boolean
 language sql stable parallel safe
 return coalesce(current_setting('gateway.keep_updated_at', true), '') = 'on';
 
--- Returns the stamp of this transaction. The first call takes it: the writing marker first, then the clock.
+-- Gives the rows that follow a stamp that lies ahead of the clock, if this transaction has been writing for 50 ms.
+--
+-- The watermark waits for no marker of such a stamp: no page lists its rows before the clock reaches it, and the commit
+-- event gives those that it has reached a new one. Pauses do not count: a row takes at most 100 µs.
+create function gateway.plan_stamp() returns void
+language plpgsql
+as $$
+declare
+  present constant bigint := gateway.clock_microseconds();
+  rows constant bigint := (
+    select sum(pg_stat_get_xact_tuples_inserted(source) + pg_stat_get_xact_tuples_updated(source))
+    from (select format('public.%I', name)::regclass as source from gateway.list
+          union all values ('gateway.removal'::regclass), ('public.tenant'::regclass)) sources);
+  written constant bigint[] := nullif(current_setting('gateway.written', true), '');
+  writing bigint := 0;
+begin
+  if written is not null then
+    writing := written[3] + greatest(least(present - written[1], 100 * (rows - written[2])), 0);
+  end if;
+  if writing >= 50000 then
+    perform set_config('gateway.former_stamps', concat(current_setting('gateway.former_stamps', true), ' ',
+                                                       current_setting('gateway.stamp')), true),
+            set_config('gateway.stamp', (present + writing * 4)::text, true);
+  end if;
+  -- A stamp serves the rows of an eighth of this time, so that few rows have a stamp that is too early.
+  perform set_config('gateway.written', array[present, rows, writing]::text, true),
+          set_config('gateway.look_at', ((present + greatest(writing / 8, 5000)) / 1e6)::text, true);
+end $$;
+
+-- Returns the stamp of this transaction for the next row. The first call takes it: the writing marker first, then the clock.
 create function gateway.transaction_stamp() returns timestamptz
 language plpgsql
 as $$
@@ -32,12 +68,16 @@ declare
   done text;
 begin
   if stamp <> '' then
-    return gateway.from_microseconds(stamp::bigint);
+    if date_part('epoch', clock_timestamp()) > current_setting('gateway.look_at')::float8 then
+      perform gateway.plan_stamp();
+    end if;
+    return gateway.from_microseconds(current_setting('gateway.stamp')::bigint);
   end if;
   marked_at := gateway.checked_clock();
   done := pg_advisory_xact_lock_shared(gateway.write_marker_key(gateway.writing_marker(), marked_at));
   stamp := greatest(marked_at, gateway.clock_microseconds())::text;
   done := set_config('gateway.marked_at', marked_at::text, true) || set_config('gateway.stamp', stamp, true)
+    || set_config('gateway.look_at', ((marked_at + 5000) / 1e6)::text, true)
     || set_config('gateway.commit_event', 'wanted', true);
   return gateway.from_microseconds(stamp::bigint);
 end $$;
@@ -51,6 +91,16 @@ begin
     raise exception 'updated_at cannot lie in the future: %', stamp using errcode = 'check_violation';
   end if;
 end $$;
+
+-- Returns whether a row has a stamp of this transaction already, as when it is stamped again. A stamp that lies ahead of the
+-- clock is then not one that a loader gives.
+--
+-- list: the list of the row, as in gateway.touched_lists, with its spaces.
+create function gateway.has_transaction_stamp(updated_at timestamptz, list text) returns boolean
+language sql stable
+return strpos(concat(current_setting('gateway.former_stamps', true), ' ', current_setting('gateway.stamp', true), ' '),
+              ' ' || (extract(epoch from updated_at) * 1000000)::bigint || ' ') > 0
+  and strpos(current_setting('gateway.touched_lists', true), list) > 0;
 
 -- Records that this transaction has stamped a row of a list, so that the commit event finds the row. After some hundred
 -- tenants it records the lists of all tenants.
@@ -71,14 +121,14 @@ begin
   end if;
 end $$;
 
--- Stamps a row of a list that each tenant has. Each row of a bulk load calls it: after the first row of a list it calls no
--- other function of ours.
+-- Stamps a row of a list that each tenant has. Each row of a bulk load calls it: while no look is due it calls no other
+-- function: Postgres inlines gateway.from_microseconds.
 create function gateway.stamp_row() returns trigger
 language plpgsql
 as $$
 declare
   list constant text := ' ' || tg_table_name || ':' || new.tenant_id || ' ';
-  touched constant text := current_setting('gateway.touched_lists', true);
+  touched constant text := coalesce(current_setting('gateway.touched_lists', true), '');
 begin
   if current_setting('gateway.keep_updated_at', true) = 'on' then
     if new.updated_at > clock_timestamp() and gateway.has_transaction_stamp(new.updated_at, list) is not true then
@@ -88,7 +138,8 @@ begin
       perform gateway.request_fill();
       perform set_config('gateway.kept_stamp', 'recorded', true);
     end if;
-  elsif strpos(touched, list) > 0 or strpos(touched, ' ' || tg_table_name || ':* ') > 0 then
+  elsif (strpos(touched, list) > 0 or strpos(touched, ' ' || tg_table_name || ':* ') > 0)
+    and date_part('epoch', clock_timestamp()) < current_setting('gateway.look_at')::float8 then
     new.updated_at := gateway.from_microseconds(current_setting('gateway.stamp')::bigint);
   else
     new.updated_at := gateway.transaction_stamp();
@@ -103,7 +154,9 @@ language plpgsql
 as $$
 begin
   if gateway.keeps_updated_at() then
-    perform gateway.reject_future_stamp(new.updated_at);
+    if gateway.has_transaction_stamp(new.updated_at, ' tenant:* ') is not true then
+      perform gateway.reject_future_stamp(new.updated_at);
+    end if;
   else
     new.updated_at := gateway.transaction_stamp();
     perform gateway.record_touched_list('tenant', '*');
@@ -124,18 +177,7 @@ begin
   return new;
 end $$;
 
--- Returns whether a row has the stamp of this transaction already, as when it is stamped again. A stamp that lies ahead of
--- the clock is then not one that a loader gives.
---
--- list: the list of the row, as in gateway.touched_lists, with its spaces.
-create function gateway.has_transaction_stamp(updated_at timestamptz, list text) returns boolean
-language sql stable
-return updated_at = gateway.from_microseconds(nullif(current_setting('gateway.stamp', true), '')::bigint)
-  and strpos(current_setting('gateway.touched_lists', true), list) > 0;
-
--- The stamps that lay ahead of the clock when they were given: they do not show that the clock stepped back. A bulk load
--- is stamped again at its commit, which takes seconds. Its stamp then lies ahead by about that time: until then the
--- watermark moves on, and the rows of the load are not listed.
+-- The stamps that lay ahead of the clock at their commit: they do not show that the clock stepped back.
 create table gateway.planned_stamp (
   stamp timestamptz not null
 );
@@ -164,93 +206,80 @@ comment on column gateway.list.condition is 'A boolean column: only rows in whic
 comment on column gateway.list.stamp is 'The expression that the list is ordered by before id';
 grant select on gateway.list to public;
 
--- Returns which rows of a list have a stamp: their table, and a condition with two parameters, tenant and stamp. The list of
--- tenants needs no tenant. The rows that the condition of a list excludes are a second result: the follower (0017) reads
--- them too, and a partial index leads to each of both.
+-- Returns which rows of a list have one of several stamps: their table, and a condition with two parameters, tenant and
+-- stamps. The list of tenants needs no tenant. The rows that the condition of a list excludes are a second result: the
+-- follower (0017) reads them too, and a partial index leads to each of both.
 create function gateway.stamped_rows(list_table text) returns table (source text, condition text)
 language sql stable
 begin atomic
-  select 'gateway.removal', 'tenant_id = $1 and updated_at = $2' where list_table = 'removal'
+  select 'gateway.removal', 'tenant_id = $1 and updated_at = any($2)' where list_table = 'removal'
   union all
-  select 'public.tenant', 'updated_at = $2' where list_table = 'tenant'
+  select 'public.tenant', 'updated_at = any($2)' where list_table = 'tenant'
   union all
-  select format('public.%I', list.name), format('tenant_id = $1 and %s = $2', list.stamp) || coalesce(part.condition, '')
+  select format('public.%I', list.name), format('tenant_id = $1 and %s = any($2)', list.stamp) || coalesce(part.condition, '')
   from gateway.list left join lateral (
     values (' and ' || list.condition), (' and not ' || list.condition)
   ) part (condition) on list.condition is not null
   where list.name = list_table;
 end;
 
--- Returns how many rows of a list have the stamp of this transaction.
---
--- list: as in gateway.touched_lists, without spaces.
-create function gateway.count_stamped(list text, stamp timestamptz) returns bigint
+-- Returns the lists whose rows this transaction has stamped: for each its table, and its tenant except for the list of
+-- tenants.
+create function gateway.touched_lists() returns table (list_table text, owner bigint)
+language plpgsql
+as $$
+begin
+  return query
+    select list.name, owned.id
+    from (select split_part(touched, ':', 1) as name, split_part(touched, ':', 2) as tenant
+          from regexp_split_to_table(current_setting('gateway.touched_lists', true), ' +') as touched) list
+    cross join lateral (
+      select nullif(list.tenant, '*')::bigint as id where list.tenant <> '*' or list.name = 'tenant'
+      union all
+      select id from gateway.list_owners(list.name) as id where list.tenant = '*' and list.name <> 'tenant'
+    ) owned
+    where list.name <> '';
+end $$;
+
+-- Returns how many rows of a list have one of several stamps.
+create function gateway.count_stamped(list_table text, owner bigint, stamps bigint[]) returns bigint
 language plpgsql
 as $$
 declare
-  list_table constant text := split_part(list, ':', 1);
-  owner constant text := split_part(list, ':', 2);
   counted bigint;
 begin
-  if owner = '*' and list_table <> 'tenant' then
-    return (select coalesce(sum(gateway.count_stamped(list_table || ':' || id, stamp)), 0)
-            from gateway.list_owners(list_table) as id);
-  end if;
   execute (select 'select ' || string_agg(format('(select count(*) from %s where %s)', source, condition), ' + ')
            from gateway.stamped_rows(list_table))
-  into counted using nullif(owner, '*')::bigint, stamp;
+  into counted using owner, array(select gateway.from_microseconds(stamp) from unnest(stamps) as stamp);
   return counted;
 end $$;
 
--- Gives the rows of a list that have a former stamp of this transaction a new one, until the clock reaches a limit. Locks
--- these rows, which the transaction has written, and so locked, already.
---
--- list: as in gateway.touched_lists, without spaces. until: the limit, in microseconds; null for none.
--- Returns whether it has stamped all of them.
-create function gateway.restamp_list(list text, former timestamptz, stamp timestamptz, until bigint) returns boolean
+-- Gives the rows of all touched lists that have one of the former stamps of this transaction a new one. Locks these rows,
+-- which the transaction has written, and so locked, already.
+create function gateway.restamp(formers bigint[], stamp bigint) returns void
 language plpgsql
 as $$
 declare
-  list_table constant text := split_part(list, ':', 1);
-  owner constant text := split_part(list, ':', 2);
-  rows record;
-  stamped bigint;
-  part bigint;
+  list record;
 begin
-  if owner = '*' and list_table <> 'tenant' then
-    return coalesce(bool_and(gateway.restamp_list(list_table || ':' || id, former, stamp, until)), true)
-    from gateway.list_owners(list_table) as id;
-  end if;
-  for rows in select * from gateway.stamped_rows(list_table) loop
-    stamped := 0;
-    part := 9223372036854775807;
-    loop
-      if until is not null then
-        -- Parts follow each other by id, as in the index of the list: a later one does not read the former rows of an
-        -- earlier.
-        execute format('select max(id) from (select id from %s where %s and id > $3 order by id limit 1000) part',
-                       rows.source, rows.condition)
-        into part using nullif(owner, '*')::bigint, former, stamped;
-        exit when part is null;
-        if gateway.clock_microseconds() > until then
-          return false;
-        end if;
-      end if;
-      execute format('update %s set updated_at = $3 where %s and id > $4 and id <= $5', rows.source, rows.condition)
-      using nullif(owner, '*')::bigint, former, stamp, stamped, part;
-      exit when until is null;
-      stamped := part;
-    end loop;
+  for list in
+    select touched.owner, source, condition
+    from gateway.touched_lists() as touched, gateway.stamped_rows(touched.list_table)
+    where formers <> '{}'
+  loop
+    execute format('update %s set updated_at = $3 where %s', list.source, list.condition)
+    using list.owner, array(select gateway.from_microseconds(former) from unnest(formers) as former),
+          gateway.from_microseconds(stamp);
   end loop;
-  return true;
 end $$;
 
--- Gives this transaction a final stamp under a committing marker, and gives it to the rows that are written so far.
+-- Makes the stamps of this transaction final: gives it a stamp under a committing marker, and gives it to the rows that are
+-- written so far and whose stamp has passed.
 --
 -- The watermark may wait for 10 ms. When stamping is expected to take longer, the stamp lies ahead by this time, and needs
--- no marker before the clock reaches it. So the rows are stamped first; when that takes longer than expected, they are
--- stamped again for a later time. Measured: it takes 0.6 to 1.4 times as long as writing them took. The plan is 2.5 times,
--- and at most 100 µs a row, because the transaction may have been idle.
+-- no marker before the clock reaches it. So the rows are stamped first; those whose stamp has passed by then are stamped
+-- again for a later time. The plan is 2.5 times as long as the transaction has taken, and at most 100 µs a row, because it
+-- may have been idle.
 --
 -- Runs as the owner: a writer may lack the right to update its rows.
 --
@@ -260,48 +289,52 @@ create function gateway.take_final_stamp(announced bigint) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
-  -- The stamps that rows of this transaction have.
-  formers timestamptz[] := array_remove(
-    array[gateway.from_microseconds(nullif(current_setting('gateway.stamp', true), '')::bigint)], null);
-  touched constant text[] := case when formers <> '{}' then
-    array_remove(regexp_split_to_array(coalesce(current_setting('gateway.touched_lists', true), ''), ' +'), '')
-    else '{}' end;
+  -- The stamps that rows of this transaction have, ascending.
+  stamps bigint[] := array_remove(string_to_array(
+    concat(current_setting('gateway.former_stamps', true), ' ', current_setting('gateway.stamp', true)), ' '), '');
   ahead bigint := announced;
-  marks_first boolean;
+  present bigint := gateway.clock_microseconds();
+  -- How long stamping is expected to take, at most: stamps that pass meanwhile count as passed.
+  margin bigint := coalesce((nullif(current_setting('gateway.written', true), '')::bigint[])[3] / 4, 0);
+  passed bigint[] := array(select each from unnest(stamps) as each where each <= present + margin);
   stamp bigint;
-  finished boolean;
 begin
-  if ahead is null then
-    ahead := least((gateway.clock_microseconds() - current_setting('gateway.marked_at')::bigint) * 2.5,
-      100 * (select coalesce(sum(gateway.count_stamped(name, formers[1])), 0) from unnest(touched) as name));
-    if ahead <= 10000 then
+  if announced is null then
+    ahead := greatest(10000, least((present - stamps[1]) * 2.5, 100 * (
+      select coalesce(sum(gateway.count_stamped(list_table, owner, passed)), 0) from gateway.touched_lists())));
+    if ahead = 10000 and passed = stamps then
+      announced := 0;
       ahead := 0;
     end if;
   end if;
-  marks_first := announced is not null or ahead = 0;
   loop
-    stamp := gateway.checked_clock() + ahead;
-    if marks_first then
+    present := gateway.checked_clock();
+    if announced is null then
+      passed := array(select each from unnest(stamps) as each where each <= present + margin);
+      stamp := greatest(present + margin + ahead, stamps[cardinality(stamps)]);
+    else
+      passed := stamps;
+      stamp := present + ahead;
       perform pg_advisory_xact_lock_shared(gateway.write_marker_key(gateway.committing_marker(), stamp));
       stamp := greatest(stamp, gateway.clock_microseconds());
     end if;
     -- The settings change first: the updates below set off the stamping triggers like all others.
     perform set_config('gateway.marked_at', stamp::text, true), set_config('gateway.stamp', stamp::text, true),
-            set_config('gateway.commit_event', 'done', true);
-    select coalesce(bool_and(gateway.restamp_list(
-             list, former, gateway.from_microseconds(stamp), case when not marks_first then stamp end)), true)
-    into finished from unnest(touched) as list, unnest(formers) as former;
-    exit when marks_first;
-    if finished and gateway.clock_microseconds() < stamp then
-      perform pg_advisory_xact_lock_shared(gateway.write_marker_key(gateway.committing_marker(), stamp));
+            set_config('gateway.look_at', 'Infinity', true), set_config('gateway.commit_event', 'done', true);
+    perform gateway.restamp(passed, stamp);
+    stamps := array(select distinct each from unnest(stamps || stamp) as each where each <> all(passed) order by each);
+    exit when announced is not null;
+    -- One marker is enough: it keeps pages from the rows of its stamp and of all later ones.
+    if gateway.clock_microseconds() < stamps[1] then
+      perform pg_advisory_xact_lock_shared(gateway.write_marker_key(gateway.committing_marker(), stamps[1]));
       -- The second look at the clock is for a transaction that was suspended before the marker.
-      exit when gateway.clock_microseconds() < stamp;
+      exit when gateway.clock_microseconds() < stamps[1];
     end if;
-    formers := formers || gateway.from_microseconds(stamp);
-    ahead := ahead * 2;
+    ahead := greatest(ahead, 2 * (gateway.clock_microseconds() - present));
+    margin := margin / 2;
   end loop;
   if ahead > 0 then
-    insert into gateway.planned_stamp (stamp) values (gateway.from_microseconds(stamp));
+    insert into gateway.planned_stamp (stamp) select gateway.from_microseconds(each) from unnest(stamps) as each;
   end if;
 end $$;
 
@@ -377,8 +410,7 @@ create trigger z_stamp_insert before insert on public.tenant for each row execut
 create trigger z_stamp_insert before insert on public.variant for each row execute function gateway.stamp_variant();
 
 create trigger z_stamp_update before update on public.tenant for each row
-  when (gateway.has_transaction_stamp(new.updated_at, ' tenant:* ') is not true and old.* is distinct from new.*)
-  execute function gateway.stamp_tenant();
+  when (old.* is distinct from new.*) execute function gateway.stamp_tenant();
 create trigger z_stamp_update before update on public.variant for each row
   when (old.* is distinct from new.*) execute function gateway.stamp_variant();
 
