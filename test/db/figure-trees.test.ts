@@ -72,7 +72,8 @@ test('a large tree is followed in parts, between which vouchers change', async (
     await platform`
       insert into purchased_voucher (tenant_id, reference)
       select id, gen_random_uuid() from tenant where parent_id = 1`
-    expect(await step()).toBe(parts > 1)
+    await pool`select gateway.follow(1000, false)`
+    expect(await platform`select gateway.refresh_figure_members(20) as more`).toEqual([{ more: parts > 1 }])
     await expectRight()
   }
   await followed(pool)
@@ -84,19 +85,15 @@ test('a large tree is followed in parts, between which vouchers change', async (
   await expectRight()
 })
 
-test('a tenant with many vouchers has a rollup of its own, from the next hour on', async () => {
+test('a tenant with many vouchers has a rollup of its own', async () => {
   await platform`insert into tenant (id, name) values (6, 'Large')`
   await platform`insert into purchased_voucher (tenant_id, reference) select 6, 'L' || n from generate_series(1, 20001) n`
-  await followed(pool)
-  await platform`update gateway.figure_tree set fingerprint = fingerprint - 3600`
   await followed(pool)
   expect(await readMembers()).toContain('6 6')
   expect(await countInTrees()).toMatchObject({ 6: 20_001 })
   await platform`delete from purchased_voucher where tenant_id = 6`
   await followed(pool)
   expect(await countInTrees()).toEqual({ 2: 20, 4: 20 })
-  await platform`update gateway.figure_tree set fingerprint = fingerprint - 3600`
-  await followed(pool)
   expect(await readMembers()).not.toContain('6 6')
   await expectRight()
 })

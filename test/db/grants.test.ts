@@ -9,6 +9,7 @@ const reads: Record<string, string> = {
   'gateway.administrator': 'select',
   'gateway.audit_entry': 'select',
   'gateway.consent_entry': 'select',
+  'gateway.entry_count': '',
   'gateway.figure_delta': 'select',
   'gateway.figure_member': 'select',
   'gateway.figure_rollup': 'select',
