@@ -95,6 +95,12 @@ export const search: Journey[] = [
     'an address': `filter: { text: "ann${found}@" }`,
   }),
   {
+    what: 'the fields that have a word',
+    runs: ['voucher.search', 'search.matched_fields'],
+    go: page('purchasedVouchers', 'filter: { text: "unicorn" }', 1, 'edges { matchedFields }'),
+    mostRows,
+  },
+  {
     what: 'the status of vouchers',
     runs: ['tenant.days'],
     go: page('purchasedVouchers', 'first: 50', 1, 'nodes { status }'),
