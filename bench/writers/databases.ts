@@ -35,15 +35,16 @@ begin
   end loop;
 end $$;`
 
-const figures = '^append_'
+/** What the follower of figures needs: no trigger of vouchers, and an index of ranges of pages. */
+const figures = { triggers: '^record_unlisted_', indexes: '_changes$' }
 const search = '(?<!_list)$'
 
 /** The platform's own tables: their primary keys, references and QR tokens. The base of all ratios. */
 export const bare: Contender = { name: 'bare', change: without('', '') }
 /** Stamps and removals alone, with the indexes of the lists. */
-export const stamps: Contender = { name: 'stamps', change: without(figures, search) }
+export const stamps: Contender = { name: 'stamps', change: without(figures.triggers, search) }
 /** With the indexes of filters and orders, too. */
-export const searches: Contender = { name: '+ search', change: without(figures, '^$') }
+export const searches: Contender = { name: '+ search', change: without(figures.triggers, figures.indexes) }
 /** All that the migrations create. */
 export const complete: Contender = { name: '+ figures', change: '' }
 
