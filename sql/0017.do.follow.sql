@@ -8,8 +8,9 @@
 -- they are read once then, and once more after the clock has passed the stamp.
 --
 -- A fill reads all records, in parts, in the order of their ids: of a database that has no entries yet, after an event that
--- requires a full pass (0008), and after a request (gateway.fill_request). Each part is read together with what has changed
--- meanwhile, so only those records can have a wrong entry that no stamp shows and that the fill has not reached.
+-- requires a full pass (0008), after a request (gateway.fill_request), and when more has changed than one step follows. Each
+-- part is read together with what has changed meanwhile, so only those records can have a wrong entry that no stamp shows and
+-- that the fill has not reached.
 
 -- Changes of all tenants since an instant. Writers pay nothing that can be measured for an index of ranges of pages.
 create index purchased_voucher_changes on public.purchased_voucher using brin (updated_at)
@@ -39,8 +40,8 @@ comment on column gateway.follower.planned is 'Stamps ahead of the clock whose r
 insert into gateway.follower default values;
 grant select on gateway.follower to voucher_gateway;
 
--- The transactions that require a fill: those that kept stamps (0004), those that deleted removals which the follower had not
--- read (0008), and a step that found too many changes.
+-- The transactions that require a fill: those that kept stamps (0004), and those that deleted removals which the follower had
+-- not read (0008). The service adds one when a step takes too long.
 create table gateway.fill_request (
   transaction xid8 primary key default pg_current_xact_id()
 );
@@ -231,14 +232,11 @@ begin
   watermark := gateway.watermark();
   select * into reached from gateway.follower;
   select * into read from gateway.follow_records(reached, watermark, at_most);
-  if read.too_many then
-    perform gateway.request_fill();
-  end if;
-  fills := coalesce(read.voucher_id, read.customer_id) is not null;
+  fills := not read.too_many and coalesce(read.voucher_id, read.customer_id) is not null;
   -- After the records are read: what a request or an epoch means may have been committed just before.
   select epoch into present_epoch from gateway.sync_state;
-  begins := not fills
-    and (reached.epoch is distinct from present_epoch or exists (select from gateway.fill_request));
+  begins := not fills and (read.too_many or reached.epoch is distinct from present_epoch
+                           or exists (select from gateway.fill_request));
   if begins then
     delete from gateway.fill_request;
   end if;

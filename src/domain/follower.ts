@@ -30,12 +30,17 @@ export function createFollower(sql: Sql, closing: AbortSignal): () => Promise<vo
       if (followsTree) treeDue = performance.now() + treeInterval
     } catch (error) {
       // A fill takes smaller steps.
-      if (isTimeout(error)) await sql`select /* follower.request_fill */ gateway.request_fill()`
+      if (isTimeout(error)) await requestFill(sql)
       throw error
     } finally {
       isWorking = false
     }
   }
+}
+
+/** Lets the follower read all records again, in parts. */
+export async function requestFill(sql: Sql): Promise<void> {
+  await sql`select /* follower.request_fill */ gateway.request_fill()`
 }
 
 /** Returns whether the server has ended a statement because it took too long. */

@@ -51,8 +51,9 @@ test('a fill that is stopped goes on, and loses no change that is made meanwhile
   await expectFollowed()
 })
 
+const readInstant = async () => (await pool`select as_of::text from gateway.follower`)[0]?.as_of
+
 test('the figures keep their instant while they are filled again', async () => {
-  const readInstant = async () => (await pool`select as_of::text from gateway.follower`)[0]?.as_of
   await insertVouchers(loader)
   expect(await step(pool, 5)).toBe(true)
   const before = await readInstant()
@@ -98,6 +99,15 @@ test('more changes than one step reads are followed by a fill', async () => {
   expect(await step(follower, 100)).toBe(false)
   await platform`update purchased_voucher set void = (id = 21) where id <= 21`
   expect(await step(follower, 100)).toBe(true)
+
+  // During a fill, which then begins anew: the instant stays until it has read them.
+  expect(await step(follower, 5)).toBe(true)
+  await platform`update purchased_voucher set void = true where id <= 21`
+  const before = await readInstant()
+  while ((await readInstant()) === before) await step(follower, 50)
+  const [read] = await pool<{ voided: number }[]>`
+    select count(*)::integer as voided from gateway.voucher_entry where id <= 21 and state = 'void'`
+  expect(read?.voided).toBe(21)
   await follower.end()
   await expectFollowed()
   await define(120_000)

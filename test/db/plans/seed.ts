@@ -72,6 +72,7 @@ export const small: Record<string, string> = {
   'gateway.migration': 'the files of sql/',
   'gateway.stamp_queue': 'what a subscription changed in the last 250 ms',
   'gateway.figure_delta': 'the figures that changed in the last seconds',
+  'gateway.entry_count': 'a row for each tenant, read twice a minute',
   'gateway.fill_request': 'the loads of the last seconds',
   'gateway.follower': 'one row',
   'gateway.figure_tree': 'one row',

@@ -3,7 +3,7 @@ import { readRights } from '../../../src/db/rights.ts'
 import { sessionStatement } from '../../../src/db/session.ts'
 import { isDemo, isEmpty } from '../../../src/demo/load.ts'
 import { createClockWatch, deletePassedStamps, recordClock } from '../../../src/domain/clock.ts'
-import { createFollower, readLag } from '../../../src/domain/follower.ts'
+import { createFollower, readLag, requestFill } from '../../../src/domain/follower.ts'
 import { detectServerChange, requireFullPass } from '../../../src/domain/full-pass.ts'
 import { createPresence, deleteGoneInstances } from '../../../src/domain/presence.ts'
 import {
@@ -71,11 +71,12 @@ export const service: Journey[] = [
   },
   {
     what: 'letting figures follow the records',
-    runs: ['follower.step', 'follower.read_lag'],
+    runs: ['follower.step', 'follower.read_lag', 'follower.request_fill'],
     go: async ({ pool, build }) => {
       await build.voucher(1)
       await createFollower(pool, new AbortController().signal)()
       await readLag(pool)
+      await requestFill(pool)
     },
   },
   {
