@@ -86,7 +86,7 @@ test('killed after some files, it keeps those', async () => {
   const { sql, write, environment } = await createFormerDatabase()
   await sql.unsafe(`
     create function public.sleep_long() returns event_trigger language plpgsql as $$ begin perform pg_sleep(60); end $$;
-    create event trigger sleep_long on ddl_command_end when tag in ('CREATE TRIGGER') execute function public.sleep_long()`)
+    create event trigger sleep_long on ddl_command_end when tag in ('CREATE TABLE') execute function public.sleep_long()`)
   const { child, ended } = startMigrate(environment)
   await expect
     .poll(() => sql`select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`, {
