@@ -87,7 +87,7 @@ describe('the sign-in', () => {
     }
   })
 
-  test('reads a form of up to 64 KiB', async () => {
+  test('reads a form of up to 128 KiB', async () => {
     const page = await stranger().get('/admin/login')
     const csrf = formsOf(page.html)[0]?.fields.get('_csrf') ?? ''
     const browser = stranger()
@@ -97,8 +97,8 @@ describe('the sign-in', () => {
       fields.set('email', 'a'.repeat(length - fields.toString().length))
       return browser.post('/admin/login', fields)
     }
-    expect((await send(64 * 1024)).status).not.toBe(413)
-    const answer = await send(64 * 1024 + 1)
+    expect((await send(128 * 1024)).status).not.toBe(413)
+    const answer = await send(128 * 1024 + 1)
     expect(answer.status).toBe(413)
     expect(answer.text).toContain('The request body is too large.')
   })
