@@ -1,64 +1,11 @@
 -- Figures: how many vouchers, amounts and consents tenants have, kept so that a read never counts the platform's records.
 --
--- For each voucher, consent and withdrawal of consent there is an entry: a narrow row with what figures need. The follower
--- (0017) keeps the entries; writers pay for nothing here. The figures of a small tenant are counted from its entries.
+-- The figures of a small tenant are counted from its entries (0015).
 -- Rollups hold the sums of entries for each tenant with those below it, and for each large tenant. The transaction that
 -- changes entries appends the differences as deltas, and deltas are folded into the rollups. A read adds both: so each
 -- snapshot shows exactly the figures of the entries that it shows.
 --
 -- Nothing here depends on the clock: whether a voucher is valid follows from its dates when figures are read.
-
-create table gateway.voucher_entry (
-  id                 bigint primary key,
-  tenant_id          bigint not null,
-  state              text not null,
-  purchase_timestamp timestamptz,
-  date_valid_start   date,
-  date_valid_end     date,
-  product_id         bigint,
-  currency           text,
-  initial_balance    numeric,
-  current_balance    numeric,
-  purchase_value     numeric
-);
-comment on column gateway.voucher_entry.state is 'What gateway.voucher_state returns';
-comment on column gateway.voucher_entry.product_id is 'parent_product_id, else product_id';
-create index voucher_entry_purchase on gateway.voucher_entry (tenant_id, purchase_timestamp);
-create index voucher_entry_end on gateway.voucher_entry (tenant_id, date_valid_end);
-create index voucher_entry_start on gateway.voucher_entry (tenant_id, date_valid_start);
-
-create table gateway.consent_entry (
-  id           bigint primary key,
-  tenant_id    bigint not null,
-  consented_at timestamptz not null
-);
-comment on table gateway.consent_entry is 'Customers with consented_at, whether they consent now or not';
-create index consent_entry_tenant on gateway.consent_entry (tenant_id, consented_at);
-
-create table gateway.withdrawal_entry (
-  id           bigint primary key,
-  tenant_id    bigint not null,
-  withdrawn_at timestamptz not null
-);
-comment on table gateway.withdrawal_entry is
-  'When customers withdrew their consent: of each removal with that reason (0007), also after it is purged. No personal data';
-create index withdrawal_entry_tenant on gateway.withdrawal_entry (tenant_id, withdrawn_at);
-
--- Returns the entry of a voucher. The body is text: the platform may change the type of a column.
-create function gateway.entry_of(voucher public.purchased_voucher) returns setof gateway.voucher_entry
-language sql stable
-as $$
-  select voucher.id, voucher.tenant_id,
-         gateway.voucher_state(voucher.void, voucher.redemption_status, voucher.initial_balance, voucher.current_balance),
-         voucher.purchase_timestamp, voucher.date_valid_start, voucher.date_valid_end,
-         coalesce(voucher.parent_product_id, voucher.product_id), voucher.currency, voucher.initial_balance,
-         voucher.current_balance, voucher.purchase_value
-$$;
-
--- Returns the entry of a customer; none when it has none.
-create function gateway.entry_of(customer public.customer) returns setof gateway.consent_entry
-language sql stable
-as $$ select customer.id, customer.tenant_id, customer.consented_at where customer.consented_at is not null $$;
 
 -- A row in which all sums are 0 is deleted.
 create table gateway.figure_rollup (
@@ -165,8 +112,7 @@ create table gateway.figure_delta (
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 create index figure_delta_tenant on gateway.figure_delta (tenant_id, kind);
 
-grant select on gateway.voucher_entry, gateway.consent_entry, gateway.withdrawal_entry, gateway.figure_rollup,
-  gateway.figure_member, gateway.figure_delta to voucher_gateway;
+grant select on gateway.figure_rollup, gateway.figure_member, gateway.figure_delta to voucher_gateway;
 
 -- Returns what an entry adds to the figures of its tenant; nothing for null.
 --
@@ -181,7 +127,7 @@ begin atomic
                coalesce(entry.initial_balance, 0) as initial, coalesce(entry.current_balance, 0) as balance) own,
        lateral (values
          ('sale', own.purchased_at, gateway.sale_state(own.state), 0::bigint, own.initial, own.balance),
-         ('balance', coalesce(entry.date_valid_end::timestamp at time zone 'UTC', 'infinity'), own.state, 0, 0, own.balance),
+         ('balance', entry.date_valid_end::timestamp at time zone 'UTC', own.state, 0, 0, own.balance),
          ('product', date_trunc('month', own.purchased_at, 'UTC'), case own.state when 'void' then 'void' else 'sold' end,
           coalesce(entry.product_id, 0), own.initial, 0)) figure (kind, at, state, product_id, initial, balance)
   where entry.id is not null;
@@ -191,7 +137,7 @@ create function gateway.figures_of(entry gateway.consent_entry, sign integer) re
 language sql stable parallel safe
 begin atomic
   select entry.tenant_id, 'consent', gateway.half_hour(entry.consented_at), '', '', 0, sign, 0, 0, 0
-  where entry.id is not null;
+  where entry.consented_at is not null;
 end;
 
 create function gateway.figures_of(entry gateway.withdrawal_entry, sign integer) returns setof gateway.figure_delta

@@ -1,4 +1,4 @@
--- The follower: a background job of the service that keeps the entries and the figures (0016).
+-- The follower: a background job of the service that keeps the entries (0015) and the figures (0016).
 --
 -- It is a client of the lists (0003): it reads the watermark, and then, under a snapshot that is taken after that, the
 -- records of all tenants that are stamped since its former watermark, and the removals. Each of these records is compared
@@ -172,14 +172,18 @@ begin
   ), written_vouchers as (
     insert into gateway.voucher_entry select (fresh).* from voucher_pair where (fresh).id is not null
     on conflict (id) do update set
-      (tenant_id, state, purchase_timestamp, date_valid_start, date_valid_end, product_id, currency, initial_balance,
-       current_balance, purchase_value)
-      = row (excluded.tenant_id, excluded.state, excluded.purchase_timestamp, excluded.date_valid_start,
-             excluded.date_valid_end, excluded.product_id, excluded.currency, excluded.initial_balance,
-             excluded.current_balance, excluded.purchase_value)
+      (tenant_id, updated_at, state, purchase_timestamp, date_valid_start, date_valid_end, product_id, currency,
+       initial_balance, current_balance, purchase_value, words, recipient)
+      = row (excluded.tenant_id, excluded.updated_at, excluded.state, excluded.purchase_timestamp,
+             excluded.date_valid_start, excluded.date_valid_end, excluded.product_id, excluded.currency,
+             excluded.initial_balance, excluded.current_balance, excluded.purchase_value, excluded.words,
+             excluded.recipient)
   ), written_customers as (
     insert into gateway.consent_entry select (fresh).* from customer_pair where (fresh).id is not null
-    on conflict (id) do update set (tenant_id, consented_at) = row (excluded.tenant_id, excluded.consented_at)
+    on conflict (id) do update set
+      (tenant_id, updated_at, marketing_opted, consented_at, consent_source, name, words)
+      = row (excluded.tenant_id, excluded.updated_at, excluded.marketing_opted, excluded.consented_at,
+             excluded.consent_source, excluded.name, excluded.words)
   ), counted as (
     insert into gateway.entry_count
     select tenant_id, sum(sign)

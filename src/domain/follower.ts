@@ -1,4 +1,6 @@
 import type { Sql } from '../db/connect.ts'
+import { GatewayError } from './errors.ts'
+import type { Instant } from './instant.ts'
 
 /** How many records a step of a fill reads, and how many deltas it folds: some tenths of a second. */
 const stepSize = 2_000
@@ -55,4 +57,21 @@ export async function readLag(sql: Sql): Promise<number | null> {
   const [row] = await sql<{ seconds: number | null }[]>`
     select /* follower.read_lag */ extract(epoch from clock_timestamp() - as_of)::float8 as seconds from gateway.follower`
   return row?.seconds ?? null
+}
+
+/**
+ * Reads how far the entries follow the records. What a statement that begins later finds in them reflects all changes before
+ * `serverTime`, and all entries with a stamp before `until` are there.
+ *
+ * @throws `UNAVAILABLE` before all records were read once
+ */
+export async function readFollowed(sql: Sql): Promise<{ serverTime: Instant; until: Instant }> {
+  const [row] = await sql<{ serverTime: Instant | null; until: Instant | null }[]>`
+    select /* follower.read */ as_of as "serverTime", since as until from gateway.follower`
+  if (!row?.serverTime || !row.until) {
+    throw new GatewayError('UNAVAILABLE', 'The records are being read for searches. Try again in a minute.', {
+      retryAfter: 60,
+    })
+  }
+  return { serverTime: row.serverTime, until: row.until }
 }

@@ -142,10 +142,13 @@ export function within(
     order by ${stamp} ${direction}, id ${direction} limit ${limit + 1}`
 }
 
-/** Makes a page of the rows that a list's statement found: up to one more than the page has. */
-export function toPage<Row>(range: PageShape, found: Row[]): Page<Row> {
-  const more = found.length > range.limit
-  const rows = more ? found.slice(0, range.limit) : found
+/**
+ * Makes a page of the rows that a list's statement found.
+ *
+ * @param more whether the list goes on; by default, whether there is one more row than the page has
+ */
+export function toPage<Row>(range: PageShape, found: Row[], more = found.length > range.limit): Page<Row> {
+  const rows = found.slice(0, range.limit)
   return {
     rows: range.backward ? rows.reverse() : rows,
     hasPreviousPage: range.backward ? more : range.afterGiven,

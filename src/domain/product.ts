@@ -55,7 +55,7 @@ export const products = defineResource<Product>({
         'Category',
         'Products of this category: its numeric or its global id.',
         null,
-        (sql, id) => sql`product.id in (select product_id from product_category where category_id = ${id}::bigint)`,
+        (sql, id) => sql`id in (select product_id from product_category where category_id = ${id}::bigint)`,
       ),
       isMonetary: isTrue(
         'is_monetary',
@@ -75,7 +75,7 @@ export const products = defineResource<Product>({
       ),
     },
     orders: {
-      TITLE: byText('title', false, 'By `title`.'),
+      TITLE: byText('gateway.text_order(title)', false, 'By `title`.'),
       PRICE: byPrice,
       SORT_ORDER: bySortOrder,
     },

@@ -44,7 +44,7 @@ export interface Resource<Row extends ResourceRow = ResourceRow>
   columns: Readonly<Record<string, Column>>
   table: TenantTable<Row>
   /** How its lists can be filtered and ordered, and what reads such lists; null when they cannot. */
-  search: (SearchDescription & { table: SearchTable<Row> }) | null
+  search: (SearchDescription & { table: SearchTable<Row>; hasEntries: boolean }) | null
   /** Returns the tenant's list, to which cursors belong. */
   listOf(tenantId: number): Required<ListIdentity>
 }
@@ -67,8 +67,11 @@ interface ResourceDescription<Row extends ResourceRow> {
   unstampedFirst?: boolean
   /** Whether reading a record is recorded in the audit. */
   personalData?: boolean
-  /** The filters and orders of its lists, each with an index that serves it. */
-  search?: Pick<SearchDescription, 'filters' | 'orders'>
+  /**
+   * The filters and orders of its lists, each with an index that serves it: of its entries (`sql/0015`), or of its own
+   * table when it has none.
+   */
+  search?: Pick<SearchDescription, 'filters' | 'orders'> & { entries?: string }
 }
 
 /**
@@ -120,7 +123,8 @@ export function defineResource<Row extends ResourceRow>({
           filters: search.filters,
           orders: { UPDATED_AT: byUpdatedAt, ...search.orders },
           defaultOrder: byUpdatedAt,
-          table: searchTable<Row>({ name, table, row, stamp, only }),
+          table: searchTable<Row>({ name, table: search.entries ?? table, records: table, row, stamp, only }),
+          hasEntries: search.entries !== undefined,
         }
       : null,
     listOf: tenantId => ({ name: list, tenantId }),

@@ -48,13 +48,14 @@ export const signups = defineResource<MarketingSignup>({
   personalData: true,
   columns,
   search: {
+    entries: 'gateway.consent_entry',
     filters: {
       consented: instantRange(byConsent, 'Customers who consented in this range.'),
       source: sameText('consent_source', byConsent, 'Customers whose `consentSource` is this text.'),
       text: searchedText(
         [
           {
-            expression: 'gateway.customer_text(full_name, forename, surname, email)',
+            expression: 'words',
             permission: 'export_customer_information',
             fields: {
               FULL_NAME: { property: 'fullName', description: 'The `fullName`.' },
@@ -69,11 +70,7 @@ export const signups = defineResource<MarketingSignup>({
     },
     orders: {
       CONSENTED_AT: byConsent,
-      NAME: byText(
-        'gateway.customer_name(full_name, forename, surname)',
-        true,
-        'By `fullName`, or by `forename` and `surname` when there is none.',
-      ),
+      NAME: byText('name', true, 'By `fullName`, or by `forename` and `surname` when there is none.'),
     },
   },
 })

@@ -4,13 +4,13 @@ import { dateRange, type FilterEffect, type FilterField, type IndexRange, readDa
 import type { Among, Order } from './search/order.ts'
 import type { VoucherStatus } from './voucher-status.ts'
 
-const stateColumn = 'gateway.voucher_state(void, redemption_status, initial_balance, current_balance)'
+const stateColumn = 'state'
 
-/** The part of the status that does not depend on the day, with its values (`sql/0015`). */
+/** The part of the status that does not depend on the day, with its values (`gateway.voucher_state`). */
 const voucherStates: Among = { column: stateColumn, values: ["'void'", "'redeemed'", "'part'", "'full'"] }
 
-/** The last day on which a voucher is valid, as the index has it: one that does not expire ends after all others. */
-const lastValidDay = "coalesce(date_valid_end, 'infinity')"
+/** The last day on which a voucher is valid: one that does not expire ends at infinity. */
+const lastValidDay = 'date_valid_end'
 
 /** The order by the end of the validity, whose index begins with the state. */
 export const byEnd: Order = {

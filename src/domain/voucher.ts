@@ -48,7 +48,6 @@ const byPurchase: Order = {
   description: 'By `purchaseTimestamp`.',
 }
 const byBalance = byAmount('current_balance', 'By `currentBalance`.')
-const product = 'coalesce(parent_product_id, product_id)'
 
 /** Purchased vouchers (contract, operations 4 and 5). */
 export const vouchers = defineResource<PurchasedVoucher>({
@@ -59,6 +58,7 @@ export const vouchers = defineResource<PurchasedVoucher>({
   permissions: ['view_vouchers', 'view_orders'],
   columns,
   search: {
+    entries: 'gateway.voucher_entry',
     filters: {
       status: oneOf('VoucherStatus', voucherStatusNames, 'Vouchers that have one of these statuses now.', hasStatus),
       validOn,
@@ -67,22 +67,22 @@ export const vouchers = defineResource<PurchasedVoucher>({
       productId: ofRecord(
         'CatalogVoucher',
         'Vouchers that were sold of this product or of one of its variants: the numeric or the global id of the product.',
-        { key: product },
-        (sql, id) => sql`${sql.unsafe(product)} = ${id}::bigint`,
+        { key: 'product_id' },
+        (sql, id) => sql`product_id = ${id}::bigint`,
       ),
       currency: ofCurrency(byBalance, 'Vouchers of this currency: its ISO 4217 code.'),
       balance: moneyRange(byBalance, 'Vouchers whose balance lies in this range. Needs `currency`.'),
       text: searchedText(
         [
           {
-            expression: 'gateway.voucher_text(reference, product_title)',
+            expression: 'words',
             fields: {
               REFERENCE: { property: 'reference', description: 'The `reference`.' },
               PRODUCT_TITLE: { property: 'productTitle', description: 'The `productTitle`.' },
             },
           },
           {
-            expression: "lower(' ' || recipient_name)",
+            expression: 'recipient',
             permission: 'redeem_vouchers',
             fields: {
               RECIPIENT_NAME: {

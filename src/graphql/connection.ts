@@ -73,8 +73,8 @@ export async function readSearchConnection<Row extends Listed>(
   const cursorAt = (id: number, key: string | null) =>
     cursors.encrypt(list, { id, updatedAt: beforeAll, updatedSince, key })
   const cursorOf = (row: Row) => cursorAt(row.id, page.keys.get(row) ?? null)
-  const reached = page.reached && cursorAt(page.reached.id, page.reached.key)
-  const ends = backward ? { start: reached } : { end: reached }
+  const end = page.end && cursorAt(page.end.id, page.end.key)
+  const ends = backward ? { start: end } : { end }
   const counting = {
     total: async () => {
       if (!source.total) throw noTotal()

@@ -2,6 +2,7 @@
 import type { ArgBuilder } from '@pothos/core'
 import { z } from 'zod'
 import { searchExportOf, textSearchOf } from '../domain/export.ts'
+import { readFollowed } from '../domain/follower.ts'
 import type { PageArguments } from '../domain/page.ts'
 import type { Resource, ResourceRow } from '../domain/resource.ts'
 import type { FilterInput, RecordReference } from '../domain/search/field.ts'
@@ -174,12 +175,16 @@ export async function searchResource<Row extends ResourceRow>(
 ) {
   if (!description) throw new Error('The resource has no filters.')
   const { sql, caller, watermark, fieldErrors } = context
+  const now = async () => {
+    const until = await watermark.read()
+    return { serverTime: until, until }
+  }
   const table = (personalData ? searchExportOf : textSearchOf)(caller, description.table)
   const search = readSearch(description, listOf(tenantId), wanted, caller.token, fieldErrors)
   return readSearchConnection<Row>(context, search.list, args, {
     page: async window => {
-      const serverTime = await watermark.read()
-      return { page: await table.page(sql, search, window, serverTime), serverTime }
+      const { serverTime, until } = description.hasEntries ? await readFollowed(sql) : await now()
+      return { page: await table.page(sql, search, window, until), serverTime }
     },
     total:
       search.conditions.length > 0 || search.descendantsOf

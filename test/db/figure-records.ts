@@ -1,4 +1,4 @@
-/** A database with records of all kinds that figures count, and the comparison of its entries with them. */
+/** A database with records of all kinds that have entries, and the comparison of its entries with them. */
 import { expect } from 'vitest'
 import type { Sql } from '../../src/db/connect.ts'
 import { checkFigures } from '../../src/domain/figure-check.ts'
@@ -8,13 +8,22 @@ import { followed } from '../support/followed.ts'
 /** What the entries have to be, counted from the records by other means. */
 const expected = {
   voucher: `
-    select id, tenant_id,
+    select id, tenant_id, updated_at,
            case when void then 'void' when lower(redemption_status) = 'redeemed' or current_balance <= 0 then 'redeemed'
                 when current_balance < initial_balance then 'part' else 'full' end as state,
-           purchase_timestamp, date_valid_start, date_valid_end, coalesce(parent_product_id, product_id) as product_id,
-           currency, initial_balance, current_balance, purchase_value
+           purchase_timestamp, date_valid_start, coalesce(date_valid_end, 'infinity') as date_valid_end,
+           coalesce(parent_product_id, product_id) as product_id, currency, initial_balance, current_balance, purchase_value,
+           ' ' || lower(reference) || ' ' || coalesce(lower(product_title), '') as words,
+           ' ' || lower(recipient_name) as recipient
     from purchased_voucher order by id`,
-  consent: 'select id, tenant_id, consented_at from customer where consented_at is not null order by id',
+  consent: `
+    select id, tenant_id, updated_at, marketing_opted, consented_at, consent_source,
+           left(lower(coalesce(full_name, forename || ' ' || surname, surname, forename)), 100) as name,
+           lower(format(' %s %s %s %s', full_name, forename, surname, email)) as words
+    from customer where marketing_opted
+    union all
+    select id, tenant_id, updated_at, marketing_opted, consented_at, null, '', null
+    from customer where not marketing_opted and consented_at is not null order by id`,
 }
 
 export const insertVouchers = (sql: Sql, count = 40) => sql`

@@ -167,16 +167,6 @@ describe.each(sessions)('$session', ({ role }) => {
   })
 })
 
-test('what no figure shows writes no entry', async () => {
-  const readPlaces = () => platform`
-    select ctid::text from gateway.voucher_entry union all select ctid::text from gateway.consent_entry`
-  const before = await readPlaces()
-  await platform`update purchased_voucher set recipient_name = 'R'`
-  await platform`update customer set forename = 'F'`
-  await expectFollowed()
-  expect(await readPlaces()).toEqual(before)
-})
-
 test('the platform may change the types of columns', async () => {
   await platform`alter table purchased_voucher alter initial_balance type numeric(15, 3), alter product_title type varchar`
   await platform`alter table customer alter consented_at type timestamptz(6)`

@@ -28,7 +28,7 @@ test('a fill that is stopped goes on, and loses no change that is made meanwhile
   await pool`select gateway.recount_figures()`
   await platform`update gateway.voucher_entry set current_balance = 1 where id % 3 = 0`
   await platform`delete from gateway.voucher_entry where id % 7 = 0`
-  await platform`insert into gateway.consent_entry values (5000, 1, now()), (5001, 1, now())`
+  await platform`insert into gateway.consent_entry values (5000, 1, now(), true, now()), (5001, 1, now(), false, now())`
   const changes = [
     'delete from purchased_voucher where id = 2',
     'delete from purchased_voucher where id = 39',

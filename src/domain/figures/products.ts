@@ -49,8 +49,11 @@ export function topProductsJson(sql: Sql, rankings: readonly ProductRanking[]): 
              'value', value,
              'title', coalesce((select title from product where id = product_id and tenant_id in (select id from granted)),
                                (select coalesce(parent_product_title, product_title)
-                                from granted join purchased_voucher voucher on voucher.tenant_id = granted.id
-                                 and coalesce(parent_product_id, voucher.product_id) = ranked.product_id limit 1)))
+                                from granted
+                                join gateway.voucher_entry entry on entry.tenant_id = granted.id
+                                 and entry.product_id = ranked.product_id
+                                join purchased_voucher voucher
+                                  on voucher.id = entry.id and voucher.tenant_id = entry.tenant_id limit 1)))
              order by nullif(part.currency, ''), ${order}), '[]')
     from (
       select distinct case when by_paid then currency end as currency from product_sale

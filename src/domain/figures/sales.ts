@@ -62,7 +62,8 @@ export const consentsJson = (sql: Sql): Fragment => sql`
       select width_bucket(consented_at, starts), sign
       from span, counted cross join lateral (
         select consented_at from gateway.consent_entry entry
-        where entry.tenant_id = counted.tenant_id and consented_at >= lower and consented_at < upper offset 0
+        where entry.tenant_id = counted.tenant_id and marketing_opted in (true, false)
+          and consented_at >= lower and consented_at < upper offset 0
       ) entry
     ) consents group by place
   ) consents using (place) left join (

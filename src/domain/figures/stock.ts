@@ -39,15 +39,16 @@ export const stockRelations = (sql: Sql, { expiring, status }: Selection): Fragm
       from rolled join gateway.figure_member member using (ancestor_id) join today on today.id = member.tenant_id
       cross join disputed cross join lateral (
         select date_valid_end, currency, state, current_balance, purchase_value from gateway.voucher_entry entry
-        where entry.tenant_id = member.tenant_id and date_valid_end = disputed.day offset 0
+        where entry.tenant_id = member.tenant_id and state in ('void', 'redeemed', 'part', 'full')
+          and date_valid_end = disputed.day offset 0
       ) entry
       union all
-      select coalesce(date_valid_end::timestamp at time zone 'UTC', 'infinity'), today.day, coalesce(currency, ''),
+      select date_valid_end::timestamp at time zone 'UTC', today.day, coalesce(currency, ''),
              gateway.figure_state(state, current_balance), sign, sign * current_balance, sign * purchase_value
       from single join today on today.id = single.tenant_id cross join lateral (
         select date_valid_end, currency, state, current_balance, purchase_value from gateway.voucher_entry entry
         where entry.tenant_id = single.tenant_id
-          and (${status} or date_valid_end is null or date_valid_end >= today.day) offset 0
+          and (${status} or date_valid_end >= today.day) offset 0
       ) entry
     ) balances
     group by at, today, currency, state

@@ -45,9 +45,9 @@ export const byAmount = (column: string, description: string): Order => ({
   needs: { field: 'currency', message: 'Filter by a currency: amounts of different currencies are not compared.' },
 })
 
-/** An order by the beginning of a text, without regard to case. */
+/** An order by a text, of which the expression is what `gateway.text_order` returns. */
 export const byText = (expression: string, nullable: boolean, description: string): Order => ({
-  key: `gateway.text_order(${expression})`,
+  key: expression,
   type: 'text',
   nullable,
   description,

@@ -8,6 +8,7 @@ import type { Search } from './search.ts'
 
 /** What the statements of a table have in common. The texts are SQL of this service, never of a caller. */
 export interface SearchedTable {
+  /** The table of entries (`sql/0015`), or of records without entries. */
   table: string
   /** What a list is ordered by before `id` by default. */
   stamp: string
@@ -32,20 +33,20 @@ export class Ranges {
   readonly #table: SearchedTable
   readonly #search: Search
   readonly #window: PageWindow
-  readonly #watermark: Instant | null
+  readonly #until: Instant | null
   /** Whether keys are read from the highest to the lowest. */
   readonly #falling: boolean
   /** The rows with a key, and then those without one, as far as they can lie between the cursors. */
   readonly #segments: readonly ('present' | 'missing')[]
 
-  /** @param watermark no row stamped from then on matches; null: there is none */
-  constructor(sql: Sql, table: SearchedTable, search: Search, window: PageWindow, watermark: Instant | null) {
+  /** @param until no row stamped from then on matches; null: there is none */
+  constructor(sql: Sql, table: SearchedTable, search: Search, window: PageWindow, until: Instant | null) {
     const { after, before, backward } = window
     this.#sql = sql
     this.#table = table
     this.#search = search
     this.#window = window
-    this.#watermark = watermark
+    this.#until = until
     this.#falling = search.descending !== backward
     const direction = this.#falling ? 'desc' : ''
     this.sorting = sql.unsafe(
@@ -115,16 +116,26 @@ export class Ranges {
     return this.#sql`limit (select ${rows}::bigint)`
   }
 
-  #matches(): Fragment {
+  /** The condition that a row of a relation that is like the table is in the list, whenever it was stamped. */
+  stillMatches(): Fragment {
     const sql = this.#sql
-    return this.#search.conditions.reduce((others, condition) => sql`${others} and ${condition(sql)}`, this.#stamped())
+    return this.#conditions(sql.unsafe(this.#table.only ?? 'true'))
   }
 
-  /** The condition that a row is stamped before the watermark. */
+  #matches(): Fragment {
+    return this.#conditions(this.#stamped())
+  }
+
+  #conditions(first: Fragment): Fragment {
+    const sql = this.#sql
+    return this.#search.conditions.reduce((others, condition) => sql`${others} and ${condition(sql)}`, first)
+  }
+
+  /** The condition that a row is stamped before `until`. */
   #stamped(): Fragment {
     const sql = this.#sql
-    if (this.#watermark === null) return sql`true`
-    return sql`${sql.unsafe(this.#table.stamp)} < ${this.#watermark}::text::timestamptz`
+    if (this.#until === null) return sql`true`
+    return sql`${sql.unsafe(this.#table.stamp)} < ${this.#until}::text::timestamptz`
   }
 
   #amongst(among: Among | null | undefined): Fragment {

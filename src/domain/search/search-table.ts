@@ -14,6 +14,8 @@ import type { Search } from './search.ts'
 interface SearchTableOptions<Row> extends SearchedTable {
   /** The first part of the names of its statements: `voucher` for `voucher.search`. */
   name: string
+  /** The table of the records. */
+  records: string
   row: RowCodec<Row>
 }
 
@@ -26,8 +28,8 @@ interface Place {
 /** A page with the keys of its rows. */
 export interface KeyedPage<Row> extends Page<Row> {
   keys: ReadonlyMap<Row, string | null>
-  /** How far the list was read, when the bound came before the page was full or the list ended; otherwise null. */
-  reached: Place | null
+  /** Where the page ends, when the list goes on: there may be no record at this place any more. */
+  end: Place | null
 }
 
 /** How many records a list has. */
@@ -38,8 +40,8 @@ export interface Count {
 
 /** Reads filtered and ordered lists of one table. */
 export interface SearchTable<Row> {
-  /** Reads a page. @param watermark no row stamped from then on is read */
-  page(sql: Sql, search: Search, window: PageWindow, watermark: Instant): Promise<KeyedPage<Row>>
+  /** Reads a page. @param until no row stamped from then on is read */
+  page(sql: Sql, search: Search, window: PageWindow, until: Instant): Promise<KeyedPage<Row>>
   /** Counts the records of the whole list. */
   count(sql: Sql, search: Search, updatedSince: Instant | null): Promise<Count>
 }
@@ -84,9 +86,16 @@ const keyTexts = z.array(z.string().nullable())
 const placeText = z.tuple([z.string().nullable(), z.number()])
 const parsed = (bytes: Buffer | null | undefined): unknown => bytes && JSON.parse(bytes.toString())
 
+function toPlace(bytes: Buffer | null | undefined): Place | null {
+  if (!bytes) return null
+  const [key, id] = placeText.parse(parsed(bytes))
+  return { key, id }
+}
+
 /** Creates the reader of a table. */
-export function searchTable<Row>({ name, row, ...searched }: SearchTableOptions<Row>): SearchTable<Row> {
-  const { table, stamp } = searched
+export function searchTable<Row>({ name, row, records, ...searched }: SearchTableOptions<Row>): SearchTable<Row> {
+  const { stamp } = searched
+  const hasEntries = searched.table !== records
   const whole: IndexRange = { order: { key: stamp }, where: sql => sql`true` }
 
   /** Returns the index ranges that have all matching rows. One of a text needs pieces that are rare. */
@@ -102,7 +111,7 @@ export function searchTable<Row>({ name, row, ...searched }: SearchTableOptions<
       sql`
       with ${sql.unsafe(`/* ${name}.search_sample */`)} ${relation}
       select ${met.reduce((one, other) => sql`${one}, ${other}`)}
-      from (${ranges.latest(Math.ceil(sampleSize / count), sampleSize)}) ${sql.unsafe(table)}`.raw(),
+      from (${ranges.latest(Math.ceil(sampleSize / count), sampleSize)}) latest`.raw(),
     )
     const rare = search.pieces
       .map((piece, index) => ({ piece, rows: Number(found?.[index]) }))
@@ -114,23 +123,38 @@ export function searchTable<Row>({ name, row, ...searched }: SearchTableOptions<
     return [{ order: null, where }, ...search.ranges]
   }
 
-  /** Selects the rows of a page, from a relation of places. */
-  const rowsOf = (sql: Sql, ranges: Ranges, page: Fragment) => sql`
-    select string_agg(row, ''), json_agg(sort_key) from (
-      select ${row.select(sql)} as row, page.sort_key::text as sort_key
-      from (${page}) page join ${sql.unsafe(table)} on id = record_id
-      order by ${ranges.sorting}
+  /**
+   * Returns the end of a statement that reads a page: the records as they are now, without those that no longer match their
+   * entries.
+   *
+   * @param page the places of the rows that match, in order, one more than the page has
+   * @param more one more column
+   */
+  const readPlaces = (sql: Sql, ranges: Ranges, { limit }: PageWindow, page: Fragment, more: Fragment): Fragment => sql`
+    picked as materialized (select page.*, row_number() over (order by ${ranges.sorting}) as rank from (${page}) page)
+    select string_agg(row, ''), json_agg(sort_key), (select count(*) from picked),
+           (select json_build_array(sort_key::text, record_id) from picked where rank = ${limit}), ${more}
+    from (
+      select ${row.select(sql)} as row, picked.sort_key::text as sort_key
+      from picked join ${sql.unsafe(records)} on id = record_id join owner on owner_id = tenant_id
+      ${sql.unsafe(hasEntries ? `cross join lateral (select from gateway.entry_of(${records}) where` : '')}
+      ${hasEntries ? sql`${ranges.stillMatches()}) present` : sql``}
+      where rank <= ${limit} order by rank
     ) listed`
 
-  function toKeyedPage(window: PageWindow, found: readonly (Buffer | null)[] | undefined): KeyedPage<Row> {
-    const [rows, keys, place] = found ?? []
+  /** @param reached how far the list was read for a page that is not full; null: to its end */
+  function toKeyedPage(window: PageWindow, found: readonly (Buffer | null)[] | undefined, reached: Place | null) {
+    const [rows, keys, count, last] = found ?? []
     const read = row.read(rows)
     const texts = keyTexts.parse(parsed(keys) ?? [])
-    const page = { ...toPage(window, read), keys: new Map(read.map((one, index) => [one, texts[index] ?? null])) }
-    if (!place || read.length > window.limit) return { ...page, reached: null }
-    const [key, id] = placeText.parse(parsed(place))
-    const more = window.backward ? { hasPreviousPage: true } : { hasNextPage: true }
-    return { ...page, ...more, reached: { key, id } }
+    const isFull = Number(count) > window.limit
+    const end = isFull ? toPlace(last) : reached
+    const page: KeyedPage<Row> = {
+      ...toPage(window, read, isFull || end !== null),
+      keys: new Map(read.map((one, index) => [one, texts[index] ?? null])),
+      end,
+    }
+    return { page, isWhole: isFull || end === null }
   }
 
   /** Reads the page from an index range; null when it has too many rows. */
@@ -142,10 +166,10 @@ export function searchTable<Row>({ name, row, ...searched }: SearchTableOptions<
     const [found] = await unprepared(
       sql`
       with ${sql.unsafe(`/* ${name}.search_range */`)} ${relation},
-        candidate as materialized (${ranges.candidates(range, mostCandidates + 1)})
-      select read.*, null, (select count(*) from candidate) from (${rowsOf(sql, ranges, page)}) read`.raw(),
+        candidate as materialized (${ranges.candidates(range, mostCandidates + 1)}),
+        ${readPlaces(sql, ranges, window, page, sql`(select count(*) from candidate)`)}`.raw(),
     )
-    return Number(found?.[3]) > mostCandidates ? null : toKeyedPage(window, found)
+    return Number(found?.[4]) > mostCandidates ? null : toKeyedPage(window, found, null).page
   }
 
   /**
@@ -185,36 +209,37 @@ export function searchTable<Row>({ name, row, ...searched }: SearchTableOptions<
       reached as materialized (
         select min(place) as place
         from (select max(place) as place from numbered group by span, depth having count(*) = depth) cut
-      )
-      select read.*, (select json_build_array(sort_key::text, record_id) from numbered join reached using (place))
-      from (${rowsOf(
+      ),
+      ${readPlaces(
         sql,
         ranges,
+        window,
         sql`select page.* from numbered page, reached
             where matches and page.place <= coalesce(reached.place, page.place) order by page.place limit ${size}`,
-      )}) read`.raw(),
+        sql`(select json_build_array(sort_key::text, record_id) from numbered join reached using (place))`,
+      )}`.raw(),
     )
-    return toKeyedPage(window, found)
+    return toKeyedPage(window, found, toPlace(found?.[4]))
   }
 
   return {
-    async page(sql, unbounded, window, watermark) {
+    async page(sql, unbounded, window, until) {
       const search = since(unbounded, stamp, window.updatedSince)
-      const ranges = new Ranges(sql, searched, search, window, watermark)
-      const none = { ...toPage<Row>(window, []), keys: new Map(), reached: null }
+      const ranges = new Ranges(sql, searched, search, window, until)
+      const none = { ...toPage<Row>(window, [], false), keys: new Map(), end: null }
       if (ranges.isEmpty) return none
       const owners = await readOwners(sql, search)
       if (owners.count === 0) return none
       const first = await scan(sql, ranges, owners, search, window, search.conditions.length > 0 ? firstRows : 0)
       // The price of such a page pays for no more (`countOperations`).
-      if (first.reached === null || (search.isServed && owners.count > 1)) return first
+      if (first.isWhole || (search.isServed && owners.count > 1)) return first.page
       const found = await rangesOf(sql, ranges, owners, search)
       // A short list of several tenants is read whole: the scan ends where the rows that it reads of one of them do.
       for (const range of found.length > 0 || owners.count === 1 ? found : [whole]) {
         const page = await readRange(sql, ranges, owners, range, window)
         if (page) return page
       }
-      return scan(sql, ranges, owners, search, window, mostCandidates)
+      return (await scan(sql, ranges, owners, search, window, mostCandidates)).page
     },
 
     async count(sql, unbounded, updatedSince) {

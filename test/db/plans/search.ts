@@ -27,6 +27,7 @@ const journeys = (list: string, noun: string, all: Record<string, string>, walks
     what: `${list}: ${what}`,
     runs: [
       `${noun}.search`,
+      ...(noun === 'product' ? [] : ['follower.read']),
       // A text has a piece of three letters, and few rows have it.
       ...(/text: "\w{3}/.test(args) ? [`${noun}.search_sample`, `${noun}.search_range`] : []),
     ],

@@ -1,0 +1,154 @@
+-- Entries: for each voucher, consent and withdrawal of consent a narrow row with what filters, orders and figures need. The
+-- follower (0017) keeps them, so writers pay for none of their indexes. A page shows the record, and leaves out one that no
+-- longer matches (src/domain/search). Products are few: they are searched in their own table.
+
+-- Indexes of texts by their trigrams, together with the tenant. Both come with PostgreSQL, and an owner of the database may
+-- create them without being a superuser.
+do $$
+declare
+  extension text;
+begin
+  foreach extension in array array['pg_trgm', 'btree_gin'] loop
+    execute format('create extension if not exists %I', extension);
+  end loop;
+exception
+  when feature_not_supported or undefined_file then
+    raise exception 'The extension % is not installed on the server.', extension
+      using errcode = 'feature_not_supported',
+            hint = 'Let an administrator of the server install the package of PostgreSQL''s additional modules: on Debian it '
+                   'is part of postgresql, elsewhere it is often called postgresql-contrib.';
+  when insufficient_privilege then
+    raise exception 'The extension % is missing, and % may not create it.', extension, quote_ident(current_user)
+      using errcode = 'insufficient_privilege',
+            hint = format('Let an administrator of the database run: create extension %I;', extension);
+end $$;
+
+-- An administrator may have created the extensions in a schema of their own.
+do $$
+begin
+  perform set_config('search_path', concat_ws(', ', nullif(current_setting('search_path'), ''), schemas), true)
+  from (select string_agg(distinct quote_ident(nspname), ', ') as schemas
+        from pg_extension join pg_namespace on pg_namespace.oid = extnamespace
+        where extname in ('pg_trgm', 'btree_gin')) extensions;
+end $$;
+
+-- Returns the part of a voucher's status that does not depend on the day: `void`, `redeemed`, `part` or `full` (R25).
+create function gateway.voucher_state(void boolean, redemption_status text, initial_balance numeric, current_balance numeric)
+returns text
+language sql immutable parallel safe
+return case
+  when void then 'void'
+  when lower(redemption_status) = 'redeemed' or current_balance <= 0 then 'redeemed'
+  when current_balance < initial_balance then 'part'
+  else 'full'
+end;
+
+-- Returns what texts are ordered by: the beginning, because an index stores no long text.
+create function gateway.text_order(words text) returns text
+language sql immutable parallel safe
+return left(lower(words), 100);
+
+-- True, at a cost for the planner: a search then reads as few rows as an index can bound. Without it the planner prefers to
+-- read and sort a whole table when a tenant has most of it.
+create function gateway.is_read(id bigint) returns boolean
+language plpgsql immutable parallel safe cost 10000
+as 'begin return true; end';
+
+create table gateway.voucher_entry (
+  id                 bigint primary key,
+  tenant_id          bigint not null,
+  updated_at         timestamptz not null,
+  state              text not null,
+  purchase_timestamp timestamptz,
+  date_valid_start   date,
+  date_valid_end     date not null,
+  product_id         bigint,
+  currency           text,
+  initial_balance    numeric,
+  current_balance    numeric,
+  purchase_value     numeric,
+  words              text not null,
+  recipient          text
+);
+comment on column gateway.voucher_entry.state is 'What gateway.voucher_state returns';
+comment on column gateway.voucher_entry.date_valid_end is 'infinity: it does not expire';
+comment on column gateway.voucher_entry.product_id is 'parent_product_id, else product_id';
+comment on column gateway.voucher_entry.words is 'The texts that are searched, in lower case, with a space before each word';
+comment on column gateway.voucher_entry.recipient is 'The same of its recipient''s name: not every token may search it';
+create index voucher_entry_list on gateway.voucher_entry (tenant_id, updated_at, id);
+-- The order by the end of the validity reads a range of each state.
+create index voucher_entry_state on gateway.voucher_entry (tenant_id, state, date_valid_end, id);
+-- Few vouchers are not valid yet: those that begin after today.
+create index voucher_entry_start on gateway.voucher_entry (tenant_id, date_valid_start);
+create index voucher_entry_purchase on gateway.voucher_entry (tenant_id, purchase_timestamp, id);
+create index voucher_entry_balance on gateway.voucher_entry (tenant_id, currency, current_balance, id);
+create index voucher_entry_product on gateway.voucher_entry (tenant_id, product_id);
+create index voucher_entry_text on gateway.voucher_entry
+  using gin (tenant_id, words gin_trgm_ops, recipient gin_trgm_ops);
+
+create table gateway.consent_entry (
+  id              bigint primary key,
+  tenant_id       bigint not null,
+  updated_at      timestamptz not null,
+  marketing_opted boolean not null,
+  consented_at    timestamptz,
+  consent_source  text,
+  name            text,
+  words           text
+);
+comment on table gateway.consent_entry is 'Customers who consent now, and those who have a consented_at';
+comment on column gateway.consent_entry.consent_source is 'As words null without consent: figures need no personal data';
+comment on column gateway.consent_entry.name is 'What gateway.text_order returns for the full name, else for the given and the family name; empty without consent';
+create index consent_entry_list on gateway.consent_entry (tenant_id, updated_at, id) where marketing_opted;
+create index consent_entry_consent on gateway.consent_entry (tenant_id, marketing_opted, consented_at, id);
+-- The beginning of the source, because an index stores no long text.
+create index consent_entry_source on gateway.consent_entry (tenant_id, left(consent_source, 100), consented_at, id)
+  where marketing_opted;
+create index consent_entry_name on gateway.consent_entry (tenant_id, name, id) where marketing_opted;
+create index consent_entry_text on gateway.consent_entry using gin (tenant_id, words gin_trgm_ops);
+
+create table gateway.withdrawal_entry (
+  id           bigint primary key,
+  tenant_id    bigint not null,
+  withdrawn_at timestamptz not null
+);
+comment on table gateway.withdrawal_entry is
+  'When customers withdrew their consent: of each removal with that reason (0007), also after it is purged. No personal data';
+create index withdrawal_entry_tenant on gateway.withdrawal_entry (tenant_id, withdrawn_at);
+
+grant select on gateway.voucher_entry, gateway.consent_entry, gateway.withdrawal_entry to voucher_gateway;
+
+-- Returns the entry of a voucher. The body is text: the platform may change the type of a column.
+create function gateway.entry_of(voucher public.purchased_voucher) returns setof gateway.voucher_entry
+language sql stable
+as $$
+  select voucher.id, voucher.tenant_id, voucher.updated_at,
+         gateway.voucher_state(voucher.void, voucher.redemption_status, voucher.initial_balance, voucher.current_balance),
+         voucher.purchase_timestamp, voucher.date_valid_start, coalesce(voucher.date_valid_end, 'infinity'),
+         coalesce(voucher.parent_product_id, voucher.product_id), voucher.currency, voucher.initial_balance,
+         voucher.current_balance, voucher.purchase_value,
+         lower(' ' || voucher.reference || ' ' || coalesce(voucher.product_title, '')), lower(' ' || voucher.recipient_name)
+$$;
+
+-- Returns the entry of a customer; none when it has none.
+create function gateway.entry_of(customer public.customer) returns setof gateway.consent_entry
+language sql stable
+as $$
+  select customer.id, customer.tenant_id, customer.updated_at, customer.marketing_opted, customer.consented_at,
+         case when customer.marketing_opted then customer.consent_source end,
+         -- Empty: the planner would take it that many customers who consent have no name, too.
+         case when customer.marketing_opted then gateway.text_order(coalesce(
+           customer.full_name, customer.forename || ' ' || customer.surname, customer.surname, customer.forename))
+         else '' end,
+         case when customer.marketing_opted then lower(concat(
+           ' ', customer.full_name, ' ', customer.forename, ' ', customer.surname, ' ', customer.email)) end
+  where customer.marketing_opted or customer.consented_at is not null
+$$;
+
+-- The order by `sort_order` reads a range of each value of `is_monetary`.
+create index product_sort_order on public.product (tenant_id, is_monetary, sort_order, id);
+create index product_price on public.product (tenant_id, currency, price, id);
+create index product_title on public.product (tenant_id, gateway.text_order(title), id);
+create index product_text on public.product using gin (tenant_id, lower(' ' || title) gin_trgm_ops);
+
+set local search_path to default;
