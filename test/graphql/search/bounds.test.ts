@@ -5,6 +5,7 @@ import { createPlanReader, type Plan, type PlanReader, type Step } from '../../d
 import { type Client, createApp } from '../../support/app.ts'
 import { createBuilders } from '../../support/builders.ts'
 import { createDatabase } from '../../support/database.ts'
+import { followed } from '../../support/followed.ts'
 import { type Asked, ask, list } from './support.ts'
 
 /** Vouchers of the first tenant, and of each of the tenants below it. */
@@ -37,7 +38,8 @@ beforeAll(async () => {
         timestamptz '2026-02-01Z' + (n * 7919 % 12007) * interval '1 second' + ${place} * interval '1 ms'
       from generate_series(1, ${place === 0 ? many : some}) n`
   }
-  await database.loader`vacuum analyze purchased_voucher`
+  await followed(database.pool)
+  await database.platform`vacuum analyze gateway.voucher_entry`
   secret = (await build.token([{ tenantId: top, withDescendants: true }])).secret
   marked = await database.pool`
     select id, tenant_id as "tenantId" from purchased_voucher where reference like '%~~~%' order by updated_at, id`

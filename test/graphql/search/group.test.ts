@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createApp } from '../../support/app.ts'
 import { createBuilders } from '../../support/builders.ts'
 import { createDatabase, type TestDatabase } from '../../support/database.ts'
+import { followed } from '../../support/followed.ts'
 import { type Asked, ask, list } from './support.ts'
 
 const vouchers = 5_000
@@ -31,6 +32,7 @@ beforeAll(async () => {
       case when n % 11 > 0 then timestamptz '2026-01-01Z' + (n * 31 % 977) * interval '1 hour' end,
       date '2030-01-01' + n % 100, timestamptz '2026-02-01Z' + (n * 7919 % 5003) * interval '1 second'
     from generate_series(1, ${vouchers}) n`
+  await followed(database.pool)
   newToken = async (rateLimit?: number) =>
     (await build.token([{ tenantId: top, withDescendants: true }], rateLimit ? { rateLimit } : {})).secret
 })
@@ -126,6 +128,7 @@ it('goes on to the watermark and no further, in the order of the list', async ()
     const written = await database.platform<{ id: number }[]>`
       insert into purchased_voucher (tenant_id, reference)
       select ${top} + n % 150, 'New ' || n from generate_series(1, 600) n returning id`
+    await followed(database.pool)
     expect((await last('ASC')).ids).toEqual(before.ascending.ids)
     expect((await last('DESC')).ids).toEqual(before.descending.ids)
     const rest = await list(client, secret, asked({ orderBy: { field: 'UPDATED_AT' } }), { first: 100, after: end })
@@ -133,6 +136,7 @@ it('goes on to the watermark and no further, in the order of the list', async ()
     return written.map(({ id }) => id)
   })
   await database.loader`delete from purchased_voucher where id in ${database.loader(ids)}`
+  await followed(database.pool)
 })
 
 describe('a page of a group costs', () => {
@@ -196,6 +200,7 @@ it('a list that is short enough is searched whole: its first page has the last r
   await database.loader`
     insert into purchased_voucher (tenant_id, reference, product_title)
     select ${group}, 'SHORT-' || n, case n when 1000 then 'Zq' end from generate_series(1, 1000) n`
+  await followed(database.pool)
   const { secret } = await build.token([{ tenantId: group, withDescendants: true }])
   const found = await list(
     client,

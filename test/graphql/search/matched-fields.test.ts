@@ -4,6 +4,7 @@ import type { Permission } from '../../../src/domain/permission.ts'
 import { type Client, createApp } from '../../support/app.ts'
 import { createBuilders } from '../../support/builders.ts'
 import { createDatabase, type TestDatabase } from '../../support/database.ts'
+import { followed } from '../../support/followed.ts'
 import { capture, namesOf } from '../statements.ts'
 
 let database: TestDatabase
@@ -31,6 +32,7 @@ beforeAll(async () => {
     ...{ full_name: 'Ann Lee', forename: 'Ann', surname: 'Lee', email: 'lee@example.com', marketing_opted: true },
   })
   await build.product(tenantId, { title: 'Tea for two' })
+  await followed(database.pool)
   secret = await newToken()
 })
 

@@ -4,6 +4,7 @@ import { listExports } from '../../../src/domain/export.ts'
 import { type Client, createApp } from '../../support/app.ts'
 import { createBuilders } from '../../support/builders.ts'
 import { createDatabase, type TestDatabase } from '../../support/database.ts'
+import { followed } from '../../support/followed.ts'
 import { type Asked, ask, byKey, createDraw, list, walk } from './support.ts'
 
 interface Product {
@@ -96,6 +97,7 @@ beforeAll(async () => {
     })
     signups.push({ ...signup, id })
   }
+  await followed(database.pool)
 })
 
 const nameOf = ({ fullName, forename, surname }: Signup) =>
@@ -217,6 +219,7 @@ describe('signups', () => {
     const long = randomBytes(5_000).toString('hex')
     const ids: number[] = []
     for (const end of ['', 'x']) ids.push(await build.customer(tenantId, { consent_source: `${long}${end}` }))
+    await followed(database.pool)
     const found = await list(client, token.secret, {
       tenantId,
       list: 'marketingSignups',
@@ -264,6 +267,7 @@ describe('vouchers', () => {
     const tenantId = await build.tenant()
     const token = await build.token([tenantId])
     await build.voucher(tenantId, { recipient_name: 'Zoë Quill', product_id: await build.product(tenantId) })
+    await followed(database.pool)
     const asked: Asked = { tenantId, list: 'purchasedVouchers' }
     expect(await list(client, token.secret, { ...asked, filter: { text: 'quill' } })).toMatchObject({
       count: { count: 1 },

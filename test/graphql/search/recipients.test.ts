@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createApp } from '../../support/app.ts'
 import { createBuilders } from '../../support/builders.ts'
 import { createDatabase, type TestDatabase } from '../../support/database.ts'
+import { followed } from '../../support/followed.ts'
 import { capture } from '../statements.ts'
 import { type Asked, ask, list } from './support.ts'
 
@@ -21,6 +22,7 @@ beforeAll(async () => {
   tenantId = await build.tenant()
   await build.voucher(tenantId, { reference: 'GIFT-1', recipient_name: name, product_title: 'Tea' })
   await build.voucher(tenantId, { reference: 'GIFT-2', recipient_name: null, product_title: 'Quilting' })
+  await followed(database.pool)
   withNames = await build.token([tenantId])
   without = await build.token([tenantId], { permissions: ['view_vouchers', 'view_orders'] })
 })

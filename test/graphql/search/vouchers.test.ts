@@ -2,6 +2,7 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Client, createApp } from '../../support/app.ts'
 import { createBuilders } from '../../support/builders.ts'
 import { createDatabase, type TestDatabase } from '../../support/database.ts'
+import { followed } from '../../support/followed.ts'
 import { type Asked, ask, byKey, createDraw, list, walk } from './support.ts'
 
 /** Zones whose days differ from each other at every time. */
@@ -88,6 +89,7 @@ beforeAll(async () => {
       updatedAt: columns.updated_at,
     })
   }
+  await followed(database.pool)
 })
 
 // Each time anew: a day may end somewhere during the tests.
