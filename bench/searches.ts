@@ -7,7 +7,9 @@
  */
 import { mkdirSync, readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { connect, serviceRole } from '../src/db/connect.ts'
 import { migrate } from '../src/db/migrate.ts'
+import { fill } from './figures/fill.ts'
 import { seed, seedVersion, tree } from './figures/seed.ts'
 import { startDatabaseServer } from './harness/database-server.ts'
 import { buildService, root } from './harness/packages.ts'
@@ -51,6 +53,10 @@ if (!found) {
   const filling = server.open('filling')
   await migrate(filling)
   await seed(filling, size, logProgress)
+  const follower = connect(server.address('filling'), { max: 1, statementTimeoutMs: 0, role: serviceRole })
+  await fill(filling, follower)
+  await follower.end()
+  logProgress('entries')
   await filling.end()
   await admin.unsafe(`alter database filling rename to ${database}`)
 }

@@ -5,7 +5,7 @@
 import { parseArgs } from 'node:util'
 import { describeRatios, logProgress, median, record, table } from './harness/report.ts'
 import { inTurns } from './harness/rounds.ts'
-import { bare, ContenderDatabases, complete, searches, stamps, variantOf } from './writers/databases.ts'
+import { bare, ContenderDatabases, complete, stamps, variantOf } from './writers/databases.ts'
 import { stopPublisher } from './writers/replication.ts'
 import { type Workload, workloads, writers } from './writers/workloads.ts'
 
@@ -25,7 +25,7 @@ const { values: options } = parseArgs({
     record: { type: 'boolean', default: false },
   },
 })
-const others = [stamps, searches, complete, ...options.variant.map(variantOf)]
+const others = [stamps, complete, ...options.variant.map(variantOf)]
 const contenders = [bare, ...others.filter(({ name }) => new RegExp(options.contenders).test(name))]
 
 /** @returns the figures of each workload: a list of rounds for each contender */

@@ -35,18 +35,12 @@ begin
   end loop;
 end $$;`
 
-/** What the follower of figures needs: no trigger of vouchers, and an index of ranges of pages. */
-const figures = { triggers: '^record_unlisted_', indexes: '_changes$' }
-const search = '(?<!_list)$'
-
 /** The platform's own tables: their primary keys, references and QR tokens. The base of all ratios. */
 export const bare: Contender = { name: 'bare', change: without('', '') }
 /** Stamps and removals alone, with the indexes of the lists. */
-export const stamps: Contender = { name: 'stamps', change: without(figures.triggers, search) }
-/** With the indexes of filters and orders, too. */
-export const searches: Contender = { name: '+ search', change: without(figures.triggers, figures.indexes) }
-/** All that the migrations create. */
-export const complete: Contender = { name: '+ figures', change: '' }
+export const stamps: Contender = { name: 'stamps', change: without('^record_unlisted_', '_changes$') }
+/** All that the migrations create: searches and figures need an index of ranges of pages, and no trigger of vouchers. */
+export const complete: Contender = { name: '+ search, figures', change: '' }
 
 /** @returns stamps alone, changed by a file of SQL */
 export const variantOf = (path: string): Contender => ({
