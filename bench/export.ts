@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { vouchers } from '../src/domain/voucher.ts'
+import { vouchers } from '../src/domain/record/voucher.ts'
 import { exportPath } from '../src/http/paths.ts'
 import { Reader } from './export/reader.ts'
 import { type CpuClock, postgresCpu, processCpu } from './harness/cpu-time.ts'

@@ -1,6 +1,6 @@
 /** The first fill of entries and rollups, by the steps of the service's background job. */
 import type { Pool, Sql } from '../../src/db/connect.ts'
-import { createFollower } from '../../src/domain/follower.ts'
+import { createFollower } from '../../src/domain/sync/follower.ts'
 
 /**
  * Fills the figures of a seeded database, and keeps in it how long that took.

@@ -4,7 +4,7 @@ import type { Pool } from '../../src/db/connect.ts'
 import type { FigureInterval, Selection } from '../../src/domain/figures/figure.ts'
 import { cutPeriod } from '../../src/domain/figures/period.ts'
 import { readFigures } from '../../src/domain/figures/read.ts'
-import type { Token } from '../../src/domain/token.ts'
+import type { Token } from '../../src/domain/token/token.ts'
 import { median, quantile } from '../harness/report.ts'
 import { tree } from './seed.ts'
 

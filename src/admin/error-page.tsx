@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, GatewayError } from '../domain/errors.ts'
-import { toRequestError } from '../domain/request-count.ts'
+import { toRequestError } from '../domain/token/request-count.ts'
 import { reportFailure, statusOf, toGatewayError } from '../http/errors.ts'
 import { adminPath } from '../http/paths.ts'
 import { recordError } from '../http/request-count.ts'

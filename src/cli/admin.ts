@@ -6,11 +6,11 @@ import {
   listAdministrators,
   parseEmail,
   removeAdministrator,
-} from '../domain/administrator.ts'
-import { createAdministrator } from '../domain/administrator-password.ts'
+} from '../domain/administrator/administrator.ts'
+import { createAdministrator } from '../domain/administrator/administrator-password.ts'
+import { inviteAdministrator } from '../domain/administrator/invitation.ts'
+import { passwordErrors } from '../domain/administrator/password.ts'
 import { throwIfErrors } from '../domain/errors.ts'
-import { inviteAdministrator } from '../domain/invitation.ts'
-import { passwordErrors } from '../domain/password.ts'
 import { setupPath } from '../http/paths.ts'
 import { commandLine } from './actor.ts'
 import { withDatabase } from './database.ts'

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { isLoopback } from '../config.ts'
-import { parseIdentifier } from '../domain/identifier.ts'
+import { parseIdentifier } from '../domain/record/identifier.ts'
 import { exitCodes, SyncError } from '../sync/errors.ts'
 import { type TenantListName, tenantLists } from '../sync/lists.ts'
 import { createJsonReport, createLineReport, type Output, onlyErrors } from '../sync/report.ts'

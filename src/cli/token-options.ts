@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander'
-import { parseIdentifier } from '../domain/identifier.ts'
-import { type Permission, permissionNames, permissions } from '../domain/permission.ts'
+import { parseIdentifier } from '../domain/record/identifier.ts'
+import { type Permission, permissionNames, permissions } from '../domain/token/permission.ts'
 import { readTimeFromNow } from './duration.ts'
 
 /** Reads the id of a record. @throws InvalidArgumentError */

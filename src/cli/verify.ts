@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { readConfig } from '../config.ts'
 import { connect, serviceRole } from '../db/connect.ts'
-import { checkFigures, type FigureCheck, type FigureDifference, recountFigures } from '../domain/figure-check.ts'
+import { checkFigures, type FigureCheck, type FigureDifference, recountFigures } from '../domain/figures/check.ts'
 import { withDatabase } from './database.ts'
 import { jsonOption, printResult } from './output.ts'
 import { shellCommand } from './shell-command.ts'

@@ -1,5 +1,5 @@
 // A worker of `serve --workers`: it answers requests, and the primary process does the rest.
-import type { RateWindow } from '../domain/rate.ts'
+import type { RateWindow } from '../domain/rate/rate.ts'
 import type { WorkerCount } from '../http/health.ts'
 import type { WorkerRole } from '../server.ts'
 import { type FromWorker, isFromPrimary } from './worker-messages.ts'

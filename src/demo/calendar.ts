@@ -1,4 +1,4 @@
-import { millisecondsPerDay } from '../domain/date.ts'
+import { millisecondsPerDay } from '../domain/record/date.ts'
 
 /** A date, as the number of days since 1970-01-01. */
 export type Day = number

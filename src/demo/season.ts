@@ -1,5 +1,5 @@
 /** When vouchers are bought: growth, seasons, feasts, weekdays and hours of the day. */
-import { millisecondsPerDay } from '../domain/date.ts'
+import { millisecondsPerDay } from '../domain/record/date.ts'
 import { type Day, type Microseconds, microsecondsPerDay, second } from './calendar.ts'
 import type { Country } from './data/places.ts'
 import { feasts, hours, months, weekdays } from './data/seasons.ts'

@@ -1,8 +1,8 @@
 /** The lines of an export: the watermark, the records with a cursor behind each chunk, and the end. */
-import type { Chunk } from '../domain/chunk.ts'
-import type { Position } from '../domain/cursor.ts'
-import { beforeAll, type Instant } from '../domain/instant.ts'
-import type { Range } from '../domain/page.ts'
+import type { Chunk } from '../domain/record/chunk.ts'
+import type { Position } from '../domain/record/cursor.ts'
+import { beforeAll, type Instant } from '../domain/record/instant.ts'
+import type { Range } from '../domain/record/page.ts'
 import type { Context } from '../graphql/context.ts'
 import type { Places } from './places.ts'
 import type { BulkExport, ExportedList, ExportedRow } from './routes.ts'

@@ -1,8 +1,8 @@
 /** `extensions.cost` of a response: what the request costs in operations of the rate (R28, R29). */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Plugin } from 'graphql-yoga'
-import type { Caller } from '../domain/caller.ts'
-import { callsLeft, secondsLeft } from '../domain/rate.ts'
+import { callsLeft, secondsLeft } from '../domain/rate/rate.ts'
+import type { Caller } from '../domain/token/caller.ts'
 import { writeRateHeaders } from '../http/caller.ts'
 
 /** The cost of a request. `remaining` and `resetsIn` have the values of the rate headers. */

@@ -1,4 +1,4 @@
-import { millisecondsPerDay } from '../domain/date.ts'
+import { millisecondsPerDay } from '../domain/record/date.ts'
 import { figureQueries } from './graphiql-figure-examples.ts'
 import { filterQueries } from './graphiql-filter-examples.ts'
 

@@ -15,7 +15,7 @@ import {
   visit,
 } from 'graphql'
 import { collectFields, collectSubfields } from 'graphql/execution/collectFields.js'
-import type { Token } from '../domain/token.ts'
+import type { Token } from '../domain/token/token.ts'
 import {
   conditionVariables,
   fragmentsOf,

@@ -1,4 +1,4 @@
-import { defaultPageSize, type PageArguments } from '../domain/page.ts'
+import { defaultPageSize, type PageArguments } from '../domain/record/page.ts'
 
 /**
  * The cost of one v1 operation (R28) beside its fields: a page, a record by its id, a resolution. Each may need a

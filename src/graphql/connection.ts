@@ -1,7 +1,14 @@
-import type { ListIdentity } from '../domain/cursor.ts'
 import { badInput } from '../domain/errors.ts'
-import { beforeAll, type Instant } from '../domain/instant.ts'
-import { type Page, type PageArguments, type PageWindow, type Range, readRange, readWindow } from '../domain/page.ts'
+import type { ListIdentity } from '../domain/record/cursor.ts'
+import { beforeAll, type Instant } from '../domain/record/instant.ts'
+import {
+  type Page,
+  type PageArguments,
+  type PageWindow,
+  type Range,
+  readRange,
+  readWindow,
+} from '../domain/record/page.ts'
 import type { Count, KeyedPage } from '../domain/search/search-table.ts'
 import { builder } from './builder.ts'
 import type { Context } from './context.ts'

@@ -1,10 +1,10 @@
 import DataLoader from 'dataloader'
 import type { Pool, Sql } from '../db/connect.ts'
-import type { Caller } from '../domain/caller.ts'
-import type { Instant } from '../domain/instant.ts'
-import { type Page, type Range, upTo } from '../domain/page.ts'
-import type { CountRequest, PageRequest, RecordRequest, TenantTable } from '../domain/tenant-table.ts'
-import type { Watermark } from '../domain/watermark.ts'
+import type { Instant } from '../domain/record/instant.ts'
+import { type Page, type Range, upTo } from '../domain/record/page.ts'
+import type { CountRequest, PageRequest, RecordRequest, TenantTable } from '../domain/record/tenant-table.ts'
+import type { Watermark } from '../domain/sync/watermark.ts'
+import type { Caller } from '../domain/token/caller.ts'
 
 /** A page, and the watermark up to which it was read. */
 export interface Reading<Row> {

@@ -1,6 +1,7 @@
 /** The types of records that have global ids. The file of each type adds it. */
-import { listPermissions, type Permission } from '../domain/permission.ts'
-import type { RecordType } from '../domain/resource.ts'
+
+import type { RecordType } from '../domain/record/resource.ts'
+import { listPermissions, type Permission } from '../domain/token/permission.ts'
 import type { Context } from './context.ts'
 import type { RecordPlace } from './record-id.ts'
 

@@ -1,7 +1,7 @@
 import type { GraphQLResolveInfo } from 'graphql'
 import { getGraphQLRateLimiter, Store } from 'graphql-rate-limit'
 import { rateLimited } from '../domain/errors.ts'
-import { type RateWindow, rateWindowSeconds, secondsLeft } from '../domain/rate.ts'
+import { type RateWindow, rateWindowSeconds, secondsLeft } from '../domain/rate/rate.ts'
 import type { Context } from './context.ts'
 
 /**

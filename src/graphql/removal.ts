@@ -1,6 +1,6 @@
 import DataLoader from 'dataloader'
-import { readSyncState, requireCompleteRemovals, type SyncState } from '../domain/full-pass.ts'
-import { type Removal as Row, removalColumns, removalList, removalReasons, removalsOf } from '../domain/removal.ts'
+import { readSyncState, requireCompleteRemovals, type SyncState } from '../domain/sync/full-pass.ts'
+import { type Removal as Row, removalColumns, removalList, removalReasons, removalsOf } from '../domain/sync/removal.ts'
 import { builder } from './builder.ts'
 import { exposeColumns } from './columns.ts'
 import { pageComplexity } from './complexity.ts'

@@ -6,7 +6,7 @@ import {
   resolutionTenantColumns,
   resolvedColumns,
   resolveVoucher,
-} from '../domain/resolution.ts'
+} from '../domain/record/resolution.ts'
 import { builder } from './builder.ts'
 import { exposeColumns } from './columns.ts'
 import { recordComplexity } from './complexity.ts'

@@ -1,8 +1,8 @@
 /** Adds resources to the schema: the type, its fields of `Tenant`, its global ids and its removals. */
 import type { ObjectRef } from '@pothos/core'
 import { notFound, orNotFound } from '../domain/errors.ts'
-import { exportOf } from '../domain/export.ts'
-import type { Resource, ResourceRow } from '../domain/resource.ts'
+import { exportOf } from '../domain/record/export.ts'
+import type { Resource, ResourceRow } from '../domain/record/resource.ts'
 import { countOperations } from '../domain/search/search.ts'
 import { builder, type Types } from './builder.ts'
 import { exposeColumns } from './columns.ts'

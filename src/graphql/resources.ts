@@ -1,5 +1,5 @@
 /** The resources whose fields are all columns. One with other fields has a file of its own. */
-import { signups } from '../domain/signup.ts'
+import { signups } from '../domain/record/signup.ts'
 import { addResource } from './resource.ts'
 
 addResource(signups)

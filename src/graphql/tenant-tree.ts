@@ -1,8 +1,8 @@
 /** The links of a tenant to the tenants above and below it. */
 import DataLoader from 'dataloader'
-import { type ChildrenRequest, countChildTenants, listChildTenants } from '../domain/child-tenants.ts'
 import { mapMaybePromise } from '../domain/maybe-promise.ts'
-import { childList } from '../domain/tenant.ts'
+import { type ChildrenRequest, countChildTenants, listChildTenants } from '../domain/tenant/children.ts'
+import { childList } from '../domain/tenant/tenant.ts'
 import { builder } from './builder.ts'
 import { pageComplexity } from './complexity.ts'
 import { readConnection } from './connection.ts'

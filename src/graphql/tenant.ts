@@ -1,6 +1,6 @@
 import DataLoader from 'dataloader'
 import { orNotFound } from '../domain/errors.ts'
-import type { Range } from '../domain/page.ts'
+import type { Range } from '../domain/record/page.ts'
 import {
   countGrantedTenants,
   findTenants,
@@ -9,7 +9,7 @@ import {
   tenantColumns,
   tenantList,
   tenantRecords,
-} from '../domain/tenant.ts'
+} from '../domain/tenant/tenant.ts'
 import { builder } from './builder.ts'
 import { loadColumns } from './columns.ts'
 import { pageComplexity } from './complexity.ts'

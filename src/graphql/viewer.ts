@@ -1,6 +1,6 @@
-import { permissionNames, permissions } from '../domain/permission.ts'
-import { callsLeft, type RateWindow, secondsLeft } from '../domain/rate.ts'
-import type { TenantGrant, Token } from '../domain/token.ts'
+import { callsLeft, type RateWindow, secondsLeft } from '../domain/rate/rate.ts'
+import { permissionNames, permissions } from '../domain/token/permission.ts'
+import type { TenantGrant, Token } from '../domain/token/token.ts'
 import { builder } from './builder.ts'
 import { Tenant } from './tenant.ts'
 

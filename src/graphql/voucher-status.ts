@@ -1,4 +1,4 @@
-import { voucherStatuses } from '../domain/voucher-status.ts'
+import { voucherStatuses } from '../domain/record/voucher-status.ts'
 import { builder } from './builder.ts'
 
 /** The enum `VoucherStatus`. */

@@ -1,9 +1,9 @@
 import { isIP } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Caller } from '../domain/caller.ts'
 import { rateLimited, unauthenticated } from '../domain/errors.ts'
-import { callsLeft, type RateBudget, type RateWindow, secondsLeft } from '../domain/rate.ts'
-import type { TokenDirectory, TokenLookup } from '../domain/token-directory.ts'
+import { callsLeft, type RateBudget, type RateWindow, secondsLeft } from '../domain/rate/rate.ts'
+import type { Caller } from '../domain/token/caller.ts'
+import type { TokenDirectory, TokenLookup } from '../domain/token/directory.ts'
 import { createLookupLimit } from './lookup-limit.ts'
 
 /** A hook that sets `request.caller`. It may throw without a promise. */

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isOutage } from '../db/outage.ts'
 import { CallerGoneError } from '../db/statement.ts'
 import { type ErrorCode, GatewayError } from '../domain/errors.ts'
-import { toRequestError } from '../domain/request-count.ts'
+import { toRequestError } from '../domain/token/request-count.ts'
 import { recordError } from './request-count.ts'
 
 /** The HTTP status of each error code, on every transport. */

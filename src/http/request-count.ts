@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { RequestCounter, RequestError } from '../domain/request-count.ts'
+import type { RequestCounter, RequestError } from '../domain/token/request-count.ts'
 
 /** The caller learns only that the token is not valid; the counts name the reason. */
 const inactiveTokenErrors: Record<'expired' | 'revoked', RequestError> = {

@@ -1,7 +1,8 @@
 /** Makes the OpenAPI document of v1 and of its bulk export. */
-import { defaultPageSize } from '../domain/page.ts'
-import { rateWindowSeconds } from '../domain/rate.ts'
-import { maxLengths } from '../domain/resolution.ts'
+
+import { rateWindowSeconds } from '../domain/rate/rate.ts'
+import { defaultPageSize } from '../domain/record/page.ts'
+import { maxLengths } from '../domain/record/resolution.ts'
 import { bodyLimit } from '../http/authenticated.ts'
 import { exportPath } from '../http/paths.ts'
 import type { RestVersion } from '../rest/register.ts'

@@ -1,4 +1,4 @@
-import { exportUnderWay, tooManyExports } from '../domain/export-limits.ts'
+import { exportUnderWay, tooManyExports } from '../domain/record/export-limits.ts'
 import { bodyLimit } from '../http/authenticated.ts'
 import { invalidHttp, unparsedRequests } from '../http/client-error.ts'
 import { tooSlow } from '../http/deadline.ts'

@@ -1,5 +1,5 @@
 /** Makes the operations of the document from the route table of v1. */
-import { defaultPageSize } from '../domain/page.ts'
+import { defaultPageSize } from '../domain/record/page.ts'
 import type { RestOperation } from '../rest/operation.ts'
 import { errorReferences } from './error-responses.ts'
 import { type RecordedAnswer, toExamples } from './examples.ts'

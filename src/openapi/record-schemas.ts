@@ -14,7 +14,7 @@ import {
   type OperationDefinitionNode,
   type SelectionSetNode,
 } from 'graphql'
-import { defaultPageSize } from '../domain/page.ts'
+import { defaultPageSize } from '../domain/record/page.ts'
 import { fragmentsOf } from '../executor/variables.ts'
 import { schema } from '../graphql/schema.ts'
 import type { RestOperation } from '../rest/operation.ts'

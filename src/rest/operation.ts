@@ -12,7 +12,7 @@ import {
 } from 'graphql'
 import type { z } from 'zod'
 import type { FieldErrors } from '../domain/errors.ts'
-import type { Permission } from '../domain/permission.ts'
+import type { Permission } from '../domain/token/permission.ts'
 import { RecordId } from '../graphql/record-id.ts'
 import { schema } from '../graphql/schema.ts'
 import type { OperationDocument } from './documents.ts'

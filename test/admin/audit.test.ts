@@ -1,8 +1,14 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { type Actor, type AuditAction, auditActions, exportAudit, listAudit } from '../../src/domain/audit.ts'
-import { getToken } from '../../src/domain/token.ts'
-import { editToken, revokeToken } from '../../src/domain/token-lifecycle.ts'
-import { rotateToken } from '../../src/domain/token-rotation.ts'
+import {
+  type Actor,
+  type AuditAction,
+  auditActions,
+  exportAudit,
+  listAudit,
+} from '../../src/domain/administrator/audit.ts'
+import { editToken, revokeToken } from '../../src/domain/token/lifecycle.ts'
+import { rotateToken } from '../../src/domain/token/rotation.ts'
+import { getToken } from '../../src/domain/token/token.ts'
 import { capture, namesOf } from '../graphql/statements.ts'
 import { createApp } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'

@@ -1,8 +1,8 @@
 /** How an administrator opens the dashboard. */
 import { describe, expect, test } from 'vitest'
-import { getToken } from '../../src/domain/token.ts'
-import { listTokens } from '../../src/domain/token-list.ts'
-import { rotateToken } from '../../src/domain/token-rotation.ts'
+import { listTokens } from '../../src/domain/token/list.ts'
+import { rotateToken } from '../../src/domain/token/rotation.ts'
+import { getToken } from '../../src/domain/token/token.ts'
 import { createApp } from '../support/app.ts'
 import { createBuilders, tester } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'

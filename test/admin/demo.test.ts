@@ -1,8 +1,8 @@
 /** The sign-in of the demo: it exists in the demo only, and for browsers on its own machine only. */
 import { afterAll, expect, test } from 'vitest'
 import { readConfig } from '../../src/config.ts'
-import { removeAdministrator } from '../../src/domain/administrator.ts'
-import { createAdministrator } from '../../src/domain/administrator-password.ts'
+import { removeAdministrator } from '../../src/domain/administrator/administrator.ts'
+import { createAdministrator } from '../../src/domain/administrator/administrator-password.ts'
 import { buildServer } from '../../src/server.ts'
 import { createApp } from '../support/app.ts'
 import { tester } from '../support/builders.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createAdministrator } from '../../src/domain/administrator-password.ts'
+import { createAdministrator } from '../../src/domain/administrator/administrator-password.ts'
 import { createApp } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'

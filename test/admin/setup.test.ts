@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { listAdministrators, removeAdministrator } from '../../src/domain/administrator.ts'
-import { verifyOpenIdAdministrator } from '../../src/domain/administrator-openid.ts'
-import { createAdministrator } from '../../src/domain/administrator-password.ts'
+import { listAdministrators, removeAdministrator } from '../../src/domain/administrator/administrator.ts'
+import { createAdministrator } from '../../src/domain/administrator/administrator-password.ts'
 import {
   acceptInvitation,
   findInvitation,
   inviteAdministrator,
   inviteFirstAdministrator,
-} from '../../src/domain/invitation.ts'
+} from '../../src/domain/administrator/invitation.ts'
+import { verifyOpenIdAdministrator } from '../../src/domain/administrator/openid.ts'
 import { countCalls, unlessKept } from '../graphql/statements.ts'
 import { createApp } from '../support/app.ts'
 import { tester } from '../support/builders.ts'

@@ -10,7 +10,7 @@
 // `post` sends a form as it is, without loading anything. Neither follows redirects: read `answer.location`.
 
 import type { FastifyInstance } from 'fastify'
-import { createAdministrator } from '../../src/domain/administrator-password.ts'
+import { createAdministrator } from '../../src/domain/administrator/administrator-password.ts'
 import type { Client } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
 import type { TestDatabase } from '../support/database.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Page, Route } from 'playwright-core'
-import { createAdministrator } from '../../src/domain/administrator-password.ts'
+import { createAdministrator } from '../../src/domain/administrator/administrator-password.ts'
 import { root } from '../admin/support.ts'
 import { tester } from '../support/builders.ts'
 import type { TestDatabase } from '../support/database.ts'

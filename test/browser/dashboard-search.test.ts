@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { DashboardCustomers } from '../../src/dashboard/client/operations.ts'
-import type { Permission } from '../../src/domain/permission.ts'
+import type { Permission } from '../../src/domain/token/permission.ts'
 import { createApp } from '../support/app.ts'
 import { startBrowser } from '../support/browser.ts'
 import { createBuilders } from '../support/builders.ts'

@@ -1,7 +1,7 @@
 import axe, { type AxeResults } from 'axe-core'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { revokeToken } from '../../src/domain/token-lifecycle.ts'
+import { revokeToken } from '../../src/domain/token/lifecycle.ts'
 import { createExampleTabs } from '../../src/graphql-http/graphiql-examples.ts'
 import { until } from '../rest/support.ts'
 import { createApp } from '../support/app.ts'

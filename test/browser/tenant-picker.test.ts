@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { listTokens } from '../../src/domain/token-list.ts'
+import { listTokens } from '../../src/domain/token/list.ts'
 import { createApp } from '../support/app.ts'
 import { startBrowser } from '../support/browser.ts'
 import { createDatabase } from '../support/database.ts'

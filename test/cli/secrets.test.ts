@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
-import { permissionNames } from '../../src/domain/permission.ts'
+import { permissionNames } from '../../src/domain/token/permission.ts'
 import { type Form, formsOf } from '../admin/support.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'

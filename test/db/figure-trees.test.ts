@@ -1,6 +1,6 @@
 /** Rollups of trees that move, of large trees and of large tenants, and the command that checks them. */
 import { beforeAll, expect, test } from 'vitest'
-import { checkFigures } from '../../src/domain/figure-check.ts'
+import { checkFigures } from '../../src/domain/figures/check.ts'
 import { createDatabase } from '../support/database.ts'
 import { followed } from '../support/followed.ts'
 import { run } from '../support/process.ts'

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { connect, type Sql, serviceRole } from '../../src/db/connect.ts'
 import { listTriggers } from '../../src/db/own-triggers.ts'
-import { checkFigures } from '../../src/domain/figure-check.ts'
+import { checkFigures } from '../../src/domain/figures/check.ts'
 import { followed } from '../support/followed.ts'
 import { createFigures, insertVouchers, step, undone } from './figure-records.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { products } from '../../src/domain/product.ts'
-import { signups } from '../../src/domain/signup.ts'
-import { vouchers } from '../../src/domain/voucher.ts'
+import { products } from '../../src/domain/record/product.ts'
+import { signups } from '../../src/domain/record/signup.ts'
+import { vouchers } from '../../src/domain/record/voucher.ts'
 import { createDatabase } from '../support/database.ts'
 
 const { pool } = await createDatabase()

@@ -15,7 +15,7 @@ import { service } from './plans/service.ts'
 const generic = [...integration, ...administration, ...service]
 const journeys = [...generic, ...search]
 
-/** The statements that each tenant table has (src/domain/tenant-table.ts). */
+/** The statements that each tenant table has (src/domain/record/tenant-table.ts). */
 const ofTenantTable = ['list', 'list_of_tenants', 'count', 'find', 'find_many', 'chunk']
 
 /** The statements that a filtered or ordered list has (src/domain/search/search-table.ts). */

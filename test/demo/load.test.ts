@@ -4,7 +4,7 @@ import { demoTenant } from '../../src/demo/demo-tenant.ts'
 import { isEmpty, loadDemo } from '../../src/demo/load.ts'
 import { Random } from '../../src/demo/random.ts'
 import { qrTokenOf, referenceOf } from '../../src/demo/voucher-code.ts'
-import { type ReasonCode, type ResolvedVoucher, reasonAgainst } from '../../src/domain/resolution.ts'
+import { type ReasonCode, type ResolvedVoucher, reasonAgainst } from '../../src/domain/record/resolution.ts'
 import { createDatabase } from '../support/database.ts'
 
 const tables = ['tenant', 'category', 'product', 'product_category', 'variant', 'purchased_voucher', 'customer']

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { createClockWatch } from '../../src/domain/clock.ts'
+import { createClockWatch } from '../../src/domain/sync/clock.ts'
 import { createDatabase } from '../support/database.ts'
 
 const { pool, platform } = await createDatabase()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createExportLimits } from '../../src/domain/export-limits.ts'
+import { createExportLimits } from '../../src/domain/record/export-limits.ts'
 import { createDatabase } from '../support/database.ts'
 
 const { pool } = await createDatabase()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { RateGatherer } from '../../src/domain/rate-gather.ts'
+import { RateGatherer } from '../../src/domain/rate/gather.ts'
 
 test('while a round trip has no answer after its limit, further calls are rejected and do not wait for it', async () => {
   let answer = () => {}

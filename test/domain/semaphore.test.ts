@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { GatewayError } from '../../src/domain/errors.ts'
-import { Semaphore } from '../../src/domain/semaphore.ts'
+import { Semaphore } from '../../src/domain/rate/semaphore.ts'
 
 test('runs and queues calls up to its limits, and rejects further ones; a failed call frees its slot too', async () => {
   const semaphore = new Semaphore({

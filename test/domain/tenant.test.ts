@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
-import { countGrantedTenants, findTenants } from '../../src/domain/tenant.ts'
-import type { Token } from '../../src/domain/token.ts'
+import { countGrantedTenants, findTenants } from '../../src/domain/tenant/tenant.ts'
+import type { Token } from '../../src/domain/token/token.ts'
 import { createDatabase } from '../support/database.ts'
 
 const { pool, platform } = await createDatabase()

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { getToken, type Token } from '../../src/domain/token.ts'
-import { createTokenDirectory } from '../../src/domain/token-directory.ts'
+import { createTokenDirectory } from '../../src/domain/token/directory.ts'
+import { getToken, type Token } from '../../src/domain/token/token.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { connect } from '../../src/db/connect.ts'
-import { createWatermarkWatch, type WatermarkHolder } from '../../src/domain/watermark-holder.ts'
+import { createWatermarkWatch, type WatermarkHolder } from '../../src/domain/sync/watermark-holder.ts'
 import { createDatabase } from '../support/database.ts'
 
 const { pool, platform, address } = await createDatabase()

@@ -1,8 +1,8 @@
 /** Exports that share one place for their records: with small records, readers that are slow would fill no connection. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { createCursorCipher } from '../../src/domain/cursor.ts'
-import { readRange, upTo } from '../../src/domain/page.ts'
+import { createCursorCipher } from '../../src/domain/record/cursor.ts'
+import { readRange, upTo } from '../../src/domain/record/page.ts'
 import { exportLines } from '../../src/export/lines.ts'
 import { createPlaces } from '../../src/export/places.ts'
 import { bulkExports } from '../../src/export/routes.ts'

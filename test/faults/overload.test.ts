@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
-import { createTokenSecret } from '../../src/domain/token-secret.ts'
+import { createTokenSecret } from '../../src/domain/token/secret.ts'
 import { serve } from '../support/process.ts'
 import { callLimit, isShort } from './support/form.ts'
 import { generateLoad, type LoadOrder } from './support/load-generator.ts'

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { arrayText } from '../../src/db/connect.ts'
-import type { TenantGrant } from '../../src/domain/token.ts'
+import type { TenantGrant } from '../../src/domain/token/token.ts'
 import { type Client, createApp } from '../support/app.ts'
 import { type Builders, createBuilders } from '../support/builders.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'

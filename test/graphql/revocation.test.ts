@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { connect, type Pool } from '../../src/db/connect.ts'
-import { revokeToken } from '../../src/domain/token-lifecycle.ts'
+import { revokeToken } from '../../src/domain/token/lifecycle.ts'
 import { type Client, createApp } from '../support/app.ts'
 import { type Builders, createBuilders, tester } from '../support/builders.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createTokenSecret } from '../../src/domain/token-secret.ts'
+import { createTokenSecret } from '../../src/domain/token/secret.ts'
 import { createApp, v1 } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { revokeToken } from '../../src/domain/token-lifecycle.ts'
+import { revokeToken } from '../../src/domain/token/lifecycle.ts'
 import { createBrowser, root, signIn } from '../admin/support.ts'
 import { until } from '../rest/support.ts'
 import { createApp, v1 } from '../support/app.ts'

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { loadDemo } from '../../src/demo/load.ts'
-import { createCursorCipher, type ListIdentity } from '../../src/domain/cursor.ts'
+import { createCursorCipher, type ListIdentity } from '../../src/domain/record/cursor.ts'
 import type { Collection } from '../../src/openapi/collection.ts'
 import type { RecordedAnswer } from '../../src/openapi/examples.ts'
 import { bearer } from '../rest/support.ts'

@@ -1,8 +1,8 @@
 import { METHODS } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { permissionNames } from '../../src/domain/permission.ts'
-import { revokeToken } from '../../src/domain/token-lifecycle.ts'
-import { createTokenSecret } from '../../src/domain/token-secret.ts'
+import { revokeToken } from '../../src/domain/token/lifecycle.ts'
+import { permissionNames } from '../../src/domain/token/permission.ts'
+import { createTokenSecret } from '../../src/domain/token/secret.ts'
 import { tester } from '../support/builders.ts'
 import { bearer, createWorld, flawOf, operations, perform, underTenant } from './support.ts'
 

@@ -1,6 +1,6 @@
 import { GraphQLError, type GraphQLField, isObjectType, parse } from 'graphql'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Permission } from '../../src/domain/permission.ts'
+import type { Permission } from '../../src/domain/token/permission.ts'
 import { BatchChildren, childField } from '../../src/graphql/children.ts'
 import { Tenant } from '../../src/graphql/tenant.ts'
 import { createBuilders } from '../support/builders.ts'

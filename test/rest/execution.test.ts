@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Permission, permissionNames } from '../../src/domain/permission.ts'
+import { type Permission, permissionNames } from '../../src/domain/token/permission.ts'
 import { prepareOperation } from '../../src/rest/prepare-operation.ts'
 import * as documents from '../../src/rest/v1/operations.ts'
 import { createBuilders } from '../support/builders.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { hashSecret } from '../../src/domain/secret.ts'
-import { createTokenSecret } from '../../src/domain/token-secret.ts'
+import { createTokenSecret } from '../../src/domain/token/secret.ts'
 import type { Answer } from '../support/app.ts'
 import { createWorld, flawOf, until } from './support.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { InjectOptions } from 'fastify'
-import type { Permission } from '../../src/domain/permission.ts'
+import type { Permission } from '../../src/domain/token/permission.ts'
 import { type Answer, type Client, createApp, v1 } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'

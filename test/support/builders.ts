@@ -1,9 +1,9 @@
 import { arrayText } from '../../src/db/connect.ts'
-import type { Actor } from '../../src/domain/audit.ts'
-import type { Permission } from '../../src/domain/permission.ts'
-import { permissionNames } from '../../src/domain/permission.ts'
-import type { TenantGrant } from '../../src/domain/token.ts'
-import { createToken } from '../../src/domain/token-lifecycle.ts'
+import type { Actor } from '../../src/domain/administrator/audit.ts'
+import { createToken } from '../../src/domain/token/lifecycle.ts'
+import type { Permission } from '../../src/domain/token/permission.ts'
+import { permissionNames } from '../../src/domain/token/permission.ts'
+import type { TenantGrant } from '../../src/domain/token/token.ts'
 import type { TestDatabase } from './database.ts'
 
 type Columns = Record<string, string | number | boolean | string[] | null>

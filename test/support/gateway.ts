@@ -1,11 +1,11 @@
 import type { Pool } from '../../src/db/connect.ts'
-import { createClockWatch } from '../../src/domain/clock.ts'
-import { createCursorCipher } from '../../src/domain/cursor.ts'
-import { ExpensiveRequests } from '../../src/domain/expensive-requests.ts'
-import type { Permission } from '../../src/domain/permission.ts'
-import { RateWindows } from '../../src/domain/rate-windows.ts'
-import { createTenantScope } from '../../src/domain/scope.ts'
-import { createWatermark } from '../../src/domain/watermark.ts'
+import { ExpensiveRequests } from '../../src/domain/rate/expensive-requests.ts'
+import { RateWindows } from '../../src/domain/rate/windows.ts'
+import { createCursorCipher } from '../../src/domain/record/cursor.ts'
+import { createClockWatch } from '../../src/domain/sync/clock.ts'
+import { createWatermark } from '../../src/domain/sync/watermark.ts'
+import type { Permission } from '../../src/domain/token/permission.ts'
+import { createTenantScope } from '../../src/domain/token/scope.ts'
 import { type Context, createContext, type Gateway } from '../../src/graphql/context.ts'
 
 /** A caller with its token, tenants and permissions. */

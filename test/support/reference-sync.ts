@@ -1,5 +1,5 @@
 /** The reference sync in this process, against a service that listens. */
-import type { Permission } from '../../src/domain/permission.ts'
+import type { Permission } from '../../src/domain/token/permission.ts'
 import type { SyncEvent } from '../../src/sync/report.ts'
 import { runSync, type SyncOptions } from '../../src/sync/run.ts'
 import { readTarget } from '../../src/sync/target.ts'

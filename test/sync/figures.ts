@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { connect, serviceRole } from '../../src/db/connect.ts'
-import { checkFigures } from '../../src/domain/figure-check.ts'
+import { checkFigures } from '../../src/domain/figures/check.ts'
 import { followed } from '../support/followed.ts'
 import type { Address } from './seed.ts'
 

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type postgres from '#postgres'
-import { checkFigures } from '../../src/domain/figure-check.ts'
+import { checkFigures } from '../../src/domain/figures/check.ts'
 import { followed } from '../support/followed.ts'
 import { createSyncedClients } from './in-sync.ts'
 import { type PlatformTable, platformTables, type SubscriptionOptions, startPublisher } from './publisher.ts'

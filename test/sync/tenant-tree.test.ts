@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import { placeTenants } from '../../src/domain/tenant-tree.ts'
+import { placeTenants } from '../../src/domain/tenant/tree.ts'
 import { createClient } from '../support/app.ts'
 import { untilLockWaits } from '../support/locks.ts'
 import { createSyncedClients } from './in-sync.ts'

@@ -1,12 +1,12 @@
 import type { FastifyReply } from 'fastify'
-import { type AdministratorRecord, listAdministrators, parseEmail } from '../../domain/administrator.ts'
-import type { FieldErrors } from '../../domain/errors.ts'
+import { type AdministratorRecord, listAdministrators, parseEmail } from '../../domain/administrator/administrator.ts'
 import {
   inviteAdministrator,
   listInvitations,
   type PendingInvitation,
   withdrawInvitation,
-} from '../../domain/invitation.ts'
+} from '../../domain/administrator/invitation.ts'
+import type { FieldErrors } from '../../domain/errors.ts'
 import { adminPath, setupPath } from '../../http/paths.ts'
 import { ButtonLink } from '../components/button-link.tsx'
 import { TextToCopy } from '../components/copy-button.tsx'

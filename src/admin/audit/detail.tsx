@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type AuditEntry, auditActions, isAuditAction } from '../../domain/audit.ts'
+import { type AuditEntry, auditActions, isAuditAction } from '../../domain/administrator/audit.ts'
 import { FoldedList } from '../components/folded-list.tsx'
 import { Timestamp } from '../components/timestamp.tsx'
 import { tokenPath } from '../tokens/parts.tsx'

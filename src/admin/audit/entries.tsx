@@ -1,4 +1,4 @@
-import { type AuditEntry, auditActions } from '../../domain/audit.ts'
+import { type AuditEntry, auditActions } from '../../domain/administrator/audit.ts'
 import { type Column, Table } from '../components/table.tsx'
 import { Timestamp } from '../components/timestamp.tsx'
 import { tokenPath } from '../tokens/parts.tsx'

@@ -8,11 +8,11 @@ import {
   exportAudit,
   isAuditAction,
   listAudit,
-} from '../../domain/audit.ts'
+} from '../../domain/administrator/audit.ts'
 import { type FieldErrors, hasErrors, throwIfErrors } from '../../domain/errors.ts'
-import { parseIdentifier } from '../../domain/identifier.ts'
-import { parseInstant } from '../../domain/instant.ts'
-import { findTenants } from '../../domain/tenant.ts'
+import { parseIdentifier } from '../../domain/record/identifier.ts'
+import { parseInstant } from '../../domain/record/instant.ts'
+import { findTenants } from '../../domain/tenant/tenant.ts'
 import { adminPath } from '../../http/paths.ts'
 import { ButtonLink } from '../components/button-link.tsx'
 import { ErrorSummary, Field } from '../components/field.tsx'

@@ -1,5 +1,5 @@
 // The sign-in of the demo, without a password. Outside the demo, neither its form nor its path exists.
-import { verifyOpenIdAdministrator } from '../../domain/administrator-openid.ts'
+import { verifyOpenIdAdministrator } from '../../domain/administrator/openid.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { clientAddress } from '../../http/caller.ts'
 import { CsrfField } from '../components/layout.tsx'

@@ -1,9 +1,9 @@
 import type { Pool } from '../../db/connect.ts'
-import { recordFailedSignIn } from '../../domain/administrator-password.ts'
-import type { Actor } from '../../domain/audit.ts'
+import { recordFailedSignIn } from '../../domain/administrator/administrator-password.ts'
+import type { Actor } from '../../domain/administrator/audit.ts'
 import { GatewayError } from '../../domain/errors.ts'
-import { secondsLeft } from '../../domain/rate.ts'
-import { type AttemptCounter, createAttemptCounter } from '../../domain/rate-table.ts'
+import { secondsLeft } from '../../domain/rate/rate.ts'
+import { type AttemptCounter, createAttemptCounter } from '../../domain/rate/table.ts'
 import { networkOf } from '../../http/network.ts'
 
 /** Failed attempts for an account and from an address, and audit entries in all, in one window. */

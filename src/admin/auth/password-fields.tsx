@@ -1,4 +1,4 @@
-import { passwordHint } from '../../domain/password.ts'
+import { passwordHint } from '../../domain/administrator/password.ts'
 import { Field } from '../components/field.tsx'
 
 /** The e-mail of the account, for password managers. */

@@ -3,7 +3,7 @@ import csrfProtection from '@fastify/csrf-protection'
 import session from '@fastify/session'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Sql } from '../../db/connect.ts'
-import type { Administrator } from '../../domain/administrator.ts'
+import type { Administrator } from '../../domain/administrator/administrator.ts'
 import {
   deleteSession,
   findSession,
@@ -12,7 +12,7 @@ import {
   saveSession,
   startSession,
   type VerifiedAdministrator,
-} from '../../domain/session.ts'
+} from '../../domain/administrator/session.ts'
 import { getOrCreateSecret } from '../../domain/setting.ts'
 import { clientAddress } from '../../http/caller.ts'
 import { type AdminContext, csrfBinding, findSignedIn } from '../context.ts'

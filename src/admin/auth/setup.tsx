@@ -1,8 +1,8 @@
 // One-time links: the first administrator sets up an account, others choose their (new) password.
-import { parseEmail } from '../../domain/administrator.ts'
+import { parseEmail } from '../../domain/administrator/administrator.ts'
+import { acceptInvitation, findInvitation, type Invitation } from '../../domain/administrator/invitation.ts'
+import { passwordErrors } from '../../domain/administrator/password.ts'
 import { hasErrors } from '../../domain/errors.ts'
-import { acceptInvitation, findInvitation, type Invitation } from '../../domain/invitation.ts'
-import { passwordErrors } from '../../domain/password.ts'
 import { clientAddress } from '../../http/caller.ts'
 import { adminPath } from '../../http/paths.ts'
 import { EmailField, ErrorSummary } from '../components/field.tsx'

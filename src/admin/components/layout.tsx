@@ -1,6 +1,6 @@
 import { type ComponentChildren, createContext } from 'preact'
 import { useContext } from 'preact/hooks'
-import type { Administrator } from '../../domain/administrator.ts'
+import type { Administrator } from '../../domain/administrator/administrator.ts'
 import type { FieldErrors } from '../../domain/errors.ts'
 import { HtmlPage } from '../../http/html-page.tsx'
 import { adminPath, assetsPath } from '../../http/paths.ts'

@@ -1,5 +1,5 @@
 // Lists are shown a page at a time. `?before=id` shows the rows behind one, older ones by default; `?after=id` those in front.
-import { parseIdentifier } from '../../domain/identifier.ts'
+import { parseIdentifier } from '../../domain/record/identifier.ts'
 
 const pageSize = 50
 

@@ -8,8 +8,8 @@ import {
   searchTenants,
   type TenantMatches,
   type TreeLevel,
-} from '../../domain/tenant-tree.ts'
-import type { TenantGrant } from '../../domain/token.ts'
+} from '../../domain/tenant/tree.ts'
+import type { TenantGrant } from '../../domain/token/token.ts'
 import { maxChosen, type PickerState } from './state.ts'
 
 /** The lists of a picker beside its tree. */

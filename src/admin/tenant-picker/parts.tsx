@@ -1,6 +1,6 @@
 // What the tree and the lists of the tenant picker share.
 import type { ComponentChildren } from 'preact'
-import type { PlacedTenant, TenantLabel } from '../../domain/tenant-tree.ts'
+import type { PlacedTenant, TenantLabel } from '../../domain/tenant/tree.ts'
 
 interface PickBoxProps {
   /** The id of the tenant. */

@@ -1,5 +1,5 @@
-import { parseIdentifier } from '../../domain/identifier.ts'
-import type { TenantGrant } from '../../domain/token.ts'
+import { parseIdentifier } from '../../domain/record/identifier.ts'
+import type { TenantGrant } from '../../domain/token/token.ts'
 import { textField } from '../form-body.ts'
 
 /** The state of the tenant picker. It is posted with the form. */

@@ -1,4 +1,4 @@
-import type { TenantLabel, TreeLevel } from '../../domain/tenant-tree.ts'
+import type { TenantLabel, TreeLevel } from '../../domain/tenant/tree.ts'
 import { formatCount } from '../components/format.ts'
 import { PickBox, TenantName } from './parts.tsx'
 import { levelPath } from './paths.ts'

@@ -1,4 +1,4 @@
-import { type TokenRecord, tokenStatus } from '../../domain/token.ts'
+import { type TokenRecord, tokenStatus } from '../../domain/token/token.ts'
 import { ButtonLink } from '../components/button-link.tsx'
 import { FoldedList } from '../components/folded-list.tsx'
 import { formatCount } from '../components/format.ts'

@@ -1,9 +1,9 @@
 // The form that creates or edits a token.
 import type { ComponentChildren } from 'preact'
 import type { FieldErrors } from '../../domain/errors.ts'
-import { type Permission, permissionNames, permissions } from '../../domain/permission.ts'
-import type { TenantGrant, TokenRecord } from '../../domain/token.ts'
-import { checkTokenInput, type TokenInput } from '../../domain/token-input.ts'
+import { checkTokenInput, type TokenInput } from '../../domain/token/input.ts'
+import { type Permission, permissionNames, permissions } from '../../domain/token/permission.ts'
+import type { TenantGrant, TokenRecord } from '../../domain/token/token.ts'
 import { ButtonLink } from '../components/button-link.tsx'
 import { ErrorSummary, Field, FieldGroup } from '../components/field.tsx'
 import { formatCount } from '../components/format.ts'

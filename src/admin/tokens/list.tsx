@@ -1,6 +1,4 @@
 import type { ComponentChildren } from 'preact'
-import { isPermission, permissionNames } from '../../domain/permission.ts'
-import type { TokenRecord } from '../../domain/token.ts'
 import {
   countTokensInNeed,
   isTokenOrder,
@@ -8,7 +6,9 @@ import {
   type TokenFilter,
   type TokenOrder,
   tokenStates,
-} from '../../domain/token-list.ts'
+} from '../../domain/token/list.ts'
+import { isPermission, permissionNames } from '../../domain/token/permission.ts'
+import type { TokenRecord } from '../../domain/token/token.ts'
 import { ButtonLink } from '../components/button-link.tsx'
 import { Field } from '../components/field.tsx'
 import { formatCount } from '../components/format.ts'

@@ -1,8 +1,8 @@
 // What several pages of the tokens show.
 import type { ComponentChildren } from 'preact'
-import { requireIdentifier } from '../../domain/identifier.ts'
-import { permissions as descriptions, type Permission } from '../../domain/permission.ts'
-import { getToken, type TokenRecord, type TokenValidity, tokenStatus } from '../../domain/token.ts'
+import { requireIdentifier } from '../../domain/record/identifier.ts'
+import { permissions as descriptions, type Permission } from '../../domain/token/permission.ts'
+import { getToken, type TokenRecord, type TokenValidity, tokenStatus } from '../../domain/token/token.ts'
 import { adminPath } from '../../http/paths.ts'
 import { Layout } from '../components/layout.tsx'
 import { Timestamp } from '../components/timestamp.tsx'

@@ -1,6 +1,6 @@
 import type { Series } from '../../charts/bar-plot.tsx'
 import { sum } from '../../charts/ticks.ts'
-import type { RequestCount } from '../../domain/request-count.ts'
+import type { RequestCount } from '../../domain/token/request-count.ts'
 import { Chart, type DayBar } from '../components/chart.tsx'
 import { formatCount, formatDay } from '../components/format.ts'
 import { type Column, Table } from '../components/table.tsx'

@@ -1,4 +1,4 @@
-import { revokeToken } from '../../domain/token-lifecycle.ts'
+import { revokeToken } from '../../domain/token/lifecycle.ts'
 import { ConfirmForm, Layout } from '../components/layout.tsx'
 import { actorOf, type HandlerById, redirectWithFlash, sendPage } from '../context.ts'
 import { Fact, LastUse, NotActive, tokenOf, tokenPath } from './parts.tsx'

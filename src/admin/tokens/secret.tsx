@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import type { AlreadyCreated, CreatedToken } from '../../domain/token-lifecycle.ts'
+import type { AlreadyCreated, CreatedToken } from '../../domain/token/lifecycle.ts'
 import { v1Path } from '../../http/paths.ts'
 import { ButtonLink } from '../components/button-link.tsx'
 import { TextToCopy } from '../components/copy-button.tsx'

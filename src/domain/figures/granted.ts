@@ -1,7 +1,7 @@
 /** Whose rows a read of figures adds: SQL of the tenants that are granted, and of the rollups that hold their sums. */
 import type { Fragment, Sql } from '../../db/connect.ts'
-import { grantedBy } from '../granted-tenants.ts'
-import type { Token } from '../token.ts'
+import { grantedBy } from '../tenant/granted.ts'
+import type { Token } from '../token/token.ts'
 import type { FiguresRequest } from './figure.ts'
 
 /**

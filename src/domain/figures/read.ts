@@ -1,6 +1,6 @@
 import type { Fragment, Sql } from '../../db/connect.ts'
 import { badInput, GatewayError } from '../errors.ts'
-import type { Token } from '../token.ts'
+import type { Token } from '../token/token.ts'
 import type { Figures, FiguresRequest, Selection } from './figure.ts'
 import { grantedTenants } from './granted.ts'
 import { instantText, periodRelations } from './interval.ts'

@@ -1,9 +1,9 @@
 /** The fields of filters: what a caller gives, and the condition that it becomes. */
 import { z } from 'zod'
 import type { Fragment, Sql } from '../../db/connect.ts'
-import { dateMessage, parseDate } from '../date.ts'
-import { parseInstant } from '../instant.ts'
-import type { Permission } from '../permission.ts'
+import { dateMessage, parseDate } from '../record/date.ts'
+import { parseInstant } from '../record/instant.ts'
+import type { Permission } from '../token/permission.ts'
 import type { SearchedWords, TextField } from './matched-fields.ts'
 import type { Among, IndexOrder } from './order.ts'
 

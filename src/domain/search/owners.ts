@@ -1,6 +1,6 @@
 /** The tenants whose records a search reads. */
 import { arrayText, type Fragment, type Sql } from '../../db/connect.ts'
-import { grantedAtOrBelow } from '../granted-tenants.ts'
+import { grantedAtOrBelow } from '../tenant/granted.ts'
 import type { Search } from './search.ts'
 
 /** The tenants of a list with their days, as the relation `owner`. */

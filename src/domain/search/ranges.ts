@@ -1,7 +1,7 @@
 /** The ranges of indexes that filtered and ordered lists read, as parts of their statements. */
 import type { Fragment, Sql } from '../../db/connect.ts'
-import type { Instant } from '../instant.ts'
-import type { PageWindow } from '../page.ts'
+import type { Instant } from '../record/instant.ts'
+import type { PageWindow } from '../record/page.ts'
 import type { IndexRange } from './field.ts'
 import type { Among } from './order.ts'
 import type { Search } from './search.ts'

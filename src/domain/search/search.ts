@@ -1,8 +1,8 @@
 /** What a caller asks of a list beside its page: a filter, an order, the tenants below. */
 import { createHash } from 'node:crypto'
-import type { ListIdentity } from '../cursor.ts'
 import { type FieldErrors, throwIfErrors } from '../errors.ts'
-import type { Token } from '../token.ts'
+import type { ListIdentity } from '../record/cursor.ts'
+import type { Token } from '../token/token.ts'
 import type { Condition, FilterField, IndexRange, Report } from './field.ts'
 import type { SearchedWords } from './matched-fields.ts'
 import type { Among, Direction, Order } from './order.ts'

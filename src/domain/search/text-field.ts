@@ -1,7 +1,7 @@
 /** The field of filters that searches a text. */
 import { z } from 'zod'
 import type { Fragment, Sql } from '../../db/connect.ts'
-import type { Permission } from '../permission.ts'
+import type { Permission } from '../token/permission.ts'
 import type { FilterField } from './field.ts'
 import type { TextField } from './matched-fields.ts'
 

@@ -1,8 +1,8 @@
 /** Gathers the figures that a request selects, and reads those of one `figures(...)` in one statement. */
 import DataLoader from 'dataloader'
-import type { Caller } from '../../domain/caller.ts'
 import type { Figures, FiguresRequest, Selection } from '../../domain/figures/figure.ts'
 import { readFigures } from '../../domain/figures/read.ts'
+import type { Caller } from '../../domain/token/caller.ts'
 import type { Reader } from '../loaders.ts'
 
 const nothing = (): Selection => ({

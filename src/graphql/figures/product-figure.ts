@@ -1,5 +1,5 @@
 import type { ProductFigure as Row } from '../../domain/figures/figure.ts'
-import { products } from '../../domain/product.ts'
+import { products } from '../../domain/record/product.ts'
 import { builder } from '../builder.ts'
 import { CatalogVoucher } from '../catalog-voucher.ts'
 import { findAuthorisedProduct } from '../purchased-voucher.ts'

@@ -1,5 +1,5 @@
-import { verifyOpenIdAdministrator } from '../../../src/domain/administrator-openid.ts'
-import { inviteAdministrator, inviteFirstAdministrator } from '../../../src/domain/invitation.ts'
+import { inviteAdministrator, inviteFirstAdministrator } from '../../../src/domain/administrator/invitation.ts'
+import { verifyOpenIdAdministrator } from '../../../src/domain/administrator/openid.ts'
 import { type Browser, createBrowser, type Fields, formsOf, type Page, root, signIn } from '../../admin/support.ts'
 import { tester } from '../../support/builders.ts'
 import type { Journey, Parts } from './journey.ts'

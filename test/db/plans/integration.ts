@@ -1,4 +1,4 @@
-import type { Permission } from '../../../src/domain/permission.ts'
+import type { Permission } from '../../../src/domain/token/permission.ts'
 import { exportList } from '../../export/support.ts'
 import type { Answer } from '../../support/app.ts'
 import type { Journey, Parts } from './journey.ts'

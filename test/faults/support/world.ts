@@ -2,8 +2,8 @@
 import { join } from 'node:path'
 import { connect, type Pool } from '../../../src/db/connect.ts'
 import { migrate } from '../../../src/db/migrate.ts'
-import { permissionNames } from '../../../src/domain/permission.ts'
-import { createToken } from '../../../src/domain/token-lifecycle.ts'
+import { createToken } from '../../../src/domain/token/lifecycle.ts'
+import { permissionNames } from '../../../src/domain/token/permission.ts'
 import type { Operation } from './load.ts'
 import type { FaultServer } from './server.ts'
 

@@ -1,6 +1,6 @@
 /** Who may read figures, with which arguments, at what cost, and from which snapshot. */
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type Permission, permissionNames } from '../../../src/domain/permission.ts'
+import { type Permission, permissionNames } from '../../../src/domain/token/permission.ts'
 import { type Client, createApp } from '../../support/app.ts'
 import { type Builders, createBuilders } from '../../support/builders.ts'
 import { createDatabase, type TestDatabase } from '../../support/database.ts'

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { cutPeriod } from '../../../src/domain/figures/period.ts'
-import type { TenantGrant } from '../../../src/domain/token.ts'
+import type { TenantGrant } from '../../../src/domain/token/token.ts'
 import { type Client, createApp } from '../../support/app.ts'
 import { type Builders, createBuilders } from '../../support/builders.ts'
 import { createDatabase, type TestDatabase } from '../../support/database.ts'

@@ -1,6 +1,6 @@
 /** The fields in which a search found its words. */
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { Permission } from '../../../src/domain/permission.ts'
+import type { Permission } from '../../../src/domain/token/permission.ts'
 import { type Client, createApp } from '../../support/app.ts'
 import { createBuilders } from '../../support/builders.ts'
 import { createDatabase, type TestDatabase } from '../../support/database.ts'

@@ -1,0 +1,153 @@
+import type { Fragment, Sql } from '../../db/connect.ts'
+import type { Instant } from '../record/instant.ts'
+
+/** Who performs an action, and from which address. */
+export interface Actor {
+  /** An administrator's e-mail, a token's name, the command line, or the service. */
+  name: string
+  /** Null for the command line and the service itself. */
+  address: string | null
+}
+
+/** The actions that the audit records, with their labels. */
+export const auditActions = {
+  'token.create': 'Token created',
+  'token.edit': 'Token edited',
+  'token.rotate': 'Token rotated',
+  'token.revoke': 'Token revoked',
+  'customer.export': 'Personal data exported',
+  'administrator.create': 'Administrator created',
+  'administrator.invite': 'Administrator invited',
+  'administrator.withdraw': 'Invitation withdrawn',
+  'administrator.bind': 'Bound to the OpenID provider',
+  'administrator.remove': 'Administrator removed',
+  'administrator.sign_in': 'Signed in',
+  'administrator.sign_in_refused': 'Sign-in failed',
+  'administrator.sign_out': 'Signed out',
+  'administrator.sign_out_everywhere': 'Signed out everywhere',
+  'administrator.change_password': 'Password changed',
+  'audit.export': 'Audit exported',
+} as const
+
+/** The name of an action in the audit. */
+export type AuditAction = keyof typeof auditActions
+
+/** Returns whether the text is the name of an action. */
+export const isAuditAction = (text: string): text is AuditAction => Object.hasOwn(auditActions, text)
+
+/** The column of the record that an action is about. */
+const subjectColumn = (sql: Sql, action: AuditAction) =>
+  action.startsWith('token.') ? sql`token_id` : sql`administrator_id`
+
+/**
+ * The part of a statement that inserts an audit entry: an action and its entry are one statement, so neither exists
+ * without the other.
+ *
+ * @param about the id of the token or administrator, the detail (jsonb), and their relation, as in
+ *   ``sql`id, ${detail}::text::jsonb from created` ``
+ */
+export const auditEntry = (sql: Sql, actor: Actor, action: AuditAction, about: Fragment): Fragment => sql`
+  insert into gateway.audit_entry (actor, address, action, ${subjectColumn(sql, action)}, detail)
+  select ${actor.name}::text, ${actor.address}::text, ${action}::text, ${about}`
+
+/** An entry of the audit. Names are current; null when the record is deleted. */
+export interface AuditEntry {
+  id: number
+  at: Instant
+  actor: string
+  address: string | null
+  action: AuditAction
+  tokenId: number | null
+  tokenName: string | null
+  tenantId: number | null
+  tenantName: string | null
+  /** The administrator that the action is about. */
+  administratorId: number | null
+  administratorEmail: string | null
+  /** What changed; each action has its own form. */
+  detail: Record<string, unknown>
+}
+
+/** Filters of the audit; an entry must match all that are given. */
+export interface AuditFilter {
+  /** Part of the actor's name, in any case. */
+  actor?: string
+  action?: AuditAction
+  tokenId?: number
+  /** The tenant whose data was exported, or that was granted to a token or withdrawn from it. */
+  tenantId?: number
+  /** First and last day, `YYYY-MM-DD`, UTC. */
+  from?: string
+  to?: string
+}
+
+const matching = (sql: Sql, { actor, action, tokenId, from, to }: AuditFilter) => sql`
+  true
+  ${actor ? sql`and position(lower(${actor}) in lower(entry.actor)) > 0` : sql``}
+  ${action ? sql`and entry.action = ${action}` : sql``}
+  ${tokenId ? sql`and entry.token_id = ${tokenId}` : sql``}
+  ${from ? sql`and entry.at >= ${from}::text::date` : sql``}
+  ${to ? sql`and entry.at < ${to}::text::date + 1` : sql``}`
+
+/** Two conditions, each with an index: the entry names the tenant; its token was granted the tenant or lost it. */
+const aboutTenant = (sql: Sql, tenantId: number): [named: Fragment, granted: Fragment] => [
+  sql`and entry.tenant_id = ${tenantId}`,
+  sql`and entry.tenant_id is distinct from ${tenantId} and entry.action in ('token.create', 'token.edit')
+      and jsonb_path_exists(entry.detail, '$.tenants.**.tenantId ? (@ == $id)',
+                            jsonb_build_object('id', ${tenantId}::bigint))`,
+]
+
+/** Returns at most `limit` entries, newest first: those older than the id `before`, or next newer than `after`. */
+export async function listAudit(
+  sql: Sql,
+  filter: AuditFilter,
+  { before, after, limit }: { before?: number; after?: number; limit: number },
+): Promise<AuditEntry[]> {
+  const direction = after === undefined ? sql`desc` : sql`asc`
+  const positionOf = (id: number) => sql`((select at from gateway.audit_entry where id = ${id}), ${id})`
+  const first = (about: Fragment) => sql`
+    (select * from gateway.audit_entry entry
+     where ${matching(sql, filter)} ${about}
+       ${before === undefined ? sql`` : sql`and (entry.at, entry.id) < ${positionOf(before)}`}
+       ${after === undefined ? sql`` : sql`and (entry.at, entry.id) > ${positionOf(after)}`}
+     order by entry.at ${direction}, entry.id ${direction} limit ${limit})`
+  const [named, granted] = filter.tenantId ? aboutTenant(sql, filter.tenantId) : []
+  // Names come from subqueries on the listed entries: a planner that does not know the limit joins all tokens.
+  return sql<AuditEntry[]>`
+    select /* audit.list */ id, at, actor, address, action, token_id as "tokenId", tenant_id as "tenantId",
+           administrator_id as "administratorId", detail,
+           (select name from gateway.token where token.id = entry.token_id) as "tokenName",
+           (select name from tenant where tenant.id = entry.tenant_id) as "tenantName",
+           (select email from gateway.administrator where administrator.id = entry.administrator_id) as "administratorEmail"
+    from (
+      select * from (${first(named ?? sql``)} ${granted ? sql`union all ${first(granted)}` : sql``}) entry
+      order by at ${direction}, id ${direction} limit ${limit}
+    ) entry
+    order by at desc, id desc`
+}
+
+/** How many entries an export reads at a time: some hundred kilobytes. */
+const batchSize = 1_000
+
+/**
+ * Records an export of the audit, and reads the audit newest first, in batches, so that it need not fit in memory.
+ *
+ * @returns all entries that match and are older than the entry of this export
+ */
+export async function exportAudit(sql: Sql, actor: Actor, filter: AuditFilter): Promise<AsyncGenerator<AuditEntry>> {
+  const action: AuditAction = 'audit.export'
+  const [entry] = await sql<{ id: number }[]>`
+    insert /* audit.record_export */ into gateway.audit_entry (actor, address, action, detail)
+    values (${actor.name}, ${actor.address}, ${action}, ${JSON.stringify(filter)}::text::jsonb)
+    returning id`
+  if (!entry) throw new Error('The export was not recorded.')
+  return entriesBefore(sql, filter, entry.id)
+}
+
+async function* entriesBefore(sql: Sql, filter: AuditFilter, start: number): AsyncGenerator<AuditEntry> {
+  for (let before: number | undefined = start; before !== undefined; ) {
+    const batch: AuditEntry[] = await listAudit(sql, filter, { before, limit: batchSize })
+    yield* batch
+    before = batch.length === batchSize ? batch.at(-1)?.id : undefined
+  }
+}

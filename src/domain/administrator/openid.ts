@@ -1,0 +1,51 @@
+import type { Sql } from '../../db/connect.ts'
+import { type Actor, auditEntry } from './audit.ts'
+import type { VerifiedAdministrator } from './session.ts'
+
+/** A person whose identity the OpenID provider has verified. */
+export interface OpenIdIdentity {
+  /** The issuer, a space, and the subject. */
+  subject: string
+  /** As `parseEmail` returns it; null when the provider has not verified one. */
+  email: string | null
+}
+
+/**
+ * Finds the administrator of an OpenID identity: the account that is bound to the subject; otherwise the account with
+ * the e-mail, which is then bound; otherwise a new account.
+ *
+ * @returns null when the account was removed, the e-mail belongs to another subject, or a new account has no e-mail
+ */
+export async function verifyOpenIdAdministrator(
+  sql: Sql,
+  actor: Actor,
+  { subject, email }: OpenIdIdentity,
+): Promise<VerifiedAdministrator | null> {
+  const emailAndSubject = sql`jsonb_build_object('email', email, 'subject', ${subject}::text)`
+  const [verified] = await sql<VerifiedAdministrator[]>`
+    with /* administrator.verify_openid */ found as (
+      select id, email, generation, subject, removed_at from gateway.administrator
+      where subject = ${subject} or email = ${email}::text
+      order by (subject is not null and subject = ${subject}) desc limit 1
+    ), bound as (
+      update gateway.administrator set subject = ${subject} from found
+      where administrator.id = found.id and administrator.subject is null and administrator.removed_at is null
+      returning administrator.id, administrator.email, administrator.generation
+    ), created as (
+      insert into gateway.administrator (email, subject)
+      select ${email}::text, ${subject} where ${email}::text is not null and not exists (select from found)
+      on conflict do nothing
+      returning id, email, generation
+    ), voided as (
+      delete from gateway.invitation using created
+      where invitation.email = created.email or invitation.email is null
+    ), audited_binding as (
+      ${auditEntry(sql, actor, 'administrator.bind', sql`id, ${emailAndSubject} from bound`)}
+    ), audited_creation as (
+      ${auditEntry(sql, actor, 'administrator.create', sql`id, jsonb_build_object('email', email) from created`)}
+    )
+    select id, email, generation from found where subject = ${subject} and removed_at is null
+    union all select id, email, generation from bound
+    union all select id, email, generation from created`
+  return verified ?? null
+}

@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto'
+import * as named from 'scrypt-kdf'
+import { type FieldErrors, GatewayError } from '../errors.ts'
+import { Semaphore } from '../rate/semaphore.ts'
+
+// The library's types declare named exports, but its functions are members of the default export.
+const { default: scrypt } = named as unknown as { default: typeof named }
+
+/** Scrypt parameters of OWASP's Password Storage Cheat Sheet: 32 MiB, in three passes. */
+const cost = { logN: 15, r: 8, p: 3 }
+
+const minLength = 12
+const maxLength = 200
+
+/** The hint of a field for a new password. */
+export const passwordHint = `At least ${minLength} characters, for example a few unrelated words.`
+
+/** Returns the errors of a new password, by the fields `password` and `again`. */
+export function passwordErrors(email: string, password: string, again: string): FieldErrors {
+  const length = [...password].length
+  if (length < minLength) return { password: [`Give a password of at least ${minLength} characters.`] }
+  if (length > maxLength) return { password: [`Give a password of at most ${maxLength} characters.`] }
+  if (password.trim().toLowerCase() === email) return { password: ['Give a password that is not your e-mail.'] }
+  return password === again ? {} : { again: ['The two passwords are not the same.'] }
+}
+
+/**
+ * The longest text that is compared with a password, in UTF-16 units: 200 characters are never longer. The time to
+ * normalise a text grows with the square of its length.
+ */
+const maxComparedLength = 2_000
+
+// NIST SP 800-63B, 3.1.1.2: keyboards compose the same characters in different ways.
+const normalize = (password: string) => password.normalize('NFKC')
+
+/** Each check occupies one of libuv's four threads for more than 100 ms: two threads stay free for other work. */
+const semaphore = new Semaphore({
+  maxRunning: 2,
+  maxWaiting: 20,
+  tooMany: () =>
+    new GatewayError('UNAVAILABLE', 'Too many passwords are being checked. Try again in a few seconds.', {
+      retryAfter: 5,
+    }),
+})
+
+const hash = async (password: string) => Buffer.from(await scrypt.kdf(normalize(password), cost)).toString('base64')
+
+/** Returns an scrypt key with its salt and parameters, in base64. Throws as `verifyPassword` does. */
+export const hashPassword = (password: string): Promise<string> => semaphore.run(() => hash(password))
+
+/** A hash that no password matches: checking it takes as long as checking a real one. */
+let dummyHash: Promise<string> | undefined
+
+/**
+ * Returns whether the password matches the hash.
+ *
+ * @param storedHash null when there is no account; the check then takes the same time
+ * @throws `UNAVAILABLE` when too many passwords are being checked
+ */
+export async function verifyPassword(storedHash: string | null, password: string): Promise<boolean> {
+  // Computed by the first check, whether its account exists or not.
+  dummyHash ??= hash(randomBytes(32).toString('base64'))
+  const dummy = await dummyHash
+  const key = Buffer.from(storedHash ?? dummy, 'base64')
+  const compared = password.length > maxComparedLength ? '' : normalize(password)
+  return (await semaphore.run(() => scrypt.verify(key, compared))) && storedHash !== null
+}

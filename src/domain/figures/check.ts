@@ -1,0 +1,49 @@
+import type { Sql } from '../../db/connect.ts'
+import type { Instant } from '../record/instant.ts'
+import { instantText } from './interval.ts'
+
+/** What is not as it should be: entries that differ from the records, or rows of rollups from the entries. */
+export interface FigureDifference {
+  /** `voucher`, `consent` or `withdrawal` of entries; `sale`, `balance`, `product`, `consent` or `withdrawal` of rollups. */
+  kind: string
+  of: 'entries' | 'rollups'
+  rows: number
+  /** How many tenants they belong to, and the lowest id among these. */
+  tenants: number
+  firstTenant: number
+}
+
+/** The result of a comparison of figures with records. */
+export interface FigureCheck {
+  /** The instant of the figures; null while they are being counted: then nothing is compared with the records. */
+  asOf: Instant | null
+  /** One for each kind that differs; none when all figures are right. */
+  differences: FigureDifference[]
+}
+
+/**
+ * Compares the entries of figures with the records, and the rollups with the entries, in one snapshot. It is exact while
+ * others write: of records that were written since the figures were brought up to date, it says nothing.
+ *
+ * @param sql a pool without a statement timeout: it reads all records
+ */
+export async function checkFigures(sql: Sql): Promise<FigureCheck> {
+  const [check] = await sql<[FigureCheck]>`
+    select /* figure.check */
+      (select ${instantText(sql, sql`as_of`)} from gateway.follower where not gateway.awaits_fill()) as "asOf",
+      (select coalesce(json_agg(found order by "of", kind), '[]') from (
+        select kind, part as "of", count(*) as rows, count(distinct tenant_id) as tenants, min(tenant_id) as "firstTenant"
+        from (
+          select kind, 'entries' as part, tenant_id from gateway.entry_differences()
+          union all
+          select kind, 'rollups', ancestor_id from gateway.figure_differences()
+        ) difference
+        group by kind, part
+      ) found) as differences`
+  return check
+}
+
+/** Lets the service count all figures anew. There are none until it has. */
+export async function recountFigures(sql: Sql): Promise<void> {
+  await sql`select /* figure.recount */ gateway.recount_figures()`
+}

@@ -1,0 +1,34 @@
+import { GatewayError } from '../errors.ts'
+import { Semaphore } from './semaphore.ts'
+
+/** How many expensive requests of a token run and wait at a time. */
+const limits = { maxRunning: 2, maxWaiting: 8 }
+
+/** When a request is worth repeating, in seconds: an expensive request takes about as long. */
+const retryAfter = 1
+
+const tooMany = () =>
+  new GatewayError(
+    'RATE_LIMITED',
+    `This token has ${limits.maxRunning + limits.maxWaiting} expensive requests under way. Repeat this one when another has ended.`,
+    { retryAfter },
+  )
+
+/**
+ * Limits the expensive requests of each token (R31): those that cost more than one operation of the rate. So the requests
+ * of a token wait for each other, and not those of other tokens for them.
+ */
+export class ExpensiveRequests {
+  readonly #ofToken = new Map<number, Semaphore>()
+
+  /** Runs a request when the token's turn comes. @throws `RATE_LIMITED` when the token has too many */
+  async run<Result>(tokenId: number, work: () => Result | Promise<Result>): Promise<Result> {
+    const semaphore = this.#ofToken.get(tokenId) ?? new Semaphore({ ...limits, tooMany })
+    this.#ofToken.set(tokenId, semaphore)
+    try {
+      return await semaphore.run(work)
+    } finally {
+      if (semaphore.isIdle) this.#ofToken.delete(tokenId)
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import { type CountCalls, RateGatherer } from './gather.ts'
+import type { RateCounter, RateWindow } from './rate.ts'
+import { RateWindows } from './windows.ts'
+
+/** A counter whose windows several processes share. */
+export interface SharedRateCounter extends RateCounter {
+  /** The windows that this process knows. */
+  readonly windows: RateWindows
+  /** Tries the store, so that a failure is reported before the first call. */
+  check(): Promise<void>
+  /** Shares the calls that this process has counted by itself. @throws when the store fails */
+  share(): Promise<void>
+  /** Stops the checks of a store that failed. */
+  close(): void
+}
+
+/** How often a store that failed is tried again, in milliseconds. */
+const retryInterval = 250
+
+/** How many windows are shared in one round trip. */
+const chunkSize = 500
+
+/**
+ * Counts in a store that processes share. After a failure of the store this process counts by itself, at once and
+ * without waiting, until the store counts again; then it shares what it counted.
+ *
+ * @param count counts in the store
+ * @param options.timeLimit how long a round trip to the store may take before it has failed, in milliseconds
+ * @param options.report called with the error when the store has failed, and with null when it counts again
+ * @param options.isAlone whether no other process counts, so that the store is not needed
+ */
+export function createSharedRateCounter(
+  count: CountCalls,
+  {
+    timeLimit,
+    report,
+    isAlone = () => false,
+  }: { timeLimit: number; report: (error: unknown) => void; isAlone?: () => boolean },
+): SharedRateCounter {
+  const windows = new RateWindows()
+  const store = new RateGatherer(count, timeLimit)
+  let failed = false
+  let closed = false
+  let retry: NodeJS.Timeout | undefined
+
+  function fail(error: unknown): void {
+    if (failed || closed) return
+    failed = true
+    report(error)
+    retryLater()
+  }
+
+  function retryLater(): void {
+    retry = setTimeout(() => {
+      // A call that counts nothing: a store that can be read and not written has not recovered.
+      store.hit('check', 0).then(recover, retryLater)
+    }, retryInterval).unref()
+    if (closed) clearTimeout(retry)
+  }
+
+  async function recover(): Promise<void> {
+    failed = false
+    report(null)
+    await share().catch(fail)
+  }
+
+  async function share(): Promise<void> {
+    const keys = windows.unsharedKeys()
+    for (let at = 0; at < keys.length; at += chunkSize) {
+      await Promise.all(keys.slice(at, at + chunkSize).map(key => countInStore(key, 0)))
+    }
+  }
+
+  /** Counts calls in the store, with those of the key that only this process has counted. */
+  async function countInStore(key: string, calls: number): Promise<RateWindow> {
+    const unshared = windows.takeUnshared(key)
+    try {
+      const window = await store.hit(key, calls + unshared)
+      windows.learn(key, window)
+      return window
+    } catch (error) {
+      windows.returnUnshared(key, unshared)
+      throw error
+    }
+  }
+
+  async function hitStore(key: string, calls: number): Promise<RateWindow> {
+    try {
+      return await countInStore(key, calls)
+    } catch (error) {
+      fail(error)
+      return windows.hit(key, calls)
+    }
+  }
+
+  return {
+    windows,
+    share,
+    check: () => store.hit('check', 0).then(() => {}, fail),
+
+    hit(key, calls, limit) {
+      const exceeded = windows.findExceeded(key, calls, limit)
+      if (exceeded) return exceeded
+      return failed || isAlone() ? windows.hit(key, calls) : hitStore(key, calls)
+    },
+
+    close() {
+      closed = true
+      clearTimeout(retry)
+    },
+  }
+}

@@ -1,0 +1,102 @@
+// Windows in the table gateway.rate_window, which all instances share. The clock is the database's.
+import { arrayText, type Sql } from '../../db/connect.ts'
+import type { CountCalls } from './gather.ts'
+import { type RateWindow, rateWindowSeconds } from './rate.ts'
+
+interface Row {
+  key: string
+  used: number
+  /** In milliseconds; a window may end while its row is locked. */
+  resetsIn: number
+}
+
+/** Keys of callers; other keys of the table have other prefixes. */
+const callerPrefix = 'rate '
+
+const toWindow = ({ used, resetsIn }: Row): RateWindow => ({ used, resetsIn: Math.max(1, resetsIn) })
+
+/** The columns of a window as `Row` has them. */
+const columns = (sql: Sql) => sql`
+  key, used, (extract(epoch from resets_at - clock_timestamp()) * 1000)::float8 as "resetsIn"`
+
+/**
+ * Counts in windows, in one statement: each key's window is opened or continued.
+ *
+ * @param seconds the length of a window that this opens
+ */
+async function count(sql: Sql, calls: ReadonlyMap<string, number>, seconds: number): Promise<Map<string, RateWindow>> {
+  // The time of the statement, the same in both places.
+  const isOpen = sql`counted.resets_at > excluded.resets_at - make_interval(secs => ${seconds}::integer)`
+  // Rows are locked in one order, so that instances do not deadlock.
+  const rows = await sql<Row[]>`
+    insert /* rate_window.count */ into gateway.rate_window as counted (key, used, resets_at)
+    select key, calls, clock_timestamp() + make_interval(secs => ${seconds}::integer)
+    from unnest(${arrayText([...calls.keys()])}::text::text[], ${arrayText([...calls.values()])}::text::bigint[])
+         as hit(key, calls)
+    order by key
+    on conflict (key) do update
+    set used = excluded.used + case when ${isOpen} then counted.used else 0 end,
+        resets_at = case when ${isOpen} then counted.resets_at else excluded.resets_at end
+    returning ${columns(sql)}`
+  return new Map(rows.map(row => [row.key, toWindow(row)]))
+}
+
+/** Returns what counts the calls of callers, in one statement for all of them (R28). */
+export const countInTable =
+  (sql: Sql): CountCalls =>
+  async calls => {
+    const prefixed = new Map([...calls].map(([key, count]) => [callerPrefix + key, count]))
+    const windows = await count(sql, prefixed, rateWindowSeconds)
+    return new Map([...windows].map(([key, window]) => [key.slice(callerPrefix.length), window]))
+  }
+
+/** Returns the open windows of callers, by key. */
+export async function listOpenWindows(sql: Sql): Promise<Map<string, RateWindow>> {
+  const rows = await sql<Row[]>`
+    select /* rate_window.list_open */ ${columns(sql)} from gateway.rate_window
+    where resets_at > now() and starts_with(key, ${callerPrefix})`
+  return new Map(rows.map(row => [row.key.slice(callerPrefix.length), toWindow(row)]))
+}
+
+/** Deletes the windows that have ended. */
+export async function deleteEndedWindows(sql: Sql): Promise<void> {
+  await sql`delete /* rate_window.delete_ended */ from gateway.rate_window
+            where resets_at < now() - interval '1 minute'`
+}
+
+/** Counts attempts of one kind, for all instances. */
+export interface AttemptCounter {
+  /** The most attempts of a window. */
+  readonly limit: number
+  /** Counts one attempt. @returns the window with it */
+  hit(key: string): Promise<RateWindow>
+  /** Takes one attempt back. */
+  refund(key: string): Promise<void>
+  /** Deletes the window. */
+  clear(key: string): Promise<void>
+}
+
+/**
+ * Creates a counter of attempts in the database.
+ *
+ * @param kind the prefix of the keys
+ * @param seconds the length of a window
+ */
+export function createAttemptCounter(sql: Sql, kind: string, limit: number, seconds: number): AttemptCounter {
+  return {
+    limit,
+    async hit(key) {
+      const windows = await count(sql, new Map([[`${kind} ${key}`, 1]]), seconds)
+      const [window] = windows.values()
+      if (!window) throw new Error('The database has not counted an attempt.')
+      return window
+    },
+    async refund(key) {
+      await sql`update /* rate_window.refund */ gateway.rate_window set used = used - 1
+                where key = ${`${kind} ${key}`} and used > 0 and resets_at > clock_timestamp()`
+    },
+    async clear(key) {
+      await sql`delete /* rate_window.clear */ from gateway.rate_window where key = ${`${kind} ${key}`}`
+    },
+  }
+}

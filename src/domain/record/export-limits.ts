@@ -1,0 +1,102 @@
+import { randomInt } from 'node:crypto'
+import type { Sql } from '../../db/connect.ts'
+import { GatewayError } from '../errors.ts'
+import { secondsLeft } from '../rate/rate.ts'
+import { createAttemptCounter } from '../rate/table.ts'
+
+/** The window of the limit of starts, in seconds. */
+const startWindow = 3600
+
+/** How long an export keeps its token without renewal, in seconds: its instance may have been killed. */
+const leaseSeconds = 10
+
+/** An export that may run, while its lease is renewed. */
+export interface ExportLease {
+  /** Renews the lease, unless it was released. @returns false when another export has it */
+  renew(): Promise<boolean>
+  /** Ends the lease, so that the token's next export can begin. */
+  release(): Promise<void>
+}
+
+/** Limits the bulk exports of a token, over all instances. */
+interface ExportLimits {
+  /**
+   * Starts an export.
+   *
+   * @throws `RATE_LIMITED` when the token has an export under way, or has started too many within the hour
+   */
+  start(tokenId: number): Promise<ExportLease>
+}
+
+/**
+ * Counts in the database, which all instances share: exports are too rare to cost anything there.
+ *
+ * @param startsPerHour how many exports a token may start in a window of one hour
+ */
+export function createExportLimits(sql: Sql, startsPerHour: number): ExportLimits {
+  const starts = createAttemptCounter(sql, 'export start', startsPerHour, startWindow)
+  return {
+    async start(tokenId) {
+      const key = `export stream ${tokenId}`
+      const lease = randomInt(2 ** 47)
+      let isReleased = false
+      let renewal = Promise.resolve(true)
+      const renew = () => {
+        if (!isReleased) renewal = takeLease(sql, key, lease).then(resetsIn => resetsIn === null)
+        return renewal
+      }
+      const release = async () => {
+        isReleased = true
+        // Otherwise it could take the lease again.
+        await renewal.catch(() => {})
+        await releaseLease(sql, key, lease)
+      }
+      const resetsIn = await takeLease(sql, key, lease)
+      if (resetsIn !== null) throw exportUnderWay(secondsLeft({ used: 1, resetsIn }))
+      try {
+        const window = await starts.hit(String(tokenId))
+        if (window.used > starts.limit) throw tooManyExports(startsPerHour, secondsLeft(window))
+      } catch (error) {
+        // A lease that is not released ends by itself.
+        await release().catch(() => {})
+        throw error
+      }
+      return { renew, release }
+    },
+  }
+}
+
+/** Returns null when the lease is taken or renewed, and otherwise after how many milliseconds the other one ends. */
+async function takeLease(sql: Sql, key: string, lease: number): Promise<number | null> {
+  const [row] = await sql<{ taken: boolean; resetsIn: number }[]>`
+    with /* export_lease.take */ taken as (
+      insert into gateway.rate_window as held (key, used, resets_at)
+      values (${key}, ${lease}, clock_timestamp() + make_interval(secs => ${leaseSeconds}::integer))
+      on conflict (key) do update set used = excluded.used, resets_at = excluded.resets_at
+      where held.used = excluded.used or held.resets_at <= clock_timestamp()
+      returning 1
+    )
+    select exists (select from taken) as taken,
+           coalesce((select extract(epoch from resets_at - clock_timestamp()) * 1000 from gateway.rate_window
+                     where key = ${key}), 0)::float8 as "resetsIn"`
+  if (!row) throw new Error('The database has not answered for a lease.')
+  return row.taken ? null : Math.max(1, row.resetsIn)
+}
+
+async function releaseLease(sql: Sql, key: string, lease: number): Promise<void> {
+  await sql`delete /* export_lease.release */ from gateway.rate_window where key = ${key} and used = ${lease}`
+}
+
+/** The error of a token that has an export under way. @param retryAfter in seconds */
+export const exportUnderWay = (retryAfter: number) =>
+  new GatewayError('RATE_LIMITED', 'This token has an export under way. Begin the next one when it has ended.', {
+    retryAfter,
+  })
+
+/** The error of a token that has started too many exports. @param retryAfter in seconds */
+export const tooManyExports = (startsPerHour: number, retryAfter: number) =>
+  new GatewayError(
+    'RATE_LIMITED',
+    `A token may start ${startsPerHour} export${startsPerHour === 1 ? '' : 's'} in an hour. Try again after the window resets.`,
+    { retryAfter },
+  )

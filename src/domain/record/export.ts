@@ -1,0 +1,138 @@
+import { arrayText, type Sql } from '../../db/connect.ts'
+import type { AuditAction } from '../administrator/audit.ts'
+import type { SearchTable } from '../search/search-table.ts'
+import type { Caller } from '../token/caller.ts'
+import { isWithinDays } from '../token/request-count.ts'
+import type { Instant } from './instant.ts'
+import type { TenantTable } from './tenant-table.ts'
+
+/**
+ * Reads personal data for a caller (contract, operations 6 and 7). Each read records the export before it returns, and
+ * throws when that fails: no personal data leaves the service without a record.
+ */
+export const exportOf = <Row>(caller: Caller, table: TenantTable<Row>): TenantTable<Row> => ({
+  ...table,
+
+  async pages(sql, wanted) {
+    const pages = await table.pages(sql, wanted)
+    const exports = wanted.map(({ tenantId }, index) => ({ tenantId, records: pages[index]?.rows.length ?? 0 }))
+    await recordExports(sql, caller, 'list', exports.filter(isExport))
+    return pages
+  },
+
+  async records(sql, wanted) {
+    const found = await table.records(sql, wanted)
+    const exports = wanted.map(({ tenantId }, index) => ({ tenantId, records: found[index] ? 1 : 0 }))
+    await recordExports(sql, caller, 'record', exports.filter(isExport))
+    return found
+  },
+
+  async chunk(sql, wanted) {
+    const chunk = await table.chunk(sql, wanted)
+    const exports = [{ tenantId: wanted.tenantId, records: chunk.count }]
+    await recordExports(sql, caller, 'bulk export', exports.filter(isExport))
+    return chunk
+  },
+})
+
+/**
+ * Reads filtered and ordered lists of personal data for a caller, as `exportOf` does: an entry for each tenant. A search of
+ * a text is recorded also when its page has no records, because whether it finds any says who has consented.
+ */
+export const searchExportOf = <Row extends { readonly tenantId: number }>(
+  caller: Caller,
+  table: SearchTable<Row>,
+): SearchTable<Row> => ({
+  ...table,
+
+  async page(sql, ...wanted) {
+    const page = await table.page(sql, ...wanted)
+    const [search] = wanted
+    if (search.searchesPersonalData && page.rows.length === 0) {
+      await recordExports(sql, caller, 'search', [{ tenantId: search.tenantId, records: 0 }])
+    }
+    const records = new Map<number, number>()
+    for (const { tenantId } of page.rows) records.set(tenantId, (records.get(tenantId) ?? 0) + 1)
+    const exports = [...records].map(([tenantId, count]) => ({ tenantId, records: count }))
+    await recordExports(sql, caller, 'list', exports)
+    return page
+  },
+})
+
+/**
+ * Reads filtered and ordered lists whose records hold no personal data, although the text that is searched does: a
+ * recipient's name. Each page of a search of a text is recorded, because whether it finds any says who received a voucher.
+ */
+export const textSearchOf = <Row>(caller: Caller, table: SearchTable<Row>): SearchTable<Row> => ({
+  ...table,
+
+  async page(sql, ...wanted) {
+    const page = await table.page(sql, ...wanted)
+    const [{ searchesPersonalData, tenantId, descendantsOf }] = wanted
+    const operation = descendantsOf ? 'voucher search, with tenants below' : 'voucher search'
+    if (searchesPersonalData) await recordExports(sql, caller, operation, [{ tenantId, records: 0 }])
+    return page
+  },
+})
+
+interface Export {
+  tenantId: number
+  records: number
+}
+
+const isExport = ({ records }: Export) => records > 0
+
+/**
+ * Adds an audit entry for each export, and adds the records to the day's count of token and tenant. Counts are locked
+ * in the order of the tenants, so that requests do not deadlock.
+ */
+async function recordExports(
+  sql: Sql,
+  { token, address, requestId }: Caller,
+  operation: 'list' | 'record' | 'bulk export' | 'search' | 'voucher search' | 'voucher search, with tenants below',
+  exports: readonly Export[],
+): Promise<void> {
+  if (exports.length === 0) return
+  const action: AuditAction = 'customer.export'
+  const details = exports.map(({ records }) => JSON.stringify({ records, operation, requestId }))
+  const sums = new Map<number, number>()
+  for (const { tenantId, records } of exports.filter(isExport)) sums.set(tenantId, (sums.get(tenantId) ?? 0) + records)
+  const tenants = [...sums.keys()].sort((a, b) => a - b)
+  await sql`
+    with /* export.record */ entry as (
+      insert into gateway.audit_entry (actor, address, action, token_id, tenant_id, detail)
+      select ${`token ${token.id} (${token.name})`}, ${address}, ${action}, ${token.id}::bigint, tenant_id, detail
+      from unnest(${arrayText(exports.map(({ tenantId }) => tenantId))}::text::bigint[],
+                  ${arrayText(details)}::text::jsonb[]) as exported(tenant_id, detail)
+      returning at
+    )
+    insert into gateway.token_export (token_id, day, tenant_id, records, last_at)
+    select ${token.id}::bigint, (latest.at at time zone 'UTC')::date, tenant_id, records, latest.at
+    from (select max(at) as at from entry) latest,
+         unnest(${arrayText(tenants)}::text::bigint[],
+                ${arrayText(tenants.map(tenantId => sums.get(tenantId) ?? 0))}::text::bigint[])
+           as exported(tenant_id, records)
+    on conflict (token_id, day, tenant_id) do update
+    set records = token_export.records + excluded.records, last_at = greatest(token_export.last_at, excluded.last_at)`
+}
+
+/** The personal data of one tenant that a token exported on one day. */
+export interface DailyExport {
+  /** `YYYY-MM-DD`, UTC. */
+  day: string
+  tenantId: number
+  /** Null when the tenant is deleted. */
+  tenantName: string | null
+  /** A record that was exported twice counts twice. */
+  records: number
+  lastAt: Instant
+}
+
+/** Returns the exports of the last days, UTC, with today, by day and tenant: the latest first, at most 200. */
+export async function listExports(sql: Sql, tokenId: number, days: number): Promise<DailyExport[]> {
+  return sql<DailyExport[]>`
+    select /* export.list */ day, tenant_id as "tenantId", tenant.name as "tenantName", records, last_at as "lastAt"
+    from gateway.token_export left join tenant on tenant.id = tenant_id
+    where token_id = ${tokenId} and ${isWithinDays(sql, days)}
+    order by day desc, last_at desc, tenant_id limit 200`
+}

@@ -1,0 +1,20 @@
+import { notFound } from '../errors.ts'
+
+/** Parses the id of a record: a plain positive integer up to 2^53 - 1 (R7). Returns null for any other text. */
+export function parseIdentifier(text: string): number | null {
+  if (!/^[1-9]\d{0,15}$/.test(text)) return null
+  const id = Number(text)
+  return Number.isSafeInteger(id) ? id : null
+}
+
+/**
+ * Parses the id of a record that must exist.
+ *
+ * @param noun what the record is, for the message: `token`
+ * @throws `NOT_FOUND` when the text is no identifier, because no record has it
+ */
+export function requireIdentifier(text: string, noun: string): number {
+  const id = parseIdentifier(text)
+  if (id === null) throw notFound(noun)
+  return id
+}

@@ -1,0 +1,107 @@
+import { column, nullable, type RowOf } from '../../db/column.ts'
+import { arrayText, type Sql } from '../../db/connect.ts'
+import { rowCodec } from '../../db/row-codec.ts'
+import { isTrue, moneyRange, ofCurrency, ofRecord } from '../search/field.ts'
+import { byAmount, byText, type Order } from '../search/order.ts'
+import { searchedText } from '../search/text-field.ts'
+import { defineResource } from './resource.ts'
+
+const columns = {
+  id: column('id', 'bigint', 'The numeric id, as in v1.'),
+  tenantId: column('tenant_id', 'bigint'),
+  slug: column('slug', 'text', 'Its name in URLs.'),
+  title: column('title', 'text', 'The title.'),
+  summary: nullable('summary', 'text', 'A short description.'),
+  descriptionHtml: nullable('description_html', 'text', 'Its full description as HTML. Sanitize before you show it.'),
+  currency: column('currency', 'text', 'The ISO 4217 code of its amounts.'),
+  price: nullable('price', 'decimal', 'The price.'),
+  salePrice: nullable('sale_price', 'decimal', 'The price while it is on sale.'),
+  monetaryValue: nullable('monetary_value', 'decimal', 'The monetary value of one of its vouchers.'),
+  isMonetary: column('is_monetary', 'boolean', 'Whether its value is an amount of money.'),
+  allowPartRedeem: column('allow_part_redeem', 'boolean', 'Whether its vouchers can be redeemed in parts.'),
+  validityType: nullable('validity_type', 'text', 'How its validity is calculated.'),
+  validityMonths: nullable('validity_months', 'integer', 'The number of months for which it is valid.'),
+  redemptionInfo: nullable('redemption_info', 'text', 'How to redeem it.'),
+  sortOrder: column('sort_order', 'integer', 'Its place among its siblings, lowest first.'),
+  imageUrl: nullable('image_url', 'text', 'The URL of its main image.'),
+  imageUrls: column('array_to_json(image_urls)', 'textArray', 'The URLs of all its images.'),
+  updatedAt: nullable('updated_at', 'instant', 'When it, one of its categories or one of its variants last changed.'),
+}
+
+/** A catalog voucher: a product that is sold as a voucher. */
+export type Product = RowOf<typeof columns>
+
+const byPrice = byAmount('price', 'By `price`. Products without a price of their own come last.')
+const bySortOrder: Order = {
+  key: 'sort_order',
+  type: 'integer',
+  nullable: false,
+  description: 'By `sortOrder`.',
+  among: { column: 'is_monetary', values: ['true', 'false'] },
+}
+
+/** Catalog vouchers (contract, operations 2 and 3). */
+export const products = defineResource<Product>({
+  type: 'CatalogVoucher',
+  description: 'A product that is sold as a voucher.',
+  name: 'product',
+  table: 'product',
+  permissions: ['view_vouchers'],
+  unstampedFirst: true,
+  columns,
+  search: {
+    filters: {
+      categoryId: ofRecord(
+        'Category',
+        'Products of this category: its numeric or its global id.',
+        null,
+        (sql, id) => sql`id in (select product_id from product_category where category_id = ${id}::bigint)`,
+      ),
+      isMonetary: isTrue(
+        'is_monetary',
+        bySortOrder,
+        'Products whose value is an amount of money, or those whose value is not.',
+      ),
+      currency: ofCurrency(byPrice, 'Products of this currency: its ISO 4217 code.'),
+      price: moneyRange(byPrice, 'Products whose own price lies in this range. Needs `currency`.'),
+      text: searchedText(
+        [
+          {
+            expression: "lower(' ' || title)",
+            fields: { TITLE: { property: 'title', description: 'The `title`.' } },
+          },
+        ],
+        'Products with this text in their title.',
+      ),
+    },
+    orders: {
+      TITLE: byText('gateway.text_order(title)', false, 'By `title`.'),
+      PRICE: byPrice,
+      SORT_ORDER: bySortOrder,
+    },
+  },
+})
+
+const productRow = rowCodec<Product>(columns)
+
+/**
+ * Returns the products of these ids, of any tenant, in their order; null where there is none. Checks no grants: the
+ * caller must, by `tenantId`.
+ */
+export async function findProducts(sql: Sql, ids: readonly number[]): Promise<(Product | null)[]> {
+  const [rows] = await sql`
+    select /* product.find_by_ids */ string_agg(${productRow.select(sql)}, '')
+    from product where id = any(${arrayText(ids)}::text::bigint[])`.raw()
+  const found = new Map(productRow.read(rows?.[0]).map(row => [row.id, row]))
+  return ids.map(id => found.get(id) ?? null)
+}
+
+/** Returns for each product id, in order, the rows that belong to it, in the order of the rows. */
+export function groupByProduct<Row extends { productId: number }>(
+  productIds: readonly number[],
+  rows: readonly Row[],
+): Row[][] {
+  const byProduct = new Map<number, Row[]>(productIds.map(id => [id, []]))
+  for (const row of rows) byProduct.get(row.productId)?.push(row)
+  return productIds.map(id => byProduct.get(id) ?? [])
+}

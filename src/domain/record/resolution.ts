@@ -1,0 +1,225 @@
+import { randomBytes } from 'node:crypto'
+import { column, nullable, type RowOf, selectList } from '../../db/column.ts'
+import type { Sql } from '../../db/connect.ts'
+import { type FieldErrors, hasErrors, notFound, throwIfErrors } from '../errors.ts'
+import { hashSecret } from '../secret.ts'
+import type { Token } from '../token/token.ts'
+
+/** Why a voucher cannot be redeemed. The first that applies is reported (R25). */
+export type ReasonCode = 'void' | 'not_yet_valid' | 'expired' | 'redeemed' | 'no_balance'
+
+/** Whether a voucher can be redeemed, and why not. */
+interface Verdict {
+  status: 'redeemable' | 'not_redeemable'
+  /** Null when redeemable. */
+  reasonCode: ReasonCode | null
+}
+
+/** The columns of a voucher that a resolution shows. */
+export const resolvedColumns = {
+  id: column('voucher.id', 'bigint', 'The numeric id, as in v1.'),
+  reference: column('voucher.reference', 'text', 'The reference that is printed on it.'),
+  currentBalance: nullable('current_balance', 'decimal', 'The balance that is left.'),
+  initialBalance: nullable('initial_balance', 'decimal', 'The balance when it was purchased.'),
+  currency: nullable('currency', 'text', 'The ISO 4217 code of its amounts.'),
+  isMonetary: column('is_monetary', 'boolean', 'Whether its value is an amount of money.'),
+  allowPartRedeem: column('allow_part_redeem', 'boolean', 'Whether it can be redeemed in parts.'),
+  productTitle: nullable('product_title', 'text', 'The title of the product at the time of purchase.'),
+  recipientName: nullable('recipient_name', 'text', 'The name of the recipient.'),
+  customerName: nullable('customer_name', 'text', 'The name of the customer who purchased it.'),
+  redemptionStatus: nullable('redemption_status', 'text', 'The state of its redemption.'),
+  void: column('void', 'boolean', 'Whether it was voided.'),
+  dateValidStart: nullable('date_valid_start', 'date', 'The first day on which it is valid.'),
+  dateValidEnd: nullable('date_valid_end', 'date', 'The last day on which it is valid.'),
+}
+
+/** The columns of the tenant at which a voucher was resolved, and of the one that owns the voucher (R24). */
+export const resolutionTenantColumns = {
+  id: column('tenant.id', 'bigint', 'The numeric id of the tenant at which it was resolved.'),
+  name: column('tenant.name', 'text', 'The name of the tenant at which it was resolved.'),
+  type: nullable('tenant.type', 'text', 'The type of that tenant.'),
+  sourceTenantId: column('owner.id', 'bigint', 'The numeric id of the tenant that owns the voucher.'),
+  sourceTenantName: column('owner.name', 'text', 'The name of the owner.'),
+  sourceTenantType: nullable('owner.type', 'text', 'The type of the owner.'),
+}
+
+const resolvedList = selectList(resolvedColumns)
+const tenantList = selectList(resolutionTenantColumns)
+
+/** The state of a voucher that a resolution depends on. */
+type VoucherState = RowOf<typeof resolvedColumns>
+
+/** What decides whether a voucher can be redeemed. */
+export type Redeemability = Pick<
+  VoucherState,
+  'void' | 'dateValidStart' | 'dateValidEnd' | 'redemptionStatus' | 'currentBalance'
+>
+
+/** A voucher as a resolution shows it. */
+export type ResolvedVoucher = VoucherState & Verdict
+
+/** The tenant at which a voucher was resolved, and the one that owns the voucher (R24). */
+export type ResolutionTenant = RowOf<typeof resolutionTenantColumns>
+
+/** The result of resolving a voucher at a tenant. */
+export interface Resolution extends Verdict {
+  voucher: ResolvedVoucher
+  tenant: ResolutionTenant
+  /** Shown this once; null when not redeemable. */
+  redemptionToken: string | null
+}
+
+/** A voucher by its reference or by its QR token. */
+type VoucherName = { reference: string } | { qrToken: string }
+
+/** The longest inputs, in characters (R9). */
+export const maxLengths = { qrToken: 2048, voucherReference: 255 }
+
+/**
+ * Parses the input that names a voucher (R9, R27).
+ *
+ * @param transportErrors errors that the transport found
+ * @throws `BAD_USER_INPUT` with the errors of `qrToken` and `voucherReference`
+ */
+export function readVoucherName(
+  given: { qrToken?: string | null | undefined; voucherReference?: string | null | undefined },
+  transportErrors: FieldErrors = {},
+): VoucherName {
+  const fieldErrors: FieldErrors = { ...transportErrors }
+  const read = (field: keyof typeof maxLengths) => {
+    const text = given[field] ?? ''
+    if ([...text].length > maxLengths[field]) fieldErrors[field] = [`Give at most ${maxLengths[field]} characters.`]
+    return text.trim() === '' ? null : text
+  }
+  const qrToken = read('qrToken')
+  const voucherReference = read('voucherReference')
+  if (!hasErrors(fieldErrors) && (qrToken === null) === (voucherReference === null)) {
+    const error =
+      qrToken === null ? 'Give a QR token or URL, or a voucher reference.' : 'Give one of the two, not both.'
+    fieldErrors.qrToken = [error]
+    fieldErrors.voucherReference = [error]
+  }
+  throwIfErrors(fieldErrors)
+  return qrToken === null ? { reference: (voucherReference ?? '').trim() } : { qrToken: qrTokenIn(qrToken) }
+}
+
+/** Returns the QR token in a scanned text: the text itself, or a part of its URL (R27). */
+function qrTokenIn(text: string): string {
+  if (!/^\s*https?:/i.test(text) || !URL.canParse(text)) return text
+  const url = new URL(text)
+  for (const name of ['qr_token', 'token', 'qr', 't', 'code']) {
+    const value = url.searchParams.get(name)
+    if (value) return value
+  }
+  const segment = url.pathname.split('/').findLast(part => part !== '')
+  if (!segment) return text
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}
+
+/**
+ * Returns why the voucher cannot be redeemed on a day, or null when it can be (R25).
+ *
+ * @param today the calendar day at the tenant that owns the voucher, `YYYY-MM-DD`
+ */
+export function reasonAgainst(voucher: Redeemability, today: string): ReasonCode | null {
+  if (voucher.void) return 'void'
+  if (voucher.dateValidStart !== null && today < voucher.dateValidStart) return 'not_yet_valid'
+  if (voucher.dateValidEnd !== null && today > voucher.dateValidEnd) return 'expired'
+  if (voucher.redemptionStatus?.toLowerCase() === 'redeemed') return 'redeemed'
+  if (voucher.currentBalance !== null && voucher.currentBalance <= 0) return 'no_balance'
+  return null
+}
+
+/**
+ * Resolves a voucher ahead of its redemption (contract, operation 8). Writes only the redemption token.
+ *
+ * @param at the path tenant, for which the caller's token is authorised
+ * @param timeToLive seconds until the redemption token expires
+ * @throws `NOT_FOUND` when there is no such voucher within the scope of the token at the path tenant (R24)
+ */
+export async function resolveVoucher(
+  sql: Sql,
+  caller: Token,
+  at: number,
+  name: VoucherName,
+  timeToLive: number,
+): Promise<Resolution> {
+  const found = await findWithinScope(sql, caller, at, name)
+  if (!found) throw notFound('voucher')
+  const { today, tenant, ...voucher } = found
+  const reasonCode = reasonAgainst(voucher, today)
+  const verdict: Verdict = { status: reasonCode === null ? 'redeemable' : 'not_redeemable', reasonCode }
+  return {
+    ...verdict,
+    voucher: { ...voucher, ...verdict },
+    tenant,
+    redemptionToken:
+      reasonCode === null ? await issueRedemptionToken(sql, voucher.id, at, caller.id, timeToLive) : null,
+  }
+}
+
+type Found = VoucherState & { today: string; tenant: ResolutionTenant }
+
+/**
+ * Finds the voucher of that name when its owner is the path tenant, above it or below it, and the token is authorised
+ * for the owner (R21, R24).
+ *
+ * Takes as long for a voucher out of scope as for an absent one: for both, the statement walks up the tree twice and
+ * returns one row. Without an owner it walks up from the path tenant.
+ *
+ * @returns null when there is no such voucher within the scope
+ */
+async function findWithinScope(sql: Sql, caller: Token, at: number, name: VoucherName): Promise<Found | null> {
+  const text = 'reference' in name ? name.reference : name.qrToken
+  // PostgreSQL stores no such text, and its protocol rejects it.
+  if (text.includes('\0')) return null
+  const named = 'reference' in name ? sql`lower(reference) = lower(${text})` : sql`qr_token = ${text}`
+  const [row] = await sql<[Found | { id: null }]>`
+    with /* resolution.find */ recursive named as materialized (
+      select * from purchased_voucher where ${named}
+    ), above (of_owner, id, parent_id) as (
+      select true, id, parent_id from tenant where id = coalesce((select tenant_id from named), ${at})
+      union all
+      select false, id, parent_id from tenant where id = ${at}
+      union
+      select of_owner, tenant.id, tenant.parent_id from above join tenant on tenant.id = above.parent_id
+    ), scope as (
+      select bool_or(id = case when of_owner then ${at} else (select tenant_id from named) end)
+             and bool_or(of_owner and (select with_descendants or tenant_id = (select tenant_id from named)
+                                       from gateway.token_tenant
+                                       where token_id = ${caller.id} and tenant_id = above.id)) as holds
+      from above
+    )
+    select ${sql.unsafe(resolvedList)}, (now() at time zone owner.time_zone)::date as today,
+           (select to_json(found) from (select ${sql.unsafe(tenantList)}) found) as tenant
+    from scope left join (
+      named voucher join tenant owner on owner.id = voucher.tenant_id join tenant on tenant.id = ${at}
+    ) on scope.holds`
+  return row.id === null ? null : row
+}
+
+/** Issues a token of 256 random bits, of which the SHA-256 is stored (R26). Returns the token. */
+async function issueRedemptionToken(
+  sql: Sql,
+  voucherId: number,
+  tenantId: number,
+  tokenId: number,
+  timeToLive: number,
+): Promise<string> {
+  const secret = `vgr_${randomBytes(32).toString('base64url')}`
+  await sql`
+    insert /* redemption_token.issue */ into gateway.redemption_token (token_hash, voucher_id, tenant_id, token_id, expires_at)
+    values (${hashSecret(secret)}, ${voucherId}, ${tenantId}, ${tokenId},
+            now() + ${timeToLive} * interval '1 second')`
+  return secret
+}
+
+/** Deletes redemption tokens a day after they expired. */
+export async function deleteExpiredRedemptionTokens(sql: Sql): Promise<void> {
+  await sql`
+    delete /* redemption_token.delete_expired */ from gateway.redemption_token where expires_at < now() - interval '1 day'`
+}

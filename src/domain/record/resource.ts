@@ -1,0 +1,138 @@
+/** Descriptions of the records that tenants own: loaders, `node`, global ids, connections and removals follow from them. */
+import type { Column, Columns } from '../../db/column.ts'
+import type { Fragment, Sql } from '../../db/connect.ts'
+import { rowCodec } from '../../db/row-codec.ts'
+import type { Order } from '../search/order.ts'
+import type { SearchDescription } from '../search/search.ts'
+import { type SearchTable, searchTable } from '../search/search-table.ts'
+import type { Permission } from '../token/permission.ts'
+import type { Token } from '../token/token.ts'
+import type { ListIdentity } from './cursor.ts'
+import type { Instant } from './instant.ts'
+import { type TenantTable, tenantTable } from './tenant-table.ts'
+
+/** What every row of a resource has. */
+export type ResourceRow = { readonly id: number; readonly tenantId: number; readonly updatedAt: Instant | null }
+
+/** A type of records that have global ids, and whose removals are listed. */
+export interface RecordType {
+  /** The name of its GraphQL type: `PurchasedVoucher`. */
+  type: string
+  /** What a token needs to read its records: as a list, by their ids, and as removals. All of it. */
+  permissions: readonly Permission[]
+  /** What rows of `gateway.removal` call it: `purchased_voucher`. */
+  removal: string
+  /**
+   * Returns a query for the record of a row of `gateway.removal`. It finds no row when the record is in no list that
+   * the removal concerns.
+   *
+   * @param token whose lists they are
+   */
+  findRemoved(sql: Sql, token: Token): Fragment
+}
+
+/** A type of records that each tenant has a list of. */
+export interface Resource<Row extends ResourceRow = ResourceRow>
+  extends RecordType,
+    Required<Pick<ResourceDescription<Row>, 'description' | 'unstampedFirst' | 'personalData'>> {
+  /** Its name in messages: `purchased voucher`. */
+  noun: string
+  /** The name of a record's field: `purchasedVoucher`. */
+  field: string
+  /** The name of the list's field, and of the list in its cursors: `purchasedVouchers`. */
+  list: string
+  columns: Readonly<Record<string, Column>>
+  table: TenantTable<Row>
+  /** How its lists can be filtered and ordered, and what reads such lists; null when they cannot. */
+  search: (SearchDescription & { table: SearchTable<Row>; hasEntries: boolean }) | null
+  /** Returns the tenant's list, to which cursors belong. */
+  listOf(tenantId: number): Required<ListIdentity>
+}
+
+/** The description of a resource. SQL texts are part of statements. */
+interface ResourceDescription<Row extends ResourceRow> {
+  /** The name of its GraphQL type. The names of its fields, cursors and removals follow from it. */
+  type: string
+  /** What a record is, for the readers of the schema. */
+  description: string
+  /** What its statements are called: `voucher` for `voucher.list`. */
+  name: string
+  /** The table, in schema `public`, with an index on `tenant_id`, the list's order and `id`. */
+  table: string
+  columns: Columns<Row>
+  permissions: readonly Permission[]
+  /** A condition, in SQL, for the rows that are records; all rows when left out. */
+  only?: string
+  /** Whether `updated_at` can be null; such records come first (R15). */
+  unstampedFirst?: boolean
+  /** Whether reading a record is recorded in the audit. */
+  personalData?: boolean
+  /**
+   * The filters and orders of its lists, each with an index that serves it: of its entries (`sql/0015`), or of its own
+   * table when it has none.
+   */
+  search?: Pick<SearchDescription, 'filters' | 'orders'> & { entries?: string }
+}
+
+/**
+ * Describes a resource. A list is ordered by `updated_at`, then `id` (R15). A record belongs to the list of its own
+ * tenant alone (R20).
+ */
+export function defineResource<Row extends ResourceRow>({
+  type,
+  description,
+  name,
+  table,
+  columns,
+  permissions,
+  only,
+  unstampedFirst = false,
+  personalData = false,
+  search,
+}: ResourceDescription<Row>): Resource<Row> {
+  const words = type.split(/(?=[A-Z])/).map(word => word.toLowerCase())
+  const field = type.charAt(0).toLowerCase() + type.slice(1)
+  const list = `${field}s`
+  const row = rowCodec<Row>(columns)
+  const stamp = unstampedFirst ? "coalesce(updated_at, '-infinity')" : 'updated_at'
+  const byUpdatedAt: Order = {
+    key: stamp,
+    type: 'timestamptz',
+    nullable: false,
+    description: `By \`updatedAt\`, the order of the list by itself${unstampedFirst ? ' (null before all others)' : ''}.`,
+  }
+  return {
+    type,
+    description,
+    permissions,
+    noun: words.join(' '),
+    field,
+    list,
+    columns,
+    unstampedFirst,
+    personalData,
+    table: tenantTable<Row>({
+      name,
+      table,
+      row,
+      ...(unstampedFirst && { stamp }),
+      ...(only !== undefined && { only }),
+    }),
+    search: search
+      ? {
+          filters: search.filters,
+          orders: { UPDATED_AT: byUpdatedAt, ...search.orders },
+          defaultOrder: byUpdatedAt,
+          table: searchTable<Row>({ name, table: search.entries ?? table, records: table, row, stamp, only }),
+          hasEntries: search.entries !== undefined,
+        }
+      : null,
+    listOf: tenantId => ({ name: list, tenantId }),
+    removal: words.join('_'),
+    findRemoved: sql =>
+      sql.unsafe(
+        `select id from ${table} listed where listed.tenant_id = removal.tenant_id and listed.id = removal.record_id` +
+          (only === undefined ? '' : ` and ${only}`),
+      ),
+  }
+}

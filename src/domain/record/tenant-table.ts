@@ -1,0 +1,236 @@
+import { arrayText, type Fragment, type Sql } from '../../db/connect.ts'
+import type { RowCodec } from '../../db/row-codec.ts'
+import type { Chunk } from './chunk.ts'
+import { beforeAll, type Instant } from './instant.ts'
+import { type Page, type Range, toPage, within } from './page.ts'
+
+/** A table whose rows belong to tenants (R20). The texts are SQL of this service, never of a caller. */
+interface TenantTableOptions<Row> {
+  /** The first part of the names of its statements: `voucher` for `voucher.list`. */
+  name: string
+  table: string
+  row: RowCodec<Row>
+  /** What a list is ordered by before `id`, as its index has it; default `updated_at`. */
+  stamp?: string
+  /** A condition for the rows that are read. */
+  only?: string
+  /** A condition that has parameters. */
+  filter?: (sql: Sql) => Fragment
+  /**
+   * The values of a column that are read. Each value has a range of its own in the index: a list merges the first rows
+   * of these ranges, because `= any(...)` would scan past rows of other values.
+   */
+  among?: { column: string; values: readonly string[] }
+}
+
+/** A page of a tenant's list. */
+export interface PageRequest {
+  tenantId: number
+  range: Range
+}
+
+/** The length of a tenant's list; of its records updated at or after an instant, when one is given. */
+export interface CountRequest {
+  tenantId: number
+  updatedSince: Instant | null
+}
+
+/** A record of a tenant. */
+export interface RecordRequest {
+  tenantId: number
+  id: number
+}
+
+/** Reads pages, counts and records of one table. Each method runs one statement; results are in the order of requests. */
+export interface TenantTable<Row> {
+  /** Reads pages; those from the starts of lists and those from the ends take a statement each. */
+  pages(sql: Sql, requests: readonly PageRequest[]): Promise<Page<Row>[]>
+  /** Counts the records of whole lists. */
+  counts(sql: Sql, requests: readonly CountRequest[]): Promise<number[]>
+  /** Reads records; null where the tenant has no such record (R20). */
+  records(sql: Sql, requests: readonly RecordRequest[]): Promise<(Row | null)[]>
+  /** Reads the first `limit` records of a range of one list, from its start. */
+  chunk(sql: Sql, request: PageRequest): Promise<Chunk<Row>>
+}
+
+/** The fragments that are the same in each run of the statements. They do not depend on the pool. */
+function fragmentsOf<Row>(options: TenantTableOptions<Row>, sql: Sql) {
+  const { name, table, row, stamp = 'updated_at', only, filter, among } = options
+  const comment = (statement: string) => sql.unsafe(`/* ${name}.${statement} */`)
+  const and = (condition: string | undefined) => {
+    const plain = sql.unsafe(condition ? `and ${condition}` : '')
+    return filter ? sql`${plain} and ${filter(sql)}` : plain
+  }
+  const values = among && `'{${among.values.join()}}'::text[]`
+  return {
+    list: comment('list'),
+    listOfTenants: comment('list_of_tenants'),
+    chunk: comment('chunk'),
+    count: comment('count'),
+    find: comment('find'),
+    findMany: comment('find_many'),
+    columns: row.select(sql),
+    table: sql.unsafe(table),
+    only: and(among ? `${among.column} = any(${values})` : only),
+    onlyListed: and(among ? `${among.column} = value` : only),
+    values: values && sql.unsafe(`unnest(${values}) as value`),
+    stamp: sql.unsafe(stamp),
+    forward: sql.unsafe(''),
+    backward: sql.unsafe('desc'),
+  }
+}
+
+type Fragments = ReturnType<typeof fragmentsOf>
+
+/** The end of a list from which rows are read, and how many. */
+interface Ends {
+  backward: boolean
+  size: () => Fragment
+}
+
+/**
+ * Creates the reader of a table. One page and one record, which are most of what REST reads, have statements of their
+ * own: the statements for many cost PostgreSQL some 200 µs more.
+ */
+export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<Row> {
+  // Created once: creating a fragment costs more than sending it.
+  let created: Fragments | undefined
+  function fragments(sql: Sql): Fragments {
+    created ??= fragmentsOf(options, sql)
+    return created
+  }
+
+  /** Selects rows of a list in its order, from one range of the index or merged from several. */
+  function listed(sql: Sql, { values, forward, backward }: Fragments, range: Fragment, ends: Ends): Fragment {
+    if (!values) return range
+    const direction = ends.backward ? backward : forward
+    return sql`
+      select row from ${values} cross join lateral (${range}) range
+      order by stamp ${direction}, id ${direction} limit ${ends.size()}`
+  }
+
+  async function readPage(sql: Sql, { tenantId, range }: PageRequest): Promise<Page<Row>[]> {
+    const all = fragments(sql)
+    const { list, columns, table, onlyListed, stamp, forward, backward } = all
+    const direction = range.backward ? backward : forward
+    const rows = sql`
+      select ${columns} as row, ${stamp} as stamp, id from ${table}
+      where tenant_id = ${tenantId} ${onlyListed} and ${within(sql, range, stamp, direction)}`
+    const [found] = await sql`
+      select ${list} string_agg(row, '') from (
+        ${listed(sql, all, rows, { backward: range.backward, size: () => sql`${range.limit + 1}` })}
+      ) page`.raw()
+    return [toPage(range, options.row.read(found?.[0]))]
+  }
+
+  /** Reads a range of the list's index for each request; all of them from the same end. */
+  async function readPages(sql: Sql, requests: readonly PageRequest[], backward: boolean): Promise<Page<Row>[]> {
+    const all = fragments(sql)
+    const { listOfTenants, columns, table, onlyListed, stamp } = all
+    const direction = backward ? all.backward : all.forward
+    const ranges = requests.map(({ range }) => range)
+    const rows = sql`
+      select ${columns} as row, ${stamp} as stamp, id from ${table}
+      where tenant_id = wanted.tenant_id ${onlyListed}
+        and (${stamp}, id) > (wanted.lower_at, wanted.lower_id)
+        and (${stamp}, id) < (wanted.upper_at, wanted.upper_id)
+      order by ${stamp} ${direction}, id ${direction} limit wanted.size`
+    const found = await sql`
+      select ${listOfTenants} (
+        select string_agg(row, '') from (
+          ${listed(sql, all, rows, { backward, size: () => sql`wanted.size` })}
+        ) page
+      )
+      from unnest(${arrayText(requests.map(({ tenantId }) => tenantId))}::text::bigint[],
+                  ${arrayText(ranges.map(({ lower }) => lower.updatedAt))}::text::timestamptz[],
+                  ${arrayText(ranges.map(({ lower }) => lower.id))}::text::bigint[],
+                  ${arrayText(ranges.map(({ upper }) => upper.updatedAt))}::text::timestamptz[],
+                  ${arrayText(ranges.map(({ upper }) => upper.id))}::text::bigint[],
+                  ${arrayText(ranges.map(({ limit }) => limit + 1))}::text::bigint[])
+           with ordinality as wanted(tenant_id, lower_at, lower_id, upper_at, upper_id, size, place)
+      order by place`.raw()
+    return ranges.map((range, index) => toPage(range, options.row.read(found[index]?.[0])))
+  }
+
+  /** Reads the pages from the starts of lists and those from the ends. */
+  async function readPagesFromBothEnds(sql: Sql, requests: readonly PageRequest[]): Promise<Page<Row>[]> {
+    const pages = new Array<Page<Row>>(requests.length)
+    const read = async (backward: boolean) => {
+      const places = requests.flatMap(({ range }, place) => (range.backward === backward ? [place] : []))
+      if (places.length === 0) return
+      const found = await readPages(
+        sql,
+        requests.filter(({ range }) => range.backward === backward),
+        backward,
+      )
+      for (const [index, page] of found.entries()) pages[places[index] ?? -1] = page
+    }
+    await Promise.all([read(false), read(true)])
+    return pages
+  }
+
+  async function readChunk(sql: Sql, { tenantId, range }: PageRequest): Promise<Chunk<Row>> {
+    const all = fragments(sql)
+    const { chunk, columns, table, onlyListed, stamp, forward } = all
+    // No row more than the chunk has: whether more follow shows in the next chunk.
+    const exact = { ...range, limit: range.limit - 1 }
+    const rows = sql`
+      select ${columns} as row, ${stamp} as stamp, id from ${table}
+      where tenant_id = ${tenantId} ${onlyListed} and ${within(sql, exact, stamp, forward)}`
+    const [found] = await sql`
+      select ${chunk} string_agg(row, ''), count(*) from (
+        ${listed(sql, all, rows, { backward: false, size: () => sql`${range.limit}` })}
+      ) chunk`.raw()
+    const count = Number(found?.[1])
+    return { count, mayHaveMore: count === range.limit, rows: size => options.row.readInSteps(found?.[0], size) }
+  }
+
+  function readRecord(sql: Sql, { tenantId, id }: RecordRequest): Promise<(Row | null)[]> {
+    const { find, columns, table, only } = fragments(sql)
+    // The driver's promises are not native: `await` would wrap each in another promise.
+    return sql`
+      select ${find} ${columns} from ${table} where tenant_id = ${tenantId} and id = ${id} ${only}`
+      .raw()
+      .then(([found]) => [options.row.read(found?.[0])[0] ?? null])
+  }
+
+  async function readRecords(sql: Sql, requests: readonly RecordRequest[]): Promise<(Row | null)[]> {
+    const { findMany, columns, table, only } = fragments(sql)
+    const found = await sql`
+      select ${findMany} (
+        select ${columns} from ${table} where tenant_id = wanted.tenant_id and id = wanted.id ${only}
+      )
+      from unnest(${arrayText(requests.map(({ tenantId }) => tenantId))}::text::bigint[],
+                  ${arrayText(requests.map(({ id }) => id))}::text::bigint[])
+           with ordinality as wanted(tenant_id, id, place)
+      order by place`.raw()
+    return requests.map((_, index) => options.row.read(found[index]?.[0])[0] ?? null)
+  }
+
+  return {
+    pages(sql, requests) {
+      const [first, second] = requests
+      return first && !second ? readPage(sql, first) : readPagesFromBothEnds(sql, requests)
+    },
+
+    async counts(sql, requests) {
+      const { count, table, only, stamp } = fragments(sql)
+      const rows = await sql<{ count: number }[]>`
+        select ${count} (
+          select count(*) from ${table} where tenant_id = wanted.tenant_id ${only} and ${stamp} >= wanted.since
+        ) as count
+        from unnest(${arrayText(requests.map(({ tenantId }) => tenantId))}::text::bigint[],
+                    ${arrayText(requests.map(({ updatedSince }) => updatedSince ?? beforeAll))}::text::timestamptz[])
+             with ordinality as wanted(tenant_id, since, place)
+        order by place`
+      return rows.map(row => row.count)
+    },
+
+    records(sql, requests) {
+      const [first, second] = requests
+      return first && !second ? readRecord(sql, first) : readRecords(sql, requests)
+    },
+
+    chunk: readChunk,
+  }
+}

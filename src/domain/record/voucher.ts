@@ -1,0 +1,105 @@
+import { column, nullable, type RowOf } from '../../db/column.ts'
+import { instantRange, moneyRange, ofCurrency, ofRecord, oneOf } from '../search/field.ts'
+import { byAmount, type Order } from '../search/order.ts'
+import { searchedText } from '../search/text-field.ts'
+import { byEnd, hasStatus, validOn, validUntil } from '../search/voucher-filter.ts'
+import { defineResource } from './resource.ts'
+import { voucherStatusNames } from './voucher-status.ts'
+
+const columns = {
+  id: column('id', 'bigint', 'The numeric id, as in v1.'),
+  tenantId: column('tenant_id', 'bigint'),
+  reference: column('reference', 'text', 'The reference that is printed on it; unique without regard to case.'),
+  initialBalance: nullable('initial_balance', 'decimal', 'The balance when it was purchased.'),
+  currentBalance: nullable('current_balance', 'decimal', 'The balance that is left.'),
+  purchaseValue: nullable('purchase_value', 'decimal', 'The price that was paid for it.'),
+  currency: nullable('currency', 'text', 'The ISO 4217 code of its amounts.'),
+  isMonetary: column('is_monetary', 'boolean', 'Whether its value is an amount of money.'),
+  allowPartRedeem: column('allow_part_redeem', 'boolean', 'Whether it can be redeemed in parts.'),
+  void: column('void', 'boolean', 'Whether it was voided.'),
+  orderId: nullable('order_id', 'bigint', 'The numeric id of the order.'),
+  orderItemId: nullable('order_item_id', 'bigint', 'The numeric id of the item of that order.'),
+  productId: nullable('product_id', 'bigint', 'The numeric id of the product or of the variant that was purchased.'),
+  productTitle: nullable('product_title', 'text', 'The title of the product at the time of purchase.'),
+  productSlug: nullable('product_slug', 'text', 'The slug of the product at the time of purchase.'),
+  parentProductId: nullable('parent_product_id', 'bigint', 'The numeric id of the product of the purchased variant.'),
+  parentProductTitle: nullable('parent_product_title', 'text', 'The title of that product at the time of purchase.'),
+  purchaseTimestamp: nullable('purchase_timestamp', 'instant', 'When it was purchased.'),
+  dateIssued: nullable('date_issued', 'instant', 'When it was issued.'),
+  dateValidStart: nullable('date_valid_start', 'date', "The first day on which it is valid in its tenant's time zone."),
+  dateValidEnd: nullable('date_valid_end', 'date', "The last day on which it is valid in its tenant's time zone."),
+  dateScheduled: nullable('date_scheduled', 'instant', 'When it is to be sent to its recipient.'),
+  redemptionStatus: nullable('redemption_status', 'text', 'The state of its redemption.'),
+  voidReason: nullable('void_reason', 'text', 'Why it was voided.'),
+  voidDate: nullable('void_date', 'instant', 'When it was voided.'),
+  createdAt: column('created_at', 'instant', 'When it was created.'),
+  updatedAt: column('updated_at', 'instant', 'When it was last changed.'),
+  // Without a description, because its field needs a permission (R32).
+  recipient: nullable('recipient_name', 'text'),
+}
+
+/** A purchased voucher with its balance. Dates without a time are `YYYY-MM-DD`. */
+type PurchasedVoucher = RowOf<typeof columns>
+
+const byPurchase: Order = {
+  key: 'purchase_timestamp',
+  type: 'timestamptz',
+  nullable: true,
+  description: 'By `purchaseTimestamp`.',
+}
+const byBalance = byAmount('current_balance', 'By `currentBalance`.')
+
+/** Purchased vouchers (contract, operations 4 and 5). */
+export const vouchers = defineResource<PurchasedVoucher>({
+  type: 'PurchasedVoucher',
+  description: 'A purchased voucher with its balance.',
+  name: 'voucher',
+  table: 'purchased_voucher',
+  permissions: ['view_vouchers', 'view_orders'],
+  columns,
+  search: {
+    entries: 'gateway.voucher_entry',
+    filters: {
+      status: oneOf('VoucherStatus', voucherStatusNames, 'Vouchers that have one of these statuses now.', hasStatus),
+      validOn,
+      validUntil,
+      purchased: instantRange(byPurchase, 'Vouchers that were purchased in this range.'),
+      productId: ofRecord(
+        'CatalogVoucher',
+        'Vouchers that were sold of this product or of one of its variants: the numeric or the global id of the product.',
+        { key: 'product_id' },
+        (sql, id) => sql`product_id = ${id}::bigint`,
+      ),
+      currency: ofCurrency(byBalance, 'Vouchers of this currency: its ISO 4217 code.'),
+      balance: moneyRange(byBalance, 'Vouchers whose balance lies in this range. Needs `currency`.'),
+      text: searchedText(
+        [
+          {
+            expression: 'words',
+            fields: {
+              REFERENCE: { property: 'reference', description: 'The `reference`.' },
+              PRODUCT_TITLE: { property: 'productTitle', description: 'The `productTitle`.' },
+            },
+          },
+          {
+            expression: 'recipient',
+            permission: 'redeem_vouchers',
+            fields: {
+              RECIPIENT_NAME: {
+                property: 'recipient',
+                description: 'The `recipientName`: searched only with `redeem_vouchers`.',
+              },
+            },
+          },
+        ],
+        'Vouchers with this text in their reference, in the title of their product or, with `redeem_vouchers`, in the name ' +
+          'of their recipient.',
+      ),
+    },
+    orders: { PURCHASED_AT: byPurchase, VALID_UNTIL: byEnd, BALANCE: byBalance },
+  },
+})
+
+/** Returns the id of the product of which a voucher was sold, also when a variant of it was; null when none is recorded. */
+export const soldProductId = ({ parentProductId, productId }: PurchasedVoucher): number | null =>
+  parentProductId ?? productId

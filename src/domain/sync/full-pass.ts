@@ -1,0 +1,63 @@
+/** When a copy cannot be brought up to date any more, and its client has to read all lists again (`sql/0008`). */
+import type { Sql } from '../../db/connect.ts'
+import { badInput } from '../errors.ts'
+import type { Instant } from '../record/instant.ts'
+
+/** Shows a client whether its copy can be brought up to date. */
+export interface SyncState {
+  /** Grows each time that all copies have to be rebuilt. */
+  epoch: number
+  /** From this instant on, the removals are complete; null: no removal was ever purged. */
+  removalsCompleteSince: Instant | null
+}
+
+/** Reads the state. To judge a page by it, read it after the page: see `requireCompleteRemovals`. */
+export async function readSyncState(sql: Sql): Promise<SyncState> {
+  const [state] = await sql<SyncState[]>`
+    select /* sync_state.read */ epoch,
+           nullif(removals_complete_since, '-infinity') as "removalsCompleteSince"
+    from gateway.sync_state`
+  if (!state) throw new Error('The row of gateway.sync_state is missing.')
+  return state
+}
+
+/**
+ * Rejects a page of removals that resumes from before the removals are complete.
+ *
+ * @param updatedSince the instant from which the client resumes
+ * @param state read after the page's statement. A purge that commits between the two may have left the page complete, and
+ *   costs a needless full pass. A state that was read first would not show a purge that took removals from the page.
+ * @throws `BAD_USER_INPUT` with an error of the field `updatedSince`
+ */
+export function requireCompleteRemovals(updatedSince: Instant, { removalsCompleteSince }: SyncState): void {
+  if (removalsCompleteSince === null || updatedSince >= removalsCompleteSince) return
+  throw badInput({
+    updatedSince: [
+      `The removals are complete since ${removalsCompleteSince} only, so a full pass is needed: ` +
+        'read all lists again without updatedSince, and drop the records that they no longer hold.',
+    ],
+  })
+}
+
+/**
+ * Requires a full pass of all clients. Has no effect when an earlier call covers the instant.
+ *
+ * @param completeSince from when on a client may resume, in microseconds since 1970
+ */
+export async function requireFullPass(sql: Sql, completeSince: number): Promise<void> {
+  await sql`
+    select /* full_pass.require */
+           gateway.require_full_pass(gateway.from_microseconds(${completeSince}::text::bigint))`
+}
+
+/**
+ * Compares the database server with the recorded one, and requires a full pass when it was replaced. Of several
+ * instances, one reports it.
+ *
+ * @returns the identity of the former server when it was replaced; else null
+ */
+export async function detectServerChange(sql: Sql): Promise<string | null> {
+  const [row] = await sql<{ former: string | null }[]>`
+    select /* full_pass.detect_server_change */ gateway.detect_server_change() as former`
+  return row?.former ?? null
+}

@@ -1,0 +1,54 @@
+import { column, type RowOf } from '../../db/column.ts'
+import { rowCodec } from '../../db/row-codec.ts'
+import type { ListIdentity } from '../record/cursor.ts'
+import type { RecordType } from '../record/resource.ts'
+import { type TenantTable, tenantTable } from '../record/tenant-table.ts'
+import type { Token } from '../token/token.ts'
+
+/** Why a record left a list, as rows of `gateway.removal` have it, each with a description. */
+export const removalReasons = {
+  deleted: 'The record was deleted. For a tenant: it or a tenant above it was deleted.',
+  moved:
+    'The record belongs to another tenant now, or has another id. For a tenant: it or a tenant above it was moved.',
+  consent_withdrawn: 'The customer no longer consents to marketing.',
+}
+
+/** The columns of a removal. */
+export const removalColumns = {
+  id: column('id', 'bigint'),
+  tenantId: column('tenant_id', 'bigint', 'The numeric id of the tenant whose list the record left.'),
+  resource: column('resource', 'text'),
+  recordId: column('record_id', 'bigint', 'The numeric id of the record, as in v1.'),
+  reason: column('reason', 'text'),
+  updatedAt: column('updated_at', 'instant'),
+}
+
+/** A record that left a list, so that copies can follow. No personal data. */
+export type Removal = RowOf<typeof removalColumns>
+
+/** Returns the tenant's list of removals, to which cursors belong. */
+export const removalList = (tenantId: number): ListIdentity => ({ name: 'removals', tenantId })
+
+const removalRow = rowCodec<Removal>(removalColumns)
+
+/**
+ * Reads the removals of records of these types. Omits a record that is in its list now, whatever happened before: so
+ * removals never contradict lists, and a copy can apply both in the order in which it received them.
+ *
+ * @param token from whose list of tenants a removed tenant must be absent
+ */
+export const removalsOf = (types: readonly RecordType[], token: Token): TenantTable<Removal> =>
+  tenantTable<Removal>({
+    name: 'removal',
+    table: 'gateway.removal',
+    row: removalRow,
+    among: { column: 'resource', values: types.map(({ removal }) => removal) },
+    // `is null` and not `not exists`: for that, the planner may read whole tables into a hash.
+    filter: sql => {
+      const found = types.reduce(
+        (cases, type) => sql`${cases} ${sql.unsafe(`when '${type.removal}'`)} then (${type.findRemoved(sql, token)})`,
+        sql`case resource`,
+      )
+      return types.length > 0 ? sql`${found} end is null` : sql`true`
+    },
+  })

@@ -1,0 +1,28 @@
+import type { Sql } from '../../db/connect.ts'
+import { shareReads } from '../../db/share-reads.ts'
+import type { Instant } from '../record/instant.ts'
+
+/** Reads until when a page may list rows (`sql/0003`). */
+export interface Watermark {
+  /**
+   * Reads the watermark: a statement that begins after the read sees every row with an earlier stamp, and no row gets an
+   * earlier stamp any more. A client that resumes from it misses nothing. Concurrent calls share a read.
+   *
+   * @returns a watermark no older than the call
+   */
+  read(): Promise<Instant>
+}
+
+/** After how many milliseconds a slow read no longer delays other pages. */
+const timeout = 100
+
+/** Creates the reader of the watermark. The pool is one on the primary. */
+export function createWatermark(sql: Sql): Watermark {
+  return { read: shareReads(() => readWatermark(sql), timeout) }
+}
+
+async function readWatermark(sql: Sql): Promise<Instant> {
+  const [row] = await sql<{ watermark: Instant }[]>`select /* watermark.read */ gateway.watermark() as watermark`
+  if (!row) throw new Error('The database returned no watermark.')
+  return row.watermark
+}

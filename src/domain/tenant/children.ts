@@ -1,0 +1,90 @@
+/** The tenants directly below a tenant that a token is authorised for, by name. */
+import { arrayText, type Sql } from '../../db/connect.ts'
+import { type Page, type Range, toPage } from '../record/page.ts'
+import type { Token } from '../token/token.ts'
+import { grantedBy } from './granted.ts'
+import { type Tenant, tenantRow } from './tenant.ts'
+
+/** A page of the tenants below one. */
+export interface ChildrenRequest {
+  parentId: number
+  range: Range
+  /** The tenants of the cursors. The page lies between the places that these have now: a tenant may be renamed. */
+  afterId: number | null
+  beforeId: number | null
+}
+
+/**
+ * Returns what the statements share, for parents that the token is authorised for (R21): `below_grant`, those of them
+ * of which a grant includes all tenants below, and the condition for a tenant below one of the relation `wanted`.
+ */
+function visibleBelow(sql: Sql, token: Token, parentIds: readonly number[]) {
+  const { named, withDescendants } = grantedBy(token)
+  return {
+    parents: sql`${arrayText(parentIds)}::text::bigint[]`,
+    grants: sql`
+      above(parent_id, id) as (
+        select id, id from unnest(${arrayText(parentIds)}::text::bigint[]) as id
+        union
+        select above.parent_id, tenant.parent_id from above join tenant on tenant.id = above.id
+      ), below_grant as materialized (
+        select parent_id from above where id = any(${withDescendants}::text::bigint[])
+      )`,
+    isVisible: sql`
+      tenant.parent_id = wanted.parent_id
+      and (wanted.parent_id in (select parent_id from below_grant) or tenant.id = any(${named}::text::bigint[]))`,
+  }
+}
+
+/**
+ * Reads pages in the order of `lower(name)`, then `id`; those from the starts of lists and those from the ends take a
+ * statement each. A cursor whose tenant is gone limits nothing.
+ */
+export async function listChildTenants(
+  sql: Sql,
+  token: Token,
+  requests: readonly ChildrenRequest[],
+): Promise<Page<Tenant>[]> {
+  const pages = new Map<ChildrenRequest, Page<Tenant>>()
+  const readFrom = async (backward: boolean) => {
+    const asked = requests.filter(({ range }) => range.backward === backward)
+    if (asked.length === 0) return
+    const ids = asked.map(({ parentId }) => parentId)
+    const { parents, grants, isVisible } = visibleBelow(sql, token, ids)
+    const direction = backward ? sql`desc` : sql``
+    const found = await sql`
+      with /* tenant.children */ recursive ${grants}
+      select (
+        select string_agg(row, '') from (
+          select ${tenantRow.select(sql)} as row from tenant
+          where ${isVisible}
+            and ((lower(name), id) > (select lower(place.name), place.id from tenant place where place.id = after_id))
+                is not false
+            and ((lower(name), id) < (select lower(place.name), place.id from tenant place where place.id = before_id))
+                is not false
+          order by lower(name) ${direction}, id ${direction} limit wanted.size
+        ) page
+      )
+      from unnest(${parents}, ${arrayText(asked.map(({ afterId }) => afterId))}::text::bigint[],
+                  ${arrayText(asked.map(({ beforeId }) => beforeId))}::text::bigint[],
+                  ${arrayText(asked.map(({ range }) => range.limit + 1))}::text::bigint[])
+           with ordinality as wanted(parent_id, after_id, before_id, size, place)
+      order by place`.raw()
+    for (const [index, request] of asked.entries()) {
+      pages.set(request, toPage(request.range, tenantRow.read(found[index]?.[0])))
+    }
+  }
+  await Promise.all([readFrom(false), readFrom(true)])
+  return requests.map(request => pages.get(request) ?? toPage<Tenant>(request.range, []))
+}
+
+/** Counts the tenants directly below each of these that the token is authorised for. */
+export async function countChildTenants(sql: Sql, token: Token, parentIds: readonly number[]): Promise<number[]> {
+  const { parents, grants, isVisible } = visibleBelow(sql, token, parentIds)
+  const rows = await sql<{ count: number }[]>`
+    with /* tenant.count_children */ recursive ${grants}
+    select (select count(*) from tenant where ${isVisible}) as count
+    from unnest(${parents}) with ordinality as wanted(parent_id, place)
+    order by place`
+  return rows.map(({ count }) => count)
+}

@@ -1,0 +1,106 @@
+import { column, nullable, type RowOf } from '../../db/column.ts'
+import { arrayText, type Sql } from '../../db/connect.ts'
+import { rowCodec } from '../../db/row-codec.ts'
+import type { ListIdentity } from '../record/cursor.ts'
+import { beforeAll, type Instant } from '../record/instant.ts'
+import { type Page, type Range, toPage, within } from '../record/page.ts'
+import type { RecordType } from '../record/resource.ts'
+import type { Token } from '../token/token.ts'
+import { grantedBy } from './granted.ts'
+
+/** The columns of a tenant. */
+export const tenantColumns = {
+  id: column('tenant.id', 'bigint'),
+  parentId: nullable('parent_id', 'bigint', 'The numeric id of the tenant above it.'),
+  name: column('name', 'text', 'The name.'),
+  subdomain: nullable('subdomain', 'text', 'The subdomain of its shop.'),
+  type: nullable('type', 'text', 'The type of tenant.'),
+  timeZone: column('time_zone', 'text', 'The IANA time zone of the dates of its vouchers.'),
+  updatedAt: column('updated_at', 'instant', 'When it was last changed.'),
+}
+
+/** An organisation unit that can have a parent (contract, operation 1). */
+export type Tenant = RowOf<typeof tenantColumns>
+
+/** The list of the tenants that a token is authorised for. */
+export const tenantList: ListIdentity = { name: 'tenants' }
+
+/** Returns the list of the tenants directly below one. */
+export const childList = (tenantId: number): ListIdentity => ({ name: 'children', tenantId })
+
+/** Reads the rows of tenants. */
+export const tenantRow = rowCodec<Tenant>(tenantColumns)
+
+/** Tenants as records. A tenant left the list when neither it nor one above it is granted any more. */
+export const tenantRecords: RecordType = {
+  type: 'Tenant',
+  permissions: [],
+  removal: 'tenant',
+  findRemoved: (sql, token) => {
+    const { named, withDescendants } = grantedBy(token)
+    return sql`
+      with recursive above as (
+        select id, parent_id from tenant where id = record_id
+        union
+        select tenant.id, tenant.parent_id from above join tenant on tenant.id = above.parent_id
+      )
+      select id from above where id = any(${withDescendants}::text::bigint[])
+                              or (id = record_id and id = any(${named}::text::bigint[])) limit 1`
+  },
+}
+
+/** Returns a page of the tenants that the token is authorised for (contract, operation 1). */
+export async function listTenants(sql: Sql, token: Token, range: Range): Promise<Page<Tenant>> {
+  const { named, withDescendants } = grantedBy(token)
+  // With `is true`, PostgreSQL reads the list in its order and looks each tenant up, and does not join and sort.
+  const [found] = await sql`
+    with /* tenant.list */ recursive below as (
+      select id from tenant where id = any(${withDescendants}::text::bigint[])
+      union
+      select tenant.id from tenant join below on tenant.parent_id = below.id
+    ), granted as (
+      select id from below union all select unnest(${named}::text::bigint[])
+    )
+    select string_agg(row, '') from (
+      select ${tenantRow.select(sql)} as row from tenant
+      where (id in (select id from granted)) is true and ${within(sql, range)}
+    ) page`.raw()
+  return toPage(range, tenantRow.read(found?.[0]))
+}
+
+/**
+ * Counts the tenants of the whole list.
+ *
+ * @param updatedSince counts those that were updated at or after this instant; null counts all
+ */
+export async function countGrantedTenants(sql: Sql, token: Token, updatedSince: Instant | null): Promise<number> {
+  const { named, withDescendants } = grantedBy(token)
+  const [row] = await sql<{ count: number }[]>`
+    with /* tenant.count */ recursive below as (
+      select unnest(${withDescendants}::text::bigint[]) as id
+      union
+      select tenant.id from tenant join below on tenant.parent_id = below.id
+    )
+    select count(*) from tenant
+    where id in (select unnest(${named}::text::bigint[]) union select id from below)
+      and updated_at >= ${updatedSince ?? beforeAll}::text::timestamptz`
+  return row?.count ?? 0
+}
+
+/** Returns the tenants of these ids, in their order, null where there is none. Checks no grants: the caller has. */
+export async function findTenants(sql: Sql, ids: readonly number[]): Promise<(Tenant | null)[]> {
+  const [rows] = await sql`
+    select /* tenant.find_many */ string_agg(${tenantRow.select(sql)}, '')
+    from unnest(${arrayText(ids)}::text::bigint[]) as wanted(id) join tenant on tenant.id = wanted.id`.raw()
+  const found = new Map(tenantRow.read(rows?.[0]).map(row => [row.id, row]))
+  return ids.map(id => found.get(id) ?? null)
+}
+
+/** Returns the calendar days at the tenants of these ids, `YYYY-MM-DD`, in their order, null where there is none. */
+export async function findDays(sql: Sql, ids: readonly number[]): Promise<(string | null)[]> {
+  const rows = await sql<{ id: number; today: string }[]>`
+    select /* tenant.days */ tenant.id, (now() at time zone time_zone)::date as today
+    from unnest(${arrayText(ids)}::text::bigint[]) as wanted(id) join tenant on tenant.id = wanted.id`
+  const found = new Map(rows.map(({ id, today }) => [id, today]))
+  return ids.map(id => found.get(id) ?? null)
+}

@@ -1,0 +1,147 @@
+import { arrayText, type Fragment, type Sql } from '../../db/connect.ts'
+import { parseIdentifier } from '../record/identifier.ts'
+
+/** A tenant as administrators find it. */
+export interface TenantLabel {
+  id: number
+  name: string
+  subdomain: string | null
+}
+
+/** A tenant with its place in the tree. */
+export interface PlacedTenant extends TenantLabel {
+  /** The names of its ancestors, root first. */
+  above: string[]
+}
+
+/** A tenant in the tree. */
+export interface TreeTenant extends TenantLabel {
+  hasChildren: boolean
+}
+
+/** A part of the children of one tenant, or of the tenants without a parent. */
+export interface LevelRange {
+  /** Null: the tenants without a parent. */
+  parentId: number | null
+  /** The tenant that the part follows; null: it begins with the first. One that is gone limits nothing. */
+  afterId: number | null
+  size: number
+}
+
+/** Tenants of one level, by name. */
+export interface TreeLevel {
+  tenants: TreeTenant[]
+  /** How many follow. */
+  more: number
+}
+
+/** The tenants that a search finds. */
+export interface TenantMatches {
+  /** The first of them. */
+  tenants: PlacedTenant[]
+  count: number
+  /** How many of them are not chosen. */
+  unchosen: number
+}
+
+const matchesLength = 30
+
+/** Returns the relation `placed(id, above)`: the names of the ancestors of each tenant of the relation `chosen(id)`. */
+const places = (sql: Sql) => sql`
+  above_chosen as (
+    select id, parent_id, 0 as steps, null::text as name from tenant where id in (select id from chosen)
+    union all
+    select above_chosen.id, tenant.parent_id, above_chosen.steps + 1, tenant.name
+    from above_chosen join tenant on tenant.id = above_chosen.parent_id
+  ) cycle id, parent_id set repeated using visited, placed as (
+    select id, coalesce(json_agg(name order by steps desc) filter (where steps > 0), '[]') as above
+    from above_chosen where not repeated group by id
+  )`
+
+/** Returns the tenants of these ids that exist, by name. */
+export async function placeTenants(sql: Sql, ids: readonly number[]): Promise<PlacedTenant[]> {
+  return sql<PlacedTenant[]>`
+    with /* tenant_tree.place */ recursive chosen as (
+      select unnest(${arrayText(ids)}::text::bigint[]) as id
+    ), ${places(sql)}
+    select tenant.id, name, subdomain, above from placed join tenant on tenant.id = placed.id order by lower(name), id`
+}
+
+/** Returns the condition for a tenant that a search finds: by part of its name or subdomain, in any case, or by its id. */
+const isFound = (sql: Sql, search: string) => sql`
+  (id = ${parseIdentifier(search)}
+   or position(lower(${search}) in lower(name)) > 0
+   or position(lower(${search}) in lower(subdomain)) > 0)`
+
+/** Finds tenants; those whose name begins with the text come before the others. */
+export async function searchTenants(sql: Sql, search: string, chosen: readonly number[]): Promise<TenantMatches> {
+  const rows = await sql<(PlacedTenant & { count: number; unchosen: number })[]>`
+    with /* tenant_tree.search */ recursive chosen as (
+      select id, count(*) over () as count,
+             count(*) filter (where id not in (select unnest(${arrayText(chosen)}::text::bigint[]))) over () as unchosen,
+             row_number() over (order by id = ${parseIdentifier(search)} desc,
+                                         position(lower(${search}) in lower(name)) <> 1, lower(name), id) as rank
+      from tenant where ${isFound(sql, search)}
+      order by rank limit ${matchesLength}
+    ), ${places(sql)}
+    select tenant.id, name, subdomain, above, count, unchosen
+    from chosen join placed on placed.id = chosen.id join tenant on tenant.id = chosen.id
+    order by rank`
+  const { count = 0, unchosen = 0 } = rows[0] ?? {}
+  return { tenants: rows.map(({ id, name, subdomain, above }) => ({ id, name, subdomain, above })), count, unchosen }
+}
+
+/** Returns the ids of at most `limit` tenants that a search finds. */
+export async function listFoundTenants(sql: Sql, search: string, limit: number): Promise<number[]> {
+  const rows = await sql<{ id: number }[]>`
+    select /* tenant_tree.found */ id from tenant where ${isFound(sql, search)} order by lower(name), id limit ${limit}`
+  return rows.map(({ id }) => id)
+}
+
+/** Returns the ids of at most `limit` tenants without a parent. */
+export async function listRootTenants(sql: Sql, limit: number): Promise<number[]> {
+  const rows = await sql<{ id: number }[]>`
+    select /* tenant_tree.roots */ id from tenant where parent_id is null limit ${limit}`
+  return rows.map(({ id }) => id)
+}
+
+/**
+ * Lists parts of levels.
+ *
+ * @param ranges one for each parent
+ * @returns the level of each parent that has tenants in its range
+ */
+export async function listTreeLevels(sql: Sql, ranges: readonly LevelRange[]): Promise<Map<number | null, TreeLevel>> {
+  const roots = ranges.find(({ parentId }) => parentId === null) ?? { afterId: null, size: 0 }
+  const below = ranges.filter(({ parentId }) => parentId !== null)
+  const rows = await sql<(TreeTenant & { parentId: number | null; count: number })[]>`
+    select /* tenant_tree.levels */ "parentId", id, name, subdomain, count,
+           exists (select from tenant below where below.parent_id = level.id) as "hasChildren"
+    from (
+      (select null::bigint as "parentId", id, name, subdomain, count(*) over () as count
+       from tenant where parent_id is null and ${isBehind(sql, sql`${roots.afterId}::bigint`)}
+       order by lower(name), id limit ${roots.size})
+      union all
+      (select parent_id, child.*
+       from unnest(${arrayText(below.map(({ parentId }) => parentId))}::text::bigint[],
+                   ${arrayText(below.map(({ afterId }) => afterId))}::text::bigint[],
+                   ${arrayText(below.map(({ size }) => size))}::text::bigint[]) as wanted(parent_id, after_id, size)
+       cross join lateral (
+         select id, name, subdomain, count(*) over () as count
+         from tenant where tenant.parent_id = wanted.parent_id and ${isBehind(sql, sql`after_id`)}
+         order by lower(name), id limit wanted.size) as child)
+    ) as level
+    order by lower(name), id`
+  const levels = new Map<number | null, TreeLevel>()
+  for (const { parentId, count, ...tenant } of rows) {
+    const level = levels.get(parentId) ?? { tenants: [], more: count }
+    level.tenants.push(tenant)
+    level.more -= 1
+    levels.set(parentId, level)
+  }
+  return levels
+}
+
+/** Returns the condition for a tenant behind the one of this id in the order of a level. */
+const isBehind = (sql: Sql, afterId: Fragment) => sql`
+  ((lower(name), id) > (select lower(place.name), place.id from tenant place where place.id = ${afterId})) is not false`

@@ -1,0 +1,91 @@
+import { arrayText, type Pool, type Sql } from '../../db/connect.ts'
+import { isValidSession } from '../administrator/session.ts'
+import { createLoadingCache } from '../loading-cache.ts'
+import { hashSecret } from '../secret.ts'
+import { createWriteBuffer } from '../write-buffer.ts'
+import { isTokenSecret } from './secret.ts'
+import { type Token, type TokenStatus, type TokenValidity, tokenColumns, tokenStatus } from './token.ts'
+
+/** The result of looking up a secret. */
+export type TokenLookup = { status: TokenStatus; token: Token } | { status: 'unknown' }
+
+/** Looks up tokens by their secrets, and records their use. */
+export interface TokenDirectory {
+  /** Looks up a secret without a statement: a cached token, or what no token can have; else null. */
+  peek(secret: string): TokenLookup | null
+  /** Looks up a secret; without a promise when its token is cached. */
+  find(secret: string): TokenLookup | Promise<TokenLookup>
+  /** Records that a token was used at this moment; costs no statement. */
+  recordUse(token: Token, address: string): void
+  /** Saves the last uses. When it fails, they are kept for the next call. */
+  saveUse(): Promise<void>
+}
+
+/** How old a cached token may be, in milliseconds: every instance rejects a revoked token within a second. */
+const tokenLifetime = 500
+
+/** Returns a directory that every request may share. */
+export function createTokenDirectory(sql: Pool): TokenDirectory {
+  const tokens = createLoadingCache<string, StoredToken>(secrets => findTokens(sql, secrets), tokenLifetime)
+  const uses = createWriteBuffer<TokenUse>(
+    (before, after) => (before.at > after.at ? before : after),
+    rows => saveUses(sql.background, rows),
+  )
+  function peek(secret: string): TokenLookup | null {
+    const cached = tokens.peek(secret)
+    if (cached) return toLookup(cached)
+    return isTokenSecret(secret) ? null : toLookup(null)
+  }
+  return {
+    peek,
+    find: secret => peek(secret) ?? tokens.load(secret).then(toLookup),
+    recordUse(token, address) {
+      uses.add(String(token.id), { id: token.id, at: Date.now(), address })
+    },
+    saveUse: uses.flush,
+  }
+}
+
+/** The last use of a token. */
+interface TokenUse {
+  id: number
+  /** Milliseconds since 1970. */
+  at: number
+  address: string
+}
+
+// Tokens are locked in one order, so that instances do not deadlock. The use of a token is one of its session, too.
+const saveUses = (sql: Sql, uses: readonly TokenUse[]) => sql`
+  with /* token.save_use */ used as (
+    select token.id, used.at, used.address
+    from unnest(${arrayText(uses.map(({ id }) => id))}::text::bigint[],
+                ${arrayText(uses.map(({ at }) => new Date(at).toISOString()))}::text::timestamptz[],
+                ${arrayText(uses.map(({ address }) => address))}::text::text[]) as used(id, at, address)
+    join gateway.token on token.id = used.id
+    where token.last_used_at is null or token.last_used_at < used.at
+    order by token.id for no key update of token
+  ), sessions as (
+    update gateway.session set used_at = now()
+    where id_hash in (select session_hash from used join gateway.token using (id))
+      and used_at < now() - interval '1 minute' and ${isValidSession(sql)}
+  )
+  update gateway.token set last_used_at = used.at, last_used_address = used.address
+  from used where token.id = used.id`
+
+type StoredToken = Token & TokenValidity
+
+const toLookup = (token: StoredToken | null): TokenLookup =>
+  token ? { status: tokenStatus(token), token } : { status: 'unknown' }
+
+async function findTokens(sql: Sql, secrets: readonly string[]): Promise<(StoredToken | null)[]> {
+  const hashes = secrets.map(secret => hashSecret(secret).toString('hex'))
+  const rows = await sql<(StoredToken & { tokenHash: Buffer })[]>`
+    select /* token.find */ ${tokenColumns(sql)}, token_hash as "tokenHash",
+           coalesce((select json_agg(json_build_object('tenantId', tenant_id, 'withDescendants', with_descendants)
+                                     order by tenant_id)
+                     from gateway.token_tenant where token_id = token.id), '[]') as tenants
+    from gateway.token
+    where token_hash = any(${arrayText(hashes.map(hex => `\\x${hex}`))}::text::bytea[])`
+  const found = new Map(rows.map(({ tokenHash, ...token }) => [tokenHash.toString('hex'), token]))
+  return hashes.map(tokenHash => found.get(tokenHash) ?? null)
+}

@@ -1,0 +1,116 @@
+// The list of tokens, as administrators search and order it.
+
+import type { Fragment, Sql } from '../../db/connect.ts'
+import { parseIdentifier } from '../record/identifier.ts'
+import type { Permission } from './permission.ts'
+import { recordColumns, sessionEnded, type TokenRecord } from './token.ts'
+
+/** What a token can be listed by, besides its properties. An active token is neither expired nor revoked. */
+export const tokenStates = ['active', 'unused', 'expiring', 'expired', 'revoked'] as const
+
+/** The state of a token: `unused` and `expiring` tokens are active ones that were never used, or end within 14 days. */
+export type TokenState = (typeof tokenStates)[number]
+
+/** Filters of the list of tokens; a token must match all that are given. */
+export interface TokenFilter {
+  /** Part of the name, the contact, the creator or the hint, in any case. */
+  search?: string
+  state?: TokenState
+  permission?: Permission
+  /** A tenant that the token may access: its id, or part of its name, in any case. */
+  tenant?: string
+}
+
+/** What the list can be ordered by: an expression that is never null. */
+const orders = {
+  created: 'token.id',
+  name: 'lower(token.name)',
+  token: 'token.hint',
+  tenants: '(select count(*) from gateway.token_tenant where token_id = token.id)',
+  permissions: 'cardinality(token.permissions)',
+  used: "coalesce(token.last_used_at, '-infinity')",
+  ends: "coalesce(token.revoked_at, token.expires_at, 'infinity')",
+} as const
+
+/** What the list is ordered by. Tokens with the same value are ordered by id. */
+export type TokenOrder = keyof typeof orders
+
+/** Returns whether the list can be ordered by this name. */
+export const isTokenOrder = (name: string): name is TokenOrder => Object.hasOwn(orders, name)
+
+/** Which tokens are listed, and how. */
+export interface TokenListing {
+  filter?: TokenFilter
+  /** Default: `created`. */
+  order?: TokenOrder
+  /** Default: descending, the newest first. */
+  ascending?: boolean
+  /** Lists tokens behind the token of this id. */
+  before?: number
+  /** Lists the tokens next to the token of this id in front of it, in place of `before`. */
+  after?: number
+  limit: number
+}
+
+/** Returns the conditions of the states. */
+function conditionsOf(sql: Sql): Record<TokenState, Fragment> {
+  const ended = sql`((token.expires_at is not null and token.expires_at <= now()) or ${sessionEnded(sql)})`
+  const active = sql`token.revoked_at is null and not ${ended}`
+  return {
+    active,
+    unused: sql`${active} and token.last_used_at is null`,
+    expiring: sql`${active} and token.expires_at <= now() + interval '14 days'`,
+    expired: sql`token.revoked_at is null and ${ended}`,
+    revoked: sql`token.revoked_at is not null`,
+  }
+}
+
+/** Returns at most `limit` tokens, with revoked and expired ones unless the filter names a state. */
+export async function listTokens(
+  sql: Sql,
+  { filter = {}, order = 'created', ascending = false, before, after, limit }: TokenListing,
+): Promise<TokenRecord[]> {
+  const { search = '', state, permission, tenant } = filter
+  const key = sql.unsafe(orders[order])
+  const anchor = after ?? before
+  // Tokens in front of the anchor are read backwards from it.
+  const isUpwards = ascending === (after === undefined)
+  const direction = sql.unsafe(isUpwards ? 'asc' : 'desc')
+  const tokens = await sql<TokenRecord[]>`
+    select /* token.list */ ${recordColumns(sql)}
+    from gateway.token
+    where position(lower(${search}) in lower(concat_ws(' ', name, contact, created_by, hint))) > 0
+      ${
+        anchor === undefined
+          ? sql``
+          : sql`and (${key}, token.id) ${sql.unsafe(isUpwards ? '>' : '<')}
+                    (select ${key}, token.id from gateway.token where token.id = ${anchor})`
+      }
+      ${state ? sql`and ${conditionsOf(sql)[state]}` : sql``}
+      ${permission ? sql`and ${permission} = any(permissions)` : sql``}
+      ${tenant ? sql`and id in (${tokensReaching(sql, tenant)})` : sql``}
+    order by ${key} ${direction}, token.id ${direction} limit ${limit}`
+  return after === undefined ? tokens : tokens.reverse()
+}
+
+/** Returns how many active tokens were never used, and how many end within 14 days. */
+export async function countTokensInNeed(sql: Sql): Promise<{ unused: number; expiring: number }> {
+  const { unused, expiring } = conditionsOf(sql)
+  const [counts = { unused: 0, expiring: 0 }] = await sql<{ unused: number; expiring: number }[]>`
+    select /* token.count_in_need */
+      count(*) filter (where ${unused})::integer as unused,
+      count(*) filter (where ${expiring})::integer as expiring
+    from gateway.token`
+  return counts
+}
+
+/** Selects the ids of tokens with a grant for a matching tenant, or for one above it with its descendants. */
+const tokensReaching = (sql: Sql, tenant: string) => sql`
+  with recursive above as (
+    select id, parent_id, true as is_match from tenant
+    where id = ${parseIdentifier(tenant)} or position(lower(${tenant}) in lower(name)) > 0
+    union
+    select tenant.id, tenant.parent_id, false from tenant join above on tenant.id = above.parent_id
+  )
+  select token_id from gateway.token_tenant join above on above.id = tenant_id
+  where above.is_match or with_descendants`

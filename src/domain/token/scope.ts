@@ -1,0 +1,78 @@
+import { arrayText, type Sql } from '../../db/connect.ts'
+import { lacksTenant, notFound } from '../errors.ts'
+import { createLoadingCache } from '../loading-cache.ts'
+import { mapMaybePromise } from '../maybe-promise.ts'
+import type { Token } from './token.ts'
+
+/** The id of a tenant, then the ids of the tenants above it, root last. */
+type TenantPath = readonly number[]
+
+/** Decides which tenants a token may access (R19, R21). */
+export interface TenantScope {
+  /** Returns the tenant's path, which may be cached, or null when there is no such tenant. */
+  findPath(tenantId: number): TenantPath | null | Promise<TenantPath | null>
+  /** Returns whether a grant of the token includes the tenant at the start of the path. */
+  covers(token: Token, path: TenantPath): boolean
+  /** Returns whether there is such a tenant and the token is authorised for it, by a path that may be cached. */
+  includes(token: Token, tenantId: number): boolean | Promise<boolean>
+  /**
+   * Denies access only by data read after the call: a client that sees a tenant in the list, and is then denied it,
+   * would drop the tenant and not see it again (docs/syncing.md).
+   *
+   * @returns without a promise when a cached path covers the tenant
+   * @throws `NOT_FOUND` when there is no such tenant, `FORBIDDEN` when the token is not authorised for it (R19)
+   */
+  require(token: Token, tenantId: number): void | Promise<void>
+}
+
+/** How old a cached path may be, in milliseconds: access to a tenant that leaves a grant ends within this time. */
+const pathLifetime = 500
+
+/** Returns a scope that all requests share. */
+export function createTenantScope(sql: Sql): TenantScope {
+  const paths = createLoadingCache<number, TenantPath>(ids => findPaths(sql, ids), pathLifetime)
+  async function requireFresh(token: Token, tenantId: number): Promise<void> {
+    const path = await paths.reload(tenantId)
+    if (!path) throw notFound('tenant')
+    if (!scope.covers(token, path)) throw lacksTenant()
+  }
+  const scope: TenantScope = {
+    findPath: tenantId => paths.peek(tenantId) ?? paths.load(tenantId),
+    covers(token, path) {
+      const grants = grantsOf(token)
+      return path.some((id, steps) => (steps === 0 ? grants.has(id) : grants.get(id) === true))
+    },
+    includes: (token, tenantId) =>
+      mapMaybePromise(scope.findPath(tenantId), path => path !== null && scope.covers(token, path)),
+    require: (token, tenantId) =>
+      mapMaybePromise(scope.findPath(tenantId), path => {
+        if (!path || !scope.covers(token, path)) return requireFresh(token, tenantId)
+      }),
+  }
+  return scope
+}
+
+const grantsOfTokens = new WeakMap<Token, ReadonlyMap<number, boolean>>()
+
+/** Returns `withDescendants` by tenant id; cached, because a token may have thousands of grants. */
+function grantsOf(token: Token): ReadonlyMap<number, boolean> {
+  const cached = grantsOfTokens.get(token)
+  if (cached) return cached
+  const grants = new Map(token.tenants.map(grant => [grant.tenantId, grant.withDescendants]))
+  grantsOfTokens.set(token, grants)
+  return grants
+}
+
+// While an applier writes, the tree may contain a loop: the path then ends at the first repeated tenant.
+async function findPaths(sql: Sql, ids: readonly number[]): Promise<(TenantPath | null)[]> {
+  const rows = await sql<{ id: number; path: number[] }[]>`
+    with /* tenant.paths */ recursive above as (
+      select id, id as ancestor_id, parent_id, 0 as steps from tenant where id = any(${arrayText(ids)}::text::bigint[])
+      union all
+      select above.id, tenant.id, tenant.parent_id, above.steps + 1
+      from tenant join above on tenant.id = above.parent_id
+    ) cycle ancestor_id set repeated using visited
+    select id, json_agg(ancestor_id order by steps) as path from above where not repeated group by id`
+  const found = new Map(rows.map(row => [row.id, row.path]))
+  return ids.map(id => found.get(id) ?? null)
+}

@@ -1,0 +1,87 @@
+import type { Sql } from '../../db/connect.ts'
+import { isValidSession } from '../administrator/session.ts'
+import { notFound } from '../errors.ts'
+import type { Instant } from '../record/instant.ts'
+import type { Permission } from './permission.ts'
+
+/** A tenant that a token is authorised for (R21). */
+export interface TenantGrant {
+  tenantId: number
+  /** Whether the grant includes all tenants below this one. */
+  withDescendants: boolean
+}
+
+/** A bearer token as requests use it. The secret itself is not stored. */
+export interface Token {
+  id: number
+  name: string
+  permissions: Permission[]
+  tenants: TenantGrant[]
+  /** Operations a minute; null: the default of the service. */
+  rateLimit: number | null
+  expiresAt: Instant | null
+}
+
+/** A token as an administrator sees it. */
+export interface TokenRecord extends Token {
+  tenants: (TenantGrant & { name: string })[]
+  /** The person at the partner who is responsible for it. */
+  contact: string | null
+  /** The first eight and last four characters of the secret. */
+  hint: string
+  createdAt: Instant
+  createdBy: string
+  revokedAt: Instant | null
+  /** Whether the session with which it ends has ended; false of a token that ends with none. */
+  sessionEnded: boolean
+  lastUsedAt: Instant | null
+  lastUsedAddress: string | null
+  /** The token that this one replaces, and the token that replaces this one. */
+  rotatedFrom: number | null
+  rotatedTo: number | null
+  /** Increases with each edit. An edit names the revision that it was made from (optimistic locking). */
+  revision: number
+}
+
+/** All statuses of a token. */
+export const tokenStatuses = ['active', 'expired', 'revoked'] as const
+
+/** The status of a token. */
+export type TokenStatus = (typeof tokenStatuses)[number]
+
+/** What the status of a token depends on. */
+export type TokenValidity = Pick<TokenRecord, 'revokedAt' | 'sessionEnded' | 'expiresAt'>
+
+/** Returns the status of a token at this moment. */
+export function tokenStatus({ revokedAt, sessionEnded, expiresAt }: TokenValidity): TokenStatus {
+  if (revokedAt) return 'revoked'
+  return sessionEnded || (expiresAt && Date.parse(expiresAt) <= Date.now()) ? 'expired' : 'active'
+}
+
+/** Returns whether the session has ended with which a token ends. Not `exists`, for which a plan may read all sessions. */
+export const sessionEnded = (sql: Sql) => sql`coalesce(
+  (select false from gateway.session where session.id_hash = token.session_hash and ${isValidSession(sql)}),
+  token.session_hash is not null)`
+
+/** The columns that both the authentication and the API access page read. */
+export const tokenColumns = (sql: Sql) => sql`
+  token.id, token.name, array_to_json(token.permissions) as permissions, token.rate_limit as "rateLimit",
+  token.expires_at as "expiresAt", token.revoked_at as "revokedAt",
+  ${sessionEnded(sql)} as "sessionEnded"`
+
+/** The columns of a token as an administrator sees it. */
+export const recordColumns = (sql: Sql) => sql`
+  ${tokenColumns(sql)}, contact, hint, created_at as "createdAt", created_by as "createdBy",
+  last_used_at as "lastUsedAt", last_used_address as "lastUsedAddress", rotated_from as "rotatedFrom", revision,
+  (select successor.id from gateway.token successor where successor.rotated_from = token.id) as "rotatedTo",
+  coalesce((select json_agg(json_build_object('tenantId', tenant_id, 'withDescendants', with_descendants,
+                                              'name', tenant.name) order by tenant_id)
+            from gateway.token_tenant join tenant on tenant.id = tenant_id where token_id = token.id), '[]') as tenants`
+
+/** Returns a token by id, or throws `NOT_FOUND`. */
+export async function getToken(sql: Sql, id: number): Promise<TokenRecord> {
+  const [token] = await sql<TokenRecord[]>`
+    select /* token.get */ ${recordColumns(sql)} from gateway.token where id = ${id}`
+  if (!token) throw notFound('token')
+  return token
+}
