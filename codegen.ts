@@ -1,7 +1,7 @@
 /**
  * Writes what is generated: the schema's SDL, the variables of the REST operation documents, the operations of the
- * dashboard, the documents of the client, the trusted documents of our pages and of the client, the OpenAPI document, and a
- * collection of its requests. With `--check` it writes nothing, and fails when a file is not what it would write.
+ * dashboard, the documents of the client, the trusted documents of our pages and of the client, and the OpenAPI document.
+ * With `--check` it writes nothing, and fails when a file is not what it would write.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -158,10 +158,7 @@ for (const folder of versions) emit(join(folder, 'operations.ts'), await generat
 if (process.exitCode) process.exit()
 
 // Imported once the operations are written, because the route tables of v1 and of the exports import them.
-const { toCollection } = await import('./src/openapi/collection.ts')
 const { describeService } = await import('./src/openapi/document.ts')
 const { v1 } = await import('./src/rest/v1/routes.ts')
 const answers: RecordedAnswer[] = JSON.parse(readFileSync('schema/examples.v1.json', 'utf8'))
-const document = describeService(v1, answers)
-emit('schema/openapi.v1.json', `${JSON.stringify(document, null, 2)}\n`)
-emit('schema/postman.v1.json', `${JSON.stringify(toCollection(document), null, 2)}\n`)
+emit('schema/openapi.v1.json', `${JSON.stringify(describeService(v1, answers), null, 2)}\n`)

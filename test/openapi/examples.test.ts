@@ -3,7 +3,6 @@ import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { loadDemo } from '../../src/demo/load.ts'
 import { createCursorCipher, type ListIdentity } from '../../src/domain/record/cursor.ts'
-import type { Collection } from '../../src/openapi/collection.ts'
 import type { RecordedAnswer } from '../../src/openapi/examples.ts'
 import { bearer } from '../rest/support.ts'
 import { createApp } from '../support/app.ts'
@@ -91,22 +90,5 @@ test('each operation has an example', () => {
     const good = responses[200]
     const [body] = good && 'content' in good ? Object.values(good.content) : []
     expect(Object.keys(body?.examples ?? {}), operationId).not.toEqual([])
-  }
-})
-
-test('each request of the collection succeeds as it is', async () => {
-  const { item: folders }: Collection = JSON.parse(readFileSync('schema/postman.v1.json', 'utf8'))
-  const items = folders.flatMap(({ item }) => item)
-  expect(items).toHaveLength(12)
-  for (const { name, request } of items) {
-    const { method, url, header, body } = request
-    const filled = url.variable.reduce((raw, { key, value }) => raw.replace(`:${key}`, value), url.raw)
-    const { status } = await client.ask({
-      method: method === 'POST' ? 'POST' : 'GET',
-      url: filled.replace('{{baseUrl}}', document.servers[0]?.url ?? ''),
-      headers: { ...Object.fromEntries(header.map(({ key, value }) => [key, value])), ...bearer(secrets.all ?? '') },
-      ...(body && { payload: body.raw }),
-    })
-    expect(status, name).toBe(200)
   }
 })
