@@ -5,6 +5,7 @@ WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
+COPY tools tools
 COPY packages packages
 COPY src src
 RUN npm run build && npm prune --omit=dev --omit=optional --ignore-scripts

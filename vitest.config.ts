@@ -22,63 +22,83 @@ const common = {
   ...{ testTimeout: 120_000, hookTimeout: 300_000, expect: { poll: { timeout: 10_000 } } },
 }
 
+/** Suites that keep the processor busy have a worker less. Vitest asks for a group of their own. */
+const fewWorkers = { maxWorkers: 2, sequence: { groupOrder: 1 } }
+
+const suites = [
+  {
+    resolve,
+    test: {
+      name: 'node',
+      include: ['test/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
+      exclude: [
+        'test/admin/**',
+        'test/browser/**',
+        'test/cli/**',
+        'test/faults/**',
+        'test/redis/**',
+        samples,
+        ...plans,
+        ...isolated,
+      ],
+      // Test files share modules: importing them for each file took a third of the time.
+      isolate: false,
+      ...common,
+    },
+  },
+  { resolve, test: { name: 'isolated', include: isolated, ...common } },
+  { resolve, test: { name: 'plans', include: plans, ...common } },
+  // Commands in processes of their own: starting them takes longer than what they do.
+  { resolve, test: { name: 'cli', include: ['test/cli/**/*.test.ts'], isolate: false, ...common } },
+  // Each signs in, and a password takes its time by design.
+  { resolve, test: { name: 'admin', include: ['test/admin/**/*.test.ts'], isolate: false, ...common, ...fewWorkers } },
+  // The contract through PgBouncer, which the global set-up starts for it.
+  {
+    resolve,
+    test: {
+      name: 'pgbouncer',
+      include: ['test/{rest,graphql}/**/*.test.ts', 'test/admin/{audit,tokens}.test.ts'],
+      exclude: [...plans, ...isolated, ...withoutPooler],
+      isolate: false,
+      ...common,
+    },
+  },
+  // These start redis-server: the main tests need Node alone.
+  { resolve, test: { name: 'redis', include: ['test/redis/**/*.test.ts'], isolate: false, ...common } },
+  { resolve, test: { name: 'samples', include: [samples], ...common } },
+  {
+    resolve,
+    test: {
+      name: 'faults',
+      include: ['test/faults/**/*.test.ts'],
+      // Each kills, stops or overloads servers of its own: beside another one, its bounds on time would fail.
+      fileParallelism: false,
+      ...common,
+      testTimeout: 180_000,
+    },
+  },
+  {
+    resolve,
+    test: {
+      name: 'browser',
+      include: ['test/browser/**/*.test.ts'],
+      ...common,
+      ...fewWorkers,
+      testTimeout: 240_000,
+    },
+  },
+]
+
+/** The suites that run when the command names none: `npm test -- --project admin` names one. */
+const main = ['node', 'isolated']
+const named = process.argv.some(argument => argument.startsWith('--project'))
+
 export default defineConfig({
   test: {
     globalSetup: 'test/support/global-setup.ts',
     pool: 'forks',
     // Tests wait for the database and for timeouts about half of the time: three workers use two cores best.
     maxWorkers: Math.max(3, availableParallelism()),
-    projects: [
-      {
-        resolve,
-        test: {
-          name: 'node',
-          include: ['test/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
-          exclude: [
-            'test/admin/**',
-            'test/browser/**',
-            'test/cli/**',
-            'test/faults/**',
-            'test/redis/**',
-            samples,
-            ...plans,
-            ...isolated,
-            ...(process.env.TEST_POOLER ? withoutPooler : []),
-          ],
-          // Test files share modules: importing them for each file took a third of the time.
-          isolate: false,
-          ...common,
-        },
-      },
-      { resolve, test: { name: 'isolated', include: isolated, ...common } },
-      { resolve, test: { name: 'plans', include: plans, ...common } },
-      // Commands in processes of their own: starting them takes longer than what they do.
-      { resolve, test: { name: 'cli', include: ['test/cli/**/*.test.ts'], isolate: false, ...common } },
-      // Each signs in, and a password takes its time by design.
-      { resolve, test: { name: 'admin', include: ['test/admin/**/*.test.ts'], isolate: false, ...common } },
-      // These start redis-server: the main tests need Node alone.
-      { resolve, test: { name: 'redis', include: ['test/redis/**/*.test.ts'], isolate: false, ...common } },
-      { resolve, test: { name: 'samples', include: [samples], ...common } },
-      {
-        resolve,
-        test: {
-          name: 'faults',
-          include: ['test/faults/**/*.test.ts'],
-          // Each kills, stops or overloads servers of its own: beside another one, its bounds on time would fail.
-          fileParallelism: false,
-          ...common,
-          testTimeout: 180_000,
-        },
-      },
-      {
-        resolve,
-        test: {
-          name: 'browser',
-          include: ['test/browser/**/*.test.ts'],
-          ...common,
-          testTimeout: 240_000,
-        },
-      },
-    ],
+    projects: named ? suites : suites.filter(({ test }) => main.includes(test.name)),
   },
 })

@@ -1,7 +1,7 @@
 /**
- * What a change costs readers: `npm run bench:compare -- <commit>` measures the working tree against that commit. Both
- * are built and run in turns, with a second copy of the working tree: the ratio of that pair is noise. Each side has
- * a database of its own, which its own command line migrates and fills with the demo data.
+ * What a change costs readers: `npm run bench -- compare <commit>` measures the working tree against that commit. Both
+ * are built and run in turns, with a second copy of the working tree: the ratio of that pair is noise. Each side has a
+ * database of its own, which its own command line migrates and fills with the demo data.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -34,7 +34,7 @@ const { values: options, positionals } = parseArgs({
   },
 })
 const [commit] = positionals
-if (commit === undefined) throw new Error('Name a commit, for example: npm run bench:compare -- HEAD~1')
+if (commit === undefined) throw new Error('Name a commit, for example: npm run bench -- compare HEAD~1')
 const calls = comparedCalls.filter(({ name }) => name.includes(options.only))
 if (calls.length === 0) throw new Error(`--only takes a part of: ${comparedCalls.map(({ name }) => name).join(', ')}.`)
 const timing = { rounds: Number(options.rounds), seconds: Number(options.seconds), warmUp: Number(options.seconds) }

@@ -1,7 +1,7 @@
 /**
- * Whether one token shuts others out: `npm run bench:fairness`. One token sends a load from 16 connections, as fast as it is
- * answered; others send v1 pages, resolutions, searches and figures at a modest rate, alone and beside it. Fails when a
- * full run misses a bar.
+ * Whether one token shuts others out: `npm run bench -- fairness`. One token sends a load from 16 connections, as fast
+ * as it is answered; others send v1 pages, resolutions, searches and figures at a modest rate, alone and beside it.
+ * Fails when a full run misses a bar.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,7 +1,7 @@
 /**
- * What one hostile request costs: `npm run bench:hostile`. Sends a generated corpus, one request after the other, to the
- * service in a process of its own, and reads how much CPU time that process used. Meanwhile `/livez` is requested again
- * and again. Exits with 1 when a request or `/livez` takes longer than its limit.
+ * What one hostile request costs: `npm run bench -- hostile`. Sends a generated corpus, one request after the other, to
+ * the service in a process of its own, and reads how much CPU time that process used. Meanwhile `/livez` is requested
+ * again and again. Exits with 1 when a request or `/livez` takes longer than its limit.
  */
 import { scryptSync } from 'node:crypto'
 import { connect } from 'node:net'

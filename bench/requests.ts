@@ -1,6 +1,6 @@
 /**
- * What a request costs: `npm run bench`. Measures this service beside others that have the same database and give the
- * same answers, each in a process of its own, in turns.
+ * What a request costs: `npm run bench -- requests`. Measures this service beside others that have the same database
+ * and give the same answers, each in a process of its own, in turns.
  */
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'

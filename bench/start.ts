@@ -1,6 +1,6 @@
 /**
- * How long a start takes, and how much memory the service uses: `npm run bench:start`. Starts run on a kept embedded
- * database with the demo data, memory is measured on the database of `npm run bench`.
+ * How long a start takes, and how much memory the service uses: `npm run bench -- start`. Starts run on a kept embedded
+ * database with the demo data, memory is measured on the database of `npm run bench -- requests`.
  */
 import { parseArgs } from 'node:util'
 import { readContract } from './harness/contract.ts'

@@ -1,5 +1,5 @@
 /**
- * What the gateway costs the platform's writers: `npm run bench:writers`. Measures all contenders on one server, in
+ * What the gateway costs the platform's writers: `npm run bench -- writers`. Measures all contenders on one server, in
  * turns, and compares them with the platform's own tables in the same round.
  */
 import { parseArgs } from 'node:util'

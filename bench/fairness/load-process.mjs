@@ -1,4 +1,4 @@
-/** The load process of `npm run bench:fairness`: sends one request over and over, on each of its connections. */
+/** The load process of `npm run bench -- fairness`: sends one request over and over, on each of its connections. */
 import { Client } from 'undici'
 
 /** What the status and the beginning of a body say. */

@@ -53,7 +53,7 @@ export function record(heading: string, text: string): void {
 }
 
 const readme = new URL('../../README.md', import.meta.url)
-const [from, to] = ['<!-- from here: npm run bench -- --record -->', '<!-- to here -->']
+const [from, to] = ['<!-- from here: npm run bench -- requests --record -->', '<!-- to here -->']
 
 /** Replaces the text between the two marks of the README. */
 export function recordInReadme(text: string): void {

@@ -1,4 +1,4 @@
-/** The database of `npm run bench`: seeded once, and kept between runs in bench/.data. */
+/** The database of `npm run bench -- requests`: seeded once, and kept between runs in bench/.data. */
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

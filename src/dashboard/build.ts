@@ -1,4 +1,4 @@
-// `npm run build:dashboard`: writes the files of the dashboard to `dist/dashboard/assets`.
+// `npm run build -- dashboard`: writes the files of the dashboard to `dist/dashboard/assets`.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { bundleClient, fileNames } from './bundle.ts'
 

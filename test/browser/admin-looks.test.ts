@@ -33,7 +33,7 @@ await createAdministrator(full.database.pool, tester, ada.email, ada.password)
 const busyId = await fillLifelike(full.database)
 await signIn(full.page, full.origin, ada)
 
-// `PICTURES=on npm run test:browser` puts them where the README shows them.
+// `PICTURES=on npm test -- --project browser` puts them where the README shows them.
 test('the pictures of the README', async () => {
   const { page, origin } = full
   await page.goto(`${origin}/admin/tokens`)

@@ -518,7 +518,7 @@ test('all of it is accessible and fits, wide and narrow, light and dark', async 
   expect(found).toEqual([])
 })
 
-// `PICTURES=on npm run test:browser` puts it where the README shows it.
+// `PICTURES=on npm test -- --project browser` puts it where the README shows it.
 test('the picture of the README', async () => {
   const { page } = await open('currency=GBP')
   await page.getByRole('figure', { name: 'Top products' }).waitFor()

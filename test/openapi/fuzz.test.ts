@@ -1,4 +1,4 @@
-/** Sends arbitrary requests of all operations. `npm run fuzz` sends 50,000; FUZZ_SEED repeats a run. */
+/** Sends arbitrary requests of all operations: FUZZ_REQUESTS of them. FUZZ_SEED repeats a run. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Parameter } from '../../src/openapi/openapi.ts'

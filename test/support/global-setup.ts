@@ -45,8 +45,9 @@ export default async function setUp(project: TestProject) {
   await migrate(template)
   await template.end()
   project.provide('server', { host, port, user, templateDatabase })
-  const pooler = process.env.TEST_POOLER === 'pgbouncer' ? await startPooler({ host, port, user, database }) : null
-  project.provide('pooler', pooler?.url(''))
+  const behindPooler = project.vitest.projects.find(({ name }) => name === 'pgbouncer')
+  const pooler = behindPooler ? await startPooler({ host, port, user, database }) : null
+  behindPooler?.provide('pooler', pooler?.url(''))
   return async () => {
     await pooler?.remove()
     await stop()

@@ -55,7 +55,7 @@ export const isSearch = (args: SearchArguments): boolean =>
 /**
  * How many operations of the rate a page counts as, and how many more with a text, with several tenants whose rows are read
  * and left out, or with a text of several tenants. An operation stands for at most 41 ms of PostgreSQL, so that 120 take 5 s
- * (R31), as `npm run bench:searches` measures.
+ * (R31), as `npm run bench -- searches` measures.
  */
 const operationsOf = { page: 2, text: 2, unservedOfDescendants: 3, textOfDescendants: 2 }
 

@@ -1,0 +1,11 @@
+/** Runs the benchmark that the first argument names: `npm run bench -- export --short`. */
+import { readdirSync } from 'node:fs'
+import { basename } from 'node:path'
+
+const own = basename(import.meta.filename)
+const names = readdirSync(import.meta.dirname)
+  .filter(file => file.endsWith('.ts') && file !== own)
+  .map(file => basename(file, '.ts'))
+const [name = ''] = process.argv.splice(2, 1)
+if (!names.includes(name)) throw new Error(`Name a benchmark: ${names.join(', ')}.`)
+await import(`./${name}.ts`)
