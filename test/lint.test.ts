@@ -1,4 +1,4 @@
-/** The rules for doc comments: the lint rule that asks for them (lint/doc-comments.grit), and how they begin. */
+/** The rules for doc comments: the lint rule that asks for them (tools/doc-comments.grit), and how they begin. */
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -24,7 +24,8 @@ const declarations = [
 function rejected(texts: string[]): string[] {
   const root = mkdtempSync(join(tmpdir(), 'lint-'))
   onTestFinished(() => rmSync(root, { recursive: true, force: true }))
-  for (const path of ['biome.json', 'lint']) cpSync(path, join(root, path), { recursive: true })
+  const rules = ['doc-comments', 'no-transactions'].map(name => `tools/${name}.grit`)
+  for (const path of ['biome.json', ...rules]) cpSync(path, join(root, path))
   mkdirSync(join(root, 'src'))
   for (const [index, text] of texts.entries()) writeFileSync(join(root, 'src', `sample-${index}.ts`), text)
   const command = ['lint', '--vcs-enabled=false', '--max-diagnostics=none', '--reporter=github', 'src']
