@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util'
 import { Load } from './harness/load.ts'
 import { type HttpRequest, send } from './harness/operations.ts'
 import { buildService, compileContenders, installPackages, root } from './harness/packages.ts'
-import { describeRun, logProgress, record, recordInReadme } from './harness/report.ts'
+import { describeRun, logProgress, record, recordInDocs } from './harness/report.ts'
 import { measureRounds, type Requests } from './harness/rounds.ts'
 import { sizes } from './harness/seed.ts'
 import { openSeeded, type SeededDatabase } from './harness/seeded-database.ts'
@@ -25,7 +25,7 @@ const { values: options } = parseArgs({
     only: { type: 'string', default: '' },
     /** A hundredth of the data and one short round: shows that the benchmark works. */
     short: { type: 'boolean', default: false },
-    /** Writes the results into RESULTS.md and README.md, and the plot. */
+    /** Writes the results into RESULTS.md and docs/performance.md, and the plot. */
     record: { type: 'boolean', default: false },
   },
 })
@@ -108,7 +108,7 @@ ${describeResults(chosen.calls, results, timing)}`
     console.log(options.short ? `The figures of a short run mean nothing.\n\n${text}` : text)
     if (!options.record) return
     record('Requests', text)
-    recordInReadme(`${describeSummary(chosen.calls, results)}\n\n${run}`)
+    recordInDocs(`${describeSummary(chosen.calls, results)}\n\n${run}`)
     writeFileSync(`${root}docs/images/bench.svg`, drawPlot(chosen.calls, results))
   } finally {
     load.stop()

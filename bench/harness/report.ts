@@ -52,13 +52,13 @@ export function record(heading: string, text: string): void {
   writeFileSync(results, `${[preface, ...sections].map(each => each.trim()).join('\n\n')}\n`)
 }
 
-const readme = new URL('../../README.md', import.meta.url)
+const performanceDoc = new URL('../../docs/performance.md', import.meta.url)
 const [from, to] = ['<!-- from here: npm run bench -- requests --record -->', '<!-- to here -->']
 
-/** Replaces the text between the two marks of the README. */
-export function recordInReadme(text: string): void {
-  const [before, rest = ''] = readFileSync(readme, 'utf8').split(from)
+/** Replaces the text between the two marks of docs/performance.md. */
+export function recordInDocs(text: string): void {
+  const [before, rest = ''] = readFileSync(performanceDoc, 'utf8').split(from)
   const [, after] = rest.split(to)
-  if (after === undefined) throw new Error(`README.md lacks the lines ${from} and ${to}.`)
-  writeFileSync(readme, `${before}${from}\n\n${text.trim()}\n\n${to}${after}`)
+  if (after === undefined) throw new Error(`docs/performance.md lacks the lines ${from} and ${to}.`)
+  writeFileSync(performanceDoc, `${before}${from}\n\n${text.trim()}\n\n${to}${after}`)
 }

@@ -62,7 +62,7 @@ ${calls.map(call => describeCall(call, results.get(call.name) ?? new Map())).joi
 ${describeTargets(results)}`
 }
 
-/** @returns all calls in one table, as ratios to the hand-written service: what the README shows */
+/** @returns all calls in one table, as ratios to the hand-written service: what docs/performance.md shows */
 export function describeSummary(calls: Call[], results: Results): string {
   const shown = calls.filter(call => results.get(call.name)?.has('L1'))
   const present = new Set(shown.flatMap(call => [...(results.get(call.name)?.keys() ?? [])]).filter(isName))

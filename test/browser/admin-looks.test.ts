@@ -33,8 +33,8 @@ await createAdministrator(full.database.pool, tester, ada.email, ada.password)
 const busyId = await fillLifelike(full.database)
 await signIn(full.page, full.origin, ada)
 
-// `PICTURES=on npm test -- --project browser` puts them where the README shows them.
-test('the pictures of the README', async () => {
+// `PICTURES=on npm test -- --project browser` puts them where the docs show them.
+test('the pictures of the docs', async () => {
   const { page, origin } = full
   await page.goto(`${origin}/admin/tokens`)
   await picture(page, 'tokens')

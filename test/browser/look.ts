@@ -47,7 +47,7 @@ async function violations(page: Page): Promise<string[]> {
 }
 
 /**
- * Takes a picture for the README; it is put there only when the pictures are asked for.
+ * Takes a picture for the docs; it is put there only when the pictures are asked for.
  *
  * @param height how much of a long page it shows, in pixels
  */
