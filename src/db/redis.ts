@@ -1,5 +1,16 @@
-import { Redis } from 'ioredis'
-import { RateLimiterRedis } from 'rate-limiter-flexible'
+import { Redis, type Result } from 'ioredis'
+
+declare module 'ioredis' {
+  interface RedisCommander<Context> {
+    /** The script `countCalls`. @returns the calls in the window, and milliseconds until it ends */
+    countCalls(key: string, calls: number, windowMs: number): Result<[used: number, resetsIn: number], Context>
+  }
+}
+
+/** Redis runs it as one step, so no call of another instance comes in between. */
+const countCalls = `
+redis.call('set', KEYS[1], 0, 'PX', ARGV[2], 'NX')
+return { redis.call('incrby', KEYS[1], ARGV[1]), redis.call('pttl', KEYS[1]) }`
 
 /**
  * Connects to Redis, and again whenever the connection ends. A command fails at once while there is no connection, and
@@ -46,14 +57,7 @@ type CountInRedis = (key: string, calls: number) => Promise<{ used: number; rese
  * @param seconds the length of a window
  */
 export function createRedisCounter(redis: Redis, keyPrefix: string, seconds: number): CountInRedis {
-  const limiter = new RateLimiterRedis({
-    storeClient: redis,
-    keyPrefix,
-    // Counts, and rejects nothing: the limits of tokens differ.
-    points: Number.MAX_SAFE_INTEGER,
-    duration: seconds,
-    rejectIfRedisNotReady: true,
-  })
+  redis.defineCommand('countCalls', { numberOfKeys: 1, lua: countCalls })
   // Without a connection a command fails with an error that does not say why.
   let connectionError: unknown = null
   redis.on('error', error => {
@@ -63,9 +67,9 @@ export function createRedisCounter(redis: Redis, keyPrefix: string, seconds: num
     connectionError = null
   })
   return async (key, calls) => {
-    const { consumedPoints, msBeforeNext } = await limiter.consume(key, calls).catch(error => {
+    const [used, resetsIn] = await redis.countCalls(`${keyPrefix}:${key}`, calls, seconds * 1000).catch(error => {
       throw new RedisError(connectionError ?? error)
     })
-    return { used: consumedPoints, resetsIn: Math.max(1, msBeforeNext) }
+    return { used, resetsIn: Math.max(1, resetsIn) }
   }
 }
