@@ -5,6 +5,7 @@ import { readFile } from 'node:fs/promises'
 import type { FastifyInstance } from 'fastify'
 import { type CompressedFile, compressFile, sendCompressedFile } from '../http/compressed-file.ts'
 import { HtmlPage, pageHeaders, renderPage } from '../http/html-page.tsx'
+import { loadOnce } from '../http/load-once.ts'
 import { assetsPath, dashboardPath } from '../http/paths.ts'
 import type { Site } from '../http/site.ts'
 import { bundleClient, type FileName, type Files, fileNames } from './bundle.ts'
@@ -17,15 +18,11 @@ const pathOf = (name: FileName | '') => (name === '' ? dashboardPath : `${dashbo
 
 /** Registers `GET /dashboard` and its files: made when first requested, revalidated by `ETag`. */
 export function registerDashboard(app: FastifyInstance, site: Site): void {
-  let files: Promise<Record<FileName | '', CompressedFile>> | undefined
+  const files = loadOnce(() => makeFiles(site))
   for (const name of ['', ...fileNames] as const) {
     app.get(pathOf(name), async (request, reply) => {
-      files ??= makeFiles(site).catch(error => {
-        files = undefined
-        throw error
-      })
       reply.headers({ 'Cache-Control': 'private, no-cache', ...headers })
-      return sendCompressedFile(request, reply, (await files)[name])
+      return sendCompressedFile(request, reply, (await files())[name])
     })
   }
 }

@@ -10,6 +10,7 @@ import { serveAssets } from '../http/assets.ts'
 import { type CompressedFile, compressFile, sendCompressedFile } from '../http/compressed-file.ts'
 import { compressResponses } from '../http/compression.ts'
 import { pageHeaders, renderPage } from '../http/html-page.tsx'
+import { loadOnce } from '../http/load-once.ts'
 import { assetsPath, docsPath } from '../http/paths.ts'
 import { requestOrigin } from '../http/request-origin.ts'
 import type { Site } from '../http/site.ts'
@@ -48,8 +49,8 @@ export function registerDocs(app: FastifyInstance, config: Config, site: Site): 
     async scope => serveAssets(scope, folder, ['guides.css', 'guides.js', 'reference.css', 'reference.js']),
     { prefix: docsPath },
   )
-  const scalar = once(loadScalar)
-  const downloads = once(async () => readDownloads())
+  const scalar = loadOnce(loadScalar)
+  const downloads = loadOnce(async () => readDownloads())
   registerScalar(app, scalar)
 
   app.register(async scope => {
@@ -123,16 +124,4 @@ async function loadScalar(): Promise<Scalar> {
   const hash = createHash('sha256').update(content).digest('hex').slice(0, 16)
   const path = `${docsPath}${assetsPath}/scalar/${hash}.js`
   return { path, file: await compressFile('text/javascript; charset=utf-8', content) }
-}
-
-/** Returns a function that loads a value when it is first called, and again when that failed. */
-function once<T>(load: () => Promise<T>): () => Promise<T> {
-  let loading: Promise<T> | undefined
-  return () => {
-    loading ??= load().catch(error => {
-      loading = undefined
-      throw error
-    })
-    return loading
-  }
 }

@@ -6,6 +6,7 @@ import { introspectionFromSchema } from 'graphql'
 import { schema } from '../graphql/schema.ts'
 import { type CompressedFile, compressFile, sendCompressedFile } from '../http/compressed-file.ts'
 import { HtmlPage, pageHeaders, renderPage } from '../http/html-page.tsx'
+import { loadOnce } from '../http/load-once.ts'
 import { graphiqlPath, graphqlPath } from '../http/paths.ts'
 import type { Site } from '../http/site.ts'
 import { createExampleTabs, type ExampleVoucher } from './graphiql-examples.ts'
@@ -49,15 +50,11 @@ interface GraphiqlOptions {
 
 /** Registers `GET /graphiql` and the files that it loads: compressed when first requested, revalidated by `ETag`. */
 export function registerGraphiql(app: FastifyInstance, options: GraphiqlOptions): void {
-  let files: ReturnType<typeof makeFiles> | undefined
+  const files = loadOnce(() => makeFiles(options))
   for (const name of names) {
     app.get(name === '' ? graphiqlPath : pathOf(name), async (request, reply) => {
-      files ??= makeFiles(options).catch(error => {
-        files = undefined
-        throw error
-      })
       reply.headers({ 'Cache-Control': 'private, no-cache', ...headers })
-      return sendCompressedFile(request, reply, (await files)[name])
+      return sendCompressedFile(request, reply, (await files())[name])
     })
   }
 }

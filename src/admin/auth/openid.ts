@@ -7,6 +7,7 @@ import { parseEmail } from '../../domain/administrator/administrator.ts'
 import { type OpenIdIdentity, verifyOpenIdAdministrator } from '../../domain/administrator/openid.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { clientAddress } from '../../http/caller.ts'
+import { loadOnce } from '../../http/load-once.ts'
 import { adminPath } from '../../http/paths.ts'
 import type { AdminContext } from '../context.ts'
 import { queryParameters } from '../form-body.ts'
@@ -151,7 +152,6 @@ const actorFor = (request: FastifyRequest, email: string | null) => ({
 
 /** Reads the provider's metadata (OpenID Connect Discovery). */
 function createDiscovery({ issuer, clientId, clientSecret }: OpenIdConfig) {
-  let first: Promise<client.Configuration> | undefined
   const url = new URL(issuer)
   const options = {
     timeout: timeouts.provider,
@@ -168,13 +168,7 @@ function createDiscovery({ issuer, clientId, clientSecret }: OpenIdConfig) {
     })
   return {
     /** Returns the metadata of the first fetch: enough to redirect a browser to the provider. */
-    cached() {
-      first ??= fetch().catch(error => {
-        first = undefined
-        throw error
-      })
-      return first
-    },
+    cached: loadOnce(fetch),
     fetch,
   }
 }
