@@ -7,6 +7,7 @@ import { createApp } from '../support/app.ts'
 import { startBrowser } from '../support/browser.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
+import { followed } from '../support/followed.ts'
 import { intercept, openDashboard } from './dashboard-page.ts'
 import { look } from './look.ts'
 
@@ -35,6 +36,7 @@ await build.voucher(mill, { ...sold, reference: 'SPA-1003', product_title: '<b>A
 await build.customer(mill, { full_name: 'Ann Teasdale', surname: 'Teasdale', email: 'ann.teasdale@example.com' })
 await build.customer(group, { forename: 'Theo', surname: 'Steadman', email: 'theo@example.com' })
 await build.customer(group, { full_name: 'Tea Without Consent', marketing_opted: false })
+await followed(database.pool)
 
 const vouchers: Permission[] = ['view_vouchers', 'view_orders']
 
