@@ -4,6 +4,7 @@ import type { TenantGrant } from '../../src/domain/token/token.ts'
 import { type Client, createApp } from '../support/app.ts'
 import { type Builders, createBuilders } from '../support/builders.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { followed } from '../support/followed.ts'
 import { capture, namesOf } from './statements.ts'
 
 let database: TestDatabase
@@ -188,6 +189,7 @@ describe('the vouchers of a product', () => {
     await make(chain, 'OTHER-1', { product_id: other })
     await make(shop, 'SHOP-1', { product_id: sold })
     await make(corner, 'CORNER-1', { product_id: sold })
+    await followed(database.pool)
   })
 
   async function referencesOf(secret: string, args = '') {
