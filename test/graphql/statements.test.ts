@@ -56,7 +56,7 @@ it('counts a filtered list once, however often the count is selected', async () 
     const { body } = await client.graphql(secret, query)
     expect(body.data.tenant.purchasedVouchers).toEqual({ a: { count: 0 }, b: { count: 0 }, c: { count: 0 } })
   })
-  expect(namesOf(statements)).toEqual(['voucher.search', 'voucher.search_count'])
+  expect(namesOf(statements)).toEqual(['follower.read', 'voucher.search', 'voucher.search_count'])
 })
 
 it('reads the children of two lists of products in one statement', async () => {
