@@ -59,27 +59,47 @@ begin
 end $$;
 
 -- Returns the stamp of this transaction for the next row. The first call takes it: the writing marker first, then the clock.
+--
+-- Of this and the functions that single rows call, each expression costs a transaction some 0.5 µs, because plpgsql prepares
+-- it once for a transaction; `perform` costs more, because it runs a statement.
 create function gateway.transaction_stamp() returns timestamptz
 language plpgsql
 as $$
 declare
-  stamp text := current_setting('gateway.stamp', true);
   marked_at bigint;
   done text;
 begin
-  if stamp <> '' then
-    if date_part('epoch', clock_timestamp()) > current_setting('gateway.look_at')::float8 then
-      perform gateway.plan_stamp();
-    end if;
-    return gateway.from_microseconds(current_setting('gateway.stamp')::bigint);
+  if coalesce(current_setting('gateway.stamp', true), '') = '' then
+    marked_at := gateway.checked_clock();
+    done := pg_advisory_xact_lock_shared(gateway.write_marker_key(gateway.writing_marker(), marked_at));
+    done := set_config('gateway.stamp', greatest(marked_at, gateway.clock_microseconds())::text, true)
+      || set_config('gateway.marked_at', marked_at::text, true)
+      || set_config('gateway.look_at', ((marked_at + 5000) / 1e6::float8)::text, true)
+      || set_config('gateway.commit_event', 'wanted', true);
+  elsif date_part('epoch', clock_timestamp()) > current_setting('gateway.look_at')::float8 then
+    perform gateway.plan_stamp();
   end if;
-  marked_at := gateway.checked_clock();
-  done := pg_advisory_xact_lock_shared(gateway.write_marker_key(gateway.writing_marker(), marked_at));
-  stamp := greatest(marked_at, gateway.clock_microseconds())::text;
-  done := set_config('gateway.marked_at', marked_at::text, true) || set_config('gateway.stamp', stamp, true)
-    || set_config('gateway.look_at', ((marked_at + 5000) / 1e6)::text, true)
-    || set_config('gateway.commit_event', 'wanted', true);
-  return gateway.from_microseconds(stamp::bigint);
+  return gateway.from_microseconds(current_setting('gateway.stamp')::bigint);
+end $$;
+
+-- Returns the same for a row of a list, and records the list, so that the commit event finds the row. After some hundred
+-- tenants it records the lists of all tenants.
+--
+-- list_table: the table without its schema. tenant: the id of the tenant whose list it is; '*' for all tenants.
+create function gateway.list_stamp(list_table text, tenant text) returns timestamptz
+language plpgsql
+as $$
+declare
+  stamp constant timestamptz := gateway.transaction_stamp();
+  touched constant text := coalesce(current_setting('gateway.touched_lists', true), '');
+  list constant text := concat(' ', list_table, ':', tenant, ' ');
+  lists constant text := concat(' ', list_table, ':* ');
+  done text;
+begin
+  if strpos(touched, list) = 0 and strpos(touched, lists) = 0 then
+    done := set_config('gateway.touched_lists', touched || case when length(touched) > 4000 then lists else list end, true);
+  end if;
+  return stamp;
 end $$;
 
 -- Raises an error when a loader gives a stamp in the future: a page would not list the row before that time.
@@ -95,55 +115,39 @@ end $$;
 -- Returns whether a row has a stamp of this transaction already, as when it is stamped again. A stamp that lies ahead of the
 -- clock is then not one that a loader gives.
 --
--- list: the list of the row, as in gateway.touched_lists, with its spaces.
+-- list: the list of the row, as in gateway.touched_lists, with its spaces. A final stamp needs none.
 create function gateway.has_transaction_stamp(updated_at timestamptz, list text) returns boolean
 language sql stable
 return strpos(concat(current_setting('gateway.former_stamps', true), ' ', current_setting('gateway.stamp', true), ' '),
               ' ' || (extract(epoch from updated_at) * 1000000)::bigint || ' ') > 0
-  and strpos(current_setting('gateway.touched_lists', true), list) > 0;
+  and (strpos(current_setting('gateway.touched_lists', true), list) > 0
+       or current_setting('gateway.commit_event', true) = 'done');
 
--- Records that this transaction has stamped a row of a list, so that the commit event finds the row. After some hundred
--- tenants it records the lists of all tenants.
---
--- list_table: the table without its schema. tenant: the id of the tenant whose list it is; '*' for all tenants.
-create function gateway.record_touched_list(list_table text, tenant text) returns void
-language plpgsql
-as $$
-declare
-  touched constant text := coalesce(current_setting('gateway.touched_lists', true), '');
-  list text := ' ' || list_table || ':' || tenant || ' ';
-begin
-  if strpos(touched, list) = 0 and strpos(touched, ' ' || list_table || ':* ') = 0 then
-    if length(touched) > 4000 then
-      list := ' ' || list_table || ':* ';
-    end if;
-    perform set_config('gateway.touched_lists', touched || list, true);
-  end if;
-end $$;
-
--- Stamps a row of a list that each tenant has. Each row of a bulk load calls it: while no look is due it calls no other
--- function: Postgres inlines gateway.from_microseconds.
+-- Stamps a row of a list that each tenant has. Each row of a bulk load calls it: the first condition is that the row needs
+-- no look at the clock, and no record of its list, which a final stamp never needs.
 create function gateway.stamp_row() returns trigger
 language plpgsql
 as $$
-declare
-  list constant text := ' ' || tg_table_name || ':' || new.tenant_id || ' ';
-  touched constant text := coalesce(current_setting('gateway.touched_lists', true), '');
 begin
-  if current_setting('gateway.keep_updated_at', true) = 'on' then
-    if new.updated_at > clock_timestamp() and gateway.has_transaction_stamp(new.updated_at, list) is not true then
+  if current_setting('gateway.keep_updated_at', true) is distinct from 'on'
+    and (current_setting('gateway.look_at', true) = 'Infinity'
+         or (strpos(current_setting('gateway.touched_lists', true), concat(' ', tg_table_name, ':', new.tenant_id, ' ')) > 0
+             or strpos(current_setting('gateway.touched_lists', true), concat(' ', tg_table_name, ':* ')) > 0)
+            and date_part('epoch', clock_timestamp()) < nullif(current_setting('gateway.look_at', true), '')::float8)
+  then
+    new.updated_at := gateway.from_microseconds(current_setting('gateway.stamp')::bigint);
+  elsif current_setting('gateway.keep_updated_at', true) = 'on' then
+    if new.updated_at > clock_timestamp()
+      and gateway.has_transaction_stamp(new.updated_at, concat(' ', tg_table_name, ':', new.tenant_id, ' ')) is not true
+    then
       perform gateway.reject_future_stamp(new.updated_at);
     end if;
     if current_setting('gateway.kept_stamp', true) is distinct from 'recorded' then
       perform gateway.request_fill();
       perform set_config('gateway.kept_stamp', 'recorded', true);
     end if;
-  elsif (strpos(touched, list) > 0 or strpos(touched, ' ' || tg_table_name || ':* ') > 0)
-    and date_part('epoch', clock_timestamp()) < current_setting('gateway.look_at')::float8 then
-    new.updated_at := gateway.from_microseconds(current_setting('gateway.stamp')::bigint);
   else
-    new.updated_at := gateway.transaction_stamp();
-    perform gateway.record_touched_list(tg_table_name, new.tenant_id::text);
+    new.updated_at := gateway.list_stamp(tg_table_name, new.tenant_id::text);
   end if;
   return new;
 end $$;
@@ -158,8 +162,7 @@ begin
       perform gateway.reject_future_stamp(new.updated_at);
     end if;
   else
-    new.updated_at := gateway.transaction_stamp();
-    perform gateway.record_touched_list('tenant', '*');
+    new.updated_at := gateway.list_stamp('tenant', '*');
   end if;
   return new;
 end $$;
@@ -183,16 +186,6 @@ create table gateway.planned_stamp (
 );
 grant select, delete on gateway.planned_stamp to voucher_gateway;
 
--- Returns the tenants that may have a list of a table; deleted tenants still have removals.
-create function gateway.list_owners(list_table text) returns setof bigint
-language plpgsql
-as $$
-begin
-  return query
-    select id from public.tenant
-    union select removal.tenant_id from gateway.removal where list_table = 'removal';
-end $$;
-
 -- The lists that tenants have of tables in schema public. gateway.add_list (0012) adds one.
 create table gateway.list (
   name      text primary key,
@@ -206,69 +199,95 @@ comment on column gateway.list.condition is 'A boolean column: only rows in whic
 comment on column gateway.list.stamp is 'The expression that the list is ordered by before id';
 grant select on gateway.list to public;
 
--- Returns which rows of a list have one of several stamps: their table, and a condition with two parameters, tenant and
--- stamps. The list of tenants needs no tenant. The rows that the condition of a list excludes are a second result: the
+-- Returns what gateway.removal may call a record: a tenant, a record of a list, or a customer without consent (0017).
+create function gateway.removal_resources() returns text[]
+language sql stable
+return array(select resource from gateway.list) || '{tenant,customer}'::text[];
+
+-- Returns the tenants that may have a list of a table. Deleted tenants still have removals; they are found one after the
+-- other in the index of the removals.
+create function gateway.list_owners(list_table text) returns bigint[]
+language plpgsql
+as $$
+begin
+  if list_table <> 'removal' then
+    return array(select id from public.tenant);
+  end if;
+  return array(
+    with recursive owner (id) as (
+      select min(tenant_id) from gateway.removal
+      union all
+      select (select min(tenant_id) from gateway.removal where tenant_id > owner.id) from owner where owner.id is not null
+    )
+    select id from owner where id is not null);
+end $$;
+
+-- Returns which rows of a list have one of several stamps: their table, and a condition with two parameters, tenants and
+-- stamps. The list of tenants needs no tenants. The rows that the condition of a list excludes are a second result: the
 -- follower (0017) reads them too, and a partial index leads to each of both.
 create function gateway.stamped_rows(list_table text) returns table (source text, condition text)
 language sql stable
 begin atomic
-  select 'gateway.removal', 'tenant_id = $1 and updated_at = any($2)' where list_table = 'removal'
+  select 'gateway.removal', format('tenant_id = any($1) and resource = any(%L) and updated_at = any($2)',
+                                   gateway.removal_resources())
+  where list_table = 'removal'
   union all
   select 'public.tenant', 'updated_at = any($2)' where list_table = 'tenant'
   union all
-  select format('public.%I', list.name), format('tenant_id = $1 and %s = any($2)', list.stamp) || coalesce(part.condition, '')
+  select format('public.%I', list.name),
+         format('tenant_id = any($1) and %s = any($2)', list.stamp) || coalesce(part.condition, '')
   from gateway.list left join lateral (
     values (' and ' || list.condition), (' and not ' || list.condition)
   ) part (condition) on list.condition is not null
   where list.name = list_table;
 end;
 
--- Returns the lists whose rows this transaction has stamped: for each its table, and its tenant except for the list of
+-- Returns the lists whose rows this transaction has stamped: for each its table, and its tenants except for the list of
 -- tenants.
-create function gateway.touched_lists() returns table (list_table text, owner bigint)
+create function gateway.touched_lists() returns table (list_table text, owners bigint[])
 language plpgsql
 as $$
 begin
   return query
-    select list.name, owned.id
+    select list.name,
+           case when list.name = 'tenant' then '{}'
+                when bool_or(list.tenant = '*') then gateway.list_owners(list.name)
+                else array_agg(nullif(list.tenant, '*')::bigint) end
     from (select split_part(touched, ':', 1) as name, split_part(touched, ':', 2) as tenant
           from regexp_split_to_table(current_setting('gateway.touched_lists', true), ' +') as touched) list
-    cross join lateral (
-      select nullif(list.tenant, '*')::bigint as id where list.tenant <> '*' or list.name = 'tenant'
-      union all
-      select id from gateway.list_owners(list.name) as id where list.tenant = '*' and list.name <> 'tenant'
-    ) owned
-    where list.name <> '';
+    where list.name <> ''
+    group by list.name;
 end $$;
 
--- Returns how many rows of a list have one of several stamps.
-create function gateway.count_stamped(list_table text, owner bigint, stamps bigint[]) returns bigint
-language plpgsql
+-- Returns how many rows of a list have one of several stamps. One statement for all tenants: the list's index is searched for
+-- each of them, which a planner that knows nothing of new stamps takes for more than reading the table.
+create function gateway.count_stamped(list_table text, owners bigint[], stamps bigint[]) returns bigint
+language plpgsql set enable_seqscan = off
 as $$
 declare
   counted bigint;
 begin
   execute (select 'select ' || string_agg(format('(select count(*) from %s where %s)', source, condition), ' + ')
            from gateway.stamped_rows(list_table))
-  into counted using owner, array(select gateway.from_microseconds(stamp) from unnest(stamps) as stamp);
+  into counted using owners, array(select gateway.from_microseconds(stamp) from unnest(stamps) as stamp);
   return counted;
 end $$;
 
 -- Gives the rows of all touched lists that have one of the former stamps of this transaction a new one. Locks these rows,
 -- which the transaction has written, and so locked, already.
 create function gateway.restamp(formers bigint[], stamp bigint) returns void
-language plpgsql
+language plpgsql set enable_seqscan = off
 as $$
 declare
   list record;
 begin
   for list in
-    select touched.owner, source, condition
+    select touched.owners, source, condition
     from gateway.touched_lists() as touched, gateway.stamped_rows(touched.list_table)
     where formers <> '{}'
   loop
     execute format('update %s set updated_at = $3 where %s', list.source, list.condition)
-    using list.owner, array(select gateway.from_microseconds(former) from unnest(formers) as former),
+    using list.owners, array(select gateway.from_microseconds(former) from unnest(formers) as former),
           gateway.from_microseconds(stamp);
   end loop;
 end $$;
@@ -301,7 +320,7 @@ declare
 begin
   if announced is null then
     ahead := greatest(10000, least((present - stamps[1]) * 2.5, 100 * (
-      select coalesce(sum(gateway.count_stamped(list_table, owner, passed)), 0) from gateway.touched_lists())));
+      select coalesce(sum(gateway.count_stamped(list_table, owners, passed)), 0) from gateway.touched_lists())));
     if ahead = 10000 and passed = stamps then
       announced := 0;
       ahead := 0;
@@ -348,17 +367,18 @@ create function gateway.finalize_stamps() returns trigger
 language plpgsql
 as $$
 declare
-  recorded constant bigint := pg_sequence_last_value('gateway.recorded_clock');
-  marked_at constant bigint := current_setting('gateway.marked_at');
-  ends_at constant bigint := marked_at + extract(epoch from gateway.writing_marker_lifetime()) * 1000000;
+  marked_at bigint;
   done text;
 begin
-  if current_setting('gateway.commit_event') = 'done' then
+  if coalesce(current_setting('gateway.commit_event', true), '') in ('', 'done') then
     return null;
   end if;
-  if gateway.clock_microseconds() < ends_at then
+  marked_at := current_setting('gateway.marked_at');
+  if gateway.clock_microseconds() < marked_at + (extract(epoch from gateway.writing_marker_lifetime()) * 1000000)::bigint then
     done := pg_advisory_xact_lock_shared(gateway.write_marker_key(gateway.committing_marker(), marked_at));
-    if gateway.clock_microseconds() between recorded and ends_at - 1 then
+    if gateway.clock_microseconds() between pg_sequence_last_value('gateway.recorded_clock')
+      and marked_at + (extract(epoch from gateway.writing_marker_lifetime()) * 1000000)::bigint - 1
+    then
       done := set_config('gateway.commit_event', 'done', true);
       return null;
     end if;
@@ -423,7 +443,7 @@ begin
   execute format($trigger$
     create constraint trigger z_finalize_stamps after insert or update on %1$s deferrable initially deferred
       for each row when (case when current_setting('gateway.commit_event', true) = 'wanted'
-                              then set_config('gateway.commit_event', 'queued', true) = 'queued' else false end)
+                              then set_config('gateway.commit_event', 'queued', true) is not null end)
       execute function gateway.finalize_stamps();
     alter table %1$s enable always trigger z_finalize_stamps$trigger$, stamped);
 end $$;

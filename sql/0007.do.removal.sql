@@ -27,8 +27,7 @@ create function gateway.stamp_removal() returns trigger
 language plpgsql
 as $$
 begin
-  new.updated_at := gateway.transaction_stamp();
-  perform gateway.record_touched_list('removal', new.tenant_id::text);
+  new.updated_at := gateway.list_stamp('removal', new.tenant_id::text);
   return new;
 end $$;
 
