@@ -4,46 +4,44 @@
 -- service reports a removal only while the record is absent from that list (src/domain/sync/removal.ts), so stamps of removals
 -- and records need not be compared.
 
+create type gateway.removal_reason as enum ('deleted', 'moved', 'consent_withdrawn');
+
 create table gateway.removal (
-  id         bigint generated always as identity primary key,
+  id         bigint generated always as identity,
   resource   text not null,
   tenant_id  bigint not null,
   record_id  bigint not null,
-  reason     text not null check (reason in ('deleted', 'moved', 'consent_withdrawn')),
-  updated_at timestamptz not null default now()
+  reason     gateway.removal_reason not null,
+  updated_at timestamptz not null,
+  -- The order of the list, for tokens that may read the removals of some resources only. One index is what a deletion
+  -- can bear.
+  primary key (tenant_id, resource, updated_at, id)
 );
 comment on table gateway.removal is 'No personal data: only which record left, when and why';
 comment on column gateway.removal.resource is 'tenant, or the resource of a list (gateway.list)';
-comment on column gateway.removal.updated_at is 'When the record left; stamped as a change is, so that no removal is missed';
+comment on column gateway.removal.updated_at is 'When the record left: gateway.removal_stamp, so that no removal is missed';
 comment on column gateway.removal.tenant_id is
   'The tenant whose list the record left. For a tenant: each tenant that was above it, or itself if there was none; for a truncation of all tenants, the one above';
-create index removal_list on gateway.removal (tenant_id, updated_at, id);
--- For tokens that may read the removals of some resources only.
-create index removal_of_resource on gateway.removal (tenant_id, resource, updated_at, id);
 grant select on gateway.removal to voucher_gateway;
 
--- Stamps a removal. A loader cannot keep its stamp: the removal happens now.
-create function gateway.stamp_removal() returns trigger
-language plpgsql
-as $$
-begin
-  new.updated_at := gateway.list_stamp('removal', new.tenant_id::text);
-  return new;
-end $$;
+-- Returns the stamp of a removal from a list of a tenant, as of a change. What inserts a removal calls it for each row: a
+-- trigger and a condition of the event below would make the deletion of one row a fifth slower.
+create function gateway.removal_stamp(owner bigint) returns timestamptz
+language sql volatile
+return gateway.list_stamp('removal', owner::text);
 
-create trigger z_stamp_insert before insert on gateway.removal for each row execute function gateway.stamp_removal();
-create trigger z_stamp_update before update on gateway.removal for each row
-  when (old.* is distinct from new.*) execute function gateway.stamp_removal();
-alter table gateway.removal enable always trigger z_stamp_insert, enable always trigger z_stamp_update;
-call gateway.add_commit_event('gateway.removal');
+-- Each removal queues the commit event.
+create constraint trigger z_finalize_stamps after insert on gateway.removal deferrable initially deferred
+  for each row execute function gateway.finalize_stamps();
+alter table gateway.removal enable always trigger z_finalize_stamps;
 
 -- Records that a row has left its list. Takes the resource and the reason.
 create function gateway.record_removal() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
-  insert into gateway.removal (resource, tenant_id, record_id, reason)
-  values (tg_argv[0], old.tenant_id, old.id, tg_argv[1]);
+  insert into gateway.removal (resource, tenant_id, record_id, reason, updated_at)
+  values (tg_argv[0], old.tenant_id, old.id, tg_argv[1]::gateway.removal_reason, gateway.removal_stamp(old.tenant_id));
   return null;
 end $$;
 
@@ -64,11 +62,12 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
   if tg_nargs = 1 then
-    insert into gateway.removal (resource, tenant_id, record_id, reason)
-    select tg_argv[0], tenant_id, id, 'deleted' from gone;
+    insert into gateway.removal (resource, tenant_id, record_id, reason, updated_at)
+    select tg_argv[0], tenant_id, id, 'deleted', gateway.removal_stamp(tenant_id) from gone;
   else
-    execute format('insert into gateway.removal (resource, tenant_id, record_id, reason)
-                    select %L, tenant_id, id, ''deleted'' from gone where %s', tg_argv[0], tg_argv[1]);
+    execute format('insert into gateway.removal (resource, tenant_id, record_id, reason, updated_at)
+                    select %L, tenant_id, id, ''deleted'', gateway.removal_stamp(tenant_id) from gone where %s',
+                   tg_argv[0], tg_argv[1]);
   end if;
   return null;
 end $$;
@@ -79,11 +78,11 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
   if tg_table_name = 'tenant' then
-    insert into gateway.removal (resource, tenant_id, record_id, reason)
-    select 'tenant', coalesce(parent_id, id), id, 'deleted' from public.tenant;
+    insert into gateway.removal (resource, tenant_id, record_id, reason, updated_at)
+    select 'tenant', owner, id, 'deleted', gateway.removal_stamp(owner) from public.tenant, coalesce(parent_id, id) owner;
   else
-    execute format('insert into gateway.removal (resource, tenant_id, record_id, reason)
-                    select %L, tenant_id, id, ''deleted'' from %s where %s',
+    execute format('insert into gateway.removal (resource, tenant_id, record_id, reason, updated_at)
+                    select %L, tenant_id, id, ''deleted'', gateway.removal_stamp(tenant_id) from %s where %s',
                    tg_argv[0], tg_relid::regclass, gateway.list_condition(tg_table_name));
   end if;
   return null;
@@ -101,8 +100,8 @@ create function gateway.record_deleted_tenant() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
-  insert into gateway.removal (resource, tenant_id, record_id, reason)
-  select 'tenant', former.ancestor, departed.id, 'deleted'
+  insert into gateway.removal (resource, tenant_id, record_id, reason, updated_at)
+  select 'tenant', former.ancestor, departed.id, 'deleted', gateway.removal_stamp(former.ancestor)
   from (select gateway.tenant_with_ancestors(coalesce(old.parent_id, old.id)) as ancestor) former
   cross join (select old.id union select gateway.tenant_descendants(old.id)) departed;
   return old;
@@ -120,8 +119,8 @@ as $$
 declare
   descendants bigint[];
 begin
-  insert into gateway.removal (resource, tenant_id, record_id, reason)
-  select 'tenant', former.ancestor, departed.id, 'moved'
+  insert into gateway.removal (resource, tenant_id, record_id, reason, updated_at)
+  select 'tenant', former.ancestor, departed.id, 'moved', gateway.removal_stamp(former.ancestor)
   from (
     select gateway.tenant_with_ancestors(old.parent_id) as ancestor
     except

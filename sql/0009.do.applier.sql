@@ -106,8 +106,8 @@ create function gateway.queue_moved_tenant() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
-  insert into gateway.removal (resource, tenant_id, record_id, reason)
-  select 'tenant', former.ancestor, departed.id, 'moved'
+  insert into gateway.removal (resource, tenant_id, record_id, reason, updated_at)
+  select 'tenant', former.ancestor, departed.id, 'moved', gateway.removal_stamp(former.ancestor)
   from (select gateway.tenant_with_ancestors(old.parent_id) as ancestor) former
   cross join (select old.id union select gateway.tenant_descendants(old.id)
               union select gateway.tenant_descendants(new.id)) departed;

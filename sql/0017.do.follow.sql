@@ -64,8 +64,8 @@ create function gateway.record_unlisted_truncated() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
-  insert into gateway.removal (resource, tenant_id, record_id, reason)
-  select 'customer', tenant_id, id, 'deleted' from public.customer where not marketing_opted;
+  insert into gateway.removal (resource, tenant_id, record_id, reason, updated_at)
+  select 'customer', tenant_id, id, 'deleted', gateway.removal_stamp(tenant_id) from public.customer where not marketing_opted;
   return null;
 end $$;
 

@@ -69,7 +69,7 @@ export const ownTriggers: Readonly<Record<string, TableTriggers>> = {
     record_unlisted_truncated: 'always',
   },
   'gateway.removal': {
-    ...listStamps,
+    z_finalize_stamps: 'always',
     record_purge_on_delete: 'always',
     record_purge_on_truncate: 'always',
   },

@@ -1,7 +1,7 @@
 import type { Pool, Sql } from '../db/connect.ts'
 import { categoryRows, productCategoryRows, productRows, variantRows } from './catalog.ts'
 import { withdrawalRows } from './consent.ts'
-import { copyRows, type Row } from './copy-rows.ts'
+import { copyRows } from './copy-rows.ts'
 import { customerRows } from './customer.ts'
 import { demoTenant } from './demo-tenant.ts'
 import { productsAtScaleOne } from './product.ts'
@@ -75,22 +75,13 @@ export async function loadDemo(
     await copyRows(transaction, 'product_category', productCategoryRows(products))
     await copyRows(transaction, 'purchased_voucher', voucherRows(vouchers, today, products), onRow)
     await copyRows(transaction, 'customer', customerRows(customers, today), onRow)
-    await copyWithdrawals(transaction, withdrawalRows(customers, today))
+    // At the times at which they happened. No copy can miss them: the customers were in no list before.
+    await copyRows(transaction, 'gateway.removal', withdrawalRows(customers, today))
     await moveSequences(transaction)
     await transaction`
       analyze /* demo.analyze */ tenant, category, product, product_category, variant, purchased_voucher, customer`
   })
   return { tenants, products, vouchers, customers }
-}
-
-/**
- * Records withdrawals of consent at the times at which they happened. A trigger would give them the time of the load. No
- * copy can miss them: the customers were in no list before.
- */
-async function copyWithdrawals(sql: Sql, rows: Iterable<Row>): Promise<void> {
-  await sql`alter table /* demo.keep_removal_stamps */ gateway.removal disable trigger z_stamp_insert`
-  await copyRows(sql, 'gateway.removal', rows)
-  await sql`alter table /* demo.stamp_removals */ gateway.removal enable always trigger z_stamp_insert`
 }
 
 /** Advances the sequences, because the rows bring ids of their own. */

@@ -17,7 +17,7 @@ describe.each([
   ['purchasedVouchers', 'purchased_voucher_list', 'voucher'],
   ['catalogVouchers', 'product_list', 'product'],
   ['marketingSignups', 'marketing_signup_list', 'signup'],
-  ['removals', 'removal_of_resource', 'removal'],
+  ['removals', 'removal_pkey', 'removal'],
 ])('%s of many tenants', (field, index, noun) => {
   const planOf = async ({ text }: Statement): Promise<Plan[]> => {
     const [row] = await database.loader.unsafe(`explain (generic_plan, format json) ${text}`)

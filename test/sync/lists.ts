@@ -203,7 +203,7 @@ export const lists: List[] = [
       read(
         sql,
         `select distinct on (resource, record_id) json_build_object(
-           'id', record_id, 'resource', upper(resource), 'reason', upper(reason), 'updated_at', ${instant('updated_at')}) body
+           'id', record_id, 'resource', upper(resource), 'reason', upper(reason::text), 'updated_at', ${instant('updated_at')}) body
          from gateway.removal where tenant_id = $1 and resource <> 'customer' and case resource
            when 'catalog_voucher' then
              not exists (select from product where tenant_id = $1 and product.id = record_id)
