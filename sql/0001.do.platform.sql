@@ -180,3 +180,5 @@ create table public.customer (
 );
 -- v1 lists the customers who consent at present (R23).
 create index marketing_signup_list on public.customer (tenant_id, updated_at, id) where marketing_opted;
+-- A commit stamps the other customers again, too (gateway.stamped_rows).
+create index customer_unlisted on public.customer (tenant_id, updated_at, id) where not marketing_opted;

@@ -1,4 +1,5 @@
--- The role of the service, its rights on the platform's tables, and the settings that all instances share.
+-- The role of the service, its rights on the platform's tables, the settings that all instances share, and how migrations
+-- lock the platform's tables.
 --
 -- Each later file grants the role its rights on the tables that the file creates; gateway.add_list (0012) on each list.
 
@@ -45,3 +46,26 @@ create table gateway.setting (
   created_at timestamptz not null default now()
 );
 grant select, insert (name, value) on gateway.setting to voucher_gateway;
+
+-- Locks tables of the platform until the end of a migration's transaction, in one call before its first trigger or foreign
+-- key of them. Writers wait meanwhile, also for the attempt to get the locks: so it fails after 100 ms, and the migration is
+-- tried again later. What follows the call should take some milliseconds only.
+create procedure gateway.lock_against_writers(variadic tables regclass[])
+language plpgsql
+as $$
+declare
+  ends_at timestamptz;
+  each_table regclass;
+begin
+  -- Writers do not wait for this lock. To wait for it ends an autovacuum, after deadlock_timeout.
+  perform set_config('lock_timeout', '2s', true);
+  foreach each_table in array tables loop
+    execute format('lock table %s in share update exclusive mode', each_table);
+  end loop;
+  ends_at := clock_timestamp() + interval '100 ms';
+  foreach each_table in array tables loop
+    perform set_config('lock_timeout',
+      greatest(1, extract(epoch from ends_at - clock_timestamp()) * 1000)::integer::text, true);
+    execute format('lock table %s in share row exclusive mode', each_table);
+  end loop;
+end $$;

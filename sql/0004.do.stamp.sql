@@ -423,17 +423,6 @@ begin
   return null;
 end $$;
 
--- Triggers of one event run in the order of their names: rows are stamped last. `always` means that replication appliers
--- set them off, too.
-
-create trigger z_stamp_insert before insert on public.tenant for each row execute function gateway.stamp_tenant();
-create trigger z_stamp_insert before insert on public.variant for each row execute function gateway.stamp_variant();
-
-create trigger z_stamp_update before update on public.tenant for each row
-  when (old.* is distinct from new.*) execute function gateway.stamp_tenant();
-create trigger z_stamp_update before update on public.variant for each row
-  when (old.* is distinct from new.*) execute function gateway.stamp_variant();
-
 -- Lets the rows of a table queue the commit event. The condition queues it once for a transaction; as a function it would
 -- cost 2 % of a transaction that inserts one row.
 create procedure gateway.add_commit_event(stamped regclass)
@@ -447,9 +436,3 @@ begin
       execute function gateway.finalize_stamps();
     alter table %1$s enable always trigger z_finalize_stamps$trigger$, stamped);
 end $$;
-
-call gateway.add_commit_event('public.tenant');
-
-alter table public.tenant enable always trigger z_stamp_insert, enable always trigger z_stamp_update;
-alter table public.variant
-  enable always trigger z_stamp_insert, enable always trigger z_stamp_update;

@@ -59,6 +59,8 @@ begin
   return null;
 end $$;
 
+call gateway.lock_against_writers('public.tenant');
+
 create trigger a_lock_ancestors_on_insert after insert on public.tenant
   for each row when (new.parent_id is not null) execute function gateway.lock_tenant_ancestors();
 create trigger a_lock_ancestors_on_update after update on public.tenant

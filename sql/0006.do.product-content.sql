@@ -38,6 +38,8 @@ begin
   return null;
 end $$;
 
+call gateway.lock_against_writers('public.category', 'public.product', 'public.product_category', 'public.variant');
+
 create trigger stamp_products_on_insert after insert on public.variant
   referencing new table as changed for each statement execute function gateway.stamp_products();
 create trigger stamp_products_on_update after update on public.variant

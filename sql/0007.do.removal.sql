@@ -22,6 +22,8 @@ comment on column gateway.removal.resource is 'tenant, or the resource of a list
 comment on column gateway.removal.updated_at is 'When the record left: gateway.removal_stamp, so that no removal is missed';
 comment on column gateway.removal.tenant_id is
   'The tenant whose list the record left. For a tenant: each tenant that was above it, or itself if there was none; for a truncation of all tenants, the one above';
+-- For the follower (0017), which reads those of all tenants.
+create index removal_changes on gateway.removal using brin (updated_at) with (pages_per_range = 4, autosummarize = on);
 grant select on gateway.removal to voucher_gateway;
 
 -- Returns the stamp of a removal from a list of a tenant, as of a change. What inserts a removal calls it for each row: a
@@ -44,6 +46,8 @@ begin
   values (tg_argv[0], old.tenant_id, old.id, tg_argv[1]::gateway.removal_reason, gateway.removal_stamp(old.tenant_id));
   return null;
 end $$;
+
+call gateway.lock_against_writers('public.tenant', 'public.customer');
 
 create trigger record_consent_withdrawn after update on public.customer
   for each row when (old.marketing_opted and not new.marketing_opted)

@@ -134,6 +134,17 @@ revoke execute on function gateway.require_full_pass, gateway.detect_server_chan
 grant execute on function gateway.require_full_pass, gateway.detect_server_change, gateway.newest_stamp_ahead
   to voucher_gateway;
 
+-- The transactions that require a fill of the follower (0017): those that kept stamps (0004), and those that deleted removals
+-- which it had not read. The service adds one when a step takes too long.
+create table gateway.fill_request (
+  transaction xid8 primary key default pg_current_xact_id()
+);
+grant select on gateway.fill_request to voucher_gateway;
+
+create function gateway.request_fill() returns void
+language sql security definer set search_path = pg_catalog, pg_temp
+as $$ insert into gateway.fill_request default values on conflict do nothing $$;
+
 -- Moves removals_complete_since behind the newest removal that a purge deletes: `updatedSince` is inclusive, so a client
 -- that resumes from exactly that stamp would miss the removal. Locks the row of gateway.sync_state until the purge ends.
 create function gateway.record_purge() returns trigger

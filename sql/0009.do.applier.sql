@@ -65,6 +65,8 @@ begin
   return null;
 end $$;
 
+call gateway.lock_against_writers('public.tenant', 'public.category', 'public.product_category', 'public.variant');
+
 create trigger queue_products_on_insert_or_delete after insert or delete on public.variant
   for each row execute function gateway.queue_products();
 create trigger queue_products_on_update after update on public.variant

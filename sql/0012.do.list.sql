@@ -50,10 +50,30 @@ begin
     'TABLE', name), resource, was_listed, stays_listed, concat_ws(', ', quote_literal(resource), quote_literal(condition)));
 end $$;
 
+-- Triggers of one event run in the order of their names: rows are stamped last. `always` means that replication appliers
+-- set them off, too.
+
+call gateway.lock_against_writers(
+  'public.tenant', 'public.product', 'public.variant', 'public.purchased_voucher', 'public.customer');
+
 call gateway.add_list('product', 'catalog_voucher', stamp => $$coalesce(updated_at, '-infinity')$$);
 call gateway.add_list('purchased_voucher', 'purchased_voucher');
 -- v1 shows the customers who consent to marketing now (R23).
 call gateway.add_list('customer', 'marketing_signup', condition => 'marketing_opted');
+
+-- Tenants and variants have stamps, too. Tenants are one list for all; a variant is in none.
+create trigger z_stamp_insert before insert on public.tenant for each row execute function gateway.stamp_tenant();
+create trigger z_stamp_insert before insert on public.variant for each row execute function gateway.stamp_variant();
+
+create trigger z_stamp_update before update on public.tenant for each row
+  when (old.* is distinct from new.*) execute function gateway.stamp_tenant();
+create trigger z_stamp_update before update on public.variant for each row
+  when (old.* is distinct from new.*) execute function gateway.stamp_variant();
+
+call gateway.add_commit_event('public.tenant');
+
+alter table public.tenant enable always trigger z_stamp_insert, enable always trigger z_stamp_update;
+alter table public.variant enable always trigger z_stamp_insert, enable always trigger z_stamp_update;
 
 -- These functions write with the rights of their owner, so no other login may attach them to a table of its own.
 -- PostgreSQL checks this right when a trigger is created, and not when it fires.

@@ -16,10 +16,6 @@
 create index purchased_voucher_changes on public.purchased_voucher using brin (updated_at)
   with (pages_per_range = 4, autosummarize = on);
 create index customer_changes on public.customer using brin (updated_at) with (pages_per_range = 4, autosummarize = on);
-create index removal_changes on gateway.removal using brin (updated_at) with (pages_per_range = 4, autosummarize = on);
-
--- A commit stamps customers without consent again, as others (gateway.stamped_rows).
-create index customer_unlisted on public.customer (tenant_id, updated_at, id) where not marketing_opted;
 
 create table gateway.follower (
   only_row    boolean primary key default true check (only_row),
@@ -40,16 +36,7 @@ comment on column gateway.follower.planned is 'Stamps ahead of the clock whose r
 insert into gateway.follower default values;
 grant select on gateway.follower to voucher_gateway;
 
--- The transactions that require a fill: those that kept stamps (0004), and those that deleted removals which the follower had
--- not read (0008). The service adds one when a step takes too long.
-create table gateway.fill_request (
-  transaction xid8 primary key default pg_current_xact_id()
-);
-grant select on gateway.fill_request to voucher_gateway;
-
-create function gateway.request_fill() returns void
-language sql security definer set search_path = pg_catalog, pg_temp
-as $$ insert into gateway.fill_request default values on conflict do nothing $$;
+call gateway.lock_against_writers('public.customer');
 
 -- Customers without consent are in no list, but figures count the consents that they gave. So what becomes of these customers
 -- is recorded as a removal, too, of a resource that no client asks for. Also of a customer that never consented: the follower
