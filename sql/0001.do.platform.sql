@@ -6,6 +6,14 @@
 create schema if not exists gateway;
 comment on schema gateway is 'Owned by the gateway; the platform writes to schema public only';
 
+-- The files of sql/ that were applied.
+create table gateway.migration (
+  version integer primary key,
+  name    text not null,
+  md5     text not null,
+  run_at  timestamptz not null default now()
+);
+
 -- Returns how many digits a currency has after the decimal point (ISO 4217): 0, 2 or 3.
 create function gateway.minor_unit_digits(currency text) returns integer
 language sql immutable parallel safe

@@ -1,6 +1,6 @@
 -- Entries: for each voucher, consent and withdrawal of consent a narrow row with what filters, orders and figures need. The
 -- follower (0017) keeps them, so writers pay for none of their indexes. A page shows the record, and leaves out one that no
--- longer matches (src/domain/search). Products are few: they are searched in their own table.
+-- longer matches (src/domain/search). Products are few: they are searched in their own table (0018).
 
 -- Indexes of texts by their trigrams, together with the tenant. Both come with PostgreSQL, and an owner of the database may
 -- create them without being a superuser.
@@ -144,11 +144,5 @@ as $$
            ' ', customer.full_name, ' ', customer.forename, ' ', customer.surname, ' ', customer.email)) end
   where customer.marketing_opted or customer.consented_at is not null
 $$;
-
--- The order by `sort_order` reads a range of each value of `is_monetary`.
-create index product_sort_order on public.product (tenant_id, is_monetary, sort_order, id);
-create index product_price on public.product (tenant_id, currency, price, id);
-create index product_title on public.product (tenant_id, gateway.text_order(title), id);
-create index product_text on public.product using gin (tenant_id, lower(' ' || title) gin_trgm_ops);
 
 set local search_path to default;

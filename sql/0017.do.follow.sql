@@ -12,11 +12,6 @@
 -- part is read together with what has changed meanwhile, so only those records can have a wrong entry that no stamp shows and
 -- that the fill has not reached.
 
--- Changes of all tenants since an instant. Writers pay nothing that can be measured for an index of ranges of pages.
-create index purchased_voucher_changes on public.purchased_voucher using brin (updated_at)
-  with (pages_per_range = 4, autosummarize = on);
-create index customer_changes on public.customer using brin (updated_at) with (pages_per_range = 4, autosummarize = on);
-
 create table gateway.follower (
   only_row    boolean primary key default true check (only_row),
   epoch       bigint,

@@ -16,29 +16,47 @@ export interface Blocker {
   statement: string | null
 }
 
-/** How often the blockers are read, in milliseconds: a few times before `lock_timeout` ends a wait. */
-const interval = 100
+/** Times in milliseconds: blockers are read at least once before `lock_timeout` ends a wait. */
+const times = { interval: 50, report: 2_000 }
 
 /**
- * Reads what a session waits for until a signal is aborted.
+ * Reads what a session waits for, until a signal is aborted.
  *
- * @param sql a pool with another connection than that session's; a pool of one reads nothing meanwhile
+ * @param sql a pool without that session's connection
  * @param pid the backend of the session
- * @returns what it waited for last; empty when it did not wait
+ * @param options.onBlocked called every two seconds of a wait
+ * @returns a function that returns what the session waited for last; empty when it has not waited
  */
-export async function watchBlockers(sql: Sql, pid: number, done: AbortSignal): Promise<Blocker[]> {
+export function watchBlockers(
+  sql: Sql,
+  pid: number,
+  { signal, onBlocked }: { signal: AbortSignal; onBlocked?: ((blockers: Blocker[]) => void) | undefined },
+): () => Blocker[] {
   let latest: Blocker[] = []
-  while (!done.aborted) {
-    const found = await sql<Blocker[]>`
-      select /* blockers.read */ blocker.pid, usename as login, nullif(application_name, '') as application, state,
-             extract(epoch from clock_timestamp() - xact_start)::integer as seconds,
-             left(regexp_replace(query, '[[:space:]]+', ' ', 'g'), 80) as statement
-      from (select distinct unnest(pg_blocking_pids(${pid})) as pid) blocker left join pg_stat_activity using (pid)`
-    if (found.length > 0) latest = found
-    await pause(interval, undefined, { signal: done }).catch(() => {})
+  const watch = async () => {
+    let reported = performance.now()
+    while (!signal.aborted) {
+      const found = await readBlockers(sql, pid)
+      const now = performance.now()
+      if (found.length > 0) latest = found
+      else reported = now
+      if (now - reported >= times.report) {
+        onBlocked?.(found)
+        reported = now
+      }
+      await pause(times.interval, undefined, { signal })
+    }
   }
-  return latest
+  // It ends with the signal, or with the connection; then the session's own statements fail, too.
+  watch().catch(() => {})
+  return () => latest
 }
+
+const readBlockers = (sql: Sql, pid: number) => sql<Blocker[]>`
+  select /* blockers.read */ blocker.pid, usename as login, nullif(application_name, '') as application, state,
+         extract(epoch from clock_timestamp() - xact_start)::integer as seconds,
+         left(regexp_replace(query, '[[:space:]]+', ' ', 'g'), 80) as statement
+  from (select distinct unnest(pg_blocking_pids(${pid})) as pid) blocker left join pg_stat_activity using (pid)`
 
 /** Describes a blocker for the person who may end it. */
 export function describeBlocker({ pid, login, application, state, seconds, statement }: Blocker): string {

@@ -23,6 +23,12 @@ export type Pool = DriverPool & {
   background: Sql
   /** What sends the statements of bulk exports, which must not take the connections of other requests. */
   exports: Sql
+  /**
+   * Opens one connection beside the pool, for work that needs a session. After it is lost, each further statement fails.
+   *
+   * @returns the connection; close it with `end()`
+   */
+  openSession(): DriverPool
 }
 
 /** What a statement is run through: a pool, or a transaction. */
@@ -88,6 +94,8 @@ export interface PoolOptions {
   startupParameters?: boolean
   /** Whether connections stay open as long as the pool, because their sessions hold locks; default: half an hour or more. */
   keepsSessions?: boolean
+  /** Called when a connection has closed. */
+  onClose?: () => void
   /** Receives the notices and warnings of the server. */
   onNotice?: (message: string) => void
 }
@@ -145,6 +153,11 @@ export function connect(address: DatabaseAddress, options: PoolOptions): Pool {
       expensive: queueFor(maxWaitMs === undefined ? driver : openOwn({ max: expensiveMax }), expensiveMax),
       background: openBackground(ownConnections.background),
       exports: openBackground(ownConnections.exports),
+      openSession() {
+        const onClose = () => void session.end({ timeout: 0 })
+        const session = openDriver(address, { ...options, max: 1, keepsSessions: true, onClose })
+        return session
+      },
     },
   )
   const { end } = driver
@@ -188,6 +201,7 @@ function openDriver(address: DatabaseAddress, options: PoolOptions): DriverPool 
     },
     ...(!startupParameters && { max_lifetime: pooledLifetime }),
     ...(options.keepsSessions && { max_lifetime: null }),
+    ...(options.onClose && { onclose: options.onClose }),
     types: {
       bigint: driverType(20, columnCodecs.bigint),
       numeric: driverType(1700, columnCodecs.decimal),

@@ -1,19 +1,17 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import Postgrator from 'postgrator'
 import { type Blocker, describeBlocker, watchBlockers } from './blockers.ts'
-import type { Pool, Sql } from './connect.ts'
-
-const migrationPattern = fileURLToPath(new URL('../../sql/*.sql', import.meta.url))
+import { arrayText, type Pool, type Sql } from './connect.ts'
 
 /** The key of the advisory lock of a migration: any number, the same for all instances. */
 const migrationLock = 7_302_155_601
 
 /**
  * Times in milliseconds. Statements that need a lock queue behind one that waits for it, so a migration waits for a short
- * time, lets the others go first, and tries again. `lock` is below `deadlock_timeout`, which would end a writer.
+ * time, lets the others go first, and tries again.
  */
-const times = { lock: 500, retry: 1_500, connectionCheck: 500 }
+const times = { lock: 100, retry: 1_500, connectionCheck: 500 }
 
 /** How long a migration tries to get its locks, by default, in seconds. */
 export const defaultLockWait = 300
@@ -24,27 +22,44 @@ const lockConflict = /^(55P03|40P01)$/
 /** The migrations of a database differ from the files in `sql/`, as those of unreleased versions of the service do. */
 export class UnreleasedDatabaseError extends Error {}
 
-const createPostgrator = (sql: Sql) =>
-  new Postgrator({
-    driver: 'pg',
-    migrationPattern,
-    schemaTable: 'gateway.migration',
-    // Compared below, for all commands and for versions that are newer, too.
-    validateChecksums: false,
-    execQuery: async query => ({ rows: await sql.unsafe(query).simple() }),
-  })
+/** A file of `sql/`, which is named `<version>.<kind>.<name>.sql`. */
+interface Migration {
+  version: number
+  file: string
+  md5: string
+  text: string
+  /** `do`: one transaction. `index`: statements that create indexes, each outside of a transaction. */
+  kind: string
+}
+
+/** Read once: the files of a running service do not change. */
+let own: Migration[] | undefined
+
+function readOwn(): Migration[] {
+  const directory = new URL('../../sql/', import.meta.url)
+  own ??= readdirSync(directory)
+    .sort()
+    .map(file => {
+      const [version, kind = ''] = file.split('.')
+      const text = readFileSync(new URL(file, directory), 'utf8')
+      return { version: Number(version), file, kind, text, md5: createHash('md5').update(text).digest('hex') }
+    })
+  return own
+}
 
 /** What `migrate` may be told. */
 interface MigrationOptions {
   /** How long each file tries to get its locks, in seconds. */
   lockWait?: number
-  /** Called after each attempt that failed, with the transactions that hold the locks. */
+  /** The version of the last file to apply; default: the newest. */
+  last?: number
+  /** Called after each attempt that failed, and during a long wait, with the transactions that hold the locks. */
   onBlocked?: (blockers: Blocker[]) => void
 }
 
 /**
- * Applies the migrations of `sql/` that the database lacks, each in a transaction of its own, one process at a time. After
- * an error, or when this process is killed, the next call goes on with the file that was not applied.
+ * Applies the migrations of `sql/` that the database lacks, one process at a time. After an error, or when this process is
+ * killed, the next call goes on with the file that was not applied.
  *
  * @returns the file names of the applied migrations, oldest first
  * @throws `UnreleasedDatabaseError`; an error of the database when a statement fails; an Error that names the transactions
@@ -52,50 +67,42 @@ interface MigrationOptions {
  */
 export async function migrate(
   sql: Pool,
-  { lockWait = defaultLockWait, onBlocked }: MigrationOptions = {},
+  { lockWait = defaultLockWait, last = Infinity, onBlocked }: MigrationOptions = {},
 ): Promise<string[]> {
-  const applied: string[] = []
-  for (;;) {
-    const file = await applyNext(sql, performance.now() + lockWait * 1000, onBlocked)
-    if (file === null) return applied
-    applied.push(file)
-  }
-}
-
-/** Applies the first migration that the database lacks, in as many attempts as its locks take; null when it lacks none. */
-async function applyNext(
-  sql: Pool,
-  deadline: number,
-  onBlocked: MigrationOptions['onBlocked'],
-): Promise<string | null> {
-  for (;;) {
-    const done = new AbortController()
-    let blockers: Promise<Blocker[]> = Promise.resolve([])
-    try {
-      return await sql.begin(async transaction => {
-        const pid = await prepareSession(transaction)
-        blockers = watchBlockers(sql, pid, done.signal).catch(() => [])
-        await transaction`select /* migration.lock */ pg_advisory_xact_lock(${migrationLock})`
-        const { applied, own } = await readVersions(transaction)
-        const next = own.find(version => !applied.includes(version))
-        if (next === undefined) return null
-        const [migration] = await createPostgrator(transaction).migrate(String(next))
-        return migration?.filename.replace(/^.*[\\/]/, '') ?? null
-      })
-    } catch (error) {
-      done.abort()
-      if (!(error instanceof Error && 'code' in error && lockConflict.test(String(error.code)))) throw error
-      const found = await blockers
-      if (performance.now() > deadline) throw blockedError(found, error)
-      onBlocked?.(found)
-    } finally {
-      done.abort()
+  const session = sql.openSession()
+  const done = new AbortController()
+  try {
+    const pid = await prepareSession(session)
+    const latestBlockers = watchBlockers(sql, pid, { signal: done.signal, onBlocked })
+    const attempt = async (work: () => Promise<unknown>) => {
+      for (const deadline = performance.now() + lockWait * 1000; ; await pause(times.retry)) {
+        try {
+          return await work()
+        } catch (error) {
+          if (!(error instanceof Error && 'code' in error && lockConflict.test(String(error.code)))) throw error
+          if (performance.now() > deadline) throw blockedError(latestBlockers(), error)
+          onBlocked?.(latestBlockers())
+        }
+      }
     }
-    await pause(times.retry)
+
+    await attempt(() => session`select /* migration.lock */ pg_advisory_lock(${migrationLock})`)
+    const applied: string[] = []
+    for (const migration of await readMissing(session)) {
+      if (migration.version > last) break
+      await attempt(() =>
+        migration.kind === 'index' ? createIndexes(session, migration, lockWait) : run(session, migration),
+      )
+      applied.push(migration.file)
+    }
+    return applied
+  } finally {
+    done.abort()
+    await session.end({ timeout: 1 })
   }
 }
 
-function blockedError(blockers: readonly Blocker[], cause: Error): Error {
+function blockedError(blockers: readonly Blocker[], cause: unknown): Error {
   const holders = blockers.map(describeBlocker).join('; ') || 'another transaction'
   return new Error(
     `The migration did not get a lock that it needs. It is held by ${holders}. The files that were applied so far stay: ` +
@@ -105,47 +112,67 @@ function blockedError(blockers: readonly Blocker[], cause: Error): Error {
 }
 
 /**
- * Prepares the session of a migration: no time limit for statements, one for locks, and the server ends the transaction
- * soon after this process has been killed (not a server on Windows, which cannot see that).
+ * Prepares the session of a migration: no time limit for statements, one for locks. A commit does not wait for the disk or
+ * a standby, because writers wait for the locks until its end. The server ends a statement soon after this process has
+ * been killed (not a server on Windows, which cannot see that).
  *
  * @returns the process id of its backend
  */
-async function prepareSession(transaction: Sql): Promise<number> {
-  await transaction.unsafe(`do /* migration.check_connection */ $$ begin
-    set local client_connection_check_interval = ${times.connectionCheck};
+async function prepareSession(session: Sql): Promise<number> {
+  await session.unsafe(`do /* migration.check_connection */ $$ begin
+    perform set_config('client_connection_check_interval', '${times.connectionCheck}', false);
   exception when invalid_parameter_value then null; end $$`)
-  const [session] = await transaction<{ pid: number }[]>`
-    select /* migration.prepare */ pg_backend_pid() as pid, set_config('statement_timeout', '0', true),
-           set_config('lock_timeout', ${String(times.lock)}, true)`
-  return session?.pid ?? 0
+  const [row] = await session<{ pid: number }[]>`
+    select /* migration.prepare */ pg_backend_pid() as pid, set_config('statement_timeout', '0', false),
+           set_config('lock_timeout', ${String(times.lock)}, false), set_config('synchronous_commit', 'off', false)`
+  return row?.pid ?? 0
 }
 
-/** The checksums of the files in `sql/` by version. Read once: the files of a running service do not change. */
-let ownChecksums: Promise<Map<number, string>> | undefined
+/** Runs a file and records it. PostgreSQL runs the statements of one message in one transaction. */
+const run = (session: Sql, migration: Migration) => session.unsafe(`${migration.text}\n${recordOf(migration)}`).simple()
 
-async function readVersions(sql: Sql): Promise<{ applied: number[]; own: number[] }> {
-  ownChecksums ??= createPostgrator(sql)
-    .getMigrations()
-    .then(migrations => new Map(migrations.map(({ version, md5 }) => [version, md5])))
-  const own = await ownChecksums
+const recordOf = ({ version, file, md5 }: Migration) =>
+  `insert /* migration.record */ into gateway.migration (version, name, md5) values (${version}, '${file}', '${md5}')`
+
+/**
+ * Runs the statements of a file that creates indexes `concurrently if not exists`, each of which ends a line, and records
+ * it. No other session waits for these statements, so they wait for long transactions.
+ */
+async function createIndexes(session: Sql, migration: Migration, lockWait: number): Promise<void> {
+  await session`select /* migration.wait */ set_config('lock_timeout', ${`${lockWait + 1}s`}, false)`
+  const names = [...migration.text.matchAll(/ concurrently if not exists (\w+)/g)].map(([, name = '']) => name)
+  // A build that was killed leaves its index behind, invalid.
+  const invalid = await session<{ name: string }[]>`
+    select /* migration.invalid_indexes */ indexrelid::regclass::text as name
+    from pg_index join pg_class on pg_class.oid = indexrelid
+    where not indisvalid and relname = any(${arrayText(names)}::text::text[])`
+  for (const { name } of invalid) await session.unsafe(`drop index concurrently ${name}`)
+  for (const statement of migration.text.split(/;$/m)) await session.unsafe(statement).simple()
+  await session.unsafe(recordOf(migration)).simple()
+  await session`select /* migration.wait */ set_config('lock_timeout', ${String(times.lock)}, false)`
+}
+
+/** Reads what the database has and lacks. @throws `UnreleasedDatabaseError` */
+async function readVersions(sql: Sql): Promise<{ applied: number[]; missing: Migration[] }> {
+  const files = readOwn()
   const [table] = await sql<{ exists: boolean }[]>`
     select /* migration.table_exists */ to_regclass('gateway.migration') is not null as exists`
-  if (!table?.exists) return { applied: [], own: [...own.keys()] }
-  const applied = await sql<{ version: number; md5: string | null }[]>`
-    select /* migration.read */ version, md5 from gateway.migration where version > 0 order by version`
-  const different = applied.find(({ version, md5 }) => own.has(version) && own.get(version) !== md5)
+  if (!table?.exists) return { applied: [], missing: files }
+  const rows = await sql<{ version: number; md5: string | null }[]>`
+    select /* migration.read */ version, md5 from gateway.migration order by version`
+  const sums = new Map(rows.map(({ version, md5 }) => [version, md5]))
+  const different = files.find(({ version, md5 }) => sums.has(version) && sums.get(version) !== md5)
   if (different) {
     const problem = `migration ${different.version} is not the one in sql/`
     throw new UnreleasedDatabaseError(`The database cannot be upgraded: ${problem}.`)
   }
-  return { applied: applied.map(({ version }) => version), own: [...own.keys()] }
+  return { applied: [...sums.keys()], missing: files.filter(({ version }) => !sums.has(version)) }
 }
 
+const readMissing = async (sql: Sql) => (await readVersions(sql)).missing
+
 /** Returns how many migrations of `sql/` the database lacks. @throws `UnreleasedDatabaseError` */
-export async function countMissingMigrations(sql: Sql): Promise<number> {
-  const { applied, own } = await readVersions(sql)
-  return own.filter(version => !applied.includes(version)).length
-}
+export const countMissingMigrations = async (sql: Sql): Promise<number> => (await readMissing(sql)).length
 
 /**
  * Returns whether the database has a migration that `sql/` lacks, as while instances of a newer version are started.
@@ -153,6 +180,6 @@ export async function countMissingMigrations(sql: Sql): Promise<number> {
  * @throws `UnreleasedDatabaseError`
  */
 export async function isNewerThanCode(sql: Sql): Promise<boolean> {
-  const { applied, own } = await readVersions(sql)
-  return applied.some(version => !own.includes(version))
+  const newest = readOwn().at(-1)?.version ?? 0
+  return (await readVersions(sql)).applied.some(version => version > newest)
 }

@@ -1,51 +1,73 @@
-/** `migrate` beside writers: it gives way to them, and leaves no lock when it is killed. */
+/** `migrate` beside writers: it gives way to them, and leaves no lock and no invalid index when it is killed. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import Postgrator from 'postgrator'
 import { expect, inject, onTestFinished, test } from 'vitest'
 import postgres from '#postgres'
+import { connect } from '../../src/db/connect.ts'
+import { migrate } from '../../src/db/migrate.ts'
 import { commandProcess, run } from '../support/process.ts'
 
-const directory = join(import.meta.dirname, '../../sql')
-/** The migrations from the first that builds over rows on are applied by the tests. */
-const first = 15
-const files = readdirSync(directory).sort()
-const missing = files.filter(name => Number(name.slice(0, 4)) >= first)
+const files = readdirSync(join(import.meta.dirname, '../../sql')).sort()
+const versionOf = (name: string) => Number(name.slice(0, 4))
+/** The first file with triggers on tables that writers use all the time, and the first that creates indexes on them. */
+const lists = versionOf(files.find(name => name.includes('.list.'))!)
+const indexes = versionOf(files.find(name => name.includes('.index.'))!)
+const from = (first: number) => files.filter(name => versionOf(name) >= first)
+const printedFor = (names: string[]) => names.map(name => `applied ${name}\n`).join('')
 
-/** Creates a database that lacks the last migrations, with a voucher. */
-async function createFormerDatabase() {
+/** Creates a database that lacks the migrations from a version on, with a voucher. */
+async function createFormerDatabase(first = lists) {
   const { host, port, user } = inject('server')
   const database = `migrate_${randomBytes(4).toString('hex')}`
   const admin = postgres({ host, port, user, database: 'postgres', max: 1, onnotice: () => {} })
   await admin.unsafe(`create database ${database}`)
   const open = (connection = {}) => postgres({ host, port, user, database, max: 1, onnotice: () => {}, connection })
+  const owner = connect({ host, port, user, database }, { max: 2, statementTimeoutMs: 60_000 })
+  await migrate(owner, { last: first - 1 })
   const sql = open()
-  const migrated = new Postgrator({
-    driver: 'pg',
-    migrationPattern: join(directory, '*.sql'),
-    schemaTable: 'gateway.migration',
-    execQuery: async query => ({ rows: await sql.unsafe(query).simple() }),
-  })
-  await migrated.migrate(String(first - 1))
   await sql`insert into tenant (id, name) values (1, 'Shop')`
-  await sql`insert into purchased_voucher (tenant_id, reference) values (1, 'A')`
+  await sql`insert into product (id, tenant_id, slug, title, currency) values (1, 1, 'a', 'Product', 'GBP')`
+  await sql`insert into purchased_voucher (id, tenant_id, reference) values (1, 1, 'A')`
   const url = `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`
-  /** Changes the voucher; fails when it waits for a lock for 5 seconds. */
+  /** Writes other rows of the tables than a transaction keeps; fails when it waits for a lock for 5 seconds. */
   const write = async () => {
     const writer = open({ lock_timeout: 5_000 })
-    await writer`update purchased_voucher set product_title = product_title || 'x'`
+    for (const change of writes) await writer.unsafe(change).simple()
     await writer.end()
   }
   onTestFinished(async () => {
     await sql.end()
+    await owner.end()
     await admin.unsafe(`drop database ${database} with (force)`)
     await admin.end()
   })
-  return { open, sql, write, environment: { DATABASE_URL: url } }
+  return { open, owner, sql, write, environment: { DATABASE_URL: url } }
 }
+
+/** What a platform writes, each in a transaction of its own. */
+const writes = [
+  `insert into tenant (id, name) values (2, 'Other')`,
+  `insert into tenant (id, parent_id, name) values (3, 2, 'Below')`,
+  `insert into category (id, tenant_id, slug, title) values (2, 2, 'b', 'Category')`,
+  `insert into product (id, tenant_id, slug, title, currency) values (2, 2, 'b', 'Product', 'GBP')`,
+  `insert into product_category values (2, 2)`,
+  `insert into variant (id, product_id, slug, title, currency) values (2, 2, 'b', 'Variant', 'GBP')`,
+  `insert into customer (id, tenant_id, marketing_opted) values (2, 2, true), (3, 2, false)`,
+  `insert into purchased_voucher (id, tenant_id, reference) select n, 2, 'B' || n from generate_series(2, 3000) n`,
+  // So long that its stamps are planned ahead.
+  `update tenant set name = name || 'x' where id = 2; select pg_sleep(0.06); update tenant set name = name || 'x' where id = 2;
+   update purchased_voucher set product_title = 'x' where id > 1; update customer set surname = 'x'`,
+  `update tenant set parent_id = null where id = 3`,
+  `update category set title = title || 'x' where id = 2`,
+  `update variant set title = title || 'x' where id = 2`,
+  `set gateway.keep_updated_at = on; update product set title = title || 'x' where id = 2; reset gateway.keep_updated_at`,
+  `delete from purchased_voucher where id > 1`,
+  `delete from customer`,
+  `delete from variant; delete from product where id = 2; delete from category; delete from tenant where id in (2, 3)`,
+]
 
 /** Starts `migrate` without waiting for its end. */
 function startMigrate(environment: NodeJS.ProcessEnv, ...args: string[]) {
@@ -58,12 +80,11 @@ function startMigrate(environment: NodeJS.ProcessEnv, ...args: string[]) {
   return { child, ended, printed: () => printed }
 }
 
-test('killed while it builds an index, it leaves no lock, and the next run goes on', async () => {
-  const { sql, write, environment } = await createFormerDatabase()
-  // The first index takes a minute.
+/** Lets `migrate` sleep after its first statement of a kind, kills it there, and lets later ones go on. */
+async function killAfter(statement: string, { sql, environment }: Awaited<ReturnType<typeof createFormerDatabase>>) {
   await sql.unsafe(`
     create function public.sleep_long() returns event_trigger language plpgsql as $$ begin perform pg_sleep(60); end $$;
-    create event trigger sleep_long on ddl_command_end when tag in ('CREATE INDEX') execute function public.sleep_long()`)
+    create event trigger sleep_long on ddl_command_end when tag in ('${statement}') execute function public.sleep_long()`)
   const { child, ended } = startMigrate(environment)
   await expect
     .poll(() => sql`select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`, {
@@ -72,45 +93,85 @@ test('killed while it builds an index, it leaves no lock, and the next run goes 
     .toHaveLength(1)
   child.kill('SIGKILL')
   await ended
-  await write()
-
   await sql.unsafe('drop event trigger sleep_long')
-  expect(await run(['migrate'], environment)).toEqual({
-    code: 0,
-    stdout: missing.map(name => `applied ${name}\n`).join(''),
-    stderr: '',
-  })
+}
+
+test('between any two files, the platform can write', async () => {
+  const { owner, write } = await createFormerDatabase(2)
+  for (const file of from(2)) {
+    expect(await migrate(owner, { last: versionOf(file) })).toEqual([file])
+    await write()
+  }
+})
+
+test('killed while it has locked tables, it leaves no lock, and the next run goes on', async () => {
+  const database = await createFormerDatabase()
+  await killAfter('CREATE TRIGGER', database)
+  await database.write()
+  expect(await run(['migrate'], database.environment)).toEqual({ code: 0, stdout: printedFor(from(lists)), stderr: '' })
 })
 
 test('killed after some files, it keeps those', async () => {
-  const { sql, write, environment } = await createFormerDatabase()
-  await sql.unsafe(`
-    create function public.sleep_long() returns event_trigger language plpgsql as $$ begin perform pg_sleep(60); end $$;
-    create event trigger sleep_long on ddl_command_end when tag in ('CREATE TABLE') execute function public.sleep_long()`)
-  const { child, ended } = startMigrate(environment)
-  await expect
-    .poll(() => sql`select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`, {
-      timeout: 40_000,
-    })
-    .toHaveLength(1)
-  child.kill('SIGKILL')
-  await ended
-  await write()
-  await sql.unsafe('drop event trigger sleep_long')
-  const { stdout } = await run(['migrate'], environment)
-  expect(stdout).toBe(
-    missing
-      .slice(1)
-      .map(name => `applied ${name}\n`)
-      .join(''),
-  )
+  const database = await createFormerDatabase()
+  await killAfter('CREATE TABLE', database)
+  await database.write()
+  const { stdout } = await run(['migrate'], database.environment)
+  expect(stdout).toBe(printedFor(from(lists + 1)))
+})
+
+test('killed while an index waits for a transaction, which it names, it makes that index again', async () => {
+  const { open, sql, write, environment } = await createFormerDatabase(indexes)
+  const invalid = () => sql`select indexrelid::regclass::text as name from pg_index where not indisvalid`
+  const holder = open({ application_name: 'night batch' })
+  await holder.begin(async transaction => {
+    await transaction`update product set title = 'Held' where id = 1`
+    const { child, ended, printed } = startMigrate(environment)
+    await expect.poll(printed, { timeout: 30_000 }).toContain('Waiting for a lock that is held by backend')
+    expect(printed()).toContain('application night batch')
+    await write()
+    child.kill('SIGKILL')
+    await ended
+    // Until the server has noticed that, the build could still end.
+    await expect
+      .poll(() => sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
+      .toHaveLength(0)
+    expect(await invalid()).toHaveLength(1)
+  })
+  await holder.end()
+  expect(await run(['migrate'], environment)).toEqual({ code: 0, stdout: printedFor(from(indexes)), stderr: '' })
+  expect(await invalid()).toEqual([])
+})
+
+test('it fails when the server ends its session', async () => {
+  const { open, sql, environment } = await createFormerDatabase(indexes)
+  const holder = open()
+  await holder.begin(async transaction => {
+    await transaction`update product set title = 'Held' where id = 1`
+    const { ended, printed } = startMigrate(environment)
+    await expect.poll(printed, { timeout: 30_000 }).toContain('Waiting for a lock')
+    await sql`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and application_name = 'voucher-gateway' and wait_event_type = 'Lock'`
+    expect(await ended).toBe(1)
+    expect(printed()).toContain('The database has closed the connection.')
+  })
+  await holder.end()
+})
+
+test('of two at a time, one waits for the other', async () => {
+  const { sql, environment } = await createFormerDatabase()
+  const outcomes = await Promise.all([run(['migrate'], environment), run(['migrate'], environment)])
+  expect(outcomes.map(({ code }) => code)).toEqual([0, 0])
+  const printed = outcomes.map(({ stdout }) => stdout).sort()
+  expect(printed).toEqual(['The database is up to date.\n', printedFor(from(lists))].sort())
+  expect(await sql`select from gateway.migration`).toHaveLength(files.length)
 })
 
 test('with --json it prints the files that it applied as one JSON object', async () => {
   const { environment } = await createFormerDatabase()
   const outcomes = [await run(['migrate', '--json'], environment), await run(['migrate', '--json'], environment)]
   expect(outcomes).toEqual(
-    [missing, []].map(applied => ({ code: 0, stdout: `${JSON.stringify({ applied })}\n`, stderr: '' })),
+    [from(lists), []].map(applied => ({ code: 0, stdout: `${JSON.stringify({ applied })}\n`, stderr: '' })),
   )
 })
 
@@ -118,20 +179,18 @@ test('it lets writers go first while a transaction holds a lock, names it, and g
   const { open, write, environment } = await createFormerDatabase()
   const holder = open({ application_name: 'night batch' })
   const migration = await holder.begin(async transaction => {
-    const [own] = await transaction`update purchased_voucher set void = false returning pg_backend_pid() as pid`
+    const [own] = await transaction`
+      update purchased_voucher set void = false where id = 1 returning pg_backend_pid() as pid`
     const started = startMigrate(environment, '--wait', '60')
-    await expect.poll(started.printed, { timeout: 30_000 }).toContain('Waiting for a lock')
+    await expect.poll(started.printed, { timeout: 30_000 }).toContain(`held by backend ${own?.pid}`)
     expect(started.printed()).toContain(`backend ${own?.pid} (application night batch, login `)
     expect(started.printed()).toContain('idle in transaction')
     expect(started.printed()).toContain('update purchased_voucher set void = false')
-    // Another row: the holder keeps its own.
-    const writer = open({ lock_timeout: 5_000 })
-    await writer`insert into purchased_voucher (tenant_id, reference) values (1, 'B')`
-    await writer.end()
+    await write()
     return started
   })
   expect(await migration.ended).toBe(0)
-  expect(migration.printed()).toContain(`applied ${missing.at(-1)}`)
+  expect(migration.printed()).toContain(`applied ${files.at(-1)}`)
   await write()
   await holder.end()
 })
@@ -141,11 +200,11 @@ test('it gives up after the time that --wait sets, and changes nothing', async (
   const holder = open({ application_name: 'night batch' })
   await holder.begin(async transaction => {
     await transaction`update purchased_voucher set void = false`
-    const refused = await run(['migrate', '--wait', '0'], environment)
+    const refused = await run(['migrate', '--wait', '1'], environment)
     expect([refused.code, refused.stdout]).toEqual([1, ''])
-    expect(refused.stderr).toMatch(/^The migration did not get a lock that it needs\. It is held by backend \d+ \(/)
+    expect(refused.stderr).toMatch(/\nThe migration did not get a lock that it needs\. It is held by backend \d+ \(/)
     expect(refused.stderr).toContain('application night batch')
-    expect(await sql`select from gateway.migration where version >= ${first}`).toHaveLength(0)
+    expect(await sql`select from gateway.migration where version >= ${lists}`).toHaveLength(0)
   })
   await holder.end()
   const wrong = await run(['migrate', '--wait', 'long'], environment)
