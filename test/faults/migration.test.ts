@@ -1,0 +1,230 @@
+/**
+ * `migrate` on a large database beside writers, killed at random: no write waits for it longer than 200 ms, and the next run
+ * goes on. The database has the platform's tables alone before.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, expect, test } from 'vitest'
+import type postgres from '#postgres'
+import { connect } from '../../src/db/connect.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { commandProcess } from '../support/process.ts'
+import { isShort } from './support/form.ts'
+import { createFaultServer } from './support/server.ts'
+
+const size = isShort
+  ? { vouchers: 20_000, customers: 5_000, products: 2_000, tenants: 100 }
+  : { vouchers: 1_000_000, customers: 200_000, products: 50_000, tenants: 1_000 }
+
+const kills = 10
+
+/** The longest that a write may wait for the migration, in milliseconds. Beside other work, processes wait to run, too. */
+const longestWait = isShort ? 1_000 : 200
+
+const timeout = 1_200_000
+
+const server = await createFaultServer({ shared_buffers: '512MB', max_wal_size: '4GB', autovacuum_naptime: '5s' })
+await server.start()
+afterAll(() => server.remove())
+const admin = server.open('postgres')
+afterAll(() => admin.end())
+
+await createPlatform('platform')
+
+/** Creates a database with the platform's tables, full of rows. */
+async function createPlatform(database: string): Promise<void> {
+  await admin.unsafe(`create database ${database}`)
+  const owner = connect(server.url(database), { max: 1, statementTimeoutMs: 0 })
+  await migrate(owner, { last: 1 })
+  const { vouchers, customers, products, tenants } = size
+  await owner.unsafe(`
+    insert into tenant (name, parent_id) select 'Tenant ' || n, nullif(n / 10, 0) from generate_series(1, ${tenants}) n;
+    insert into category (tenant_id, slug, title) select n, 'c', 'Category' from generate_series(1, ${tenants}) n;
+    insert into product (tenant_id, slug, title, currency, price)
+    select 1 + (n - 1) % ${tenants}, 'p-' || n, 'Product ' || n, 'GBP', 50 from generate_series(1, ${products}) n;
+    insert into variant (product_id, slug, title, currency)
+    select n, 'v-' || n, 'Variant ' || n, 'GBP' from generate_series(1, ${products}) n;
+    insert into product_category select id, tenant_id from product;
+    insert into customer (tenant_id, email, full_name, marketing_opted)
+    select 1 + (n - 1) % ${tenants}, n || '@example.com', 'Customer ' || n, n % 2 = 0 from generate_series(1, ${customers}) n;
+    insert into purchased_voucher (tenant_id, reference, initial_balance, current_balance, currency, product_title)
+    select 1 + (n - 1) % ${tenants}, 'OLD-' || n, 50, 50, 'GBP', 'Product ' || n % 100 from generate_series(1, ${vouchers}) n`)
+  await owner.end()
+}
+
+const anyOf = (count: number) => 1 + Math.floor(Math.random() * count)
+
+/** Writes of one row. Each writer has rows of its own, and categories with their products, so none waits for another. */
+const changes: ((sql: postgres.ISql, writer: number) => Promise<unknown>)[] = [
+  (sql, writer) => sql`update purchased_voucher set current_balance = 1 where id = ${own(size.vouchers, writer)}`,
+  (sql, writer) => sql`update purchased_voucher set product_title = 'x' where id = ${own(size.vouchers, writer)}`,
+  (sql, writer) => sql`delete from purchased_voucher where id = ${own(size.vouchers, writer)}`,
+  sql => sql`
+    insert into purchased_voucher (tenant_id, reference) values (${anyOf(size.tenants)}, gen_random_uuid()::text)`,
+  (sql, writer) => sql`update customer set surname = 'x' where id = ${own(size.customers, writer)}`,
+  (sql, writer) =>
+    sql`update customer set marketing_opted = not marketing_opted where id = ${own(size.customers, writer)}`,
+  (sql, writer) => sql`delete from customer where id = ${own(size.customers, writer)}`,
+  (sql, writer) => sql`update product set title = title || 'x' where id = ${own(size.products, writer)}`,
+  (sql, writer) => sql`update variant set title = title || 'x' where id = ${own(size.products, writer)}`,
+  (sql, writer) => sql`update category set title = title || 'x' where id = ${own(size.tenants, writer)}`,
+  (sql, writer) => sql`update tenant set name = name || 'x' where id = ${own(size.tenants, writer)}`,
+]
+
+const writers = 4
+
+/** How the driver names the writers' sessions: autovacuum may wait for longer. */
+const platform = 'postgres.js'
+
+const own = (count: number, writer: number) => anyOf(count / writers - 1) * writers + writer
+
+/** Writes until it is stopped; one of the writers makes a transaction of a second now and then. */
+function startWriters(database: string) {
+  const sql = server.open(database, writers)
+  let stopped = false
+  let written = 0
+  let slowest = 0
+  const write = async (on: postgres.ISql, writer: number) => {
+    const began = performance.now()
+    await changes[anyOf(changes.length) - 1]!(on, writer)
+    slowest = Math.max(slowest, performance.now() - began)
+    written += 1
+  }
+  const run = async (writer: number) => {
+    while (!stopped) {
+      if (writer > 0 || Math.random() < 0.99) await write(sql, writer)
+      else
+        await sql.begin(async transaction => {
+          for (let step = 0; step < 10; step++) {
+            await write(transaction, writer)
+            await pause(100)
+          }
+        })
+    }
+  }
+  const all = Promise.all(Array.from({ length: writers }, (_, writer) => run(writer)))
+  return {
+    /** Returns how many writes there were and the longest time of one, in milliseconds. */
+    async stop() {
+      stopped = true
+      await all
+      await sql.end()
+      return { written, slowest: Math.round(slowest) }
+    },
+  }
+}
+
+/** A session that waits for a lock. */
+interface Wait {
+  pid: number
+  application: string
+  blockers: number[]
+  ms: number
+}
+
+/** Looks which sessions wait for a migration, also behind others, until it is stopped. */
+function watchWaits(database: string) {
+  const sql = server.open(database)
+  let stopped = false
+  let longest = 0
+  const watch = async () => {
+    while (!stopped) {
+      const sessions = await sql<Wait[]>`
+        select pid, application_name as application, pg_blocking_pids(pid) as blockers,
+               coalesce(extract(epoch from clock_timestamp() - waitstart) * 1000, 0)::float8 as ms
+        from pg_stat_activity left join pg_locks using (pid)
+        where datname = current_database() and (not granted or application_name = 'voucher-gateway')`
+      const blocked = new Set(sessions.filter(each => each.application === 'voucher-gateway').map(({ pid }) => pid))
+      for (let size = 0; size < blocked.size; ) {
+        size = blocked.size
+        for (const { pid, blockers } of sessions) if (blockers.some(each => blocked.has(each))) blocked.add(pid)
+      }
+      for (const { pid, application, ms } of sessions) {
+        if (application === platform && blocked.has(pid)) longest = Math.max(longest, ms)
+      }
+      await pause(5)
+    }
+  }
+  const watched = watch()
+  return {
+    /** Returns the longest wait that was seen, in milliseconds. */
+    async stop() {
+      stopped = true
+      await watched
+      await sql.end()
+      return Math.round(longest)
+    },
+  }
+}
+
+/** Runs `migrate`. @returns its exit code, null when it was killed, and how long it was connected to the server, in milliseconds */
+async function runMigrate(database: string, life = Infinity) {
+  const { command, args, options } = commandProcess(['migrate'], { DATABASE_URL: server.url(database) })
+  const child = spawn(command, args, { ...options, stdio: ['ignore', 'ignore', 'inherit'] })
+  const ended = once(child, 'close')
+  const isConnected = async () =>
+    (await admin`select from pg_stat_activity where datname = ${database} and application_name = 'voucher-gateway'`)
+      .length > 0
+  while (child.exitCode === null && !(await isConnected())) await pause(5)
+  const began = performance.now()
+  const timer = life === Infinity ? undefined : setTimeout(() => child.kill('SIGKILL'), life)
+  const [code] = await ended
+  clearTimeout(timer)
+  return { code: code as number | null, took: Math.round(performance.now() - began) }
+}
+
+/** What a migrated database consists of. */
+const describe = (database: string) =>
+  withDatabase(
+    database,
+    sql => sql`
+      select 'index' as kind, pg_get_indexdef(indexrelid) as text, indisvalid as valid from pg_index
+      where indrelid::regclass::text !~ '^pg_'
+      union all select 'trigger', pg_get_triggerdef(oid) || tgenabled::text, true from pg_trigger where not tgisinternal
+      union all select 'file', name, true from gateway.migration
+      order by 1, 2`,
+  )
+
+async function withDatabase<Result>(database: string, work: (sql: postgres.Sql) => Promise<Result>): Promise<Result> {
+  const sql = server.open(database)
+  try {
+    return await work(sql)
+  } finally {
+    await sql.end()
+  }
+}
+
+/** Migrates a copy of the platform's database beside writers. */
+async function migrateCopy(database: string, lives: () => number) {
+  await admin.unsafe(`create database ${database} template platform`)
+  const work = startWriters(database)
+  const waits = watchWaits(database)
+  let killed = 0
+  let run = await runMigrate(database, lives())
+  for (; run.code === null; run = await runMigrate(database, lives())) killed += 1
+  expect(run.code).toBe(0)
+  const wait = await waits.stop()
+  return { killed, wait, took: run.took, ...(await work.stop()) }
+}
+
+test(`no write waits longer than ${longestWait} ms, and ${kills} kills leave nothing behind`, { timeout }, async () => {
+  await admin`create database undisturbed template platform`
+  const undisturbed = startWriters('undisturbed')
+  await pause(isShort ? 2_000 : 20_000)
+  const before = await undisturbed.stop()
+
+  const whole = await migrateCopy('whole', () => Infinity)
+  const schema = await describe('whole')
+  expect(schema.filter(({ valid }) => !valid)).toEqual([])
+  const runs = [whole]
+  for (let left = kills; left > 0; left -= runs.at(-1)!.killed) {
+    const database = `killed_${runs.length}`
+    let killed = 0
+    runs.push(await migrateCopy(database, () => (killed++ < left ? Math.random() * whole.took : Infinity)))
+    expect(await describe(database)).toEqual(schema)
+    await admin.unsafe(`drop database ${database}`)
+  }
+  if (process.env.FAULTS_PRINT) console.table([{ ...before, wait: 0 }, ...runs])
+  expect(Math.max(...runs.map(({ wait }) => wait))).toBeLessThan(longestWait)
+})
