@@ -7,10 +7,10 @@
 -- A stamp may be planned ahead of the clock (gateway.planned_stamp). Its records can be seen before the stamp has passed;
 -- they are read once then, and once more after the clock has passed the stamp.
 --
--- A fill reads all records, in parts, in the order of their ids: of a database that has no entries yet, after an event that
--- requires a full pass (0008), after a request (gateway.fill_request), and when more has changed than one step follows. Each
--- part is read together with what has changed meanwhile, so only those records can have a wrong entry that no stamp shows and
--- that the fill has not reached.
+-- A fill reads records in parts, in the order of their ids: all of a database that has no entries yet, after an event that
+-- requires a full pass (0008), and after a request (gateway.fill_request); those with a later stamp than the last step when
+-- more has changed than one step follows. Each part is read together with what has changed meanwhile, so only those records
+-- can have a wrong entry that the fill has not reached.
 
 create table gateway.follower (
   only_row    boolean primary key default true check (only_row),
@@ -19,6 +19,7 @@ create table gateway.follower (
   as_of       timestamptz,
   voucher_id  bigint,
   customer_id bigint,
+  fill_since  timestamptz,
   planned     timestamptz[] not null default '{}'
 );
 comment on table gateway.follower is 'Exactly one row: how far the entries and the figures follow the records';
@@ -27,6 +28,7 @@ comment on column gateway.follower.since is 'From which stamp on records are rea
 comment on column gateway.follower.as_of is 'The instant of which entries and figures are; null: not filled yet';
 comment on column gateway.follower.voucher_id is 'The voucher up to which a fill has come; null: no fill is under way';
 comment on column gateway.follower.customer_id is 'The same for customers';
+comment on column gateway.follower.fill_since is 'The stamp from which on a fill reads records; -infinity: all';
 comment on column gateway.follower.planned is 'Stamps ahead of the clock whose records were read already';
 insert into gateway.follower default values;
 grant select on gateway.follower to voucher_gateway;
@@ -58,30 +60,44 @@ alter table public.customer
   enable always trigger record_unlisted_truncated;
 revoke execute on function gateway.record_unlisted_truncated from public;
 
--- Returns the records that a fill reads next, in the order of their ids: those that have an entry and those that there are.
+-- Returns the records that a fill reads next, in the order of their ids: those that there are, and those that were there,
+-- which have an entry or a removal.
 --
 -- at_most: how many of each kind.
 create function gateway.records_to_fill(reached gateway.follower, at_most integer) returns table (resource text, id bigint)
 language sql stable set enable_seqscan = off
 begin atomic
   select 'purchased_voucher', next.id from (
-    (select voucher.id from public.purchased_voucher voucher where voucher.id > reached.voucher_id order by 1 limit at_most)
+    (select voucher.id from public.purchased_voucher voucher
+     where voucher.id > reached.voucher_id and voucher.updated_at >= reached.fill_since order by 1 limit at_most)
     union
-    (select entry.id from gateway.voucher_entry entry where entry.id > reached.voucher_id order by 1 limit at_most)
+    (select entry.id from gateway.voucher_entry entry
+     where reached.fill_since = '-infinity' and entry.id > reached.voucher_id order by 1 limit at_most)
+    union
+    (select removal.record_id from gateway.removal
+     where reached.fill_since > '-infinity' and removal.updated_at >= reached.fill_since
+       and removal.resource = 'purchased_voucher' and removal.record_id > reached.voucher_id order by 1 limit at_most)
     order by 1 limit at_most
   ) next
   union all
   select 'customer', next.id from (
-    (select customer.id from public.customer where customer.id > reached.customer_id order by 1 limit at_most)
+    (select customer.id from public.customer
+     where customer.id > reached.customer_id and customer.updated_at >= reached.fill_since order by 1 limit at_most)
     union
-    (select entry.id from gateway.consent_entry entry where entry.id > reached.customer_id order by 1 limit at_most)
+    (select entry.id from gateway.consent_entry entry
+     where reached.fill_since = '-infinity' and entry.id > reached.customer_id order by 1 limit at_most)
+    union
+    (select removal.record_id from gateway.removal
+     where reached.fill_since > '-infinity' and removal.updated_at >= reached.fill_since
+       and removal.resource in ('marketing_signup', 'customer') and removal.record_id > reached.customer_id
+     order by 1 limit at_most)
     order by 1 limit at_most
   ) next;
 end;
 
--- Returns how many changed records one step follows. They take some seconds; the service requests a fill when a step takes
--- longer than a statement may.
-create function gateway.most_followed() returns integer language sql immutable parallel safe return 120000;
+-- Returns how many changed records one step follows. They take a second or two; the service requests a fill of all records
+-- when a step takes longer than a statement may.
+create function gateway.most_followed() returns integer language sql immutable parallel safe return 30000;
 
 -- Returns the records that were stamped or removed since the last step; no more than the first one too many.
 create function gateway.changed_records(reached gateway.follower, watermark timestamptz)
@@ -144,7 +160,7 @@ begin
     -- A removal stays as it is: it has its entry for good.
     insert into gateway.withdrawal_entry
     select id, tenant_id, updated_at from gateway.removal
-    where updated_at >= case reached.voucher_id when 0 then '-infinity' else reached.since end and reason = 'consent_withdrawn'
+    where updated_at >= case reached.voucher_id when 0 then reached.fill_since else reached.since end and reason = 'consent_withdrawn'
     on conflict do nothing
     returning withdrawal_entry
   ), deleted_vouchers as (
@@ -209,6 +225,7 @@ declare
   read record;
   present_epoch bigint;
   fills boolean;
+  fills_all boolean;
   begins boolean;
   more boolean;
 begin
@@ -221,9 +238,9 @@ begin
   fills := not read.too_many and coalesce(read.voucher_id, read.customer_id) is not null;
   -- After the records are read: what a request or an epoch means may have been committed just before.
   select epoch into present_epoch from gateway.sync_state;
-  begins := not fills and (read.too_many or reached.epoch is distinct from present_epoch
-                           or exists (select from gateway.fill_request));
-  if begins then
+  fills_all := reached.epoch is distinct from present_epoch or exists (select from gateway.fill_request);
+  begins := not fills and (read.too_many or fills_all);
+  if begins and fills_all then
     delete from gateway.fill_request;
   end if;
   more := gateway.fold_figures(5 * at_most) = 5 * at_most;
@@ -233,6 +250,9 @@ begin
   update gateway.follower
   set since = watermark, planned = read.planned,
       epoch = case when begins then present_epoch else reached.epoch end,
+      -- A fill that begins anew reads all that it had to read.
+      fill_since = case when not begins then reached.fill_since when fills_all then '-infinity'
+                        when reached.voucher_id is null then reached.since else reached.fill_since end,
       voucher_id = case when begins then 0 when fills then coalesce(read.voucher_id, reached.voucher_id) end,
       customer_id = case when begins then 0 when fills then coalesce(read.customer_id, reached.customer_id) end,
       -- A fill ends with the figures of an instant. The first ones are shown when the rollups are there: without them a read
