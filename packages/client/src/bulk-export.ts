@@ -5,7 +5,7 @@ import { isObject, parseJson } from './json.ts'
 import { type Page, RecordList } from './list.ts'
 import type { CallOptions, GatewayRequest, Transport } from './transport.ts'
 
-/** What a call for an export takes. */
+/** Options of a call for an export. */
 export interface ExportOptions extends CallOptions {
   /** Continues after a chunk, with its `nextCursor`. */
   cursor?: string | undefined

@@ -1,4 +1,4 @@
-/** How many records a list has. v1 does not count; GraphQL does. */
+/** The number of records of a list. v1 does not count; GraphQL does. */
 
 import { count, object, parse } from './check.ts'
 import { CountCatalogVouchers, CountMarketingSignups, CountPurchasedVouchers } from './documents.ts'

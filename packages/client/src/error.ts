@@ -1,6 +1,8 @@
 /** The one error of this package. */
 
-/** What went wrong, for programs. The first eleven come from the service; the others are about connections and answers. */
+/**
+ * The kind of an error, for programs. The first eleven come from the service, the others from connections and answers.
+ */
 export type ErrorCode =
   | 'UNAUTHENTICATED'
   | 'RATE_LIMITED'
@@ -41,7 +43,7 @@ const codes: Record<number, ErrorCode> = {
   504: 'CONNECTION_FAILED',
 }
 
-/** What is known of an error beside its message. */
+/** Details of an error beside its message. */
 export interface ErrorDetails {
   status?: number | undefined
   code?: string | undefined
@@ -56,7 +58,7 @@ export class VoucherGatewayError extends Error {
   override readonly name = 'VoucherGatewayError'
   /** The HTTP status; undefined when there was no answer. */
   readonly status: number | undefined
-  /** What went wrong. A later version of the service can send codes that are not in the list. */
+  /** The kind of the error. A later version of the service can send codes that are not in the list. */
   readonly code: ErrorCode | (string & {})
   /** With `BAD_USER_INPUT`: sentences by the name of the field; else empty. */
   readonly fieldErrors: Readonly<Record<string, string[]>>
@@ -74,7 +76,7 @@ export class VoucherGatewayError extends Error {
     this.retryAfter = details.retryAfter
   }
 
-  /** Whether removals can no longer bring the copy up to date: read all lists from their beginning. */
+  /** True when removals can no longer bring the copy up to date: read all lists from their beginning. */
   get needsFullPass(): boolean {
     return this.code === 'BAD_USER_INPUT' && !!this.fieldErrors.updatedSince?.some(text => text.includes('full pass'))
   }

@@ -17,13 +17,13 @@ export type { Removal, RemovalOptions, RemovalPage, RemovalResource } from './re
 export type { components, operations, paths } from './schema.ts'
 export type { CallOptions, ClientOptions } from './transport.ts'
 
-/** What a call for a list of products takes. */
+/** Options of a call for a list of products. */
 export interface CatalogOptions extends ListOptions {
   /** Adds `categories` and `variants` to each record. */
   include?: readonly ('categories' | 'variants')[] | undefined
 }
 
-/** What identifies a voucher: its reference, or the QR token or URL that was read from it. */
+/** The identifier of a voucher: its reference, or the QR token or URL that was read from it. */
 export type VoucherIdentifier =
   | { voucherReference: string; qrToken?: undefined }
   | { qrToken: string; voucherReference?: undefined }

@@ -1,6 +1,6 @@
 /** JSON of unknown shape. */
 
-/** Whether a value is an object, so that its properties can be read. */
+/** Checks that a value is an object, so that its properties can be read. */
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null
 

@@ -3,7 +3,7 @@
 import { array, type Check, cursor, instant, nullable, object, parse } from './check.ts'
 import type { CallOptions, GatewayRequest, Transport } from './transport.ts'
 
-/** What a call for a list takes. */
+/** Options of a call for a list. */
 export interface ListOptions extends CallOptions {
   /** Only records that were updated at or after this time. Pass a `serverTime` as you received it, with all digits. */
   updatedSince?: string | Date | undefined

@@ -12,7 +12,7 @@ export type CatalogVoucher = Schemas['CatalogVoucher']
 export type PurchasedVoucher = Schemas['PurchasedVoucher']
 /** A customer who opted in to marketing. Personal data. */
 export type MarketingSignup = Schemas['MarketingSignup']
-/** What a voucher is worth, and whether it may be redeemed. */
+/** The worth of a voucher, and the answer to whether it may be redeemed. */
 export type Resolution = Schemas['Resolution']
 
 /** The check of a tenant. */

@@ -42,7 +42,7 @@ const page: Check<RemovalPage> = object({
 
 const response = object({ data: object({ tenant: object({ removals: page }) }) })
 
-/** What a call for removals takes. */
+/** Options of a call for removals. */
 export interface RemovalOptions extends ListOptions {
   /** Only removals from these lists; default: all that the token may read. */
   resources?: RemovalResource[] | undefined

@@ -3,20 +3,20 @@ import { type Answer, errorOf } from './answer-error.ts'
 import { VoucherGatewayError } from './error.ts'
 import { parseJson } from './json.ts'
 
-/** How a client reaches the service. */
+/** The address of a service, and the rules for its requests. */
 export interface ClientOptions {
   /** The address of the service, for example `https://vouchers.example.com`; the address of v1 is accepted too. */
   url: string | URL
   /** The bearer token. */
   token: string
   /**
-   * Whether a plain `http://` address may lead to another machine: what lies between reads the token and the records, and
+   * Allows a plain `http://` address of another machine: whoever is between can read the token and the records, and
    * can change them. Default: `http://` is for this machine only.
    */
   allowHttp?: boolean
-  /** How often a request is sent before its error is thrown; default 8, with some 45 seconds of waits between them. */
+  /** The most times that a request is sent; default 8, with some 45 seconds of waits between them. */
   maxAttempts?: number
-  /** How long a connection may be silent, in milliseconds; default 60,000. */
+  /** The time that a connection may be silent, in milliseconds; default 60,000. */
   timeoutMs?: number
   /** The longest wait before another try, in milliseconds; default 90,000. The error of a longer one is thrown at once. */
   maxWaitMs?: number
@@ -26,7 +26,7 @@ export interface ClientOptions {
   fetch?: typeof fetch
 }
 
-/** What every call takes. */
+/** Options of every call. */
 export interface CallOptions {
   /** Ends the call, its waits included: it throws the reason of the signal. */
   signal?: AbortSignal | undefined
@@ -40,7 +40,7 @@ export interface GatewayRequest extends CallOptions {
   accept?: string
   /** Sent as JSON, with POST. */
   body?: object
-  /** Whether it may be sent again when its outcome is unknown, because carrying it out twice does no harm. */
+  /** True when it may be sent again after an unknown outcome, because carrying it out twice does no harm. */
   repeatable: boolean
 }
 

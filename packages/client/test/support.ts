@@ -17,7 +17,7 @@ export async function startService(environment: NodeJS.ProcessEnv = {}) {
   return { ...database, build, app, url, tenant, token }
 }
 
-/** What the proxy does with a request: it answers itself, is silent, or cuts the connection. */
+/** A reaction of the proxy to a request: it answers itself, is silent, or cuts the connection. */
 export type Step =
   | { answer: string }
   | 'silence'
