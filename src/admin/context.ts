@@ -39,7 +39,7 @@ declare module 'fastify' {
     flash?: string
   }
   interface FastifyInstance {
-    /** What the header of each page depends on. */
+    /** The settings that the header of each page depends on. */
     site: Site
   }
   interface FastifyRequest {

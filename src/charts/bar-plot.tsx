@@ -44,11 +44,11 @@ interface BarPlotProps {
   ticks: readonly number[]
   formatTick: (tick: number) => string
   labels: readonly AxisLabel[]
-  /** Whether a label is centred below its bar. Default: it begins at a mark at the bar's left edge. */
+  /** True when a label is centred below its bar. Default: it begins at a mark at the bar's left edge. */
   centred?: boolean
   /** The index of the bar that is pointed at. */
   selected?: number | null
-  /** How it fills a box of other proportions. */
+  /** The way in which it fills a box of other proportions. */
   preserveAspectRatio?: string
 }
 

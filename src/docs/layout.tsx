@@ -20,7 +20,7 @@ export const guideHead = (
   </>
 )
 
-/** What the layout of all pages shows. */
+/** The content that the layout of all pages shows. */
 interface FrameProps {
   title: string
   /** The entry of the second row of the header that is marked as current. */

@@ -49,7 +49,7 @@ const labels: Record<string, string> = {
 const order = Object.keys(labels)
 const placeOf = (key: string) => (order.includes(key) ? order.indexOf(key) : order.length)
 
-/** What an action changed, in words; a part without a label is shown as it is stored. */
+/** Describes in words the changes of an action; a part without a label is shown as it is stored. */
 export function Detail({ entry, tenants }: { entry: AuditEntry; tenants: TenantNames }) {
   const parts = Object.entries(entry.detail).sort(([one], [other]) => placeOf(one) - placeOf(other))
   if (parts.length === 0) return null

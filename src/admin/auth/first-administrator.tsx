@@ -11,7 +11,7 @@ export function AdminCreateCommand() {
   )
 }
 
-/** How to create the first administrator; the sign-in shows it while there is none. */
+/** Instructions to create the first administrator; the sign-in shows them while there is none. */
 export function NoAdministratorYet({ openId }: { openId: boolean }) {
   return (
     <section class="card" aria-labelledby="no-administrator">

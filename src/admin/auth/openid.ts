@@ -17,10 +17,10 @@ import { signIn } from './session.ts'
 
 type OpenIdConfig = NonNullable<Config['openId']>
 
-/** How long a person may take at the provider, and the provider to answer the service, in seconds. */
+/** The time that a person may take at the provider, and that the provider may take to answer, in seconds. */
 const timeouts = { person: 600, provider: 5 }
 
-/** What the browser keeps in a cookie while a person is at the provider. */
+/** The content of the cookie that the browser keeps while a person is at the provider. */
 const PendingSignIn = z.object({ state: z.string(), nonce: z.string(), verifier: z.string(), next: z.string() })
 type PendingSignIn = z.infer<typeof PendingSignIn>
 

@@ -13,7 +13,7 @@ interface FieldProps {
   value?: string
   required?: boolean
   maxlength?: number
-  /** What the browser may fill in: `username`, `current-password`, `new-password` or `off`. */
+  /** The value that the browser may fill in: `username`, `current-password`, `new-password` or `off`. */
   autocomplete?: string
 }
 

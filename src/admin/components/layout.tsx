@@ -7,7 +7,7 @@ import { adminPath, assetsPath } from '../../http/paths.ts'
 import type { Site } from '../../http/site.ts'
 import { ButtonLink } from './button-link.tsx'
 
-/** What every page shows of the request that it answers. */
+/** The parts of a request that every page shows. */
 interface AdminRequestContext {
   site: Site
   /** The administrator who is signed in, or null. */
@@ -108,7 +108,7 @@ export const CsrfField = () => <input type="hidden" name="_csrf" value={useReque
 interface ConfirmProps {
   /** The path to which the confirmation is posted. */
   action: string
-  /** What the button does: `Revoke the token`. */
+  /** The name of the button's action: `Revoke the token`. */
   confirm: string
   cancelPath: string
 }

@@ -50,7 +50,7 @@ export function pathWith(path: string, parameters: Record<string, string>): stri
 }
 
 interface PagerProps {
-  /** What the pages list: `tokens`. */
+  /** The noun for the items on the pages: `tokens`. */
   noun: string
   path: string
   /** The filters of the list, which its other pages keep. */

@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact'
 export interface Column<Row> {
   heading: string
   cell: (row: Row) => ComponentChildren
-  /** Whether the cell names its row. Default: the first column does. */
+  /** True when the cell names its row. Default: the first column does. */
   rowHeader?: boolean
   /** Aligns the cells to the right. */
   numeric?: boolean

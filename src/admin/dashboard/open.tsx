@@ -19,7 +19,7 @@ import { tokensPath } from '../tokens/parts.tsx'
 
 const path = `${adminPath}/dashboard`
 
-/** How long the token is valid, unless the session ends before. */
+/** The hours that the token is valid, unless the session ends before. */
 const hours = 8
 
 /** Operations a minute: a view of all figures counts as some 25 (R28), and people look at several in a minute. */
@@ -27,7 +27,7 @@ const rate = 1200
 
 interface OpenForm {
   idempotencyKey: string
-  /** Whether the token may read personal data, which the figures of marketing need. */
+  /** True when the token may read personal data, which the figures of marketing need. */
   marketing: boolean
   picker: PickerState
 }

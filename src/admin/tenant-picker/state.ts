@@ -6,22 +6,22 @@ import { textField } from '../form-body.ts'
 export interface PickerState {
   /** The chosen tenants. */
   grants: TenantGrant[]
-  /** How many children of each opened tenant are shown; under null, how many tenants without a parent. */
+  /** The number of children that are shown of each opened tenant; under null, that of tenants without a parent. */
   levels: Map<number | null, number>
   /** The text in the search box. */
   search: string
   /** The search whose matches are shown. */
   searched: string
-  /** Whether to choose all matches too. */
+  /** True to choose all matches too. */
   addAll: boolean
-  /** Whether Enter has started the search: then the page opens at the search box instead of at its top. */
+  /** True when Enter has started the search: then the page opens at the search box instead of at its top. */
   entered: boolean
 }
 
-/** How many tenants of a level are loaded at a time. */
+/** The number of tenants of a level that are loaded at a time. */
 export const levelLength = 50
 
-/** How many tenants the tree may show. */
+/** The most tenants that the tree may show. */
 const maxShown = 10_000
 
 /** The most tenants that a form can choose: more do not fit into the largest form that is read. */

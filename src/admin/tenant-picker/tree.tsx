@@ -10,7 +10,7 @@ interface LevelProps {
   parent: TenantLabel | null
   /** The ids of the chosen tenants. */
   chosen: ReadonlySet<number>
-  /** What the script says when it has loaded the level. */
+  /** The text that the script announces when it has loaded the level. */
   status?: string
 }
 

@@ -8,14 +8,14 @@ import { type Column, Table } from '../components/table.tsx'
 import { Timestamp } from '../components/timestamp.tsx'
 import { type DailyCounts, operationLabel, RequestCounts } from './request-counts.tsx'
 
-/** How many days are shown, UTC, with today. */
+/** The number of days that are shown, in UTC, with today. */
 const days = 90
 
-/** What a token was used for. */
+/** The uses of a token. */
 interface Activity extends DailyCounts {
   errors: RequestErrorCount[]
   exports: DailyExport[]
-  /** Whether the token may read personal data. */
+  /** True when the token may read personal data. */
   mayExport: boolean
 }
 

@@ -20,7 +20,7 @@ import { type Handler, sendPage } from '../context.ts'
 import { queryParameters, textField } from '../form-body.ts'
 import { GrantName, LastUse, PermissionName, StatusBadge, TokenEnd, tokenPath, tokensPath } from './parts.tsx'
 
-/** What the address asks for: which tokens, and their order. */
+/** The tokens that the address asks for, and their order. */
 interface View {
   filter: TokenFilter
   order: TokenOrder
@@ -101,7 +101,7 @@ function TokenList({ view, page, inNeed }: { view: View; page: ListPage<TokenRec
   )
 }
 
-/** How many tokens an administrator should look at. */
+/** The numbers of tokens that an administrator should look at. */
 interface InNeed {
   unused: number
   expiring: number
@@ -187,7 +187,7 @@ function NameList({ names }: { names: ComponentChildren[] }) {
   )
 }
 
-/** How many tenants of a token the list names. */
+/** The most tenants of a token that the list names. */
 const maxNames = 3
 
 /** A column, and what a click on its heading orders the list by. */

@@ -16,7 +16,7 @@ import { sendSecret } from './secret.tsx'
 const secondsPerHour = 3600
 const secondsPerDay = 24 * secondsPerHour
 
-/** How long both tokens are valid, in seconds. */
+/** The times for which both tokens can be valid, in seconds. */
 const overlaps = [
   { value: '0', label: 'no time: the old one is rejected within a second' },
   { value: String(secondsPerHour), label: '1 hour' },

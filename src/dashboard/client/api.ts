@@ -18,7 +18,7 @@ export class ApiError extends Error {
   }
 }
 
-/** What the service answered. */
+/** An answer of the service. */
 export interface Reply<Data> {
   /** Fields that the token may not read are null where the schema allows it. */
   data: Data
@@ -38,13 +38,13 @@ export type SendOperation = <Data, Variables>(
   signal?: AbortSignal,
 ) => Promise<Reply<Data>>
 
-/** What a session learns from its answers, besides their data. */
+/** The callbacks of a session, beside the data of its answers. */
 export interface Listener {
   /** The token is not valid any more. */
   onEnd(): void
   /** Requests wait for the rate until this time (milliseconds since the epoch); null: they wait no more. */
   onWait(until: number | null): void
-  /** What remains of the rate. */
+  /** Receives the operations that are left of the rate. */
   onRate(rate: Rate): void
   /**
    * Errors of fields of an answer that has data; empty: the last answer of this operation had none, or its caller, who
@@ -53,7 +53,7 @@ export interface Listener {
   onFieldErrors(operation: string, messages: readonly string[]): void
 }
 
-/** What remains of the token's rate, and what the last answer cost. */
+/** The operations that are left of the rate, and the cost of the last answer. */
 export interface Rate {
   /** The operations that the last answer counted as; null when the service does not tell. */
   cost: number | null
@@ -76,14 +76,14 @@ interface Body<Data> {
   extensions?: { cost?: { requested?: number; actual?: number } }
 }
 
-/** How often an operation is sent while others use up the rate. */
+/** The most times that an operation is sent while others use up the rate. */
 const mostAttempts = 5
 
 /** Creates the function that sends operations with a token. */
 export function createSendOperation(token: string, listener: Listener): SendOperation {
   /** Requests wait until then: milliseconds since the epoch. */
   let pausedUntil = 0
-  /** How many requests wait. */
+  /** The number of requests that wait. */
   let waiting = 0
 
   async function waitForRate(signal?: AbortSignal): Promise<void> {

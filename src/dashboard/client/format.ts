@@ -84,7 +84,7 @@ const days = {
   monthOfYear: new Intl.DateTimeFormat(undefined, { timeZone: 'UTC', month: 'short', year: 'numeric' }),
 } as const
 
-/** How a day is written: `day` (21 Nov 2026), `shortDay` (21 Nov), `month` (November 2026), `shortMonth` (Nov). */
+/** The style of a day: `day` (21 Nov 2026), `shortDay` (21 Nov), `month` (November 2026), `shortMonth` (Nov). */
 export type DayStyle = keyof typeof days
 
 /**

@@ -9,7 +9,7 @@ interface SearchInputProps {
   placeholder?: string
 }
 
-/** How long the search waits for the next key, in milliseconds. */
+/** The time that the search waits for the next key, in milliseconds. */
 const pause = 300
 
 /** The field of a search. */

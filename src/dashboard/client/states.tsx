@@ -19,7 +19,7 @@ export const Placeholder = ({ kind }: { kind: 'cards' | 'plot' | 'table' }) => (
 
 interface FailureProps {
   error: ApiError
-  /** What could not be loaded, as the subject of a sentence. Without it, the message of the error stands alone. */
+  /** The part that could not be loaded, as the subject of a sentence. Without it, the error alone is shown. */
   what?: string
   /** The time of the data that is shown nevertheless, in words. */
   shownOf?: string

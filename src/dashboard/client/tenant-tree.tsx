@@ -13,7 +13,7 @@ interface TenantTreeProps {
   roots: readonly string[]
 }
 
-/** How many matches of a search are shown. */
+/** The most matches of a search that are shown. */
 const maxMatches = 50
 
 /** Chooses the tenant. */

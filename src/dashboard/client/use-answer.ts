@@ -13,7 +13,7 @@ export interface Answer<Data, Variables> {
   answeredAt: number | null
   /** The variables of the data. */
   of: Variables | null
-  /** Whether the data is that of the present variables. */
+  /** True when the data belong to the present variables. */
   isCurrent: boolean
   /** Why the last request failed, until the next answer when there is data of the same variables. */
   error: ApiError | null

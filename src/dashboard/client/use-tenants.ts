@@ -9,9 +9,9 @@ export const maxSearched = 5000
 /** The tenants of the token, as far as they are loaded, and the functions that load more of them. */
 export interface Tenants {
   known: TenantMap
-  /** Whether the first page was read, or could not be. */
+  /** True after the first page was read, or could not be. */
   started: boolean
-  /** Whether all tenants of the token are known. */
+  /** True when all tenants of the token are known. */
   complete: boolean
   /** By tenant: whether more children follow those that are known. Without an entry none were loaded. */
   loaded: ReadonlyMap<string, { more: boolean; after: string | null }>

@@ -4,9 +4,9 @@ import { type Change, type Go, hrefOf, type View } from './view.ts'
 interface ViewLinkProps {
   view: View
   go: Go
-  /** What differs in the view that the link leads to. */
+  /** The difference of the view that the link leads to. */
   change: Change
-  /** Whether the link leads to what is shown. */
+  /** True when the link leads to the view that is shown. */
   current?: boolean
   /** The id of the part that the link leads to on the same page: it gets the focus, and is scrolled into view. */
   reveals?: string

@@ -11,11 +11,11 @@ import {
   usualInterval,
 } from './period.ts'
 
-/** What the parts of the dashboard show. */
+/** The choices that the parts of the dashboard show. */
 export interface View {
   /** The numeric id of a tenant that the token may see. */
   tenant: string
-  /** Whether the tenants below it are included, as far as the token may see them. */
+  /** True when the tenants below it are included, as far as the token may see them. */
   withDescendants: boolean
   period: Period
   /** The first day of the period, `YYYY-MM-DD`. */
@@ -33,16 +33,16 @@ export interface View {
   params: Readonly<Record<string, string>>
 }
 
-/** What an address says: the period and the interval may be open. */
+/** The choices that an address names: the period and the interval may be open. */
 export interface Address extends Omit<View, 'tenant' | 'from' | 'to' | 'by'> {
-  /** What of it is not valid, each as a sentence that says what is shown instead. */
+  /** The invalid parts of it, each as a sentence that says what is shown instead. */
   faults: readonly string[]
   tenant: string | null
   days: Days | null
   by: Interval | null
 }
 
-/** What a part changes. `params` are merged, and an empty one is removed. `from` and `to` make a period of their own. */
+/** A change of the view. `params` are merged, and an empty one is removed. `from` and `to` make an own period. */
 export type Change = Partial<View>
 
 /** Shows another view. `push` (the default) adds an entry to the history, `replace` replaces the present one. */
@@ -50,7 +50,7 @@ export type Go = (change: Change, how?: 'push' | 'replace') => void
 
 const ownNames = ['tenant', 'below', 'period', 'from', 'to', 'by', 'zone', 'currency', 'voucher']
 
-/** What the lists of the tables depend on, besides their filters. */
+/** The choices that the lists of the tables depend on, besides their filters. */
 const placeNames = ['tenant', 'withDescendants', 'timeZone', 'currency'] as const
 
 const usualPeriod = 'last-12-months'

@@ -50,7 +50,7 @@ window.Scalar.createApiReference(place, {
   defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
 })
 
-/** What Scalar's elements lack for screen readers and for the keyboard. A later version may make a line needless. */
+/** Adds to Scalar's elements what screen readers and the keyboard need. A later version may make a line needless. */
 keepRepaired([
   ['button[aria-selected]:not([role])', button => button.removeAttribute('aria-selected')],
   ['aside[role="navigation"], button[role="search"], button[role="none"]', element => element.removeAttribute('role')],

@@ -2,7 +2,7 @@
 import { addAmounts } from '../format.ts'
 import type { Outstanding } from './model.ts'
 
-/** What expires in a month. */
+/** The balances and vouchers that expire in a month. */
 export interface Expiry {
   /** The first day of the month; `later`: after the last month that is shown; `never`: it does not expire. */
   month: string | 'later' | 'never'

@@ -1,6 +1,6 @@
 import { formatNumberOf } from '../format.ts'
 
-/** How old figures may be without a notice, in seconds. They follow the records several times a second. */
+/** The greatest age of figures without a notice, in seconds. They follow the records several times a second. */
 const usualLag = 5
 
 interface LagNoticeProps {

@@ -18,10 +18,10 @@ export type FigurePeriod = NonNullable<Figures['periods']>[number]
 /** The consents of an interval. */
 export type ConsentPeriod = NonNullable<Figures['consents']>[number]
 
-/** What was sold, in one currency. */
+/** The sales of one currency. */
 export type Sales = NonNullable<Figures['totals']>[number]
 
-/** What is outstanding, in one currency. */
+/** The outstanding balances of one currency. */
 export type Outstanding = NonNullable<Figures['outstanding']>[number]
 
 /** Amounts of a currency: the code, or null for vouchers without one. */

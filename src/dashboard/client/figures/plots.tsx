@@ -44,7 +44,7 @@ const largest = <T,>(items: readonly T[], size: (item: T) => number): T | undefi
 
 const nameColumn: Column<Point> = { heading: 'Period', cell: ({ name }) => name, sortBy: ({ period }) => period.from }
 
-/** What was paid for the vouchers sold, and their number, over time. */
+/** Plots the amounts paid for the vouchers sold, and their number, over time. */
 export function SalesPlot(props: PeriodPlotProps & { total: Sales }) {
   const { currency, total } = props
   const points = pointsOf(props)
@@ -99,7 +99,7 @@ export function SalesPlot(props: PeriodPlotProps & { total: Sales }) {
   )
 }
 
-/** How much of the balances of the vouchers sold in each interval has been redeemed by now. */
+/** Plots the part of the balances that has been redeemed by now, of the vouchers sold in each interval. */
 export function RedeemedPlot(props: PeriodPlotProps & { total: Sales }) {
   const { currency, total } = props
   const points = pointsOf(props)

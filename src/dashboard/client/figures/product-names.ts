@@ -1,7 +1,7 @@
 // What products are called: their titles, and what tells those of the same title apart.
 import type { DashboardProductsQuery } from '../operations.ts'
 
-/** How many products are compared at most: as many as the API ranks. */
+/** The most products that are compared: as many as the API ranks. */
 export const mostProducts = 100
 
 /** A product with what was sold of it in the period. */

@@ -9,7 +9,7 @@ import { mostProducts, type NamedProduct } from './product-names.ts'
 import { salesColumns } from './sales-columns.ts'
 import { soldOf } from './shares.tsx'
 
-/** What all tables know of the view. */
+/** The parts of the view that all tables need. */
 export interface TableProps {
   view: View
   go: Go

@@ -14,7 +14,7 @@ import { balanceIn, type Currency, currenciesOf, type Figures, salesIn } from '.
 import { salesColumns } from './sales-columns.ts'
 import { fileOf, paramsIn, type TableProps } from './tables.tsx'
 
-/** How many tenants a page has. Each counts as six operations: a page fits in the rate of a usual token, 120 a minute. */
+/** The number of tenants of a page. Each counts as six operations, so a page fits in the usual rate, 120 a minute. */
 const pageSize = 10
 
 /** The most tenants of one file: some three minutes of the rate of an administrator's token. */

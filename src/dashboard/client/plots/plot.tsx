@@ -15,7 +15,7 @@ export interface PlotPoint {
 
 /** Bars in one unit. Several panels stand below each other over the same points. */
 export interface PlotPanel {
-  /** What its bars show, when there are several panels. */
+  /** The title of its bars, when there are several panels. */
   title?: string
   series: readonly Series[]
   /** One value a series, for each point. */

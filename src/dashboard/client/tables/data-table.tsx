@@ -7,7 +7,7 @@ import { type CsvCell, toCsv } from '../csv.ts'
 export interface Column<Row> {
   heading: string
   cell: (row: Row) => ComponentChildren
-  /** What the column is sorted by. Without it, the column cannot be sorted. */
+  /** Returns the value that the column is sorted by. Without it, the column cannot be sorted. */
   sortBy?: (row: Row) => string | number | null
   /** Its cell in a CSV file; its heading there. Default: `sortBy`. */
   csv?: (row: Row) => CsvCell
@@ -45,11 +45,11 @@ export interface DataTableProps<Row> {
   /** The first column names the row. */
   columns: readonly Column<Row>[]
   rows: readonly Row[]
-  /** How the rows are sorted at first. Default: as they come. */
+  /** The first order of the rows. Default: as they come. */
   sort?: Sort | null
   /** Is called when the viewer sorts. Default: the table keeps it to itself. */
   onSort?: (sort: Sort) => void
-  /** Whether other rows are on their way. */
+  /** True while other rows are being loaded. */
   busy?: boolean
   /** The row below all others, such as their total: it is not sorted. */
   foot?: Row | null
@@ -123,7 +123,7 @@ interface TableFrameProps {
   foot?: ComponentChildren
 }
 
-/** What stands around the rows of a table. On a narrow screen each row is a card with labelled cells. */
+/** The frame around the rows of a table. On a narrow screen each row is a card with labelled cells. */
 export const TableFrame = ({ label, busy, class: name = '', headings, children, foot }: TableFrameProps) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: browsers scroll only a focused element with the keys
   <section class="scroll" tabIndex={0} aria-label={label} aria-busy={busy}>
@@ -163,7 +163,7 @@ export const Row = <R,>({
 interface SortHeadingProps {
   heading: string
   numeric?: boolean | undefined
-  /** How the rows are sorted by this column; null: by another. */
+  /** The direction in which this column sorts the rows; null: another column does. */
   direction: 'ascending' | 'descending' | null
   /** Sorts by this column; null: it cannot be sorted. */
   onSort: (() => void) | null

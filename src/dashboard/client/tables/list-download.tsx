@@ -15,11 +15,11 @@ interface ListDownloadProps<Row> {
   /** Reads the page after a cursor; null: the first page. Returns nothing when the token may not read the list. */
   readPage: (after: string | null, signal: AbortSignal) => Promise<Page<Row> | null | undefined>
   toCsv: (rows: readonly Row[]) => string
-  /** How many rows there are; null while they are counted. */
+  /** The number of rows; null while they are counted. */
   total: Count | null
   /** The most rows of one file. */
   most: number
-  /** What a row is, in the singular. */
+  /** The noun for a row, in the singular. */
   noun: string
   /** Says how to get the rows that a file with the most rows lacks. */
   whenCut: string

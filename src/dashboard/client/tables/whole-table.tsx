@@ -6,7 +6,7 @@ import { type Column, DataTable, readSort, sortRows, sortText, tableCsv } from '
 
 interface WholeTableProps<Row> {
   label: string
-  /** What it shows and in which currency. */
+  /** A note that says what it shows and in which currency. */
   note: ComponentChildren
   columns: readonly Column<Row>[]
   rows: readonly Row[]

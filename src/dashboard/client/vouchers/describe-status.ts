@@ -1,7 +1,7 @@
 import { formatDay, formatMoney } from '../format.ts'
 import type { ShownVoucher } from './voucher.ts'
 
-/** What the sentence depends on. */
+/** The fields that the sentence depends on. */
 type Described = Pick<
   ShownVoucher,
   'status' | 'currency' | 'initialBalance' | 'currentBalance' | 'dateValidStart' | 'dateValidEnd' | 'isMonetary'

@@ -71,7 +71,7 @@ export function readAmount(text = ''): number | null {
 
 const dayOrNull = (text = '') => (isDay(text) ? text : null)
 
-/** What the filters and the order are for the API. */
+/** The filters and the order, as the API has them. */
 export type VoucherQuery = Pick<DashboardVouchersQueryVariables, 'filter' | 'orderBy'>
 
 /** Returns the filters and the order of an address. What it cannot read it leaves out. */

@@ -14,7 +14,7 @@ const pageSize = 100
 interface VoucherDownloadProps {
   request: SendOperation
   query: Pick<DashboardVouchersQueryVariables, 'tenant' | 'withDescendants' | 'filter' | 'orderBy'>
-  /** How many vouchers there are; null while they are counted. */
+  /** The number of vouchers; null while they are counted. */
   total: Count | null
   /** The name of the file, without its extension. */
   file: string

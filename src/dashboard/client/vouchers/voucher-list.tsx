@@ -17,7 +17,7 @@ import { FoundIn, Marked } from './match.tsx'
 import type { ListedVoucher, VoucherMatch } from './voucher.ts'
 import { VoucherDownload } from './voucher-download.tsx'
 
-/** How many vouchers a page has. */
+/** The number of vouchers of a page. */
 const pageSize = 25
 
 interface VoucherListProps {
@@ -107,7 +107,7 @@ interface VouchersProps {
   /** Where the text that was searched for occurs in each, by the ids. */
   matches: ReadonlyMap<string, VoucherMatch>
   search: string
-  /** Whether another page is on its way. */
+  /** True while another page is being loaded. */
   busy: boolean
   onSort: (sort: string) => void
 }

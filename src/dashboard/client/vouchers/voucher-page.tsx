@@ -140,7 +140,7 @@ function Voucher({ view, go, voucher }: { view: View; go: Go; voucher: ShownVouc
   )
 }
 
-/** How much of its first balance is left, as a bar beside the words. */
+/** Shows the part of the first balance that is left, as a bar beside the words. */
 function Balance({ voucher: { initialBalance, currentBalance } }: { voucher: ShownVoucher }) {
   if (!initialBalance || currentBalance === null) return null
   const left = Math.min(1, Math.max(0, currentBalance / initialBalance))

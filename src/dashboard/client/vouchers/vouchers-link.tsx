@@ -9,7 +9,7 @@ export const tablesId = 'tables'
 interface VouchersLinkProps {
   view: View
   go: Go
-  /** What the list is filtered by, as the address has it; null: no filters give the vouchers that the figure counts. */
+  /** The filters of the list, as the address has them; null: no filters give the vouchers that the figure counts. */
   filters: Partial<Record<FilterName, string>> | null
   children: ComponentChildren
 }
