@@ -1,4 +1,4 @@
-/** How a column of each kind is read from a record's text and written as JSON: the one place for R12 and R13. */
+/** Reads a column of each kind from a record's text, and writes it as JSON: the one place for R12 and R13. */
 
 /** The GraphQL types of columns. */
 type Scalar = 'BigInt' | 'Boolean' | 'Date' | 'DateTime' | 'Int' | 'Money' | 'String' | '[String!]'
@@ -153,7 +153,7 @@ const textArray: ColumnCodec<string[]> = {
 
 const codecs = { bigint, integer, decimal, boolean, text, instant, date, textArray }
 
-/** What a column holds. */
+/** The kind of a column's values. */
 export type ColumnKind = keyof typeof codecs
 
 /** The type of the values of a kind. */

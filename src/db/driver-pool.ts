@@ -1,8 +1,8 @@
 import type postgres from '#postgres'
 
 /**
- * How the driver decodes columns: bigint and numeric as numbers (the tables allow only values that a number holds exactly,
- * R12, R14), timestamptz as R13 text with six fraction digits, date as `YYYY-MM-DD` text.
+ * The types that the driver decodes: bigint and numeric as numbers (the tables allow only values that a number holds
+ * exactly, R12, R14), timestamptz as R13 text with six fraction digits, date as `YYYY-MM-DD` text.
  */
 export type DriverTypes = { bigint: number; numeric: number; timestamptz: string; date: string }
 

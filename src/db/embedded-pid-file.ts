@@ -14,7 +14,7 @@ interface PidFile {
   cluster: string
   port: number
   socketDir: string
-  /** Whether the server accepts connections and is not shutting down. */
+  /** True when the server accepts connections and is not shutting down. */
   ready: boolean
 }
 

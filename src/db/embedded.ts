@@ -67,7 +67,7 @@ export async function startEmbedded(options: {
   durable?: boolean
   /** Further server settings (`-c name=value`); `listen_addresses`, `port` and `unix_socket_directories` are fixed. */
   settings?: Record<string, string>
-  /** How long to wait until another server of the data directory ends, in milliseconds; default: 10,000. */
+  /** The time to wait until another server of the data directory ends, in milliseconds; default: 10,000. */
   lockTimeoutMs?: number
 }): Promise<EmbeddedPostgres> {
   const { dataDir, durable = true, lockTimeoutMs = 10_000 } = options

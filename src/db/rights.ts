@@ -4,9 +4,9 @@ import { type Sql, serviceRole } from './connect.ts'
 interface LoginRights {
   /** The name of the login, quoted for SQL. */
   login: string
-  /** Whether it may read which migrations are applied; also true before the first one. */
+  /** True when it may read which migrations are applied; also true before the first one. */
   readsMigrations: boolean
-  /** Whether it may set the role of the service; null when the cluster has no such role. */
+  /** True when it may set the role of the service; null when the cluster has no such role. */
   setsServiceRole: boolean | null
 }
 

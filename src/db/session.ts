@@ -1,21 +1,21 @@
 /**
- * What must hold in each session of the service: its role, its limits, how it writes times, and a primary that can be
- * written. A pooler or a setting of the database can change each of these without an error.
+ * Checks the requirements of each session of the service: its role, its limits, how it writes times, and a primary that
+ * can be written. A pooler or a setting of the database can change each of these without an error.
  */
 import { DatabaseRefusedError } from './refused.ts'
 
-/** What the sessions of a pool must be. */
+/** The requirements of a pool's sessions. */
 export interface SessionRequirements {
   /** The role under which statements run. */
   role: string
   /** After this long, at the latest, the server ends a statement; in milliseconds. */
   statementTimeoutMs: number
   /**
-   * Whether the connection asked for all of this as it started. Otherwise another place sets it, such as the pooler, and
-   * can fail to: then the login itself must have no right to change the audit.
+   * True when the connection asked for all of this as it started. Otherwise another place sets it, such as the pooler,
+   * and can fail to: then the login itself must have no right to change the audit.
    */
   startupParameters: boolean
-  /** Whether statements are prepared, as they are unless `prepare=false` stands in the URL. */
+  /** True when statements are prepared, as they are unless `prepare=false` stands in the URL. */
   prepares: boolean
 }
 
@@ -42,7 +42,7 @@ export const sessionStatement = `select /* session.read */ session_user, current
             from pg_class join pg_namespace on pg_namespace.oid = relnamespace
             where nspname = 'gateway' and relname = 'audit_entry'), false)`
 
-/** What a pooler says about itself as a connection starts; PgBouncer does from 1.26 on. */
+/** The parameters that a pooler reports as a connection starts; PgBouncer does from 1.26 on. */
 type PoolerParameters = ReadonlyMap<string, string>
 
 /**

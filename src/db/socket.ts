@@ -9,7 +9,7 @@ import { DatabaseRefusedError } from './refused.ts'
 import type { SessionRequirements } from './session.ts'
 import { checkSession } from './session-check.ts'
 
-/** What `sslmode` of a database URL asks for; `verify` checks the server's certificate. */
+/** The values of `sslmode` in a database URL; `verify` checks the server's certificate. */
 export type TlsMode = 'disable' | 'prefer' | 'require' | 'verify'
 
 /** The parsed options with which the driver asks for a socket. */
@@ -23,12 +23,12 @@ interface Target {
 /** Time in which the server has to say whether it accepts TLS, in milliseconds. */
 const tlsAnswerTimeoutMs = 4_000
 
-/** How often the age of statements is checked, in milliseconds. */
+/** The interval at which the age of statements is checked, in milliseconds. */
 const checkMs = 100
 
 /**
- * How much time may pass between two checks before the rest of it does not count, in milliseconds: answers that arrive
- * while the process is busy or stopped are read after that.
+ * The longest time between two checks that counts, in milliseconds. The rest of a longer one does not: answers that
+ * arrive while the process is busy or stopped are read after that.
  */
 const longestGap = 500
 

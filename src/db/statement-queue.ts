@@ -12,10 +12,10 @@ export interface QueueLimits {
   maxWaitMs: number
 }
 
-/** How often waiting statements are checked for their end, in milliseconds. */
+/** The interval at which waiting statements are checked for their end, in milliseconds. */
 const sweepMs = 100
 
-/** How many statements of a class may wait for each connection. */
+/** The most statements of a class that may wait for each connection. */
 const waitingPerConnection = 200
 
 /** A statement that waits. */

@@ -44,7 +44,7 @@ interface CatalogTrigger {
   quoted: string
   enabled: keyof typeof stateOf
   function: string
-  /** Whether its function is in schema gateway. */
+  /** True when its function is in schema gateway. */
   own: boolean
   /** For a row trigger before insert or update: the stamping trigger that fires before it, else null. */
   after: string | null
@@ -53,7 +53,7 @@ interface CatalogTrigger {
 /** The states of `pg_trigger.tgenabled`. */
 const stateOf = { A: 'always', O: 'origin', R: 'replica', D: 'disabled' } as const
 
-/** How `alter table` enables a trigger. */
+/** The clause of `alter table` that enables a trigger. */
 const enabling = { always: 'enable always', origin: 'enable', replica: 'enable replica' } as const
 
 const sessions = {

@@ -15,7 +15,7 @@ interface CustomerHistory {
   seller: Seller
   createdAt: Microseconds
   consentedAt: Microseconds | null
-  /** Whether the consent holds now. */
+  /** True when the consent holds now. */
   isOpted: boolean
   /** When the consent ended in the platform. Null when it holds, there was none, or an import brought its end. */
   withdrawnAt: Microseconds | null

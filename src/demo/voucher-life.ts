@@ -1,13 +1,13 @@
-/** What happens to a voucher from its purchase to the day of the demo data. */
+/** Draws the life of a voucher, from its purchase to the day of the demo data. */
 import { addMonths, type Day, dayOf, endOfNextYear, type Microseconds, microsecondsPerDay, second } from './calendar.ts'
 import type { MinorUnits } from './currency.ts'
 import type { DemoProduct } from './product.ts'
 import type { Random } from './random.ts'
 import { christmasEveAfter } from './season.ts'
 
-/** What a voucher's columns say about its life. */
+/** The columns of a voucher that depend on its life. */
 export interface VoucherLife {
-  /** Whether it has values only in required columns. */
+  /** True when it has values only in required columns. */
   sparse: boolean
   void: boolean
   /** The balance that is left; null for a voucher without one. */

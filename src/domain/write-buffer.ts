@@ -32,7 +32,7 @@ export function createWriteBuffer<Row>(
   }
 
   return {
-    /** How many rows are waiting. */
+    /** The number of rows that are waiting. */
     get size(): number {
       return rows.size
     },

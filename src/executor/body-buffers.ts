@@ -15,7 +15,7 @@ let scratch = Buffer.allocUnsafeSlow(scratchSize)
 
 /** Writes one body. */
 export class BodyWriter {
-  /** How much is written, in bytes. */
+  /** The length of the text that is written, in bytes. */
   #length = 0
 
   get length(): number {

@@ -1,4 +1,4 @@
-/** What the plan of an operation consists of: the stages that run it read this and nothing of the document. */
+/** The parts of an operation's plan: the stages that run it read this and nothing of the document. */
 import type { FieldNode, GraphQLField, GraphQLFieldResolver, GraphQLLeafType, GraphQLObjectType } from 'graphql'
 import type { ColumnCodec } from '../db/column-codecs.ts'
 import type { ColumnLayout } from '../db/row-codec.ts'
@@ -57,7 +57,7 @@ export interface FieldPlan {
   /** The index of `key` in the path of an error. */
   depth: number
   nonNull: boolean
-  /** Whether the key is left out when the value is null. */
+  /** True when the key is left out if its value is null. */
   omitNull: boolean
   value: ValuePlan
   /** Reads the arguments; throws when a required one has no value. */

@@ -24,7 +24,7 @@ export class Unplannable extends Error {
   }
 }
 
-/** What the fields of one plan share. */
+/** The state that the fields of one plan share. */
 interface Selection {
   shared: Run['shared']
   /** The values of the variables in `@skip` and `@include`. */

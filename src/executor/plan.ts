@@ -16,7 +16,7 @@ import { type Run, resolveLevel } from './resolve.ts'
 import { Answer, type Level, writeObject } from './serialize.ts'
 import { conditionVariables, fragmentsOf, prepareVariables, type ReadVariables } from './variables.ts'
 
-/** What running an operation gives. */
+/** The result of running an operation. */
 export interface ExecutionOutcome {
   /** The value of `data`, as JSON text in UTF-8. */
   data: Buffer
@@ -24,7 +24,7 @@ export interface ExecutionOutcome {
   errors: readonly GraphQLError[]
 }
 
-/** What a transport decides about the plans of an operation. */
+/** The choices of a transport for the plans of an operation. */
 interface PlanOptions {
   /** Fields whose key is left out of the answer when their value is null. */
   omitNull?: ReadonlySet<FieldNode>
@@ -36,7 +36,7 @@ interface PlanOptions {
   required?: boolean
 }
 
-/** What is selected of a record, and the parts of `info` that are the same for all fields. */
+/** The selection of a record, and the parts of `info` that are the same for all fields. */
 export interface RecordSelection {
   plan: ObjectPlan
   shared: Run['shared']
@@ -94,7 +94,7 @@ export class OperationPlan {
     if (this.#conditions.length === 0) this.#planVariant([])
   }
 
-  /** How many fields are planned until now, in all combinations. */
+  /** The number of fields that are planned until now, in all combinations. */
   get fields(): number {
     return this.#fields
   }

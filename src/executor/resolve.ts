@@ -19,7 +19,7 @@ import {
 type MaybePromise<Value> = Value | Promise<Value>
 type Path = GraphQLResolveInfo['path']
 
-/** What the resolvers of one request share. */
+/** The state that the resolvers of one request share. */
 export interface Run {
   context: unknown
   variables: Record<string, unknown>

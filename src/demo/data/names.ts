@@ -4,7 +4,7 @@ import type { Country } from './places.ts'
 interface Names {
   forenames: readonly string[]
   surnames: readonly string[]
-  /** Whether the surname comes first; default: false. */
+  /** True when the surname comes first; default: false. */
   surnameFirst?: boolean
 }
 

@@ -10,7 +10,7 @@ export const weekdays = [88, 98, 92, 96, 106, 126, 112] as const
 /** Of each hour of the day, in the shop's time zone: around lunch and in the evening. */
 export const hours = [3, 2, 1, 1, 1, 2, 5, 12, 22, 32, 38, 44, 50, 44, 38, 36, 38, 44, 54, 66, 72, 62, 38, 14] as const
 
-/** What feasts add to a day before them, and at most: 1 doubles the sales of the last days. */
+/** The factors that feasts add to a day before them: 1 doubles the sales of the last days. */
 interface Feasts {
   /** From five weeks before to 24 December. */
   christmas: number

@@ -64,7 +64,7 @@ export interface AuditEntry {
   /** The administrator that the action is about. */
   administratorId: number | null
   administratorEmail: string | null
-  /** What changed; each action has its own form. */
+  /** The changes; each action has its own form. */
   detail: Record<string, unknown>
 }
 
@@ -126,7 +126,7 @@ export async function listAudit(
     order by at desc, id desc`
 }
 
-/** How many entries an export reads at a time: some hundred kilobytes. */
+/** The number of entries that an export reads at a time: some hundred kilobytes. */
 const batchSize = 1_000
 
 /**

@@ -27,7 +27,7 @@ const isValid = (sql: Sql) => sql`
        or exists (select from gateway.administrator
                   where administrator.id = invitation.invited_by and administrator.removed_at is null))`
 
-/** What the audit says of the account with the `email` of a relation. Its id is null when it does not exist. */
+/** The account with the `email` of a relation, as the audit names it. Its id is null when it does not exist. */
 const accountIn = (sql: Sql, relation: Fragment) => sql`
   (select id from gateway.administrator where administrator.email = ${relation}.email and removed_at is null),
   jsonb_build_object('email', email) from ${relation}`

@@ -23,7 +23,7 @@ export interface NewSession {
   userAgent: string | null
 }
 
-/** How an identity was verified. */
+/** The means by which an identity was verified. */
 export type SignInMeans = 'password' | 'link' | 'openid' | 'demo'
 
 /** A session as its administrator sees it. */
@@ -32,7 +32,7 @@ export interface SessionRecord {
   userAgent: string | null
   createdAt: Instant
   usedAt: Instant
-  /** Whether it is the session of this request. */
+  /** True for the session of this request. */
   current: boolean
 }
 

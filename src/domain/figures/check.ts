@@ -2,13 +2,13 @@ import type { Sql } from '../../db/connect.ts'
 import type { Instant } from '../record/instant.ts'
 import { instantText } from './interval.ts'
 
-/** What is not as it should be: entries that differ from the records, or rows of rollups from the entries. */
+/** A difference: entries that differ from the records, or rows of rollups that differ from the entries. */
 export interface FigureDifference {
   /** `voucher`, `consent` or `withdrawal` of entries; `sale`, `balance`, `product`, `consent` or `withdrawal` of rollups. */
   kind: string
   of: 'entries' | 'rollups'
   rows: number
-  /** How many tenants they belong to, and the lowest id among these. */
+  /** The number of tenants that they belong to, and the lowest id of these. */
   tenants: number
   firstTenant: number
 }

@@ -1,4 +1,4 @@
-/** What figures are: the rows that a read of them returns. */
+/** The types of figures: the rows that a read of them returns. */
 import type { Instant } from '../record/instant.ts'
 import type { VoucherStatus } from '../record/voucher-status.ts'
 import type { Days } from './period.ts'
@@ -63,7 +63,7 @@ export interface StatusFigure {
   share: number
 }
 
-/** What was sold of a product in one currency. */
+/** The sales of a product in one currency. */
 export interface ProductFigure {
   productId: number
   title: string | null
@@ -73,7 +73,7 @@ export interface ProductFigure {
   value: number
 }
 
-/** How long the intervals of a period are. */
+/** The length of the intervals of a period. */
 export type FigureInterval = 'DAY' | 'WEEK' | 'MONTH'
 
 /** By what products are ranked. */
@@ -82,7 +82,7 @@ export type ProductOrder = 'PAID' | 'VOUCHERS'
 /** Whose figures are read, and for which period. */
 export interface FiguresRequest {
   tenantId: number
-  /** Whether those of the tenants below it count, too, as far as the token is authorised for them. */
+  /** True when those of the tenants below it count, too, as far as the token is authorised for them. */
   withDescendants: boolean
   /** The intervals of the period, in order and without gaps. */
   intervals: readonly Days[]
@@ -91,7 +91,7 @@ export interface FiguresRequest {
   timeZone: string | null
 }
 
-/** How many products are listed, and by what. */
+/** The number of products that are listed, and the order that chooses them. */
 export interface ProductRanking {
   first: number
   by: ProductOrder

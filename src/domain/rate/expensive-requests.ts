@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts'
 import { Semaphore } from './semaphore.ts'
 
-/** How many expensive requests of a token run and wait at a time. */
+/** The limits of expensive requests of a token: those that run, and those that wait. */
 const limits = { maxRunning: 2, maxWaiting: 8 }
 
 /** When a request is worth repeating, in seconds: an expensive request takes about as long. */

@@ -26,7 +26,7 @@ export class RateGatherer {
   readonly #timeLimit: number
   #waiting: Waiting[] = []
   #inFlight = false
-  /** Whether the round trip in flight has taken longer than the limit. */
+  /** True when the round trip in flight has taken longer than the limit. */
   #late = false
 
   /** @param timeLimit how long a round trip may take, in milliseconds */

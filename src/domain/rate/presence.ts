@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Sql } from '../../db/connect.ts'
 import { rateWindowSeconds } from './rate.ts'
 
-/** How often an instance reports itself, in milliseconds. */
+/** The interval at which an instance reports itself, in milliseconds. */
 export const beatInterval = 250
 
 /** Without a report for this long an instance may not count alone, in milliseconds. Others wait longer for it. */
@@ -14,11 +14,11 @@ const deadAfter = 2
 /** After an instance has gone, all windows that it opened are over after this long, in seconds. */
 const goneAfter = rateWindowSeconds + deadAfter
 
-/** How long a start waits for the others to count in the database, in milliseconds. */
+/** The time that a start waits for the others to count in the database, in milliseconds. */
 const joinTimeout = 3000
 
 /**
- * Whether this instance is the only one, so that it may count in its memory.
+ * Knows whether this instance is the only one, so that it may count in its memory.
  *
  * An instance counts alone once it has announced that it will, and a report after that has found no other instance. A
  * new instance reports itself, and serves after no other announces that it counts alone. Of two at once, the later
@@ -35,9 +35,9 @@ interface Presence {
 }
 
 interface Others {
-  /** How many run, or ran so lately that windows which they opened may be open. */
+  /** The number of instances that run, or ran so lately that windows which they opened may be open. */
   count: number
-  /** Whether one of them announces that it counts alone. */
+  /** True when one of them announces that it counts alone. */
   countAlone: boolean
 }
 
@@ -48,7 +48,7 @@ interface Others {
  */
 export function createPresence(sql: Sql, share: () => Promise<void>): Presence {
   const id = randomUUID()
-  /** Whether the reports announce that this instance counts alone, and whether one of them has arrived. */
+  /** True when the reports announce that this instance counts alone, and when one of them has arrived. */
   let announces = false
   let announced = false
   let alone = false

@@ -18,7 +18,7 @@ export interface RateCounter {
   hit(key: string, calls: number, limit: number): RateWindow | Promise<RateWindow>
 }
 
-/** How many calls a window allows, and the counter of the calls. */
+/** The number of calls that a window allows, and the counter of the calls. */
 export interface RateBudget {
   limit: number
   counter: RateCounter

@@ -18,7 +18,7 @@ export class Semaphore {
     this.#limits = limits
   }
 
-  /** Whether no work runs. */
+  /** True when no work runs. */
   get isIdle(): boolean {
     return this.#running === 0
   }

@@ -14,10 +14,10 @@ export interface SharedRateCounter extends RateCounter {
   close(): void
 }
 
-/** How often a store that failed is tried again, in milliseconds. */
+/** The interval at which a store that failed is tried again, in milliseconds. */
 const retryInterval = 250
 
-/** How many windows are shared in one round trip. */
+/** The number of windows that are shared in one round trip. */
 const chunkSize = 500
 
 /**

@@ -3,7 +3,7 @@ import type { Page } from './page.ts'
 /** Consecutive records of a list, which are read from their text as they are needed. */
 export interface Chunk<Row> {
   count: number
-  /** Whether the list can have records behind these. */
+  /** True when the list can have records behind these. */
   mayHaveMore: boolean
   /** Reads the records, at most `size` of them in each step. */
   rows(size: number): Iterable<Row[]>

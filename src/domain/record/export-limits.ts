@@ -7,7 +7,7 @@ import { createAttemptCounter } from '../rate/table.ts'
 /** The window of the limit of starts, in seconds. */
 const startWindow = 3600
 
-/** How long an export keeps its token without renewal, in seconds: its instance may have been killed. */
+/** The time that an export keeps its token without renewal, in seconds: its instance may have been killed. */
 const leaseSeconds = 10
 
 /** An export that may run, while its lease is renewed. */

@@ -12,12 +12,12 @@ export interface PageArguments {
   updatedSince?: string | null | undefined
 }
 
-/** How many records are read, and from which end of a list. */
+/** The number of records to read, and the end of the list to read them from. */
 interface PageShape {
   limit: number
   backward: boolean
   updatedSince: Instant | null
-  /** Whether the caller gave `after` or `before`: then there is a record beyond it. */
+  /** True when the caller gave `after` or `before`: then there is a record beyond it. */
   afterGiven: boolean
   beforeGiven: boolean
 }

@@ -8,7 +8,7 @@ import type { Token } from '../token/token.ts'
 /** Why a voucher cannot be redeemed. The first that applies is reported (R25). */
 export type ReasonCode = 'void' | 'not_yet_valid' | 'expired' | 'redeemed' | 'no_balance'
 
-/** Whether a voucher can be redeemed, and why not. */
+/** The decision whether a voucher can be redeemed, and the reason against it. */
 interface Verdict {
   status: 'redeemable' | 'not_redeemable'
   /** Null when redeemable. */
@@ -49,7 +49,7 @@ const tenantList = selectList(resolutionTenantColumns)
 /** The state of a voucher that a resolution depends on. */
 type VoucherState = RowOf<typeof resolvedColumns>
 
-/** What decides whether a voucher can be redeemed. */
+/** The columns that decide whether a voucher can be redeemed. */
 export type Redeemability = Pick<
   VoucherState,
   'void' | 'dateValidStart' | 'dateValidEnd' | 'redemptionStatus' | 'currentBalance'

@@ -11,16 +11,16 @@ import type { ListIdentity } from './cursor.ts'
 import type { Instant } from './instant.ts'
 import { type TenantTable, tenantTable } from './tenant-table.ts'
 
-/** What every row of a resource has. */
+/** The columns of every row of a resource. */
 export type ResourceRow = { readonly id: number; readonly tenantId: number; readonly updatedAt: Instant | null }
 
 /** A type of records that have global ids, and whose removals are listed. */
 export interface RecordType {
   /** The name of its GraphQL type: `PurchasedVoucher`. */
   type: string
-  /** What a token needs to read its records: as a list, by their ids, and as removals. All of it. */
+  /** The permissions that a token needs to read its records, all of them: as a list, by their ids, and as removals. */
   permissions: readonly Permission[]
-  /** What rows of `gateway.removal` call it: `purchased_voucher`. */
+  /** The name of its records in `gateway.removal`: `purchased_voucher`. */
   removal: string
   /**
    * Returns a query for the record of a row of `gateway.removal`. It finds no row when the record is in no list that
@@ -43,7 +43,7 @@ export interface Resource<Row extends ResourceRow = ResourceRow>
   list: string
   columns: Readonly<Record<string, Column>>
   table: TenantTable<Row>
-  /** How its lists can be filtered and ordered, and what reads such lists; null when they cannot. */
+  /** The filters and orders of its lists, and the table that reads such lists; null when it has none. */
   search: (SearchDescription & { table: SearchTable<Row>; hasEntries: boolean }) | null
   /** Returns the tenant's list, to which cursors belong. */
   listOf(tenantId: number): Required<ListIdentity>
@@ -53,9 +53,9 @@ export interface Resource<Row extends ResourceRow = ResourceRow>
 interface ResourceDescription<Row extends ResourceRow> {
   /** The name of its GraphQL type. The names of its fields, cursors and removals follow from it. */
   type: string
-  /** What a record is, for the readers of the schema. */
+  /** The description of a record, for the readers of the schema. */
   description: string
-  /** What its statements are called: `voucher` for `voucher.list`. */
+  /** The name of its statements: `voucher` for `voucher.list`. */
   name: string
   /** The table, in schema `public`, with an index on `tenant_id`, the list's order and `id`. */
   table: string
@@ -63,9 +63,9 @@ interface ResourceDescription<Row extends ResourceRow> {
   permissions: readonly Permission[]
   /** A condition, in SQL, for the rows that are records; all rows when left out. */
   only?: string
-  /** Whether `updated_at` can be null; such records come first (R15). */
+  /** True when `updated_at` can be null; such records come first (R15). */
   unstampedFirst?: boolean
-  /** Whether reading a record is recorded in the audit. */
+  /** True when reading a record is recorded in the audit. */
   personalData?: boolean
   /**
    * The filters and orders of its lists, each with an index that serves it: of its entries (`sql/0015`), or of its own

@@ -10,7 +10,7 @@ interface TenantTableOptions<Row> {
   name: string
   table: string
   row: RowCodec<Row>
-  /** What a list is ordered by before `id`, as its index has it; default `updated_at`. */
+  /** The column that a list is ordered by before `id`, as its index has it; default `updated_at`. */
   stamp?: string
   /** A condition for the rows that are read. */
   only?: string

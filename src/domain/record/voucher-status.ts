@@ -10,7 +10,7 @@ export const voucherStatuses = {
   REDEEMABLE: 'It can be redeemed, and its whole balance is left.',
 }
 
-/** Whether a voucher can be redeemed, and how much of it was. */
+/** The answer to whether a voucher can be redeemed, and how much of it was. */
 export type VoucherStatus = keyof typeof voucherStatuses
 
 /** The names of the statuses, in their order of precedence. */

@@ -29,7 +29,7 @@ export interface IndexRange {
   where: Condition
 }
 
-/** What a field does to a list. */
+/** The effect of a field on a list. */
 export interface FilterEffect {
   where: Condition
   /** The values of a column with few values that the rows can have. */
@@ -37,7 +37,7 @@ export interface FilterEffect {
   range?: IndexRange
   /** Conditions that all matching rows meet, each of which an index without an order serves alone. */
   pieces?: readonly Condition[]
-  /** Whether names or addresses of persons are searched. */
+  /** True when names or addresses of persons are searched. */
   searchesPersonalData?: boolean
   /** The words that are searched. */
   words?: SearchedWords
@@ -57,7 +57,7 @@ export type FilterInput =
 export interface FilterField {
   readonly input: FilterInput
   readonly description: string
-  /** Whether it searches a text: that costs more than a comparison. */
+  /** True when it searches a text: that costs more than a comparison. */
   readonly searches?: boolean
   /** The fields of records whose text it searches, by their names. */
   readonly textFields?: Readonly<Record<string, TextField>>

@@ -6,11 +6,11 @@ import type { IndexRange } from './field.ts'
 import type { Among } from './order.ts'
 import type { Search } from './search.ts'
 
-/** What the statements of a table have in common. The texts are SQL of this service, never of a caller. */
+/** The common parts of a table's statements. The texts are SQL of this service, never of a caller. */
 export interface SearchedTable {
   /** The table of entries (`sql/0015`), or of records without entries. */
   table: string
-  /** What a list is ordered by before `id` by default. */
+  /** The column that a list is ordered by before `id` by default. */
   stamp: string
   /** A condition for the rows that are read. */
   only?: string | undefined
@@ -27,14 +27,14 @@ export const valuesOf = (sql: Sql, among: Among | null | undefined): Fragment =>
 export class Ranges {
   /** The order of a relation `page` of such rows. */
   readonly sorting: Fragment
-  /** Whether no row can lie between the cursors, or have the values of the filter. */
+  /** True when no row can lie between the cursors, or have the values of the filter. */
   readonly isEmpty: boolean
   readonly #sql: Sql
   readonly #table: SearchedTable
   readonly #search: Search
   readonly #window: PageWindow
   readonly #until: Instant | null
-  /** Whether keys are read from the highest to the lowest. */
+  /** True when keys are read from the highest to the lowest. */
   readonly #falling: boolean
   /** The rows with a key, and then those without one, as far as they can lie between the cursors. */
   readonly #segments: readonly ('present' | 'missing')[]

@@ -32,7 +32,7 @@ export interface KeyedPage<Row> extends Page<Row> {
   end: Place | null
 }
 
-/** How many records a list has. */
+/** The number of records of a list. */
 export interface Count {
   count: number
   precision: 'EXACT' | 'AT_LEAST'
@@ -49,19 +49,19 @@ export interface SearchTable<Row> {
 /** The most rows of an index range that are read to find those that match, and the highest count. */
 export const mostCandidates = 5_000
 
-/** How many of the latest rows say how common the pieces of a text are. */
+/** The number of latest rows that show how common the pieces of a text are. */
 const sampleSize = 500
 
 /** A piece that more rows have is not looked up: its index would be read for all of them before the first is found. */
 const mostWithPiece = sampleSize / 20
 
-/** How many pieces are looked up at one tenant, and at each of several: each takes a search of the index. */
+/** The most pieces that are looked up at one tenant, and at each of several: each takes a search of the index. */
 const mostPieces = { ofOne: 6, ofEach: 2 }
 
 /** At how many tenants pieces are looked up: that takes 0.2 ms for each of them. */
 const mostTenants = 1_000
 
-/** How many rows of a list are read first: enough for a filter that one of ten matches. */
+/** The number of rows of a list that are read first: enough for a filter that one of ten matches. */
 const firstRows = 500
 
 /** Adds the condition of `updatedSince`, which the index of the default order serves. */

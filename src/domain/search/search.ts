@@ -1,4 +1,4 @@
-/** What a caller asks of a list beside its page: a filter, an order, the tenants below. */
+/** The request for a list beside its page: a filter, an order, the tenants below. */
 import { createHash } from 'node:crypto'
 import { type FieldErrors, throwIfErrors } from '../errors.ts'
 import type { ListIdentity } from '../record/cursor.ts'
@@ -26,7 +26,7 @@ export interface SearchArguments {
 
 /** A list that is filtered, ordered, or has the records of several tenants. */
 export interface Search {
-  /** What cursors belong to: the filter, the order and the tenants are part of it. */
+  /** The list that cursors belong to: the filter, the order and the tenants are part of it. */
   list: ListIdentity
   tenantId: number
   /** The token, when the list also has the records of the tenants below that it is granted. */
@@ -36,13 +36,13 @@ export interface Search {
   ranges: readonly IndexRange[]
   /** Conditions that all matching rows meet, each of which an index without an order serves. */
   pieces: readonly Condition[]
-  /** Whether a condition searches names or addresses of persons. */
+  /** True when a condition searches names or addresses of persons. */
   searchesPersonalData: boolean
   /** The words that are searched; null: none. */
   words: SearchedWords | null
   order: Order
   descending: boolean
-  /** Whether the rows that match are one range of the order's index at each tenant. */
+  /** True when the rows that match are one range of the order's index at each tenant. */
   isServed: boolean
   /** The values of the order's column with few values that rows can have; null when it has no such column. */
   among: Among | null
@@ -53,9 +53,9 @@ export const isSearch = (args: SearchArguments): boolean =>
   args.withDescendants === true || !!args.orderBy || givenNames(args).length > 0
 
 /**
- * How many operations of the rate a page counts as, and how many more with a text, with several tenants whose rows are read
- * and left out, or with a text of several tenants. An operation stands for at most 41 ms of PostgreSQL, so that 120 take 5 s
- * (R31), as `npm run bench -- searches` measures.
+ * The operations of the rate that a page counts as, and those more with a text, with several tenants whose rows are
+ * read and left out, or with a text of several tenants. An operation stands for at most 41 ms of PostgreSQL, so that
+ * 120 take 5 s (R31), as `npm run bench -- searches` measures.
  */
 const operationsOf = { page: 2, text: 2, unservedOfDescendants: 3, textOfDescendants: 2 }
 

@@ -2,10 +2,10 @@ import type { Sql } from '../../db/connect.ts'
 import { GatewayError } from '../errors.ts'
 import type { Instant } from '../record/instant.ts'
 
-/** How many records a step of a fill reads, and how many deltas it folds: some tenths of a second. */
+/** The number of records that a step of a fill reads, and of deltas that it folds: some tenths of a second. */
 const stepSize = 2_000
 
-/** How often the follower looks for changes of the tree of tenants, in milliseconds: a read corrects what has moved since. */
+/** The interval at which changes of the tree are looked for, in milliseconds: a read corrects what has moved since. */
 const treeInterval = 30_000
 
 /**

@@ -1,11 +1,11 @@
 import type { Sql } from '../../db/connect.ts'
 import type { Instant } from '../record/instant.ts'
 
-/** What holds the watermark, so that lists stand still: a prepared transaction, or one of a backend. */
+/** The transaction that holds the watermark, so that lists stand still: a prepared one, or one of a backend. */
 export interface WatermarkHolder {
   /** Up to where lists show changes. */
   heldSince: Instant
-  /** How many seconds that is behind the database's clock. */
+  /** The seconds by which the watermark is behind the database's clock. */
   seconds: number
   /** The name of the prepared transaction; null for a backend. */
   gid: string | null
@@ -27,7 +27,7 @@ interface WatermarkReport {
   onReleased(): void
 }
 
-/** How far the watermark may be behind, and how often it is reported again, in milliseconds. */
+/** The lag of the watermark that is reported, and the interval of further reports, in milliseconds. */
 const limits = { behind: 10_000, repeat: 60_000 }
 
 /**

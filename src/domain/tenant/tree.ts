@@ -31,7 +31,7 @@ export interface LevelRange {
 /** Tenants of one level, by name. */
 export interface TreeLevel {
   tenants: TreeTenant[]
-  /** How many follow. */
+  /** The number of tenants that follow. */
   more: number
 }
 
@@ -40,7 +40,7 @@ export interface TenantMatches {
   /** The first of them. */
   tenants: PlacedTenant[]
   count: number
-  /** How many of them are not chosen. */
+  /** The number of them that are not chosen. */
   unchosen: number
 }
 

@@ -14,13 +14,13 @@ export interface Caller {
   rateKey: string
   /** The window after the request's last counted operation. */
   window: RateWindow
-  /** Whether the caller still waits for the answer: it has not been given, and the connection is open. */
+  /** Returns true while the caller waits for the answer: it has not been given, and the connection is open. */
   isWaiting: () => boolean
-  /** How many v1 operations the request has performed. The authentication has counted the first one already. */
+  /** The v1 operations that the request has performed. The authentication has counted the first one already. */
   operations: number
-  /** How many of them the rate did not allow. */
+  /** The operations that the rate did not allow. */
   rejectedOperations: number
-  /** How many v1 operations the request performs at most, as worked out before it runs; at least 1. */
+  /** The most v1 operations that the request performs, as worked out before it runs; at least 1. */
   requestedOperations: number
   /** Ends when the operations that are being counted are counted; undefined: there are none. */
   counting?: Promise<unknown> | undefined

@@ -21,7 +21,7 @@ export interface TokenDirectory {
   saveUse(): Promise<void>
 }
 
-/** How old a cached token may be, in milliseconds: every instance rejects a revoked token within a second. */
+/** The greatest age of a cached token, in milliseconds: every instance rejects a revoked token within a second. */
 const tokenLifetime = 500
 
 /** Returns a directory that every request may share. */

@@ -5,7 +5,7 @@ import { parseIdentifier } from '../record/identifier.ts'
 import type { Permission } from './permission.ts'
 import { recordColumns, sessionEnded, type TokenRecord } from './token.ts'
 
-/** What a token can be listed by, besides its properties. An active token is neither expired nor revoked. */
+/** The states that tokens can be listed by, besides properties. An active token is neither expired nor revoked. */
 export const tokenStates = ['active', 'unused', 'expiring', 'expired', 'revoked'] as const
 
 /** The state of a token: `unused` and `expiring` tokens are active ones that were never used, or end within 14 days. */
@@ -21,7 +21,7 @@ export interface TokenFilter {
   tenant?: string
 }
 
-/** What the list can be ordered by: an expression that is never null. */
+/** The expressions that the list can be ordered by; they are never null. */
 const orders = {
   created: 'token.id',
   name: 'lower(token.name)',
@@ -32,7 +32,7 @@ const orders = {
   ends: "coalesce(token.revoked_at, token.expires_at, 'infinity')",
 } as const
 
-/** What the list is ordered by. Tokens with the same value are ordered by id. */
+/** The order of the list. Tokens with the same value are ordered by id. */
 export type TokenOrder = keyof typeof orders
 
 /** Returns whether the list can be ordered by this name. */

@@ -30,7 +30,7 @@ export interface RequestCounter {
   save(): Promise<void>
 }
 
-/** How many days counts are kept, without today. */
+/** The number of days that counts are kept, without today. */
 const keptDays = 90
 
 /** The most distinct errors between two saves; further ones are counted as `other`, by code. */
@@ -147,7 +147,7 @@ export async function listRequestCounts(sql: Sql, tokenId: number, days: number)
     order by day desc, operation, status`
 }
 
-/** How often a request of a token had an error, and when it last had. */
+/** The number of times that a request of a token had an error, and the last time. */
 export interface RequestErrorCount extends RequestError {
   operation: string
   requests: number

@@ -7,7 +7,7 @@ import { createTokenSecret, secretHint } from './secret.ts'
 import { getToken, tokenStatus } from './token.ts'
 
 interface Rotation {
-  /** How long both tokens are valid, in seconds; 0: the old one is revoked. */
+  /** The time for which both tokens are valid, in seconds; 0: the old one is revoked. */
   overlap: number
   /** When the successor ends; null: never; `inherit`: when the old token would have ended. */
   expiresAt: Date | null | 'inherit'

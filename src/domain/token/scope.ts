@@ -25,7 +25,7 @@ export interface TenantScope {
   require(token: Token, tenantId: number): void | Promise<void>
 }
 
-/** How old a cached path may be, in milliseconds: access to a tenant that leaves a grant ends within this time. */
+/** The greatest age of a cached path, in milliseconds: access to a tenant that leaves a grant ends within this time. */
 const pathLifetime = 500
 
 /** Returns a scope that all requests share. */

@@ -7,7 +7,7 @@ import type { Permission } from './permission.ts'
 /** A tenant that a token is authorised for (R21). */
 export interface TenantGrant {
   tenantId: number
-  /** Whether the grant includes all tenants below this one. */
+  /** True when the grant includes all tenants below this one. */
   withDescendants: boolean
 }
 
@@ -32,7 +32,7 @@ export interface TokenRecord extends Token {
   createdAt: Instant
   createdBy: string
   revokedAt: Instant | null
-  /** Whether the session with which it ends has ended; false of a token that ends with none. */
+  /** True when the session with which it ends has ended; false of a token that ends with none. */
   sessionEnded: boolean
   lastUsedAt: Instant | null
   lastUsedAddress: string | null
@@ -49,7 +49,7 @@ export const tokenStatuses = ['active', 'expired', 'revoked'] as const
 /** The status of a token. */
 export type TokenStatus = (typeof tokenStatuses)[number]
 
-/** What the status of a token depends on. */
+/** The properties that the status of a token depends on. */
 export type TokenValidity = Pick<TokenRecord, 'revokedAt' | 'sessionEnded' | 'expiresAt'>
 
 /** Returns the status of a token at this moment. */
