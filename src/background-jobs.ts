@@ -19,7 +19,7 @@ const second = 1000
 const minute = 60 * second
 const hour = 60 * minute
 
-/** How long jobs and the last writes may take when the service is closed, in milliseconds. */
+/** The time that jobs and the last writes may take when the service is closed, in milliseconds. */
 const closeLimit = second
 
 /**

@@ -42,7 +42,7 @@ function isAddressRange(text: string): boolean {
   }
 }
 
-/** How many requests have a line in the log: none, those that were refused, and a share of the others. */
+/** The requests that have a line in the log: none, those that were refused, or also a share of the others. */
 const requestLog = z
   .string()
   .regex(
@@ -183,12 +183,12 @@ const Environment = z
     port: environment.PORT,
     /** The port of the health checks; when undefined, they are at `port`. */
     healthPort: environment.HEALTH_PORT,
-    /** How long connections are accepted after a signal to stop, in seconds. */
+    /** The time that connections are still accepted after a signal to stop, in seconds. */
     shutdownDelay: environment.SHUTDOWN_DELAY ?? (environment.NODE_ENV === 'production' ? 5 : 0),
     /** When undefined, an embedded server runs in `dataDir`. */
     databaseUrl: environment.DATABASE_URL,
     databasePool: environment.DATABASE_POOL,
-    /** Whether connections set their role and limits as they start, which a pooler may refuse. */
+    /** True when connections set their role and limits as they start, which a pooler may refuse. */
     startupParameters: environment.DATABASE_STARTUP_PARAMETERS,
     /** Where instances count rates together; when undefined, in the database. */
     redisUrl: environment.REDIS_URL,
@@ -198,21 +198,21 @@ const Environment = z
     /** Proxies whose `X-Forwarded-For` is trusted (R30). */
     trustProxy: environment.TRUST_PROXY,
     rateLimitPerMinute: environment.RATE_LIMIT_PER_MINUTE,
-    /** How many bulk exports a token may begin in an hour. */
+    /** The most bulk exports that a token may begin in an hour. */
     exportsPerHour: environment.EXPORTS_PER_HOUR,
     /** The lifetime of redemption tokens, in seconds. */
     redemptionTokenTtl: environment.REDEMPTION_TOKEN_TTL,
     /** 32 bytes; when undefined, the key in the database is used. */
     cursorKey: environment.CURSOR_KEY === undefined ? undefined : Buffer.from(environment.CURSOR_KEY, 'hex'),
     logLevel: environment.LOG_LEVEL,
-    /** Whether refused requests have lines in the log, and the share of all requests that have. */
+    /** The requests that have lines in the log: refused ones or not, and a share of all. */
     logRequests: environment.LOG_REQUESTS,
     graphiql: environment.GRAPHIQL ?? environment.NODE_ENV !== 'production',
     /** Which GraphQL documents run: any, or only trusted ones, which requests name by their id. */
     graphqlDocuments: environment.GRAPHQL_DOCUMENTS,
     /** A file or a directory with further trusted documents. */
     graphqlDocumentsPath: environment.GRAPHQL_DOCUMENTS_PATH,
-    /** Whether responses of REST and GraphQL are compressed; a reverse proxy can do that itself. */
+    /** True when responses of REST and GraphQL are compressed; a reverse proxy can do that itself. */
     compression: environment.COMPRESSION ?? environment.TRUST_PROXY.length === 0,
     /** The origin under which people reach the service; when undefined, only this machine, under any of its names. */
     publicUrl: environment.PUBLIC_URL,

@@ -4,9 +4,9 @@ import { placeOf, summarizeError } from './log.ts'
 
 /** Something that the service could not do. */
 interface Failure {
-  /** What was thrown. */
+  /** The value that was thrown. */
   error: unknown
-  /** What failed, as a line has it: `request failed`. */
+  /** The failure, as a line names it: `request failed`. */
   message: string
   /** `outage`: the service cannot answer at the moment; all outages at a time are one. `job`: it runs again. */
   kind: 'outage' | 'fault' | 'job'
@@ -29,7 +29,7 @@ const second = 1000
 /** An outage is over when nothing has failed for longer than any call may take, in milliseconds. */
 const quietTime = 6 * second
 
-/** How long a failure that is no outage is only counted after it was written with its stack, in milliseconds. */
+/** The time, in milliseconds, for which a failure that is no outage is only counted after its stack was written. */
 const stackInterval = 60 * second
 
 /** The most kinds of failures with counts of their own, and the most causes and request ids in a line. */

@@ -7,13 +7,13 @@ const maxWaiting = 1_000_000
 /** Linux writes at most this many bytes to a pipe as a whole, so that lines of several processes do not mix. */
 const pipeBuffer = 4096
 
-/** How long lines are gathered for one write, in milliseconds: a system call for each line doubles its cost. */
+/** The time that lines are gathered for one write, in milliseconds: a system call for each line doubles its cost. */
 const gatherTime = 10
 
-/** How often a write is tried again while the destination has no room, in milliseconds. */
+/** The interval at which a write is tried again while the destination has no room, in milliseconds. */
 const retryInterval = 50
 
-/** How long the end of the process waits for the reader, in milliseconds. */
+/** The time that the end of the process waits for the reader, in milliseconds. */
 const exitTimeout = 1000
 
 /**

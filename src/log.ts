@@ -103,7 +103,7 @@ export function toLoggedError(error: unknown, depth = 0): LoggedError {
   }
 }
 
-/** What tells kinds of failures apart, in an error that may not be shown. */
+/** The properties that tell kinds of failures apart, in an error that may not be shown. */
 interface ErrorSummary {
   /** Its code, or else its type. */
   code: string

@@ -22,7 +22,7 @@ export interface OpenRateCounter {
   close(): Promise<void>
 }
 
-/** How long counting may take before this process counts by itself, in milliseconds. */
+/** The time that counting may take before this process counts by itself, in milliseconds. */
 const timeLimits = { redis: 50, postgres: 100, primary: 300 }
 
 /** The longest statement on a connection for rates, in milliseconds. */
@@ -31,13 +31,13 @@ const statementTimeoutMs = 500
 /** The statement timeout of sessions behind a pooler (docs/scaling.md), in milliseconds. */
 const pooledStatementTimeoutMs = 4000
 
-/** How long a start waits for Redis, in milliseconds. */
+/** The time that a start waits for Redis, in milliseconds. */
 const connectTimeout = 1000
 
-/** How long closing waits for the store, in milliseconds. */
+/** The time that closing waits for the store, in milliseconds. */
 const closeTimeout = 500
 
-/** How long connections for rates may take to end, in seconds. */
+/** The time that connections for rates may take to end, in seconds. */
 const endTimeout = 0.25
 
 /**

@@ -53,7 +53,7 @@ import { openRateCounter } from './rate-counter.ts'
 import { registerRest } from './rest/register.ts'
 import { v1 } from './rest/v1/routes.ts'
 
-/** What a worker of `serve --workers` is. */
+/** The role of a worker of `serve --workers`. */
 export interface WorkerRole {
   /** Its number, from 1. */
   worker: number

@@ -22,7 +22,7 @@ const serviceLimits = {
   backgroundTimeoutMs: 10_000,
 }
 
-/** How long statements that are under way may take to finish when the database is closed, in seconds. */
+/** The time that running statements may take to finish when the database is closed, in seconds. */
 const endTimeout = 1
 
 /** The limits of the connection for the health checks. A pooler gives it the statement timeout of the others. */
@@ -42,9 +42,9 @@ export interface Database {
   address: DatabaseAddress
   /** One connection as the service's role for the health checks, which give up after a second. */
   health: Pool
-  /** Whether it is an embedded server. */
+  /** True for an embedded server. */
   embedded: boolean
-  /** Whether another process, the running service, started the embedded server. */
+  /** True when another process, the running service, started the embedded server. */
   attached: boolean
   /** Ends all connections, and stops an embedded server that this process started. */
   close(): Promise<void>

@@ -24,7 +24,7 @@ export function localOrigin(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-/** How many connections may wait to be accepted. The kernel caps it at `net.core.somaxconn`, and Node's default is 511. */
+/** The most connections that may wait to be accepted, up to `net.core.somaxconn` of the kernel. Node has 511. */
 const backlog = 4096
 
 /**

@@ -1,4 +1,4 @@
-/** What commands print: tables for people, JSON for programs. */
+/** The output of commands: tables for people, JSON for programs. */
 import Table from 'cli-table3'
 import { Option } from 'commander'
 

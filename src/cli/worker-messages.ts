@@ -15,7 +15,7 @@ interface ReadyMessage {
   origin: string
 }
 
-/** What a worker sends. */
+/** A message that a worker sends. */
 export type FromWorker = CountMessage | ReadyMessage
 
 /** The windows that a worker asked for. */
@@ -36,7 +36,7 @@ interface WorkersMessage {
   workers: WorkerCount
 }
 
-/** What the primary sends. */
+/** A message that the primary sends. */
 export type FromPrimary = WindowsMessage | StopMessage | WorkersMessage
 
 const kindOf = (message: unknown): unknown =>

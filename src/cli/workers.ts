@@ -18,8 +18,8 @@ import { type FromPrimary, type FromWorker, isFromWorker } from './worker-messag
 const backOff = { first: 100, longest: 5000, resetAfter: 10_000 }
 
 /**
- * How long workers may take to end before they are killed, in milliseconds. The primary shares its rates and closes its
- * pools after them, and has 9.5 s in all (stop.ts).
+ * The time that workers may take to end before they are killed, in milliseconds. The primary shares its rates and
+ * closes its pools after them, and has 9.5 s in all (stop.ts).
  */
 const stopTimeout = 7_700
 
@@ -103,7 +103,7 @@ async function startWorkers(count: number, options: WorkerOptions): Promise<{ or
   const { log, write } = options
   const running = new Map<number, Worker>()
   const listening = new Set<number>()
-  /** Whether a worker has listened. What ends the first one before that would end the next one too. */
+  /** True after a worker has listened. The cause that ends the first one before that would end the next one too. */
   let served = false
   let stopping = false
 

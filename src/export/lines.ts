@@ -7,7 +7,7 @@ import type { Context } from '../graphql/context.ts'
 import type { Places } from './places.ts'
 import type { BulkExport, ExportedList, ExportedRow } from './routes.ts'
 
-/** How many records are written in one turn of the event loop: some 0.5 ms. */
+/** The number of records that are written in one turn of the event loop: some 0.5 ms. */
 const stepSize = 100
 
 /** A reader that takes nothing for this long gets its next records from a new statement, in milliseconds. */
@@ -25,7 +25,7 @@ interface ExportRun {
   /** From the cursor, or the start of the list, to the watermark. Its limit is the size of a chunk. */
   range: Range
   watermark: Instant
-  /** What an export needs to hold records. */
+  /** The places that an export needs to hold records. */
   places: Places
   /** Waits until a step may be written. */
   nextTurn: () => Promise<void>
@@ -44,9 +44,9 @@ class Remainder {
   #last: ExportedRow | null = null
   readonly #release: () => void
   readonly #readAt = performance.now()
-  /** How many records have been written. */
+  /** The number of records that have been written. */
   written = 0
-  /** Whether the list can have records behind the chunk. */
+  /** True when the list can have records behind the chunk. */
   readonly mayHaveMore: boolean
 
   /** @param release gives the place back that the records need */
@@ -56,12 +56,12 @@ class Remainder {
     this.mayHaveMore = chunk.mayHaveMore
   }
 
-  /** Whether the reader was too slow, so that the others must be read again. */
+  /** True when the reader was too slow, so that the others must be read again. */
   get isDropped(): boolean {
     return this.#steps === null
   }
 
-  /** Whether the records have been held for so long that other exports come first. */
+  /** True when the records have been held for so long that other exports come first. */
   get isOverdue(): boolean {
     return performance.now() - this.#readAt > turnMs
   }

@@ -22,17 +22,17 @@ import { type BulkExport, bulkExports } from './routes.ts'
 import { ExportStream } from './stream.ts'
 import { createExportTurns } from './turns.ts'
 
-/** How many exports of this process hold a chunk of records; the others wait for their turn. */
+/** The number of exports of this process that hold a chunk of records; the others wait for their turn. */
 const maxChunks = 20
 
-/** What exports need of the service besides what all requests share. */
+/** The parts of the service that exports need besides those that all requests share. */
 interface ExportOptions {
   tokens: TokenDirectory
-  /** How many exports a token may begin in an hour. */
+  /** The most exports that a token may begin in an hour. */
   startsPerHour: number
-  /** Whether responses are compressed as `Accept-Encoding` asks. */
+  /** True when responses are compressed as `Accept-Encoding` asks. */
   compression: boolean
-  /** Whether the service is about to stop. */
+  /** Returns true when the service is about to stop. */
   isStopping: () => boolean
   /** Waits until no other request is under way, for at most a limit in milliseconds. */
   whenIdle: (limit: number) => Promise<void>

@@ -16,7 +16,7 @@ import { prepareRecords } from '../rest/prepare-operation.ts'
 import * as documents from '../rest/v1/operations.ts'
 import { type WriteRecords, writeRecordsOf } from './write-records.ts'
 
-/** What a cursor needs of a record. */
+/** The properties of a record that its cursor needs. */
 export interface ExportedRow {
   readonly id: number
   readonly updatedAt: Instant | null
@@ -24,7 +24,7 @@ export interface ExportedRow {
 
 /** The list that an export reads. */
 export interface ExportedList {
-  /** What its cursors belong to. */
+  /** The list that its cursors belong to. */
   identity: ListIdentity
   /** Reads the first records of a range. Personal data is in the audit before this returns. */
   read(reader: Pick<Reader, 'sql' | 'caller'>, range: Range): Promise<Chunk<ExportedRow>>
@@ -36,11 +36,11 @@ export interface BulkExport {
   name: string
   /** Below the path of the exports; the tenant is written `:tenant`. */
   path: string
-  /** What a token needs, all of it. */
+  /** The permissions that a token needs, all of them. */
   permissions: readonly Permission[]
-  /** What the response holds, in a sentence. */
+  /** The content of the response, in a sentence. */
   returns: string
-  /** How many records a statement reads: a megabyte or two. */
+  /** The number of records that a statement reads: a megabyte or two. */
   chunkSize: number
   /** Writes records as lines of JSON. */
   write: WriteRecords

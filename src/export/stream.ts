@@ -12,21 +12,21 @@ import { lineFormat } from '../http/headers.ts'
 import { recordError } from '../http/request-count.ts'
 import { unreadBytes } from '../http/unread-answers.ts'
 
-/** How often the token and its scope are checked, in milliseconds: a revoked token ends its export within a second. */
+/** The interval of checks of the token and its scope, in milliseconds: a revoked token ends its export in a second. */
 const checkInterval = 250
 
 /** The lease is renewed at each of so many checks: every two seconds. */
 const checksPerRenewal = 8
 
-/** How long a service that stops waits until a chunk has arrived, in milliseconds. */
+/** The time that a service that stops waits until a chunk has arrived, in milliseconds. */
 const flushLimit = 2_000
 
-/** What a stream needs besides its lines. */
+/** The needs of a stream besides its lines. */
 interface StreamOptions {
   lease: ExportLease
   /** Throws when the token may not read the list any more. */
   authorize: () => Promise<void>
-  /** Whether the service is about to stop. */
+  /** Returns true when the service is about to stop. */
   isStopping: () => boolean
   compression: boolean
 }
@@ -40,7 +40,7 @@ export class ExportStream {
   #checks = 0
   #isChecking = false
   #hasEnded = false
-  /** What the response passes through, from the lines to the encoder. */
+  /** The stages that the response passes through, from the lines to the encoder. */
   #stages: (Readable | Transform)[] = []
 
   constructor(request: FastifyRequest, reply: FastifyReply, options: StreamOptions, onClose: () => void) {

@@ -1,6 +1,6 @@
 import { setImmediate as nextEvents } from 'node:timers/promises'
 
-/** How long a step waits for other requests at most, in milliseconds: a service that is always busy exports slowly. */
+/** The longest wait of a step for other requests, in milliseconds: a service that is always busy exports slowly. */
 const patienceMs = 4
 
 /**

@@ -24,21 +24,21 @@ import { errorOptions, findExcess } from './limits.ts'
 import type { GraphqlRequest } from './request.ts'
 import { RequestedOperations } from './requested-operations.ts'
 
-/** What is planned of one operation at most; graphql-js runs what exceeds it. */
+/** The most that is planned of one operation; graphql-js runs an operation that exceeds it. */
 const planLimits = { maxFields: 2000, maxVariants: 8 }
 
-/** How many fields are planned at most, in all operations together: a field takes about a kilobyte. */
+/** The most fields that are planned, in all operations together: a field takes about a kilobyte. */
 const mostFields = 20_000
 
 /** The memory for documents, in bytes, and the most that a token of one takes, with its nodes and locations. */
 const documentMemory = { most: 16_000_000, token: 500 }
 
-/** What is kept of an operation. */
+/** The cached parts of an operation. */
 interface PlannedOperation {
   /** Null: graphql-js has to run it. */
   plan: OperationPlan | null
   requested: RequestedOperations
-  /** How many fields are kept. */
+  /** The number of fields that are kept. */
   size: number
 }
 

@@ -39,10 +39,10 @@ type Name = (typeof names)[number]
 
 const pathOf = (name: Name) => `${graphiqlPath}/${name}`
 
-/** What the page depends on. */
+/** The settings that the page depends on. */
 interface GraphiqlOptions {
   site: Site
-  /** Whether only trusted documents run. */
+  /** True when only trusted documents run. */
   trustedOnly: boolean
   /** A voucher that the examples resolve; null: the reader has to name one. */
   voucher: ExampleVoucher | null
@@ -81,7 +81,7 @@ async function makeFiles(options: GraphiqlOptions): Promise<Record<Name, Compres
   }
 }
 
-/** What `assets/start.js` starts GraphiQL with. */
+/** Returns the settings with which `assets/start.js` starts GraphiQL. */
 const settings = ({ site, voucher }: GraphiqlOptions) => ({
   endpoint: graphqlPath,
   /** The document that reads the name of a token. */

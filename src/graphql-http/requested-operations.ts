@@ -27,7 +27,7 @@ import { oneOperation } from '../graphql/policy.ts'
 
 type Variables = Record<string, unknown>
 
-/** How many operations: a number, or what depends on variables or on the token. */
+/** A number of operations, or a function that counts them from variables or from the token. */
 type Estimate = number | ((variables: Variables, token: Token) => number)
 
 /** The most combinations of values of the variables in `@skip` and `@include` whose estimates are kept. */
@@ -52,7 +52,7 @@ export class RequestedOperations {
     if (this.#conditions.length === 0) this.#variants.set('', this.#estimate({}))
   }
 
-  /** How many fields are kept whose number depends on variables or on the token. */
+  /** The number of kept fields whose operations depend on variables or on the token. */
   get fields(): number {
     return this.#fields
   }
@@ -179,7 +179,7 @@ class Estimator {
   }
 }
 
-/** How many operations a field performs itself, and how many objects it returns at most. */
+/** The number of operations that a field performs itself, and the most objects that it returns. */
 interface FieldCount {
   operations: number
   items: number

@@ -216,7 +216,7 @@ class Connection<Row> {
   }
 }
 
-/** How many operations of the rate a count adds to its page, as `npm run bench -- searches` measures. */
+/** Returns the operations of the rate that a count adds to its page, as `npm run bench -- searches` measures. */
 const operationsOfCount = () => 2
 
 builder.globalConnectionFields(t => ({

@@ -12,7 +12,7 @@ export interface Reading<Row> {
   serverTime: Instant
 }
 
-/** What the loaders of a request read through, and the caller of the request. */
+/** The pool and caches that the loaders of a request read through, and the caller of the request. */
 export interface Reader {
   pool: Pool
   sql: Sql

@@ -7,7 +7,7 @@ import type { RecordPlace } from './record-id.ts'
 
 /** A type of records, and how the schema fetches one. */
 export interface NodeType extends RecordType {
-  /** What a removed record was, for the description of its value of `RemovalResource`. */
+  /** The name of a removed record, for the description of its value of `RemovalResource`. */
   removedRecord: string
   /** Fetches a record of a tenant that the caller may see. Returns null when there is none. */
   find(context: Context, place: RecordPlace): Promise<object | null>

@@ -8,11 +8,11 @@ import type { Context } from './context.ts'
 import { markDirect } from './direct-resolver.ts'
 import { spendOperations } from './rate.ts'
 
-/** What a field requires of its caller, checked in R1's order before the field's own resolver. */
+/** The requirements of a field, checked in R1's order before the field's own resolver. */
 interface Policy {
-  /** How many v1 operations the field performs (R28). */
+  /** Returns the number of v1 operations that the field performs (R28). */
   operations?: (args: Record<string, unknown>) => number
-  /** How many objects the field returns at most; default: the multiplier of its complexity. */
+  /** Returns the most objects that the field returns; default: the multiplier of its complexity. */
   items?: (token: Token) => number
   /** The numeric id of the tenant that an argument names; the token must be authorised for it (R19). */
   tenant?: (args: Record<string, unknown>) => number
@@ -70,7 +70,7 @@ declare global {
       ResolveShape,
       ResolveReturnShape,
     > {
-      /** What the field requires of its caller. */
+      /** The requirements of the field. */
       policy?: Policy
     }
   }

@@ -8,11 +8,11 @@ const shareOfOperation = 0.75
 /** A request that may begin. */
 interface Admitted {
   operation: string
-  /** Whether its body is arriving: it does not count as under way. */
+  /** True while its body is arriving: it does not count as under way. */
   arriving: boolean
 }
 
-/** What is under way. */
+/** The requests that are under way. */
 export interface Admission {
   /** Returns whether a request has to be refused, which is then counted. */
   isFull(): boolean

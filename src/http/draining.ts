@@ -6,22 +6,22 @@ import type { FastifyInstance } from 'fastify'
 import { closeLingering } from './lingering-close.ts'
 import { hasRequest, hasWaitingRequests } from './pipelining.ts'
 
-/** How long an idle connection is left open after the stop began, in milliseconds: its next request can end it. */
+/** The time that an idle connection is left open after the stop began, in milliseconds: its next request can end it. */
 const idleGraceMs = 500
 
-/** How long requests under way may take once the service listens no more, in milliseconds: longer than their deadline. */
+/** The time that requests under way may take after the listener closes, in milliseconds: longer than their deadline. */
 const requestsTimeoutMs = 5_500
 
 /** The most turns of the event loop in which connections are accepted that wait when the service stops listening. */
 const maxAcceptTurns = 1_000
 
-/** What is known for the time when the service stops. */
+/** The state of the service that a stop needs. */
 export interface Draining {
-  /** Whether it is about to stop. */
+  /** True when it is about to stop. */
   active: boolean
   /** The open connections. */
   sockets: Set<Socket>
-  /** How many connections there have been. */
+  /** The number of connections that were accepted. */
   accepted: number
 }
 

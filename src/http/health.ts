@@ -11,10 +11,10 @@ import { handleInOrder } from './pipelining.ts'
 import { nameResponses } from './request-id.ts'
 import { closeSilentConnections } from './timeouts.ts'
 
-/** How long the checks of `/readyz` may take, in milliseconds. */
+/** The time that the checks of `/readyz` may take, in milliseconds. */
 const readyTimeoutMs = 1_000
 
-/** How many workers of `serve --workers` listen, of how many. */
+/** The number of workers of `serve --workers` that listen, and the number of all. */
 export interface WorkerCount {
   listening: number
   total: number
@@ -24,7 +24,7 @@ export interface WorkerCount {
 interface Readiness {
   checks: Record<'database' | 'migrations' | 'triggers', 'ok' | 'failing'>
   reasons: string[]
-  /** How far figures lag; null: they are not counted yet. Absent: unknown. Requests are served nevertheless. */
+  /** The lag of figures; null: they are not counted yet. Absent: unknown. Requests are served nevertheless. */
   figures?: { secondsBehind: number | null }
   workers?: WorkerCount | null
 }

@@ -1,4 +1,4 @@
-/** How long a refusal waits, in milliseconds: at least, and at most, which is less than the deadline of an answer. */
+/** The shortest and the longest wait of a refusal, in milliseconds, both below the deadline of an answer. */
 const waitMs = { min: 500, max: 4_000 }
 
 /** The time between two refusals, in milliseconds, while the latter does not wait longer than the least time. */
@@ -7,7 +7,7 @@ const gapMs = 1
 /** The most refusals that wait. Each keeps a connection and some kilobytes. */
 const maxWaiting = 20_000
 
-/** How often refusals are sent, in milliseconds. */
+/** The interval at which refusals are sent, in milliseconds. */
 const intervalMs = 20
 
 /**

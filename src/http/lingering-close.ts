@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 
-/** How long a connection is read after its last response, in milliseconds, so that the client can read the response. */
+/** The time that a connection is read after its last response, in milliseconds, so that the client can read that. */
 const lingerTime = 2_000
 
 /**

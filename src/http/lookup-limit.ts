@@ -3,11 +3,11 @@ import { rateLimited } from '../domain/errors.ts'
 import { hashSecret } from '../domain/secret.ts'
 import { networkOf } from './network.ts'
 
-/** How many unknown tokens a network may send in a window before further look-ups are refused. */
+/** The most unknown tokens that a network may send in a window before further look-ups are refused. */
 const maxUnknown = 100
 const windowMs = 10_000
 
-/** How long a token that was found is looked up whatever else its network sends, in milliseconds. */
+/** The time for which a token that was found is looked up whatever else its network sends, in milliseconds. */
 const foundMs = 60 * 60_000
 
 /** The most networks and tokens that are remembered. */

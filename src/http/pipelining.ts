@@ -5,7 +5,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** How many requests of a connection may wait behind the one under way. Each keeps some 6 kB. */
+/** The most requests of a connection that may wait behind the one under way. Each keeps some 6 kB. */
 const maxWaiting = 100
 
 /** The requests that wait behind the one under way, by connection; a connection without a request has no entry. */

@@ -9,7 +9,7 @@ interface SectionLink {
   isCurrent: boolean
 }
 
-/** What a page adds to the header. */
+/** The content that a page adds to the header. */
 export interface SiteHeaderProps {
   site: Site
   /** The place that is marked as current: a name, or `home` for the page at `/`. */

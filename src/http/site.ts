@@ -1,13 +1,13 @@
 import type { Config } from '../config.ts'
 import { adminPath, dashboardPath, docsPath, graphiqlPath } from './paths.ts'
 
-/** What the header of all pages depends on. */
+/** The settings that the header of all pages depends on. */
 export interface Site {
-  /** Whether the service has GraphiQL. */
+  /** True when the service has GraphiQL. */
   graphiql: boolean
   /** The address of the API access page: with `PUBLIC_URL` it works only under that origin. */
   adminAddress: string
-  /** Whether the service is the demo, which signs in browsers on its own machine. */
+  /** True when the service is the demo, which signs in browsers on its own machine. */
   isDemo: boolean
 }
 

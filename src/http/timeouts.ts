@@ -22,7 +22,7 @@ export const connectionLimits = {
   },
 } as const
 
-/** How long a caller may take to close a connection that the service has closed, in milliseconds. */
+/** The time that a caller may take to close a connection that the service has closed, in milliseconds. */
 const closeTimeoutMs = 5_000
 
 /**

@@ -3,13 +3,13 @@ import { readFile } from 'node:fs/promises'
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 
-/** How often connections are compared with what was seen before, in milliseconds. */
+/** The interval at which connections are compared with their earlier state, in milliseconds. */
 const sweepMs = 5_000
 
 /** After how long without progress a connection is reset, in milliseconds; two sweeps later at most. */
 const limitMs = 35_000
 
-/** What was seen of a connection. */
+/** The state of a connection at the last comparison. */
 interface Seen {
   /** The bytes that were written to it. */
   written: number

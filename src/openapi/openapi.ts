@@ -82,7 +82,7 @@ export interface ResponseObject {
 /** A header of a response. */
 export interface Header {
   description: string
-  /** Whether every response has it. */
+  /** True when every response has it. */
   required: boolean
   schema: JsonSchema
   example?: unknown

@@ -18,7 +18,7 @@ import { schema } from '../graphql/schema.ts'
 import type { OperationDocument } from './documents.ts'
 import { prepareOperation, type RunOperation } from './prepare-operation.ts'
 
-/** What a request gives: variables of the operation's document, and the errors that REST alone can find. */
+/** The content of a request: variables of the operation's document, and the errors that REST alone can find. */
 export interface Input<Variables> {
   variables: Variables
   fieldErrors: FieldErrors
@@ -45,9 +45,9 @@ export interface RestOperation {
   method: 'GET' | 'POST'
   /** Below the version's path; its parameters are written `:tenant`. */
   path: string
-  /** What a token needs, all of it. */
+  /** The permissions that a token needs, all of them. */
   permissions: readonly Permission[]
-  /** What the response holds, in a sentence. */
+  /** The content of the response, in a sentence. */
   returns: string
   document: DocumentNode
   run: RunOperation

@@ -1,4 +1,4 @@
-/** What a copy remembers beside its records, so that a sync resumes where the last one stopped (docs/syncing.md). */
+/** The state of a copy beside its records, so that a sync resumes where the last one stopped (docs/syncing.md). */
 import { z } from 'zod'
 import { exitCodes, SyncError } from './errors.ts'
 import { type TenantListName, tenantLists } from './lists.ts'
@@ -12,7 +12,7 @@ const readingSchema = z.object({
   until: z.string(),
   /** The `updated_at` of the last record, from where pages can continue an export. */
   newest: z.string().nullable(),
-  /** How many records were read. */
+  /** The number of records that were read. */
   received: z.int(),
 })
 
@@ -25,13 +25,13 @@ const listStateSchema = z.object({
   /** The `server_time` to resume from; null: read from the beginning. */
   bound: z.string().nullable(),
   reading: readingSchema.nullable(),
-  /** Whether the records of former passes are deleted. */
+  /** True when the records of former passes are deleted. */
   swept: z.boolean(),
-  /** Whether the token lacked the permission. Removals may have been missed since, so the next pass begins anew. */
+  /** True when the token lacked the permission. Removals may have been missed since, so the next pass begins anew. */
   refused: z.boolean(),
 })
 
-/** How far a list of a tenant is read. */
+/** The position to which a list of a tenant is read. */
 export type ListState = z.infer<typeof listStateSchema>
 
 const tenantStateSchema = z.object({
@@ -40,7 +40,7 @@ const tenantStateSchema = z.object({
   lists: z.partialRecord(z.enum(tenantLists), listStateSchema),
 })
 
-/** How far the lists and the removals of a tenant are read. */
+/** The positions to which the lists and the removals of a tenant are read. */
 export type TenantState = z.infer<typeof tenantStateSchema>
 
 const copyStateSchema = z.object({
@@ -50,7 +50,7 @@ const copyStateSchema = z.object({
   epoch: z.int().nullable(),
 })
 
-/** What concerns the whole copy. */
+/** The state of the whole copy. */
 type CopyState = z.infer<typeof copyStateSchema>
 
 /** The state of a list that was never read. */

@@ -1,9 +1,9 @@
 /** When bulk exports may begin: a service may have none, and each token may begin only some of them in an hour. */
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** What is known about the exports of a service. */
+/** The exports of a service, as far as they are known. */
 export class Exports {
-  /** Whether the service has them. */
+  /** True when the service has them. */
   available = true
   private allowedAt = 0
 

@@ -7,10 +7,10 @@ import { isGone, isOfGraphql, isUnknownCursor, messageOf, needsFullPass } from '
 import type { Change } from './store.ts'
 import type { RoundResult, Sync } from './sync.ts'
 
-/** What the removals of a tenant say: applied, the tenant is no longer the token's, or all lists have to be read anew. */
+/** The outcome of a tenant's removals: applied, the token lost the tenant, or all lists have to be read anew. */
 type RemovalOutcome = 'applied' | 'gone' | 'full pass'
 
-/** How often a reading of removals is begun again: a cursor and a permission can be lost, and each once more meanwhile. */
+/** The most restarts of a reading of removals: a cursor and a permission can be lost, each once more meanwhile. */
 const maxRestarts = 3
 
 /** Reads the removals of a tenant since its bound. */

@@ -1,4 +1,4 @@
-/** What a sync tells the person or the script that runs it. */
+/** The events that a sync reports to the person or the script that runs it. */
 import type { TenantListName } from './lists.ts'
 import { escapeControls, sentenceOf } from './sentence.ts'
 
@@ -45,9 +45,9 @@ export type SyncEvent =
     }
   /** All lists hold what the service holds. */
   | { event: 'verified'; server_time: string; records: number; seconds: number }
-  /** What a copy is of; `server_time` is the earliest bound of its lists. */
+  /** The source of a copy; `server_time` is the earliest bound of its lists. */
   | { event: 'copy'; url: string; to: string; tenants: number; server_time: string | null; age_seconds: number | null }
-  /** What a copy holds of a list of a tenant, and up to when. */
+  /** The records that a copy holds of a list of a tenant, and their bound. */
   | {
       event: 'list'
       tenant: number
@@ -113,7 +113,7 @@ export interface Speed {
   left: number | null
 }
 
-/** How fast records of a list come, from the first event about the list in this run. */
+/** The speed at which records of a list come, from the first event about the list in this run. */
 export class Rate {
   private key = ''
   private since = 0

@@ -14,11 +14,11 @@ import type { CopyReader, OpenStore, ReadCopy, Store } from './store.ts'
 import type { CopySelection, Sync } from './sync.ts'
 import { verifyCopy } from './verify.ts'
 
-/** What the command says. */
+/** The options of the command. */
 export interface SyncOptions {
   /** The address of the service. */
   url: string
-  /** Whether a plain `http://` address may lead to another machine; default: no. */
+  /** True when a plain `http://` address may lead to another machine; default: false. */
   allowHttp?: boolean
   /** Reads the token; called before each round, so that a token can be rotated while a watch runs. */
   readToken: () => Promise<string>
@@ -29,7 +29,7 @@ export interface SyncOptions {
   readCopy: ReadCopy
   /** `verify` compares the copy when it is in step; `dry run` writes nothing; `status` reads the copy alone. */
   task?: 'sync' | 'verify' | 'dry run' | 'status'
-  /** Whether all lists are read again from their beginning. */
+  /** True when all lists are read again from their beginning. */
   full?: boolean
   selection: CopySelection
   /** Seconds from the start of a round to the start of the next; null: until the copy is in step once. */

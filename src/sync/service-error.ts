@@ -1,4 +1,4 @@
-/** What errors of the service mean for a sync. */
+/** Tells what errors of the service mean for a sync. */
 import { VoucherGatewayError } from '#client'
 import { exitCodes, SyncError } from './errors.ts'
 

@@ -16,16 +16,16 @@ export interface ListPage {
 /** From where pages are read: a cursor, or a bound, which is null for the beginning. */
 type Beginning = { cursor: string } | { updatedSince: string | null }
 
-/** How the service is reached. */
+/** The address of the service, and the rules for its requests. */
 interface SourceOptions {
   url: string
   token: string
   /** Ends waits and requests. */
   stop: AbortSignal
   report: ReportEvent
-  /** How often a request is sent before its error counts; default: as the client does it. */
+  /** The most times that a request is sent before its error counts; default: that of the client. */
   maxAttempts?: number
-  /** Whether a plain `http://` address may lead to another machine. */
+  /** True when a plain `http://` address may lead to another machine. */
   allowHttp: boolean
 }
 

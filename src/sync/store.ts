@@ -1,4 +1,4 @@
-/** What keeps a copy: the records, and the checkpoint that belongs to them. */
+/** The store of a copy: the records, and the checkpoint that belongs to them. */
 import type { Positions } from './checkpoint.ts'
 import type { ListName } from './lists.ts'
 
@@ -28,7 +28,7 @@ export interface CopiedRecord {
   text: string
 }
 
-/** How many records of a tenant a list of the copy has. */
+/** The number of records of a tenant in a list of the copy. */
 export interface RecordCount {
   list: ListName
   tenantId: number

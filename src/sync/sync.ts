@@ -1,4 +1,4 @@
-/** What the parts of a sync share. */
+/** The parts that all steps of a sync share. */
 import type { Checkpoint } from './checkpoint.ts'
 import type { Exports } from './exports.ts'
 import type { TenantListName } from './lists.ts'
@@ -24,17 +24,17 @@ export interface Sync {
   report: ReportEvent
   /** The lists that were reported as left out. */
   skipped: Set<TenantListName>
-  /** Whether nothing is written: lists without a bound are counted, and not read. */
+  /** True when nothing is written: lists without a bound are counted, and not read. */
   isDryRun: boolean
   /** Aborted when the sync has to stop at its next checkpoint. */
   stop: AbortSignal
 }
 
-/** What a round did. */
+/** The result of a round. */
 export interface RoundResult {
   received: number
   removed: number
-  /** Whether a list was read from its beginning. */
+  /** True when a list was read from its beginning. */
   beganAnew: boolean
   /** The `server_time` of the first answer: the copy has all changes before it. */
   serverTime: string

@@ -21,7 +21,7 @@ const maxExamples = 5
 /** A record that moves on while a round reads its list comes in the next round: differences are confirmed by so many. */
 const confirmingRounds = 3
 
-/** What a list of the copy has, and the ids that differ. */
+/** The records of a list of the copy, and the ids that differ. */
 interface Found {
   tenantId: number
   list: TenantListName

@@ -8,7 +8,7 @@ const { endpoint, schema, tabs, tokenDocument, adminAddress } = JSON.parse(
 )
 const [form, input, status] = ['token-form', 'token', 'token-status'].map(id => document.getElementById(id))
 
-/** What the answer to a request without a token says besides. */
+/** The text that GraphiQL adds to the answer to a request without a token. */
 const help = [
   'This request had no token. Type one in the field “Token” above: all tabs use it.',
   'Administrators of this service create tokens on its page “API access”:',

@@ -1,6 +1,6 @@
 /**
- * How many operations of the rate figures count as (R28): an operation stands for at most 16 ms of a core of PostgreSQL,
- * measured by `npm run bench -- figures` with 1,000 tenants.
+ * The operations of the rate that figures count as (R28): an operation stands for at most 16 ms of a core of
+ * PostgreSQL, measured by `npm run bench -- figures` with 1,000 tenants.
  */
 
 /** The operations of `figures` itself: the walk through the tree, and what its size adds to each figure. */

@@ -24,7 +24,7 @@ export class FiguresSource {
     this.request = request
   }
 
-  /** What was selected since the last read. */
+  /** The fields that were selected since the last read. */
   get selection(): Selection {
     return this.#selection
   }

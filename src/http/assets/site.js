@@ -2,7 +2,7 @@
 
 /** Ends with the browser tab, so that no other tab and no address has the token. */
 const storage = openStorage()
-/** Whether the token is kept when the page is left. */
+/** True when the token is kept after the page is left. */
 export const isKept = storage instanceof Storage
 const tokenKey = 'voucher-gateway:token'
 const descriptionKey = 'voucher-gateway:token-description'

@@ -16,7 +16,7 @@ const checkpointSchema = z.object({
   positions: z.record(z.string(), z.unknown()),
 })
 
-/** What the file of the checkpoint holds. */
+/** The content of the checkpoint's file. */
 export type StoredCheckpoint = z.infer<typeof checkpointSchema>
 
 /** The directory of what is not for readers. */

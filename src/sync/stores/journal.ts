@@ -17,10 +17,10 @@ interface Place {
   pass: number
 }
 
-/** What the journal changes in the file of one list of one tenant. */
+/** The changes of a journal in the file of one list of one tenant. */
 export interface FileChanges {
   list: ListName
-  /** Whether the records of the published file are all gone. */
+  /** True when the records of the published file are all gone. */
   replaced: boolean
   /** The records by id, in the order in which they came; null for one that was removed. */
   records: Map<number, Place | null>
@@ -45,7 +45,7 @@ const tenantFile = 'tenants.ndjson'
 export const fileOf = (list: ListName, tenantId: number): string =>
   list === 'tenants' ? tenantFile : `${list}/${tenantId}.ndjson`
 
-/** What the committed part of a journal says. */
+/** The committed part of a journal. */
 export class Journal {
   /** Changed files by name. */
   readonly files = new Map<string, FileChanges>()

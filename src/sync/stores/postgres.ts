@@ -10,7 +10,7 @@ import { inUse, takenOver } from './in-use.ts'
 /** The keys of the advisory lock of the sync that uses a schema. @param schema in quotation marks */
 const lockKeys = (schema: string) => `hashtext('voucher-gateway sync'), hashtext('${schema}')`
 
-/** How often, and at which interval in milliseconds, the lock is tried: the server may still end a killed sync's statement. */
+/** The tries for the lock, and their interval in milliseconds: the server may still end a killed sync's statement. */
 const lockTries = { count: 15, interval: 200 }
 
 /** Records that are read with one statement. */
