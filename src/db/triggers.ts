@@ -4,10 +4,11 @@
  * trigger of the platform sets (for example `gateway.keep_updated_at`). Rules need no check: the statements that they
  * make set off the triggers of the tables that they write.
  */
+
+import { coalesceReads } from './coalesce-reads.ts'
 import { arrayText, type Sql } from './connect.ts'
 import { isNewerThanCode } from './migrate.ts'
 import { type Firing, listTriggers, ownTriggers, type TableTriggers } from './own-triggers.ts'
-import { shareReads } from './share-reads.ts'
 
 /** Reports triggers that are not as `sql/` makes them: clients would miss changes. */
 export interface TriggerWatch {
@@ -34,7 +35,7 @@ export function createTriggerWatch(sql: Sql, onChange: (problems: string[]) => v
     latest = problems
     return problems
   }
-  return { check: shareReads(check) }
+  return { check: coalesceReads(check) }
 }
 
 /** A trigger in the catalog. `quoted` and `function` are as SQL writes them. */

@@ -1,8 +1,8 @@
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import { coalesceReads } from '../db/coalesce-reads.ts'
 import type { Pool } from '../db/connect.ts'
 import { countMissingMigrations } from '../db/migrate.ts'
 import { DatabaseRefusedError } from '../db/refused.ts'
-import { shareReads } from '../db/share-reads.ts'
 import type { TriggerWatch } from '../db/triggers.ts'
 import { readLag } from '../domain/sync/follower.ts'
 import { closeWhileDraining, type Draining } from './draining.ts'
@@ -50,7 +50,7 @@ export function createReadiness(
   triggers: TriggerWatch,
   countWorkers: () => WorkerCount | null = () => null,
 ): CheckReadiness {
-  const check = shareReads(async () => {
+  const check = coalesceReads(async () => {
     const result = failing()
     try {
       const reason = await findUnwritable(sql)

@@ -1,5 +1,5 @@
+import { coalesceReads } from '../../db/coalesce-reads.ts'
 import type { Sql } from '../../db/connect.ts'
-import { shareReads } from '../../db/share-reads.ts'
 import type { Instant } from '../record/instant.ts'
 
 /** Reads until when a page may list rows (`sql/0003`). */
@@ -18,7 +18,7 @@ const timeout = 100
 
 /** Creates the reader of the watermark. The pool is one on the primary. */
 export function createWatermark(sql: Sql): Watermark {
-  return { read: shareReads(() => readWatermark(sql), timeout) }
+  return { read: coalesceReads(() => readWatermark(sql), timeout) }
 }
 
 async function readWatermark(sql: Sql): Promise<Instant> {
