@@ -5,7 +5,7 @@ import type { Config } from './config.ts'
 import { connect, type Pool, serviceRole } from './db/connect.ts'
 import { connectRedis, createRedisCounter } from './db/redis.ts'
 import type { CountCalls } from './domain/rate/gather.ts'
-import { beatInterval, createPresence } from './domain/rate/presence.ts'
+import { createInstanceRegistry, heartbeatInterval } from './domain/rate/instance-registry.ts'
 import type { RateCounter } from './domain/rate/rate.ts'
 import { rateWindowSeconds } from './domain/rate/rate.ts'
 import { createSharedRateCounter, type SharedRateCounter } from './domain/rate/shared.ts'
@@ -112,41 +112,41 @@ async function openTableCounter(
   const counter: SharedRateCounter = createSharedRateCounter(countInTable(pool), {
     timeLimit: timeLimits.postgres,
     report: reportRateStore(log, 'postgres'),
-    isAlone: () => presence.isAlone(),
+    isAlone: () => registry.isAlone(),
   })
-  const presence = createPresence(pool, counter.share)
+  const registry = createInstanceRegistry(pool, counter.share)
   try {
-    await presence.join()
-    if (presence.isAlone()) {
+    await registry.join()
+    if (registry.isAlone()) {
       for (const [key, window] of await listOpenWindows(pool)) counter.windows.learn(key, window)
     }
   } catch (error) {
-    // Like a failure while it serves: the service starts, does not count alone, and reports itself with the next beat.
+    // Like a failure while it serves: the service starts, does not count alone, and sends heartbeats.
     log.warn({ store: 'postgres', err: error }, 'the store of rates cannot be used at start')
   }
   await counter.check()
 
-  let beating = Promise.resolve()
+  let heartbeat = Promise.resolve()
   let timer: NodeJS.Timeout
   let closing = false
-  const beatLater = () => {
+  const scheduleHeartbeat = () => {
     timer = setTimeout(() => {
       // A failure is not logged: the counts then fail too, and report it.
-      beating = presence
-        .beat()
+      heartbeat = registry
+        .heartbeat()
         .then(undefined, () => {})
-        .finally(beatLater)
-    }, beatInterval).unref()
+        .finally(scheduleHeartbeat)
+    }, heartbeatInterval).unref()
     if (closing) clearTimeout(timer)
   }
-  beatLater()
+  scheduleHeartbeat()
 
   return {
     counter,
     async close() {
       closing = true
       clearTimeout(timer)
-      await within(closeTimeout, beating.then(presence.leave))
+      await within(closeTimeout, heartbeat.then(registry.leave))
       counter.close()
       await pool.end({ timeout: endTimeout })
     },

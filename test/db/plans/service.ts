@@ -3,7 +3,7 @@ import { readRights } from '../../../src/db/rights.ts'
 import { sessionStatement } from '../../../src/db/session.ts'
 import { isDemo, isEmpty } from '../../../src/demo/load.ts'
 import { deleteExpiredSessions } from '../../../src/domain/administrator/session.ts'
-import { createPresence, deleteGoneInstances } from '../../../src/domain/rate/presence.ts'
+import { createInstanceRegistry, deleteGoneInstances } from '../../../src/domain/rate/instance-registry.ts'
 import {
   countInTable,
   createAttemptCounter,
@@ -116,9 +116,9 @@ export const service: Journey[] = [
     what: 'that this instance runs',
     runs: ['instance.report', 'instance.leave'],
     go: async ({ pool }) => {
-      const presence = createPresence(pool, async () => {})
-      await presence.join()
-      await presence.leave()
+      const registry = createInstanceRegistry(pool, async () => {})
+      await registry.join()
+      await registry.leave()
     },
   },
   {

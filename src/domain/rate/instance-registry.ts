@@ -4,7 +4,7 @@ import type { Sql } from '../../db/connect.ts'
 import { rateWindowSeconds } from './rate.ts'
 
 /** The interval at which an instance reports itself, in milliseconds. */
-export const beatInterval = 250
+export const heartbeatInterval = 250
 
 /** Without a report for this long an instance may not count alone, in milliseconds. Others wait longer for it. */
 const aloneFor = 1500
@@ -18,16 +18,16 @@ const goneAfter = rateWindowSeconds + deadAfter
 const joinTimeout = 3000
 
 /**
- * Knows whether this instance is the only one, so that it may count in its memory.
+ * The registry of the instances on a database: one that is alone may count in its memory.
  *
  * An instance counts alone once it has announced that it will, and a report after that has found no other instance. A
  * new instance reports itself, and serves after no other announces that it counts alone. Of two at once, the later
  * report finds the earlier one.
  */
-interface Presence {
+interface InstanceRegistry {
   isAlone(): boolean
-  /** Reports this instance, and looks for others. Call it at intervals of `beatInterval`. */
-  beat(): Promise<void>
+  /** Reports this instance, and looks for others. Call it at intervals of `heartbeatInterval`. */
+  heartbeat(): Promise<void>
   /** Reports this instance, and waits until no other one counts alone, at most 3 s. */
   join(): Promise<void>
   /** Removes this instance from those that run. */
@@ -42,11 +42,11 @@ interface Others {
 }
 
 /**
- * Creates the presence of this instance.
+ * Creates the registry of instances, as this instance uses it.
  *
  * @param share shares what was counted in memory; called before another instance may serve
  */
-export function createPresence(sql: Sql, share: () => Promise<void>): Presence {
+export function createInstanceRegistry(sql: Sql, share: () => Promise<void>): InstanceRegistry {
   const id = randomUUID()
   /** True when the reports announce that this instance counts alone, and when one of them has arrived. */
   let announces = false
@@ -80,7 +80,7 @@ export function createPresence(sql: Sql, share: () => Promise<void>): Presence {
   return {
     isAlone: () => alone && performance.now() - seenAt < aloneFor,
 
-    async beat() {
+    async heartbeat() {
       await report()
     },
 
