@@ -7,8 +7,8 @@ const maxWaiting = 1_000_000
 /** Linux writes at most this many bytes to a pipe as a whole, so that lines of several processes do not mix. */
 const pipeBuffer = 4096
 
-/** The time that lines are gathered for one write, in milliseconds: a system call for each line doubles its cost. */
-const gatherTime = 10
+/** The time that lines wait for one write, in milliseconds: a system call for each line doubles its cost. */
+const batchTime = 10
 
 /** The interval at which a write is tried again while the destination has no room, in milliseconds. */
 const retryInterval = 50
@@ -84,7 +84,7 @@ export function createLogDestination(fd = 1): LogDestination {
       waiting += line.length
       if (isScheduled) return
       isScheduled = true
-      setTimeout(flushOrRetry, gatherTime).unref()
+      setTimeout(flushOrRetry, batchTime).unref()
     },
   }
 }

@@ -4,7 +4,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from './config.ts'
 import { connect, type Pool, serviceRole } from './db/connect.ts'
 import { connectRedis, createRedisCounter } from './db/redis.ts'
-import type { CountCalls } from './domain/rate/gather.ts'
+import type { CountCalls } from './domain/rate/batch.ts'
 import { createInstanceRegistry, heartbeatInterval } from './domain/rate/instance-registry.ts'
 import type { RateCounter } from './domain/rate/rate.ts'
 import { rateWindowSeconds } from './domain/rate/rate.ts'
@@ -118,7 +118,7 @@ async function openTableCounter(
   try {
     await registry.join()
     if (registry.isAlone()) {
-      for (const [key, window] of await listOpenWindows(pool)) counter.windows.learn(key, window)
+      for (const [key, window] of await listOpenWindows(pool)) counter.windows.refresh(key, window)
     }
   } catch (error) {
     // Like a failure while it serves: the service starts, does not count alone, and sends heartbeats.

@@ -1,4 +1,4 @@
-import { type CountCalls, RateGatherer } from './gather.ts'
+import { type CountCalls, RateBatcher } from './batch.ts'
 import type { RateCounter, RateWindow } from './rate.ts'
 import { RateWindows } from './windows.ts'
 
@@ -38,7 +38,7 @@ export function createSharedRateCounter(
   }: { timeLimit: number; report: (error: unknown) => void; isAlone?: () => boolean },
 ): SharedRateCounter {
   const windows = new RateWindows()
-  const store = new RateGatherer(count, timeLimit)
+  const store = new RateBatcher(count, timeLimit)
   let failed = false
   let closed = false
   let retry: NodeJS.Timeout | undefined
@@ -76,7 +76,7 @@ export function createSharedRateCounter(
     const unshared = windows.takeUnshared(key)
     try {
       const window = await store.hit(key, calls + unshared)
-      windows.learn(key, window)
+      windows.refresh(key, window)
       return window
     } catch (error) {
       windows.returnUnshared(key, unshared)

@@ -1,6 +1,6 @@
 // Windows in the table gateway.rate_window, which all instances share. The clock is the database's.
 import { arrayText, type Sql } from '../../db/connect.ts'
-import type { CountCalls } from './gather.ts'
+import type { CountCalls } from './batch.ts'
 import { type RateWindow, rateWindowSeconds } from './rate.ts'
 
 interface Row {

@@ -31,8 +31,8 @@ export class RateWindows implements RateCounter {
     return window && window.used > limit ? { used: window.used + calls, resetsIn: window.resetsAt - now } : null
   }
 
-  /** Keeps a window as the shared store reports it. */
-  learn(key: string, { used, resetsIn }: RateWindow): void {
+  /** Updates a window to the one that the shared store reports. */
+  refresh(key: string, { used, resetsIn }: RateWindow): void {
     const now = performance.now()
     const resetsAt = now + resetsIn
     const window = this.#find(key, now) ?? this.#open(key, resetsAt)

@@ -20,8 +20,8 @@ class RateStoreTimeout extends Error {
   readonly code = 'ETIMEDOUT'
 }
 
-/** Gathers the calls that come during a round trip into the next one, so that a busy process needs few of them. */
-export class RateGatherer {
+/** Counts the calls that come during a round trip as one batch in the next one, so few round trips are needed. */
+export class RateBatcher {
   readonly #count: CountCalls
   readonly #timeLimit: number
   #waiting: Waiting[] = []

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { RateGatherer } from '../../src/domain/rate/gather.ts'
+import { RateBatcher } from '../../src/domain/rate/batch.ts'
 
 test('while a round trip has no answer after its limit, further calls are rejected and do not wait for it', async () => {
   let answer = () => {}
-  const store = new RateGatherer(async calls => {
+  const store = new RateBatcher(async calls => {
     await new Promise<void>(resolve => {
       answer = resolve
     })
