@@ -4,7 +4,7 @@
  */
 import { parseArgs } from 'node:util'
 import { describeRatios, logProgress, median, record, table } from './harness/report.ts'
-import { inTurns } from './harness/rounds.ts'
+import { rotated } from './harness/rounds.ts'
 import { bare, ContenderDatabases, complete, stamps, variantOf } from './writers/databases.ts'
 import { stopPublisher } from './writers/replication.ts'
 import { type Workload, workloads, writers } from './writers/workloads.ts'
@@ -35,7 +35,7 @@ async function compete(databases: ContenderDatabases): Promise<Map<Workload, num
   for (let round = 0; round < Number(options.rounds); round++) {
     const copies = await databases.freshCopies(writers)
     for (const [workload, figures] of outcome) {
-      for (const index of inTurns([...contenders.keys()], round)) {
+      for (const index of rotated([...contenders.keys()], round)) {
         figures[index]!.push(await workload.measure(copies[index]!, Number(options.seconds)))
       }
       logProgress(`round ${round + 1} of ${options.rounds}: ${workload.name}`)

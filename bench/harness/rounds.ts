@@ -39,7 +39,7 @@ export interface Timing {
 }
 
 /** @returns the items, beginning with another one in each round, so that none is always the first */
-export const inTurns = <Item>(items: readonly Item[], round: number): Item[] => [
+export const rotated = <Item>(items: readonly Item[], round: number): Item[] => [
   ...items.slice(round % items.length),
   ...items.slice(0, round % items.length),
 ]
@@ -64,7 +64,7 @@ export async function measureRounds(
   for (let round = 0; round < timing.rounds; round++) {
     await beforeRound?.()
     for (const [call, bySubject] of requests) {
-      for (const [subject, sent] of inTurns([...bySubject], round)) {
+      for (const [subject, sent] of rotated([...bySubject], round)) {
         const figures = await measureTurn(subject, sent, load, { first: round * 37, ...timing })
         results.get(call)?.get(subject.name)?.push(figures)
       }

@@ -28,7 +28,7 @@ interface ExportRun {
   /** The places that an export needs to hold records. */
   places: Places
   /** Waits until a step may be written. */
-  nextTurn: () => Promise<void>
+  waitForStep: () => Promise<void>
   /** Called before each chunk; throws when the export may not go on. */
   continues: () => Promise<void>
   /** Called before the last line. */
@@ -72,8 +72,8 @@ class Remainder {
   }
 
   /** Writes the next records; null when none are left. */
-  async write({ bulkExport, createContext, nextTurn }: ExportRun): Promise<Buffer | null> {
-    await nextTurn()
+  async write({ bulkExport, createContext, waitForStep }: ExportRun): Promise<Buffer | null> {
+    await waitForStep()
     const step = this.#steps?.next()
     if (!step || step.done) return null
     const rows: ExportedRow[] = step.value

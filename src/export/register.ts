@@ -19,10 +19,10 @@ import { queryParameter } from '../http/query-parameter.ts'
 import { exportLines } from './lines.ts'
 import { createPlaces } from './places.ts'
 import { type BulkExport, bulkExports } from './routes.ts'
+import { createStepScheduler } from './step-scheduler.ts'
 import { ExportStream } from './stream.ts'
-import { createExportTurns } from './turns.ts'
 
-/** The number of exports of this process that hold a chunk of records; the others wait for their turn. */
+/** The number of exports of this process that hold a chunk of records; the others wait. */
 const maxChunks = 20
 
 /** The parts of the service that exports need besides those that all requests share. */
@@ -48,7 +48,7 @@ export function registerExports(
   const { tokens, isStopping } = options
   const limits = createExportLimits(gateway.pool, options.startsPerHour)
   const streams = new Set<ExportStream>()
-  const nextTurn = createExportTurns(options.whenIdle)
+  const waitForStep = createStepScheduler(options.whenIdle)
   const places = createPlaces(maxChunks)
   app.addHook('preClose', async () => {
     for (const stream of streams) stream.end(stopping())
@@ -87,7 +87,7 @@ export function registerExports(
         range: upTo(watermark, range),
         watermark,
         places,
-        nextTurn,
+        waitForStep,
         continues: () => stream.continueUnless(stopping),
         complete: lease.release,
       }),

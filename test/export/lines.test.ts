@@ -36,7 +36,7 @@ const start = () =>
     range: upTo(watermark, { ...range, limit: bulkExport.chunkSize }),
     watermark,
     places,
-    nextTurn: () => Promise.resolve(),
+    waitForStep: () => Promise.resolve(),
     continues: () => Promise.resolve(),
     complete: () => Promise.resolve(),
   })

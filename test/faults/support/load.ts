@@ -86,8 +86,8 @@ export interface Operation {
   body?: string
 }
 
-/** After how long a caller gives up, in milliseconds: far more than a call may take. */
-const patience = 20_000
+/** The time limit of a call, in milliseconds: far more than a call may take. */
+const callTimeoutMs = 20_000
 
 function send(agent: Agent, origin: string, operation: Operation, tenantId: number): Promise<Call> {
   const { name, method, path, secret, body } = operation
@@ -113,7 +113,7 @@ function send(agent: Agent, origin: string, operation: Operation, tenantId: numb
       authorization: `Bearer ${secret}`,
       ...(body !== undefined && { 'content-type': 'application/json' }),
     }
-    const outgoing = request(new URL(path, origin), { agent, method, headers, timeout: patience }, response => {
+    const outgoing = request(new URL(path, origin), { agent, method, headers, timeout: callTimeoutMs }, response => {
       let text = ''
       response.setEncoding('utf8')
       response.on('data', chunk => {
