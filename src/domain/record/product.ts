@@ -37,7 +37,7 @@ const bySortOrder: Order = {
   type: 'integer',
   nullable: false,
   description: 'By `sortOrder`.',
-  among: { column: 'is_monetary', values: ['true', 'false'] },
+  columnValues: { column: 'is_monetary', values: ['true', 'false'] },
 }
 
 /** Catalog vouchers (contract, operations 2 and 3). */

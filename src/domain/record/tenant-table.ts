@@ -20,7 +20,7 @@ interface TenantTableOptions<Row> {
    * The values of a column that are read. Each value has a range of its own in the index: a list merges the first rows
    * of these ranges, because `= any(...)` would scan past rows of other values.
    */
-  among?: { column: string; values: readonly string[] }
+  columnValues?: { column: string; values: readonly string[] }
 }
 
 /** A page of a tenant's list. */
@@ -55,13 +55,13 @@ export interface TenantTable<Row> {
 
 /** The fragments that are the same in each run of the statements. They do not depend on the pool. */
 function fragmentsOf<Row>(options: TenantTableOptions<Row>, sql: Sql) {
-  const { name, table, row, stamp = 'updated_at', only, filter, among } = options
+  const { name, table, row, stamp = 'updated_at', only, filter, columnValues } = options
   const comment = (statement: string) => sql.unsafe(`/* ${name}.${statement} */`)
   const and = (condition: string | undefined) => {
     const plain = sql.unsafe(condition ? `and ${condition}` : '')
     return filter ? sql`${plain} and ${filter(sql)}` : plain
   }
-  const values = among && `'{${among.values.join()}}'::text[]`
+  const values = columnValues && `'{${columnValues.values.join()}}'::text[]`
   return {
     list: comment('list'),
     listOfTenants: comment('list_of_tenants'),
@@ -71,8 +71,8 @@ function fragmentsOf<Row>(options: TenantTableOptions<Row>, sql: Sql) {
     findMany: comment('find_many'),
     columns: row.select(sql),
     table: sql.unsafe(table),
-    only: and(among ? `${among.column} = any(${values})` : only),
-    onlyListed: and(among ? `${among.column} = value` : only),
+    only: and(columnValues ? `${columnValues.column} = any(${values})` : only),
+    onlyListed: and(columnValues ? `${columnValues.column} = value` : only),
     values: values && sql.unsafe(`unnest(${values}) as value`),
     stamp: sql.unsafe(stamp),
     forward: sql.unsafe(''),

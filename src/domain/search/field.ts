@@ -5,7 +5,7 @@ import { dateMessage, parseDate } from '../record/date.ts'
 import { parseInstant } from '../record/instant.ts'
 import type { Permission } from '../token/permission.ts'
 import type { SearchedWords, TextField } from './matched-fields.ts'
-import type { Among, IndexOrder } from './order.ts'
+import type { ColumnValues, IndexOrder } from './order.ts'
 
 /** A condition on the rows of a table. `owner.today` is the calendar day at the row's tenant. */
 export type Condition = (sql: Sql) => Fragment
@@ -33,7 +33,7 @@ export interface IndexRange {
 export interface FilterEffect {
   where: Condition
   /** The values of a column with few values that the rows can have. */
-  among?: Among
+  columnValues?: ColumnValues
   range?: IndexRange
   /** Conditions that all matching rows meet, each of which an index without an order serves alone. */
   pieces?: readonly Condition[]
@@ -196,12 +196,12 @@ export const isTrue = (column: string, order: IndexOrder, description: string): 
   description,
   read(given) {
     const value = String(z.boolean().parse(given))
-    const among = { column, values: [value] }
+    const columnValues = { column, values: [value] }
     const all: Condition = sql => sql`true`
     return {
       where: sql => sql.unsafe(`${column} = ${value}`),
-      among,
-      range: { order: { ...order, among }, where: all },
+      columnValues,
+      range: { order: { ...order, columnValues }, where: all },
     }
   },
 })

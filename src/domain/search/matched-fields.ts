@@ -12,7 +12,7 @@ export interface TextField {
 export interface SearchedWords {
   /** The patterns of `like` that find the words. */
   patterns: readonly string[]
-  /** The fields, by their names. Those that the token may not search are not among them (R32). */
+  /** The fields, by their names. Those that the token may not search are left out (R32). */
   fields: Readonly<Record<string, TextField>>
 }
 

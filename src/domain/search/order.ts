@@ -1,7 +1,7 @@
 /** The orders of lists. */
 
 /** Values of a column that has few: each is a literal of SQL. */
-export interface Among {
+export interface ColumnValues {
   column: string
   values: readonly string[]
 }
@@ -14,7 +14,7 @@ export interface IndexOrder {
    * A column that stands before the expression in the index: a range of each of its values is read, so that the index also
    * serves filters by that column.
    */
-  readonly among?: Among
+  readonly columnValues?: ColumnValues
 }
 
 /** An order of a list: by an expression, then by `id`. Rows without a value come last in both directions. */

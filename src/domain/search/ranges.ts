@@ -3,7 +3,7 @@ import type { Fragment, Sql } from '../../db/connect.ts'
 import type { Instant } from '../record/instant.ts'
 import type { PageWindow } from '../record/page.ts'
 import type { IndexRange } from './field.ts'
-import type { Among } from './order.ts'
+import type { ColumnValues } from './order.ts'
 import type { Search } from './search.ts'
 
 /** The common parts of a table's statements. The texts are SQL of this service, never of a caller. */
@@ -17,8 +17,8 @@ export interface SearchedTable {
 }
 
 /** The values of a column with few values, each with a range of its own. */
-export const valuesOf = (sql: Sql, among: Among | null | undefined): Fragment =>
-  sql.unsafe(among ? `cross join unnest(array[${among.values.join()}]) as among` : '')
+export const valuesOf = (sql: Sql, columnValues: ColumnValues | null | undefined): Fragment =>
+  sql.unsafe(columnValues ? `cross join unnest(array[${columnValues.values.join()}]) as column_value` : '')
 
 /**
  * Writes the ranges of a search. Each row has `record_id`, `sort_key`, `missing` (whether it has no key) and `matches`:
@@ -55,7 +55,7 @@ export class Ranges {
     const mayBePresent = after === null || after.key !== null
     const mayBeMissing = search.order.nullable && (before === null || before.key === null)
     this.#segments = [...(mayBePresent ? ['present' as const] : []), ...(mayBeMissing ? ['missing' as const] : [])]
-    this.isEmpty = this.#segments.length === 0 || search.among?.values.length === 0
+    this.isEmpty = this.#segments.length === 0 || search.columnValues?.values.length === 0
   }
 
   /** Selects the first rows of the list, matching or not, of one tenant and one value of the order's column. */
@@ -77,8 +77,8 @@ export class Ranges {
     const columns = sql`${sql.unsafe(`id as record_id, ${key} as sort_key, ${nullable ? `${key} is null` : false} as missing`)},
       ${this.#matches()} as matches`
     return sql`
-      select page.* from owner ${valuesOf(sql, order?.among)} cross join lateral (
-        select ${columns} from ${this.#rows()} and ${where(sql)} ${this.#amongst(order?.among)}
+      select page.* from owner ${valuesOf(sql, order?.columnValues)} cross join lateral (
+        select ${columns} from ${this.#rows()} and ${where(sql)} ${this.#withColumnValue(order?.columnValues)}
         ${sql.unsafe(order ? `order by ${order.key}` : '')} ${this.#limit(limit)}
       ) page limit ${limit}`
   }
@@ -138,13 +138,13 @@ export class Ranges {
     return sql`${sql.unsafe(this.#table.stamp)} < ${this.#until}::text::timestamptz`
   }
 
-  #amongst(among: Among | null | undefined): Fragment {
-    return this.#sql.unsafe(among ? `and ${among.column} = among` : '')
+  #withColumnValue(columnValues: ColumnValues | null | undefined): Fragment {
+    return this.#sql.unsafe(columnValues ? `and ${columnValues.column} = column_value` : '')
   }
 
   #segment(segment: 'present' | 'missing'): Fragment {
     const sql = this.#sql
-    const { order, among, ranges } = this.#search
+    const { order, columnValues, ranges } = this.#search
     const { key, type, nullable } = order
     const { after, before } = this.#window
     const isMissing = segment === 'missing'
@@ -155,13 +155,13 @@ export class Ranges {
     // Its own index serves this part of the filter.
     const served = ranges.find(range => range.order?.key === key)
     return sql`
-      select ${columns}, ${this.#matches()} as matches from ${this.#rows()} ${this.#amongst(among)} ${presence}
+      select ${columns}, ${this.#matches()} as matches from ${this.#rows()} ${this.#withColumnValue(columnValues)} ${presence}
       ${served ? sql`and ${served.where(sql)}` : sql``}
       ${key === this.#table.stamp ? sql`and ${this.#stamped()}` : sql``}
       ${this.#beyond(after, '>', isMissing)} ${this.#beyond(before, '<', isMissing)}`
   }
 
-  /** The condition that rows of a segment lie beyond a cursor, when it is one among rows of this kind. */
+  /** The condition that rows of a segment lie beyond a cursor; empty when the cursor is in the other segment. */
   #beyond(cursor: PageWindow['after'], side: '<' | '>', isMissing: boolean): Fragment {
     const sql = this.#sql
     const { order } = this.#search
@@ -178,8 +178,8 @@ export class Ranges {
     const operator = this.#operator(side)
     const isLater = sql.unsafe(side === '>' ? 'missing' : 'not missing')
     if (cursor.key === null) {
-      const among = sql`record_id ${operator} ${cursor.id}::bigint`
-      return side === '>' ? sql`(missing and ${among})` : sql`(${isLater} or ${among})`
+      const isBeyond = sql`record_id ${operator} ${cursor.id}::bigint`
+      return side === '>' ? sql`(missing and ${isBeyond})` : sql`(${isLater} or ${isBeyond})`
     }
     const type = sql.unsafe(this.#search.order.type)
     const key = sql`(${cursor.key ?? null}::text::${type}, ${cursor.id}::bigint)`

@@ -181,11 +181,11 @@ export function searchTable<Row>({ name, row, records, ...searched }: SearchTabl
    */
   async function scan(sql: Sql, ranges: Ranges, owners: Owners, search: Search, window: PageWindow, rows: number) {
     const size = window.limit + 1
-    const count = owners.count * (search.among?.values.length ?? 1)
+    const count = owners.count * (search.columnValues?.values.length ?? 1)
     const isMany = count > size
     const depth = Math.max(isMany ? 1 : size, Math.floor(rows / count))
-    const values = valuesOf(sql, search.among)
-    const among = sql.unsafe(search.among ? ', among' : '')
+    const values = valuesOf(sql, search.columnValues)
+    const valueColumn = sql.unsafe(search.columnValues ? ', column_value' : '')
     const deeper = sql`
       deep as materialized (
         select owner.*, ${size + depth} - ended * ${depth} as depth from (
@@ -201,7 +201,7 @@ export function searchTable<Row>({ name, row, records, ...searched }: SearchTabl
     const [found] = await unprepared(
       sql`
       with ${sql.unsafe(`/* ${name}.search */`)} ${owners.relation},
-      span as materialized (select row_number() over () as span, owner.* ${among} from owner ${values}),
+      span as materialized (select row_number() over () as span, owner.* ${valueColumn} from owner ${values}),
       head as materialized (
         select owner.span, ${depth}::int as depth, page.* from span owner cross join lateral (${ranges.first(depth)}) page
       ), ${isMany ? deeper : sql`listed as (select * from head),`}

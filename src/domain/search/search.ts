@@ -5,7 +5,7 @@ import type { ListIdentity } from '../record/cursor.ts'
 import type { Token } from '../token/token.ts'
 import type { Condition, FilterField, IndexRange, Report } from './field.ts'
 import type { SearchedWords } from './matched-fields.ts'
-import type { Among, Direction, Order } from './order.ts'
+import type { ColumnValues, Direction, Order } from './order.ts'
 
 /** The filters and orders of a resource, described once: the inputs of the schema follow. */
 export interface SearchDescription {
@@ -45,7 +45,7 @@ export interface Search {
   /** True when the rows that match are one range of the order's index at each tenant. */
   isServed: boolean
   /** The values of the order's column with few values that rows can have; null when it has no such column. */
-  among: Among | null
+  columnValues: ColumnValues | null
 }
 
 /** Returns whether the arguments ask for more than the list of one tenant in its own order. */
@@ -79,9 +79,9 @@ const orderOf = ({ orders, defaultOrder }: SearchDescription, { orderBy }: Searc
 
 /** Returns whether the index of the order serves the whole filter, and `updatedSince`, by one range of each tenant. */
 function isServed(description: SearchDescription, args: SearchArguments): boolean {
-  const { key, among } = orderOf(description, args)
+  const { key, columnValues } = orderOf(description, args)
   return (
-    !among &&
+    !columnValues &&
     givenNames(args).every(name => description.filters[name]?.servedBy === key) &&
     (!args.updatedSince || key === description.defaultOrder.key)
   )
@@ -111,7 +111,7 @@ export function readSearch(
   const conditions: Condition[] = []
   const ranges: IndexRange[] = []
   const pieces: Condition[] = []
-  let among = order.among ?? null
+  let columnValues = order.columnValues ?? null
   let searchesPersonalData = false
   let words: SearchedWords | null = null
 
@@ -129,7 +129,8 @@ export function readSearch(
     pieces.push(...(effect.pieces ?? []))
     searchesPersonalData ||= effect.searchesPersonalData === true
     words = effect.words ?? words
-    if (among && effect.among?.column === among.column) among = narrowed(among, effect.among)
+    if (columnValues && effect.columnValues?.column === columnValues.column)
+      columnValues = narrowed(columnValues, effect.columnValues)
   }
   if (order.needs && !isGiven(order.needs.field)) fieldErrors.orderBy = [order.needs.message]
   throwIfErrors(fieldErrors)
@@ -146,7 +147,7 @@ export function readSearch(
     order,
     descending: args.orderBy?.direction === 'DESC',
     isServed: isServed(description, args),
-    among,
+    columnValues,
   }
 }
 
@@ -158,14 +159,17 @@ function addRange(ranges: IndexRange[], { order, where }: IndexRange): void {
     ranges.push({ order, where })
     return
   }
-  const among = order.among && other.order.among ? narrowed(order.among, other.order.among) : order.among
+  const columnValues =
+    order.columnValues && other.order.columnValues
+      ? narrowed(order.columnValues, other.order.columnValues)
+      : order.columnValues
   ranges[index] = {
-    order: among ? { ...order, among } : order,
+    order: columnValues ? { ...order, columnValues } : order,
     where: sql => sql`${other.where(sql)} and ${where(sql)}`,
   }
 }
 
-const narrowed = ({ column, values }: Among, to: Among): Among => ({
+const narrowed = ({ column, values }: ColumnValues, to: ColumnValues): ColumnValues => ({
   column,
   values: values.filter(value => to.values.includes(value)),
 })

@@ -2,12 +2,12 @@
 import type { Fragment, Sql } from '../../db/connect.ts'
 import type { VoucherStatus } from '../record/voucher-status.ts'
 import { dateRange, type FilterEffect, type FilterField, type IndexRange, readDates } from './field.ts'
-import type { Among, Order } from './order.ts'
+import type { ColumnValues, Order } from './order.ts'
 
 const stateColumn = 'state'
 
 /** The part of the status that does not depend on the day, with its values (`gateway.voucher_state`). */
-const voucherStates: Among = { column: stateColumn, values: ["'void'", "'redeemed'", "'part'", "'full'"] }
+const voucherStates: ColumnValues = { column: stateColumn, values: ["'void'", "'redeemed'", "'part'", "'full'"] }
 
 /** The last day on which a voucher is valid: one that does not expire ends at infinity. */
 const lastValidDay = 'date_valid_end'
@@ -19,7 +19,7 @@ export const byEnd: Order = {
   nullable: false,
   description:
     'By `dateValidEnd`. A voucher that does not expire comes after all that do, and before them when descending.',
-  among: voucherStates,
+  columnValues: voucherStates,
 }
 
 /** The order of the index of the days on which vouchers begin to be valid. */
@@ -35,7 +35,7 @@ const stateOf: Partial<Record<VoucherStatus, string>> = {
 }
 
 /** The order by the end of the vouchers in some states. */
-const endOf = (states: readonly string[]): Order => ({ ...byEnd, among: { ...voucherStates, values: states } })
+const endOf = (states: readonly string[]): Order => ({ ...byEnd, columnValues: { ...voucherStates, values: states } })
 
 const inStates = (sql: Sql, states: readonly string[]) => sql.unsafe(`${stateColumn} = any(array[${states.join()}])`)
 
@@ -70,7 +70,7 @@ export function hasStatus(wanted: readonly VoucherStatus[]): FilterEffect {
   const states = voucherStates.values.filter(state => groups.some(group => group.states.includes(state)))
   const all: IndexRange = { order: endOf(states), where: sql => sql`true` }
   return {
-    among: { column: stateColumn, values: states },
+    columnValues: { column: stateColumn, values: states },
     range: (groups.length === 1 && groups[0]?.range) || all,
     where: sql => {
       const [first, ...others] = groups.map(group => sql`${inStates(sql, group.states)} and ${group.where(sql)}`)

@@ -42,7 +42,7 @@ export const removalsOf = (types: readonly RecordType[], token: Token): TenantTa
     name: 'removal',
     table: 'gateway.removal',
     row: removalRow,
-    among: { column: 'resource', values: types.map(({ removal }) => removal) },
+    columnValues: { column: 'resource', values: types.map(({ removal }) => removal) },
     // `is null` and not `not exists`: for that, the planner may read whole tables into a hash.
     filter: sql => {
       const found = types.reduce(
