@@ -5,14 +5,14 @@ import type { Selection } from './figure.ts'
 /**
  * Returns the relations of the vouchers that are there now.
  *
- * - `disputed(day)`: the days before which some granted tenants are in their calendars, and others are not: rollups of
- *   several tenants do not say whether a voucher whose validity ends then is expired, or expires within some days
+ * - `differing_day(day)`: the last days of validity on which the granted tenants differ, because they are not all at the
+ *   same day: rollups of several tenants do not say whether such a voucher is expired, or expires within some days
  * - `stock(expires_on, today, currency, state, records, balance, paid)`: sums of vouchers by the last day of their validity, null
- *   when it does not end. `today` is the day at their tenant, null when they belong to several: then their last day is
- *   not disputed, and any tenant's day decides. All that expired for all of them has one day.
+ *   when it does not end. `today` is the day at their tenant, null when they belong to several: then the tenants
+ *   do not differ on their last day, and the day at any tenant decides. All that expired for all of them has one day.
  */
 export const stockRelations = (sql: Sql, { expiring, status }: Selection): Fragment => sql`
-  disputed as materialized (
+  differing_day as materialized (
     select (first + steps)::date as day from days, generate_series(0, last - first - 1) steps
     union
     select (first + within + steps)::date
@@ -28,19 +28,19 @@ export const stockRelations = (sql: Sql, { expiring, status }: Selection): Fragm
         where rollup.ancestor_id = rolled.ancestor_id and kind = 'balance' and grain = 'day'
           and at >= case when ${status} then '-infinity' else first::timestamp at time zone 'UTC' end offset 0
       ) rollup
-      where at <> all(array(select day::timestamp at time zone 'UTC' from disputed))
+      where at <> all(array(select day::timestamp at time zone 'UTC' from differing_day))
       union all
       select greatest(at, (first - 1)::timestamp at time zone 'UTC'), null, currency, state, records, balance, paid
       from days, delta
-      where kind = 'balance' and at <> all(array(select day::timestamp at time zone 'UTC' from disputed))
+      where kind = 'balance' and at <> all(array(select day::timestamp at time zone 'UTC' from differing_day))
       union all
       select date_valid_end::timestamp at time zone 'UTC', today.day, coalesce(currency, ''),
              gateway.figure_state(state, current_balance), 1, current_balance, purchase_value
       from rolled join gateway.figure_member member using (ancestor_id) join today on today.id = member.tenant_id
-      cross join disputed cross join lateral (
+      cross join differing_day cross join lateral (
         select date_valid_end, currency, state, current_balance, purchase_value from gateway.voucher_entry entry
         where entry.tenant_id = member.tenant_id and state in ('void', 'redeemed', 'part', 'full')
-          and date_valid_end = disputed.day offset 0
+          and date_valid_end = differing_day.day offset 0
       ) entry
       union all
       select date_valid_end::timestamp at time zone 'UTC', today.day, coalesce(currency, ''),
