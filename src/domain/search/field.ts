@@ -23,7 +23,7 @@ export type Report = (message: string, part?: string) => void
  * rows match.
  */
 export interface IndexRange {
-  /** The order of the index, in which it is read: no other index serves that; null: it has none (`FilterEffect.pieces`). */
+  /** The order of the index, which is read in it: no other index serves that. Null: none (`FilterEffect.indexConditions`). */
   order: IndexOrder | null
   /** The condition that the index serves alone, so that no row is read and left out. */
   where: Condition
@@ -36,7 +36,7 @@ export interface FilterEffect {
   columnValues?: ColumnValues
   range?: IndexRange
   /** Conditions that all matching rows meet, each of which an index without an order serves alone. */
-  pieces?: readonly Condition[]
+  indexConditions?: readonly Condition[]
   /** True when names or addresses of persons are searched. */
   searchesPersonalData?: boolean
   /** The words that are searched. */
@@ -226,7 +226,7 @@ export const ofRecord = (
   read(given) {
     const { id } = recordReference.parse(given)
     const belongs: Condition = id === null ? nothing : sql => where(sql, id)
-    return { where: belongs, ...(order ? { range: { order, where: belongs } } : { pieces: [belongs] }) }
+    return { where: belongs, ...(order ? { range: { order, where: belongs } } : { indexConditions: [belongs] }) }
   },
 })
 

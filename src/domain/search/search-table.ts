@@ -49,16 +49,16 @@ export interface SearchTable<Row> {
 /** The most rows of an index range that are read to find those that match, and the highest count. */
 export const mostCandidates = 5_000
 
-/** The number of latest rows that show how common the pieces of a text are. */
+/** The number of latest rows that show how common each index condition is. */
 const sampleSize = 500
 
-/** A piece that more rows have is not looked up: its index would be read for all of them before the first is found. */
-const mostWithPiece = sampleSize / 20
+/** A condition that more rows meet is not looked up: the index would be read for all of them before the first row. */
+const mostMatches = sampleSize / 20
 
-/** The most pieces that are looked up at one tenant, and at each of several: each takes a search of the index. */
-const mostPieces = { ofOne: 6, ofEach: 2 }
+/** The most index conditions that are looked up at one tenant, and at each of several: each searches the index. */
+const mostConditions = { ofOne: 6, ofEach: 2 }
 
-/** At how many tenants pieces are looked up: that takes 0.2 ms for each of them. */
+/** The most tenants at which index conditions are looked up: that takes 0.2 ms for each of them. */
 const mostTenants = 1_000
 
 /** The number of rows of a list that are read first: enough for a filter that one of ten matches. */
@@ -98,28 +98,29 @@ export function searchTable<Row>({ name, row, records, ...searched }: SearchTabl
   const hasEntries = searched.table !== records
   const whole: IndexRange = { order: { key: stamp }, where: sql => sql`true` }
 
-  /** Returns the index ranges that have all matching rows. One of a text needs pieces that are rare. */
+  /** Returns the index ranges that have all matching rows. One of a text needs rare trigrams. */
   async function rangesOf(
     sql: Sql,
     ranges: Ranges,
     { relation, count }: Owners,
     search: Search,
   ): Promise<IndexRange[]> {
-    if (search.pieces.length === 0 || count > mostTenants) return [...search.ranges]
-    const met = search.pieces.map(piece => sql`count(*) filter (where ${piece(sql)})`)
+    if (search.indexConditions.length === 0 || count > mostTenants) return [...search.ranges]
+    const met = search.indexConditions.map(condition => sql`count(*) filter (where ${condition(sql)})`)
     const [found] = await unprepared(
       sql`
       with ${sql.unsafe(`/* ${name}.search_sample */`)} ${relation}
       select ${met.reduce((one, other) => sql`${one}, ${other}`)}
       from (${ranges.latest(Math.ceil(sampleSize / count), sampleSize)}) latest`.raw(),
     )
-    const rare = search.pieces
-      .map((piece, index) => ({ piece, rows: Number(found?.[index]) }))
-      .filter(({ rows }) => rows <= mostWithPiece)
+    const rare = search.indexConditions
+      .map((condition, index) => ({ condition, rows: Number(found?.[index]) }))
+      .filter(({ rows }) => rows <= mostMatches)
       .sort((one, other) => one.rows - other.rows)
-      .slice(0, count === 1 ? mostPieces.ofOne : mostPieces.ofEach)
+      .slice(0, count === 1 ? mostConditions.ofOne : mostConditions.ofEach)
     if (rare.length === 0) return [...search.ranges]
-    const where: Condition = sql => rare.map(({ piece }) => piece(sql)).reduce((one, other) => sql`${one} and ${other}`)
+    const where: Condition = sql =>
+      rare.map(({ condition }) => condition(sql)).reduce((one, other) => sql`${one} and ${other}`)
     return [{ order: null, where }, ...search.ranges]
   }
 

@@ -35,7 +35,7 @@ export interface Search {
   /** Index ranges, each with every row that matches. Those that tend to have the fewest rows come first. */
   ranges: readonly IndexRange[]
   /** Conditions that all matching rows meet, each of which an index without an order serves. */
-  pieces: readonly Condition[]
+  indexConditions: readonly Condition[]
   /** True when a condition searches names or addresses of persons. */
   searchesPersonalData: boolean
   /** The words that are searched; null: none. */
@@ -110,7 +110,7 @@ export function readSearch(
   const order = orderOf(description, args)
   const conditions: Condition[] = []
   const ranges: IndexRange[] = []
-  const pieces: Condition[] = []
+  const indexConditions: Condition[] = []
   let columnValues = order.columnValues ?? null
   let searchesPersonalData = false
   let words: SearchedWords | null = null
@@ -126,7 +126,7 @@ export function readSearch(
     if (!effect) continue
     conditions.push(effect.where)
     if (effect.range) addRange(ranges, effect.range)
-    pieces.push(...(effect.pieces ?? []))
+    indexConditions.push(...(effect.indexConditions ?? []))
     searchesPersonalData ||= effect.searchesPersonalData === true
     words = effect.words ?? words
     if (columnValues && effect.columnValues?.column === columnValues.column)
@@ -141,7 +141,7 @@ export function readSearch(
     descendantsOf: args.withDescendants === true ? token : null,
     conditions,
     ranges,
-    pieces,
+    indexConditions,
     searchesPersonalData,
     words,
     order,

@@ -8,8 +8,8 @@ import type { TextField } from './matched-fields.ts'
 /** The longest text that is searched, in characters, and the most words of it. */
 const longest = { characters: 200, words: 10 }
 
-/** The most pieces of a text that are considered for its index. */
-const mostPieces = 24
+/** The most trigrams of a text that are considered for its index. */
+const mostTrigrams = 24
 
 /** A text that is searched. */
 export interface SearchedText {
@@ -48,7 +48,7 @@ export const searchedText = (texts: readonly SearchedText[], description: string
         words
           .map(word => isIn(sql, sql`lower(${patternOf(word)}::text)`))
           .reduce((one, other) => sql`${one} and ${other}`),
-      pieces: piecesOf(words).map(piece => sql => isIn(sql, hidden(sql, piece))),
+      indexConditions: trigramsOf(words).map(trigram => sql => isIn(sql, hidden(sql, trigram))),
       searchesPersonalData: searched.some(({ permission }) => permission),
       words: { patterns: words.map(patternOf), fields: fieldsOf(searched) },
     }
@@ -65,17 +65,17 @@ function patternOf(word: string): string {
 }
 
 /**
- * Returns the pieces of words that are three letters or digits. Such a piece is one trigram: a row that the index finds
- * has it, so that none is read and left out. Whether PostgreSQL takes other letters as such depends on the database.
+ * Returns the trigrams of words that consist of letters or digits of ASCII. A row that the index finds has them, so none is
+ * read and left out. Whether PostgreSQL takes other letters as such depends on the database.
  */
-function piecesOf(words: readonly string[]): string[] {
+function trigramsOf(words: readonly string[]): string[] {
   const runs = words.flatMap(word => word.toLowerCase().match(/[a-z0-9]{3,}/g) ?? [])
   const all = runs.flatMap(run => Array.from({ length: run.length - 2 }, (_, at) => run.slice(at, at + 3)))
-  return [...new Set(all)].slice(0, mostPieces)
+  return [...new Set(all)].slice(0, mostTrigrams)
 }
 
 /**
  * Returns a pattern that the planner does not know. It takes each as rare, and so always the trigram index: where it knows
- * that a piece is common, it reads the table, also at a tenant that has no row with it.
+ * that a trigram is common, it reads the table, also at a tenant that has no row with it.
  */
-const hidden = (sql: Sql, piece: string) => sql`(select ${`%${piece}%`}::text)`
+const hidden = (sql: Sql, trigram: string) => sql`(select ${`%${trigram}%`}::text)`

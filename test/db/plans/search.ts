@@ -28,7 +28,7 @@ const journeys = (list: string, noun: string, all: Record<string, string>, walks
     runs: [
       `${noun}.search`,
       ...(noun === 'product' ? [] : ['follower.read']),
-      // A text has a piece of three letters, and few rows have it.
+      // A text has a trigram, and few rows have it.
       ...(/text: "\w{3}/.test(args) ? [`${noun}.search_sample`, `${noun}.search_range`] : []),
     ],
     go: pages(list, args),
