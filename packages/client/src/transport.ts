@@ -44,7 +44,7 @@ export interface GatewayRequest extends CallOptions {
   repeatable: boolean
 }
 
-/** A piece of an answer's body. */
+/** A part of an answer's body. */
 interface Part {
   text: string
   requestId: string
@@ -94,7 +94,7 @@ export class Transport {
   }
 
   /**
-   * Sends a request once, and reads its answer piece by piece, each when it is asked for.
+   * Sends a request once, and reads its answer in parts, each when it is asked for.
    *
    * @throws VoucherGatewayError, or the reason of the signal
    */
@@ -138,7 +138,7 @@ export class Transport {
       const decoder = new TextDecoder()
       for (;;) {
         const { done, value } = (await reader?.read()) ?? { done: true }
-        // While the caller works on the piece, the connection is silent because nothing is read from it.
+        // While the caller works on the part, the connection is silent because nothing is read from it.
         clearTimeout(timer)
         yield { text: decoder.decode(value, { stream: !done }), requestId, headers }
         if (done) return

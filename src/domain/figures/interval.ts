@@ -14,7 +14,7 @@ const startOf = (sql: Sql, day: Fragment): Fragment => sql`
  * - `zone(name)`: its time zone
  * - `period(place, from_day, to_day, starts_at, ends_at)`: its intervals
  * - `span(starts, starts_at, ends_at)`: the starts of all intervals, and the whole period
- * - `piece(grain, lower, upper)`: the half hours and the days of UTC that lie within one interval
+ * - `part(grain, lower, upper)`: the half hours and the days of UTC that lie within one interval
  * - `counted(tenant_id, sign, lower, upper)`: what is counted from the entries: the period of single tenants, and of those in
  *   a rollup the half hours within which an interval begins or ends. There are some where days begin at a quarter of an
  *   hour, or where a zone had no standard time yet: local noon was noon by the sun.
@@ -30,7 +30,7 @@ export function periodRelations(sql: Sql, { tenantId, timeZone, intervals }: Fig
     from zone, unnest(${from}::text::date[], ${to}::text::date[]) with ordinality as interval (from_day, to_day, place)
   ), span as materialized (
     select array_agg(starts_at order by place) as starts, min(starts_at) as starts_at, max(ends_at) as ends_at from period
-  ), piece as materialized (
+  ), part as materialized (
     select grain, lower, upper
     from (
       select *, date_trunc('day', first + interval '1 day' - interval '1 microsecond', 'UTC') as first_day,
@@ -65,16 +65,16 @@ export function periodRelations(sql: Sql, { tenantId, timeZone, intervals }: Fig
 export const rolledUp = (sql: Sql, kind: string): Fragment => sql`
   select width_bucket(at, starts) as place, currency, state, sum(records) as records, sum(initial) as initial,
          sum(balance) as balance, sum(paid) as paid
-  from span, rolled cross join piece cross join lateral (
+  from span, rolled cross join part cross join lateral (
     select at, currency, state, records, initial, balance, paid from gateway.figure_rollup rollup
-    where rollup.ancestor_id = rolled.ancestor_id and kind = ${kind}::text and rollup.grain = piece.grain
+    where rollup.ancestor_id = rolled.ancestor_id and kind = ${kind}::text and rollup.grain = part.grain
       and at >= lower and at < upper offset 0
   ) rollup
   group by place, currency, state
   union all
   select width_bucket(at, starts), currency, state, records, initial, balance, paid
   from span, delta
-  where kind = ${kind}::text and exists (select from piece where at >= lower and at < upper)`
+  where kind = ${kind}::text and exists (select from part where at >= lower and at < upper)`
 
 /** Returns the members of a JSON object that say which interval it is. */
 export const intervalMembers = (sql: Sql): Fragment => sql`

@@ -1,16 +1,16 @@
 /** SQL of the products of which most was sold in a period. */
 import { arrayText, type Fragment, type Sql } from '../../db/connect.ts'
 import type { ProductRanking } from './figure.ts'
-import { productPieces } from './product-pieces.ts'
+import { productParts } from './product-parts.ts'
 
-/** Returns the relations of the pieces of the period, and `product_sale(product_id, currency, vouchers, paid, value)`. */
+/** Returns the relations of the parts of the period, and `product_sale(product_id, currency, vouchers, paid, value)`. */
 export const productRelations = (sql: Sql): Fragment => sql`
-  ${productPieces(sql)}, product_sale as materialized (
+  ${productParts(sql)}, product_sale as materialized (
     select product_id, currency, sum(records) as vouchers, sum(paid) as paid, sum(initial) as value from (
       select product_id, currency, sign * records as records, sign * paid as paid, sign * initial as initial
-      from rolled cross join product_piece cross join lateral (
+      from rolled cross join product_part cross join lateral (
         select product_id, currency, records, paid, initial from gateway.figure_rollup rollup
-        where rollup.ancestor_id = rolled.ancestor_id and kind = 'product' and rollup.grain = product_piece.grain
+        where rollup.ancestor_id = rolled.ancestor_id and kind = 'product' and rollup.grain = product_part.grain
           and at >= lower and at < upper and state = 'sold' offset 0
       ) rollup
       union all

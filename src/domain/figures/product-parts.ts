@@ -1,4 +1,4 @@
-/** SQL of the pieces of which a period consists, for figures of products. */
+/** SQL of the parts of which a period consists, for figures of products. */
 import type { Fragment, Sql } from '../../db/connect.ts'
 
 /** Returns an instant moved into the time in which vouchers were sold: what lies outside it costs nothing to read. */
@@ -38,25 +38,25 @@ const roundedTo = (sql: Sql, unit: keyof typeof lengths, range: Fragment): Fragm
 const coarser = (sql: Sql, name: string): Fragment =>
   sql`(select lower as starts_at, upper as ends_at from ${sql.unsafe(name)}) finer`
 
-/** The signed pieces between the ranges of a rounding. */
+/** The signed parts between the ranges of a rounding. */
 const edges = (sql: Sql): Fragment => sql`
   cross join lateral (values
     (least(starts_at, range.lower), greatest(starts_at, range.lower), case when starts_at < range.lower then 1 else -1 end),
     (least(ends_at, range.upper), greatest(ends_at, range.upper), case when ends_at > range.upper then 1 else -1 end)
-  ) piece (lower, upper, sign)
-  where piece.lower < piece.upper`
+  ) part (lower, upper, sign)
+  where part.lower < part.upper`
 
 /**
- * Returns the relations of the pieces. A large group has thousands of products, each with a row in each piece, so a period
- * is read as few large pieces, and what is too much of them is taken away. In November, a year up to today is the calendar
+ * Returns the relations of the parts. A large group has thousands of products, each with a row in each part, so a period
+ * is read as few large parts, and what is too much of them is taken away. In November, a year up to today is the calendar
  * year, the December before it, and the last days of the November before that.
  *
  * - `sales_time(first, last)`: the time in which vouchers were sold
- * - `months`, `quarters`, `years`, `ever`: the period, rounded to each grain in turn
- * - `product_piece(grain, lower, upper, sign)`: the pieces that are read from rollups
- * - `rest(lower, upper, sign)`: the pieces whose vouchers are counted from the entries
+ * - `months`, `quarters`, `years`, `all_time`: the period, rounded to each grain in turn
+ * - `product_part(grain, lower, upper, sign)`: the parts that are read from rollups
+ * - `rest(lower, upper, sign)`: the parts whose vouchers are counted from the entries
  */
-export const productPieces = (sql: Sql): Fragment => sql`
+export const productParts = (sql: Sql): Fragment => sql`
   sales_time as materialized (
     select least(coalesce(min(first_year.at), span.starts_at), now()) as first, now() as last
     from span left join (
@@ -70,16 +70,16 @@ export const productPieces = (sql: Sql): Fragment => sql`
   ), months as materialized (${roundedTo(sql, 'month', sql`span`)}
   ), quarters as materialized (${roundedTo(sql, 'quarter', coarser(sql, 'months'))}
   ), years as materialized (${roundedTo(sql, 'year', coarser(sql, 'quarters'))}
-  ), ever as materialized (
+  ), all_time as materialized (
     ${rounded(sql, coarser(sql, 'years'), sql`'-infinity'::timestamptz`, sql`'infinity'::timestamptz`)}
   ), rest as materialized (
-    select piece.* from months range ${edges(sql)}
-  ), product_piece as materialized (
-    select grain, piece.*
+    select part.* from months range ${edges(sql)}
+  ), product_part as materialized (
+    select grain, part.*
     from (
       select 'month' as grain, * from quarters
       union all select 'quarter', * from years
-      union all select 'year', * from ever
-      union all select 'all', lower, upper, lower, lower from ever
+      union all select 'year', * from all_time
+      union all select 'all', lower, upper, lower, lower from all_time
     ) range ${edges(sql)}
   )`
