@@ -1,4 +1,4 @@
-/** `extensions.cost` of a response: what the request costs in operations of the rate (R28, R29). */
+/** `extensions.cost` of a response: what the request costs in quota units (R28, R29). */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Plugin } from 'graphql-yoga'
 import { callsLeft, secondsLeft } from '../domain/rate/rate.ts'

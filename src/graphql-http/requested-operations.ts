@@ -1,4 +1,4 @@
-/** Works out how many operations of the rate a document performs at most (R28), before it runs. */
+/** Works out how many quota units a document performs at most (R28), before it runs. */
 import {
   BREAK,
   type DocumentNode,

@@ -69,7 +69,7 @@ const toBody = (data: Buffer, errors: readonly GraphQLError[], caller: Caller): 
 /**
  * Registers the GraphQL transport: GraphQL over HTTP, by Yoga, for the same callers as REST.
  *
- * @param authenticate finds the caller and counts one operation of the rate
+ * @param authenticate finds the caller and counts one quota unit
  * @param documents those that requests may name by their id
  */
 export function registerGraphql(

@@ -216,7 +216,7 @@ class Connection<Row> {
   }
 }
 
-/** Returns the operations of the rate that a count adds to its page, as `npm run bench -- searches` measures. */
+/** Returns the quota units that a count adds to its page, as `npm run bench -- searches` measures. */
 const operationsOfCount = () => 2
 
 builder.globalConnectionFields(t => ({

@@ -40,7 +40,7 @@ builder.objectField(PurchasedVoucher, 'recipientName', t =>
   }),
 )
 
-// No operation of the rate of its own (R28): it adds 1 ms to a page of 50 vouchers, which takes 3 ms.
+// No quota unit of its own (R28): it adds 1 ms to a page of 50 vouchers, which takes 3 ms.
 builder.objectField(PurchasedVoucher, 'product', t =>
   t.field({
     type: CatalogVoucher,

@@ -34,7 +34,7 @@ export interface RequestLog {
 
 /**
  * Writes a line for each request when its response has been sent, or its client has closed the connection: id, method,
- * route, operation, status, duration, token, tenant, address, operations of the rate, and the errors of a refused one.
+ * route, operation, status, duration, token, tenant, address, quota units, and the errors of a refused one.
  * No line has anything that a caller wrote, except ids and a GraphQL operation's name that looks like a name.
  *
  * Must be registered before the transports.

@@ -15,7 +15,7 @@ const tooMany = () =>
   )
 
 /**
- * Limits the expensive requests of each token (R31): those that cost more than one operation of the rate. So the requests
+ * Limits the expensive requests of each token (R31): those that cost more than one quota unit. So the requests
  * of a token wait for each other, and not those of other tokens for them.
  */
 export class ExpensiveRequests {

@@ -53,13 +53,13 @@ export const isSearch = (args: SearchArguments): boolean =>
   args.withDescendants === true || !!args.orderBy || givenNames(args).length > 0
 
 /**
- * The operations of the rate that a page counts as, and those more with a text, with several tenants whose rows are
+ * The quota units that a page counts as, and those more with a text, with several tenants whose rows are
  * read and left out, or with a text of several tenants. An operation stands for at most 41 ms of PostgreSQL, so that
  * 120 take 5 s (R31), as `npm run bench -- searches` measures.
  */
 const operationsOf = { page: 2, text: 2, unservedOfDescendants: 3, textOfDescendants: 2 }
 
-/** Returns how many operations of the rate a page of such a list counts as (R28), by what it costs. */
+/** Returns how many quota units a page of such a list counts as (R28), by what it costs. */
 export function countOperations(description: SearchDescription, args: SearchArguments): number {
   const searches = givenNames(args).some(name => description.filters[name]?.searches)
   const ofMany = args.withDescendants === true

@@ -1,5 +1,5 @@
 /**
- * The operations of the rate that figures count as (R28): an operation stands for at most 16 ms of a core of
+ * The quota units that figures count as (R28): an operation stands for at most 16 ms of a core of
  * PostgreSQL, measured by `npm run bench -- figures` with 1,000 tenants.
  */
 

@@ -206,7 +206,8 @@ builder.objectField(Tenant, 'figures', t =>
   t.field({
     type: Figures,
     nullable: true,
-    description: 'Figures of a period and of now. Each figure counts as operations of the rate, by what it costs.',
+    description:
+      'Figures of a period and of now. Each figure counts as operations of the rate limit, by what it costs.',
     policy: { operations: figuresOperations },
     args: {
       period: t.arg({ type: PeriodInput, required: true, description: 'The period of the figures by period.' }),
