@@ -23,9 +23,9 @@ const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     rounds: { type: 'string', default: '7' },
-    /** How long each turn takes. */
+    /** The time of each turn. */
     seconds: { type: 'string', default: '1' },
-    /** How many times the demo data are multiplied: 1 is 4,000 vouchers. */
+    /** The factor by which the demo data are multiplied: 1 is 4,000 vouchers. */
     scale: { type: 'string', default: '2' },
     /** Only the calls whose names contain it, such as `rest` or `products`. */
     only: { type: 'string', default: '' },
@@ -85,7 +85,7 @@ async function startCompetitor(name: string, side: Side): Promise<Competitor> {
   return { name, side, postgres, ...(await startService(side.installation)) }
 }
 
-/** What is compared, and what is not. */
+/** The calls that are compared, and those that are not. */
 interface Prepared {
   requests: Requests
   /** Calls that the competitors answer differently. */
@@ -94,7 +94,7 @@ interface Prepared {
   failed: string[]
 }
 
-/** How many answers of each call are compared. */
+/** The number of answers of each call that are compared. */
 const comparedAnswers = 8
 
 async function prepareRequests(competitors: Competitor[]): Promise<Prepared> {

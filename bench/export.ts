@@ -31,21 +31,21 @@ if (options.short && options.record) throw new Error('The figures of --short are
 const rounds = options.short ? 1 : Number(options.rounds)
 const seconds = options.short ? 0.5 : Number(options.seconds)
 
-/** What an export must reach. */
+/** The bars that an export must reach. */
 const bars = {
   /** Vouchers that one core of Node exports in a second, or this part of what COPY gives through Node: the lesser of both. */
   perSecond: 100_000,
   ofCopy: 0.6,
-  /** How much the memory of the process may grow, in MiB. */
+  /** The most that the memory of the process may grow, in MiB. */
   memory: 64,
-  /** How many times longer 99 % of other requests may take beside an export. */
+  /** The most times longer that 99 % of other requests may take beside an export. */
   p99: 2,
 }
 
 /** Connections that ask for pages beside an export: few, so that the machine has a core left. */
 const besides = [1, 4]
 
-/** What reading all vouchers took once. */
+/** The cost of reading all vouchers once. */
 interface Figures {
   rows: number
   seconds: number
@@ -54,7 +54,7 @@ interface Figures {
   postgres: number
   /** In bytes a row. */
   size: number
-  /** How much the memory of the process grew at most, in MiB. */
+  /** The most that the memory of the process grew, in MiB. */
   memory: number
 }
 
@@ -93,10 +93,10 @@ async function measure(contender: Contender, reader: Reader, postgres: CpuClock,
   }
 }
 
-/** What pages took without an export and beside one, over some connections. */
+/** The times of pages without an export and beside one, over some connections. */
 interface Beside {
   cells: string[]
-  /** How many times longer 99 % of the pages took at most. */
+  /** The most times longer that 99 % of the pages took. */
   p99: number
 }
 
@@ -154,7 +154,7 @@ async function startContenders(database: SeededDatabase): Promise<Contender[]> {
   ]
 }
 
-/** What was measured, by the name of the contender. */
+/** The measurements, by the name of the contender. */
 type Results = ReadonlyMap<string, readonly Figures[]>
 
 const wall = ({ seconds: time }: Figures) => time

@@ -35,7 +35,7 @@ if (options.short && options.record) throw new Error('The figures of --short are
 const seconds = options.short ? 1 : Number(options.seconds)
 const size = options.short ? { vouchers: 10_000, customers: 1_000 } : { vouchers: 160_000, customers: 20_000 }
 
-/** How many times longer 95 % of the requests of other tokens may take. */
+/** The most times longer that 95 % of the requests of other tokens may take. */
 const mostTimesLonger = 3
 
 const page = (secret: string): HttpRequest => ({
@@ -116,7 +116,7 @@ const unlimitedLoads = (secret: string): Record<string, HttpRequest> => ({
   'thirty lists a request without a rate limit': manyLists(secret),
 })
 
-/** What other tokens send. */
+/** Returns the requests that other tokens send. */
 const probesOf = (secret: string, other: string, reference: string): Probe[] => [
   { name: 'v1 page', request: page(secret), every: 20 },
   {

@@ -22,7 +22,7 @@ const { values: options } = parseArgs({
   options: {
     /** Where the database is kept. */
     data: { type: 'string', default: `${dataHome}figures` },
-    /** How often each figure is read. */
+    /** The number of times that each figure is read. */
     reads: { type: 'string', default: '15' },
     /** A small database and few reads: shows that the benchmark works. */
     short: { type: 'boolean', default: false },

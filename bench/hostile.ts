@@ -17,20 +17,20 @@ import { type HostileRequest, hostileRequests, readLoginForm, toBytes } from './
 
 const { values: options } = parseArgs({
   options: {
-    /** How much CPU time one request may take, in milliseconds; on a slow machine, that much more. */
+    /** The CPU time that one request may take, in milliseconds; on a slow machine, that much more. */
     limit: { type: 'string', default: '300' },
     /** Only requests whose names hold this text. */
     only: { type: 'string', default: '' },
-    /** How often a request above a limit is sent: its lowest figure counts, because other load only adds to it. */
+    /** The number of tries of a request above a limit: its lowest figure counts, because other load only adds to it. */
     times: { type: 'string', default: '5' },
-    /** How many random values each header, path and text gets beside those known to be hostile. */
+    /** The number of random values that each header, path and text gets beside those known to be hostile. */
     random: { type: 'string', default: '0' },
-    /** How many of the costliest are printed. */
+    /** The number of the costliest that are printed. */
     top: { type: 'string', default: '15' },
   },
 })
 
-/** What the work of `measureSlowness` costs on the machine of docs/performance.md, in milliseconds of CPU time. */
+/** The CPU time that `measureSlowness` takes on the machine of docs/performance.md, in milliseconds. */
 const usualMs = 200
 
 /** Returns how many times slower this machine is than that one, by its best of five tries; at least 1. */

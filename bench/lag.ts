@@ -15,7 +15,7 @@ import { describeRun, logProgress, record } from './harness/report.ts'
 
 const { values: options } = parseArgs({
   options: {
-    /** How long writers run, in seconds. */
+    /** The time that writers run, in seconds. */
     seconds: { type: 'string', default: '30' },
     /** Writes the results into RESULTS.md. */
     record: { type: 'boolean', default: false },

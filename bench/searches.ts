@@ -27,9 +27,9 @@ const { values: options } = parseArgs({
     only: { type: 'string', default: '' },
     /** Only this tenant or group. */
     of: { type: 'string', default: '' },
-    /** How often each search is sent: its lowest time counts, because other load only adds to it. */
+    /** The number of times that each search is sent: its lowest time counts, because other load only adds to it. */
     times: { type: 'string', default: '5' },
-    /** How many milliseconds of database time an operation may take. */
+    /** The milliseconds of database time that an operation may take. */
     limit: { type: 'string', default: String(5_000 / 120) },
     /** Writes the results into RESULTS.md. */
     record: { type: 'boolean', default: false },
@@ -98,7 +98,7 @@ async function send(
   return { operations: Number(extensions.cost.requested), ms, nextCursor }
 }
 
-/** What is read of each search. A page has as many records as it may have. */
+/** The selections that are read of each search. A page has as many records as it may have. */
 const reads = {
   page: { first: 100, selection: 'edges { matchedFields node { databaseId } } nextCursor' },
   'next page': { first: 100, selection: 'edges { matchedFields node { databaseId } }' },

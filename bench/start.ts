@@ -16,9 +16,9 @@ import { timeStart } from './start/time-start.ts'
 
 const { values: options } = parseArgs({
   options: {
-    /** How often the service is started by each command. */
+    /** The number of times that the service is started by each command. */
     starts: { type: 'string', default: '7' },
-    /** How many requests lie between the two measurements of the heap. */
+    /** The number of requests between the two measurements of the heap. */
     requests: { type: 'string', default: '100000' },
     /** A hundredth of the data, and one start: shows that the benchmark works. */
     short: { type: 'boolean', default: false },

@@ -21,11 +21,11 @@ import { takeWriteMarker, writers } from './writers/workloads.ts'
 
 const { values: options } = parseArgs({
   options: {
-    /** How many tenants one statement inserts. */
+    /** The number of tenants that one statement inserts. */
     tenants: { type: 'string', default: '20000' },
-    /** How many vouchers one transaction inserts. */
+    /** The number of vouchers that one transaction inserts. */
     vouchers: { type: 'string', default: '100000' },
-    /** How long writers of the same rows run. */
+    /** The time that writers of the same rows run. */
     seconds: { type: 'string', default: '10' },
     /** Only the parts whose names contain it: tenants, parent, category, lag, watermark. */
     only: { type: 'string', default: '' },

@@ -37,7 +37,7 @@ const listOf: Partial<Record<OperationName, OperationName>> = {
   ResolveVoucher: 'ListPurchasedVouchers',
 }
 
-/** How many pages of a list are read. The list repeats after that. */
+/** The number of pages of a list that are read. The list repeats after that. */
 const pages = 8
 
 /**

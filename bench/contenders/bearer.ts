@@ -6,7 +6,7 @@ export interface Caller {
   id: number
 }
 
-/** How long a token is cached, in milliseconds. */
+/** The time that a token is cached, in milliseconds. */
 const lifetime = 30_000
 
 /** @returns a cached look-up of bearer tokens; it returns null for a request that has no valid one */

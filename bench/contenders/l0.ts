@@ -6,7 +6,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { connect } from './database.ts'
 import { serve } from './rest.ts'
 
-/** How a column is written as JSON. */
+/** The way in which a column is written as JSON. */
 type Kind = 'plain' | 'text' | 'instant' | 'date'
 
 /** SQL for the JSON of a column: null when the column is. */

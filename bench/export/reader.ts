@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
-/** What was read. */
+/** The result of a reading. */
 export interface Reading {
   seconds: number
   /** In bytes, as they came over the connection. */

@@ -1,7 +1,7 @@
 /** The load process of `npm run bench -- fairness`: sends one request over and over, on each of its connections. */
 import { Client } from 'undici'
 
-/** What the status and the beginning of a body say. */
+/** Returns the outcome that the status and the beginning of a body tell. */
 const outcomeOf = (status, text) => (status === 200 && text.includes('"errors"') ? 'field errors' : String(status))
 
 process.on('message', async ({ origin, requests, seconds, connections }) => {

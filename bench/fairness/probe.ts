@@ -13,7 +13,7 @@ export interface Probe {
 /** The answers of a probe. Times in milliseconds. */
 export interface Answers {
   count: number
-  /** How many had another status than 200, or errors of fields. */
+  /** The number that had another status than 200, or errors of fields. */
   refused: number
   p50: number
   p95: number

@@ -4,7 +4,7 @@ import type { Pool } from '../../src/db/connect.ts'
 /** Raise it when the seeded data change: databases of another version are created again. */
 export const seedVersion = 4
 
-/** How many records there are. */
+/** The numbers of records. */
 export interface Size {
   vouchers: number
   customers: number

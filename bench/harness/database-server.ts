@@ -6,7 +6,7 @@ import { connect, type Pool } from '../../src/db/connect.ts'
 import { startEmbedded } from '../../src/db/embedded.ts'
 import { type Installation, runCommand } from './processes.ts'
 
-/** How a client other than the service reaches a database. */
+/** The address of a database for a client other than the service. */
 export interface DatabaseAddress {
   host: string
   port: number

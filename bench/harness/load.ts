@@ -11,13 +11,13 @@ export interface Outcome {
   p99: number
 }
 
-/** What the load process sends back. */
+/** The report that the load process sends back. */
 interface Report extends Outcome {
   failures: number
   example: string
 }
 
-/** How many connections are usually kept busy at once. */
+/** The number of connections that are usually kept busy at once. */
 export const connections = 16
 
 /** A process that sends requests, so that its CPU time counts for no contender. */

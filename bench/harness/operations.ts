@@ -9,7 +9,7 @@ export interface HttpRequest {
   body?: string
 }
 
-/** What one request asks for. */
+/** The arguments of one request. */
 export interface Sample {
   tenant: number
   cursor?: string
@@ -32,7 +32,7 @@ const paths = {
 
 export type OperationName = keyof typeof paths
 
-/** How a server is asked, and how its answers are read. */
+/** The way to ask a server and to read its answers. */
 export interface Transport {
   request(operation: OperationName, sample: Sample): HttpRequest
   /**

@@ -14,7 +14,7 @@ export interface Running {
 
 const startTimeoutMs = 60_000
 
-/** How long a process may take to end after SIGTERM before it gets SIGKILL, in milliseconds. */
+/** The time that a process may take to end after SIGTERM before it gets SIGKILL, in milliseconds. */
 const stopTimeoutMs = 5_000
 
 /** The environment that all processes share: none of the caller's own settings. */

@@ -12,7 +12,7 @@ export interface Subject {
   postgres: CpuClock
 }
 
-/** What a server made of a call in one round. CPU time in microseconds a request, other times in milliseconds. */
+/** The cost of a call to a server in one round. CPU time in microseconds a request, other times in milliseconds. */
 export interface Figures {
   node: number
   postgres: number
@@ -28,13 +28,13 @@ export type Requests = Map<string, Map<Subject, HttpRequest[]>>
 /** By the call's name, then the server's: one entry for each round. */
 export type Results = Map<string, Map<string, Figures[]>>
 
-/** How long each turn takes, in seconds. */
+/** The time of each turn, in seconds. */
 export interface Timing {
   rounds: number
   seconds: number
   /** For each server and call before the first round. */
   warmUp: number
-  /** How many connections are kept busy; default: as many as usual. */
+  /** The number of connections that are kept busy; default: as many as usual. */
   busy?: number
 }
 

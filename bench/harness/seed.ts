@@ -3,7 +3,7 @@ import type { Pool } from '../../src/db/connect.ts'
 /** Raise it when the seeded data change: databases of another version are created again. */
 export const seedVersion = 2
 
-/** How many records there are. Five of seven vouchers belong to the big tenant. */
+/** The numbers of records. Five of seven vouchers belong to the big tenant. */
 export interface Size {
   products: number
   vouchers: number

@@ -25,7 +25,7 @@ export interface SeededDatabase extends Installation {
   close(): Promise<void>
 }
 
-/** What is recorded beside a kept database. */
+/** The record that is kept beside a kept database. */
 interface Kept {
   /** The hash of what it was created from. */
   source: string

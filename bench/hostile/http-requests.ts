@@ -3,7 +3,7 @@ import { Random } from '../harness/random.ts'
 
 /** A request as it is sent. */
 export interface HostileRequest {
-  /** What is hostile in it, in a few words; unique in a corpus. */
+  /** The hostile part of it, in a few words; unique in a corpus. */
   name: string
   method: string
   path: string
@@ -25,7 +25,7 @@ export interface Known {
   login: LoginForm
 }
 
-/** What a browser sends back with the login form. */
+/** The values that a browser sends back with the login form. */
 export interface LoginForm {
   cookie: string
   csrfToken: string
@@ -254,7 +254,7 @@ function headerRequests(known: Known, random: Random, randomValues: number): Hos
   return requests
 }
 
-/** What paths are made of: segments, escapes, and what looks like the end of a path. */
+/** The parts of paths: segments, escapes, and characters that look like the end of a path. */
 const pathPieces = [
   '/',
   'a',

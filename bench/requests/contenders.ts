@@ -8,7 +8,7 @@ import type { Subject } from '../harness/rounds.ts'
 import type { SeededDatabase } from '../harness/seeded-database.ts'
 import type { Call } from './calls.ts'
 
-/** What each contender is, for the reader of the results. */
+/** The description of each contender, for the reader of the results. */
 export const meanings = {
   rest: 'this service, v1',
   'rest again': 'the same in another process: the ratio of equals',

@@ -3,7 +3,7 @@ import { type HttpRequest, send } from '../harness/operations.ts'
 import type { Call } from './calls.ts'
 import type { Contender } from './contenders.ts'
 
-/** How many requests of each call are compared. */
+/** The number of requests of each call that are compared. */
 const compared = 24
 
 /** @returns a body's text without what differs from answer to answer: times, cursors and redemption tokens */

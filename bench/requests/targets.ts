@@ -29,7 +29,7 @@ const target = (call: string, name: Name, measure: Measure, base: Name, limit: n
   limit,
 })
 
-/** How much CPU time the service may take, as ratios. */
+/** The CPU time that the service may take, as ratios. */
 const targets: Target[] = [
   target('vouchers', 'rest', 'node', 'L0', 1.35),
   target('vouchers', 'rest', 'node', 'L1', 0.5),

@@ -70,7 +70,7 @@ export async function insertChildren(
   )
 }
 
-/** How many products the category has. */
+/** The number of products of the category. */
 const products = 50
 
 /**

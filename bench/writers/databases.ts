@@ -6,10 +6,10 @@ import { migrate } from '../../src/db/migrate.ts'
 import { type DatabaseServer, startTemporaryServer } from '../harness/database-server.ts'
 import { describeRun } from '../harness/report.ts'
 
-/** How many vouchers and tenants a contender's tables hold before a round. */
+/** The numbers of vouchers and tenants that a contender's tables hold before a round. */
 export const population = { vouchers: 40_000, tenants: 8 }
 
-/** What writers pay for, in a database that is otherwise a copy of the others'. */
+/** The schema that writers pay for, in a database that is otherwise a copy of the others'. */
 export interface Contender {
   name: string
   /** The SQL that turns a migrated database into the contender's. */

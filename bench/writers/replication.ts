@@ -1,4 +1,4 @@
-/** What a subscription costs: a second server publishes vouchers, and has none of the gateway's triggers and indexes. */
+/** Measures a subscription: a second server publishes vouchers, without the gateway's triggers and indexes. */
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool } from '../../src/db/connect.ts'

@@ -67,12 +67,12 @@ export async function lagOfWatermark(
   return { p50: median(lags), p99: quantile(lags, 0.99), max: Math.max(...lags) }
 }
 
-/** How one transaction of many rows delays readers, in milliseconds. */
+/** The delay of readers by one transaction of many rows, in milliseconds. */
 export interface BulkLag {
-  /** How far the watermark was behind the clock, from the transaction's start until its rows were below the watermark. */
+  /** The lag of the watermark, from the transaction's start until its rows were below the watermark. */
   p50: number
   max: number
-  /** How long its statements took, and its commit. */
+  /** The time of its statements, and of its commit. */
   writing: number
   committing: number
   /** From the end of its commit until its rows were below the watermark. */

@@ -4,10 +4,10 @@ import type { Pool, Sql } from '../../src/db/connect.ts'
 import { type Connections, population } from './databases.ts'
 import { replicatedCopy, replicatedTransactions } from './replication.ts'
 
-/** How many sessions write at once. */
+/** The number of sessions that write at once. */
 export const writers = 4
 
-/** What is measured in each contender's database. */
+/** The measurement in each contender's database. */
 export interface Workload {
   name: string
   unit: '/s' | 'ms' | 'bytes'
@@ -114,7 +114,7 @@ const load = (name: string, limit: number, write: (sql: Sql, named: string) => P
   ]
 }
 
-/** How much WAL the update of one row writes when the pages that it changes were written since the last checkpoint. */
+/** The WAL that the update of one row writes when its pages were written since the last checkpoint. */
 const walOfUpdate: Workload = {
   name: 'WAL of an update of one row, without full pages',
   unit: 'bytes',
