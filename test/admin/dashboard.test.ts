@@ -1,4 +1,4 @@
-/** How an administrator opens the dashboard. */
+/** Tests how an administrator opens the dashboard. */
 import { describe, expect, test } from 'vitest'
 import { listTokens } from '../../src/domain/token/list.ts'
 import { rotateToken } from '../../src/domain/token/rotation.ts'

@@ -13,7 +13,7 @@ await createAdministrator(database.pool, tester, root.email, root.password)
 let addresses = 0
 const stranger = (app = client.app) => createBrowser(app, { address: `127.1.0.${++addresses}` })
 
-/** What the audit says of signing in, newest first. */
+/** The entries of the audit about signing in, newest first. */
 const audited = (actor: string) => database.pool<{ action: string; detail: { reason?: string }; address: string }[]>`
   select action, detail, address from gateway.audit_entry where actor = ${actor} order by id desc`
 

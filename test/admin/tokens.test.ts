@@ -21,7 +21,7 @@ const chain = await build.tenant({ name: 'Chain' })
 const shop = await build.tenant({ name: 'Corner Shop', parent_id: chain, subdomain: 'corner' })
 const mill = await build.tenant({ name: 'The Old Mill' })
 
-/** What the service writes to its log from here on. */
+/** Records the lines that the service writes to its log from here on. */
 function captureLog(): string[] {
   const lines: string[] = []
   const key = Object.getOwnPropertySymbols(client.app.log).find(({ description }) => description === 'pino.stream')
@@ -31,7 +31,7 @@ function captureLog(): string[] {
   return lines
 }
 
-/** What stands in a table's cells, row by row. */
+/** Returns the texts of a table's cells, row by row. */
 const rowsOf = ({ html }: Page): string[][] =>
   [...(/<tbody>([\s\S]*?)<\/tbody>/.exec(html)?.[1] ?? '').matchAll(/<tr>([\s\S]*?)<\/tr>/g)].map(([, row = '']) =>
     [...row.matchAll(/<(td|th)\b[^>]*>([\s\S]*?)<\/\1>/g)].map(([, , cell = '']) =>

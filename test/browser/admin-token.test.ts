@@ -33,7 +33,7 @@ interface Made {
 }
 let made: Made
 
-/** What the page shows of a token that was just made; then goes to its page. */
+/** Reads the page of a token that was just made; then goes to its own page. */
 async function keep(): Promise<Made> {
   secrets.push(await secretOn(page))
   const line = (await page.locator('#curl').textContent()) ?? ''

@@ -188,7 +188,7 @@ test('HTML in names is shown as entered, and does not run', async () => {
   page.on('pageerror', error => fieldErrors.push(error.message))
   page.on('console', message => fieldErrors.push(message.text()))
 
-  /** What stands there is text, and its only scripts are files of the page. */
+  /** Checks that texts are shown as text, and that the only scripts are files of the page. */
   async function shows(...texts: string[]): Promise<void> {
     for (const text of texts) expect(await page.getByRole('main').innerText()).toContain(text)
     expect(await page.title()).not.toBe('ran')

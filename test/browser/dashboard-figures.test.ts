@@ -33,7 +33,7 @@ const tables = (page: Page) => page.getByRole('region', { name: 'Tables', exact:
 const table = (page: Page, name: string) => tables(page).getByRole('table', { name, exact: true })
 const textOf = async (page: Page, name: string) =>
   (await table(page, name).locator('tbody tr').allInnerTexts()).map(row => row.split('\t'))
-/** What a figure card says. */
+/** Reads the text of a figure card. */
 const card = async (page: Page, name: string) => {
   const text = await page.locator('.figure-card', { has: page.getByText(name, { exact: true }) }).innerText()
   return text.split('\n').filter(Boolean)
@@ -58,7 +58,7 @@ if (!days) throw new Error('the database has no clock')
 /** Three whole months. */
 const period = `from=${days.from}&to=${days.to}&by=month`
 
-/** What was sold from a day on, for three months, in pounds. */
+/** Counts the sales from a day on, for three months, in pounds. */
 async function countSales(from: string) {
   const [sales] = await loader<{ vouchers: number; paid: number; redeemed: number; bare: number; barePaid: number }[]>`
     select count(*)::int as vouchers, coalesce(sum(purchase_value), 0)::float as paid,
@@ -72,7 +72,7 @@ async function countSales(from: string) {
   return sales!
 }
 
-/** What is outstanding in pounds, and how much of it ends within 30 days. */
+/** Counts the outstanding balances in pounds, and the part that ends within 30 days. */
 async function countOutstanding() {
   const [balances] = await loader<
     { vouchers: number; balance: number; soon: number; bare: number; barePaid: number }[]

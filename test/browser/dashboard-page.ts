@@ -1,4 +1,4 @@
-/** What the tests of the dashboard do with its page. */
+/** Helpers of the dashboard's tests for its page. */
 import type { Browser, Page, Route } from 'playwright-core'
 import type { Operation } from '../../src/dashboard/client/operation.ts'
 

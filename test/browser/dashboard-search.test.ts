@@ -48,7 +48,7 @@ async function open(text: string, permissions: Permission[]) {
   return opened
 }
 
-/** What the rows of the vouchers show in their first and third cells, with the marked words in brackets. */
+/** Reads the first and third cells of the rows of the vouchers, with the marked words in brackets. */
 const rows = (page: Page) =>
   page.evaluate<string[][]>(`[...document.querySelectorAll('table.vouchers tbody tr')].map(row =>
     [0, 2].map(cell => {

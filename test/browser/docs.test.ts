@@ -110,7 +110,7 @@ test('from the landing page to a guide by keyboard alone', async () => {
 /** Waits until Scalar shows the operations. */
 const scalarShown = (page: Page) => page.getByRole('heading', { name: 'List tenants' }).waitFor()
 
-/** What Scalar's client, which opens over the page, leaves for axe-core to find: nothing in its settings changes it. */
+/** The findings of axe-core in Scalar's client, which opens over the page: nothing in its settings changes them. */
 const leftInClient = ['landmark-no-duplicate-main', 'landmark-unique', 'region']
 
 async function violations(page: Page, left: string[] = []): Promise<string[]> {

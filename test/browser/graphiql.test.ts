@@ -47,7 +47,7 @@ const status = (page: Page) => page.getByRole('status')
 const tab = (page: Page, name: string) => page.locator('.graphiql-tab').getByRole('button', { name, exact: true })
 const currentTab = (page: Page, name: string) => page.locator('.graphiql-tab [aria-current="true"]').getByText(name)
 const tabNames = (page: Page) => page.locator('.graphiql-tab-button').allTextContents()
-/** What the header shows of the sign-in. */
+/** The part of the header that shows the sign-in. */
 const account = (page: Page) => page.locator('#account')
 
 async function typeToken(page: Page, token: string): Promise<void> {

@@ -9,7 +9,7 @@ import { run, serve } from '../support/process.ts'
 const database = await createDatabase()
 const build = createBuilders(database)
 
-/** What was used, and must not be in any output of the service. */
+/** The secrets that were used, and must not be in any output of the service. */
 const secrets = new Set<string>()
 const secret = (text: string): string => {
   secrets.add(text)

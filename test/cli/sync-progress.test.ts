@@ -1,4 +1,4 @@
-/** What `sync` shows on a terminal while it reads a long list. */
+/** Tests the progress that `sync` shows on a terminal while it reads a long list. */
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
 import { createTerminalReport } from '../../src/sync/progress-bar.ts'

@@ -6,7 +6,7 @@ import postgres from '#postgres'
 import { startEmbedded } from '../../src/db/embedded.ts'
 import { createDataDirectory, run, serve } from '../support/process.ts'
 
-/** What remains of the former migrations: more of them than `sql/` has, so their number alone does not show it. */
+/** The remains of the former migrations: more of them than `sql/` has, so their number alone does not show it. */
 const formerMigrations = `
   create schema gateway;
   create table gateway.migration (version bigint primary key, name text, md5 text, run_at timestamptz);

@@ -44,7 +44,7 @@ const selected: Record<ColumnKind, string> = {
   textArray: 'case when value is not null then array_to_json(array(select json_array_elements_text(value::json))) end',
 }
 
-/** What a value is in JavaScript. */
+/** Returns the JavaScript value of a text, by the kind of its column. */
 const decoded: Record<ColumnKind, (value: string) => unknown> = {
   bigint: Number,
   integer: Number,

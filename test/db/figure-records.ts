@@ -5,7 +5,7 @@ import { checkFigures } from '../../src/domain/figures/check.ts'
 import { createDatabase } from '../support/database.ts'
 import { followed } from '../support/followed.ts'
 
-/** What the entries have to be, counted from the records by other means. */
+/** The entries that there have to be, counted from the records by other means. */
 const expected = {
   voucher: `
     select id, tenant_id, updated_at,
@@ -43,7 +43,7 @@ export const insertCustomers = (sql: Sql, count = 40) => sql`
 /** Makes a step of the follower. */
 export const step = async (sql: Sql, atMost: number) => (await sql`select gateway.follow(${atMost}) as more`)[0]?.more
 
-/** What a test throws to undo its changes. */
+/** The error that a test throws to undo its changes. */
 export const undone = new Error('undone')
 
 /** Creates the database. `reset` fills it anew, until no stamp lies ahead. */

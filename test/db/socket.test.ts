@@ -1,4 +1,4 @@
-/** What `src/db/socket.ts` adds to the driver, against a proxy that misbehaves before a real server. */
+/** Tests what `src/db/socket.ts` adds to the driver, against a proxy that misbehaves before a real server. */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { type AddressInfo, connect as connectSocket, createServer, type Socket } from 'node:net'

@@ -1,4 +1,4 @@
-/** How statements share the connections of a pool, against a real server. */
+/** Tests how statements share the connections of a pool, against a real server. */
 import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { connect, type Sql } from '../../src/db/connect.ts'
 import { isOutage } from '../../src/db/outage.ts'
@@ -33,7 +33,7 @@ const free = (sql: Sql) => sql`select /* free.read */ count(*)::integer as count
 const outcomes = (statements: PromiseLike<unknown>[]) => Promise.allSettled(statements)
 const times = <Result>(count: number, work: () => Result) => Array.from({ length: count }, work)
 
-/** How often `counted` has run. */
+/** Counts the runs of `counted`. */
 const runs = async () =>
   (await watcher<{ last: number }[]>`select last_value * is_called::integer as last from runs`)[0]?.last
 

@@ -16,7 +16,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** Whether the checks took longer than they may, as on a machine that is busy with other work. */
+/** True when the checks took longer than they may, as on a machine that is busy with other work. */
 const isLate = ({ reasons = [] }: { reasons?: string[] }) => reasons.some(reason => reason.includes('within a second'))
 
 async function createReadiness() {

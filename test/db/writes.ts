@@ -1,7 +1,7 @@
-/** What the statements of the service write, read from its sources. */
+/** Reads from the sources of the service what its statements write. */
 import { readdir, readFile } from 'node:fs/promises'
 
-/** What statements write of a table. */
+/** The columns that statements write of a table. */
 interface Writes {
   /** The columns that a new row is given. */
   insert: Set<string>

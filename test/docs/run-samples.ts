@@ -88,7 +88,7 @@ const commands: Record<Extension, (file: string) => [program: string, ...args: s
   php: file => ['php', '-d', 'display_errors=stderr', `${file}.php`],
 }
 
-/** What a sample left. */
+/** The output of a sample. */
 export interface SampleRun {
   lines: string[]
   directory: string

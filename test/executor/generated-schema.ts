@@ -29,10 +29,10 @@ import { nullable, type RowOf } from '../../src/db/column.ts'
 import { rowCodec } from '../../src/db/row-codec.ts'
 import { markDirect, offerBatch } from '../../src/graphql/direct-resolver.ts'
 
-/** What one run is given as the context. */
+/** The context of one run. */
 export interface World {
   seed: number
-  /** How many of a hundred positions go wrong. */
+  /** The number of a hundred positions that go wrong. */
   trouble: number
   /** The keys of the root fields, one for each call of a resolver below them, in the order of the calls. */
   log: (string | number)[]
@@ -88,7 +88,7 @@ const Input = new GraphQLInputObjectType({
   },
 })
 
-/** What arguments and variables are given, by type. */
+/** The values for arguments and variables, by type. */
 export const argumentValues: Record<string, unknown[]> = {
   Int: [0, 1, -5, 2147483647, 'not a number'],
   String: ['', 'x', 'ü'],
@@ -226,7 +226,7 @@ function listOf(world: World, type: GraphQLList<GraphQLOutputType>, id: string, 
   return items
 }
 
-/** What stands in a list: it cannot throw. */
+/** Returns an item of a list: it cannot throw. */
 function itemOf(world: World, type: GraphQLOutputType, id: string): unknown {
   try {
     return behave(world, type, id)
@@ -238,7 +238,7 @@ function itemOf(world: World, type: GraphQLOutputType, id: string): unknown {
   }
 }
 
-/** What a resolver does at a position: it returns something, or throws. */
+/** Returns the value of a resolver at a position, or throws. */
 function behave(world: World, type: GraphQLOutputType, id: string): unknown {
   const draw = drawOf(world, id)
   if (draw % 100 >= world.trouble) {

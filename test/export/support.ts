@@ -17,7 +17,7 @@ export interface Exported extends Answer {
   /** The lines of the records, as they were sent. */
   recordLines: string[]
   cursors: string[]
-  /** How many records are before each cursor. A reader that is slow gets more cursors than there are chunks. */
+  /** The number of records before each cursor. A reader that is slow gets more cursors than there are chunks. */
   cursorPlaces: number[]
   /** The count in the last line; null when that line is missing. */
   count: number | null
@@ -64,7 +64,7 @@ export interface OpenExport {
   body: Readable
   /** Returns what has arrived, decompressed. */
   text(): string
-  /** How the response ends: whole, or broken off. */
+  /** The end of the response: whole, or broken off. */
   ended: Promise<'whole' | 'broken'>
 }
 

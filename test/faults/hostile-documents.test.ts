@@ -5,7 +5,7 @@ import { createDatabase } from '../support/database.ts'
 import { serve } from '../support/process.ts'
 import { isShort } from './support/form.ts'
 
-/** How many documents of each kind are sent in one round. */
+/** The number of documents of each kind that are sent in one round. */
 const count = isShort ? 200 : 3_500
 
 /** Writes the size of the heap to standard error at SIGUSR2, after a collection. */

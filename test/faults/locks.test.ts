@@ -7,10 +7,10 @@ import { type Call, startLoad } from './support/load.ts'
 import { createFaultServer } from './support/server.ts'
 import { createWorld, type World } from './support/world.ts'
 
-/** How long calls are counted before the lock and again after it, and how long it is held, in milliseconds. */
+/** The times that calls are counted before the lock and after it, and that it is held, in milliseconds. */
 const durations = { free: 5_000, locked: isShort ? 8_000 : 30_000 }
 
-/** What other calls keep: the share of their throughput, and the time of an answer in milliseconds. */
+/** The service that other calls keep: the share of their throughput, and the time of an answer in milliseconds. */
 const others = { kept: 0.8, slowest: 1_000 }
 
 const server = await createFaultServer()

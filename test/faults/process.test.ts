@@ -9,7 +9,7 @@ import { createFaultServer, freePort } from './support/server.ts'
 import { startSync } from './support/sync.ts'
 import { createWorld } from './support/world.ts'
 
-/** How often the service is stopped, and the longest that a stop may take, in milliseconds. */
+/** The number of stops, and the longest that one may take, in milliseconds. */
 const stops = isShort ? 3 : 20
 const stopLimit = 10_000
 

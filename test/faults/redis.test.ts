@@ -22,7 +22,7 @@ import {
 } from './support/burst.ts'
 import { isShort, recoveryLimit } from './support/form.ts'
 
-/** How much longer 99 % of the calls may take without Redis, and until when it counts again, in milliseconds. */
+/** The limits, in milliseconds: the added time of 99 % of the calls without Redis, and the time until it counts. */
 const bounds = { added: 60, healed: recoveryLimit }
 
 const database = await createDatabase()

@@ -12,7 +12,7 @@ import { commandProcess, serve } from '../support/process.ts'
 import { isShort } from './support/form.ts'
 import { createFaultServer } from './support/server.ts'
 
-/** How often the sync is killed for each kind of store, and the longest time that it has before, in milliseconds. */
+/** The number of times that the sync is killed for each kind of store, and the longest time that it has before. */
 const kills = isShort ? 10 : 50
 const longestLife = 700
 

@@ -12,7 +12,7 @@ afterAll(async () => {
   await server.remove()
 })
 
-/** How many warnings the test waits for. */
+/** The number of warnings that the test waits for. */
 const count = process.env.FAULTS === 'short' ? 1 : 2
 
 /** The warnings so far, and when each was written, in milliseconds since 1970. */

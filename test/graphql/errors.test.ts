@@ -20,7 +20,7 @@ beforeAll(async () => {
 const internals =
   /\bselect\b|relation|does not exist|syntax error at|postgres|\.[tj]s\b|node_modules| at \w+ \(|stack|SyntaxError|in JSON/i
 
-/** What no answer may be, whatever was asked. */
+/** Checks that an answer is proper, whatever was asked. */
 function expectCivil({ status, headers, text, body }: Answer): void {
   expect(status).toBeLessThan(500)
   expect(headers['content-type']).toMatch(/^application\/(graphql-response\+)?json/)

@@ -14,7 +14,7 @@ const [tenantId, other] = [await build.tenant(), await build.tenant()]
 const customers = [await build.customer(tenantId), await build.customer(tenantId), await build.customer(tenantId)]
 const [foreign, opposed] = [await build.customer(other), await build.customer(tenantId, { marketing_opted: false })]
 
-/** What a service does that is closed afterwards: then all is saved. */
+/** Runs work on a service that is closed afterwards: then all counts are saved. */
 async function served<Result>(work: (client: Client) => Promise<Result>): Promise<Result> {
   const client = await createApp(database)
   const result = await work(client)
@@ -31,7 +31,7 @@ async function errorsOf(tokenId: number): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ code, reason, requests }) => [`${code} ${reason}`, requests]))
 }
 
-/** How many records each entry of the audit says were given out. */
+/** Returns the number of records that each entry of the audit says were given out. */
 const exportsOf = async (tokenId: number) => {
   const rows = await platform<{ records: number; tenantId: number }[]>`
     select (detail ->> 'records')::bigint as records, tenant_id as "tenantId" from gateway.audit_entry

@@ -24,7 +24,7 @@ export async function capture(pool: Pool, work: () => Promise<unknown>): Promise
   return statements
 }
 
-/** What the service does beside answering (`src/background-jobs.ts`). */
+/** The statements of the service beside answering (`src/background-jobs.ts`). */
 export const ofJobs: readonly string[] = [
   'clock.read',
   'clock.record',
@@ -49,10 +49,10 @@ export const ofJobs: readonly string[] = [
   'instance.delete_gone',
 ]
 
-/** What is kept for half a second, for all who ask: whose token it is, and where tenants lie. */
+/** The statements whose results are kept for half a second, for all requests: the tokens, and where tenants lie. */
 const kept = ['token.find', 'tenant.paths']
 
-/** What many who ask at a time share: how far their pages may go. */
+/** The statements that many concurrent requests share: how far their pages may go. */
 const shared = ['watermark.read']
 
 /** The names of the statements that are a query's own. */

@@ -136,7 +136,7 @@ test('with LOG_REQUESTS=all each refused request has its line', async () => {
 })
 
 describe('requests with bodies', () => {
-  /** How many requests an operation can have under way. */
+  /** The number of requests that an operation can have under way. */
   const limit = 9
 
   /** @param deadline of bodies and answers, in milliseconds */

@@ -1,4 +1,4 @@
-/** What a browser on this machine alone gets: API access without PUBLIC_URL, and the token of the demo. */
+/** Tests what a browser on this machine alone gets: API access without PUBLIC_URL, and the token of the demo. */
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterAll, expect, test } from 'vitest'

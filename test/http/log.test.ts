@@ -46,7 +46,7 @@ interface Failure {
   apply: string
   undo: string
   err: Partial<Record<string, unknown>>
-  /** Whether the service treats it as an outage, which it logs as a warning. */
+  /** True when the service treats it as an outage, which it logs as a warning. */
   outage?: true
 }
 

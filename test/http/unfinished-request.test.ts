@@ -66,7 +66,7 @@ const headOf = (line: string, headers: string[], version = '1.1') =>
 interface Closed {
   status: number
   connection: string | undefined
-  /** Whether the response body is complete. */
+  /** True when the response body is complete. */
   complete: boolean
 }
 

@@ -20,7 +20,7 @@ export interface FuzzRequest {
   url: string
   headers: Record<string, string>
   payload?: string
-  /** Whether every part is what its schema takes, and the token can read the tenant. */
+  /** True when every part is what its schema takes, and the token can read the tenant. */
   isValid: boolean
 }
 

@@ -13,7 +13,7 @@ export interface ExampleRequest extends Pick<RecordedAnswer, 'operation' | 'summ
   body?: unknown
   /** Default: `all`. */
   token?: TokenName
-  /** What the example does not show. */
+  /** The parts of the request that the example does not show. */
   options?: Pick<InjectOptions, 'method' | 'headers' | 'payload'>
 }
 

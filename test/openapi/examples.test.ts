@@ -60,7 +60,7 @@ async function record(example: ExampleRequest): Promise<RecordedAnswer> {
   }
 }
 
-/** What each run gives anew: times, and texts that are encrypted or random. */
+/** The values that each run gives anew: times, and texts that are encrypted or random. */
 const changing = new Set(['server_time', 'next_cursor', 'cursor', 'redemption_token'])
 
 /** Returns an answer with the recorded values where each run gives others. */

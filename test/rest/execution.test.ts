@@ -29,7 +29,7 @@ interface Asking {
   permissions?: readonly Permission[]
 }
 
-/** What both ways of running a document come to. */
+/** Returns the outcomes of both ways of running a document. */
 async function bothWays(name: Name, variables: object, { tenants, permissions = permissionNames }: Asking) {
   const outcomes: unknown[] = []
   for (const run of operations.get(name)!) {

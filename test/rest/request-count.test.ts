@@ -13,7 +13,7 @@ const { build, pool, platform, loader, place, tenantId } = world
 /** Today and yesterday: a day may end between a request and the look at its count. */
 const days = 2
 
-/** What a service does that is closed afterwards: then all is saved. */
+/** Runs work on a service that is closed afterwards: then all counts are saved. */
 async function served<Result>(work: (client: Client) => Promise<Result>, environment: NodeJS.ProcessEnv = {}) {
   const client = await createApp(world, environment)
   const result = await work(client)
@@ -21,7 +21,7 @@ async function served<Result>(work: (client: Client) => Promise<Result>, environ
   return result
 }
 
-/** How often each operation was answered with each status. */
+/** Returns the number of answers of each operation with each status. */
 async function countsOf(tokenId: number): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
   for (const { operation, status, requests } of await listRequestCounts(pool, tokenId, days)) {

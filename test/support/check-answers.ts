@@ -5,7 +5,7 @@ import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fas
 import { afterFile } from './cleanups.ts'
 import { differenceFrom, isDescribed, type Received } from './openapi.ts'
 
-/** How many differences a failure shows. */
+/** The number of differences that a failure shows. */
 const shown = 5
 
 /** @returns how an answer differs from its description, or null */

@@ -1,4 +1,4 @@
-/** What is removed when the tests of a file have ended. */
+/** The functions that run when the tests of a file have ended. */
 const cleanups: (() => unknown)[] = []
 
 /**

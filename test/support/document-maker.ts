@@ -41,9 +41,9 @@ export interface DocumentOptions {
   values: Record<string, unknown[]>
   /** Fields that are never selected. */
   without?: ReadonlySet<string>
-  /** How many levels of objects at most. */
+  /** The most levels of objects. */
   depth?: number
-  /** How many fields a selection set has at most. */
+  /** The most fields of a selection set. */
   width?: number
 }
 
@@ -59,7 +59,7 @@ export class DocumentMaker {
   readonly #options: Required<DocumentOptions>
   readonly #fragments = new Map<string, string>()
   readonly #variables = new Map<string, Variable>()
-  /** What each alias stands for, so that most fields with the same key can be merged. */
+  /** The meaning of each alias, so that most fields with the same key can be merged. */
   readonly #aliases = new Map<string, string>()
   readonly #arguments = new Map<string, string>()
 

@@ -83,7 +83,7 @@ function routeOf(url: string): Route | undefined {
   return path.startsWith(base) ? routes.find(({ pattern }) => pattern.test(path.slice(base.length))) : undefined
 }
 
-/** Whether the document is about the paths of a request. */
+/** Returns true when the document is about the paths of a request. */
 export const isDescribed = (url: string): boolean =>
   /^(https?:\/\/[^/]*)?\/api\/external\/(v1|export\/v1)(?![^/?])/.test(url) && !/\/v1\/openapi\.json(\?|$)/.test(url)
 

@@ -31,7 +31,7 @@ export interface PgBouncer {
 /** Settings to replace or to add, by name; null removes one. `connect_query` is the database's. */
 export type Changes = Record<string, string | null>
 
-/** What stands in front of which server. */
+/** The settings of a pooler, and the server that it stands in front of. */
 interface PgBouncerOptions {
   server: { host: string; port: number }
   port: number

@@ -90,7 +90,7 @@ export function nullableSchema(schema: GraphQLSchema, record: (path: Path, posit
   })
 }
 
-/** What can be seen of an error. */
+/** The visible parts of an error. */
 export type ShownError = Pick<GraphQLError, 'message' | 'path' | 'locations'>
 
 const shownError = ({ message, path, locations }: ShownError): string => JSON.stringify({ message, path, locations })

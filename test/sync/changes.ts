@@ -17,14 +17,14 @@ export const kindOf = (mark: string): Kind | null => kinds.find(kind => mark.sta
 /** A transaction of a writer. */
 export type Transaction = postgres.TransactionSql
 
-/** What a change needs. */
+/** The context that a change needs. */
 export interface ChangeContext {
   sql: Transaction
   knownIds: KnownIds
   random: Random
   /** See `createMark`. */
   mark: string
-  /** How many rows a bulk load inserts. */
+  /** The number of rows that a bulk load inserts. */
   bulkRows: number
 }
 

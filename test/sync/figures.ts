@@ -4,7 +4,7 @@ import { checkFigures } from '../../src/domain/figures/check.ts'
 import { followed } from '../support/followed.ts'
 import type { Address } from './seed.ts'
 
-/** How often figures were compared with the records, and the wrong rows that were found. */
+/** The number of comparisons of figures with the records, and the wrong rows that were found. */
 export interface FigureChecks {
   checks: number
   wrong: number

@@ -1,4 +1,4 @@
-/** What a hostile service, or another party in its place, can do to the machine of a person who runs `sync`. */
+/** Tests that a hostile service, or another party in its place, does no harm to the machine that runs `sync`. */
 import { mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'

@@ -3,7 +3,7 @@ import { createMark } from './changes.ts'
 import type { Ask, SyncPage } from './lists.ts'
 import { type Address, type KnownIds, open } from './seed.ts'
 
-/** How far `server_time` is behind the clock, in milliseconds. */
+/** The time by which `server_time` is behind the clock, in milliseconds. */
 export interface Lag {
   p50: number
   max: number
@@ -64,17 +64,17 @@ export async function lagBesideLongWriter(address: Address, knownIds: KnownIds, 
   return lag
 }
 
-/** How far a bulk load delays other lists and its own rows. Times are in milliseconds. */
+/** The delays of other lists and of its own rows by a bulk load. Times are in milliseconds. */
 export interface BulkLag {
   rows: number
   /** The lag of the watermark, from before the load until its rows were listed. */
   watermark: Lag
   /** The lag of the `server_time` in pages of another tenant, when they arrive. */
   pages: Lag
-  /** How long the load took to write its rows, and to commit. */
+  /** The times that the load took to write its rows, and to commit. */
   writing: number
   committing: number
-  /** How long after the commit its rows were listed. */
+  /** The time after the commit until its rows were listed. */
   listing: number
 }
 

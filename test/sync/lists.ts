@@ -81,7 +81,7 @@ export interface List {
   field: string
   /** The GraphQL selection of a record, under the names of v1. */
   selection: string
-  /** Whether each tenant has its own list. */
+  /** True when each tenant has its own list. */
   ofTenant: boolean
   /**
    * Reads from the tables what the list has to contain.
@@ -260,7 +260,7 @@ function cutExport(text: string): SyncPage {
   }
 }
 
-/** How a list is read over each transport. */
+/** The ways to read a list over each transport. */
 export const transports = {
   REST: (app: FastifyInstance, secret: string, list: List, tenant: number): Ask => {
     const headers = { accept: 'application/json', authorization: `Bearer ${secret}` }

@@ -8,11 +8,11 @@ import { type NaiveRecipeClient, type RecipeClient, recordLists } from './recipe
 export interface Outcome {
   client: string
   list: string
-  /** How many records the tables hold. */
+  /** The number of records that the tables hold. */
   records: number
   /** The records that the copy lacks or has in an old state. */
   missing: CopiedRecord[]
-  /** How many records of the copy no longer exist; null for a client that does not read removals. */
+  /** The number of records of the copy that no longer exist; null for a client that does not read removals. */
   tooMuch: number | null
   /** Null when another row of the report has the client's counts. */
   counts: ClientCounts | null

@@ -20,17 +20,17 @@ export const platformTables = [
 ] as const
 export type PlatformTable = (typeof platformTables)[number]
 
-/** How a subscription replicates. */
+/** The settings of a subscription. */
 export interface SubscriptionOptions {
   /** Default: all of the platform's tables. */
   tables?: readonly PlatformTable[]
-  /** Whether `updated_at` is published; default true. */
+  /** True when `updated_at` is published; default true. */
   stamps?: boolean
-  /** Whether existing rows are copied; default true. */
+  /** True when existing rows are copied; default true. */
   copyData?: boolean
-  /** Whether large transactions are sent before they commit; `parallel` means `on` below PostgreSQL 16. Default off. */
+  /** The sending of large transactions before they commit; `parallel` means `on` below PostgreSQL 16. Default off. */
   streaming?: 'off' | 'on' | 'parallel'
-  /** Whether `prepare transaction` is replicated; default false: the transaction is sent at `commit prepared`. */
+  /** True when `prepare transaction` is replicated; default false: the transaction is sent at `commit prepared`. */
   twoPhase?: boolean
 }
 

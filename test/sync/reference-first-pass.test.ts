@@ -1,4 +1,4 @@
-/** How the reference sync reads a long list for the first time. */
+/** Tests how the reference sync reads a long list for the first time. */
 import { createServer } from 'node:http'
 import { createProxyServer } from 'http-proxy-3'
 import { afterAll, describe, expect, test } from 'vitest'

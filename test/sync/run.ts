@@ -30,14 +30,14 @@ import { createWriterCounts, sell, type WriterCounts, type WriterOptions, write 
 export interface StressOptions {
   seconds: number
   writers: number
-  /** How many of `clientKinds`, from the first. */
+  /** The number of `clientKinds` that run, from the first. */
   clients: number
   longest: number
   seed: number
   bulkRows: number
-  /** How long a writer holds its transaction open while the lag is measured; 0 for no such measurement. */
+  /** The time that a writer holds its transaction open while the lag is measured; 0 for no such measurement. */
   hold: number
-  /** How many rows one transaction writes while the lag is measured; 0 for no such measurement. */
+  /** The number of rows that one transaction writes while the lag is measured; 0 for no such measurement. */
   bulkBeside: number
 }
 
@@ -81,12 +81,12 @@ export const clientKinds: ClientKind[] = [
 
 /** A running client. */
 interface Client {
-  /** What it repeats, each independently. */
+  /** The passes that it repeats, each independently. */
   passes: (() => Promise<void>)[]
   outcomes(truths: Truths): Promise<Outcome[]>
 }
 
-/** What clients need. */
+/** The parts that clients need. */
 interface Setting {
   address: Address
   app: FastifyInstance

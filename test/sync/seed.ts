@@ -28,7 +28,7 @@ export interface KnownIds {
   families: [parent: number, child: number][]
   /** The most tenants that there may be: a client reads the lists of each in every round. */
   mostTenants: number
-  /** Whether the database is one of a publisher: it has the platform's tables and nothing else. */
+  /** True when the database is one of a publisher: it has the platform's tables and nothing else. */
   isPublisher: boolean
   products: number[]
   variants: number[]

@@ -8,7 +8,7 @@ import { directoryPlace, hasSqlite, type Place, postgresPlace, readService, sqli
 import type { TestDatabase } from '../support/database.ts'
 import { createWorld, sync } from '../support/reference-sync.ts'
 
-/** How a copy is damaged. */
+/** The ways to damage a copy. */
 interface Damage {
   /** Deletes a record, changes another one, and adds a third one, of the purchased vouchers of a tenant. */
   records: (tenantId: number, lost: number, changed: number, added: number) => Promise<unknown>

@@ -5,7 +5,7 @@ import { type Publisher, startPublisher } from './publisher.ts'
 import { formatReport, wrongInClients, wrongInControls } from './report.ts'
 import { stress } from './run.ts'
 
-/** Whether each control has missed something: a check that cannot fail proves nothing. */
+/** True when each control has missed something: a check that cannot fail proves nothing. */
 let isProven = false
 
 // On a slow machine a control may meet nothing in 8 s that it misses.

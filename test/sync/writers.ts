@@ -77,7 +77,7 @@ interface Plan {
   kind: Kind
   /** Its length in milliseconds. */
   length: number
-  /** Whether foreign keys are checked; an applier does not check them. */
+  /** True when foreign keys are checked; an applier does not check them. */
   checked: boolean
 }
 

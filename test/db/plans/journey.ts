@@ -8,7 +8,7 @@ export interface Journey {
   /** The statements that it has to run. */
   runs: string[]
   go(parts: Parts): Promise<unknown>
-  /** How many rows a step may read, when it may read more than usual. */
+  /** The rows that a step may read, when it may read more than usual. */
   mostRows?: number
   /** Why they may read many rows, which a condition on an index finds. */
   walks?: string
@@ -16,7 +16,7 @@ export interface Journey {
   excused?: string
 }
 
-/** What an action needs. */
+/** The parts that an action needs. */
 export interface Parts {
   pool: Pool
   client: Client

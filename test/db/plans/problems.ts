@@ -1,10 +1,10 @@
 import type { Plan, Step } from './plan.ts'
 import { large } from './seed.ts'
 
-/** How many rows a step may read or sort: the size of a batch of the audit as CSV. */
+/** The rows that a step may read or sort: the size of a batch of the audit as CSV. */
 const usualRows = 1_000
 
-/** How many blocks a statement may read for each of these rows, however few it finds: a large table has more. */
+/** The blocks that a statement may read for each of these rows, however few it finds: a large table has more. */
 const blocksOfRow = 1
 
 const largeNames = Object.keys(large).map(name => name.replace('gateway.', ''))

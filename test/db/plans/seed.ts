@@ -1,7 +1,7 @@
 import type { Sql } from '../../../src/db/connect.ts'
 import type { TestDatabase } from '../../support/database.ts'
 
-/** How many rows each table has here that is large in a large installation. */
+/** The number of rows of each table that is large in a large installation. */
 export const many = 100_000
 
 const numbers = `from generate_series(1, ${many}) n`
@@ -58,13 +58,13 @@ const records: Record<string, string> = {
     select sha256(n::text::bytea), 1 + n % 100, 1, '{}', now() + interval '1 h' ${numbers} where n <= ${many} / 10`,
 }
 
-/** What is made of the records. */
+/** The statements that make entries of the records. */
 const entries: Record<string, string> = {
   'gateway.voucher_entry': 'select entry.* from purchased_voucher voucher, gateway.entry_of(voucher) entry',
   'gateway.consent_entry': 'select entry.* from customer, gateway.entry_of(customer) entry',
 }
 
-/** What fills each large table. */
+/** The statements that fill each large table. */
 export const large = { ...records, ...entries }
 
 /** The tables that are never large, and why: a scan of the whole table costs nothing. */

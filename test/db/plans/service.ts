@@ -22,7 +22,7 @@ import { createRequestCounter, deleteExpiredRequestCounts } from '../../../src/d
 import { findUnwritable } from '../../../src/http/health.ts'
 import type { Journey } from './journey.ts'
 
-/** What the service does by itself: as it starts, and beside answering. */
+/** The journeys of the service itself: as it starts, and beside answering. */
 export const service: Journey[] = [
   {
     what: 'a secret of the service',

@@ -7,7 +7,7 @@ import { afterFile } from '../../support/cleanups.ts'
 import { type ProcessOptions, type Service, serve } from '../../support/process.ts'
 import { logLinesIn } from './log-lines.ts'
 
-/** What a request got, and how long it took in milliseconds. */
+/** The answer to a request, and the time that it took in milliseconds. */
 export interface BurstAnswer {
   status: number
   headers: Record<string, string>
@@ -102,7 +102,7 @@ function storeFailures(services: readonly Service[]) {
   return { failures, open: 2 * failures - lines.length }
 }
 
-/** How often a burst is sent, at most. */
+/** The most times that a burst is sent. */
 const maxBursts = 3
 
 /**

@@ -16,7 +16,7 @@ export interface UnderFault {
   server: () => FaultServer
 }
 
-/** What is expected of the calls during a fault. */
+/** The expectations of the calls during a fault. */
 export interface Expectations {
   /** Calls that go on succeeding during the fault. */
   unaffected?: (name: string) => boolean

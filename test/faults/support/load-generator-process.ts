@@ -14,7 +14,7 @@ interface Connection {
   intended: number
   /** The beginning of an answer, until its head is complete. */
   head: Buffer
-  /** How many bytes of the answer are still to come; -1 before its head is complete. */
+  /** The number of bytes of the answer that are still to come; -1 before its head is complete. */
   rest: number
   status: number
   retryAfter: boolean
@@ -23,7 +23,7 @@ interface Connection {
 
 const noBytes = Buffer.alloc(0)
 
-/** How many connections are opened at a time before the load begins: more might overflow the queue of the service. */
+/** The connections that are opened at a time before the load begins: more might overflow the queue of the service. */
 const openedAtOnce = 256
 
 async function run({ port, rate, seconds, requests, connections, reconnects = false }: LoadOrder): Promise<LoadReport> {

@@ -10,7 +10,7 @@ export interface GeneratedRequest {
   body?: string
 }
 
-/** What the process is to send. */
+/** The order that the process is to carry out. */
 export interface LoadOrder {
   port: number
   /** Requests a second; null: a closed loop, in which each connection sends its next request after each answer. */
@@ -18,13 +18,13 @@ export interface LoadOrder {
   seconds: number
   /** The most connections. In an open loop, a request that finds all of them busy is not sent. */
   connections: number
-  /** Whether each request has a connection of its own. */
+  /** True when each request has a connection of its own. */
   reconnects?: boolean
   /** Sent in turn. */
   requests: readonly GeneratedRequest[]
 }
 
-/** What the process reports. */
+/** The report of the process. */
 export interface LoadReport {
   sent: number
   /** Requests that were due while all connections were busy. */

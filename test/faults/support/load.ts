@@ -8,18 +8,18 @@ export interface Call {
   name: string
   /** When it was sent, as `performance.now()`. */
   sent: number
-  /** How long it took, in milliseconds. */
+  /** The time that it took, in milliseconds. */
   took: number
   /** 0: the connection was refused or lost. Of a GraphQL answer with errors: the status that REST has for them. */
   status: number
   retryAfter: string | undefined
   /** With status 0: the code of the error. */
   error: string | undefined
-  /** Whether it was sent on a connection that had been answered before. */
+  /** True when it was sent on a connection that had been answered before. */
   reused: boolean
-  /** Whether the answer contains a record of a tenant that is not the caller's. */
+  /** True when the answer contains a record of a tenant that is not the caller's. */
   isForeign: boolean
-  /** Whether the answer is a whole body of its kind. */
+  /** True when the answer is a whole body of its kind. */
   isWhole: boolean
 }
 

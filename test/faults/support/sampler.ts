@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FaultServer } from './server.ts'
 
-/** What a process holds at a moment. */
+/** The resources that a process holds at a moment. */
 export interface Sample {
   /** Resident memory, in MiB. */
   residentMb: number

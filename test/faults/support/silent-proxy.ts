@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from 'node:net'
 /** A TCP proxy before a database whose connections can fall silent: no byte passes, and none is closed. */
 export interface SilentProxy {
   port: number
-  /** How many connections were accepted. */
+  /** Returns the number of connections that were accepted. */
   accepted(): number
   /** Silences the connections that are open, for ever, and those that come until `accept`. */
   silence(): void

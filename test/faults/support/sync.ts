@@ -7,7 +7,7 @@ import type { Owner, World } from './world.ts'
 
 /** Changes and a copy, which run until they are compared. */
 export interface SyncUnderFaults {
-  /** How many changes were committed. */
+  /** The number of changes that were committed. */
   readonly changes: number
   /** Stops both, reads once more. @returns the records that the copy lacks or has in an old state */
   findLost(): Promise<CopiedRecord[]>
@@ -77,7 +77,7 @@ export function startSync(origin: () => string, world: World, server: () => Faul
   }
 }
 
-/** How long a page is waited for, in milliseconds. */
+/** The time that a page is waited for, in milliseconds. */
 const pageTimeout = 10_000
 
 const askOver =

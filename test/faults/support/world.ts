@@ -15,7 +15,7 @@ export interface Owner {
   operations: readonly Operation[]
 }
 
-/** What a database of a fault test contains. */
+/** The content of a database of a fault test. */
 export interface World {
   database: string
   owners: readonly Owner[]
@@ -23,7 +23,7 @@ export interface World {
 
 const v1 = '/api/external/v1'
 
-/** How many tenants there are, and how many records each has. */
+/** The number of tenants, and of records of each. */
 const size = { owners: 4, vouchers: 300, products: 20, customers: 60 }
 
 /** Creates a migrated database on a running server. */

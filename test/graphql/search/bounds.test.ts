@@ -1,4 +1,4 @@
-/** What a search reads is bounded: a page may end before it is full, and a count says when it is a lower bound (R31). */
+/** Tests the bounds of a search: a page may end early, and a count says when it is a lower bound (R31). */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { mostCandidates } from '../../../src/domain/search/search-table.ts'
 import { createPlanReader, type Plan, type PlanReader, type Step } from '../../db/plans/plan.ts'
@@ -142,7 +142,7 @@ describe('a page', () => {
   })
 })
 
-/** How many rows of the table a step and those below it read, also those that they left out. */
+/** Returns the rows of the table that a step and those below it read, also those that they left out. */
 function rowsRead(step: Step): number {
   const ofTable = step['Relation Name'] === 'purchased_voucher' && step['Node Type'] !== 'Bitmap Index Scan'
   const read = (step['Actual Rows'] + (step['Rows Removed by Filter'] ?? 0)) * step['Actual Loops']
