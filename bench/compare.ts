@@ -1,6 +1,6 @@
 /**
- * What a change costs readers: `npm run bench -- compare <commit>` measures the working tree against that commit. Both
- * are built and run in turns, with a second copy of the working tree: the ratio of that pair is noise. Each side has a
+ * The cost of a change for readers: `npm run bench -- compare <commit>` measures the working tree against that commit.
+ * Both are built and run in turns, with a second copy of the working tree: the ratio of that pair is noise. Each side has a
  * database of its own, which its own command line migrates and fills with the demo data.
  */
 import { mkdtempSync, rmSync } from 'node:fs'

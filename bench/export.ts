@@ -1,5 +1,5 @@
 /**
- * What a bulk export costs: `npm run bench -- export`. Exports the vouchers of one tenant, and copies the same columns
+ * The cost of a bulk export: `npm run bench -- export`. Exports the vouchers of one tenant, and copies the same columns
  * with COPY through Node, in turns. Then other requests are measured beside an export. Fails when a full run misses a
  * bar.
  */

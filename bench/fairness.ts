@@ -1,5 +1,5 @@
 /**
- * Whether one token shuts others out: `npm run bench -- fairness`. One token sends a load from 16 connections, as fast
+ * Fairness between tokens: `npm run bench -- fairness`. One token sends a load from 16 connections, as fast
  * as it is answered; others send v1 pages, resolutions, searches and figures at a modest rate, alone and beside it.
  * Fails when a full run misses a bar.
  */

@@ -1,5 +1,5 @@
 /**
- * What figures cost: `npm run bench -- figures`. Five years of a group with 1,000 tenants and 5 million vouchers; each
+ * The cost of figures: `npm run bench -- figures`. Five years of a group with 1,000 tenants and 5 million vouchers; each
  * figure of the whole group, of a group within it, of its largest and of a small tenant, without and beside a writer.
  *
  * The first run fills a database and keeps it. The times of the server's process show what a figure costs also on a

@@ -1,5 +1,5 @@
 /**
- * What one hostile request costs: `npm run bench -- hostile`. Sends a generated corpus, one request after the other, to
+ * The cost of one hostile request: `npm run bench -- hostile`. Sends a generated corpus, one request after the other, to
  * the service in a process of its own, and reads how much CPU time that process used. Meanwhile `/livez` is requested
  * again and again. Exits with 1 when a request or `/livez` takes longer than its limit.
  */

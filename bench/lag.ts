@@ -1,6 +1,6 @@
 /**
- * How far figures and searches lag behind the records: `npm run bench -- lag`. 1,000 tenants with 200,000 vouchers, and the
- * service as it runs: beside 500 changes a second, and after one commit of 100,000 changes beside these.
+ * The lag of figures and searches behind the records: `npm run bench -- lag`. 1,000 tenants with 200,000 vouchers, and
+ * the service as it runs: beside 500 changes a second, and after one commit of 100,000 changes beside these.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'

@@ -1,5 +1,5 @@
 /**
- * What a request costs: `npm run bench -- requests`. Measures this service beside others that have the same database
+ * The cost of a request: `npm run bench -- requests`. Measures this service beside others that have the same database
  * and give the same answers, each in a process of its own, in turns.
  */
 import { writeFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
 /**
- * What the worst searches cost: `npm run bench -- searches`. A group of 1,000 tenants with 2.5 million vouchers, of
+ * The cost of the worst searches: `npm run bench -- searches`. A group of 1,000 tenants with 2.5 million vouchers, of
  * which the largest tenant has 160,000; each search of both, as a page, as the next page and as a count. Prints the
  * quota units that each costs, and the time that the database needs. Exits with 1 when 120 operations would
  * take more than 5 s of it (R31).

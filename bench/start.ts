@@ -1,5 +1,5 @@
 /**
- * How long a start takes, and how much memory the service uses: `npm run bench -- start`. Starts run on a kept embedded
+ * The time of a start, and the memory of the service: `npm run bench -- start`. Starts run on a kept embedded
  * database with the demo data, memory is measured on the database of `npm run bench -- requests`.
  */
 import { parseArgs } from 'node:util'

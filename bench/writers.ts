@@ -1,6 +1,6 @@
 /**
- * What the gateway costs the platform's writers: `npm run bench -- writers`. Measures all contenders on one server, in
- * turns, and compares them with the platform's own tables in the same round.
+ * The cost of the gateway for the platform's writers: `npm run bench -- writers`. Measures all contenders on one server,
+ * in turns, and compares them with the platform's own tables in the same round.
  */
 import { parseArgs } from 'node:util'
 import { describeRatios, logProgress, median, record, table } from './harness/report.ts'

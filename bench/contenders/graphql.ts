@@ -1,6 +1,6 @@
 /**
- * What mercurius serves: the part of the service's schema that the benchmark asks for, with the same names, so that the
- * same documents can be sent. Like L1 it leaves out the rate, permissions, the tree of tenants and the watermark.
+ * The schema of mercurius: the part of the service's schema that the benchmark asks for, with the same names, so that
+ * the same documents can be sent. Like L1 it leaves out the rate, permissions, the tree of tenants and the watermark.
  */
 import { type Place, readStart, writeCursor } from './cursor.ts'
 import type { Pool } from './database.ts'

@@ -30,7 +30,7 @@ export async function timeWatermark(reader: Pool, writing: Pool[]): Promise<{ wa
 }
 
 /**
- * How far the watermark is behind the clock, in milliseconds, while short writers run and one transaction is held open.
+ * Measures the lag of the watermark, in milliseconds, while short writers run and one transaction is held open.
  *
  * @param options.writers how many short writers
  * @param options.rows how many rows the long one changes before it waits

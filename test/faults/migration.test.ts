@@ -74,7 +74,7 @@ const changes: ((sql: postgres.ISql, writer: number) => Promise<unknown>)[] = [
 
 const writers = 4
 
-/** How the driver names the writers' sessions: autovacuum may wait for longer. */
+/** The name that the driver gives the writers' sessions: autovacuum may wait for longer. */
 const platform = 'postgres.js'
 
 const own = (count: number, writer: number) => anyOf(count / writers - 1) * writers + writer
@@ -174,7 +174,7 @@ async function runMigrate(database: string, life = Infinity) {
   return { code: code as number | null, took: Math.round(performance.now() - began) }
 }
 
-/** What a migrated database consists of. */
+/** Returns a description of all parts of a migrated database. */
 const describe = (database: string) =>
   withDatabase(
     database,
