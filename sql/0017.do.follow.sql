@@ -28,7 +28,7 @@ comment on column gateway.follower.since is 'From which stamp on records are rea
 comment on column gateway.follower.as_of is 'The instant of which entries and figures are; null: not filled yet';
 comment on column gateway.follower.voucher_id is 'The voucher up to which a fill has come; null: no fill is under way';
 comment on column gateway.follower.customer_id is 'The same for customers';
-comment on column gateway.follower.fill_since is 'The stamp from which on a fill reads records; -infinity: all';
+comment on column gateway.follower.fill_since is 'The stamp from which on a fill reads records; -infinity: all; null: none has begun';
 comment on column gateway.follower.planned is 'Stamps ahead of the clock whose records were read already';
 insert into gateway.follower default values;
 grant select on gateway.follower to voucher_gateway;
@@ -74,7 +74,7 @@ begin atomic
     (select entry.id from gateway.voucher_entry entry
      where reached.fill_since = '-infinity' and entry.id > reached.voucher_id order by 1 limit at_most)
     union
-    (select removal.record_id from gateway.removal
+    (select distinct removal.record_id from gateway.removal
      where reached.fill_since > '-infinity' and removal.updated_at >= reached.fill_since
        and removal.resource = 'purchased_voucher' and removal.record_id > reached.voucher_id order by 1 limit at_most)
     order by 1 limit at_most
@@ -87,7 +87,7 @@ begin atomic
     (select entry.id from gateway.consent_entry entry
      where reached.fill_since = '-infinity' and entry.id > reached.customer_id order by 1 limit at_most)
     union
-    (select removal.record_id from gateway.removal
+    (select distinct removal.record_id from gateway.removal
      where reached.fill_since > '-infinity' and removal.updated_at >= reached.fill_since
        and removal.resource in ('marketing_signup', 'customer') and removal.record_id > reached.customer_id
      order by 1 limit at_most)
@@ -160,7 +160,8 @@ begin
     -- A removal stays as it is: it has its entry for good.
     insert into gateway.withdrawal_entry
     select id, tenant_id, updated_at from gateway.removal
-    where updated_at >= case reached.voucher_id when 0 then reached.fill_since else reached.since end and reason = 'consent_withdrawn'
+    where updated_at >= case when reached.voucher_id = 0 and reached.customer_id = 0 then reached.fill_since else reached.since end
+      and reason = 'consent_withdrawn'
     on conflict do nothing
     returning withdrawal_entry
   ), deleted_vouchers as (
@@ -234,6 +235,13 @@ begin
   end if;
   watermark := gateway.watermark();
   select * into reached from gateway.follower;
+  -- A request comes also when a step took too long: a fill of some records becomes one of all, whose steps are smaller.
+  if reached.voucher_id is not null and reached.fill_since > '-infinity' and exists (select from gateway.fill_request) then
+    delete from gateway.fill_request;
+    reached.fill_since := '-infinity';
+    reached.voucher_id := 0;
+    reached.customer_id := 0;
+  end if;
   select * into read from gateway.follow_records(reached, watermark, at_most);
   fills := not read.too_many and coalesce(read.voucher_id, read.customer_id) is not null;
   -- After the records are read: what a request or an epoch means may have been committed just before.

@@ -145,7 +145,7 @@ async function createIndexes(session: Sql, migration: Migration, lockWait: numbe
   const invalid = await session<{ name: string }[]>`
     select /* migration.invalid_indexes */ indexrelid::regclass::text as name
     from pg_index join pg_class on pg_class.oid = indexrelid
-    where not indisvalid and relname = any(${arrayText(names)}::text::text[])`
+    where not indisvalid and relnamespace = 'public'::regnamespace and relname = any(${arrayText(names)}::text::text[])`
   for (const { name } of invalid) await session.unsafe(`drop index concurrently ${name}`)
   for (const statement of migration.text.split(/;$/m)) await session.unsafe(statement).simple()
   await session.unsafe(recordOf(migration)).simple()

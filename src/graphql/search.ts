@@ -175,16 +175,18 @@ export async function searchResource<Row extends ResourceRow>(
 ) {
   if (!description) throw new Error('The resource has no filters.')
   const { sql, caller, watermark, fieldErrors } = context
-  const now = async () => {
-    const until = await watermark.read()
-    return { serverTime: until, until }
-  }
   const table = (personalData ? searchExportOf : textSearchOf)(caller, description.table)
   const search = readSearch(description, listOf(tenantId), wanted, caller.token, fieldErrors)
   return readSearchConnection<Row>(context, search.list, args, {
     page: async window => {
-      const { serverTime, until } = description.hasEntries ? await readFollowed(sql) : await now()
-      return { page: await table.page(sql, search, window, until), serverTime }
+      if (!description.hasEntries) {
+        const serverTime = await watermark.read()
+        return { page: await table.page(sql, search, window, serverTime), serverTime }
+      }
+      const { asOf, readTo } = await readFollowed(sql)
+      // In the order of the list no entry is added behind a page that was read, also during a fill.
+      const until = search.order === description.defaultOrder ? asOf : readTo
+      return { page: await table.page(sql, search, window, until), serverTime: asOf }
     },
     total:
       search.conditions.length > 0 || search.descendantsOf

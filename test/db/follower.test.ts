@@ -108,18 +108,34 @@ test('more changes than one step reads are followed by a fill', async () => {
   const [read] = await pool<{ voided: number }[]>`
     select count(*)::integer as voided from gateway.voucher_entry where id <= 21 and state = 'void'`
   expect(read?.voided).toBe(21)
+  await platform`update customer set marketing_opted = true where id <= 25`
   await expectFollowed()
 
   // Only those: the others stay as they are.
   await platform`update gateway.voucher_entry set words = '' where id = 40`
   await platform`delete from purchased_voucher where id <= 25`
+  // Each leaves with two removals.
+  await platform`update customer set marketing_opted = false where id <= 25`
   await platform`delete from customer where id <= 25`
+  await platform`update customer set forename = 'F' where id = 40`
   expect(await step(follower, 10)).toBe(true)
   while (await step(follower, 10));
   expect(await pool`select kind, id from gateway.entry_differences()`).toEqual([{ kind: 'voucher', id: 40 }])
   await platform`update purchased_voucher set void = not void where id = 40`
-  await follower.end()
   await expectFollowed()
+
+  // Removals that such a fill has not read are purged, or its steps take too long: then it reads all.
+  const purge = "delete from gateway.removal where resource = 'purchased_voucher'"
+  for (const demand of [purge, 'select gateway.request_fill()']) {
+    await insertVouchers(platform)
+    await expectFollowed()
+    await platform`delete from purchased_voucher where id in (select id from purchased_voucher order by id desc limit 30)`
+    expect(await step(follower, 10)).toBe(true)
+    await platform.unsafe(demand)
+    while (await step(follower, 10));
+    await expectFollowed(demand)
+  }
+  await follower.end()
   await define(30_000)
 })
 

@@ -53,7 +53,8 @@ export function topProductsJson(sql: Sql, rankings: readonly ProductRanking[]): 
                                 join gateway.voucher_entry entry on entry.tenant_id = granted.id
                                  and entry.product_id = ranked.product_id
                                 join purchased_voucher voucher
-                                  on voucher.id = entry.id and voucher.tenant_id = entry.tenant_id limit 1)))
+                                  on voucher.id = entry.id and voucher.tenant_id = entry.tenant_id
+                                 and coalesce(parent_product_id, voucher.product_id) = ranked.product_id limit 1)))
              order by nullif(part.currency, ''), ${order}), '[]')
     from (
       select distinct case when by_paid then currency end as currency from product_sale

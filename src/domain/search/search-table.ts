@@ -40,7 +40,7 @@ export interface Count {
 
 /** Reads filtered and ordered lists of one table. */
 export interface SearchTable<Row> {
-  /** Reads a page. @param until no row stamped from then on is read */
+  /** Reads a page. @param until no entry stamped from then on is read */
   page(sql: Sql, search: Search, window: PageWindow, until: Instant): Promise<KeyedPage<Row>>
   /** Counts the records of the whole list. */
   count(sql: Sql, search: Search, updatedSince: Instant | null): Promise<Count>

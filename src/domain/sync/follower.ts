@@ -60,18 +60,18 @@ export async function readLag(sql: Sql): Promise<number | null> {
 }
 
 /**
- * Reads how far the entries follow the records. What a statement that begins later finds in them reflects all changes before
- * `serverTime`, and all entries with a stamp before `until` are there.
+ * Reads how far the entries follow the records. A statement that begins later finds in them all changes before `asOf`, and,
+ * during a fill, a part of those before `readTo`.
  *
  * @throws `UNAVAILABLE` before all records were read once
  */
-export async function readFollowed(sql: Sql): Promise<{ serverTime: Instant; until: Instant }> {
-  const [row] = await sql<{ serverTime: Instant | null; until: Instant | null }[]>`
-    select /* follower.read */ as_of as "serverTime", since as until from gateway.follower`
-  if (!row?.serverTime || !row.until) {
+export async function readFollowed(sql: Sql): Promise<{ asOf: Instant; readTo: Instant }> {
+  const [row] = await sql<{ asOf: Instant | null; readTo: Instant | null }[]>`
+    select /* follower.read */ as_of as "asOf", since as "readTo" from gateway.follower`
+  if (!row?.asOf || !row.readTo) {
     throw new GatewayError('UNAVAILABLE', 'The records are being read for searches. Try again in a minute.', {
       retryAfter: 60,
     })
   }
-  return { serverTime: row.serverTime, until: row.until }
+  return { asOf: row.asOf, readTo: row.readTo }
 }
