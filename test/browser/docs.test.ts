@@ -127,6 +127,10 @@ test.each([
   const { page, problems } = await open('/docs/reference', { colorScheme, viewport: { width, height: 900 } })
   await scalarShown(page)
   await page.evaluate(axe.source)
+  // On a narrow screen Scalar names the section that is shown, depending on the speed of the page.
+  await page.evaluate(
+    `for (const label of document.querySelectorAll('#main header > span')) label.textContent = 'Section'`,
+  )
   // What Scalar adds is mended in the next frame.
   await expect.poll(() => violations(page), { timeout: 30_000 }).toEqual([])
   const excess = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'

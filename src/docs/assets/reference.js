@@ -50,6 +50,10 @@ window.Scalar.createApiReference(place, {
   defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
 })
 
+function setAttributes(element, attributes) {
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value)
+}
+
 /** Adds to Scalar's elements what screen readers and the keyboard need. A later version may make a line needless. */
 keepRepaired([
   ['button[aria-selected]:not([role])', button => button.removeAttribute('aria-selected')],
@@ -61,6 +65,8 @@ keepRepaired([
   ['input.peer[type="checkbox"]:not([aria-label])', box => box.setAttribute('aria-label', 'Send this row')],
   // On a narrow screen the header of Scalar stands below that of the site.
   ['#main header:not([role])', header => header.setAttribute('role', 'presentation')],
+  // It sometimes names the section that is shown.
+  ['#main header > span:not([role])', label => setAttributes(label, { role: 'region', 'aria-label': 'Section' })],
   ['[class*="group/copy-button"]:not([aria-label])', button => button.setAttribute('aria-label', 'Copy')],
   // It names an element that is not always there.
   ['[class*="group/copy-button"][aria-controls]', button => button.removeAttribute('aria-controls')],
