@@ -75,7 +75,7 @@ const closing =
   `${JSON.stringify({ kind: 'put', list: 'tenants', ...change }).slice(0, -1)},"records":[[9`
 
 const values = fc.oneof(
-  fc.constantFrom<unknown>(closing, sql, '../../outside', '/tmp/outside', '1', '__proto__', '', '\0', '..'),
+  fc.constantFrom<unknown>(closing, sql, '../../outside', '/tmp/outside', '1', '__proto__', '', '\0', '\ud800', '..'),
   fc.constantFrom<unknown>(
     2 ** 53,
     -1,
@@ -105,7 +105,8 @@ const isInstant = (value: unknown) =>
   typeof value === 'string' &&
   /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$/.test(value) &&
   new Date(value).toJSON()?.slice(0, 10) === value.slice(0, 10)
-const isCursor = (value: unknown) => value === null || (typeof value === 'string' && value !== '')
+const isCursor = (value: unknown) =>
+  value === null || (typeof value === 'string' && /^[^\0\p{Surrogate}]+$/u.test(value))
 const isChunkCursor = (value: unknown) => value !== null && isCursor(value)
 
 /** The fields that a sync uses, with what they may be. */
@@ -167,6 +168,8 @@ describe.each(targets)('a copy in %s', (_, createTarget) => {
         [fields[0]!, '../../outside'],
         [fields[4]!, closing],
         [fields[8]!, closing],
+        [fields.find(([field]) => field === 'line.cursor')!, '\0'],
+        [fields.find(([field]) => field === 'next_cursor')!, '\ud800'],
       ],
     })
   })

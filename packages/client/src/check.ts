@@ -28,8 +28,11 @@ export const number = value<number>(Number.isFinite, 'no number')
 export const boolean = value<boolean>(each => typeof each === 'boolean', 'neither true nor false')
 /** A text. */
 export const text = value<string>(each => typeof each === 'string', 'no text')
-/** A cursor. An empty one would lead to the first page again. */
-export const cursor = value<string>(each => typeof each === 'string' && each !== '', 'no cursor')
+/** A cursor. An empty one would lead to the first page again; UTF-8 and PostgreSQL cannot hold NUL or half a surrogate pair. */
+export const cursor = value<string>(
+  each => typeof each === 'string' && /^[^\0\p{Surrogate}]+$/u.test(each),
+  'no cursor',
+)
 /** A day, `2026-01-31`. */
 export const day = value<string>(each => typeof each === 'string' && isDay(each), 'no date')
 /** An instant in UTC, `2026-01-31T09:30:00.123456Z`. */
