@@ -1,0 +1,62 @@
+/** Tests how long refusals are held. Its file has no service: a running one would set its timers on the clock of these tests. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { createRefusalHold } from '../../src/http/hold-refusals.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+/** Holds refusals, and records which were sent. */
+function open() {
+  const state = { stopping: false }
+  const hold = createRefusalHold(() => state.stopping)
+  const sent: number[] = []
+  const refuse = (count: number) => {
+    for (let each = 0; each < count; each++) hold(() => sent.push(each))
+  }
+  return { state, sent, refuse }
+}
+
+test('a refusal is sent after half a second', async () => {
+  const { sent, refuse } = open()
+  for (let round = 1; round <= 2; round++) {
+    refuse(1)
+    await vi.advanceTimersByTimeAsync(480)
+    expect(sent).toHaveLength(round - 1)
+    await vi.advanceTimersByTimeAsync(40)
+    expect(sent).toHaveLength(round)
+  }
+})
+
+test('many are sent in order, some 1,000 in a second', async () => {
+  const { sent, refuse } = open()
+  refuse(2_000)
+  await vi.advanceTimersByTimeAsync(1_500)
+  expect(sent.length).toBeGreaterThan(900)
+  expect(sent.length).toBeLessThan(1_200)
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(sent).toEqual(Array.from({ length: 2_000 }, (_, index) => index))
+})
+
+test('none waits longer than four seconds', async () => {
+  const { sent, refuse } = open()
+  refuse(20_000)
+  await vi.advanceTimersByTimeAsync(3_000)
+  expect(sent.length).toBeLessThan(5_000)
+  await vi.advanceTimersByTimeAsync(1_020)
+  expect(sent).toHaveLength(20_000)
+})
+
+test('one beyond 20,000 is sent at once', async () => {
+  const { sent, refuse } = open()
+  refuse(20_001)
+  await vi.advanceTimersByTimeAsync(0)
+  expect(sent).toEqual([20_000])
+})
+
+test('all are sent when the service is about to stop', async () => {
+  const { state, sent, refuse } = open()
+  refuse(10_000)
+  state.stopping = true
+  await vi.advanceTimersByTimeAsync(20)
+  expect(sent).toHaveLength(10_000)
+})
