@@ -66,15 +66,11 @@ create table gateway.voucher_entry (
   currency           text,
   initial_balance    numeric,
   current_balance    numeric,
-  purchase_value     numeric,
-  words              text not null,
-  recipient          text
+  purchase_value     numeric
 );
 comment on column gateway.voucher_entry.state is 'What gateway.voucher_state returns';
 comment on column gateway.voucher_entry.date_valid_end is 'infinity: it does not expire';
 comment on column gateway.voucher_entry.product_id is 'parent_product_id, else product_id';
-comment on column gateway.voucher_entry.words is 'The texts that are searched, in lower case, with a space before each word';
-comment on column gateway.voucher_entry.recipient is 'The same of its recipient''s name: not every token may search it';
 create index voucher_entry_list on gateway.voucher_entry (tenant_id, updated_at, id);
 -- The order by the end of the validity reads a range of each state.
 create index voucher_entry_state on gateway.voucher_entry (tenant_id, state, date_valid_end, id);
@@ -83,7 +79,18 @@ create index voucher_entry_start on gateway.voucher_entry (tenant_id, date_valid
 create index voucher_entry_purchase on gateway.voucher_entry (tenant_id, purchase_timestamp, id);
 create index voucher_entry_balance on gateway.voucher_entry (tenant_id, currency, current_balance, id);
 create index voucher_entry_product on gateway.voucher_entry (tenant_id, product_id);
-create index voucher_entry_text on gateway.voucher_entry
+
+-- Apart from the entry: a balance changes often, these texts hardly ever, and each change of a row is a change of its index.
+create table gateway.voucher_text (
+  id        bigint primary key,
+  tenant_id bigint not null,
+  words     text not null,
+  recipient text
+);
+comment on table gateway.voucher_text is 'The texts of each gateway.voucher_entry';
+comment on column gateway.voucher_text.words is 'The texts that are searched, in lower case, with a space before each word';
+comment on column gateway.voucher_text.recipient is 'The same of its recipient''s name: not every token may search it';
+create index voucher_text_trigram on gateway.voucher_text
   using gin (tenant_id, words gin_trgm_ops, recipient gin_trgm_ops);
 
 create table gateway.consent_entry (
@@ -116,7 +123,7 @@ comment on table gateway.withdrawal_entry is
   'When customers withdrew their consent: of each removal with that reason (0007), also after it is purged. No personal data';
 create index withdrawal_entry_tenant on gateway.withdrawal_entry (tenant_id, withdrawn_at);
 
-grant select on gateway.voucher_entry, gateway.consent_entry, gateway.withdrawal_entry to voucher_gateway;
+grant select on gateway.voucher_entry, gateway.voucher_text, gateway.consent_entry, gateway.withdrawal_entry to voucher_gateway;
 
 -- Returns the entry of a voucher. The body is text: the platform may change the type of a column.
 create function gateway.entry_of(voucher public.purchased_voucher) returns setof gateway.voucher_entry
@@ -126,8 +133,15 @@ as $$
          gateway.voucher_state(voucher.void, voucher.redemption_status, voucher.initial_balance, voucher.current_balance),
          voucher.purchase_timestamp, voucher.date_valid_start, coalesce(voucher.date_valid_end, 'infinity'),
          coalesce(voucher.parent_product_id, voucher.product_id), voucher.currency, voucher.initial_balance,
-         voucher.current_balance, voucher.purchase_value,
-         lower(' ' || voucher.reference || ' ' || coalesce(voucher.product_title, '')), lower(' ' || voucher.recipient_name)
+         voucher.current_balance, voucher.purchase_value
+$$;
+
+-- Returns the texts of a voucher.
+create function gateway.text_of(voucher public.purchased_voucher) returns setof gateway.voucher_text
+language sql stable
+as $$
+  select voucher.id, voucher.tenant_id, lower(' ' || voucher.reference || ' ' || coalesce(voucher.product_title, '')),
+         lower(' ' || voucher.recipient_name)
 $$;
 
 -- Returns the entry of a customer; none when it has none.

@@ -141,13 +141,16 @@ begin
     union
     select * from changed where (select count(*) from changed) <= gateway.most_followed()
   ), voucher_pair as materialized (
-    select fresh, stale
+    select fresh, stale, fresh_text, stale_text
     from (select id from followed where resource = 'purchased_voucher') record
-    left join lateral (select entry as fresh from public.purchased_voucher voucher, gateway.entry_of(voucher) entry
+    left join lateral (select entry as fresh, text as fresh_text
+                       from public.purchased_voucher voucher, gateway.entry_of(voucher) entry, gateway.text_of(voucher) text
                        where voucher.id = record.id offset 0) present on true
     left join lateral (select entry as stale from gateway.voucher_entry entry where entry.id = record.id offset 0) former
       on true
-    where fresh is distinct from stale
+    left join lateral (select text as stale_text from gateway.voucher_text text where text.id = record.id offset 0) former_text
+      on true
+    where fresh is distinct from stale or fresh_text is distinct from stale_text
   ), customer_pair as materialized (
     select fresh, stale
     from (select id from followed where resource = 'customer') record
@@ -166,17 +169,23 @@ begin
     returning withdrawal_entry
   ), deleted_vouchers as (
     delete from gateway.voucher_entry where id = any(array(select (stale).id from voucher_pair where (fresh).id is null))
+  ), deleted_texts as (
+    delete from gateway.voucher_text where id = any(array(select (stale_text).id from voucher_pair where (fresh).id is null))
   ), deleted_customers as (
     delete from gateway.consent_entry where id = any(array(select (stale).id from customer_pair where (fresh).id is null))
   ), written_vouchers as (
     insert into gateway.voucher_entry select (fresh).* from voucher_pair where (fresh).id is not null
     on conflict (id) do update set
       (tenant_id, updated_at, state, purchase_timestamp, date_valid_start, date_valid_end, product_id, currency,
-       initial_balance, current_balance, purchase_value, words, recipient)
+       initial_balance, current_balance, purchase_value)
       = row (excluded.tenant_id, excluded.updated_at, excluded.state, excluded.purchase_timestamp,
              excluded.date_valid_start, excluded.date_valid_end, excluded.product_id, excluded.currency,
-             excluded.initial_balance, excluded.current_balance, excluded.purchase_value, excluded.words,
-             excluded.recipient)
+             excluded.initial_balance, excluded.current_balance, excluded.purchase_value)
+  ), written_texts as (
+    insert into gateway.voucher_text select (fresh_text).* from voucher_pair
+    where (fresh).id is not null and fresh_text is distinct from stale_text
+    on conflict (id) do update set
+      (tenant_id, words, recipient) = row (excluded.tenant_id, excluded.words, excluded.recipient)
   ), written_customers as (
     insert into gateway.consent_entry select (fresh).* from customer_pair where (fresh).id is not null
     on conflict (id) do update set
@@ -289,11 +298,11 @@ as $$
   ), removed as materialized (
     select removal.resource, removal.record_id from reached, gateway.removal where removal.updated_at >= as_of
   )
-  select 'voucher', coalesce(present.tenant_id, stale.tenant_id), id
-  from (select voucher.id, voucher.tenant_id, voucher.updated_at, fresh
-        from public.purchased_voucher voucher, gateway.entry_of(voucher) fresh) present
-  full join gateway.voucher_entry stale using (id)
-  where fresh is distinct from stale and case when present.id is null
+  select 'voucher', coalesce(present.tenant_id, stale.tenant_id, stale_text.tenant_id), id
+  from (select voucher.id, voucher.tenant_id, voucher.updated_at, fresh, fresh_text
+        from public.purchased_voucher voucher, gateway.entry_of(voucher) fresh, gateway.text_of(voucher) fresh_text) present
+  full join gateway.voucher_entry stale using (id) full join gateway.voucher_text stale_text using (id)
+  where (fresh is distinct from stale or fresh_text is distinct from stale_text) and case when present.id is null
     then exists (select from reached) and id not in (select record_id from removed where resource = 'purchased_voucher')
     else present.updated_at < (select as_of from reached) end
   union all

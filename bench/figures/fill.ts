@@ -24,7 +24,7 @@ export async function fill(owner: Pool, service: Pool): Promise<void> {
 export async function describeFill(sql: Sql): Promise<string> {
   const sizeOf = (...names: string[]) =>
     sql`(select pg_size_pretty(sum(pg_total_relation_size(name))) from unnest(string_to_array(${names.join()}, ',')) name)`
-  const entries = ['voucher_entry', 'consent_entry', 'withdrawal_entry'].map(name => `gateway.${name}`)
+  const entries = ['voucher_entry', 'voucher_text', 'consent_entry', 'withdrawal_entry'].map(name => `gateway.${name}`)
   const [row] = await sql<{ seconds: number; rows: number; rollups: string; entries: string }[]>`
     select seconds, (select count(*) from gateway.figure_rollup)::int as rows,
            ${sizeOf('gateway.figure_rollup')} as rollups, ${sizeOf(...entries)} as entries

@@ -7,16 +7,18 @@ import { followed } from '../support/followed.ts'
 
 /** The entries that there have to be, counted from the records by other means. */
 const expected = {
-  voucher: `
+  voucher_entry: `
     select id, tenant_id, updated_at,
            case when void then 'void' when lower(redemption_status) = 'redeemed' or current_balance <= 0 then 'redeemed'
                 when current_balance < initial_balance then 'part' else 'full' end as state,
            purchase_timestamp, date_valid_start, coalesce(date_valid_end, 'infinity') as date_valid_end,
-           coalesce(parent_product_id, product_id) as product_id, currency, initial_balance, current_balance, purchase_value,
-           ' ' || lower(reference) || ' ' || coalesce(lower(product_title), '') as words,
+           coalesce(parent_product_id, product_id) as product_id, currency, initial_balance, current_balance, purchase_value
+    from purchased_voucher order by id`,
+  voucher_text: `
+    select id, tenant_id, ' ' || lower(reference) || ' ' || coalesce(lower(product_title), '') as words,
            ' ' || lower(recipient_name) as recipient
     from purchased_voucher order by id`,
-  consent: `
+  consent_entry: `
     select id, tenant_id, updated_at, marketing_opted, consented_at, consent_source,
            left(lower(coalesce(full_name, forename || ' ' || surname, surname, forename)), 100) as name,
            lower(format(' %s %s %s %s', full_name, forename, surname, email)) as words
@@ -53,8 +55,8 @@ export async function createFigures() {
   await platform`insert into tenant (id, parent_id, name) values (1, null, 'A'), (2, 1, 'B'), (3, 2, 'C'), (4, null, 'D')`
 
   async function expectEntriesOfRecords(what?: string): Promise<void> {
-    for (const [kind, records] of Object.entries(expected)) {
-      const entries = await platform.unsafe(`select * from gateway.${kind}_entry order by id`)
+    for (const [table, records] of Object.entries(expected)) {
+      const entries = await platform.unsafe(`select * from gateway.${table} order by id`)
       expect([...entries], what).toEqual([...(await platform.unsafe(records))])
     }
     const withdrawals = await platform`

@@ -28,6 +28,7 @@ test('a fill that is stopped goes on, and loses no change that is made meanwhile
   await pool`select gateway.recount_figures()`
   await platform`update gateway.voucher_entry set current_balance = 1 where id % 3 = 0`
   await platform`delete from gateway.voucher_entry where id % 7 = 0`
+  await platform`delete from gateway.voucher_text where id % 5 = 0`
   await platform`insert into gateway.consent_entry values (5000, 1, now(), true, now()), (5001, 1, now(), false, now())`
   const changes = [
     'delete from purchased_voucher where id = 2',
@@ -112,7 +113,7 @@ test('more changes than one step reads are followed by a fill', async () => {
   await expectFollowed()
 
   // Only those: the others stay as they are.
-  await platform`update gateway.voucher_entry set words = '' where id = 40`
+  await platform`update gateway.voucher_text set words = '' where id = 40`
   await platform`delete from purchased_voucher where id <= 25`
   // Each leaves with two removals.
   await platform`update customer set marketing_opted = false where id <= 25`

@@ -35,6 +35,7 @@ const reads: Record<string, string> = {
   'gateway.token_tenant': 'select',
   'gateway.request_count': 'select',
   'gateway.voucher_entry': 'select',
+  'gateway.voucher_text': 'select',
   'gateway.withdrawal_entry': 'select',
   'public.category': 'select',
   'public.customer': 'select',

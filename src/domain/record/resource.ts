@@ -3,6 +3,7 @@ import type { Column, Columns } from '../../db/column.ts'
 import type { Fragment, Sql } from '../../db/connect.ts'
 import { rowCodec } from '../../db/row-codec.ts'
 import type { Order } from '../search/order.ts'
+import type { TextTable } from '../search/ranges.ts'
 import type { SearchDescription } from '../search/search.ts'
 import { type SearchTable, searchTable } from '../search/search-table.ts'
 import type { Permission } from '../token/permission.ts'
@@ -71,7 +72,7 @@ interface ResourceDescription<Row extends ResourceRow> {
    * The filters and orders of its lists, each with an index that serves it: of its entries (`sql/0015`), or of its own
    * table when it has none.
    */
-  search?: Pick<SearchDescription, 'filters' | 'orders'> & { entries?: string }
+  search?: Pick<SearchDescription, 'filters' | 'orders'> & { entries?: string; texts?: TextTable }
 }
 
 /**
@@ -123,7 +124,15 @@ export function defineResource<Row extends ResourceRow>({
           filters: search.filters,
           orders: { UPDATED_AT: byUpdatedAt, ...search.orders },
           defaultOrder: byUpdatedAt,
-          table: searchTable<Row>({ name, table: search.entries ?? table, records: table, row, stamp, only }),
+          table: searchTable<Row>({
+            name,
+            table: search.entries ?? table,
+            records: table,
+            texts: search.texts,
+            row,
+            stamp,
+            only,
+          }),
           hasEntries: search.entries !== undefined,
         }
       : null,

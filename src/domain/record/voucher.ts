@@ -59,6 +59,7 @@ export const vouchers = defineResource<PurchasedVoucher>({
   columns,
   search: {
     entries: 'gateway.voucher_entry',
+    texts: { table: 'gateway.voucher_text', of: 'gateway.text_of', columns: 'words, recipient' },
     filters: {
       status: oneOf('VoucherStatus', voucherStatusNames, 'Vouchers that have one of these statuses now.', hasStatus),
       validOn,

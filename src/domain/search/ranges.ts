@@ -6,10 +6,21 @@ import type { IndexRange } from './field.ts'
 import type { ColumnValues } from './order.ts'
 import type { Search } from './search.ts'
 
+/** A table of texts that are searched, apart from the entries. */
+export interface TextTable {
+  table: string
+  /** The function that returns the texts of a record. */
+  of: string
+  /** The columns that are searched. */
+  columns: string
+}
+
 /** The common parts of a table's statements. The texts are SQL of this service, never of a caller. */
 export interface SearchedTable {
   /** The table of entries (`sql/0015`), or of records without entries. */
   table: string
+  /** The table of the texts that are searched, with the ids of the entries; left out when the entries have them. */
+  texts?: TextTable | undefined
   /** The column that a list is ordered by before `id` by default. */
   stamp: string
   /** A condition for the rows that are read. */
@@ -78,7 +89,8 @@ export class Ranges {
       ${this.#matches()} as matches`
     return sql`
       select page.* from owner ${valuesOf(sql, order?.columnValues)} cross join lateral (
-        select ${columns} from ${this.#rows()} and ${where(sql)} ${this.#withColumnValue(order?.columnValues)}
+        select ${columns} from ${order ? this.#rows() : this.#rowsByText(where(sql))} and ${where(sql)}
+        ${this.#withColumnValue(order?.columnValues)}
         ${sql.unsafe(order ? `order by ${order.key}` : '')} ${this.#limit(limit)}
       ) page limit ${limit}`
   }
@@ -98,14 +110,39 @@ export class Ranges {
     return this.#sql`${this.#side(after, '>')} and ${this.#side(before, '<')}`
   }
 
+  /** The rows of a tenant, each with its texts if these are searched. `offset 0`: each is looked up by its key. */
   #rows(): Fragment {
     const sql = this.#sql
-    const { table, only } = this.#table
+    const { table, texts } = this.#table
+    const lookUp =
+      texts && this.#search.words
+        ? `cross join lateral (select ${texts.columns} from ${texts.table} where id = ${table}.id offset 0) text`
+        : ''
+    return sql`${sql.unsafe(`${table} ${lookUp}`)} where ${this.#ofTenant()}`
+  }
+
+  /** The rows of a tenant whose texts meet a condition, which the index of the texts serves. */
+  #rowsByText(where: Fragment): Fragment {
+    const sql = this.#sql
+    const { table, texts } = this.#table
+    if (!texts) return this.#rows()
+    return sql`
+      (select id as text_id, ${sql.unsafe(`${texts.columns} from ${texts.table}`)}
+       where tenant_id = ${this.#tenant()} and ${where} offset 0) text
+      cross join lateral (select * from ${sql.unsafe(table)} where id = text_id offset 0) entry
+      where ${this.#ofTenant()}`
+  }
+
+  #ofTenant(): Fragment {
+    const { only } = this.#table
+    const listed = this.#sql.unsafe(only === undefined ? '' : `and ${only}`)
+    return this.#sql`tenant_id = ${this.#tenant()} ${listed} and gateway.is_read(id)`
+  }
+
+  #tenant(): Fragment {
     const { tenantId, descendantsOf } = this.#search
     // A parameter when it is known: estimates are for that tenant then.
-    const tenant = descendantsOf === null ? sql`${tenantId}::bigint` : sql`owner.owner_id`
-    const listed = sql.unsafe(only === undefined ? '' : `and ${only}`)
-    return sql`${sql.unsafe(table)} where tenant_id = ${tenant} ${listed} and gateway.is_read(id)`
+    return descendantsOf === null ? this.#sql`${tenantId}::bigint` : this.#sql`owner.owner_id`
   }
 
   /**

@@ -94,8 +94,9 @@ function toPlace(bytes: Buffer | null | undefined): Place | null {
 
 /** Creates the reader of a table. */
 export function searchTable<Row>({ name, row, records, ...searched }: SearchTableOptions<Row>): SearchTable<Row> {
-  const { stamp } = searched
+  const { stamp, texts } = searched
   const hasEntries = searched.table !== records
+  const textsOf = texts ? `cross join (select ${texts.columns} from ${texts.of}(${records})) text` : ''
   const whole: IndexRange = { order: { key: stamp }, where: sql => sql`true` }
 
   /** Returns the index ranges that have all matching rows. One of a text needs rare trigrams. */
@@ -138,7 +139,7 @@ export function searchTable<Row>({ name, row, records, ...searched }: SearchTabl
     from (
       select ${row.select(sql)} as row, picked.sort_key::text as sort_key
       from picked join ${sql.unsafe(records)} on id = record_id join owner on owner_id = tenant_id
-      ${sql.unsafe(hasEntries ? `cross join lateral (select from gateway.entry_of(${records}) where` : '')}
+      ${sql.unsafe(hasEntries ? `cross join lateral (select from gateway.entry_of(${records}) ${textsOf} where` : '')}
       ${hasEntries ? sql`${ranges.stillMatches()}) present` : sql``}
       where rank <= ${limit} order by rank
     ) listed`

@@ -19,8 +19,8 @@ const pages = (list: string, args: string) => async (parts: Parts) => {
   await page(list, `${args}, last: 20`)(parts)
 }
 
-/** Reads the candidates, and the pages of an index on the way to each. */
-const mostRows = 3 * mostCandidates
+/** Reads the candidates, and the pages of an index on the way to each or to its texts. */
+const mostRows = 4 * mostCandidates
 
 const journeys = (list: string, noun: string, all: Record<string, string>, walks?: string): Journey[] =>
   Object.entries(all).map(([what, args]) => ({

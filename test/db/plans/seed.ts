@@ -61,6 +61,7 @@ const records: Record<string, string> = {
 /** The statements that make entries of the records. */
 const entries: Record<string, string> = {
   'gateway.voucher_entry': 'select entry.* from purchased_voucher voucher, gateway.entry_of(voucher) entry',
+  'gateway.voucher_text': 'select text.* from purchased_voucher voucher, gateway.text_of(voucher) text',
   'gateway.consent_entry': 'select entry.* from customer, gateway.entry_of(customer) entry',
 }
 

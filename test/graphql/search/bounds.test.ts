@@ -39,7 +39,7 @@ beforeAll(async () => {
       from generate_series(1, ${place === 0 ? many : some}) n`
   }
   await followed(database.pool)
-  await database.platform`vacuum analyze gateway.voucher_entry`
+  await database.platform`vacuum analyze gateway.voucher_entry, gateway.voucher_text`
   secret = (await build.token([{ tenantId: top, withDescendants: true }])).secret
   marked = await database.pool`
     select id, tenant_id as "tenantId" from purchased_voucher where reference like '%~~~%' order by updated_at, id`
