@@ -274,8 +274,7 @@ begin
       customer_id = case when begins then 0 when fills then coalesce(read.customer_id, reached.customer_id) end,
       -- A fill ends with the figures of an instant. The first ones are shown when the rollups are there: without them a read
       -- would count all entries.
-      as_of = case when fills or read.too_many or (reached.as_of is null and (more or begins)) then reached.as_of
-                   else watermark end;
+      as_of = case when fills or begins or (reached.as_of is null and more) then reached.as_of else watermark end;
   return more or fills or begins;
 end $$;
 
