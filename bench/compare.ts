@@ -1,7 +1,7 @@
 /**
  * The cost of a change for readers: `npm run bench -- compare <commit>` measures the working tree against that commit.
  * Both are built and run in turns, with a second copy of the working tree: the ratio of that pair is noise. Each side has a
- * database of its own, which its own command line migrates and fills with the demo data.
+ * database of its own, which its own command line migrates. Both have the same records.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,9 +15,10 @@ import { createMigrated, type DatabaseServer, startTemporaryServer } from './har
 import { connections, Load } from './harness/load.ts'
 import { graphqlTransport, type HttpRequest, restTransport, send, type Transport } from './harness/operations.ts'
 import { git, installPackages } from './harness/packages.ts'
-import { createToken, type Installation, type Running, runCommand, startService } from './harness/processes.ts'
+import { createToken, type Installation, type Running, startService } from './harness/processes.ts'
 import { describeRatios, describeRun, logProgress, median, ratios, record, table } from './harness/report.ts'
 import { type Figures, measureRounds, type Requests, type Results, type Subject } from './harness/rounds.ts'
+import { bigTenant, rootTenant, type Size, seed } from './harness/seed.ts'
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -25,8 +26,8 @@ const { values: options, positionals } = parseArgs({
     rounds: { type: 'string', default: '7' },
     /** The time of each turn. */
     seconds: { type: 'string', default: '1' },
-    /** The factor by which the demo data are multiplied: 1 is 4,000 vouchers. */
-    scale: { type: 'string', default: '2' },
+    /** The time that each server has for each call before the first round. */
+    'warm-up': { type: 'string', default: '3' },
     /** Only the calls whose names contain it, such as `rest` or `products`. */
     only: { type: 'string', default: '' },
     /** Writes the results into RESULTS.md. */
@@ -37,13 +38,12 @@ const [commit] = positionals
 if (commit === undefined) throw new Error('Name a commit, for example: npm run bench -- compare HEAD~1')
 const calls = comparedCalls.filter(({ name }) => name.includes(options.only))
 if (calls.length === 0) throw new Error(`--only takes a part of: ${comparedCalls.map(({ name }) => name).join(', ')}.`)
-const timing = { rounds: Number(options.rounds), seconds: Number(options.seconds), warmUp: Number(options.seconds) }
+const timing = { rounds: Number(options.rounds), seconds: Number(options.seconds), warmUp: Number(options['warm-up']) }
 
 /** The highest ratio of Node's CPU time at which a call counts as no dearer. */
 const limit = 1.05
 
-/** The top tenant of the demo data, and those below it, hold all of them. */
-const demoTenant = 1
+const size: Size = { products: 2_000, vouchers: 14_000, customers: 4_000 }
 
 /** One version of the service with its database. */
 interface Side {
@@ -58,11 +58,10 @@ async function prepareSide(name: string, checkout: string): Promise<Side> {
   const server = await startTemporaryServer({ sharedBuffers: '256MB' })
   try {
     const installation = await createMigrated(server, 'compare', checkout)
-    await runCommand(installation, 'demo', '--scale', options.scale)
     const sql = server.open('compare')
-    await sql`vacuum (analyze)`
+    await seed(sql, size, () => {})
     await sql.end()
-    const secret = await createToken(installation, demoTenant)
+    const secret = await createToken(installation, rootTenant)
     const contract = readContract()
     logProgress(`migrated and filled the database of ${name}`)
     const transports = { rest: restTransport(secret, contract), graphql: graphqlTransport(secret, contract) }
@@ -105,7 +104,7 @@ async function prepareRequests(competitors: Competitor[]): Promise<Prepared> {
     try {
       for (const competitor of competitors) {
         const { origin, side } = competitor
-        const sent = await readRequests(origin, side.transports[transport], operation, demoTenant)
+        const sent = await readRequests(origin, side.transports[transport], operation, bigTenant)
         ofCall.set(competitor, sent)
         const texts = await Promise.all(sent.slice(0, comparedAnswers).map(request => send(origin, request)))
         answers.add(maskAnswer(texts.join('\n')))
@@ -176,7 +175,7 @@ try {
   const text = `${describeRun(after.server.version)} Before is ${hash} (${git('show', '-s', '--format=%s', commit)}), \
 after the working tree.
 
-${connections} connections, ${timing.rounds} rounds in turns of ${timing.seconds} s, demo data of scale ${options.scale}, \
+${connections} connections, ${timing.rounds} rounds in turns of ${timing.seconds} s, the same ${size.vouchers.toLocaleString('en')} vouchers, \
 durable commits. CPU time is a request's. Ratios are after / before, of the same round: median (quartiles); of CPU time \
 less is better. "Equals" is the ratio of two copies of after: noise.
 

@@ -1,17 +1,18 @@
 import type { Pool } from '../../src/db/connect.ts'
 
 /** Raise it when the seeded data change: databases of another version are created again. */
-export const seedVersion = 2
+export const seedVersion = 3
 
 /** The numbers of records. Five of seven vouchers belong to the big tenant. */
 export interface Size {
   products: number
   vouchers: number
+  customers: number
 }
 
 export const sizes = {
-  full: { products: 100_000, vouchers: 1_400_000 },
-  short: { products: 1_000, vouchers: 14_000 },
+  full: { products: 100_000, vouchers: 1_400_000, customers: 20_000 },
+  short: { products: 1_000, vouchers: 14_000, customers: 1_000 },
 } satisfies Record<string, Size>
 
 export const tenants = 20
@@ -143,9 +144,20 @@ from (
   from generate_series($1::bigint, $2::bigint) n
 ) one`
 
+const customerRows = ({ customers }: Size) => `
+insert into public.customer
+  (id, tenant_id, email, marketing_opted, consented_at, consent_source, forename, surname, full_name, phone_number, created_at, updated_at)
+select n, 1 + n % ${tenants}, 'customer-' || n || '@example.com', n % 8 > 0, case when n % 8 > 0 then made end,
+       case when n % 8 > 0 then (array['checkout', 'Aktion „Mai“', null])[1 + n % 3] end,
+       case when n % 4 > 0 then 'Zoë' end, case when n % 5 > 0 then 'O''Neil ' || n end,
+       case when n % 3 = 0 then 'Zoë O''Neil ' || n end, case when n % 2 = 0 then '+49 30 ' || n end,
+       made, pg_temp.changed(made, n)
+from (select n, ${createdAt(customers)} as made from generate_series(1, ${customers}::bigint) n) one;`
+
 const finish = `
 select setval(pg_get_serial_sequence(name, 'id'), (select max(id) from purchased_voucher))
-from unnest(array['public.tenant', 'public.category', 'public.product', 'public.variant', 'public.purchased_voucher']) name;`
+from unnest(array['public.tenant', 'public.category', 'public.product', 'public.variant', 'public.purchased_voucher',
+                  'public.customer']) name;`
 
 /**
  * Fills a migrated, empty database. The data are the same in every run.
@@ -158,6 +170,7 @@ export async function seed(sql: Pool, size: Size, log: (progress: string) => voi
   await sql.unsafe(helpers).simple()
   await sql.unsafe(tenantRows).simple()
   await sql.unsafe(productRows(size)).simple()
+  await sql.unsafe(customerRows(size)).simple()
   log(`${size.products} products`)
   for (let first = 1; first <= size.vouchers; first += batch) {
     const last = Math.min(first + batch - 1, size.vouchers)
