@@ -18,6 +18,28 @@ begin
   end loop;
 end $$;
 
+-- Returns the path of a tenant: its id, then the ids of those above it, as far up as they are there; null when it is not. A
+-- loop, which appliers can make, ends the path.
+--
+-- The cost is what Postgres expects of a recursive query. With a lower one it reads all removals and sorts them, instead of
+-- the first ones in their order.
+create function gateway.tenant_path(lowest bigint) returns bigint[]
+language plpgsql stable cost 100000 set enable_seqscan = off
+as $$
+declare
+  next bigint := lowest;
+  above bigint;
+  path bigint[] := '{}';
+begin
+  while next <> all(path) loop
+    select parent_id into above from public.tenant where id = next;
+    exit when not found;
+    path := path || next;
+    next := above;
+  end loop;
+  return nullif(path, '{}');
+end $$;
+
 -- Returns all tenants below one, without itself.
 create function gateway.tenant_descendants(highest bigint) returns setof bigint
 language plpgsql stable set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off

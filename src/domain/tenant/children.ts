@@ -23,12 +23,9 @@ function visibleBelow(sql: Sql, token: Token, parentIds: readonly number[]) {
   return {
     parents: sql`${arrayText(parentIds)}::text::bigint[]`,
     grants: sql`
-      above(parent_id, id) as (
-        select id, id from unnest(${arrayText(parentIds)}::text::bigint[]) as id
-        union
-        select above.parent_id, tenant.parent_id from above join tenant on tenant.id = above.id
-      ), below_grant as materialized (
-        select parent_id from above where id = any(${withDescendants}::text::bigint[])
+      below_grant(parent_id) as materialized (
+        select id from unnest(${arrayText(parentIds)}::text::bigint[]) as id
+        where gateway.tenant_path(id) && ${withDescendants}::text::bigint[]
       )`,
     isVisible: sql`
       tenant.parent_id = wanted.parent_id
@@ -53,7 +50,7 @@ export async function listChildTenants(
     const { parents, grants, isVisible } = visibleBelow(sql, token, ids)
     const direction = backward ? sql`desc` : sql``
     const found = await sql`
-      with /* tenant.children */ recursive ${grants}
+      with /* tenant.children */ ${grants}
       select (
         select string_agg(row, '') from (
           select ${tenantRow.select(sql)} as row from tenant
@@ -82,7 +79,7 @@ export async function listChildTenants(
 export async function countChildTenants(sql: Sql, token: Token, parentIds: readonly number[]): Promise<number[]> {
   const { parents, grants, isVisible } = visibleBelow(sql, token, parentIds)
   const rows = await sql<{ count: number }[]>`
-    with /* tenant.count_children */ recursive ${grants}
+    with /* tenant.count_children */ ${grants}
     select (select count(*) from tenant where ${isVisible}) as count
     from unnest(${parents}) with ordinality as wanted(parent_id, place)
     order by place`

@@ -46,25 +46,18 @@ export interface TenantMatches {
 
 const matchesLength = 30
 
-/** Returns the relation `placed(id, above)`: the names of the ancestors of each tenant of the relation `chosen(id)`. */
-const places = (sql: Sql) => sql`
-  above_chosen as (
-    select id, parent_id, 0 as steps, null::text as name from tenant where id in (select id from chosen)
-    union all
-    select above_chosen.id, tenant.parent_id, above_chosen.steps + 1, tenant.name
-    from above_chosen join tenant on tenant.id = above_chosen.parent_id
-  ) cycle id, parent_id set repeated using visited, placed as (
-    select id, coalesce(json_agg(name order by steps desc) filter (where steps > 0), '[]') as above
-    from above_chosen where not repeated group by id
-  )`
+/** Returns the names of the ancestors of the tenant of the relation `tenant`, as a column. */
+const above = (sql: Sql) => sql`
+  array_to_json(array(
+    select ancestor.name
+    from unnest(gateway.tenant_path(tenant.id)) with ordinality as path(id, step) join tenant ancestor using (id)
+    where step > 1 order by step desc)) as above`
 
 /** Returns the tenants of these ids that exist, by name. */
 export async function placeTenants(sql: Sql, ids: readonly number[]): Promise<PlacedTenant[]> {
   return sql<PlacedTenant[]>`
-    with /* tenant_tree.place */ recursive chosen as (
-      select unnest(${arrayText(ids)}::text::bigint[]) as id
-    ), ${places(sql)}
-    select tenant.id, name, subdomain, above from placed join tenant on tenant.id = placed.id order by lower(name), id`
+    select /* tenant_tree.place */ id, name, subdomain, ${above(sql)} from tenant
+    where id = any(${arrayText(ids)}::text::bigint[]) order by lower(name), id`
 }
 
 /** Returns the condition for a tenant that a search finds: by part of its name or subdomain, in any case, or by its id. */
@@ -76,17 +69,15 @@ const isFound = (sql: Sql, search: string) => sql`
 /** Finds tenants; those whose name begins with the text come before the others. */
 export async function searchTenants(sql: Sql, search: string, chosen: readonly number[]): Promise<TenantMatches> {
   const rows = await sql<(PlacedTenant & { count: number; unchosen: number })[]>`
-    with /* tenant_tree.search */ recursive chosen as (
-      select id, count(*) over () as count,
+    with /* tenant_tree.search */ chosen as (
+      select id, name, subdomain, count(*) over () as count,
              count(*) filter (where id not in (select unnest(${arrayText(chosen)}::text::bigint[]))) over () as unchosen,
              row_number() over (order by id = ${parseIdentifier(search)} desc,
                                          position(lower(${search}) in lower(name)) <> 1, lower(name), id) as rank
       from tenant where ${isFound(sql, search)}
       order by rank limit ${matchesLength}
-    ), ${places(sql)}
-    select tenant.id, name, subdomain, above, count, unchosen
-    from chosen join placed on placed.id = chosen.id join tenant on tenant.id = chosen.id
-    order by rank`
+    )
+    select id, name, subdomain, ${above(sql)}, count, unchosen from chosen tenant order by rank`
   const { count = 0, unchosen = 0 } = rows[0] ?? {}
   return { tenants: rows.map(({ id, name, subdomain, above }) => ({ id, name, subdomain, above })), count, unchosen }
 }

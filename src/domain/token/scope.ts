@@ -63,16 +63,9 @@ function grantsOf(token: Token): ReadonlyMap<number, boolean> {
   return grants
 }
 
-// While an applier writes, the tree may contain a loop: the path then ends at the first repeated tenant.
 async function findPaths(sql: Sql, ids: readonly number[]): Promise<(TenantPath | null)[]> {
-  const rows = await sql<{ id: number; path: number[] }[]>`
-    with /* tenant.paths */ recursive above as (
-      select id, id as ancestor_id, parent_id, 0 as steps from tenant where id = any(${arrayText(ids)}::text::bigint[])
-      union all
-      select above.id, tenant.id, tenant.parent_id, above.steps + 1
-      from tenant join above on tenant.id = above.parent_id
-    ) cycle ancestor_id set repeated using visited
-    select id, json_agg(ancestor_id order by steps) as path from above where not repeated group by id`
-  const found = new Map(rows.map(row => [row.id, row.path]))
-  return ids.map(id => found.get(id) ?? null)
+  const rows = await sql<{ path: number[] | null }[]>`
+    select /* tenant.paths */ array_to_json(gateway.tenant_path(id)) as path
+    from unnest(${arrayText(ids)}::text::bigint[]) with ordinality as wanted(id, place) order by place`
+  return rows.map(({ path }) => path)
 }
