@@ -115,6 +115,25 @@ test('a grant with descendants follows changes of the tree', async () => {
   await until('the branch is gone', () => answers(403, [top]), soon)
 })
 
+test('a grant of a tenant that an applier deleted includes none of those that were below it', async () => {
+  const top = await build.tenant()
+  const below = await build.tenant({ parent_id: top })
+  const reference = `R-${below}`
+  await build.voucher(below, { reference })
+  const { secret } = await build.token([{ tenantId: top, withDescendants: true }])
+  const count = async () => (await client.graphql(secret, '{ tenants { totalCount } }')).body.data.tenants.totalCount
+  const resolve = async () => (await client.resolve(secret, below, { voucher_reference: reference })).status
+  expect([await visible(secret), await count(), await resolve()]).toEqual([[top, below], 2, 200])
+
+  await platform.begin(async applier => {
+    await applier`set local session_replication_role = replica`
+    await applier`delete from tenant where id = ${top}`
+  })
+  expect([await visible(secret), await count()]).toEqual([[], 0])
+  await until('the scope ends', async () => (await resolve()) === 403, soon)
+  expect((await client.rest(secret, listPaths(below)[0]!)).status).toBe(403)
+})
+
 test('a new tenant is found at once, also after a request that did not find it', async () => {
   const id = 7_000_000_000
   const { id: tokenId, secret } = await build.token([])

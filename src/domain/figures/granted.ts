@@ -1,6 +1,6 @@
 /** Whose rows a read of figures adds: SQL of the tenants that are granted, and of the rollups that hold their sums. */
 import type { Fragment, Sql } from '../../db/connect.ts'
-import { grantedBy } from '../tenant/granted.ts'
+import { grantedAtOrBelow } from '../tenant/granted.ts'
 import type { Token } from '../token/token.ts'
 import type { FiguresRequest } from './figure.ts'
 
@@ -16,12 +16,12 @@ import type { FiguresRequest } from './figure.ts'
  * - `today(id, day)`: the calendar day now at each of these tenants; `days(first, last)`: the least and the greatest of them
  */
 export const grantedTenants = (sql: Sql, token: Token, request: FiguresRequest): Fragment => sql`
-  ${request.withDescendants ? withDescendants(sql, token, request.tenantId) : alone(sql, request.tenantId)},
+  ${request.withDescendants ? grantedAtOrBelow(sql, token, request.tenantId) : alone(sql, request.tenantId)},
   granted as materialized (
     -- A large tenant has a rollup of its own.
     select id, coalesce(top, case when not exists (select from gateway.figure_member
                                                    where ancestor_id = id and tenant_id <> id) then id end) as top
-    from chosen
+    from visible
   ), rolled as materialized (
     select distinct top as ancestor_id from granted where exists (select from gateway.figure_member where ancestor_id = top)
   ), single as materialized (
@@ -43,27 +43,6 @@ export const grantedTenants = (sql: Sql, token: Token, request: FiguresRequest):
 
 /** The scope has checked that the token is authorised for it. */
 const alone = (sql: Sql, tenantId: number): Fragment => sql`
-  chosen as materialized (
+  visible as materialized (
     select ${tenantId}::bigint as id, null::bigint as top
   )`
-
-// While an applier writes, the tree may contain a loop: `union` ends the walk, and a tenant keeps one of its tops.
-function withDescendants(sql: Sql, token: Token, tenantId: number): Fragment {
-  const { named, withDescendants: whole } = grantedBy(token)
-  return sql`
-  above as (
-    select id, parent_id from tenant where id = ${tenantId}::bigint
-    union
-    select tenant.id, tenant.parent_id from above join tenant on tenant.id = above.parent_id
-  ), below as (
-    select id, case when exists (select from above where id = any(${whole}::text::bigint[])) then id end as top
-    from tenant where id = ${tenantId}::bigint
-    union
-    select tenant.id, coalesce(below.top, case when tenant.id = any(${whole}::text::bigint[]) then tenant.id end)
-    from below join tenant on tenant.parent_id = below.id
-  ), chosen as materialized (
-    select distinct on (id) id, top from below
-    where top is not null or id = any(${named}::text::bigint[])
-    order by id, top
-  )`
-}

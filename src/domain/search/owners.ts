@@ -18,7 +18,7 @@ export async function readOwners(sql: Sql, { tenantId, descendantsOf }: Search):
   }
   const found = await sql<{ id: number; today: string }[]>`
     with /* tenant.granted_days */ recursive ${grantedAtOrBelow(sql, descendantsOf, tenantId)}
-    select id, ${day} from tenant where id in (select tenant_id from granted)`
+    select id, ${day} from tenant where id in (select id from visible)`
   const ids = arrayText(found.map(({ id }) => id))
   const days = arrayText(found.map(({ today }) => today))
   const relation = sql`owner as materialized (

@@ -11,25 +11,38 @@ export function grantedBy(token: Token): { named: string; withDescendants: strin
   return { named: arrayText(named), withDescendants: arrayText(withDescendants) }
 }
 
+/** Returns the relation `granted(id)` of all tenants that a token is granted (R21). It belongs after `with recursive`. */
+export function allGranted(sql: Sql, token: Token): Fragment {
+  const { named, withDescendants } = grantedBy(token)
+  return sql`
+    below as (
+      select id from tenant where id = any(${withDescendants}::text::bigint[])
+      union
+      select tenant.id from tenant join below on tenant.parent_id = below.id
+    ), granted as (
+      select id from below union all select unnest(${named}::text::bigint[])
+    )`
+}
+
 /**
- * Returns the common table expressions of the tenants that a token is granted at or below a tenant (R21): `granted`
- * with the column `tenant_id`. They belong after `with recursive`.
+ * Returns the relation `visible(id, top)` of the tenants that a token is granted at or below a tenant (R21). It belongs
+ * after `with recursive`. `top` is the highest tenant on the way down of which a grant includes all below; null for a
+ * tenant that is granted by itself.
  *
- * A loop, which appliers can make, ends by `union`.
+ * A loop, which appliers can make, ends by `union`, and a tenant keeps one of its tops.
  */
 export function grantedAtOrBelow(sql: Sql, token: Token, tenantId: number): Fragment {
   const { named, withDescendants } = grantedBy(token)
   return sql`
-    above as (
-      select id, parent_id from tenant where id = ${tenantId}::bigint
+    below(id, top) as (
+      select id, case when gateway.tenant_path(id) && ${withDescendants}::text::bigint[] then id end
+      from tenant where id = ${tenantId}::bigint
       union
-      select tenant.id, tenant.parent_id from above join tenant on tenant.id = above.parent_id
-    ), below(id, is_granted) as (
-      select ${tenantId}::bigint, exists (select from above where id = any(${withDescendants}::text::bigint[]))
-      union
-      select tenant.id, is_granted or tenant.id = any(${withDescendants}::text::bigint[])
+      select tenant.id, coalesce(top, case when tenant.id = any(${withDescendants}::text::bigint[]) then tenant.id end)
       from below join tenant on tenant.parent_id = below.id
-    ), granted(tenant_id) as (
-      select distinct id from below where is_granted or id = any(${named}::text::bigint[])
+    ), visible as materialized (
+      select id, min(top) as top from below
+      where top is not null or id = any(${named}::text::bigint[])
+      group by id
     )`
 }

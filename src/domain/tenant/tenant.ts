@@ -6,7 +6,7 @@ import { beforeAll, type Instant } from '../record/instant.ts'
 import { type Page, type Range, toPage, within } from '../record/page.ts'
 import type { RecordType } from '../record/resource.ts'
 import type { Token } from '../token/token.ts'
-import { grantedBy } from './granted.ts'
+import { allGranted, grantedBy } from './granted.ts'
 
 /** The columns of a tenant. */
 export const tenantColumns = {
@@ -39,28 +39,16 @@ export const tenantRecords: RecordType = {
   findRemoved: (sql, token) => {
     const { named, withDescendants } = grantedBy(token)
     return sql`
-      with recursive above as (
-        select id, parent_id from tenant where id = record_id
-        union
-        select tenant.id, tenant.parent_id from above join tenant on tenant.id = above.parent_id
-      )
-      select id from above where id = any(${withDescendants}::text::bigint[])
-                              or (id = record_id and id = any(${named}::text::bigint[])) limit 1`
+      select id from tenant where id = record_id
+        and (gateway.tenant_path(id) && ${withDescendants}::text::bigint[] or id = any(${named}::text::bigint[]))`
   },
 }
 
 /** Returns a page of the tenants that the token is authorised for (contract, operation 1). */
 export async function listTenants(sql: Sql, token: Token, range: Range): Promise<Page<Tenant>> {
-  const { named, withDescendants } = grantedBy(token)
   // With `is true`, PostgreSQL reads the list in its order and looks each tenant up, and does not join and sort.
   const [found] = await sql`
-    with /* tenant.list */ recursive below as (
-      select id from tenant where id = any(${withDescendants}::text::bigint[])
-      union
-      select tenant.id from tenant join below on tenant.parent_id = below.id
-    ), granted as (
-      select id from below union all select unnest(${named}::text::bigint[])
-    )
+    with /* tenant.list */ recursive ${allGranted(sql, token)}
     select string_agg(row, '') from (
       select ${tenantRow.select(sql)} as row from tenant
       where (id in (select id from granted)) is true and ${within(sql, range)}
@@ -74,15 +62,9 @@ export async function listTenants(sql: Sql, token: Token, range: Range): Promise
  * @param updatedSince counts those that were updated at or after this instant; null counts all
  */
 export async function countGrantedTenants(sql: Sql, token: Token, updatedSince: Instant | null): Promise<number> {
-  const { named, withDescendants } = grantedBy(token)
   const [row] = await sql<{ count: number }[]>`
-    with /* tenant.count */ recursive below as (
-      select unnest(${withDescendants}::text::bigint[]) as id
-      union
-      select tenant.id from tenant join below on tenant.parent_id = below.id
-    )
-    select count(*) from tenant
-    where id in (select unnest(${named}::text::bigint[]) union select id from below)
+    with /* tenant.count */ recursive ${allGranted(sql, token)}
+    select count(*) from tenant where id in (select id from granted)
       and updated_at >= ${updatedSince ?? beforeAll}::text::timestamptz`
   return row?.count ?? 0
 }
