@@ -4,7 +4,6 @@ import type { Pool } from './db/connect.ts'
 import { isOutage } from './db/outage.ts'
 import type { TriggerWatch } from './db/triggers.ts'
 import { deleteExpiredSessions } from './domain/administrator/session.ts'
-import { deleteGoneInstances } from './domain/rate/instance-registry.ts'
 import { deleteEndedWindows } from './domain/rate/table.ts'
 import { deleteExpiredRedemptionTokens } from './domain/record/resolution.ts'
 import { type ClockWatch, deletePassedStamps, recordClock } from './domain/sync/clock.ts'
@@ -101,7 +100,6 @@ export async function registerBackgroundJobs(
   void everyOnce(hour, 'delete expired request counts', () => deleteExpiredRequestCounts(background))()
   void everyOnce(hour, 'delete planned stamps that have passed', () => deletePassedStamps(background))()
   everyOnce(minute, 'delete rate windows that have ended', () => deleteEndedWindows(background))
-  everyOnce(minute, 'delete instances that have gone', () => deleteGoneInstances(background))
   // Each process, because the last one to stop is the last one to publish the clock as `server_time`.
   const recordClockNow = every(second, 'record the clock of the database', () => recordClock(pool))
   const writes = [

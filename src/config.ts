@@ -120,8 +120,16 @@ const origin = privateUrl
   )
   .transform(text => new URL(text).origin)
 
+/** Returns the store of rates when RATE_STORE is not set. One process counts in its memory, which costs least. */
+function defaultRateStore({ REDIS_URL, workers }: { REDIS_URL?: string | undefined; workers: number }) {
+  if (REDIS_URL !== undefined) return 'redis'
+  return workers > 1 ? 'postgres' : 'memory'
+}
+
 const Environment = z
   .object({
+    /** The processes that answer requests: an option of `serve`, not a variable. */
+    workers: z.number(),
     NODE_ENV: z.string().default('development'),
     HOST: z.string().default('127.0.0.1'),
     PORT: integer(0, 65535).default(8080),
@@ -131,6 +139,7 @@ const Environment = z
     DATABASE_POOL: integer(1, 1000).default(10),
     DATABASE_STARTUP_PARAMETERS: flag.default(true),
     REDIS_URL: redisUrl.optional(),
+    RATE_STORE: oneOf(['memory', 'postgres', 'redis']).optional(),
     DATA_DIR: z.string().default('.data'),
     MAX_REQUESTS: integer(10, 100_000).default(160),
     TRUST_PROXY: addressRanges.default([]),
@@ -159,6 +168,18 @@ const Environment = z
     (environment, context) => {
       const report = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message })
       const isSet = (name: keyof typeof environment) => [environment[name] ?? []].flat().length > 0
+      if (environment.RATE_STORE === 'memory' && environment.workers > 1) {
+        report(
+          'RATE_STORE',
+          'must not be memory with --workers, because each worker would count by itself: use postgres or redis',
+        )
+      }
+      if (environment.RATE_STORE === 'redis' && !isSet('REDIS_URL')) {
+        report('RATE_STORE', 'is redis and needs REDIS_URL, for example REDIS_URL=redis://localhost:6379/0')
+      }
+      if (isSet('RATE_STORE') && environment.RATE_STORE !== 'redis' && isSet('REDIS_URL')) {
+        report('RATE_STORE', 'must be redis, or not be set, when REDIS_URL is set')
+      }
       if (!isSet('OIDC_ISSUER')) {
         for (const name of ['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'OIDC_DOMAINS', 'OIDC_GROUPS'] as const) {
           if (isSet(name)) report(name, 'needs OIDC_ISSUER, for example OIDC_ISSUER=https://login.example.com')
@@ -190,7 +211,8 @@ const Environment = z
     databasePool: environment.DATABASE_POOL,
     /** True when connections set their role and limits as they start, which a pooler may refuse. */
     startupParameters: environment.DATABASE_STARTUP_PARAMETERS,
-    /** Where instances count rates together; when undefined, in the database. */
+    /** Where rates are counted: `memory` holds for one process, the others for all that share them. */
+    rateStore: environment.RATE_STORE ?? defaultRateStore(environment),
     redisUrl: environment.REDIS_URL,
     dataDir: environment.DATA_DIR,
     /** The most requests of REST and GraphQL under way. */
@@ -236,11 +258,12 @@ const Environment = z
  * Reads the configuration. An empty variable counts as not set.
  *
  * @param environment usually `process.env`
+ * @param workers how many processes of this instance answer requests
  * @throws ConfigError that lists every invalid variable
  */
-export function readConfig(environment: NodeJS.ProcessEnv): Config {
+export function readConfig(environment: NodeJS.ProcessEnv, workers = 1): Config {
   const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
-  const read = Environment.safeParse(set)
+  const read = Environment.safeParse({ ...set, workers })
   if (read.success) return read.data
   const problems = read.error.issues.map(issue => `  ${issue.path.join('.')} ${issue.message}`)
   throw new ConfigError(`The configuration is not valid:\n${problems.join('\n')}`)

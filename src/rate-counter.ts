@@ -1,15 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from './config.ts'
-import { connect, type Pool, serviceRole } from './db/connect.ts'
+import type { Pool } from './db/connect.ts'
 import { connectRedis, createRedisCounter } from './db/redis.ts'
-import type { CountCalls } from './domain/rate/batch.ts'
-import { createInstanceRegistry, heartbeatInterval } from './domain/rate/instance-registry.ts'
-import type { RateCounter } from './domain/rate/rate.ts'
-import { rateWindowSeconds } from './domain/rate/rate.ts'
+import { type RateCounter, rateWindowSeconds } from './domain/rate/rate.ts'
 import { createSharedRateCounter, type SharedRateCounter } from './domain/rate/shared.ts'
-import { countInTable, listOpenWindows } from './domain/rate/table.ts'
+import { countInTable } from './domain/rate/table.ts'
 import { RateWindows } from './domain/rate/windows.ts'
 import { getOrCreateSecret } from './domain/setting.ts'
 
@@ -18,18 +16,12 @@ type RateLog = Pick<FastifyBaseLogger, 'info' | 'warn'>
 /** An open counter of rates. */
 export interface OpenRateCounter {
   counter: RateCounter
-  /** Shares what this process has counted, and closes connections. Takes at most 0.75 s. */
+  /** Shares what this process has counted by itself, and closes connections to Redis. Takes at most 0.5 s. */
   close(): Promise<void>
 }
 
 /** The time that counting may take before this process counts by itself, in milliseconds. */
-const timeLimits = { redis: 50, postgres: 100, primary: 300 }
-
-/** The longest statement on a connection for rates, in milliseconds. */
-const statementTimeoutMs = 500
-
-/** The statement timeout of sessions behind a pooler (docs/scaling.md), in milliseconds. */
-const pooledStatementTimeoutMs = 4000
+const timeLimits = { redis: 50, postgres: 100 }
 
 /** The time that a start waits for Redis, in milliseconds. */
 const connectTimeout = 1000
@@ -37,39 +29,29 @@ const connectTimeout = 1000
 /** The time that closing waits for the store, in milliseconds. */
 const closeTimeout = 500
 
-/** The time that connections for rates may take to end, in seconds. */
-const endTimeout = 0.25
-
 /**
- * Opens the counter that the configuration asks for (R28): in Redis when `REDIS_URL` is set; in the memory of this
- * process when the database is embedded, because no other instance can use it; otherwise in the memory while this is
- * the only instance on the database, and in the database while there are others.
+ * Opens the counter in the store that the configuration names (R28).
  *
  * @param pool the service's pool
- * @param countInPrimary in a worker: counts in the primary process, which has opened the counter, unless it is in Redis
+ * @param ratePool the connection for counting in PostgreSQL; the caller ends it after the counter is closed
  */
 export async function openRateCounter(
   config: Config,
   pool: Pool,
+  ratePool: Pool,
   log: RateLog,
-  countInPrimary?: CountCalls,
 ): Promise<OpenRateCounter> {
+  // The configuration is invalid with REDIS_URL and another store.
   if (config.redisUrl !== undefined) return openRedisCounter(config.redisUrl, pool, log)
-  if (countInPrimary) {
-    const report = reportRateStore(log, 'primary')
-    const counter = createSharedRateCounter(countInPrimary, { timeLimit: timeLimits.primary, report })
-    return { counter, close: () => settle(counter) }
+  if (config.rateStore === 'postgres') return openTableCounter(ratePool, log)
+  if (config.databaseUrl !== undefined) {
+    log.info('this process counts the rate in its memory: several instances need RATE_STORE=postgres or REDIS_URL')
   }
-  return config.databaseUrl === undefined
-    ? createMemoryRateCounter()
-    : openTableCounter(config.databaseUrl, config, log)
+  return { counter: new RateWindows(), close: async () => {} }
 }
 
-/** Returns a counter in the memory of this process. */
-export const createMemoryRateCounter = (): OpenRateCounter => ({ counter: new RateWindows(), close: async () => {} })
-
 /** Makes what logs that the store of rates has failed, and that it counts again. */
-const reportRateStore = (log: RateLog, store: string) => (error: unknown) => {
+const reportRateStore = (log: RateLog, store: keyof typeof timeLimits) => (error: unknown) => {
   if (error === null) log.info({ store }, 'the store of rates counts again')
   else log.warn({ store, err: error }, 'the store of rates does not answer: this process counts by itself meanwhile')
 }
@@ -95,76 +77,15 @@ async function openRedisCounter(url: string, pool: Pool, log: RateLog): Promise<
   }
 }
 
-async function openTableCounter(
-  databaseUrl: string,
-  { startupParameters }: Config,
-  log: RateLog,
-): Promise<OpenRateCounter> {
-  // Connections of its own: counting neither waits for other statements nor holds them up.
-  const pool = connect(databaseUrl, {
-    max: 2,
-    startupParameters,
-    // A pooler's sessions have the service's own limit.
-    statementTimeoutMs: startupParameters ? statementTimeoutMs : pooledStatementTimeoutMs,
-    answerTimeoutMs: 2 * statementTimeoutMs,
-    role: serviceRole,
-  })
-  const counter: SharedRateCounter = createSharedRateCounter(countInTable(pool), {
-    timeLimit: timeLimits.postgres,
-    report: reportRateStore(log, 'postgres'),
-    isAlone: () => registry.isAlone(),
-  })
-  const registry = createInstanceRegistry(pool, counter.share)
-  try {
-    await registry.join()
-    if (registry.isAlone()) {
-      for (const [key, window] of await listOpenWindows(pool)) counter.windows.refresh(key, window)
-    }
-  } catch (error) {
-    // Like a failure while it serves: the service starts, does not count alone, and sends heartbeats.
-    log.warn({ store: 'postgres', err: error }, 'the store of rates cannot be used at start')
-  }
+async function openTableCounter(pool: Pool, log: RateLog): Promise<OpenRateCounter> {
+  const { postgres: timeLimit } = timeLimits
+  const counter = createSharedRateCounter(countInTable(pool), { timeLimit, report: reportRateStore(log, 'postgres') })
   await counter.check()
-
-  let heartbeat = Promise.resolve()
-  let timer: NodeJS.Timeout
-  let closing = false
-  const scheduleHeartbeat = () => {
-    timer = setTimeout(() => {
-      // A failure is not logged: the counts then fail too, and report it.
-      heartbeat = registry
-        .heartbeat()
-        .then(undefined, () => {})
-        .finally(scheduleHeartbeat)
-    }, heartbeatInterval).unref()
-    if (closing) clearTimeout(timer)
-  }
-  scheduleHeartbeat()
-
-  return {
-    counter,
-    async close() {
-      closing = true
-      clearTimeout(timer)
-      await within(closeTimeout, heartbeat.then(registry.leave))
-      counter.close()
-      await pool.end({ timeout: endTimeout })
-    },
-  }
+  return { counter, close: () => settle(counter) }
 }
 
-/** Shares the last counts, if the store answers. */
+/** Shares the last counts, if the store answers. A failure counts as done. */
 async function settle(counter: SharedRateCounter): Promise<void> {
-  await within(closeTimeout, counter.share())
+  await Promise.race([counter.share().catch(() => {}), pause(closeTimeout, undefined, { ref: false })])
   counter.close()
-}
-
-/** Waits for work, at most for a time in milliseconds. A failure counts as done. */
-async function within(timeout: number, work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const limit = new Promise(resolve => {
-    timer = setTimeout(resolve, timeout)
-  })
-  await Promise.race([work.catch(() => {}), limit])
-  clearTimeout(timer)
 }

@@ -9,7 +9,6 @@ import type { Pool } from './db/connect.ts'
 import { createTriggerWatch } from './db/triggers.ts'
 import { demoTenant } from './demo/demo-tenant.ts'
 import { registerDocs } from './docs/index.tsx'
-import type { CountCalls } from './domain/rate/batch.ts'
 import { ExpensiveRequests } from './domain/rate/expensive-requests.ts'
 import { createCursorCipher } from './domain/record/cursor.ts'
 import { getOrCreateSecret } from './domain/setting.ts'
@@ -57,8 +56,6 @@ import { v1 } from './rest/v1/routes.ts'
 export interface WorkerRole {
   /** Its number, from 1. */
   worker: number
-  /** Counts calls in the primary, for all workers. */
-  count: CountCalls
   /** Returns how many workers listen; null: not known yet. */
   workers(): WorkerCount | null
 }
@@ -69,7 +66,7 @@ export interface WorkerRole {
  * @param pool connections to a migrated database; the caller ends them after the service is closed
  * @param log the destination of log lines; default: standard output
  * @param role in a worker of `serve --workers`; default: this process is the whole service
- * @param healthPool one connection for the health checks; default: `pool`
+ * @param connections one for the health checks and one for the rate; default: `pool`
  * @param demoToken the secret of the demo's token, with which its pages sign in; default: this is no demo
  * @returns the service; the caller closes it
  */
@@ -78,7 +75,7 @@ export async function buildServer(
   pool: Pool,
   log?: LogDestination,
   role?: WorkerRole | null,
-  healthPool: Pool = pool,
+  { health: healthPool = pool, rates: ratePool = pool }: { health?: Pool; rates?: Pool } = {},
   demoToken: string | null = null,
 ): Promise<FastifyInstance> {
   const requests: FastifyServerOptions = {
@@ -101,7 +98,7 @@ export async function buildServer(
   const tokens = createTokenDirectory(pool)
   const requestCounter = createRequestCounter(pool.background)
   const cursorKey = config.cursorKey ?? (await getOrCreateSecret(pool, 'cursor_key', randomBytes(32)))
-  const rates = await openRateCounter(config, pool, app.log, role?.count)
+  const rates = await openRateCounter(config, pool, ratePool, app.log)
   app.addHook('onClose', rates.close)
   const gateway: Gateway = {
     pool,

@@ -44,6 +44,28 @@ test('one message lists every invalid variable by name', () => {
   ])
 })
 
+test.each([
+  [{}, 1, 'memory'],
+  [{}, 2, 'postgres'],
+  [{ REDIS_URL: 'redis://localhost' }, 1, 'redis'],
+  [{ REDIS_URL: 'redis://localhost' }, 2, 'redis'],
+  [{ RATE_STORE: 'postgres' }, 1, 'postgres'],
+])('with %o, rates of %i processes are counted in %s', (environment, workers, store) => {
+  expect(readConfig(environment, workers).rateStore).toBe(store)
+})
+
+test.each([
+  [{ RATE_STORE: 'memory' }, 2, 'must not be memory with --workers'],
+  [{ RATE_STORE: 'redis' }, 1, 'is redis and needs REDIS_URL'],
+  [
+    { RATE_STORE: 'postgres', REDIS_URL: 'redis://localhost' },
+    1,
+    'must be redis, or not be set, when REDIS_URL is set',
+  ],
+])('%o for %i processes contradicts itself', (environment, workers, problem) => {
+  expect(() => readConfig(environment, workers)).toThrow(`RATE_STORE ${problem}`)
+})
+
 test('an empty variable counts as not set', () => {
   const empty = { PORT: '', PUBLIC_URL: '', OIDC_ISSUER: '', OIDC_DOMAINS: '', GRAPHIQL: '', CURSOR_KEY: '' }
   expect(readConfig(empty)).toEqual(readConfig({}))

@@ -33,6 +33,9 @@ const healthLimits = {
   connectTimeoutMs: 1_000,
 }
 
+/** The limits of the connection that counts rates. */
+const rateLimits = { max: 1, statementTimeoutMs: 500, answerTimeoutMs: 1_000 }
+
 /** An open database. */
 export interface Database {
   /** Connections as the login role, for migrations and other work outside the service. */
@@ -42,6 +45,8 @@ export interface Database {
   address: DatabaseAddress
   /** One connection as the service's role for the health checks, which give up after a second. */
   health: Pool
+  /** One connection as the service's role for rates: counting neither waits for other statements nor holds them up. */
+  rates: Pool
   /** True for an embedded server. */
   embedded: boolean
   /** True when another process, the running service, started the embedded server. */
@@ -86,12 +91,15 @@ function openPools({ databasePool, startupParameters }: Config, address: Databas
   // Migrations and demo data run as the owner, and their statements have no time limit.
   const pool = connect(address, { ...settings, ...serviceLimits, role: serviceRole })
   const health = connect(address, { ...healthLimits, startupParameters, role: serviceRole })
+  // A pooler's sessions have the timeout of the others.
+  const pooled = startupParameters ? {} : { statementTimeoutMs: serviceLimits.statementTimeoutMs }
+  const rates = connect(address, { ...rateLimits, ...pooled, startupParameters, role: serviceRole })
   const close = async () => {
-    const ended = [owner, pool, health].map(each => each.end({ timeout: endTimeout }))
+    const ended = [owner, pool, health, rates].map(each => each.end({ timeout: endTimeout }))
     await Promise.all(ended)
     await stopServer()
   }
-  return { owner, pool, health, address, close }
+  return { owner, pool, health, rates, address, close }
 }
 
 /**

@@ -35,7 +35,7 @@ export const serveCommand = new Command('serve')
   .description('Run the service.')
   .option('--workers <number>', 'How many processes answer requests, for example one for each core.', parseWorkers, 1)
   .action(async ({ workers }: { workers: number }) => {
-    const config = readConfig(process.env)
+    const config = readConfig(process.env, workers)
     const primary = linkToPrimary()
     const stopped = primary?.stopped ?? untilSignal()
     let listens = false
@@ -83,14 +83,14 @@ function announce(
 /** Starts to answer requests in this process. */
 async function startService(
   config: Config,
-  { pool, health }: Database,
+  { pool, health, rates }: Database,
   primary: PrimaryLink | null,
   demoToken: string | null,
 ): Promise<RunningService> {
   await letDriverCompile(pool)
   // Loaded here, because it takes most of a second and the other commands do not need it.
   const { buildServer } = await import('../server.ts')
-  const app = await buildServer(config, pool, createLogDestination(), primary, health, demoToken)
+  const app = await buildServer(config, pool, createLogDestination(), primary, { health, rates }, demoToken)
   process.on('uncaughtException', error => {
     // Node would print the whole error, which may quote a row or a request.
     app.log.fatal({ err: error }, 'uncaught error, the service stops')

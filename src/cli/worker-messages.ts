@@ -1,28 +1,11 @@
 // What the primary process of `serve --workers` and its workers send each other.
 import type { WorkerCount } from '../http/health.ts'
 
-/** Asks the primary to count calls, by key. */
-interface CountMessage {
-  kind: 'count'
-  id: number
-  calls: [key: string, calls: number][]
-}
-
-/** Says that a worker listens. */
-interface ReadyMessage {
+/** The message of a worker: it listens. */
+export interface FromWorker {
   kind: 'ready'
   /** The origin at which this machine reaches the service. */
   origin: string
-}
-
-/** A message that a worker sends. */
-export type FromWorker = CountMessage | ReadyMessage
-
-/** The windows that a worker asked for. */
-interface WindowsMessage {
-  kind: 'windows'
-  id: number
-  windows: [key: string, used: number, resetsIn: number][]
 }
 
 /** Asks a worker to finish its requests, and to end. */
@@ -37,15 +20,14 @@ interface WorkersMessage {
 }
 
 /** A message that the primary sends. */
-export type FromPrimary = WindowsMessage | StopMessage | WorkersMessage
+export type FromPrimary = StopMessage | WorkersMessage
 
 const kindOf = (message: unknown): unknown =>
   typeof message === 'object' && message !== null && 'kind' in message ? message.kind : undefined
 
 /** Returns whether a message is one of a worker's: other libraries may send messages too. */
-export const isFromWorker = (message: unknown): message is FromWorker =>
-  kindOf(message) === 'count' || kindOf(message) === 'ready'
+export const isFromWorker = (message: unknown): message is FromWorker => kindOf(message) === 'ready'
 
 /** Returns whether a message is one of the primary's. */
 export const isFromPrimary = (message: unknown): message is FromPrimary =>
-  kindOf(message) === 'windows' || kindOf(message) === 'stop' || kindOf(message) === 'workers'
+  kindOf(message) === 'stop' || kindOf(message) === 'workers'

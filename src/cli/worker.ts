@@ -1,5 +1,4 @@
 // A worker of `serve --workers`: it answers requests, and the primary process does the rest.
-import type { RateWindow } from '../domain/rate/rate.ts'
 import type { WorkerCount } from '../http/health.ts'
 import type { WorkerRole } from '../server.ts'
 import { type FromWorker, isFromPrimary } from './worker-messages.ts'
@@ -26,21 +25,12 @@ export const demoTokenVariable = 'VOUCHER_GATEWAY_DEMO_TOKEN'
 export function linkToPrimary(): PrimaryLink | null {
   const worker = Number(process.env[workerVariable] ?? 0)
   if (worker === 0 || process.send === undefined) return null
-  const waiting = new Map<number, (windows: ReadonlyMap<string, RateWindow>) => void>()
-  let ids = 0
   let workers: WorkerCount | null = null
-  const send = (message: FromWorker) => process.send?.(message)
   const stopped = new Promise<string>(resolve => {
     process.on('message', message => {
       if (!isFromPrimary(message)) return
-      if (message.kind === 'stop') return resolve('primary')
-      if (message.kind === 'workers') {
-        workers = message.workers
-        return
-      }
-      const windows = message.windows.map(([key, used, resetsIn]) => [key, { used, resetsIn }] as const)
-      waiting.get(message.id)?.(new Map(windows))
-      waiting.delete(message.id)
+      if (message.kind === 'stop') resolve('primary')
+      else workers = message.workers
     })
     process.once('SIGTERM', resolve)
     // Ctrl-C reaches all processes of a terminal: the primary stops its workers.
@@ -50,14 +40,8 @@ export function linkToPrimary(): PrimaryLink | null {
     worker,
     stopped,
     demoToken: process.env[demoTokenVariable] || null,
-    count: calls =>
-      new Promise(resolve => {
-        const id = ++ids
-        waiting.set(id, resolve)
-        send({ kind: 'count', id, calls: [...calls] })
-      }),
     workers: () => workers,
-    ready: origin => send({ kind: 'ready', origin }),
+    ready: origin => process.send?.({ kind: 'ready', origin } satisfies FromWorker),
     close: () => process.disconnect?.(),
   }
 }

@@ -1,25 +1,23 @@
-/** `serve --workers`: a primary process that starts workers, starts them again, and counts for all of them. */
+/** `serve --workers`: a primary process that starts workers, and starts them again. */
 import cluster, { type Worker } from 'node:cluster'
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Logger, pino } from 'pino'
 import type { Config } from '../config.ts'
 import { addressUrl } from '../db/connect.ts'
-import type { RateCounter } from '../domain/rate/rate.ts'
 import { loggerOptions } from '../log.ts'
 import { createLogDestination } from '../log-destination.ts'
-import { createMemoryRateCounter, openRateCounter } from '../rate-counter.ts'
 import type { Database } from './database.ts'
 import { limitStop } from './stop.ts'
 import { demoTokenVariable, workerVariable } from './worker.ts'
-import { type FromPrimary, type FromWorker, isFromWorker } from './worker-messages.ts'
+import { type FromPrimary, isFromWorker } from './worker-messages.ts'
 
 /** The wait before a worker that ended is started again: doubled while it ends soon after its start; in milliseconds. */
 const backOff = { first: 100, longest: 5000, resetAfter: 10_000 }
 
 /**
- * The time that workers may take to end before they are killed, in milliseconds. The primary shares its rates and
- * closes its pools after them, and has 9.5 s in all (stop.ts).
+ * The time that workers may take to end before they are killed, in milliseconds. The primary closes its pools after them,
+ * and has 9.5 s in all (stop.ts).
  */
 const stopTimeout = 7_700
 
@@ -42,7 +40,6 @@ export interface RunningService {
 interface WorkerOptions {
   /** Variables that differ from those of this process. */
   environment: NodeJS.ProcessEnv
-  counter: RateCounter
   /** Seconds for which workers accept connections after they are asked to stop. */
   shutdownDelay: number
   log: Logger
@@ -66,19 +63,12 @@ export async function startPrimary(
 ): Promise<RunningService> {
   const destination = createLogDestination()
   const log = pino(loggerOptions(config.logLevel), destination)
-  // Workers count in Redis by themselves.
-  const rates =
-    config.redisUrl === undefined ? await openRateCounter(config, database.pool, log) : createMemoryRateCounter()
   const workers = await startWorkers(count, {
     // The embedded server is the primary's: the workers connect to it.
     environment: { DATABASE_URL: addressUrl(database.address), [demoTokenVariable]: demoToken ?? '' },
-    counter: rates.counter,
     shutdownDelay: config.shutdownDelay,
     log,
     write: line => destination.write(line),
-  }).catch(async error => {
-    await rates.close()
-    throw error
   })
   return {
     origin: workers.origin,
@@ -86,7 +76,6 @@ export async function startPrimary(
       log.info({ reason, delay: config.shutdownDelay }, 'the service stops')
       limitStop(log, config.shutdownDelay)
       await workers.stop()
-      await rates.close()
       log.info('the service has stopped')
     },
   }
@@ -119,10 +108,6 @@ async function startWorkers(count: number, options: WorkerOptions): Promise<{ or
     return new Promise((resolve, reject) => {
       worker.on('message', message => {
         if (!isFromWorker(message)) return
-        if (message.kind === 'count') {
-          void answer(worker, message)
-          return
-        }
         clearTimeout(killing)
         served = true
         listening.add(number)
@@ -152,15 +137,6 @@ async function startWorkers(count: number, options: WorkerOptions): Promise<{ or
   function sendCount(): void {
     const workers = { listening: listening.size, total: count }
     for (const worker of running.values()) send(worker, { kind: 'workers', workers })
-  }
-
-  async function answer(worker: Worker, { id, calls }: Extract<FromWorker, { kind: 'count' }>): Promise<void> {
-    // The worker knows the limits of its callers, and asks for no more than it needs.
-    const windows = calls.map(async ([key, hits]) => {
-      const { used, resetsIn } = await options.counter.hit(key, hits, Number.POSITIVE_INFINITY)
-      return [key, used, resetsIn] as [string, number, number]
-    })
-    send(worker, { kind: 'windows', id, windows: await Promise.all(windows) })
   }
 
   async function stop(): Promise<void> {

@@ -128,9 +128,10 @@ test('a signal ends a service that does not listen yet', async () => {
 })
 
 test('reports all configuration errors in one message', async () => {
-  const rejected = await run(['serve'], { PORT: 'abc', RATE_LIMIT_PER_MINUTE: '0', TRUST_PROXY: '1.2.3.4/99' })
+  const settings = { PORT: 'abc', RATE_LIMIT_PER_MINUTE: '0', TRUST_PROXY: '1.2.3.4/99', RATE_STORE: 'memory' }
+  const rejected = await run(['serve', '--workers', '2'], settings)
   expect(rejected.code).toBe(1)
-  for (const name of ['PORT', 'RATE_LIMIT_PER_MINUTE', 'TRUST_PROXY']) expect(rejected.stderr).toContain(name)
+  for (const name of Object.keys(settings)) expect(rejected.stderr).toContain(name)
 })
 
 test('--version prints the version of package.json, also with an invalid .env', async () => {

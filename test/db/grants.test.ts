@@ -16,7 +16,6 @@ const reads: Record<string, string> = {
   'gateway.figure_tree': '',
   'gateway.fill_request': 'select',
   'gateway.follower': 'select',
-  'gateway.instance': 'select',
   'gateway.invitation': 'select',
   'gateway.list': 'select',
   'gateway.migration': 'select',

@@ -15,7 +15,7 @@ const serve = createStarter()
 afterAll(() => redis.kill())
 
 describe.each([
-  { store: 'the database', environment: {} },
+  { store: 'PostgreSQL', environment: { RATE_STORE: 'postgres' } },
   { store: 'Redis', environment: { REDIS_URL: redis.url } },
 ])('instances that count in $store', ({ environment }) => {
   const settings = { DATABASE_URL: database.url, LOG_LEVEL: 'warn', ...environment }

@@ -146,10 +146,10 @@ test('after a failover it counts in the new primary, although the former one kee
   proxy.close()
 })
 
-test('a service starts while the table of instances is locked, and stops', async () => {
+test('a service starts while the table of rates is locked, and stops', async () => {
   await database.platform.begin(async sql => {
-    await sql`lock table gateway.instance in access exclusive mode`
-    const service = await serve({ DATABASE_URL: database.url, LOG_LEVEL: 'info' })
+    await sql`lock table gateway.rate_window in access exclusive mode`
+    const service = await serve({ DATABASE_URL: database.url, RATE_STORE: 'postgres', LOG_LEVEL: 'info' })
     const { secret } = await newToken(120)
     expect(left(await ask(service.restAddress, secret))).toBe(119)
     expect(await service.stop('SIGTERM')).toBe(0)
@@ -157,7 +157,7 @@ test('a service starts while the table of instances is locked, and stops', async
 })
 
 test('while the table of rates is locked the instances of a database count by themselves, and together after that', async () => {
-  const settings = { DATABASE_URL: database.url, LOG_LEVEL: 'info' }
+  const settings = { DATABASE_URL: database.url, RATE_STORE: 'postgres', LOG_LEVEL: 'info' }
   const service = await serve(settings)
   const other = await serve(settings)
   const { secret } = await newToken(1_000_000)

@@ -46,7 +46,6 @@ export const ofJobs: readonly string[] = [
   'migration.read',
   'clock.compare_stamps',
   'rate_window.delete_ended',
-  'instance.delete_gone',
 ]
 
 /** The statements whose results are kept for half a second, for all requests: the tokens, and where tenants lie. */

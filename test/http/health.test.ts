@@ -30,7 +30,7 @@ const health = connect(
   { max: 1, statementTimeoutMs: 1_000, answerTimeoutMs: 1_000, connectTimeoutMs: 1_000, role: serviceRole },
 )
 const config = readConfig({ LOG_LEVEL: 'silent' })
-const app = await buildServer(config, pool, undefined, null, health)
+const app = await buildServer(config, pool, undefined, null, { health })
 const { ask } = createClient(app)
 afterAll(async () => {
   await app.close()

@@ -1,4 +1,4 @@
-/** Tests of the rate over several instances: they count in the database, or in Redis (`test/redis`). */
+/** Tests of the rate over several instances: they count in PostgreSQL, or in Redis (`test/redis`). */
 import { expect, test } from 'vitest'
 import { type Answer, type Client, createApp } from '../support/app.ts'
 import { collectLog } from '../support/log.ts'
@@ -32,7 +32,7 @@ export async function withStoreInTime(text: () => string, check: () => Promise<v
 /**
  * Declares the tests of two instances on one database.
  *
- * @param environment where they count, unless in the database
+ * @param environment says where they count
  */
 export async function testInstances(
   world: Awaited<ReturnType<typeof createWorld>>,

@@ -4,8 +4,6 @@ import { RateWindows } from './windows.ts'
 
 /** A counter whose windows several processes share. */
 export interface SharedRateCounter extends RateCounter {
-  /** The windows that this process knows. */
-  readonly windows: RateWindows
   /** Tries the store, so that a failure is reported before the first call. */
   check(): Promise<void>
   /** Shares the calls that this process has counted by itself. @throws when the store fails */
@@ -27,15 +25,10 @@ const chunkSize = 500
  * @param count counts in the store
  * @param options.timeLimit how long a round trip to the store may take before it has failed, in milliseconds
  * @param options.report called with the error when the store has failed, and with null when it counts again
- * @param options.isAlone whether no other process counts, so that the store is not needed
  */
 export function createSharedRateCounter(
   count: CountCalls,
-  {
-    timeLimit,
-    report,
-    isAlone = () => false,
-  }: { timeLimit: number; report: (error: unknown) => void; isAlone?: () => boolean },
+  { timeLimit, report }: { timeLimit: number; report: (error: unknown) => void },
 ): SharedRateCounter {
   const windows = new RateWindows()
   const store = new RateBatcher(count, timeLimit)
@@ -94,14 +87,13 @@ export function createSharedRateCounter(
   }
 
   return {
-    windows,
     share,
     check: () => store.hit('check', 0).then(() => {}, fail),
 
     hit(key, calls, limit) {
       const exceeded = windows.findExceeded(key, calls, limit)
       if (exceeded) return exceeded
-      return failed || isAlone() ? windows.hit(key, calls) : hitStore(key, calls)
+      return failed ? windows.hit(key, calls) : hitStore(key, calls)
     },
 
     close() {

@@ -1,4 +1,4 @@
-// Windows in the table gateway.rate_window, which all instances share. The clock is the database's.
+// Windows in the table gateway.rate_window, which all processes share. The clock is the database's.
 import { arrayText, type Sql } from '../../db/connect.ts'
 import type { CountCalls } from './batch.ts'
 import { type RateWindow, rateWindowSeconds } from './rate.ts'
@@ -14,10 +14,6 @@ interface Row {
 const callerPrefix = 'rate '
 
 const toWindow = ({ used, resetsIn }: Row): RateWindow => ({ used, resetsIn: Math.max(1, resetsIn) })
-
-/** The columns of a window as `Row` has them. */
-const columns = (sql: Sql) => sql`
-  key, used, (extract(epoch from resets_at - clock_timestamp()) * 1000)::float8 as "resetsIn"`
 
 /**
  * Counts in windows, in one statement: each key's window is opened or continued.
@@ -37,7 +33,7 @@ async function count(sql: Sql, calls: ReadonlyMap<string, number>, seconds: numb
     on conflict (key) do update
     set used = excluded.used + case when ${isOpen} then counted.used else 0 end,
         resets_at = case when ${isOpen} then counted.resets_at else excluded.resets_at end
-    returning ${columns(sql)}`
+    returning key, used, (extract(epoch from resets_at - clock_timestamp()) * 1000)::float8 as "resetsIn"`
   return new Map(rows.map(row => [row.key, toWindow(row)]))
 }
 
@@ -49,14 +45,6 @@ export const countInTable =
     const windows = await count(sql, prefixed, rateWindowSeconds)
     return new Map([...windows].map(([key, window]) => [key.slice(callerPrefix.length), window]))
   }
-
-/** Returns the open windows of callers, by key. */
-export async function listOpenWindows(sql: Sql): Promise<Map<string, RateWindow>> {
-  const rows = await sql<Row[]>`
-    select /* rate_window.list_open */ ${columns(sql)} from gateway.rate_window
-    where resets_at > now() and starts_with(key, ${callerPrefix})`
-  return new Map(rows.map(row => [row.key.slice(callerPrefix.length), toWindow(row)]))
-}
 
 /** Deletes the windows that have ended. */
 export async function deleteEndedWindows(sql: Sql): Promise<void> {

@@ -75,7 +75,6 @@ export const small: Record<string, string> = {
   'gateway.sync_state': 'one row',
   'gateway.administrator': 'people',
   'gateway.invitation': 'links of the last day, for people',
-  'gateway.instance': 'the instances of the service',
   'gateway.setting': 'the secrets of the service',
   'gateway.migration': 'the files of sql/',
   'gateway.stamp_queue': 'what a subscription changed in the last 250 ms',

@@ -3,13 +3,7 @@ import { readRights } from '../../../src/db/rights.ts'
 import { sessionStatement } from '../../../src/db/session.ts'
 import { isDemo, isEmpty } from '../../../src/demo/load.ts'
 import { deleteExpiredSessions } from '../../../src/domain/administrator/session.ts'
-import { createInstanceRegistry, deleteGoneInstances } from '../../../src/domain/rate/instance-registry.ts'
-import {
-  countInTable,
-  createAttemptCounter,
-  deleteEndedWindows,
-  listOpenWindows,
-} from '../../../src/domain/rate/table.ts'
+import { countInTable, createAttemptCounter, deleteEndedWindows } from '../../../src/domain/rate/table.ts'
 import { deleteExpiredRedemptionTokens } from '../../../src/domain/record/resolution.ts'
 import { getOrCreateSecret } from '../../../src/domain/setting.ts'
 import { createClockWatch, deletePassedStamps, recordClock } from '../../../src/domain/sync/clock.ts'
@@ -95,7 +89,6 @@ export const service: Journey[] = [
     runs: ['rate_window.count'],
     go: ({ pool }) => countInTable(pool)(new Map(Array.from({ length: 30 }, (_, n) => [`${n}`, 1]))),
   },
-  { what: 'the rate windows that are open', runs: ['rate_window.list_open'], go: ({ pool }) => listOpenWindows(pool) },
   {
     what: 'attempts to sign in',
     runs: ['rate_window.refund', 'rate_window.clear'],
@@ -111,20 +104,6 @@ export const service: Journey[] = [
     runs: ['rate_window.delete_ended'],
     go: ({ pool }) => deleteEndedWindows(pool),
     excused: 'Once a minute: it deletes most of the rows, those of windows that ended since.',
-  },
-  {
-    what: 'that this instance runs',
-    runs: ['instance.report', 'instance.leave'],
-    go: async ({ pool }) => {
-      const registry = createInstanceRegistry(pool, async () => {})
-      await registry.join()
-      await registry.leave()
-    },
-  },
-  {
-    what: 'deleting instances that have gone',
-    runs: ['instance.delete_gone'],
-    go: ({ pool }) => deleteGoneInstances(pool),
   },
   {
     what: 'request counts',
