@@ -16,6 +16,7 @@ let current: FaultServer = primary
 const proxy = await startProxy(() => current.port)
 const environment = {
   DATABASE_URL: `postgres://postgres@127.0.0.1:${proxy.port}/${world.database}`,
+  RATE_STORE: 'postgres',
   RATE_LIMIT_PER_MINUTE: '1000000',
   LOG_LEVEL: 'fatal',
 }

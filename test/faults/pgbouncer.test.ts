@@ -19,6 +19,7 @@ const pooler = createPgBouncer({ server: address, port: await freePort(), login 
 const off = {
   DATABASE_URL: pooler.url(world.database),
   DATABASE_STARTUP_PARAMETERS: 'off',
+  RATE_STORE: 'postgres',
   RATE_LIMIT_PER_MINUTE: '1000000',
   LOG_LEVEL: 'warn',
 }

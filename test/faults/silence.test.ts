@@ -22,6 +22,7 @@ async function startService(options: ProcessOptions = {}) {
   const proxy = await startSilentProxy(server.port)
   const environment = {
     DATABASE_URL: `postgres://postgres@127.0.0.1:${proxy.port}/${world.database}`,
+    RATE_STORE: 'postgres',
     RATE_LIMIT_PER_MINUTE: '1000000',
     LOG_LEVEL: 'fatal',
   }
