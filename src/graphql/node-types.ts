@@ -13,13 +13,17 @@ export interface NodeType extends RecordType {
   find(context: Context, place: RecordPlace): Promise<object | null>
 }
 
+/** Returns the name of the type of records of a noun: `PurchasedVoucher` of `purchased voucher`. */
+export const typeNameOf = (noun: string): string => noun.replaceAll(/(?:^| )./g, start => start.trim().toUpperCase())
+
 const types = new Map<string, NodeType>()
 let listed = false
 
 /** Adds a type. Throws when the schema has listed the types already, because it would lack this one in part. */
 export function addNodeType(nodeType: NodeType): void {
-  if (listed) throw new Error(`schema.ts must import the file of ${nodeType.type} before removal.ts.`)
-  types.set(nodeType.type, nodeType)
+  const type = typeNameOf(nodeType.noun)
+  if (listed) throw new Error(`schema.ts must import the file of ${type} before removal.ts.`)
+  types.set(type, nodeType)
 }
 
 /** Returns the type of this name; undefined when its records have no global ids. */

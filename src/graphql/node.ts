@@ -3,7 +3,7 @@ import { notFound, orNotFound } from '../domain/errors.ts'
 import { builder } from './builder.ts'
 import { operationCost, recordComplexity } from './complexity.ts'
 import type { Context } from './context.ts'
-import { findNodeType, type NodeType } from './node-types.ts'
+import { findNodeType, type NodeType, typeNameOf } from './node-types.ts'
 import { oneOperation, requirePermissions } from './policy.ts'
 import type { RecordId, RecordPlace } from './record-id.ts'
 
@@ -24,7 +24,7 @@ async function authorise(context: Context, { global }: RecordId): Promise<Author
 
 async function fetchRecord(context: Context, { nodeType, place }: Authorised): Promise<object> {
   const record = orNotFound('record')(await nodeType.find(context, place))
-  return Object.assign(record, { __typename: nodeType.type })
+  return Object.assign(record, { __typename: typeNameOf(nodeType.noun) })
 }
 
 builder.queryFields(t => ({

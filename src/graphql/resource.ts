@@ -9,13 +9,14 @@ import { exposeColumns } from './columns.ts'
 import { pageComplexity, recordComplexity } from './complexity.ts'
 import { matchedFieldsOf, readConnection, updatedSinceDescription } from './connection.ts'
 import { type Reader, TenantTableLoaders } from './loaders.ts'
-import { addNodeType, describePermissions } from './node-types.ts'
+import { addNodeType, describePermissions, typeNameOf } from './node-types.ts'
 import { oneOperation } from './policy.ts'
 import { recordKey } from './record-id.ts'
 import { addSearchInputs, addTextFields, readSearchArguments, searchArgs, searchResource } from './search.ts'
 import { Tenant } from './tenant.ts'
 
-function addConnection<Row extends ResourceRow>({ type, search }: Resource<Row>, record: ObjectRef<Types, Row>) {
+function addConnection<Row extends ResourceRow>({ noun, search }: Resource<Row>, record: ObjectRef<Types, Row>) {
+  const type = typeNameOf(noun)
   const TextField = search && addTextFields(type, search)
   return builder.connectionObject(
     { type: record, name: `${type}Connection` },
@@ -49,7 +50,7 @@ interface ResourceTypes<Row extends ResourceRow> {
  * its removals.
  */
 export function addResource<Row extends ResourceRow>(resource: Resource<Row>): ResourceTypes<Row> {
-  const record = builder.objectRef<Row>(resource.type)
+  const record = builder.objectRef<Row>(typeNameOf(resource.noun))
   const connection = addConnection(resource, record)
   return { record, connection, inputs: addType(resource, record, connection) }
 }
@@ -60,7 +61,9 @@ function addType(
   ref: ObjectRef<Types, ResourceRow>,
   connection: ReturnType<typeof addConnection<ResourceRow>>,
 ) {
-  const { type, description, noun, permissions, columns, table, personalData, search } = resource
+  const { description, noun, permissions, columns, table, personalData, search } = resource
+  const type = typeNameOf(noun)
+  const field = type.charAt(0).toLowerCase() + type.slice(1)
   const loadersOf = (reader: Reader) =>
     new TenantTableLoaders(reader, personalData ? exportOf(reader.caller, table) : table)
   const policy = { operations: oneOperation, permissions }
@@ -87,7 +90,7 @@ function addType(
   }
 
   builder.objectFields(Tenant, t => ({
-    [resource.list]: t.connection(
+    [`${field}s`]: t.connection(
       {
         type: ref,
         nullable: true,
@@ -112,7 +115,7 @@ function addType(
       },
       connection,
     ),
-    [resource.field]: t.field({
+    [field]: t.field({
       type: ref,
       nullable: true,
       description: `One ${noun} of the tenant.${needs}`,

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { searchExportOf, textSearchOf } from '../domain/record/export.ts'
 import type { PageArguments } from '../domain/record/page.ts'
 import type { Resource, ResourceRow } from '../domain/record/resource.ts'
-import type { FilterInput, RecordReference } from '../domain/search/field.ts'
+import type { FilterKind, RecordReference } from '../domain/search/field.ts'
 import { findMatchedFields } from '../domain/search/matched-fields.ts'
 import { directions } from '../domain/search/order.ts'
 import { isSearch, readSearch, type SearchArguments, type SearchDescription } from '../domain/search/search.ts'
@@ -12,6 +12,7 @@ import { readFollowed } from '../domain/sync/follower.ts'
 import { builder, type Types } from './builder.ts'
 import { readSearchConnection } from './connection.ts'
 import type { Context } from './context.ts'
+import { typeNameOf } from './node-types.ts'
 import { RecordId } from './record-id.ts'
 import { VoucherStatus } from './voucher-status.ts'
 
@@ -47,27 +48,23 @@ const OrderDirection = builder.enumType('OrderDirection', {
   values: describeValues(directions),
 })
 
-/** The enums of fields that have one of several values. */
-const enums = { VoucherStatus }
-
-const isEnum = (name: string): name is keyof typeof enums => Object.hasOwn(enums, name)
-
 function describeValues(descriptions: Readonly<Record<string, string>>) {
   return Object.fromEntries(
     Object.entries(descriptions).map(([name, description]) => [name, { value: name, description }]),
   )
 }
 
-function inputTypeOf(input: FilterInput) {
-  if (input === 'DateRange') return DateRange
-  if (input === 'InstantRange') return InstantRange
-  if (input === 'MoneyRange') return MoneyRange
-  if (typeof input === 'string') return input
-  if ('record' in input) return 'ID'
-  if (!isEnum(input.enumOf)) throw new Error(`There is no enum ${input.enumOf} for a filter.`)
-  const values: [(typeof enums)[keyof typeof enums]] = [enums[input.enumOf]]
-  return values
-}
+const voucherStatuses: [typeof VoucherStatus] = [VoucherStatus]
+
+/** The input types of the kinds of fields. */
+const inputTypes = {
+  dates: DateRange,
+  instants: InstantRange,
+  amounts: MoneyRange,
+  text: 'String',
+  boolean: 'Boolean',
+  voucherStatuses,
+} as const satisfies Record<Extract<FilterKind, string>, unknown>
 
 /**
  * Adds the inputs of a resource's filters and orders.
@@ -79,9 +76,9 @@ export function addSearchInputs(type: string, { filters, orders }: SearchDescrip
     description: 'What records must match, all of it. A field that is null is ignored.',
     fields: t =>
       Object.fromEntries(
-        Object.entries(filters).map(([name, { input, description }]) => [
+        Object.entries(filters).map(([name, { kind, description }]) => [
           name,
-          t.field({ type: inputTypeOf(input), description }),
+          t.field({ type: typeof kind === 'string' ? inputTypes[kind] : 'ID', description }),
         ]),
       ),
   })
@@ -155,9 +152,9 @@ export function readSearchArguments(
   if (!args.filter && !args.orderBy && args.withDescendants !== true) return null
   const { filter, ...others } = searchArguments.parse(args)
   const withIds = Object.entries(filter ?? {}).map(([name, value]) => {
-    const input = description.filters[name]?.input
-    const isRecord = typeof input === 'object' && 'record' in input && value instanceof RecordId
-    return [name, isRecord ? referenceTo(value.idOf(input.record)) : value]
+    const kind = description.filters[name]?.kind
+    const isRecord = typeof kind === 'object' && value instanceof RecordId
+    return [name, isRecord ? referenceTo(value.idOf(typeNameOf(kind.recordOf))) : value]
   })
   const given = { ...others, filter: Object.fromEntries(withIds) }
   return isSearch(given) ? given : null

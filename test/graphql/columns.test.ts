@@ -8,13 +8,14 @@ import { signups } from '../../src/domain/record/signup.ts'
 import { variantColumns } from '../../src/domain/record/variant.ts'
 import { vouchers } from '../../src/domain/record/voucher.ts'
 import { directResolverOf } from '../../src/graphql/direct-resolver.ts'
+import { typeNameOf } from '../../src/graphql/node-types.ts'
 import { schema } from '../../src/graphql/schema.ts'
 
 const types: Record<string, Readonly<Record<string, Column>>> = {
   Category: categoryColumns,
   Variant: variantColumns,
   ResolvedVoucher: resolvedColumns,
-  ...Object.fromEntries([products, signups, vouchers].map(({ type, columns }) => [type, columns])),
+  ...Object.fromEntries([products, signups, vouchers].map(({ noun, columns }) => [typeNameOf(noun), columns])),
 }
 
 test.each(

@@ -42,7 +42,7 @@ const bySortOrder: Order = {
 
 /** Catalog vouchers (contract, operations 2 and 3). */
 export const products = defineResource<Product>({
-  type: 'CatalogVoucher',
+  noun: 'catalog voucher',
   description: 'A product that is sold as a voucher.',
   name: 'product',
   table: 'product',
@@ -52,7 +52,7 @@ export const products = defineResource<Product>({
   search: {
     filters: {
       categoryId: ofRecord(
-        'Category',
+        'category',
         'Products of this category: its numeric or its global id.',
         null,
         (sql, id) => sql`id in (select product_id from product_category where category_id = ${id}::bigint)`,

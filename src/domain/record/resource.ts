@@ -17,8 +17,8 @@ export type ResourceRow = { readonly id: number; readonly tenantId: number; read
 
 /** A type of records that have global ids, and whose removals are listed. */
 export interface RecordType {
-  /** The name of its GraphQL type: `PurchasedVoucher`. */
-  type: string
+  /** The name of one of its records: `purchased voucher`. */
+  noun: string
   /** The permissions that a token needs to read its records, all of them: as a list, by their ids, and as removals. */
   permissions: readonly Permission[]
   /** The name of its records in `gateway.removal`: `purchased_voucher`. */
@@ -36,12 +36,6 @@ export interface RecordType {
 export interface Resource<Row extends ResourceRow = ResourceRow>
   extends RecordType,
     Required<Pick<ResourceDescription<Row>, 'description' | 'unstampedFirst' | 'personalData'>> {
-  /** Its name in messages: `purchased voucher`. */
-  noun: string
-  /** The name of a record's field: `purchasedVoucher`. */
-  field: string
-  /** The name of the list's field, and of the list in its cursors: `purchasedVouchers`. */
-  list: string
   columns: Readonly<Record<string, Column>>
   table: TenantTable<Row>
   /** The filters and orders of its lists, and the table that reads such lists; null when it has none. */
@@ -52,9 +46,9 @@ export interface Resource<Row extends ResourceRow = ResourceRow>
 
 /** The description of a resource. SQL texts are part of statements. */
 interface ResourceDescription<Row extends ResourceRow> {
-  /** The name of its GraphQL type. The names of its fields, cursors and removals follow from it. */
-  type: string
-  /** The description of a record, for the readers of the schema. */
+  /** The name of one of its records. The names of its type, fields, cursors and removals follow from it. */
+  noun: string
+  /** The description of a record, for those who read it. */
   description: string
   /** The name of its statements: `voucher` for `voucher.list`. */
   name: string
@@ -80,7 +74,7 @@ interface ResourceDescription<Row extends ResourceRow> {
  * tenant alone (R20).
  */
 export function defineResource<Row extends ResourceRow>({
-  type,
+  noun,
   description,
   name,
   table,
@@ -91,9 +85,7 @@ export function defineResource<Row extends ResourceRow>({
   personalData = false,
   search,
 }: ResourceDescription<Row>): Resource<Row> {
-  const words = type.split(/(?=[A-Z])/).map(word => word.toLowerCase())
-  const field = type.charAt(0).toLowerCase() + type.slice(1)
-  const list = `${field}s`
+  const list = `${noun.replaceAll(/ ./g, start => start.charAt(1).toUpperCase())}s`
   const row = rowCodec<Row>(columns)
   const stamp = unstampedFirst ? "coalesce(updated_at, '-infinity')" : 'updated_at'
   const byUpdatedAt: Order = {
@@ -103,12 +95,9 @@ export function defineResource<Row extends ResourceRow>({
     description: `By \`updatedAt\`, the order of the list by itself${unstampedFirst ? ' (null before all others)' : ''}.`,
   }
   return {
-    type,
+    noun,
     description,
     permissions,
-    noun: words.join(' '),
-    field,
-    list,
     columns,
     unstampedFirst,
     personalData,
@@ -137,7 +126,7 @@ export function defineResource<Row extends ResourceRow>({
         }
       : null,
     listOf: tenantId => ({ name: list, tenantId }),
-    removal: words.join('_'),
+    removal: noun.replace(' ', '_'),
     findRemoved: sql =>
       sql.unsafe(
         `select id from ${table} listed where listed.tenant_id = removal.tenant_id and listed.id = removal.record_id` +

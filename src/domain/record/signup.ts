@@ -39,7 +39,7 @@ const byConsent: Order = {
 
 /** Marketing signups (contract, operations 6 and 7): customers who consent to marketing now (R23). */
 export const signups = defineResource<MarketingSignup>({
-  type: 'MarketingSignup',
+  noun: 'marketing signup',
   description: 'A customer who consents to marketing now. Personal data.',
   name: 'signup',
   table: 'customer',

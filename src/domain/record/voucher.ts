@@ -51,7 +51,7 @@ const byBalance = byAmount('current_balance', 'By `currentBalance`.')
 
 /** Purchased vouchers (contract, operations 4 and 5). */
 export const vouchers = defineResource<PurchasedVoucher>({
-  type: 'PurchasedVoucher',
+  noun: 'purchased voucher',
   description: 'A purchased voucher with its balance.',
   name: 'voucher',
   table: 'purchased_voucher',
@@ -61,12 +61,12 @@ export const vouchers = defineResource<PurchasedVoucher>({
     entries: 'gateway.voucher_entry',
     texts: { table: 'gateway.voucher_text', of: 'gateway.text_of', columns: 'words, recipient' },
     filters: {
-      status: oneOf('VoucherStatus', voucherStatusNames, 'Vouchers that have one of these statuses now.', hasStatus),
+      status: oneOf('voucherStatuses', voucherStatusNames, 'Vouchers that have one of these statuses now.', hasStatus),
       validOn,
       validUntil,
       purchased: instantRange(byPurchase, 'Vouchers that were purchased in this range.'),
       productId: ofRecord(
-        'CatalogVoucher',
+        'catalog voucher',
         'Vouchers that were sold of this product or of one of its variants: the numeric or the global id of the product.',
         { key: 'product_id' },
         (sql, id) => sql`product_id = ${id}::bigint`,

@@ -43,19 +43,19 @@ export interface FilterEffect {
   words?: SearchedWords
 }
 
-/** The GraphQL input type of a field. A record is given by its id, and arrives as a `RecordReference`. */
-export type FilterInput =
-  | 'DateRange'
-  | 'InstantRange'
-  | 'MoneyRange'
-  | 'String'
-  | 'Boolean'
-  | { record: string }
-  | { enumOf: string }
+/** The kind of values that a caller gives. A record is given by its id, and arrives as a `RecordReference`. */
+export type FilterKind =
+  | 'dates'
+  | 'instants'
+  | 'amounts'
+  | 'text'
+  | 'boolean'
+  | 'voucherStatuses'
+  | { recordOf: string }
 
 /** A field of a resource's filter. */
 export interface FilterField {
-  readonly input: FilterInput
+  readonly kind: FilterKind
   readonly description: string
   /** True when it searches a text: that costs more than a comparison. */
   readonly searches?: boolean
@@ -107,7 +107,7 @@ export function readDates(given: unknown, report: Report): { from: string | null
 
 /** A field of dates that lie in a range, both ends included. Rows without a date do not match. */
 export const dateRange = (order: IndexOrder, description: string): FilterField => ({
-  input: 'DateRange',
+  kind: 'dates',
   description,
   servedBy: order.key,
   read(given, report) {
@@ -118,7 +118,7 @@ export const dateRange = (order: IndexOrder, description: string): FilterField =
 
 /** A field of instants from one on and before another. Rows without an instant do not match. */
 export const instantRange = (order: IndexOrder, description: string): FilterField => ({
-  input: 'InstantRange',
+  kind: 'instants',
   description,
   servedBy: order.key,
   read(given, report) {
@@ -131,7 +131,7 @@ export const instantRange = (order: IndexOrder, description: string): FilterFiel
 
 /** A field of amounts that lie in a range, both ends included. Rows without an amount do not match. */
 export const moneyRange = (order: IndexOrder, description: string): FilterField => ({
-  input: 'MoneyRange',
+  kind: 'amounts',
   description,
   servedBy: order.key,
   needs: { field: 'currency', message: 'Give a currency, too: amounts of different currencies are not compared.' },
@@ -154,7 +154,7 @@ const equals = (expression: string, text: string): Condition =>
 
 /** A field of rows whose text is the same. The index has its first 100 characters, because it stores no long text. */
 export const sameText = (expression: string, order: IndexOrder, description: string): FilterField => ({
-  input: 'String',
+  kind: 'text',
   description,
   read(given) {
     const text = z.string().parse(given)
@@ -177,7 +177,7 @@ export function parseCurrency(text: string): string | null {
 
 /** A field of rows whose amounts are of a currency. @param order an order by an amount: its index begins with the currency */
 export const ofCurrency = (order: IndexOrder, description: string): FilterField => ({
-  input: 'String',
+  kind: 'text',
   description,
   servedBy: order.key,
   read(given, report) {
@@ -192,7 +192,7 @@ export const ofCurrency = (order: IndexOrder, description: string): FilterField 
 
 /** A field of rows in which a boolean column has a value. @param order one whose index begins with the column */
 export const isTrue = (column: string, order: IndexOrder, description: string): FilterField => ({
-  input: 'Boolean',
+  kind: 'boolean',
   description,
   read(given) {
     const value = String(z.boolean().parse(given))
@@ -211,17 +211,17 @@ const recordReference: z.ZodType<RecordReference> = z.object({ id: z.number().nu
 /**
  * A field of rows that belong to a record.
  *
- * @param type the GraphQL type of the record
+ * @param noun the name of such a record: `catalog voucher`
  * @param order the order of the index that has the record's rows; null: the condition finds them by their ids
  * @param where returns the condition for the numeric id
  */
 export const ofRecord = (
-  type: string,
+  noun: string,
   description: string,
   order: IndexOrder | null,
   where: (sql: Sql, id: number) => Fragment,
 ): FilterField => ({
-  input: { record: type },
+  kind: { recordOf: noun },
   description,
   read(given) {
     const { id } = recordReference.parse(given)
@@ -232,12 +232,12 @@ export const ofRecord = (
 
 /** A field of rows that have one of several values. An empty list matches nothing. */
 export const oneOf = <Value extends string>(
-  enumName: string,
+  kind: FilterKind,
   values: readonly Value[],
   description: string,
   effect: (wanted: readonly Value[]) => FilterEffect,
 ): FilterField => ({
-  input: { enumOf: enumName },
+  kind,
   description,
   read(given) {
     const wanted = z.array(z.string()).parse(given)

@@ -26,7 +26,7 @@ export interface SearchedText {
  * trigram inside it, so it must be the beginning of a word. A text whose permission the token lacks is not searched.
  */
 export const searchedText = (texts: readonly SearchedText[], description: string): FilterField => ({
-  input: 'String',
+  kind: 'text',
   description:
     `${description} Without regard to case. Several words must all occur; a word of one or two characters must be the ` +
     'beginning of a word.',

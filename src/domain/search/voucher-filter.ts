@@ -84,7 +84,7 @@ export function hasStatus(wanted: readonly VoucherStatus[]): FilterEffect {
 
 /** The vouchers that are valid on a day of a range, or on several, as far as their dates say. */
 export const validOn: FilterField = {
-  input: 'DateRange',
+  kind: 'dates',
   description: 'Vouchers that are valid on at least one day of this range, as far as their dates say.',
   read(given, report) {
     const { from, to } = readDates(given, report)

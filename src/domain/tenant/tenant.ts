@@ -33,7 +33,7 @@ export const tenantRow = rowCodec<Tenant>(tenantColumns)
 
 /** Tenants as records. A tenant left the list when neither it nor one above it is granted any more. */
 export const tenantRecords: RecordType = {
-  type: 'Tenant',
+  noun: 'tenant',
   permissions: [],
   removal: 'tenant',
   findRemoved: (sql, token) => {
