@@ -3,10 +3,10 @@
 FROM node:24-bookworm-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
+COPY packages packages
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY tools tools
-COPY packages packages
 COPY src src
 RUN npm run build && npm prune --omit=dev --omit=optional --ignore-scripts
 

@@ -11,10 +11,10 @@ import { buildSchema, concatAST, lexicographicSortSchema, parse, print, printSch
 import { schema } from './src/graphql/schema.ts'
 import { findProblems } from './src/graphql-http/document-problems.ts'
 import { documentIdOf } from './src/graphql-http/trusted-documents.ts'
-import type { RecordedAnswer } from './src/openapi/examples.ts'
+import type { RecordedAnswer } from './tools/openapi/examples.ts'
 
 const restFolder = 'src/rest'
-const dashboardFolder = 'src/dashboard/client'
+const dashboardFolder = 'packages/dashboard/src'
 const clientFolder = 'packages/client/src'
 const sdl = `${printSchema(lexicographicSortSchema(schema))}\n`
 
@@ -158,7 +158,7 @@ for (const folder of versions) emit(join(folder, 'operations.ts'), await generat
 if (process.exitCode) process.exit()
 
 // Imported once the operations are written, because the route tables of v1 and of the exports import them.
-const { describeService } = await import('./src/openapi/document.ts')
+const { describeService } = await import('./tools/openapi/document.ts')
 const { v1 } = await import('./src/rest/v1/routes.ts')
 const answers: RecordedAnswer[] = JSON.parse(readFileSync('schema/examples.v1.json', 'utf8'))
 emit('schema/openapi.v1.json', `${JSON.stringify(describeService(v1, answers), null, 2)}\n`)

@@ -47,8 +47,8 @@ import { closeSilentConnections, connectionLimits, requestDeadlines } from './ht
 import { closeUnread } from './http/unread-answers.ts'
 import { registerLandingPage } from './landing/landing-page.tsx'
 import { type LogDestination, loggerOptions } from './log.ts'
-import { registerOpenApi } from './openapi/route.ts'
 import { openRateCounter } from './rate-counter.ts'
+import { registerOpenApi } from './rest/openapi.ts'
 import { registerRest } from './rest/register.ts'
 import { v1 } from './rest/v1/routes.ts'
 

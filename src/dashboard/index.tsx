@@ -1,6 +1,5 @@
 // `GET /dashboard`: a page that asks the GraphQL API with the viewer's own token. Everything comes from the service.
 
-import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { FastifyInstance } from 'fastify'
 import { type CompressedFile, compressFile, sendCompressedFile } from '../http/compressed-file.ts'
@@ -8,7 +7,11 @@ import { HtmlPage, pageHeaders, renderPage } from '../http/html-page.tsx'
 import { loadOnce } from '../http/load-once.ts'
 import { assetsPath, dashboardPath } from '../http/paths.ts'
 import type { Site } from '../http/site.ts'
-import { bundleClient, type FileName, type Files, fileNames } from './bundle.ts'
+
+/** The files that the browser loads, which the build bundles from `packages/dashboard`. */
+const fileNames = ['dashboard.js', 'dashboard.css'] as const
+
+type FileName = (typeof fileNames)[number]
 
 /** Plots are elements of SVG with attributes: the page needs no inline styles. */
 const headers = pageHeaders("script-src 'self'", "style-src 'self'", "img-src 'self' data:", "connect-src 'self'")
@@ -27,20 +30,14 @@ export function registerDashboard(app: FastifyInstance, site: Site): void {
   }
 }
 
-/** The service that runs from its sources bundles them, so that it shows their present state. */
-const hasSources = existsSync(new URL('./client/index.tsx', import.meta.url))
-
-async function readFiles(): Promise<Files> {
-  const read = (name: FileName) => readFile(new URL(`./assets/${name}`, import.meta.url), 'utf8')
-  return { 'dashboard.js': await read('dashboard.js'), 'dashboard.css': await read('dashboard.css') }
-}
+/** In `dist`, whether the service runs from its sources or from `dist`. */
+const readBundle = (name: FileName) => readFile(new URL(`../../dist/dashboard/assets/${name}`, import.meta.url), 'utf8')
 
 async function makeFiles(site: Site): Promise<Record<FileName | '', CompressedFile>> {
-  const files = await (hasSources ? bundleClient() : readFiles())
   const [page, script, style] = await Promise.all([
     compressFile('text/html; charset=utf-8', renderPage(<DashboardPage site={site} />)),
-    compressFile('text/javascript; charset=utf-8', files['dashboard.js']),
-    compressFile('text/css; charset=utf-8', files['dashboard.css']),
+    compressFile('text/javascript; charset=utf-8', await readBundle('dashboard.js')),
+    compressFile('text/css; charset=utf-8', await readBundle('dashboard.css')),
   ])
   return { '': page, 'dashboard.js': script, 'dashboard.css': style }
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** The digest of the patched driver, which `patches/apply.ts` builds and `test/db/patches.test.ts` tests. */
+/** The digest of the patched driver, which `tools/driver/apply.ts` builds and `test/db/patches.test.ts` tests. */
 export const patchedDigest = '5897b5a68a72275339725ec5fa810ed7852897346cf1318758ee2b46aeb71e48'
 
 /**

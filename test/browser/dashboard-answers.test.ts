@@ -7,8 +7,8 @@ import {
   DashboardTenantsBelow,
   DashboardVoucher,
   DashboardVouchers,
-} from '../../src/dashboard/client/operations.ts'
-import { dayIn } from '../../src/dashboard/client/period.ts'
+} from '../../packages/dashboard/src/operations.ts'
+import { dayIn } from '../../packages/dashboard/src/period.ts'
 import { until } from '../rest/support.ts'
 import { createApp } from '../support/app.ts'
 import { startBrowser } from '../support/browser.ts'

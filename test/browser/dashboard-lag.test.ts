@@ -1,6 +1,6 @@
 // How the dashboard says that figures are old, or are not there yet.
 import { expect, test } from 'vitest'
-import { DashboardFigures } from '../../src/dashboard/client/operations.ts'
+import { DashboardFigures } from '../../packages/dashboard/src/operations.ts'
 import { createApp } from '../support/app.ts'
 import { startBrowser } from '../support/browser.ts'
 import { createBuilders } from '../support/builders.ts'

@@ -1,6 +1,6 @@
 /** Helpers of the dashboard's tests for its page. */
 import type { Browser, Page, Route } from 'playwright-core'
-import type { Operation } from '../../src/dashboard/client/operation.ts'
+import type { Operation } from '../../packages/dashboard/src/operation.ts'
 
 /**
  * Opens the dashboard in a browser of its own and types the token. `problems` receives errors of scripts and of the

@@ -1,7 +1,7 @@
 /** The search of the dashboard: which field matched, and the customers beside the vouchers (R32). */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { DashboardCustomers } from '../../src/dashboard/client/operations.ts'
+import { DashboardCustomers } from '../../packages/dashboard/src/operations.ts'
 import type { Permission } from '../../src/domain/token/permission.ts'
 import { createApp } from '../support/app.ts'
 import { startBrowser } from '../support/browser.ts'

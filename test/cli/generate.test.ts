@@ -8,7 +8,8 @@ import { afterAll, expect, test } from 'vitest'
 const checkout = join(import.meta.dirname, '../..')
 const copy = mkdtempSync(join(tmpdir(), 'gateway-generate-'))
 afterAll(() => rmSync(copy, { recursive: true, force: true }))
-for (const path of ['codegen.ts', 'package.json', 'tsconfig.json', 'tools/build', 'packages', 'schema', 'src', 'sql']) {
+const tools = ['build', 'driver', 'openapi', 'package.json'].map(name => `tools/${name}`)
+for (const path of ['codegen.ts', 'package.json', 'tsconfig.json', ...tools, 'packages', 'schema', 'src', 'sql']) {
   cpSync(join(checkout, path), join(copy, path), { recursive: true })
 }
 symlinkSync(join(checkout, 'node_modules'), join(copy, 'node_modules'))

@@ -1,7 +1,7 @@
 /** Tests the progress that `sync` shows on a terminal while it reads a long list. */
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
-import { createTerminalReport } from '../../src/sync/progress-bar.ts'
+import { createTerminalReport } from '../../packages/sync/src/progress-bar.ts'
 
 test('a terminal shows a bar with rate and time left, and sentences when a list is done', async () => {
   const terminal = Object.assign(new PassThrough(), { isTTY: true, columns: 120, rows: 20 })

@@ -12,8 +12,8 @@ import {
   isDay,
   presets,
   usualInterval,
-} from '../../src/dashboard/client/period.ts'
-import { type Change, hrefOf, readAddress, resolveView, type View } from '../../src/dashboard/client/view.ts'
+} from '../../packages/dashboard/src/period.ts'
+import { type Change, hrefOf, readAddress, resolveView, type View } from '../../packages/dashboard/src/view.ts'
 
 const today = '2026-11-22'
 const read = (search: string, tenant = '1') => resolveView(readAddress(search), tenant, today)

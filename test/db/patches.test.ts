@@ -1,4 +1,4 @@
-/** Each test fails without one of the changes in `src/db/patches`, which it names; the last runs all faults at once. */
+/** Each test fails without one of the changes in `tools/driver`, which it names; the last runs all faults at once. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { connect, type Pool } from '../../src/db/connect.ts'

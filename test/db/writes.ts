@@ -19,8 +19,8 @@ const named: Record<string, readonly string[]> = { 'gateway.audit_entry': ['admi
 export async function readWrites(): Promise<Map<string, Writes>> {
   const writes = new Map<string, Writes>()
   for (const file of await readdir('src', { recursive: true, withFileTypes: true })) {
-    // The stores of `sync` are tables of its user's, and migrations run as the owner.
-    if (!/\.tsx?$/.test(file.name) || file.parentPath.startsWith('src/sync') || file.name === 'migrate.ts') continue
+    // Migrations run as the owner.
+    if (!/\.tsx?$/.test(file.name) || file.name === 'migrate.ts') continue
     collect(await readFile(`${file.parentPath}/${file.name}`, 'utf8'), writes)
   }
   return writes

@@ -1,7 +1,7 @@
 /** Arbitrary requests, made from the schemas of the OpenAPI document. */
 import fc from 'fast-check'
-import type { JsonSchema } from '../../src/openapi/json-schema.ts'
-import type { OperationObject, Parameter } from '../../src/openapi/openapi.ts'
+import type { JsonSchema } from '../../tools/openapi/json-schema.ts'
+import type { OperationObject, Parameter } from '../../tools/openapi/openapi.ts'
 import { document, resolve } from '../support/openapi.ts'
 
 /** Values that exist in the service under test, so that requests find something. */

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { bulkExports } from '../../src/export/routes.ts'
-import type { RecordedAnswer } from '../../src/openapi/examples.ts'
 import { v1 } from '../../src/rest/v1/routes.ts'
+import type { RecordedAnswer } from '../../tools/openapi/examples.ts'
 import { differenceFrom, document, type Received } from '../support/openapi.ts'
 
 /** Returns the places of a part of the document, with their values. */

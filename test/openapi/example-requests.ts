@@ -1,6 +1,6 @@
 /** The requests whose answers over the demo data are the examples of the OpenAPI document. */
 import type { InjectOptions } from 'fastify'
-import type { RecordedAnswer } from '../../src/openapi/examples.ts'
+import type { RecordedAnswer } from '../../tools/openapi/examples.ts'
 import { document } from '../support/openapi.ts'
 
 /** The tokens of the requests: all of the demo group, two tenants of it, no permission, one request, no token. */

@@ -1,7 +1,7 @@
 /** Sends arbitrary requests of all operations: FUZZ_REQUESTS of them. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Parameter } from '../../src/openapi/openapi.ts'
+import type { Parameter } from '../../tools/openapi/openapi.ts'
 import { createWorld } from '../rest/support.ts'
 import { document, resolve } from '../support/openapi.ts'
 import { type FuzzRequest, type Known, requestsOf } from './arbitraries.ts'

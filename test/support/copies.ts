@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import postgres from '#postgres'
-import { openSqlite } from '../../src/sync/stores/node-sqlite.ts'
+import { openSqlite } from '../../packages/sync/src/stores/node-sqlite.ts'
 import { v1 } from './app.ts'
 import { afterFile } from './cleanups.ts'
 

@@ -2,8 +2,14 @@
 import { readFileSync } from 'node:fs'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import type { JsonSchema } from '../../src/openapi/json-schema.ts'
-import type { Header, OpenApiDocument, OperationObject, Reference, ResponseObject } from '../../src/openapi/openapi.ts'
+import type { JsonSchema } from '../../tools/openapi/json-schema.ts'
+import type {
+  Header,
+  OpenApiDocument,
+  OperationObject,
+  Reference,
+  ResponseObject,
+} from '../../tools/openapi/openapi.ts'
 
 /** The document that the service serves. */
 export const document: OpenApiDocument = JSON.parse(readFileSync('schema/openapi.v1.json', 'utf8'))

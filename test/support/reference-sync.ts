@@ -1,8 +1,9 @@
 /** The reference sync in this process, against a service that listens. */
+
+import type { SyncEvent } from '../../packages/sync/src/report.ts'
+import { runSync, type SyncOptions } from '../../packages/sync/src/run.ts'
+import { readTarget } from '../../packages/sync/src/target.ts'
 import type { Permission } from '../../src/domain/token/permission.ts'
-import type { SyncEvent } from '../../src/sync/report.ts'
-import { runSync, type SyncOptions } from '../../src/sync/run.ts'
-import { readTarget } from '../../src/sync/target.ts'
 import { createApp } from './app.ts'
 import { createBuilders } from './builders.ts'
 import type { Place } from './copies.ts'

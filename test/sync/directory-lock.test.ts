@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { DirectoryStore } from '../../src/sync/stores/directory.ts'
-import { takeLock } from '../../src/sync/stores/lock.ts'
+import { DirectoryStore } from '../../packages/sync/src/stores/directory.ts'
+import { takeLock } from '../../packages/sync/src/stores/lock.ts'
 import { createPlace } from '../support/copies.ts'
 
 /** Returns the lock of a process on this machine that has ended. */

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFil
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { openSqlite } from '../../src/sync/stores/node-sqlite.ts'
+import { openSqlite } from '../../packages/sync/src/stores/node-sqlite.ts'
 import { directoryPlace, hasSqlite, type Place, postgresPlace, sqlitePlace } from '../support/copies.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { type Answers, honestAnswers, startHostileService, voucherRecord } from '../support/hostile-service.ts'

@@ -1,8 +1,8 @@
 /** The rounds of the reference sync, against the service over HTTP, for each kind of store that this Node has. */
 import { describe, expect, test } from 'vitest'
-import { Checkpoint, tenantKey } from '../../src/sync/checkpoint.ts'
-import type { SyncEvent } from '../../src/sync/report.ts'
-import { readTarget } from '../../src/sync/target.ts'
+import { Checkpoint, tenantKey } from '../../packages/sync/src/checkpoint.ts'
+import type { SyncEvent } from '../../packages/sync/src/report.ts'
+import { readTarget } from '../../packages/sync/src/target.ts'
 import { directoryPlace, hasSqlite, type Place, postgresPlace, readService, sqlitePlace } from '../support/copies.ts'
 import type { TestDatabase } from '../support/database.ts'
 import { createWorld, sync } from '../support/reference-sync.ts'

@@ -1,6 +1,6 @@
 /** Makes the operations of the document from the route table of v1. */
-import { defaultPageSize } from '../domain/record/page.ts'
-import type { RestOperation } from '../rest/operation.ts'
+import { defaultPageSize } from '../../src/domain/record/page.ts'
+import type { RestOperation } from '../../src/rest/operation.ts'
 import { errorReferences } from './error-responses.ts'
 import { type RecordedAnswer, toExamples } from './examples.ts'
 import { always, describeHeaders, rate } from './headers.ts'

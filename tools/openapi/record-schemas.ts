@@ -14,11 +14,11 @@ import {
   type OperationDefinitionNode,
   type SelectionSetNode,
 } from 'graphql'
-import { defaultPageSize } from '../domain/record/page.ts'
-import { fragmentsOf } from '../executor/variables.ts'
-import { schema } from '../graphql/schema.ts'
-import type { RestOperation } from '../rest/operation.ts'
-import { fieldsOf, fieldsToOmit, pathToBody, responseKey } from '../rest/prepare-operation.ts'
+import { defaultPageSize } from '../../src/domain/record/page.ts'
+import { fragmentsOf } from '../../src/executor/variables.ts'
+import { schema } from '../../src/graphql/schema.ts'
+import type { RestOperation } from '../../src/rest/operation.ts'
+import { fieldsOf, fieldsToOmit, pathToBody, responseKey } from '../../src/rest/prepare-operation.ts'
 import { type JsonSchema, orNull, schemaRef } from './json-schema.ts'
 
 const instant = {

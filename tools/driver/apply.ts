@@ -1,19 +1,21 @@
 /**
- * Builds the patched driver: copies postgres.js from `node_modules` to `dist/postgres` and applies the patch.
- * `#postgres` resolves to that copy (package.json, `imports`).
+ * Builds the patched driver for the service and for the sync: copies postgres.js from `node_modules` to `dist/postgres` of
+ * each, and applies the patch. `#postgres` resolves to that copy (package.json, `imports`).
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { applyPatch, parsePatch } from 'diff'
-import { digestOf, patchedDigest } from '../driver.ts'
+import { digestOf, patchedDigest } from '../../src/db/driver.ts'
 
 const source = new URL('.', import.meta.resolve('postgres'))
-const target = new URL('../../../dist/postgres/', import.meta.url)
+const targets = ['../../dist/postgres/', '../../packages/sync/dist/postgres/'].map(
+  path => new URL(path, import.meta.url),
+)
 const patchFile = 'postgres+3.4.9.patch'
 
 // A running service may be reading these files, so patched ones are not written again.
-if (digestOf(target) !== patchedDigest) build()
+for (const target of targets) if (digestOf(target) !== patchedDigest) build(target)
 
-function build(): void {
+function build(target: URL): void {
   const patches = new Map(
     parsePatch(readFileSync(new URL(patchFile, import.meta.url), 'utf8')).map(patch => [patch.newFileName, patch]),
   )

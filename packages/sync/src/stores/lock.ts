@@ -4,7 +4,6 @@ import { readFileSync, readlinkSync } from 'node:fs'
 import { readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
-import { isAlive } from '../../db/embedded-pid-file.ts'
 import { inUse, takenOver } from './in-use.ts'
 import { isMissing } from './lines.ts'
 
@@ -74,6 +73,15 @@ async function findHolder(path: string): Promise<string | null> {
   const pid = Number(id)
   const isHolder = isAlive(pid) && (await readLock(path))?.startsWith(`${identify(pid)} `)
   return isHolder ? `Process ${pid}` : null
+}
+
+/** Returns whether a process with this id exists, of any account. */
+function isAlive(pid: number): boolean {
+  try {
+    return pid > 0 && process.kill(pid, 0)
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
 }
 
 /** Returns what a lock says; null when there is none. */

@@ -1,4 +1,4 @@
-import { rateWindowSeconds } from '../domain/rate/rate.ts'
+import { rateWindowSeconds } from '../../src/domain/rate/rate.ts'
 import type { JsonSchema } from './json-schema.ts'
 import type { Header, Reference } from './openapi.ts'
 

@@ -1,11 +1,11 @@
 /** Makes the OpenAPI document of v1 and of its bulk export. */
 
-import { rateWindowSeconds } from '../domain/rate/rate.ts'
-import { defaultPageSize } from '../domain/record/page.ts'
-import { maxLengths } from '../domain/record/resolution.ts'
-import { bodyLimit } from '../http/authenticated.ts'
-import { exportPath } from '../http/paths.ts'
-import type { RestVersion } from '../rest/register.ts'
+import { rateWindowSeconds } from '../../src/domain/rate/rate.ts'
+import { defaultPageSize } from '../../src/domain/record/page.ts'
+import { maxLengths } from '../../src/domain/record/resolution.ts'
+import { bodyLimit } from '../../src/http/authenticated.ts'
+import { exportPath } from '../../src/http/paths.ts'
+import type { RestVersion } from '../../src/rest/register.ts'
 import { bodySchemas } from './bodies.ts'
 import { errorComponents } from './error-responses.ts'
 import type { RecordedAnswer } from './examples.ts'

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { listPermissions, type Permission, permissions } from '../domain/token/permission.ts'
+import { listPermissions, type Permission, permissions } from '../../src/domain/token/permission.ts'
 import type { RecordedAnswer } from './examples.ts'
 import { toJsonSchema } from './json-schema.ts'
 import type { Parameter, Reference } from './openapi.ts'

@@ -1,10 +1,10 @@
 /** A copy in a schema of its own of a PostgreSQL database: a table for each list, and the checkpoint beside them. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { connect, type Pool } from '../../db/connect.ts'
 import type { Positions } from '../checkpoint.ts'
 import { type ListName, listNames, tableOf } from '../lists.ts'
 import type { Change, CopiedRecord, RecordCount, Store } from '../store.ts'
+import { type Connection, connect } from './connect.ts'
 import { inUse, takenOver } from './in-use.ts'
 
 /** The keys of the advisory lock of the sync that uses a schema. @param schema in quotation marks */
@@ -89,7 +89,7 @@ const definitions = (schema: string) => `
 /** A copy in a PostgreSQL database. */
 export class PostgresStore implements Store {
   private constructor(
-    private readonly pool: Pool,
+    private readonly sql: Connection,
     private readonly schema: string,
     private readonly run: string,
     readonly positions: Positions,
@@ -102,54 +102,54 @@ export class PostgresStore implements Store {
    * @param schema the schema of the copy: lower-case letters, digits and underscores
    */
   static async open(url: string, schema: string): Promise<PostgresStore> {
-    const pool = openPool(url)
+    const sql = connect(url)
     try {
-      await takeLock(pool, schema)
-      await pool.unsafe(`/* copy.define */ ${definitions(`"${schema}"`)}`)
+      await takeLock(sql, schema)
+      await sql.unsafe(`/* copy.define */ ${definitions(`"${schema}"`)}`)
       const run = randomUUID()
-      await pool`
-        insert into /* copy.take */ ${pool(schema)}.sync_run values (1, ${run})
+      await sql`
+        insert into /* copy.take */ ${sql(schema)}.sync_run values (1, ${run})
         on conflict (one) do update set run = excluded.run`
-      return new PostgresStore(pool, schema, run, await readPositions(pool, schema))
+      return new PostgresStore(sql, schema, run, await readPositions(sql, schema))
     } catch (error) {
-      await pool.end({ timeout: 1 })
+      await sql.end({ timeout: 1 })
       throw error
     }
   }
 
   /** Opens the copy to read it. @returns null when there is none */
   static async read(url: string, schema: string): Promise<PostgresStore | null> {
-    const pool = openPool(url)
+    const sql = connect(url)
     try {
-      const [row] = await pool<{ found: boolean }[]>`
+      const [row] = await sql<{ found: boolean }[]>`
         select /* copy.find */ to_regclass(${`"${schema}".sync_position`}) is not null as found`
-      if (row?.found) return new PostgresStore(pool, schema, '', await readPositions(pool, schema))
+      if (row?.found) return new PostgresStore(sql, schema, '', await readPositions(sql, schema))
     } catch (error) {
-      await pool.end({ timeout: 1 })
+      await sql.end({ timeout: 1 })
       throw error
     }
-    await pool.end({ timeout: 1 })
+    await sql.end({ timeout: 1 })
     return null
   }
 
   async counts(): Promise<RecordCount[]> {
     const counts: RecordCount[] = []
     for (const list of listNames) {
-      const rows = await this.pool<{ tenantId: number; count: number }[]>`
+      const rows = await this.sql<{ tenantId: number; count: number }[]>`
         select /* copy.count */ tenant_id as "tenantId", count(*) as count
-        from ${this.pool(`${this.schema}.${tableOf(list)}`)} group by tenant_id`
+        from ${this.sql(`${this.schema}.${tableOf(list)}`)} group by tenant_id`
       counts.push(...rows.map(row => ({ list, ...row })))
     }
     return counts
   }
 
   async *records(list: ListName, tenantId: number): AsyncGenerator<CopiedRecord> {
-    const { pool } = this
+    const { sql } = this
     for (let after = 0; ; ) {
       // The id of a tenant's record is the tenant's.
-      const range = list === 'tenants' ? pool`tenant_id > ${after}` : pool`tenant_id = ${tenantId} and id > ${after}`
-      const rows = await pool<CopiedRecord[]>`
-        select /* copy.read */ id, record::text as text from ${pool(`${this.schema}.${tableOf(list)}`)}
+      const range = list === 'tenants' ? sql`tenant_id > ${after}` : sql`tenant_id = ${tenantId} and id > ${after}`
+      const rows = await sql<CopiedRecord[]>`
+        select /* copy.read */ id, record::text as text from ${sql(`${this.schema}.${tableOf(list)}`)}
         where ${range} order by tenant_id, id limit ${readSize}`
       yield* rows
       const last = rows.at(-1)
@@ -159,8 +159,8 @@ export class PostgresStore implements Store {
   }
 
   async commit(changes: readonly Change[], positions: Positions): Promise<void> {
-    const [row] = await this.pool<{ applied: boolean }[]>`
-      select /* copy.commit */ ${this.pool(this.schema)}.sync_commit(
+    const [row] = await this.sql<{ applied: boolean }[]>`
+      select /* copy.commit */ ${this.sql(this.schema)}.sync_commit(
         ${this.run}, ${JSON.stringify(changes)}::text::jsonb,
         ${JSON.stringify(Object.fromEntries(positions))}::text::jsonb) as applied`
     if (!row?.applied) throw takenOver()
@@ -171,20 +171,18 @@ export class PostgresStore implements Store {
   }
 
   async close(): Promise<void> {
-    await this.pool.end({ timeout: 5 })
+    await this.sql.end({ timeout: 5 })
   }
 }
 
-const openPool = (url: string) => connect(url, { max: 1, statementTimeoutMs: 0, keepsSessions: true })
-
 /** Takes the lock, which the server releases with the connection. @throws SyncError when another sync holds it */
-async function takeLock(pool: Pool, schema: string): Promise<void> {
+async function takeLock(sql: Connection, schema: string): Promise<void> {
   // A server that gets no answer from a machine that has lost its power ends the session, and with it the lock.
-  await pool`
+  await sql`
     select /* copy.keepalive */ set_config('tcp_keepalives_idle', '60', false),
       set_config('tcp_keepalives_interval', '10', false), set_config('tcp_keepalives_count', '6', false)`
   for (let tries = 1; ; tries++) {
-    const [row] = await pool.unsafe<{ taken: boolean }[]>(
+    const [row] = await sql.unsafe<{ taken: boolean }[]>(
       `select /* copy.lock */ pg_try_advisory_lock(${lockKeys(`"${schema}"`)}) as taken`,
     )
     if (row?.taken) return
@@ -193,8 +191,8 @@ async function takeLock(pool: Pool, schema: string): Promise<void> {
   }
 }
 
-async function readPositions(pool: Pool, schema: string): Promise<Positions> {
-  const rows = await pool<{ key: string; value: string }[]>`
-    select /* copy.positions */ key, value::text as value from ${pool(schema)}.sync_position`
+async function readPositions(sql: Connection, schema: string): Promise<Positions> {
+  const rows = await sql<{ key: string; value: string }[]>`
+    select /* copy.positions */ key, value::text as value from ${sql(schema)}.sync_position`
   return new Map(rows.map(({ key, value }) => [key, JSON.parse(value)]))
 }

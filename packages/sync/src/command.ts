@@ -1,13 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { isLoopback } from '../config.ts'
-import { parseIdentifier } from '../domain/record/identifier.ts'
-import { exitCodes, SyncError } from '../sync/errors.ts'
-import { type TenantListName, tenantLists } from '../sync/lists.ts'
-import { createJsonReport, createLineReport, type Output, onlyErrors } from '../sync/report.ts'
-import { defaultSchema } from '../sync/stores/default-schema.ts'
-import { readTarget } from '../sync/target.ts'
-import { endAtSecondSignal } from './stop.ts'
+import { exitCodes, SyncError } from './errors.ts'
+import { type TenantListName, tenantLists } from './lists.ts'
+import { createJsonReport, createLineReport, type Output, onlyErrors } from './report.ts'
+import { defaultSchema } from './stores/default-schema.ts'
+import { readTarget } from './target.ts'
 
 /** The variable that holds the token. */
 const tokenVariable = 'VOUCHER_GATEWAY_TOKEN'
@@ -21,8 +18,8 @@ function readUrl(text: string): string {
 }
 
 function readTenants(text: string, earlier: number[] = []): number[] {
-  const id = parseIdentifier(text)
-  if (id === null) throw new InvalidArgumentError('Give the id of a tenant, a whole number such as 7.')
+  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN
+  if (!Number.isSafeInteger(id)) throw new InvalidArgumentError('Give the id of a tenant, a whole number such as 7.')
   return [...earlier, id]
 }
 
@@ -89,8 +86,10 @@ const output: Output = { out: line => console.log(line), error: line => console.
 async function createReport(json: boolean) {
   if (json) return createJsonReport(output)
   if (!process.stdout.isTTY || !process.stderr.isTTY) return createLineReport(output)
-  return (await import('../sync/progress-bar.ts')).createTerminalReport(output)
+  return (await import('./progress-bar.ts')).createTerminalReport(output)
 }
+
+const isLoopback = (hostname: string) => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
 
 /** Returns the address of the service. Ends the command when there is none, or when it would get the token unencrypted. */
 function requireUrl({ url, allowHttp }: Options): string {
@@ -175,10 +174,11 @@ export const syncCommand = new Command('sync')
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       process.once(signal, () => {
         stop.abort()
-        endAtSecondSignal()
+        // Another signal ends the process at once.
+        for (const again of ['SIGINT', 'SIGTERM'] as const) process.once(again, () => process.exit(1))
       })
     }
-    const { runSync } = await import('../sync/run.ts')
+    const { runSync } = await import('./run.ts')
     process.exitCode = await runSync(
       {
         url,

@@ -1,7 +1,7 @@
 /** Makes the operations of the bulk export from its route table: each streams the records of a list of v1. */
 import { z } from 'zod'
-import { type BulkExport, bulkExports } from '../export/routes.ts'
-import { lineFormat } from '../http/headers.ts'
+import { type BulkExport, bulkExports } from '../../src/export/routes.ts'
+import { lineFormat } from '../../src/http/headers.ts'
 import { bodySchemas } from './bodies.ts'
 import { errorReferences } from './error-responses.ts'
 import { type RecordedAnswer, toExamples } from './examples.ts'
