@@ -6,7 +6,7 @@ import { sum } from './ticks.ts'
 export interface Series {
   /** The label in the legend, and the heading of its column. */
   label: string
-  /** The variable of its color in chart.css. */
+  /** The variable of its color in the style sheet of the page. */
   color: string
   /** Distinguishes it from the series with the same color. */
   hatched?: boolean

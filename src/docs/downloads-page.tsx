@@ -9,7 +9,7 @@ export function DownloadsPage({ downloads, site }: { downloads: readonly Downloa
     <Frame title="Downloads · Voucher Gateway" section="guides" site={site} head={guideHead}>
       <div class="columns">
         <Sidebar current={downloadsPath} />
-        <main id="main">
+        <main id="main" class="text">
           <article>
             <h1>Downloads</h1>
             <p>These files belong to the version of the service that runs here.</p>

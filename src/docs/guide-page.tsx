@@ -17,7 +17,7 @@ export function GuidePage({ guide, rendered, site }: GuidePageProps) {
     <Frame title={`${guide.title} · Voucher Gateway`} section="guides" site={site} head={guideHead}>
       <div class="columns">
         <Sidebar current={guide.slug} />
-        <main id="main">
+        <main id="main" class="text">
           <article dangerouslySetInnerHTML={{ __html: rendered.html }} />
           <nav class="neighbours" aria-label="Previous and next guide">
             <Neighbour label="Previous" guide={guides[index - 1]} />

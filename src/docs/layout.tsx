@@ -50,7 +50,7 @@ export const Frame = ({ title, section, site, head, children }: FrameProps) => (
 /** The list of guides. On a narrow screen it is folded. @param current the slug of the guide, or the path of another page */
 export function Sidebar({ current }: { current: string | null }) {
   const links = (
-    <ul class="guides">
+    <ul class="plain">
       <li>
         <a href={docsPath} aria-current={current === null ? 'page' : undefined}>
           Overview

@@ -10,7 +10,7 @@ export function OverviewPage({ site }: { site: Site }) {
     <Frame title="Documentation · Voucher Gateway" section="guides" site={site} head={guideHead}>
       <div class="columns">
         <Sidebar current={null} />
-        <main id="main" class="overview">
+        <main id="main" class="text overview">
           <h1>Documentation</h1>
           <p class="lead">
             Read voucher products, purchased vouchers and marketing signups of the tenants that your token reaches, keep
@@ -25,7 +25,7 @@ export function OverviewPage({ site }: { site: Site }) {
             </a>
           </p>
           <h2 id="guides">Guides</h2>
-          <ul class="cards">
+          <ul class="links">
             {guides.map(({ slug, title, summary }) => (
               <li class="card">
                 <a href={`${docsPath}/${slug}`}>{title}</a>

@@ -32,8 +32,6 @@ export function serveAssets(scope: FastifyInstance, folder: URL, names: readonly
   }
 }
 
-/** Serves the stylesheets, the script and the icon that pages share. */
+/** Serves the stylesheets, the scripts and the icon that pages share. */
 export const registerSharedAssets = (app: FastifyInstance): void =>
-  serveAssets(app, new URL('./assets/', import.meta.url), [
-    ...['tokens.css', 'site.css', 'site.js', 'repair.js', 'base.css', 'chart.css', 'icon.svg'],
-  ])
+  serveAssets(app, new URL('./assets/', import.meta.url), ['site.css', 'base.css', 'site.js', 'repair.js', 'icon.svg'])

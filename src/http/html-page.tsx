@@ -21,7 +21,6 @@ export const HtmlPage = ({ title, head, children, ...header }: HtmlPageProps) =>
       <meta name="color-scheme" content="light dark" />
       <title>{title}</title>
       <link rel="icon" href={`${assetsPath}/icon.svg`} />
-      <link rel="stylesheet" href={`${assetsPath}/tokens.css`} />
       <link rel="stylesheet" href={`${assetsPath}/site.css`} />
       <script src={`${assetsPath}/site.js`} type="module" />
       {head}

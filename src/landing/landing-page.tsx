@@ -4,7 +4,6 @@ import type { FastifyInstance } from 'fastify'
 import Negotiator from 'negotiator'
 import type { Config } from '../config.ts'
 import { notFound } from '../domain/errors.ts'
-import { serveAssets } from '../http/assets.ts'
 import { namesMediaType } from '../http/headers.ts'
 import { HtmlPage, pageHeaders, sendHtml } from '../http/html-page.tsx'
 import { assetsPath, graphiqlPath, graphqlPath, openApiPath, v1Path } from '../http/paths.ts'
@@ -27,7 +26,6 @@ const allowsText = (accept: string | undefined): boolean =>
  * otherwise 404, as an unknown path (R8).
  */
 export function registerLandingPage(app: FastifyInstance, config: Config, site: Site): void {
-  serveAssets(app, new URL('./assets/', import.meta.url), ['landing.css'])
   app.get('/', (request, reply) => {
     reply.header('Vary', 'Accept')
     const { accept } = request.headers
@@ -67,10 +65,10 @@ interface LandingPageProps {
 }
 
 function LandingPage({ config, site, origin }: LandingPageProps) {
-  const stylesheets = ['base.css', 'landing.css'].map(name => <link rel="stylesheet" href={`${assetsPath}/${name}`} />)
+  const head = <link rel="stylesheet" href={`${assetsPath}/base.css`} />
   return (
-    <HtmlPage title="Voucher Gateway" site={site} place="home" head={stylesheets}>
-      <main id="main">
+    <HtmlPage title="Voucher Gateway" site={site} place="home" head={head}>
+      <main id="main" class="text">
         <h1>Voucher Gateway</h1>
         <p>
           The integration service of a gift voucher platform. Integrations synchronise voucher products, purchased
@@ -121,8 +119,8 @@ function AtAGlance({ origin, rate, graphiql }: AtAGlanceProps) {
         Every request needs a token, which an administrator creates under <i>API access</i>. Replace <code>$TOKEN</code>{' '}
         with it:
       </p>
-      <pre class="card">
-        <code>{`curl -H "Authorization: Bearer $TOKEN" -H 'Accept: application/json' ${origin}${v1Path}/tenants`}</code>
+      <pre class="code-block">
+        {`curl -H "Authorization: Bearer $TOKEN" -H 'Accept: application/json' ${origin}${v1Path}/tenants`}
       </pre>
       <p>
         REST v1 requires <code>Accept: application/json</code>. Requests with a body also need{' '}
@@ -138,7 +136,7 @@ function AtAGlance({ origin, rate, graphiql }: AtAGlanceProps) {
       </p>
 
       <h3>Operations of REST v1</h3>
-      <ul class="card operations">
+      <ul class="card rows">
         {v1.operations.map(operation => (
           <OperationItem key={operation.name} {...operation} />
         ))}
@@ -173,7 +171,7 @@ function OperationItem({ method, path, permissions, returns }: RestOperation) {
       <p>
         {returns}
         {permissions.length > 0 && (
-          <span class="permissions">
+          <span class="muted">
             {' '}
             Needs{' '}
             {permissions.map((permission, index) => (

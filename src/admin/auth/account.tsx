@@ -94,7 +94,7 @@ const sessionColumns: Column<SessionRecord>[] = [
     heading: 'Browser',
     cell: ({ userAgent, current }) => (
       <>
-        {browserName(userAgent)} {current && <span class="badge active">this one</span>}
+        {browserName(userAgent)} {current && <span class="badge good">this one</span>}
       </>
     ),
   },

@@ -55,7 +55,6 @@ export function Layout({ title, section, actions, narrow = false, children }: La
   const head = (
     <>
       <link rel="stylesheet" href={`${assetsPath}/base.css`} />
-      <link rel="stylesheet" href={`${assetsPath}/chart.css`} />
       <link rel="stylesheet" href={`${adminPath}${assetsPath}/admin.css`} />
       <script src={`${adminPath}${assetsPath}/copy.js`} defer />
       <script src={`${adminPath}${assetsPath}/submit-once.js`} defer />

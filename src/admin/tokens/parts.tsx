@@ -20,7 +20,7 @@ const opensPersonalData = (permission: Permission) => permission === 'export_cus
 /** A permission's name, with a badge when it opens personal data. */
 export const PermissionName = ({ name }: { name: Permission }) => (
   <>
-    <code>{name}</code> {opensPersonalData(name) && <span class="badge personal">personal data</span>}
+    <code>{name}</code> {opensPersonalData(name) && <span class="badge warn">personal data</span>}
   </>
 )
 
@@ -50,11 +50,14 @@ type Validity = TokenValidity & Pick<TokenRecord, 'rotatedTo'>
 
 const isReplaced = (token: Validity) => tokenStatus(token) === 'active' && token.rotatedTo !== null
 
+const tones = { active: 'good', expired: 'warn', revoked: 'bad' }
+
 /** The status of a token; of an active token that was rotated, when it ends. */
 export function StatusBadge({ token }: { token: Validity }) {
-  if (!isReplaced(token)) return <span class={`badge ${tokenStatus(token)}`}>{tokenStatus(token)}</span>
+  const status = tokenStatus(token)
+  if (!isReplaced(token)) return <span class={`badge ${tones[status]}`}>{status}</span>
   const { expiresAt } = token
-  return <span class="badge ending">replaced, ends {expiresAt ? <Timestamp at={expiresAt} /> : 'soon'}</span>
+  return <span class="badge warn">replaced, ends {expiresAt ? <Timestamp at={expiresAt} /> : 'soon'}</span>
 }
 
 /** When a token ends or ended, where its badge does not show it. */

@@ -47,14 +47,14 @@ export function RequestCounts({ days, counts }: DailyCounts) {
 const formatTotal = (counts: RequestCount[]) => formatCount(sum(counts.map(({ requests }) => requests)))
 
 const outcomes: (Series & { includes: (status: number) => boolean })[] = [
-  { label: 'succeeded', color: 'succeeded', includes: status => status < 400 },
+  { label: 'succeeded', color: 'plot-first', includes: status => status < 400 },
   { label: 'rejected', color: 'rejected', includes: status => status >= 400 && status < 500 },
   { label: 'failed', color: 'failed', includes: status => status >= 500 },
 ]
 
 /** The colors of what operations act on. Bars are stacked in this order. */
 const colors: Readonly<Record<string, string>> = {
-  Tenant: 'tenants',
+  Tenant: 'plot-second',
   CatalogVoucher: 'catalog',
   PurchasedVoucher: 'purchased',
   MarketingSignup: 'signups',

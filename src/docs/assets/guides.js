@@ -78,7 +78,7 @@ function keepInPlace(element, change) {
 function addCopyButton(block) {
   const button = document.createElement('button')
   button.type = 'button'
-  button.className = 'copy'
+  button.className = 'copy secondary small'
   button.textContent = 'Copy'
   button.addEventListener('click', async () => {
     const code = block.querySelector('code')
