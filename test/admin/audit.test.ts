@@ -219,22 +219,6 @@ describe('the page shows', () => {
     expect(html.match(/<details><summary>and 4,980 more<\/summary>/g)).toHaveLength(2)
   })
 
-  test('HTML as text', async () => {
-    const evil = '<img src=x onerror=alert(1)>"\''
-    const tenantId = await build.tenant({ name: evil })
-    const { id } = await build.token([tenantId], { name: evil })
-    const grants = [{ tenantId, withDescendants: false }]
-    await put({ actor: evil, address: evil, action: evil, tokenId: id, tenantId })
-    await put({ tokenId: id, detail: { [evil]: evil, name: { from: evil, to: evil }, permissions: [evil] } })
-    await put({ tokenId: id, detail: { tenants: { from: [], to: grants }, endsAt: evil, successor: evil } })
-    const { html } = await browser.get(`/admin/audit?actor=${encodeURIComponent(evil)}`)
-    expect(html).not.toContain('<img')
-    expect(html).toContain('&lt;img')
-    expect((await browser.get('/admin/audit')).html).not.toContain('<img')
-    const search = await browser.get(`/admin/audit?token=${encodeURIComponent(`"${evil}`)}`)
-    expect(search.html).not.toContain('<img')
-  })
-
   test('that there are no entries, or none that match', async () => {
     expect((await browser.get('/admin/audit')).text).toContain('There are no entries yet.')
     await put()

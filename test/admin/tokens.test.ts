@@ -527,24 +527,6 @@ test('the list has pages of 50, to older tokens and back', async () => {
   expect(namesOf(await browser.get(linkOf(back, 'prev') ?? ''))).toEqual(namesOf(first))
 })
 
-test('HTML in names is shown as text', async () => {
-  const html = `<img src=x onerror=alert(1)>"'&amp;`
-  const tenantId = await build.tenant({ name: html, subdomain: html })
-  const { id } = await create({ name: html, contact: html, tenant: String(tenantId) })
-  const pages = ['', '/new?', `/${id}`, `/${id}/edit`, `/${id}/rotate`, `/${id}/revoke`]
-  for (const path of pages) {
-    const page = await browser.get(`/admin/tokens${path}`)
-    expect(page.status).toBe(200)
-    expect(page.html, path).not.toContain('<img')
-    if (path !== '/new?') expect(page.text, path).toContain(html)
-  }
-  const searched = await browser.submit('/admin/tokens/new', { do: 'find', search: html })
-  expect(searched.html).not.toContain('<img')
-  expect(searched.text).toContain(`One tenant matches “${html}”`)
-  const listed = await browser.get(`/admin/tokens?${new URLSearchParams({ search: '<script>', tenant: '"><script>' })}`)
-  expect(listed.html).not.toContain('<script>')
-})
-
 test('an unknown token gives a 404 page', async () => {
   for (const path of ['/999999', '/abc', '/0', '/1e3', '/999999/edit', '/999999/rotate', '/999999/revoke']) {
     const page = await browser.get(`/admin/tokens${path}`)
