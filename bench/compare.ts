@@ -14,7 +14,7 @@ import { postgresCpu } from './harness/cpu-time.ts'
 import { createMigrated, type DatabaseServer, startTemporaryServer } from './harness/database-server.ts'
 import { connections, Load } from './harness/load.ts'
 import { graphqlTransport, type HttpRequest, restTransport, send, type Transport } from './harness/operations.ts'
-import { git, installPackages } from './harness/packages.ts'
+import { git } from './harness/packages.ts'
 import { createToken, type Installation, type Running, startService } from './harness/processes.ts'
 import { describeRatios, describeRun, logProgress, median, ratios, record, table } from './harness/report.ts'
 import { type Figures, measureRounds, type Requests, type Results, type Subject } from './harness/rounds.ts'
@@ -153,7 +153,6 @@ Above ${limit} in Node: ${above.join(', ') || 'none'}. Answered differently: ${d
 Not measured: ${failed.join(', ') || 'none'}.`
 }
 
-installPackages()
 const place = mkdtempSync(join(tmpdir(), 'gateway-compare-'))
 const hash = git('rev-parse', '--short', commit)
 const sides: Side[] = []

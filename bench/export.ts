@@ -10,7 +10,7 @@ import { exportPath } from '../src/http/paths.ts'
 import { Reader } from './export/reader.ts'
 import { type CpuClock, postgresCpu, processCpu } from './harness/cpu-time.ts'
 import { Load, type Outcome } from './harness/load.ts'
-import { buildService, installPackages, root } from './harness/packages.ts'
+import { buildService, root } from './harness/packages.ts'
 import { baseEnvironment, type Running, startProcess, startService } from './harness/processes.ts'
 import { describeRun, logProgress, median, record, table } from './harness/report.ts'
 import { bigTenant } from './harness/seed.ts'
@@ -200,7 +200,6 @@ through Node in the same run, whichever is less. Beside the database and the rea
 a second, which is ${(rate(results, 'export', wall) / copied).toFixed(2)} of COPY's ${copied.toFixed(0)}.`
 }
 
-installPackages()
 buildService(root)
 const database = await openSeeded(options.short ? 'short' : 'full')
 const contenders: Contender[] = []

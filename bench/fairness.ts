@@ -14,7 +14,7 @@ import { type Answers, type Probe, sendProbes } from './fairness/probe.ts'
 import { seed, seedVersion, tree } from './figures/seed.ts'
 import { startDatabaseServer } from './harness/database-server.ts'
 import type { HttpRequest } from './harness/operations.ts'
-import { buildService, installPackages, root } from './harness/packages.ts'
+import { buildService, root } from './harness/packages.ts'
 import { createToken, startService } from './harness/processes.ts'
 import { describeRun, logProgress, record, table } from './harness/report.ts'
 import { dataHome } from './harness/seeded-database.ts'
@@ -151,7 +151,6 @@ async function sendLoad(origin: string, request: HttpRequest, time: number): Pro
   return outcomes ?? {}
 }
 
-installPackages()
 buildService(root)
 mkdirSync(dataHome, { recursive: true, mode: 0o711 })
 const dataDir = `${dataHome}fairness-${options.short ? 'short' : 'full'}-${seedVersion}`

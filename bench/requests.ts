@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { Load } from './harness/load.ts'
 import { type HttpRequest, send } from './harness/operations.ts'
-import { buildService, compileContenders, installPackages, root } from './harness/packages.ts'
+import { buildService, compileContenders, root } from './harness/packages.ts'
 import { describeRun, logProgress, record, recordInDocs } from './harness/report.ts'
 import { measureRounds, type Requests } from './harness/rounds.ts'
 import { sizes } from './harness/seed.ts'
@@ -116,7 +116,6 @@ ${describeResults(chosen.calls, results, timing)}`
   }
 }
 
-installPackages()
 buildService(root)
 compileContenders()
 logProgress('installed and compiled')

@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util'
 import { readContract } from './harness/contract.ts'
 import { Load } from './harness/load.ts'
 import { restTransport } from './harness/operations.ts'
-import { buildService, installPackages, root } from './harness/packages.ts'
+import { buildService, root } from './harness/packages.ts'
 import { describeRun, logProgress, median, record, table } from './harness/report.ts'
 import { sizes } from './harness/seed.ts'
 import { openSeeded, type SeededDatabase } from './harness/seeded-database.ts'
@@ -81,7 +81,6 @@ ${table(['', 'allocated'], answers)}`
   }
 }
 
-installPackages()
 buildService(root)
 const database = await openSeeded(size)
 try {

@@ -1,7 +1,6 @@
-/** Installs what the benchmarks need, and compiles the service and the contenders. */
+/** Compiles the service and the contenders. */
 import { execFileSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 /** The project's directory. */
@@ -17,17 +16,6 @@ function run(command: string, args: string[], cwd: string): void {
 /** @returns what git prints for the project, without the last line break */
 export const git = (...args: string[]): string =>
   execFileSync('git', args, { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 28 }).trim()
-
-/** Installs the benchmarks' own packages when they are not those of the lock file. */
-export function installPackages(): void {
-  const hash = createHash('sha256')
-    .update(readFileSync(`${bench}package-lock.json`))
-    .digest('hex')
-  const installed = `${bench}node_modules/.lock-hash`
-  if (existsSync(installed) && readFileSync(installed, 'utf8') === hash) return
-  run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], bench)
-  writeFileSync(installed, hash)
-}
 
 /**
  * Compiles the service.

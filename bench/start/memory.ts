@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Load } from '../harness/load.ts'
 import type { HttpRequest } from '../harness/operations.ts'
 import { freePort, type Installation, startService } from '../harness/processes.ts'
-import type { Inspector } from './inspector.mjs'
+import { attachInspector, type Inspector } from './inspector.mjs'
 
 const mebibyte = 1024 * 1024
 
@@ -96,8 +96,6 @@ export async function measureHeap(
   const port = await freePort()
   const service = await startService(installation, { nodeOptions: [`--inspect=127.0.0.1:${port}`] })
   try {
-    // It imports a package that `installPackages` installs.
-    const { attachInspector } = await import('./inspector.mjs')
     const inspector = await attachInspector(port)
     const send = async (requests: HttpRequest[], wanted: number) => {
       let done = 0
