@@ -17,6 +17,12 @@ export interface Answer {
   body: any
 }
 
+/** Returns the code of the first error of GraphQL; undefined when there is none. */
+export const codeOf = ({ body }: Answer): string | undefined => body.errors?.[0].extensions.code
+
+/** Returns how many quota units are left in the window. */
+export const remainingOf = ({ headers }: Answer) => Number(headers['ratelimit-remaining'])
+
 export const v1 = '/api/external/v1'
 
 /** Starts the service on a test's database; it is closed after the file's tests. The default rate limit is high. */
@@ -49,6 +55,20 @@ export function createClient(app: FastifyInstance) {
     return { status: response.statusCode, headers, text: response.body, body }
   }
 
+  /** Sends a body to `/graphql`: a text as it is, all else as JSON. */
+  const post = (secret: string, body: unknown, headers: Record<string, string> = {}) =>
+    ask({
+      method: 'POST',
+      url: '/graphql',
+      headers: {
+        accept: 'application/graphql-response+json, application/json',
+        authorization: `Bearer ${secret}`,
+        'content-type': 'application/json',
+        ...headers,
+      },
+      payload: typeof body === 'string' ? body : JSON.stringify(body),
+    })
+
   return {
     app,
     ask,
@@ -75,18 +95,18 @@ export function createClient(app: FastifyInstance) {
         payload: typeof body === 'string' ? body : JSON.stringify(body),
       }),
 
+    post,
+
     /** Sends a GraphQL request. */
     graphql: (secret: string, query: string, variables: Record<string, unknown> = {}) =>
-      ask({
-        method: 'POST',
-        url: '/graphql',
-        headers: {
-          accept: 'application/graphql-response+json, application/json',
-          authorization: `Bearer ${secret}`,
-          'content-type': 'application/json',
-        },
-        payload: JSON.stringify({ query, variables }),
-      }),
+      post(secret, { query, variables }),
+
+    /** Sends a GraphQL request that must have no errors. @returns its data */
+    async read(secret: string, query: string, variables: Record<string, unknown> = {}) {
+      const { body } = await post(secret, { query, variables })
+      expect(body.errors).toBeUndefined()
+      return body.data
+    },
   }
 }
 

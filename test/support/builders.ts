@@ -11,6 +11,9 @@ type Columns = Record<string, string | number | boolean | string[] | null>
 /** The actor of all changes in tests. */
 export const tester: Actor = { name: 'tester', address: null }
 
+/** Returns the grant of a tenant with all its descendants. */
+export const whole = (tenantId: number): TenantGrant => ({ tenantId, withDescendants: true })
+
 /** Returns functions that insert rows, with defaults for required columns. */
 export function createBuilders({ loader, pool }: TestDatabase) {
   let count = 0

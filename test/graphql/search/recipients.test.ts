@@ -1,31 +1,18 @@
 /** Names of recipients: `redeem_vouchers` alone shows, searches and counts them (R32). */
-import { beforeAll, describe, expect, it } from 'vitest'
-import { type Client, createApp } from '../../support/app.ts'
-import { createBuilders } from '../../support/builders.ts'
-import { createDatabase, type TestDatabase } from '../../support/database.ts'
+import { describe, expect, it } from 'vitest'
 import { followed } from '../../support/followed.ts'
+import { startService } from '../../support/service.ts'
 import { capture } from '../statements.ts'
 import { type Asked, ask, list } from './support.ts'
 
-let database: TestDatabase
-let client: Client
-let tenantId: number
-let withNames: { id: number; secret: string }
-let without: { id: number; secret: string }
-
 const name = 'Zoë Quill'
-
-beforeAll(async () => {
-  database = await createDatabase()
-  client = await createApp(database)
-  const build = createBuilders(database)
-  tenantId = await build.tenant()
-  await build.voucher(tenantId, { reference: 'GIFT-1', recipient_name: name, product_title: 'Tea' })
-  await build.voucher(tenantId, { reference: 'GIFT-2', recipient_name: null, product_title: 'Quilting' })
-  await followed(database.pool)
-  withNames = await build.token([tenantId])
-  without = await build.token([tenantId], { permissions: ['view_vouchers', 'view_orders'] })
-})
+const { database, build, client } = await startService()
+const tenantId = await build.tenant()
+await build.voucher(tenantId, { reference: 'GIFT-1', recipient_name: name, product_title: 'Tea' })
+await build.voucher(tenantId, { reference: 'GIFT-2', recipient_name: null, product_title: 'Quilting' })
+await followed(database.pool)
+const withNames = await build.token([tenantId])
+const without = await build.token([tenantId], { permissions: ['view_vouchers', 'view_orders'] })
 
 const search = (text: string, more: Partial<Asked> = {}): Asked => ({
   tenantId,
@@ -74,11 +61,8 @@ describe('a token without redeem_vouchers', () => {
     const { data, errors } = await ask(client, without.secret, search('gift-1'), {}, 'reference recipientName')
     expect(data.tenant.list.edges).toMatchObject([{ node: { reference: 'GIFT-1', recipientName: null } }])
     expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' }, message: /redeem_vouchers/ }])
-    const answers = await Promise.all([
-      client.rest(without.secret, `/tenants/${tenantId}/sales/purchased-vouchers`),
-      client.rest(withNames.secret, `/tenants/${tenantId}/sales/purchased-vouchers`),
-    ])
-    for (const { status, text } of answers) {
+    for (const { secret } of [without, withNames]) {
+      const { status, text } = await client.rest(secret, `/tenants/${tenantId}/sales/purchased-vouchers`)
       expect(status).toBe(200)
       expect(text).not.toContain('Quill')
     }

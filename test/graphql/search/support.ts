@@ -1,4 +1,6 @@
+import { expect } from 'vitest'
 import type { Client } from '../../support/app.ts'
+import { type PageArguments, readPages } from '../../support/graphql.ts'
 
 /** A list and what is asked of it. */
 export interface Asked {
@@ -10,13 +12,6 @@ export interface Asked {
   updatedSince?: string
 }
 
-interface PageSize {
-  first?: number
-  last?: number
-  after?: string | null
-  before?: string | null
-}
-
 const types = {
   purchasedVouchers: 'PurchasedVoucher',
   catalogVouchers: 'CatalogVoucher',
@@ -24,7 +19,13 @@ const types = {
 }
 
 /** Asks for a page. @returns the answer of GraphQL */
-export async function ask(client: Client, secret: string, asked: Asked, page: PageSize = {}, selection = 'databaseId') {
+export async function ask(
+  client: Client,
+  secret: string,
+  asked: Asked,
+  page: PageArguments = {},
+  selection = 'databaseId',
+) {
   const { tenantId, list, ...args } = asked
   const type = types[list]
   const query = `query ($tenant: ID!, $filter: ${type}Filter, $orderBy: ${type}Order, $withDescendants: Boolean,
@@ -42,36 +43,22 @@ export async function ask(client: Client, secret: string, asked: Asked, page: Pa
 }
 
 /** Asks for a page, which must succeed. @returns the list */
-export async function list(client: Client, secret: string, asked: Asked, page: PageSize = {}, selection?: string) {
+export async function list(client: Client, secret: string, asked: Asked, page: PageArguments = {}, selection?: string) {
   const { data, errors } = await ask(client, secret, asked, page, selection)
   if (errors) throw new Error(JSON.stringify(errors))
   return data.tenant.list
 }
 
-const idsOf = (found: { edges: { node: { databaseId: number } }[] }) => found.edges.map(edge => edge.node.databaseId)
+/** Returns the ids of the records on a page. */
+export const idsOf = (found: { edges: { node: { databaseId: number } }[] }) =>
+  found.edges.map(edge => edge.node.databaseId)
 
 /** Reads the whole list in pages. @returns the ids in the order of the list, and how many the first page counted */
 export async function walk(client: Client, secret: string, asked: Asked, size: number, backward = false) {
-  const ids: number[] = []
-  let total: number | undefined
-  for (let cursor: string | null = null; ; ) {
-    const found = await list(
-      client,
-      secret,
-      asked,
-      backward ? { last: size, before: cursor } : { first: size, after: cursor },
-    )
-    total ??= found.count.count
-    const page = idsOf(found)
-    ids.splice(backward ? 0 : ids.length, 0, ...page)
-    const { pageInfo } = found
-    const more = backward ? pageInfo.hasPreviousPage : pageInfo.hasNextPage
-    if ((backward ? pageInfo.hasNextPage : pageInfo.hasPreviousPage) !== (cursor !== null))
-      throw new Error('wrong ends')
-    if (!more) return { ids, total }
-    if (page.length === 0) throw new Error('an empty page before the end')
-    cursor = backward ? pageInfo.startCursor : pageInfo.endCursor
-  }
+  const pages = await readPages(page => list(client, secret, asked, page), size, backward)
+  const ids = pages.map(idsOf)
+  if (pages.length > 1) expect(ids, 'pages without records').not.toContainEqual([])
+  return { ids: ids.flat(), total: pages.at(backward ? -1 : 0).count.count }
 }
 
 /** A generator of numbers that are the same in each run. @returns a function that draws one of the values */

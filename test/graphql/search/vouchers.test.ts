@@ -1,9 +1,8 @@
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type Client, createApp } from '../../support/app.ts'
-import { createBuilders } from '../../support/builders.ts'
-import { createDatabase, type TestDatabase } from '../../support/database.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { whole } from '../../support/builders.ts'
 import { followed } from '../../support/followed.ts'
-import { type Asked, ask, byKey, createDraw, list, walk } from './support.ts'
+import { startService } from '../../support/service.ts'
+import { type Asked, ask, byKey, createDraw, idsOf, list, walk } from './support.ts'
 
 /** Zones whose days differ from each other at every time. */
 const zones = ['Pacific/Kiritimati', 'UTC', 'Etc/GMT+12']
@@ -12,85 +11,57 @@ interface Row {
   id: number
   tenantId: number
   reference: string
-  recipient: string | null
-  title: string | null
+  recipient_name: string | null
+  product_title: string | null
   currency: string | null
-  balance: number | null
-  initial: number | null
+  current_balance: number | null
+  initial_balance: number | null
   void: boolean
-  redemption: string | null
-  start: string | null
-  end: string | null
-  purchased: string | null
-  product: number | null
-  parent: number | null
-  updatedAt: string
+  redemption_status: string | null
+  date_valid_start: string | null
+  date_valid_end: string | null
+  purchase_timestamp: string | null
+  product_id: number | null
+  parent_product_id: number | null
+  updated_at: string
 }
 
 const draw = createDraw(7)
-let database: TestDatabase
 const rows: Row[] = []
-let client: Client
-let secret: string
-let top: number
-let tenants: number[]
 let todays: Map<number, string>
 
 const day = (offset: number) => new Date(Date.now() + offset * 86_400_000).toISOString().slice(0, 10)
 const days = [-40, -2, -1, 0, 1, 2, 40].map(day)
 
-beforeAll(async () => {
-  database = await createDatabase()
-  client = await createApp(database)
-  const build = createBuilders(database)
-  top = await build.tenant({ time_zone: zones[0]! })
-  const below = await build.tenant({ time_zone: zones[1]!, parent_id: top })
-  const deep = await build.tenant({ time_zone: zones[2]!, parent_id: below })
-  const other = await build.tenant()
-  tenants = [top, below, deep]
-  secret = (await build.token([{ tenantId: top, withDescendants: true }])).secret
-  for (let n = 0; n < 160; n++) {
-    const [start, end] = [draw([null, ...days]), draw([null, ...days])].sort()
-    const currency = draw([null, 'GBP', 'EUR'])
-    const columns = {
-      reference: `${draw(['GIFT', 'gift', 'A%B', 'Ö_', 'x\\y'])}-${n}`,
-      recipient_name: draw([null, 'Ann Lee', 'Zoë O’Neil', '100% Ann', 'Le_ Ann']),
-      product_title: draw([null, 'Afternoon Tea', 'Tea for two', 'Spa day']),
-      currency,
-      initial_balance: currency && draw([null, 50]),
-      current_balance: currency && draw([null, 0, 12.5, 50]),
-      void: draw([true, false, false, false]),
-      redemption_status: draw([null, null, null, 'Redeemed', 'open']),
-      date_valid_start: start === undefined || (end === null && draw([true, false])) ? null : start,
-      date_valid_end: end ?? null,
-      purchase_timestamp: draw([null, '2026-01-01T00:00:00Z', '2026-01-02T00:00:00.000001Z', '2026-03-01T12:00:00Z']),
-      product_id: draw([null, 1, 2, 3]),
-      parent_product_id: draw([null, null, 1, 2]),
-      updated_at: draw(['2026-01-01T00:00:00.000000Z', '2026-01-01T00:00:00.000001Z', '2026-02-01T00:00:00.000000Z']),
-    }
-    const tenantId = draw([...tenants, other])
-    const id = await build.voucher(tenantId, columns)
-    rows.push({
-      id,
-      tenantId,
-      reference: columns.reference,
-      recipient: columns.recipient_name,
-      title: columns.product_title,
-      currency,
-      balance: columns.current_balance as number | null,
-      initial: columns.initial_balance as number | null,
-      void: columns.void,
-      redemption: columns.redemption_status,
-      start: columns.date_valid_start,
-      end: columns.date_valid_end,
-      purchased: columns.purchase_timestamp,
-      product: columns.product_id,
-      parent: columns.parent_product_id,
-      updatedAt: columns.updated_at,
-    })
+const { database, build, client } = await startService()
+const top = await build.tenant({ time_zone: zones[0]! })
+const below = await build.tenant({ time_zone: zones[1]!, parent_id: top })
+const tenants = [top, below, await build.tenant({ time_zone: zones[2]!, parent_id: below })]
+const other = await build.tenant()
+const { secret } = await build.token([whole(top)])
+for (let n = 0; n < 160; n++) {
+  const [start = null, end = null] = [draw([null, ...days]), draw([null, ...days])].sort()
+  const currency = draw([null, 'GBP', 'EUR'])
+  const columns = {
+    reference: `${draw(['GIFT', 'gift', 'A%B', 'Ö_', 'x\\y'])}-${n}`,
+    recipient_name: draw([null, 'Ann Lee', 'Zoë O’Neil', '100% Ann', 'Le_ Ann']),
+    product_title: draw([null, 'Afternoon Tea', 'Tea for two', 'Spa day']),
+    currency,
+    initial_balance: currency === null ? null : draw([null, 50]),
+    current_balance: currency === null ? null : draw([null, 0, 12.5, 50]),
+    void: draw([true, false, false, false]),
+    redemption_status: draw([null, null, null, 'Redeemed', 'open']),
+    date_valid_start: end === null && draw([true, false]) ? null : start,
+    date_valid_end: end,
+    purchase_timestamp: draw([null, '2026-01-01T00:00:00Z', '2026-01-02T00:00:00.000001Z', '2026-03-01T12:00:00Z']),
+    product_id: draw([null, 1, 2, 3]),
+    parent_product_id: draw([null, null, 1, 2]),
+    updated_at: draw(['2026-01-01T00:00:00.000000Z', '2026-01-01T00:00:00.000001Z', '2026-02-01T00:00:00.000000Z']),
   }
-  await followed(database.pool)
-})
+  const tenantId = draw([...tenants, other])
+  rows.push({ ...columns, tenantId, id: await build.voucher(tenantId, columns) })
+}
+await followed(database.pool)
 
 // Each time anew: a day may end somewhere during the tests.
 beforeEach(async () => {
@@ -103,67 +74,78 @@ beforeEach(async () => {
 function statusOf(row: Row): string {
   const today = todays.get(row.tenantId) ?? ''
   if (row.void) return 'VOID'
-  if (row.start !== null && row.start > today) return 'NOT_YET_VALID'
-  if (row.end !== null && row.end < today) return 'EXPIRED'
-  if (row.redemption?.toLowerCase() === 'redeemed' || (row.balance !== null && row.balance <= 0)) return 'REDEEMED'
-  return row.balance !== null && row.initial !== null && row.balance < row.initial ? 'PART_REDEEMED' : 'REDEEMABLE'
+  if (row.date_valid_start !== null && row.date_valid_start > today) return 'NOT_YET_VALID'
+  if (row.date_valid_end !== null && row.date_valid_end < today) return 'EXPIRED'
+  if (row.redemption_status?.toLowerCase() === 'redeemed' || (row.current_balance !== null && row.current_balance <= 0))
+    return 'REDEEMED'
+  return row.current_balance !== null && row.initial_balance !== null && row.current_balance < row.initial_balance
+    ? 'PART_REDEEMED'
+    : 'REDEEMABLE'
 }
 
 const within = (value: string | number | null, from: string | number | null, to: string | number | null) =>
   value !== null && (from === null || value >= from) && (to === null || value <= to)
 
-const words = (row: Row) => ` ${row.reference} ${row.recipient ?? ''} ${row.title ?? ''}`.toLowerCase()
+const words = (row: Row) => ` ${row.reference} ${row.recipient_name ?? ''} ${row.product_title ?? ''}`.toLowerCase()
+
+type Filter = [object, (row: Row) => boolean]
+
+const statuses = ['VOID', 'NOT_YET_VALID', 'EXPIRED', 'REDEEMED', 'PART_REDEEMED', 'REDEEMABLE']
 
 /** Filters, each with the same in TypeScript. */
-const filters: [object, (row: Row) => boolean][] = [
-  ...['VOID', 'NOT_YET_VALID', 'EXPIRED', 'REDEEMED', 'PART_REDEEMED', 'REDEEMABLE'].map(
-    (status): [object, (row: Row) => boolean] => [{ status: [status] }, row => statusOf(row) === status],
-  ),
+const filters: Filter[] = [
+  ...statuses.map((status): Filter => [{ status: [status] }, row => statusOf(row) === status]),
   [{ status: ['EXPIRED', 'VOID', 'REDEEMABLE'] }, row => ['EXPIRED', 'VOID', 'REDEEMABLE'].includes(statusOf(row))],
   [{ status: ['NOT_YET_VALID', 'PART_REDEEMED'] }, row => ['NOT_YET_VALID', 'PART_REDEEMED'].includes(statusOf(row))],
   [{ status: [] }, () => false],
-  [{ validUntil: { from: days[2], to: days[4] } }, row => within(row.end, days[2]!, days[4]!)],
-  [{ validUntil: { to: days[3] } }, row => within(row.end, null, days[3]!)],
-  [{ validUntil: {} }, row => row.end !== null],
+  [{ validUntil: { from: days[2], to: days[4] } }, row => within(row.date_valid_end, days[2]!, days[4]!)],
+  [{ validUntil: { to: days[3] } }, row => within(row.date_valid_end, null, days[3]!)],
+  [{ validUntil: {} }, row => row.date_valid_end !== null],
   [
     { validOn: { from: days[3], to: days[4] } },
-    row => (row.end === null || row.end >= days[3]!) && (row.start === null || row.start <= days[4]!),
+    row =>
+      (row.date_valid_end === null || row.date_valid_end >= days[3]!) &&
+      (row.date_valid_start === null || row.date_valid_start <= days[4]!),
   ],
   [
     { purchased: { from: '2026-01-01T00:00:00Z', before: '2026-01-02T00:00:00.000001Z' } },
-    row => row.purchased === '2026-01-01T00:00:00Z',
+    row => row.purchase_timestamp === '2026-01-01T00:00:00Z',
   ],
-  [{ purchased: { from: '2026-01-01T01:00:00+01:00' } }, row => row.purchased !== null],
-  [{ productId: '1' }, row => (row.parent ?? row.product) === 1],
-  [{ productId: Buffer.from('CatalogVoucher:99.2').toString('base64url') }, row => (row.parent ?? row.product) === 2],
+  [{ purchased: { from: '2026-01-01T01:00:00+01:00' } }, row => row.purchase_timestamp !== null],
+  [{ productId: '1' }, row => (row.parent_product_id ?? row.product_id) === 1],
+  [
+    { productId: Buffer.from('CatalogVoucher:99.2').toString('base64url') },
+    row => (row.parent_product_id ?? row.product_id) === 2,
+  ],
   [{ productId: Buffer.from('Tenant:2').toString('base64url') }, () => false],
   [{ productId: 'x' }, () => false],
   [{ currency: 'gbp' }, row => row.currency === 'GBP'],
-  [{ currency: 'EUR', balance: { from: 12.5 } }, row => row.currency === 'EUR' && within(row.balance, 12.5, null)],
-  [{ currency: 'EUR', balance: { from: 0, to: 12.5 } }, row => row.currency === 'EUR' && within(row.balance, 0, 12.5)],
+  [
+    { currency: 'EUR', balance: { from: 12.5 } },
+    row => row.currency === 'EUR' && within(row.current_balance, 12.5, null),
+  ],
+  [
+    { currency: 'EUR', balance: { from: 0, to: 12.5 } },
+    row => row.currency === 'EUR' && within(row.current_balance, 0, 12.5),
+  ],
   ...['gift-1', 'TEA', '%', 'a%b', '_', '\\', 'ö_-', 'zoë', 'afternoon ann', ' tea  ann ', 'an', 'nn', 'l', '1'].map(
-    (text): [object, (row: Row) => boolean] => [
-      { text },
-      row =>
-        text
-          .toLowerCase()
-          .split(' ')
-          .filter(word => word !== '')
-          .every(word => words(row).includes(word.length < 3 ? ` ${word}` : word)),
-    ],
+    (text): Filter => {
+      const parts = text.toLowerCase().split(' ').filter(Boolean)
+      return [{ text }, row => parts.every(word => words(row).includes(word.length < 3 ? ` ${word}` : word))]
+    },
   ),
 ]
 
 const orders: [string, (row: Row) => string | number | null, object][] = [
-  ['UPDATED_AT', row => row.updatedAt, {}],
-  ['PURCHASED_AT', row => row.purchased, {}],
-  ['VALID_UNTIL', row => row.end ?? 'infinity', {}],
-  ['BALANCE', row => row.balance, { currency: 'GBP' }],
+  ['UPDATED_AT', row => row.updated_at, {}],
+  ['PURCHASED_AT', row => row.purchase_timestamp, {}],
+  ['VALID_UNTIL', row => row.date_valid_end ?? 'infinity', {}],
+  ['BALANCE', row => row.current_balance, { currency: 'GBP' }],
 ]
 
 const asked = (more: Partial<Asked>): Asked => ({ tenantId: top, list: 'purchasedVouchers', ...more })
 
-const expected = (more: Partial<Asked>, matches: (row: Row) => boolean) =>
+const expected = (more: Partial<Asked>, matches: Filter[1]) =>
   rows
     .filter(row => (more.withDescendants ? tenants.includes(row.tenantId) : row.tenantId === (more.tenantId ?? top)))
     .filter(matches)
@@ -235,13 +217,13 @@ it('combines with updatedSince, and keeps it in the cursor', async () => {
   const since = '2026-01-01T00:00:00.000001Z'
   const more = { orderBy: { field: 'VALID_UNTIL' }, withDescendants: true }
   const ids = sortedIds(
-    expected(more, row => row.updatedAt >= since),
+    expected(more, row => row.updated_at >= since),
     orders[2],
   )
   expect(await walk(client, secret, asked({ ...more, updatedSince: since }), 9)).toEqual({ ids, total: ids.length })
   const first = await list(client, secret, asked({ ...more, updatedSince: since }), { first: 3 })
   const rest = await list(client, secret, asked(more), { first: 100, after: first.nextCursor })
-  expect(rest.edges.map((edge: { node: { databaseId: number } }) => edge.node.databaseId)).toEqual(ids.slice(3, 103))
+  expect(idsOf(rest)).toEqual(ids.slice(3, 103))
   expect(rest.count.count).toBe(ids.length)
 })
 

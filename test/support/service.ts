@@ -1,0 +1,9 @@
+import { createApp } from './app.ts'
+import { createBuilders } from './builders.ts'
+import { createDatabase } from './database.ts'
+
+/** Starts the service on a database of its own, with builders of its records. All ends after the file's tests. */
+export async function startService(environment?: NodeJS.ProcessEnv) {
+  const database = await createDatabase()
+  return { database, build: createBuilders(database), client: await createApp(database, environment) }
+}
