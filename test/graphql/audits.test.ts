@@ -1,14 +1,11 @@
 import { serverAudits } from 'graphql-http'
 import { expect, it } from 'vitest'
-import { createApp } from '../support/app.ts'
-import { createBuilders } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
+import { startService } from '../support/service.ts'
 
 it('passes every audit of GraphQL over HTTP', async () => {
-  const database = await createDatabase()
-  const { app } = await createApp(database)
-  const { secret } = await createBuilders(database).token([])
-  const origin = await app.listen({ port: 0, host: '127.0.0.1' })
+  const { build, client } = await startService()
+  const { secret } = await build.token([])
+  const origin = await client.app.listen({ port: 0, host: '127.0.0.1' })
   const fetchFn = (url: string, options: RequestInit = {}) => {
     const headers = new Headers(options.headers)
     headers.set('authorization', `Bearer ${secret}`)

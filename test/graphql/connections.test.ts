@@ -1,7 +1,7 @@
-import { beforeAll, describe, expect, it } from 'vitest'
-import { type Client, createApp } from '../support/app.ts'
-import { type Builders, createBuilders } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
+import { describe, expect, it } from 'vitest'
+import { codeOf } from '../support/app.ts'
+import { readPages } from '../support/graphql.ts'
+import { startService } from '../support/service.ts'
 
 interface Page {
   nodes: { databaseId: number }[]
@@ -14,34 +14,25 @@ interface Page {
 const fields = `nodes { databaseId } edges { cursor node { databaseId } } nextCursor totalCount
   pageInfo { hasNextPage hasPreviousPage startCursor endCursor }`
 
-let build: Builders
-let client: Client
-let secret: string
-let tenantId: number
+const { build, client } = await startService()
+const [tenantId, other, busy] = [await build.tenant(), await build.tenant(), await build.tenant()]
+const { secret } = await build.token([tenantId, other, busy])
 /** Products in the list's order: without a stamp, with one stamp for several, and a microsecond apart. */
-let ids: number[]
-
-beforeAll(async () => {
-  const database = await createDatabase()
-  client = await createApp(database)
-  build = createBuilders(database)
-  tenantId = await build.tenant()
-  secret = (await build.token([tenantId])).secret
-  const stamps = [
-    null,
-    null,
-    null,
-    '2026-01-01T10:00:00.000001Z',
-    '2026-01-01T10:00:00.000002Z',
-    '2026-01-01T10:00:00.000002Z',
-    '2026-01-01T10:00:00.000002Z',
-    '2026-01-01T10:00:00.000003Z',
-    '2026-01-02T00:00:00Z',
-    '2026-01-03T00:00:00Z',
-  ]
-  ids = []
-  for (const updated_at of stamps) ids.push(await build.product(tenantId, { updated_at }))
-})
+const ids: number[] = []
+for (const updated_at of [
+  null,
+  null,
+  null,
+  '2026-01-01T10:00:00.000001Z',
+  '2026-01-01T10:00:00.000002Z',
+  '2026-01-01T10:00:00.000002Z',
+  '2026-01-01T10:00:00.000002Z',
+  '2026-01-01T10:00:00.000003Z',
+  '2026-01-02T00:00:00Z',
+  '2026-01-03T00:00:00Z',
+]) {
+  ids.push(await build.product(tenantId, { updated_at }))
+}
 
 async function page(args: Record<string, unknown>, list = 'catalogVouchers', tenant = tenantId): Promise<Page> {
   const { body } = await ask(args, list, tenant)
@@ -67,29 +58,11 @@ async function cursorOf(id: number): Promise<string> {
 }
 
 describe('paging', () => {
-  it.each([1, 2, 3, 4, 10])('lists every record once, in order, forward by %i', async first => {
-    const found: number[] = []
-    let after: string | null = null
-    do {
-      const next: Page = await page({ first, after })
-      found.push(...idsOf(next))
-      expect(next.pageInfo.hasPreviousPage).toBe(after !== null)
-      expect(next.nextCursor !== null).toBe(next.pageInfo.hasNextPage)
-      after = next.nextCursor
-    } while (after !== null && found.length <= ids.length)
-    expect(found).toEqual(ids)
-  })
-
-  it.each([1, 2, 3, 4, 10])('lists every record once, in order, backward by %i', async last => {
-    const found: number[] = []
-    let before: string | null = null
-    do {
-      const next: Page = await page({ last, before })
-      found.unshift(...idsOf(next))
-      expect(next.pageInfo.hasNextPage).toBe(before !== null)
-      before = next.pageInfo.hasPreviousPage ? next.pageInfo.startCursor : null
-    } while (before !== null && found.length <= ids.length)
-    expect(found).toEqual(ids)
+  it.each([1, 2, 3, 4, 10])('lists every record once, in order, forward and backward by %i', async size => {
+    for (const backward of [false, true]) {
+      const pages = await readPages(asked => page({ ...asked }), size, backward)
+      expect(pages.flatMap(idsOf)).toEqual(ids)
+    }
   })
 
   it('lists the records strictly between two cursors, from either end', async () => {
@@ -130,8 +103,6 @@ describe('paging', () => {
   })
 
   it('has 50 records on a page by default, and at most 100', async () => {
-    const busy = await build.tenant()
-    secret = (await build.token([tenantId, busy])).secret
     for (let made = 0; made < 101; made++) await build.customer(busy)
     expect((await page({}, 'marketingSignups', busy)).nodes).toHaveLength(50)
     expect((await page({ first: 100 }, 'marketingSignups', busy)).nodes).toHaveLength(100)
@@ -169,14 +140,7 @@ describe('errors', () => {
     const wrong = { first: -1, last: 101, after: 'x', before: 'y', updatedSince: '2026-01-01' }
     const { status, body } = await ask(wrong)
     expect(status).toBe(200)
-    expect(body.errors[0].extensions.code).toBe('BAD_USER_INPUT')
-    expect(Object.keys(body.errors[0].extensions.errors).sort()).toEqual([
-      'after',
-      'before',
-      'first',
-      'last',
-      'updatedSince',
-    ])
+    expect(Object.keys(body.errors[0].extensions.errors).sort()).toEqual(Object.keys(wrong).sort())
   })
 
   it.each([
@@ -193,17 +157,11 @@ describe('errors', () => {
   })
 
   it('rejects a cursor that is altered, or of another list or tenant', async () => {
-    const other = await build.tenant()
-    secret = (await build.token([tenantId, other])).secret
     const cursor = await cursorOf(ids[4]!)
     const altered = cursor.slice(0, -4) + (cursor.endsWith('AAAA') ? 'BBBB' : 'AAAA')
-    for (const { body } of [
-      await ask({ after: cursor }, 'purchasedVouchers'),
-      await ask({ after: cursor }, 'catalogVouchers', other),
-      await ask({ before: altered }),
-    ]) {
-      expect(body.errors[0].extensions.code).toBe('BAD_USER_INPUT')
-    }
+    expect(codeOf(await ask({ after: cursor }, 'purchasedVouchers'))).toBe('BAD_USER_INPUT')
+    expect(codeOf(await ask({ after: cursor }, 'catalogVouchers', other))).toBe('BAD_USER_INPUT')
+    expect(codeOf(await ask({ before: altered }))).toBe('BAD_USER_INPUT')
   })
 
   it('treats null and empty arguments as absent', async () => {

@@ -1,21 +1,11 @@
-import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { type Answer, type Client, createApp } from '../support/app.ts'
-import { createBuilders } from '../support/builders.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { Answer } from '../support/app.ts'
+import { startService } from '../support/service.ts'
 
-let client: Client
-let database: TestDatabase
-let secret: string
-let tenantId: number
-
-beforeAll(async () => {
-  database = await createDatabase()
-  client = await createApp(database)
-  const build = createBuilders(database)
-  tenantId = await build.tenant()
-  await build.product(tenantId)
-  secret = (await build.token([tenantId])).secret
-})
+const { build, client, database } = await startService()
+const tenantId = await build.tenant()
+await build.product(tenantId)
+const { secret } = await build.token([tenantId])
 
 const internals =
   /\bselect\b|relation|does not exist|syntax error at|postgres|\.[tj]s\b|node_modules| at \w+ \(|stack|SyntaxError|in JSON/i
@@ -30,50 +20,36 @@ function expectCivil({ status, headers, text, body }: Answer): void {
 }
 
 describe('bad input', () => {
-  const list = (args: string) => `query ($n: Int, $id: ID!, $at: DateTime, $text: String) {
-    tenant(id: ${tenantId}) { catalogVouchers(${args}) { totalCount } catalogVoucher(id: $id) { id } } }`
+  const first = 'query ($n: Int) { tenants(first: $n) { totalCount } }'
+  const since = 'query ($at: DateTime) { tenants(updatedSince: $at) { totalCount } }'
+  const resolve = (input: string) =>
+    `mutation { resolveVoucher(input: { tenantId: ${tenantId}, ${input} }) { status } }`
 
-  it.each([
-    ['an Int that is text', 'query ($n: Int) { tenants(first: $n) { totalCount } }', { n: 'x' }],
-    ['an Int too large', 'query ($n: Int) { tenants(first: $n) { totalCount } }', { n: 2 ** 31 }],
-    ['an Int that is none', 'query ($n: Int) { tenants(first: $n) { totalCount } }', { n: 1.5 }],
-    ['a DateTime that is a number', 'query ($at: DateTime) { tenants(updatedSince: $at) { totalCount } }', { at: 5 }],
-    [
-      'a DateTime that is a word',
-      'query ($at: DateTime) { tenants(updatedSince: $at) { totalCount } }',
-      { at: 'infinity' },
-    ],
-    ['a literal DateTime that is a number', '{ tenants(updatedSince: 5) { totalCount } }', {}],
+  it.each<[string, string, object?]>([
+    ['an Int that is text', first, { n: 'x' }],
+    ['an Int too large', first, { n: 2 ** 31 }],
+    ['an Int that is none', first, { n: 1.5 }],
+    ['a DateTime that is a number', since, { at: 5 }],
+    ['a DateTime that is a word', since, { at: 'infinity' }],
+    ['a literal DateTime that is a number', '{ tenants(updatedSince: 5) { totalCount } }'],
     ['an ID that is an object', 'query ($id: ID!) { node(id: $id) { id } }', { id: {} }],
-    ['an ID that is missing', 'query ($id: ID!) { node(id: $id) { id } }', {}],
+    ['an ID that is missing', 'query ($id: ID!) { node(id: $id) { id } }'],
     ['an ID that is null after all', 'query ($id: ID = "1") { tenant(id: $id) { name } }', { id: null }],
     ['IDs that are objects', 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids: [{}] }],
-    [
-      'an input that lacks a field',
-      'mutation ($i: ResolveVoucherInput!) { resolveVoucher(input: $i) { status } }',
-      { i: {} },
-    ],
-    ['a field that is not there', '{ viewer { nome } }', {}],
-    ['a variable of a type that is not there', 'query ($x: Nothing) { viewer { name } }', {}],
-    ['no operation', 'fragment F on Viewer { name }', {}],
-    ['two operations', 'query A { viewer { name } } query B { viewer { name } }', {}],
-    ['a subscription', 'subscription { x }', {}],
-    ['nothing', '', {}],
-    ['no document', '}', {}],
-    ['a NUL in a name', `{ tenant(id: "${tenantId}\\u0000") { name } }`, {}],
-    [
-      'a NUL in a reference',
-      `mutation { resolveVoucher(input: { tenantId: TENANT, voucherReference: "a\\u0000" }) { status } }`,
-      {},
-    ],
-    [
-      'half a character in a reference',
-      `mutation { resolveVoucher(input: { tenantId: TENANT, qrToken: "\\uD83D" }) { status } }`,
-      {},
-    ],
-    ['a cursor that is none', `{ tenants(after: "\\u0000'; drop table tenant") { totalCount } }`, {}],
+    ['an input that lacks a field', 'mutation { resolveVoucher(input: {}) { status } }'],
+    ['a field that is not there', '{ viewer { nome } }'],
+    ['a variable of a type that is not there', 'query ($x: Nothing) { viewer { name } }'],
+    ['no operation', 'fragment F on Viewer { name }'],
+    ['two operations', 'query A { viewer { name } } query B { viewer { name } }'],
+    ['a subscription', 'subscription { x }'],
+    ['nothing', ''],
+    ['no document', '}'],
+    ['a NUL in a name', `{ tenant(id: "${tenantId}\\u0000") { name } }`],
+    ['a NUL in a reference', resolve('voucherReference: "a\\u0000"')],
+    ['half a character in a reference', resolve('qrToken: "\\uD83D"')],
+    ['a cursor that is none', `{ tenants(after: "\\u0000'; drop table tenant") { totalCount } }`],
   ])('is reported to the caller: %s', async (_, query, variables) => {
-    const answer = await client.graphql(secret, query.replace('TENANT', String(tenantId)), variables)
+    const answer = await client.graphql(secret, query, { ...variables })
     expect(answer.body.errors.length).toBeGreaterThan(0)
     expectCivil(answer)
     // GraphQL over HTTP: an answer without data is no success.
@@ -81,26 +57,19 @@ describe('bad input', () => {
   })
 
   it.each([
-    ['{'],
-    [''],
-    ['null'],
-    ['5'],
-    ['"{ viewer { name } }"'],
-    ['{}'],
-    ['{"query":5}'],
-    ['{"query":"{ viewer { name } }","variables":[]}'],
-    ['{"query":"{ viewer { name } }","operationName":"x"}'],
-    ['{"query":"{ viewer { name } }","surplus":1}'],
-    [
-      `{"query":"query ($ids: [ID!]!) { nodes(ids: $ids) { id } }","variables":{"ids":${'['.repeat(9_999)}${']'.repeat(9_999)}}}`,
-    ],
-  ])('is reported to the caller: the body %s', async payload => {
-    const headers = {
-      authorization: `Bearer ${secret}`,
-      accept: 'application/json',
-      'content-type': 'application/json',
-    }
-    expectCivil(await client.ask({ method: 'POST', url: '/graphql', headers, payload }))
+    '{',
+    '',
+    'null',
+    '5',
+    '"{ viewer { name } }"',
+    '{}',
+    '{"query":5}',
+    '{"query":"{ viewer { name } }","variables":[]}',
+    '{"query":"{ viewer { name } }","operationName":"x"}',
+    '{"query":"{ viewer { name } }","surplus":1}',
+    `{"query":"query ($ids: [ID!]!) { nodes(ids: $ids) { id } }","variables":{"ids":${'['.repeat(9_999)}${']'.repeat(9_999)}}}`,
+  ])('is reported to the caller: the body %s', async body => {
+    expectCivil(await client.post(secret, body))
   })
 
   it.each([
@@ -116,17 +85,10 @@ describe('bad input', () => {
   })
 
   it('comes after permission: a list is refused before its arguments are looked at', async () => {
-    const nobody = await createBuilders(database).token([tenantId], { permissions: [] })
-    const { body } = await client.graphql(nobody.secret, list('first: $n, after: $text, updatedSince: $at'), {
-      n: -1,
-      id: 'x',
-      text: 'x',
-      at: 'x',
-    })
-    expect(body.errors.map((error: { extensions: object }) => error.extensions)).toEqual([
-      { code: 'FORBIDDEN' },
-      { code: 'FORBIDDEN' },
-    ])
+    const nobody = await build.token([tenantId], { permissions: [] })
+    const list = 'catalogVouchers(first: -1, after: "x", updatedSince: "x") { totalCount }'
+    const { body } = await client.graphql(nobody.secret, `{ tenant(id: ${tenantId}) { ${list} } }`)
+    expect(body.errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }])
   })
 })
 

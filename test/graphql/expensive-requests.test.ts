@@ -2,12 +2,11 @@
 import { describe, expect, test } from 'vitest'
 import { connect, serviceRole } from '../../src/db/connect.ts'
 import { type Answer, createApp } from '../support/app.ts'
-import { createBuilders } from '../support/builders.ts'
 import { afterFile } from '../support/cleanups.ts'
-import { createDatabase } from '../support/database.ts'
 import { untilLockWaits } from '../support/locks.ts'
+import { startService } from '../support/service.ts'
 
-const database = await createDatabase()
+const { build, database } = await startService()
 const { platform, address } = database
 const timeouts = { statementTimeoutMs: 20_000, waitTimeoutMs: 20_000 }
 // One connection for all requests that are not expensive, and two for those that are.
@@ -15,7 +14,6 @@ const pool = connect(address, { max: 1, ...timeouts, role: serviceRole })
 const watcher = connect(address, { max: 1, ...timeouts })
 afterFile(() => Promise.all([pool.end({ timeout: 1 }), watcher.end()]))
 const client = await createApp({ pool })
-const build = createBuilders(database)
 const tenantId = await build.tenant()
 await build.product(tenantId)
 await build.voucher(tenantId, { reference: 'FAIR' })
@@ -24,6 +22,7 @@ const [one, other] = await Promise.all([build.token([tenantId]), build.token([te
 const ofTenant = (selection: string) => `{ tenant(id: ${tenantId}) { ${selection} } }`
 const productSearch = ofTenant('catalogVouchers(filter: { text: "gift" }) { nodes { id } }')
 const voucherSearch = ofTenant('purchasedVouchers(filter: { text: "fair" }) { nodes { reference } }')
+const figures = ofTenant('figures(period: { from: "2026-01-01", to: "2026-01-31" }) { totals { value } }')
 const times = <Result>(count: number, work: (at: number) => Result) =>
   Array.from({ length: count }, (_, at) => work(at))
 
@@ -31,10 +30,7 @@ const times = <Result>(count: number, work: (at: number) => Result) =>
 const askOthers = () =>
   Promise.all([
     client.graphql(other.secret, voucherSearch),
-    client.graphql(
-      other.secret,
-      ofTenant('figures(period: { from: "2026-01-01", to: "2026-01-31" }) { totals { value } }'),
-    ),
+    client.graphql(other.secret, figures),
     ...[one, other].flatMap(({ secret }) => [
       client.rest(secret, `/tenants/${tenantId}/sales/purchased-vouchers`),
       client.resolve(secret, tenantId, { voucher_reference: 'fair' }),

@@ -1,12 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createPlanReader, type Step } from '../db/plans/plan.ts'
 import { type Answer, type Client, createApp } from '../support/app.ts'
-import { createBuilders } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
+import { whole } from '../support/builders.ts'
+import { startService } from '../support/service.ts'
 import { capture, ofJobs, type Statement } from './statements.ts'
 
-const database = await createDatabase()
-const build = createBuilders(database)
+const { build, database } = await startService()
 
 // top ┬ middle ┬ at ── below
 //     │        └ sibling
@@ -25,27 +24,22 @@ for (const owner of [top, middle, at, below, sibling, aunt, far, farBelow, depth
   await build.voucher(owner, { reference: `REF-OF-${owner}`, qr_token: `qr-of-${owner}` })
 }
 const absent = 999_999
-const withDescendants = true
 
 /** The owners of vouchers that a token cannot resolve at `at`. */
 const cases = [
   { what: 'a token of the path tenant alone', grants: [at], foreign: [top, middle, below, sibling, aunt, far, depth3] },
   {
     what: 'a token that is authorised for tenants not related to the path tenant',
-    grants: [at, sibling, aunt, { tenantId: far, withDescendants }],
+    grants: [at, sibling, aunt, whole(far)],
     foreign: [sibling, aunt, far, farBelow, depth3, top, middle, below],
   },
   { what: 'grants that do not reach below', grants: [top, at], foreign: [middle, below, sibling] },
   {
     what: 'a grant that reaches below the path tenant',
-    grants: [{ tenantId: at, withDescendants }],
+    grants: [whole(at)],
     foreign: [top, middle, sibling, farBelow],
   },
-  {
-    what: 'a grant above the path tenant',
-    grants: [{ tenantId: middle, withDescendants }],
-    foreign: [top, aunt, sibling, far],
-  },
+  { what: 'a grant above the path tenant', grants: [whole(middle)], foreign: [top, aunt, sibling, far] },
 ]
 
 const names: Record<string, (owner: number) => { qrToken: string } | { voucherReference: string }> = {

@@ -6,19 +6,17 @@ import { permissionNames } from '../../src/domain/token/permission.ts'
 import { planOperation } from '../../src/executor/plan.ts'
 import type { Context } from '../../src/graphql/context.ts'
 import { schema } from '../../src/graphql/schema.ts'
-import { createApp } from '../support/app.ts'
-import { createBuilders } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
+import type { Answer } from '../support/app.ts'
 import { DocumentMaker, type GeneratedDocument } from '../support/document-maker.ts'
 import { createContexts } from '../support/gateway.ts'
+import { globalId } from '../support/graphql.ts'
 import { createErrorFinder, type ShownError } from '../support/possible-errors.ts'
+import { startService } from '../support/service.ts'
 
 /** `PARITY_DOCUMENTS=100000` for a long run. */
 const documents = Number(process.env.PARITY_DOCUMENTS ?? 1000)
 
-const database = await createDatabase()
-const build = createBuilders(database)
-const client = await createApp(database)
+const { build, client, database } = await startService()
 const contextOf = createContexts(database.pool)
 
 const foreignId = await build.tenant()
@@ -41,12 +39,11 @@ const { id: tokenId, secret } = await build.token([tenantId], { permissions, nam
 /** Fields whose values differ from one answer to the next. */
 const without = ['serverTime', 'cursor', 'nextCursor', 'startCursor', 'endCursor', 'rate', 'redemptionToken']
 
-const globalId = (key: string) => Buffer.from(key).toString('base64url')
 const ids = [tenantId, tenantId, tenantId, products[0], voucherId, foreignId].map(String)
 
 /** The values that arguments and variables take, by their type. `Int` as text is not valid for a variable. */
 const values: Record<string, unknown[]> = {
-  ID: [...ids, '6', 'x', globalId(`Tenant:${tenantId}`), globalId(`Tenant:${foreignId}`), products[0]],
+  ID: [...ids, '6', 'x', globalId('Tenant', tenantId), globalId('Tenant', foreignId), products[0]],
   Int: [0, 1, 2, 100, -1],
   String: ['', 'x', 'after'],
   DateTime: ['2020-01-01T00:00:00Z', 'never'],
@@ -73,10 +70,14 @@ const callers: Record<string, () => Context> = {
 const findPossibleErrors = createErrorFinder(schema)
 
 /** Returns the result of graphql-js for a valid document. */
-async function executeByGraphql({ query, variables }: GeneratedDocument, contextValue: Context) {
+async function executeByGraphql(
+  { query, variables, operationName }: GeneratedDocument & { operationName?: string },
+  contextValue: Context,
+) {
   const document = parse(query)
   const options = { maxCoercionErrors: 10 }
-  return execute({ schema, document, contextValue, variableValues: variables, hideSuggestions: true, options })
+  const asked = { schema, document, contextValue, operationName, variableValues: variables }
+  return execute({ ...asked, hideSuggestions: true, options })
 }
 
 /** Checks the data and the errors of an answer against those of graphql-js. */
@@ -127,11 +128,29 @@ interface Body {
   extensions: { cost: { requested: number; actual: number } }
 }
 
+/** The types that a client accepts, in turns. With the second a request error has another status than 200. */
+const accepted = ['application/json', 'application/graphql-response+json']
+
+/** What is the same for a document each time, beside its body. */
+const outsideOf = ({ status, headers }: Answer) => ({
+  status,
+  type: headers['content-type'],
+  names: Object.keys(headers).sort(),
+})
+
 /** Checks that the service answers as graphql-js does, from the first to the tenth request, and costs what it says. */
-async function expectSameOfService(generated: GeneratedDocument): Promise<'data' | 'no data'> {
-  const { query, variables } = generated
+async function expectSameOfService(
+  generated: GeneratedDocument & { operationName?: string },
+): Promise<'data' | 'no data'> {
+  const { query, variables, operationName } = generated
   const bodies: Body[] = []
-  for (let time = 0; time < 10; time++) bodies.push((await client.graphql(secret, query, variables)).body)
+  const outsides: object[] = []
+  for (let time = 0; time < 10; time++) {
+    const answer = await client.post(secret, { query, variables, operationName }, { accept: accepted[time % 2]! })
+    bodies.push(answer.body)
+    outsides.push(outsideOf(answer))
+    expect(outsides[time], query).toEqual(outsides[time % 2])
+  }
   const costs = new Set(bodies.map(({ extensions: { cost } }) => `${cost.requested} ${cost.actual}`))
   expect([...costs], query).toHaveLength(1)
   for (const { cost } of bodies.map(({ extensions }) => extensions)) {
@@ -168,57 +187,50 @@ test('the service returns what graphql-js returns, up to the tenth time', async 
   expect(count.data).toBeGreaterThan(documents / 250)
 }, 600_000)
 
-test.each([
+const two = 'query A { viewer { name } } query B { viewer { permissions } }'
+const ofTenant = (selection: string) => `{ tenant(id: ${tenantId}) { ${selection} } }`
+const resources = `query ($r: [RemovalResource!]) ${ofTenant('removals(resources: $r) { nodes { resource } totalCount }')}`
+
+test.each<[string, string, Record<string, unknown>?, string?]>([
   [
     'conditions beside merged fields',
     '{ viewer { name @skip(if: true) name permissions } viewer { name @include(if: false) } }',
-    {},
   ],
-  ['a default of another form', 'query ($t: ID! = "6") { tenant(id: $t) { name } }', {}],
-  ['a default that is a number', 'query ($t: ID! = 6) { tenant(id: $t) { name } }', {}],
-  ['a variable named constructor', 'query ($constructor: ID!) { tenant(id: $constructor) { name } }', {}],
-  ['an alias named __proto__', '{ __proto__: viewer { name } }', {}],
-  ['an alias named then', '{ then: viewer { then: name catch: permissions } }', {}],
-  [
-    'an alias named then, below a list',
-    `{ tenant(id: ${tenantId}) { catalogVouchers { nodes { then: title variants { then: title } } } } }`,
-    {},
-  ],
-  ['a fragment named __proto__', '{ viewer { ...__proto__ } } fragment __proto__ on Viewer { name }', {}],
-  [
-    'spreads of fragments that are properties of any object',
-    '{ ...constructor ...hasOwnProperty viewer { ...valueOf } }',
-    {},
-  ],
-  ['a spread of __proto__ without a fragment', '{ ...__proto__ }', {}],
-  ['a type that is a property of any object', '{ viewer { ... on constructor { name } } }', {}],
-  [
-    'a variable of another type than its argument',
-    'query ($n: String) { tenants(first: $n) { nodes { name } } }',
-    { n: 'zz' },
-  ],
+  ['a default of another form', 'query ($t: ID! = "6") { tenant(id: $t) { name } }'],
+  ['a default that is a number', 'query ($t: ID! = 6) { tenant(id: $t) { name } }'],
+  ['a variable named constructor', 'query ($constructor: ID!) { tenant(id: $constructor) { name } }'],
+  ['an alias named __proto__', '{ __proto__: viewer { name } }'],
+  ['an alias named then', '{ then: viewer { then: name catch: permissions } }'],
+  ['an alias named then, below a list', ofTenant('catalogVouchers { nodes { then: title variants { then: title } } }')],
+  ['a fragment named __proto__', '{ viewer { ...__proto__ } } fragment __proto__ on Viewer { name }'],
+  ['fragments that are properties of any object', '{ ...constructor ...hasOwnProperty viewer { ...valueOf } }'],
+  ['a spread of __proto__ without a fragment', '{ ...__proto__ }'],
+  ['a type that is a property of any object', '{ viewer { ... on constructor { name } } }'],
+  ['a variable of another type than its argument', 'query ($n: String) { tenants(first: $n) { nodes { name } } }'],
   ['a number for a list', 'query ($n: Int) { nodes(ids: $n) { id } }', { n: 5 }],
-  ['a fragment twice', '{ viewer { ...F ...F } } fragment F on Viewer { name ... on Viewer { name permissions } }', {}],
-])('the service returns what graphql-js returns: %s', async (_, query, variables) => {
-  await expectSameOfService({ query, variables })
+  ['a fragment twice', '{ viewer { ...F ...F } } fragment F on Viewer { name ... on Viewer { name permissions } }'],
+  [
+    'an interface',
+    'query ($id: ID!) { node(id: $id) { id ... on Tenant { name } } }',
+    { id: globalId('Tenant', tenantId) },
+  ],
+  ['an enum', resources, { r: ['CATALOG_VOUCHER'] }],
+  ['an enum value that is none', resources, { r: ['NOTHING'] }],
+  ['a variable that is missing', 'query ($id: ID!) { tenant(id: $id) { name } }'],
+  ['introspection', '{ __schema { queryType { name } } }'],
+  ['one operation of several', two, {}, 'B'],
+])('the service returns what graphql-js returns: %s', async (_, query, variables = {}, operationName) => {
+  await expectSameOfService({ query, variables, ...(operationName ? { operationName } : {}) })
 })
 
 test('the named operation runs, for any name', async () => {
-  const query = 'query A { viewer { name } } query B { viewer { permissions } }'
-  const ask = async (operationName: string | null, text = query) => {
-    const headers = {
-      authorization: `Bearer ${secret}`,
-      accept: 'application/json',
-      'content-type': 'application/json',
-    }
-    const payload = JSON.stringify({ query: text, operationName })
-    return (await client.ask({ method: 'POST', url: '/graphql', headers, payload })).body
-  }
+  const dataOf = async (operationName: string | null, query = two) =>
+    (await client.post(secret, { query, operationName })).body.data
   for (let time = 0; time < 5; time++) {
-    expect((await ask('A')).data).toEqual({ viewer: { name: 'Sync' } })
-    expect((await ask('B')).data).toEqual({ viewer: { permissions: expect.any(Array) } })
-    for (const name of [null, '', '\n', '\nA', 'A\n', 'constructor']) expect((await ask(name)).data).toBeUndefined()
-    expect((await ask(null, '\n{ viewer { name } }')).data).toEqual({ viewer: { name: 'Sync' } })
-    expect((await ask('\n', '{ viewer { name } }')).data).toBeUndefined()
+    expect(await dataOf('A')).toEqual({ viewer: { name: 'Sync' } })
+    expect(await dataOf('B')).toEqual({ viewer: { permissions: expect.any(Array) } })
+    for (const name of [null, '', '\n', '\nA', 'A\n', 'constructor']) expect(await dataOf(name)).toBeUndefined()
+    expect(await dataOf(null, '\n{ viewer { name } }')).toEqual({ viewer: { name: 'Sync' } })
+    expect(await dataOf('\n', '{ viewer { name } }')).toBeUndefined()
   }
 })

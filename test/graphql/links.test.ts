@@ -1,87 +1,65 @@
-import { beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { arrayText } from '../../src/db/connect.ts'
 import type { TenantGrant } from '../../src/domain/token/token.ts'
-import { type Client, createApp } from '../support/app.ts'
-import { type Builders, createBuilders } from '../support/builders.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { codeOf, remainingOf } from '../support/app.ts'
+import { whole } from '../support/builders.ts'
 import { followed } from '../support/followed.ts'
+import { globalId, type PageArguments, readPages } from '../support/graphql.ts'
+import { startService } from '../support/service.ts'
 import { capture, namesOf } from './statements.ts'
 
-let database: TestDatabase
-let build: Builders
-let client: Client
-/** A tree: the group has two regions, each of which has a venue. */
-let group = 0
-let north = 0
-let south = 0
-let inn = 0
-let spa = 0
-/** A tenant of another tree. */
-let foreign = 0
+const { build, client, database } = await startService()
+const { read } = client
+
+// A tree: the group has two regions, one of which has two venues. Another tenant is outside.
+const group = await build.tenant({ name: 'Group' })
+const north = await build.tenant({ name: 'north', parent_id: group })
+const south = await build.tenant({ name: 'South', parent_id: group })
+const inn = await build.tenant({ name: 'Inn', parent_id: north })
+const spa = await build.tenant({ name: 'Spa', parent_id: north })
+const foreign = await build.tenant({ name: 'Foreign' })
 const products = new Map<number, number>()
+for (const tenant of [group, north, south, inn, spa, foreign]) {
+  products.set(tenant, await build.product(tenant, { title: `Tea of ${tenant}` }))
+}
 
-beforeAll(async () => {
-  database = await createDatabase()
-  client = await createApp(database)
-  build = createBuilders(database)
-  group = await build.tenant({ name: 'Group' })
-  north = await build.tenant({ name: 'north', parent_id: group })
-  south = await build.tenant({ name: 'South', parent_id: group })
-  inn = await build.tenant({ name: 'Inn', parent_id: north })
-  spa = await build.tenant({ name: 'Spa', parent_id: north })
-  foreign = await build.tenant({ name: 'Foreign' })
-  for (const tenant of [group, north, south, inn, spa, foreign]) {
-    products.set(tenant, await build.product(tenant, { title: `Tea of ${tenant}` }))
-  }
-})
-
-const whole = (tenantId: number): TenantGrant => ({ tenantId, withDescendants: true })
 const secretOf = async (...tenants: (number | TenantGrant)[]) => (await build.token(tenants)).secret
 const productOf = (tenant: number) => products.get(tenant)!
 
-/** Sends a query that must have no errors. */
-async function read(secret: string, query: string, variables: Record<string, unknown> = {}) {
-  const { body } = await client.graphql(secret, query, variables)
-  expect(body.errors).toBeUndefined()
-  return body.data
-}
+const remaining = async (secret: string, query: string) => remainingOf(await client.graphql(secret, query))
 
 /** Fetches a field of a voucher by both of its ways: its tenant's list, and its global id, which graphql-js runs. */
 async function voucherField(secret: string, tenant: number, id: number, selection: string) {
-  const global = Buffer.from(`PurchasedVoucher:${tenant}.${id}`).toString('base64url')
   const data = await read(
     secret,
     `query ($tenant: ID!, $id: ID!, $global: ID!) {
       tenant(id: $tenant) { purchasedVoucher(id: $id) { ${selection} } }
       node(id: $global) { ... on PurchasedVoucher { ${selection} } }
     }`,
-    { tenant: String(tenant), id: String(id), global },
+    { tenant: String(tenant), id: String(id), global: globalId('PurchasedVoucher', tenant, id) },
   )
-  const { purchasedVoucher: voucher } = (
-    await read(secret, `{ tenant(id: ${tenant}) { purchasedVoucher(id: ${id}) { ${selection} } } }`)
-  ).tenant
+  const alone = await read(secret, `{ tenant(id: ${tenant}) { purchasedVoucher(id: ${id}) { ${selection} } } }`)
+  const voucher = alone.tenant.purchasedVoucher
   expect(data.node).toEqual(voucher)
   expect(data.tenant.purchasedVoucher).toEqual(voucher)
   return voucher
 }
 
-describe('the tenant of a record', () => {
-  it('is that of a voucher, of a product and of a signup', async () => {
-    const secret = await secretOf(inn)
-    await build.voucher(inn)
-    await build.customer(inn)
-    const link = 'nodes { tenant { id databaseId name timeZone } }'
-    const { tenant } = await read(
-      secret,
-      `{ tenant(id: ${inn}) { id databaseId name timeZone
-           catalogVouchers { ${link} } purchasedVouchers { ${link} } marketingSignups { ${link} } } }`,
-    )
-    const { catalogVouchers, purchasedVouchers, marketingSignups, ...own } = tenant
-    for (const list of [catalogVouchers, purchasedVouchers, marketingSignups]) {
-      expect(list.nodes.length).toBeGreaterThan(0)
-      for (const node of list.nodes) expect(node.tenant).toEqual(own)
-    }
-  })
+it('the tenant of a record is that of a voucher, of a product and of a signup', async () => {
+  const secret = await secretOf(inn)
+  await build.voucher(inn)
+  await build.customer(inn)
+  const link = 'nodes { tenant { id databaseId name timeZone } }'
+  const { tenant } = await read(
+    secret,
+    `{ tenant(id: ${inn}) { id databaseId name timeZone
+         catalogVouchers { ${link} } purchasedVouchers { ${link} } marketingSignups { ${link} } } }`,
+  )
+  const { catalogVouchers, purchasedVouchers, marketingSignups, ...own } = tenant
+  for (const list of [catalogVouchers, purchasedVouchers, marketingSignups]) {
+    expect(list.nodes.length).toBeGreaterThan(0)
+    for (const node of list.nodes) expect(node.tenant).toEqual(own)
+  }
 })
 
 describe('the product of a voucher', () => {
@@ -163,35 +141,25 @@ describe('the product of a voucher', () => {
   })
 })
 
-interface Page {
-  count: { count: number; precision: string }
-  nextCursor: string | null
-  nodes: { reference: string }[]
-}
+describe('the vouchers of a product', async () => {
+  const chain = await build.tenant()
+  const [shop, corner] = [await build.tenant({ parent_id: chain }), await build.tenant({ parent_id: chain })]
+  const [sold, other] = [await build.product(chain), await build.product(chain)]
+  for (const [tenant, reference, columns] of [
+    [chain, 'CHAIN-1', { product_id: sold }],
+    [chain, 'CHAIN-2', { product_id: await build.variant(sold), parent_product_id: sold }],
+    [chain, 'CHAIN-3', { product_id: sold, void: true }],
+    [chain, 'OTHER-1', { product_id: other }],
+    [shop, 'SHOP-1', { product_id: sold }],
+    [corner, 'CORNER-1', { product_id: sold }],
+  ] as const) {
+    await build.voucher(tenant, { reference, ...columns })
+  }
+  await followed(database.pool)
 
-describe('the vouchers of a product', () => {
-  const list = (args: string) => `purchasedVouchers${args} { count { count precision } nextCursor nodes { reference } }`
-  let [chain, shop, corner] = [0, 0, 0]
-  let sold = 0
-
-  beforeAll(async () => {
-    chain = await build.tenant()
-    shop = await build.tenant({ parent_id: chain })
-    corner = await build.tenant({ parent_id: chain })
-    sold = await build.product(chain)
-    const other = await build.product(chain)
-    const variant = await build.variant(sold)
-    const make = (tenant: number, reference: string, columns: Parameters<typeof build.voucher>[1]) =>
-      build.voucher(tenant, { reference, currency: 'GBP', current_balance: 10, initial_balance: 10, ...columns })
-    await make(chain, 'CHAIN-1', { product_id: sold })
-    await make(chain, 'CHAIN-2', { product_id: variant, parent_product_id: sold })
-    await make(chain, 'CHAIN-3', { product_id: sold, void: true })
-    await make(chain, 'OTHER-1', { product_id: other })
-    await make(shop, 'SHOP-1', { product_id: sold })
-    await make(corner, 'CORNER-1', { product_id: sold })
-    await followed(database.pool)
-  })
-
+  const ofChain = ['CHAIN-1', 'CHAIN-2', 'CHAIN-3']
+  const list = (args: string) => `purchasedVouchers${args} {
+    count { count precision } nextCursor pageInfo { hasNextPage hasPreviousPage } nodes { reference } }`
   async function referencesOf(secret: string, args = '') {
     const query = `{ tenant(id: ${chain}) { catalogVoucher(id: ${sold}) { ${list(args)} } } }`
     const { count, nodes } = (await read(secret, query)).tenant.catalogVoucher.purchasedVouchers
@@ -201,30 +169,27 @@ describe('the vouchers of a product', () => {
 
   it('are those that its tenant sold, also of a variant', async () => {
     const secret = await secretOf(whole(chain))
-    expect(await referencesOf(secret)).toEqual(['CHAIN-1', 'CHAIN-2', 'CHAIN-3'])
+    expect(await referencesOf(secret)).toEqual(ofChain)
     expect(await referencesOf(secret, '(filter: { status: [VOID] })')).toEqual(['CHAIN-3'])
-    expect(await referencesOf(secret, '(filter: { productId: 1 })')).toEqual(['CHAIN-1', 'CHAIN-2', 'CHAIN-3'])
+    expect(await referencesOf(secret, '(filter: { productId: 1 })')).toEqual(ofChain)
   })
 
   it('are also those of the tenants below that a grant includes', async () => {
     const all = '(withDescendants: true)'
-    expect(await referencesOf(await secretOf(chain), all)).toEqual(['CHAIN-1', 'CHAIN-2', 'CHAIN-3'])
-    expect(await referencesOf(await secretOf(chain, shop), all)).toEqual(['CHAIN-1', 'CHAIN-2', 'CHAIN-3', 'SHOP-1'])
+    expect(await referencesOf(await secretOf(chain), all)).toEqual(ofChain)
+    expect(await referencesOf(await secretOf(chain, shop), all)).toEqual([...ofChain, 'SHOP-1'])
     expect(await referencesOf(await secretOf(whole(chain)), all)).toHaveLength(5)
   })
 
   it('are paged as other lists', async () => {
     const secret = await secretOf(chain)
-    const found: string[] = []
-    for (let after: string | null = ''; after !== null; ) {
+    const pages = await readPages(async ({ after }) => {
       const args = `(first: 1, after: ${JSON.stringify(after)}, orderBy: { field: UPDATED_AT, direction: DESC })`
       const query = `{ tenant(id: ${chain}) { catalogVoucher(id: ${sold}) { ${list(args)} } } }`
-      const page: Page = (await read(secret, query)).tenant.catalogVoucher.purchasedVouchers
-      expect(page.count.count).toBe(3)
-      found.push(...page.nodes.map(({ reference }) => reference))
-      after = page.nextCursor
-    }
-    expect(found).toEqual(['CHAIN-3', 'CHAIN-2', 'CHAIN-1'])
+      return (await read(secret, query)).tenant.catalogVoucher.purchasedVouchers
+    }, 1)
+    expect(pages.map(({ count }) => count.count)).toEqual([3, 3, 3])
+    expect(pages.flatMap(({ nodes }) => nodes)).toEqual(ofChain.toReversed().map(reference => ({ reference })))
   })
 
   it('need the permissions of purchased vouchers, and count as a filtered list', async () => {
@@ -235,12 +200,10 @@ describe('the vouchers of a product', () => {
     expect(body.errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' }, message: /view_orders/ }])
 
     const secret = await secretOf(chain)
-    const remaining = async (text: string) =>
-      Number((await client.graphql(secret, text)).headers['ratelimit-remaining'])
     const filtered = `{ tenant(id: ${chain}) { ${list(`(filter: { productId: ${sold} })`)} } }`
-    const before = await remaining('{ viewer { name } }')
-    const between = await remaining(filtered)
-    expect(between - (await remaining(query))).toBe(before - between + 1)
+    const before = await remaining(secret, '{ viewer { name } }')
+    const between = await remaining(secret, filtered)
+    expect(between - (await remaining(secret, query))).toBe(before - between + 1)
   })
 })
 
@@ -254,13 +217,8 @@ describe('the parent of a tenant', () => {
     const byId = new Map(data.tenants.nodes.map((node: { databaseId: number }) => [node.databaseId, node]))
     expect(byId.get(north)).toEqual({ databaseId: north, parentId: group, parent: null })
     expect(byId.get(foreign)).toEqual({ databaseId: foreign, parentId: null, parent: null })
-    for (const venue of [inn, spa]) {
-      expect(byId.get(venue)).toEqual({
-        databaseId: venue,
-        parentId: north,
-        parent: { databaseId: north, name: 'north' },
-      })
-    }
+    const parent = { databaseId: north, name: 'north' }
+    for (const venue of [inn, spa]) expect(byId.get(venue)).toEqual({ databaseId: venue, parentId: north, parent })
     expect(JSON.stringify(data)).not.toContain('Group')
   })
 
@@ -312,15 +270,12 @@ describe('the children of a tenant', () => {
     const secret = await secretOf(whole(parent))
     const order = ['A', 'a', 'b', 'B', 'b', 'c', 'Z']
     expect(namesOfNodes(await children(secret, parent))).toEqual(order)
-    const forward: string[] = []
-    for (let after: string | null = ''; after !== null; ) {
-      const page = await children(secret, parent, `(first: 2, after: ${JSON.stringify(after)})`)
+    const pages = await readPages(async ({ first, after }: PageArguments) => {
+      const page = await children(secret, parent, `(first: ${first}, after: ${JSON.stringify(after)})`)
       expect(page.totalCount).toBe(7)
-      expect(page.pageInfo.hasPreviousPage).toBe(after !== '')
-      forward.push(...namesOfNodes(page))
-      after = page.nextCursor
-    }
-    expect(forward).toEqual(order)
+      return page
+    }, 2)
+    expect(pages.flatMap(namesOfNodes)).toEqual(order)
     const last = await children(secret, parent, '(last: 3)')
     expect(namesOfNodes(last)).toEqual(['b', 'c', 'Z'])
     const before = JSON.stringify(last.pageInfo.startCursor)
@@ -332,13 +287,13 @@ describe('the children of a tenant', () => {
     const secret = await secretOf(whole(group))
     const { pageInfo } = await children(secret, north)
     const { tenants } = await read(secret, '{ tenants(first: 1) { pageInfo { endCursor } } }')
-    const codeOf = async (tenant: number, cursor: string) => {
+    const codeAfter = async (tenant: number, cursor: string) => {
       const query = `{ tenant(id: ${tenant}) { children(after: ${JSON.stringify(cursor)}) { totalCount } } }`
-      return (await client.graphql(secret, query)).body.errors?.[0].extensions.code
+      return codeOf(await client.graphql(secret, query))
     }
-    expect(await codeOf(north, pageInfo.startCursor)).toBeUndefined()
-    expect(await codeOf(group, pageInfo.startCursor)).toBe('BAD_USER_INPUT')
-    expect(await codeOf(north, tenants.pageInfo.endCursor)).toBe('BAD_USER_INPUT')
+    expect(await codeAfter(north, pageInfo.startCursor)).toBeUndefined()
+    expect(await codeAfter(group, pageInfo.startCursor)).toBe('BAD_USER_INPUT')
+    expect(await codeAfter(north, tenants.pageInfo.endCursor)).toBe('BAD_USER_INPUT')
   })
 
   it('are read for all tenants of a list in one statement for each end, and each list is one operation', async () => {
@@ -353,41 +308,34 @@ describe('the children of a tenant', () => {
       'tenant.find_many',
       'tenant.list',
     ])
-    const remaining = async (text: string) =>
-      Number((await client.graphql(secret, text)).headers['ratelimit-remaining'])
     const count = (await read(secret, '{ tenants { nodes { name } } }')).tenants.nodes.length
-    const before = await remaining('{ viewer { name } }')
-    expect(before - (await remaining('{ tenants { nodes { name children { nodes { name } } } } }'))).toBe(1 + count)
+    const before = await remaining(secret, '{ viewer { name } }')
+    const after = await remaining(secret, '{ tenants { nodes { name children { nodes { name } } } } }')
+    expect(before - after).toBe(1 + count)
     const linked = `{ tenant(id: ${inn}) { purchasedVouchers { nodes { tenant { parent { name } } product { title } } } } }`
-    const after = await remaining('{ viewer { name } }')
-    expect(after - (await remaining(linked))).toBe(1)
+    expect(after - (await remaining(secret, linked))).toBe(1)
   })
 })
 
-describe('the statements of a page of 100 vouchers', () => {
-  it('are one for all tenants, and one for all products', async () => {
-    const tenant = await build.tenant()
-    const sold: number[] = []
-    for (let made = 0; made < 10; made++) sold.push(await build.product(made % 2 === 0 ? tenant : north))
-    await database.loader`
-      insert into purchased_voucher (tenant_id, reference, product_id)
-      select ${tenant}, 'BATCH-' || n, (${arrayText(sold)}::text::bigint[])[1 + n % 10] from generate_series(1, 100) n`
-    const secret = await secretOf(tenant, whole(north))
-    const statementsOf = async (selection: string) =>
-      namesOf(
-        await capture(database.pool, () =>
-          read(secret, `{ tenant(id: ${tenant}) { purchasedVouchers(first: 100) { nodes { ${selection} } } } }`),
-        ),
-      )
-    expect(await statementsOf('reference tenant { id databaseId }')).toEqual(['voucher.list'])
-    expect(await statementsOf('tenant { name timeZone type }')).toEqual(['tenant.find_many', 'voucher.list'])
-    expect(await statementsOf('tenant { name } product { title }')).toEqual([
-      'product.find_by_ids',
-      'tenant.find_many',
-      'voucher.list',
-    ])
-    expect(await statementsOf('product { title fromPrice categories { title } tenant { parent { name } } }')).toEqual(
-      ['category.of_products', 'product.find_by_ids', 'tenant.find_many', 'voucher.list', 'variant.of_products'].sort(),
-    )
-  })
+it('a page of 100 vouchers takes one statement for all tenants, and one for all products', async () => {
+  const tenant = await build.tenant()
+  const sold: number[] = []
+  for (let made = 0; made < 10; made++) sold.push(await build.product(made % 2 === 0 ? tenant : north))
+  await database.loader`
+    insert into purchased_voucher (tenant_id, reference, product_id)
+    select ${tenant}, 'BATCH-' || n, (${arrayText(sold)}::text::bigint[])[1 + n % 10] from generate_series(1, 100) n`
+  const secret = await secretOf(tenant, whole(north))
+  const list = (selection: string) => `purchasedVouchers(first: 100) { nodes { ${selection} } }`
+  for (const [selection, ...names] of [
+    ['reference tenant { id databaseId }', 'voucher.list'],
+    ['tenant { name timeZone type }', 'tenant.find_many', 'voucher.list'],
+    ['tenant { name } product { title }', 'product.find_by_ids', 'tenant.find_many', 'voucher.list'],
+    [
+      'product { title fromPrice categories { title } tenant { parent { name } } }',
+      ...['category.of_products', 'product.find_by_ids', 'tenant.find_many', 'variant.of_products', 'voucher.list'],
+    ],
+  ] as [string, ...string[]][]) {
+    const query = `{ tenant(id: ${tenant}) { ${list(selection)} } }`
+    expect(namesOf(await capture(database.pool, () => read(secret, query))), selection).toEqual(names)
+  }
 })

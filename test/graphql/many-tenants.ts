@@ -1,7 +1,5 @@
-import { expect } from 'vitest'
-import { createApp } from '../support/app.ts'
-import { createBuilders } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
+import { whole } from '../support/builders.ts'
+import { startService } from '../support/service.ts'
 import { capture, namesOf } from './statements.ts'
 
 /** The number of tenants below one. */
@@ -9,9 +7,7 @@ export const many = 1000
 
 /** Creates a thousand tenants below one, with none to four records of each type; the one above has most records. */
 export async function createManyTenants() {
-  const database = await createDatabase()
-  const client = await createApp(database)
-  const build = createBuilders(database)
+  const { database, build, client } = await startService()
   const { loader } = database
   const root = await build.tenant({ updated_at: '2026-01-02T00:00:00Z' })
   const rows = await loader<{ id: number }[]>`
@@ -37,14 +33,10 @@ export async function createManyTenants() {
   await loader`select pg_sleep(extract(epoch from max(stamp) - clock_timestamp())) from gateway.planned_stamp`
 
   // Grants the tenant above with all its descendants, and each of the others by itself.
-  const { secret } = await build.token([{ tenantId: root, withDescendants: true }])
+  const { secret } = await build.token([whole(root)])
   const named = await build.token(tenants)
 
-  async function data(query: string) {
-    const { body } = await client.graphql(secret, query)
-    expect(body.errors).toBeUndefined()
-    return body.data
-  }
+  const data = (query: string) => client.read(secret, query)
 
   /** Runs a query. Returns the result and the statements that it needs. */
   async function run(query: string, variables = {}, token = secret) {

@@ -1,12 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { createApp } from '../support/app.ts'
-import { createBuilders } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
+import { whole } from '../support/builders.ts'
+import { startService } from '../support/service.ts'
 
-const database = await createDatabase()
+const { build, client, database } = await startService()
 const { platform } = database
-const build = createBuilders(database)
-const client = await createApp(database)
 
 const tenantId = await build.tenant()
 const childId = await build.tenant({ parent_id: tenantId })
@@ -37,23 +34,20 @@ async function gone(work: () => Promise<unknown>, token = secret) {
 }
 
 test('deleted records are reported, but not those of other tenants', async () => {
-  const product = await build.product(tenantId)
-  await build.variant(product)
   const vouchers = [await build.voucher(tenantId), await build.voucher(tenantId)]
   const foreign = await build.voucher(childId)
-  const customer = await build.customer(tenantId)
-  expect(await gone(() => platform`delete from product where id = ${product}`)).toEqual([
-    ['CATALOG_VOUCHER', product, 'DELETED'],
-  ])
   const all = () => platform`delete from purchased_voucher where id in (${vouchers[0]!}, ${vouchers[1]!}, ${foreign})`
   expect(await gone(all)).toEqual(expect.arrayContaining(vouchers.map(id => ['PURCHASED_VOUCHER', id, 'DELETED'])))
-  expect(await gone(() => platform`delete from customer where id = ${customer}`)).toEqual([
-    ['MARKETING_SIGNUP', customer, 'DELETED'],
-  ])
-  const grandchild = await build.tenant({ parent_id: tenantId })
-  expect(await gone(() => platform`delete from tenant where id = ${grandchild}`)).toEqual([
-    ['TENANT', grandchild, 'DELETED'],
-  ])
+  const product = await build.product(tenantId)
+  await build.variant(product)
+  for (const [resource, table, id] of [
+    ['CATALOG_VOUCHER', 'product', product],
+    ['MARKETING_SIGNUP', 'customer', await build.customer(tenantId)],
+    ['TENANT', 'tenant', await build.tenant({ parent_id: tenantId })],
+  ] as const) {
+    const remove = () => platform`delete from ${platform(table)} where id = ${id}`
+    expect(await gone(remove)).toEqual([[resource, id, 'DELETED']])
+  }
 })
 
 test('a customer who withdraws consent is reported once, and can return', async () => {
@@ -101,26 +95,6 @@ test('removals require the permissions of the record', async () => {
   expect(errors[0].message).toContain('export_customer_information')
   const foreign = await removals({ tenant: String(childId) })
   expect(foreign.errors[0].extensions.code).toBe('FORBIDDEN')
-})
-
-test('removals are paged like every list', async () => {
-  await platform`delete from purchased_voucher where tenant_id = ${tenantId}`
-  const { serverTime } = await removals()
-  const ids = []
-  for (let made = 0; made < 7; made++) ids.push(await build.voucher(tenantId))
-  await platform`delete from purchased_voucher where tenant_id = ${tenantId}`
-  const seen = []
-  let after = null
-  do {
-    const page: { nodes: { recordId: number }[]; nextCursor: string | null } = await removals({
-      since: serverTime,
-      first: 3,
-      after,
-    })
-    seen.push(...page.nodes.map(node => node.recordId))
-    after = page.nextCursor
-  } while (after)
-  expect(seen.sort((a, b) => a - b)).toEqual(ids)
 })
 
 test('removals of several types come in one order, once each', async () => {
@@ -186,25 +160,15 @@ describe('a record that is in its list is not reported', () => {
 })
 
 test('a record that gets another id is reported under the former', async () => {
-  const [product, voucher, customer] = [
-    await build.product(tenantId),
-    await build.voucher(tenantId),
-    await build.customer(tenantId),
-  ]
-  const renumber = async () => {
-    await platform`update product set id = id + 1000000 where id = ${product}`
-    await platform`update purchased_voucher set id = id + 1000000 where id = ${voucher}`
-    await platform`update customer set id = id + 1000000 where id = ${customer}`
+  for (const [resource, table, id] of [
+    ['CATALOG_VOUCHER', 'product', await build.product(tenantId)],
+    ['PURCHASED_VOUCHER', 'purchased_voucher', await build.voucher(tenantId)],
+    ['MARKETING_SIGNUP', 'customer', await build.customer(tenantId)],
+    ['TENANT', 'tenant', await build.tenant({ parent_id: tenantId })],
+  ] as const) {
+    const renumber = () => platform`update ${platform(table)} set id = id + 1000000 where id = ${id}`
+    expect(await gone(renumber)).toEqual([[resource, id, 'MOVED']])
   }
-  expect(await gone(renumber)).toEqual([
-    ['CATALOG_VOUCHER', product, 'MOVED'],
-    ['PURCHASED_VOUCHER', voucher, 'MOVED'],
-    ['MARKETING_SIGNUP', customer, 'MOVED'],
-  ])
-  const tenant = await build.tenant({ parent_id: tenantId })
-  expect(await gone(() => platform`update tenant set id = id + 1000000 where id = ${tenant}`)).toEqual([
-    ['TENANT', tenant, 'MOVED'],
-  ])
 })
 
 describe('tenants', () => {
@@ -214,8 +178,8 @@ describe('tenants', () => {
     const middle = await build.tenant({ parent_id: top })
     const parent = await build.tenant({ parent_id: middle })
     const child = await build.tenant({ parent_id: parent })
-    const ofTop = await build.token([{ tenantId: top, withDescendants: true }])
-    const ofMiddle = await build.token([{ tenantId: middle, withDescendants: true }])
+    const ofTop = await build.token([whole(top)])
+    const ofMiddle = await build.token([whole(middle)])
     /** Returns the removals that a token sees while an action runs: ids and reasons, by id. */
     const reported = async (tenant: number, token: { secret: string }, work: () => Promise<unknown>) => {
       const { serverTime } = await removals({ tenant: String(tenant) }, token.secret)
@@ -252,8 +216,8 @@ describe('tenants', () => {
     }
     expect(ids).toEqual(new Set([parent, child]))
     const above = await removals({ tenant: String(top) }, ofTop.secret)
-    expect(above.nodes.map((node: { recordId: number }) => node.recordId)).toEqual(
-      expect.arrayContaining([parent, child]),
+    expect(above.nodes).toMatchObject(
+      expect.arrayContaining([parent, child].map(recordId => expect.objectContaining({ recordId }))),
     )
   })
 

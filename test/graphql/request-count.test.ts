@@ -1,15 +1,13 @@
 import type { GraphQLError } from 'graphql'
 import { expect, it } from 'vitest'
 import { listExports } from '../../src/domain/record/export.ts'
-import { revokeToken } from '../../src/domain/token/lifecycle.ts'
 import { listRequestCounts, listRequestErrors } from '../../src/domain/token/request-count.ts'
 import { type Client, createApp } from '../support/app.ts'
-import { createBuilders, tester } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
+import { globalId } from '../support/graphql.ts'
+import { startService } from '../support/service.ts'
 
-const database = await createDatabase()
+const { build, client, database } = await startService()
 const { pool, platform } = database
-const build = createBuilders(database)
 const [tenantId, other] = [await build.tenant(), await build.tenant()]
 const customers = [await build.customer(tenantId), await build.customer(tenantId), await build.customer(tenantId)]
 const [foreign, opposed] = [await build.customer(other), await build.customer(tenantId, { marketing_opted: false })]
@@ -41,7 +39,7 @@ const exportsOf = async (tokenId: number) => {
 }
 
 const tenant = (selection: string) => `{ tenant(id: ${tenantId}) { ${selection} } }`
-const globalId = (tenant: number, id: number) => Buffer.from(`MarketingSignup:${tenant}.${id}`).toString('base64url')
+const signup = (id: number, of = tenantId) => globalId('MarketingSignup', of, id)
 
 it('counts requests by status, with any document', async () => {
   const { id, secret } = await build.token([tenantId])
@@ -95,17 +93,10 @@ it('stores nothing from the request', async () => {
       expect((await client.graphql(secret, query)).body.errors).not.toEqual([])
     }
     await client.graphql(secret, 'query ($n: Int) { tenants(first: $n) { totalCount } }', { n: 'SENT' })
+    for (const type of ['application/json', 'text/SENT']) await client.post(secret, '{"SENT', { 'content-type': type })
     const headers = { authorization: `Bearer ${secret}` }
-    for (const type of ['application/json', 'text/SENT']) {
-      const payload = '{"SENT'
-      await client.ask({ method: 'POST', url: '/graphql', headers: { ...headers, 'content-type': type }, payload })
-    }
     await client.ask({ method: 'GET', url: '/graphql?query={viewer{name}}&variables={SENT', headers })
-    await client.ask({
-      method: 'GET',
-      url: '/graphql?query={viewer{name}}',
-      headers: { ...headers, accept: 'SENT/SENT' },
-    })
+    await client.post(secret, { query: '{ viewer { name } }' }, { accept: 'SENT/SENT' })
   })
   const reasons = (await listRequestErrors(pool, id, 1)).map(({ code, reason }) => `${code} ${reason}`)
   expect(reasons.join('\n')).not.toMatch(/SENT/)
@@ -120,36 +111,8 @@ it('stores nothing from the request', async () => {
   expect(counts.reduce((sum, { requests }) => sum + requests, 0)).toBe(10)
 })
 
-it('counts errors of the rate limit, of requests and within them', async () => {
-  const { id, secret } = await build.token([tenantId], { rateLimit: 2 })
-  await served(async client => {
-    await client.graphql(secret, '{ a: tenants { totalCount } b: tenants { totalCount } c: tenants { totalCount } }')
-    await client.graphql(secret, '{ viewer { name } }')
-  })
-  expect(await statusesOf(id)).toEqual([
-    ['GraphQL', 200, 1],
-    ['GraphQL', 429, 1],
-  ])
-  expect(await errorsOf(id)).toEqual({
-    'RATE_LIMITED The rate limit is exceeded. Try again after the window resets.': 2,
-  })
-})
-
-it('counts a revoked secret for its token', async () => {
-  const { id, secret } = await build.token([tenantId])
-  await revokeToken(pool, tester, id)
-  await served(async client => expect((await client.graphql(secret, '{ viewer { name } }')).status).toBe(401))
-  expect(await statusesOf(id)).toEqual([['GraphQL', 401, 1]])
-  expect(await errorsOf(id)).toEqual({ 'UNAUTHENTICATED The token is revoked.': 1 })
-})
-
-const nodes = `nodes(ids: [${[
-  ...customers.map(id => globalId(tenantId, id)),
-  globalId(other, foreign),
-  globalId(tenantId, opposed),
-]
-  .map(id => `"${id}"`)
-  .join(', ')}])`
+const ids = [...customers.map(id => signup(id)), signup(foreign, other), signup(opposed)]
+const nodes = `nodes(ids: ${JSON.stringify(ids)})`
 
 it.each<[string, string, number[]]>([
   ['a list', tenant('marketingSignups { nodes { email } }'), [3]],
@@ -160,7 +123,7 @@ it.each<[string, string, number[]]>([
     [1, 2],
   ],
   ['a record', tenant(`marketingSignup(id: ${customers[0]}) { email }`), [1]],
-  ['a node', `{ node(id: "${globalId(tenantId, customers[0]!)}") { ... on MarketingSignup { email } } }`, [1]],
+  ['a node', `{ node(id: "${signup(customers[0]!)}") { ... on MarketingSignup { email } } }`, [1]],
   ['nodes, beside some that are denied', `{ ${nodes} { ... on MarketingSignup { email } } }`, [1, 1, 1]],
   ['an empty page', tenant('marketingSignups(first: 0) { nodes { email } }'), []],
   ['a list that is denied', tenant('marketingSignups(first: -1) { nodes { email } }'), []],
@@ -168,7 +131,6 @@ it.each<[string, string, number[]]>([
   ['removals', tenant('removals { nodes { recordId } }'), []],
 ])('records exports of personal data: %s', async (_, query, entries) => {
   const { id, secret } = await build.token([tenantId])
-  const client = await createApp(database)
   await client.graphql(secret, query)
   expect((await exportsOf(id)).sort()).toEqual(entries)
   const [day] = await listExports(pool, id, 1)
@@ -177,7 +139,6 @@ it.each<[string, string, number[]]>([
 
 it('exports no personal data without an entry', async () => {
   const { secret } = await build.token([tenantId])
-  const client = await createApp(database)
   await platform`revoke insert on gateway.audit_entry from voucher_gateway`
   try {
     for (const [query, data] of [
@@ -186,7 +147,7 @@ it('exports no personal data without an entry', async () => {
         { tenant: { name: expect.any(String), marketingSignups: null } },
       ],
       [tenant(`marketingSignup(id: ${customers[0]}) { email }`), { tenant: { marketingSignup: null } }],
-      [`{ node(id: "${globalId(tenantId, customers[0]!)}") { id } }`, { node: null }],
+      [`{ node(id: "${signup(customers[0]!)}") { id } }`, { node: null }],
       [`{ ${nodes} { id } }`, { nodes: [null, null, null, null, null] }],
     ] as const) {
       const { body } = await client.graphql(secret, query)

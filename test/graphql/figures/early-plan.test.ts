@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { createPlanReader, type Plan, type Step } from '../../db/plans/plan.ts'
 import { createApp } from '../../support/app.ts'
-import { createBuilders } from '../../support/builders.ts'
+import { createBuilders, whole } from '../../support/builders.ts'
 import { createDatabase } from '../../support/database.ts'
 import { followed } from '../../support/followed.ts'
 
@@ -14,7 +14,7 @@ it('a read that was planned before there were vouchers reads the rollups by inde
   const client = await createApp({ pool })
   await database.platform`insert into tenant (id, name) values (1, 'Whole'), (2, 'Part')`
   await database.platform`update tenant set parent_id = 1 where id = 2`
-  const { secret } = await createBuilders(database).token([{ tenantId: 1, withDescendants: true }])
+  const { secret } = await createBuilders(database).token([whole(1)])
   const reads = async (): Promise<Plan[]> => {
     const read = () =>
       client.graphql(

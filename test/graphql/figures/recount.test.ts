@@ -3,23 +3,14 @@ import { isDeepStrictEqual } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { cutPeriod } from '../../../src/domain/figures/period.ts'
 import type { TenantGrant } from '../../../src/domain/token/token.ts'
-import { type Client, createApp } from '../../support/app.ts'
-import { type Builders, createBuilders } from '../../support/builders.ts'
-import { createDatabase, type TestDatabase } from '../../support/database.ts'
+import { whole } from '../../support/builders.ts'
 import { followed } from '../../support/followed.ts'
+import { startService } from '../../support/service.ts'
 import { createRecount } from './recount.ts'
 import { fillWorld, tenants } from './world.ts'
 
-let build: Builders
-let client: Client
-let database: TestDatabase
-
-beforeAll(async () => {
-  database = await createDatabase()
-  client = await createApp(database)
-  build = createBuilders(database)
-  await fillWorld(database.loader)
-})
+const { build, client, database } = await startService()
+await fillWorld(database.loader)
 
 const parents = new Map(tenants.map(([id, parent]) => [id, parent]))
 
@@ -86,9 +77,7 @@ async function compareNow(grants: readonly TenantGrant[], tenantId: number, with
   const key = JSON.stringify(grants)
   const secret = secrets.get(key) ?? (await build.token([...grants])).secret
   secrets.set(key, secret)
-  const { body } = await client.graphql(secret, query, { tenantId, withDescendants, ...period })
-  expect(body.errors).toBeUndefined()
-  const { figures } = body.data.tenant
+  const { figures } = (await client.read(secret, query, { tenantId, withDescendants, ...period })).tenant
   const { by, timeZone } = period
   const count = createRecount(database.platform, withDescendants ? grantedBelow(tenantId, grants) : [tenantId])
   const intervals = cutPeriod(period, by, {})
@@ -118,7 +107,6 @@ async function compareNow(grants: readonly TenantGrant[], tenantId: number, with
   }
 }
 
-const whole = (tenantId: number): TenantGrant => ({ tenantId, withDescendants: true })
 const alone = (tenantId: number): TenantGrant => ({ tenantId, withDescendants: false })
 
 const periods = {
