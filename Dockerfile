@@ -7,6 +7,7 @@ COPY packages packages
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY tools tools
+COPY docs docs
 COPY src src
 RUN npm run build && npm prune --omit=dev --omit=optional --ignore-scripts
 
@@ -18,7 +19,6 @@ COPY --from=build /build/dist dist
 COPY package.json LICENSE ./
 COPY sql sql
 COPY schema schema
-COPY docs docs
 USER node
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \

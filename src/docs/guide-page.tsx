@@ -1,8 +1,7 @@
 import { docsPath } from '../http/paths.ts'
 import type { Site } from '../http/site.ts'
-import { type Guide, guides } from './guides.ts'
-import { Frame, guideHead, Sidebar } from './layout.tsx'
-import type { Heading, RenderedGuide } from './markdown.ts'
+import { type Guide, guides, type Heading, type RenderedGuide } from './guides.ts'
+import { TextPage } from './layout.tsx'
 
 interface GuidePageProps {
   guide: Guide
@@ -14,19 +13,13 @@ interface GuidePageProps {
 export function GuidePage({ guide, rendered, site }: GuidePageProps) {
   const index = guides.indexOf(guide)
   return (
-    <Frame title={`${guide.title} · Voucher Gateway`} section="guides" site={site} head={guideHead}>
-      <div class="columns">
-        <Sidebar current={guide.slug} />
-        <main id="main" class="text">
-          <article dangerouslySetInnerHTML={{ __html: rendered.html }} />
-          <nav class="neighbours" aria-label="Previous and next guide">
-            <Neighbour label="Previous" guide={guides[index - 1]} />
-            <Neighbour label="Next" guide={guides[index + 1]} />
-          </nav>
-        </main>
-        <Contents headings={rendered.headings} />
-      </div>
-    </Frame>
+    <TextPage title={guide.title} site={site} current={guide.slug} aside={<Contents headings={rendered.headings} />}>
+      <article dangerouslySetInnerHTML={{ __html: rendered.html }} />
+      <nav class="neighbours" aria-label="Previous and next guide">
+        <Neighbour label="Previous" guide={guides[index - 1]} />
+        <Neighbour label="Next" guide={guides[index + 1]} />
+      </nav>
+    </TextPage>
   )
 }
 

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 
 /** A guide: a Markdown file of `docs/guides` with the same name. */
 export interface Guide {
@@ -59,6 +59,19 @@ export const guides: readonly Guide[] = [
 /** Stands in the guides for the address of the service. */
 export const originPlaceholder = 'https://gateway.example.com'
 
-/** Returns the Markdown of a guide. */
-export const readGuide = ({ slug }: Guide): string =>
-  readFileSync(new URL(`../../docs/guides/${slug}.md`, import.meta.url), 'utf8')
+/** An entry of the table of contents. */
+export interface Heading {
+  id: string
+  text: string
+}
+
+/** A guide as HTML. */
+export interface RenderedGuide {
+  html: string
+  /** The headings of its sections. */
+  headings: Heading[]
+}
+
+/** Returns the guides, which the build renders (`docs/render`), by slug. */
+export const readRenderedGuides = async (): Promise<Record<string, RenderedGuide>> =>
+  JSON.parse(await readFile(new URL('../../dist/docs/guides.json', import.meta.url), 'utf8'))

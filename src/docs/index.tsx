@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { JSX } from 'preact'
 import type { Config } from '../config.ts'
 import { notFound } from '../domain/errors.ts'
@@ -17,7 +17,7 @@ import type { Site } from '../http/site.ts'
 import { downloadsPath, readDownloads } from './downloads.ts'
 import { DownloadsPage } from './downloads-page.tsx'
 import { GuidePage } from './guide-page.tsx'
-import { guides, originPlaceholder, readGuide } from './guides.ts'
+import { guides, originPlaceholder, readRenderedGuides } from './guides.ts'
 import { referencePath } from './layout.tsx'
 import { OverviewPage } from './overview-page.tsx'
 import { ReferencePage } from './reference-page.tsx'
@@ -42,13 +42,14 @@ interface Scalar {
   file: CompressedFile
 }
 
-/** Registers `GET /docs`, `/docs/{guide}` and `/docs/reference`. A page is rendered when it is first requested. */
+/** Registers `GET /docs`, `/docs/{guide}`, `/docs/downloads` and `/docs/reference`. */
 export function registerDocs(app: FastifyInstance, config: Config, site: Site): void {
   const folder = new URL('./assets/', import.meta.url)
   app.register(
     async scope => serveAssets(scope, folder, ['guides.css', 'guides.js', 'reference.css', 'reference.js']),
     { prefix: docsPath },
   )
+  const rendered = loadOnce(readRenderedGuides)
   const scalar = loadOnce(loadScalar)
   const downloads = loadOnce(async () => readDownloads())
   registerScalar(app, scalar)
@@ -56,39 +57,30 @@ export function registerDocs(app: FastifyInstance, config: Config, site: Site): 
   app.register(async scope => {
     // The pages hold no secrets: their lengths can tell nothing.
     if (config.compression) compressResponses(scope)
-    const pages = new Map<string, string>()
-    const send = (request: FastifyRequest, reply: FastifyReply, html: string) =>
-      reply
-        .type('text/html; charset=utf-8')
-        .send(html.replaceAll(originPlaceholder, config.publicUrl ?? requestOrigin(request)))
-    const page = async (name: string, render: () => JSX.Element | Promise<JSX.Element>): Promise<string> => {
-      const html = pages.get(name) ?? renderPage(await render())
-      pages.set(name, html)
-      return html
-    }
-
-    scope.get(docsPath, async (request, reply) => {
-      const html = await page('', () => <OverviewPage site={site} />)
-      return send(request, reply.headers(guideHeaders), html)
-    })
-    // People type it so.
-    for (const path of [docsPath, referencePath, downloadsPath, ...guides.map(({ slug }) => `${docsPath}/${slug}`)]) {
+    const addPage = (
+      path: string,
+      headers: Record<string, string>,
+      render: () => JSX.Element | Promise<JSX.Element>,
+    ) => {
+      scope.get(path, async (request, reply) => {
+        const html = renderPage(await render())
+        return reply
+          .headers(headers)
+          .type('text/html; charset=utf-8')
+          .send(html.replaceAll(originPlaceholder, config.publicUrl ?? requestOrigin(request)))
+      })
+      // People type it so.
       scope.get(`${path}/`, async (_request, reply) => reply.redirect(path, 308))
     }
+
+    addPage(docsPath, guideHeaders, () => <OverviewPage site={site} />)
     for (const guide of guides) {
-      scope.get(`${docsPath}/${guide.slug}`, async (request, reply) => {
-        const html = await page(guide.slug, async () => {
-          // Loaded at first use: a service that no one reads about needs neither parser nor grammars.
-          const { renderGuide } = await import('./markdown.ts')
-          return <GuidePage guide={guide} rendered={renderGuide(readGuide(guide))} site={site} />
-        })
-        return send(request, reply.headers(guideHeaders), html)
-      })
+      addPage(`${docsPath}/${guide.slug}`, guideHeaders, async () => (
+        <GuidePage guide={guide} rendered={(await rendered())[guide.slug]!} site={site} />
+      ))
     }
-    scope.get(downloadsPath, async (request, reply) => {
-      const html = await page('downloads', async () => <DownloadsPage downloads={await downloads()} site={site} />)
-      return send(request, reply.headers(guideHeaders), html)
-    })
+    addPage(referencePath, referenceHeaders, async () => <ReferencePage script={(await scalar()).path} site={site} />)
+    addPage(downloadsPath, guideHeaders, async () => <DownloadsPage downloads={await downloads()} site={site} />)
     scope.get<{ Params: { name: string } }>(`${downloadsPath}/:name`, async ({ params }, reply) => {
       const download = (await downloads()).find(({ name }) => name === params.name)
       if (!download) throw notFound('path')
@@ -97,11 +89,6 @@ export function registerDocs(app: FastifyInstance, config: Config, site: Site): 
         .headers({ 'Content-Disposition': `attachment; filename="${name}"`, 'X-Content-Type-Options': 'nosniff' })
         .type(type)
         .send(content)
-    })
-    scope.get(referencePath, async (request, reply) => {
-      const { path } = await scalar()
-      const html = await page('reference', () => <ReferencePage script={path} site={site} />)
-      return send(request, reply.headers(referenceHeaders), html)
     })
   })
 }

@@ -11,7 +11,7 @@ export const referencePath = `${docsPath}/reference`
 const stylesheet = (name: string) => <link rel="stylesheet" href={`${docsPath}${assetsPath}/${name}`} />
 
 /** The stylesheets and the script of the pages with text: the reference has its own. */
-export const guideHead = (
+const guideHead = (
   <>
     <link rel="stylesheet" href={`${assetsPath}/base.css`} />
     {stylesheet('guides.css')}
@@ -47,8 +47,31 @@ export const Frame = ({ title, section, site, head, children }: FrameProps) => (
   </HtmlPage>
 )
 
-/** The list of guides. On a narrow screen it is folded. @param current the slug of the guide, or the path of another page */
-export function Sidebar({ current }: { current: string | null }) {
+interface TextPageProps {
+  title: string
+  site: Site
+  /** The slug of the guide, or the path of another page; null for the overview. */
+  current: string | null
+  /** The column beside the text. Default: the text is wide. */
+  aside?: ComponentChildren
+  children: ComponentChildren
+}
+
+/** A page with text, and the list of guides beside it. */
+export const TextPage = ({ title, site, current, aside, children }: TextPageProps) => (
+  <Frame title={`${title} · Voucher Gateway`} section="guides" site={site} head={guideHead}>
+    <div class="columns">
+      <Sidebar current={current} />
+      <main id="main" class={aside ? 'text' : 'text full'}>
+        {children}
+      </main>
+      {aside}
+    </div>
+  </Frame>
+)
+
+/** The list of guides. On a narrow screen it is folded. */
+function Sidebar({ current }: { current: string | null }) {
   const links = (
     <ul class="plain">
       <li>

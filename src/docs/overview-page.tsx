@@ -2,69 +2,64 @@ import { docsPath, graphiqlPath, graphqlPath, v1Path } from '../http/paths.ts'
 import type { Site } from '../http/site.ts'
 import { downloadsPath } from './downloads.ts'
 import { guides, originPlaceholder } from './guides.ts'
-import { Frame, guideHead, referencePath, Sidebar } from './layout.tsx'
+import { referencePath, TextPage } from './layout.tsx'
 
 /** The page at `/docs`: the guides, the reference and the addresses. */
 export function OverviewPage({ site }: { site: Site }) {
   return (
-    <Frame title="Documentation · Voucher Gateway" section="guides" site={site} head={guideHead}>
-      <div class="columns">
-        <Sidebar current={null} />
-        <main id="main" class="text overview">
-          <h1>Documentation</h1>
-          <p class="lead">
-            Read voucher products, purchased vouchers and marketing signups of the tenants that your token reaches, keep
-            a copy of them in step, and resolve vouchers before they are redeemed.
-          </p>
-          <p class="actions">
-            <a class="button" href={`${docsPath}/quick-start`}>
-              Start in five minutes
-            </a>
-            <a class="button secondary" href={referencePath}>
-              Try the API in the reference
-            </a>
-          </p>
-          <h2 id="guides">Guides</h2>
-          <ul class="links">
-            {guides.map(({ slug, title, summary }) => (
-              <li class="card">
-                <a href={`${docsPath}/${slug}`}>{title}</a>
-                <p>{summary}</p>
-              </li>
-            ))}
-          </ul>
-          <h2 id="addresses">Addresses</h2>
-          <dl class="facts">
-            <dt>REST v1</dt>
-            <dd>
-              <code>{originPlaceholder + v1Path}</code>
-            </dd>
-            <dt>OpenAPI document</dt>
-            <dd>
-              <a href={`${v1Path}/openapi.json`}>
-                <code>{`${originPlaceholder}${v1Path}/openapi.json`}</code>
-              </a>
-            </dd>
-            <dt>Bulk export</dt>
-            <dd>
-              <code>{originPlaceholder}/api/external/export/v1</code>
-            </dd>
-            <dt>GraphQL</dt>
-            <dd>
-              <code>{originPlaceholder + graphqlPath}</code>
-              {site.graphiql && (
-                <>
-                  , with an editor at <a href={graphiqlPath}>{graphiqlPath}</a>
-                </>
-              )}
-            </dd>
-            <dt>Downloads</dt>
-            <dd>
-              <a href={downloadsPath}>The client, the OpenAPI document and the GraphQL schema</a>
-            </dd>
-          </dl>
-        </main>
-      </div>
-    </Frame>
+    <TextPage title="Documentation" site={site} current={null}>
+      <h1>Documentation</h1>
+      <p class="lead">
+        Read voucher products, purchased vouchers and marketing signups of the tenants that your token reaches, keep a
+        copy of them in step, and resolve vouchers before they are redeemed.
+      </p>
+      <p class="actions">
+        <a class="button" href={`${docsPath}/quick-start`}>
+          Start in five minutes
+        </a>
+        <a class="button secondary" href={referencePath}>
+          Try the API in the reference
+        </a>
+      </p>
+      <h2 id="guides">Guides</h2>
+      <ul class="links">
+        {guides.map(({ slug, title, summary }) => (
+          <li class="card">
+            <a href={`${docsPath}/${slug}`}>{title}</a>
+            <p>{summary}</p>
+          </li>
+        ))}
+      </ul>
+      <h2 id="addresses">Addresses</h2>
+      <dl class="facts">
+        <dt>REST v1</dt>
+        <dd>
+          <code>{originPlaceholder + v1Path}</code>
+        </dd>
+        <dt>OpenAPI document</dt>
+        <dd>
+          <a href={`${v1Path}/openapi.json`}>
+            <code>{`${originPlaceholder}${v1Path}/openapi.json`}</code>
+          </a>
+        </dd>
+        <dt>Bulk export</dt>
+        <dd>
+          <code>{originPlaceholder}/api/external/export/v1</code>
+        </dd>
+        <dt>GraphQL</dt>
+        <dd>
+          <code>{originPlaceholder + graphqlPath}</code>
+          {site.graphiql && (
+            <>
+              , with an editor at <a href={graphiqlPath}>{graphiqlPath}</a>
+            </>
+          )}
+        </dd>
+        <dt>Downloads</dt>
+        <dd>
+          <a href={downloadsPath}>The client, the OpenAPI document and the GraphQL schema</a>
+        </dd>
+      </dl>
+    </TextPage>
   )
 }

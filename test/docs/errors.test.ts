@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { type Node, parse } from 'acorn'
 import { fullAncestor } from 'acorn-walk'
 import { expect, test } from 'vitest'
-import { guides, readGuide } from '../../src/docs/guides.ts'
+import { readGuide } from '../../docs/render/markdown.ts'
+import { guides } from '../../src/docs/guides.ts'
 import { documentedMessages, isTemplateDocumented, undocumentedMessages } from '../support/documented-errors.ts'
 
 const dist = join(import.meta.dirname, '../../dist')

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll } from 'vitest'
+import type { sampleLanguages } from '../../docs/render/samples.ts'
 import { originPlaceholder } from '../../src/docs/guides.ts'
-import type { sampleLanguages } from '../../src/docs/samples.ts'
 
 const root = join(import.meta.dirname, '../..')
 

@@ -1,18 +1,7 @@
+import { readFileSync } from 'node:fs'
 import markdownIt, { type Token } from 'markdown-it'
+import type { Guide, RenderedGuide } from '../../src/docs/guides.ts'
 import { renderCode, renderSamples } from './samples.ts'
-
-/** An entry of the table of contents. */
-export interface Heading {
-  id: string
-  text: string
-}
-
-/** A guide as HTML. */
-export interface RenderedGuide {
-  html: string
-  /** The headings of its sections. */
-  headings: Heading[]
-}
 
 // HTML in a guide is shown as text.
 const markdown = markdownIt({ html: false })
@@ -46,6 +35,10 @@ const toId = (text: string): string =>
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replaceAll(/^-|-$/g, '')
+
+/** Returns the Markdown of a guide. */
+export const readGuide = ({ slug }: Guide): string =>
+  readFileSync(new URL(`../../docs/guides/${slug}.md`, import.meta.url), 'utf8')
 
 /** Renders Markdown as HTML. The samples that a block of the language `samples` names take its place. */
 export function renderGuide(text: string): RenderedGuide {
