@@ -11,7 +11,7 @@ const isolated = ['test/rest/child-policy.test.ts']
 const samples = 'test/docs/samples.test.ts'
 
 /** Explain each statement over tables of many rows: that takes a seventh of the main tests' time. */
-const plans = ['test/db/plans.test.ts', 'test/graphql/plans.test.ts']
+const plans = ['test/db/plans.test.ts']
 
 /** Not run behind a pooler: files that count its statements too, and long ones that hardly use the database. */
 const withoutPooler = ['statements', 'generated-documents', 'limits', 'slow'].map(name => `test/**/${name}.test.ts`)

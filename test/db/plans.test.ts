@@ -23,15 +23,6 @@ const ofSearch = ['search', 'search_range', 'search_sample', 'search_count']
 
 /** Statements that never run on large tables, and why. */
 const never: Record<string, string> = {
-  'copy.commit': 'runs in the database of a copy, which `sync` keeps',
-  'copy.count': 'runs in the database of a copy',
-  'copy.define': 'runs in the database of a copy',
-  'copy.find': 'runs in the database of a copy',
-  'copy.keepalive': 'runs in the database of a copy',
-  'copy.lock': 'runs in the database of a copy',
-  'copy.positions': 'runs in the database of a copy',
-  'copy.read': 'runs in the database of a copy',
-  'copy.take': 'runs in the database of a copy',
   'blockers.read': 'reads the sessions of the server only',
   'database.reach': 'touches no table',
   'demo.analyze': 'loads the demo data',

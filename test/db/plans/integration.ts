@@ -1,6 +1,7 @@
 import type { Permission } from '../../../src/domain/token/permission.ts'
 import { exportList } from '../../export/support.ts'
 import type { Answer } from '../../support/app.ts'
+import { whole } from '../../support/builders.ts'
 import type { Journey, Parts } from './journey.ts'
 
 const everything = '{ nodes { databaseId title fromPrice categories { title } variants { title } } }'
@@ -24,7 +25,7 @@ const exporting = (path: string, list: string) => async (parts: Parts) => {
 const graphql =
   (query: string, permissions?: Permission[]) =>
   async ({ build, client }: Parts) => {
-    const { secret } = await build.token([{ tenantId: 12, withDescendants: true }, 1], permissions && { permissions })
+    const { secret } = await build.token([whole(12), 1], permissions && { permissions })
     const answer = succeed(await client.graphql(secret, query))
     if (answer.body.errors) throw new Error(answer.text)
   }
@@ -33,6 +34,25 @@ const resolving =
   (body: object) =>
   async ({ build, client }: Parts) =>
     succeed(await client.resolve((await build.token([1])).secret, 1, body))
+
+/** Reads pages of a list from both ends, from deep within it, and since an instant. */
+const pagesOf = (list: string) => async (parts: Parts) => {
+  const { secret } = await parts.build.token([whole(12), 1])
+  const read = async (args: string, length: number) => {
+    const selection = `${list}(${args}) { nodes { __typename } pageInfo { endCursor } }`
+    const query = list === 'tenants' ? `{ ${selection} }` : `{ tenant(id: 1) { ${selection} } }`
+    const data = await parts.client.read(secret, query)
+    const { nodes, pageInfo } = (data.tenant ?? data)[list]
+    if (nodes.length !== length) throw new Error(`${nodes.length} instead of ${length} with ${args}`)
+    return pageInfo.endCursor
+  }
+  const middle = JSON.stringify(await read('first: 100, updatedSince: "2026-01-01T03:00:00Z"', 100))
+  for (const args of ['first: 50', 'last: 50', `first: 50, after: ${middle}`, `last: 50, before: ${middle}`]) {
+    await read(args, 50)
+  }
+  for (const args of ['', `after: ${middle},`])
+    await read(`${args} first: 50, updatedSince: "2026-01-01T02:00:00Z"`, 50)
+}
 
 function succeed(answer: Answer): Answer {
   if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`)
@@ -61,10 +81,15 @@ export const integration: Journey[] = [
     go: rest('/tenants'),
     walks: amongGranted,
   },
+  ...['product', 'voucher', 'signup'].map((noun, at) => ({
+    what: `pages of the list: ${noun}`,
+    runs: [`${noun}.list`],
+    go: pagesOf(['catalogVouchers', 'purchasedVouchers', 'marketingSignups'][at]!),
+  })),
   {
-    what: 'the list of tenants below one',
+    what: 'pages of the list of tenants below one',
     runs: ['tenant.list'],
-    go: graphql('{ tenants { nodes { name } } }'),
+    go: pagesOf('tenants'),
     walks: 'Reads all tenants of the token first, level by level.',
   },
   {
@@ -188,7 +213,7 @@ export const integration: Journey[] = [
     runs: ['product', 'voucher', 'signup', 'removal'].map(noun => `${noun}.list_of_tenants`),
     go: graphql(
       `{ tenants(first: 9) { nodes { ${['catalogVouchers', 'purchasedVouchers', 'marketingSignups', 'removals']
-        .map(list => `${list}(last: 5) { nextCursor }`)
+        .map(list => `${list}(last: 5) { nextCursor } of${list}: ${list}(first: 5) { nextCursor }`)
         .join(' ')} } } }`,
     ),
   },
