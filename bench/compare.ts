@@ -23,11 +23,11 @@ import { bigTenant, rootTenant, type Size, seed } from './harness/seed.ts'
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    rounds: { type: 'string', default: '7' },
-    /** The time of each turn. */
-    seconds: { type: 'string', default: '1' },
-    /** The time that each server has for each call before the first round. */
-    'warm-up': { type: 'string', default: '3' },
+    rounds: { type: 'string', default: '12' },
+    /** About the time of each turn: a server has two in a round. */
+    seconds: { type: 'string', default: '0.25' },
+    /** The requests of each call to each server before the first round. */
+    'warm-up': { type: 'string', default: '3000' },
     /** Only the calls whose names contain it, such as `rest` or `products`. */
     only: { type: 'string', default: '' },
     /** Writes the results into RESULTS.md. */
@@ -174,9 +174,9 @@ try {
   const text = `${describeRun(after.server.version)} Before is ${hash} (${git('show', '-s', '--format=%s', commit)}), \
 after the working tree.
 
-${connections} connections, ${timing.rounds} rounds in turns of ${timing.seconds} s, the same ${size.vouchers.toLocaleString('en')} vouchers, \
-durable commits. CPU time is a request's. Ratios are after / before, of the same round: median (quartiles); of CPU time \
-less is better. "Equals" is the ratio of two copies of after: noise.
+${connections} connections, ${timing.rounds} rounds in turns of some ${timing.seconds} s, the second half of a round in reverse order, after \
+${timing.warmUp} requests to warm up; the same ${size.vouchers.toLocaleString('en')} vouchers, durable commits. CPU time is a request's. Ratios are after / before, \
+of the same round: median (quartiles); of CPU time less is better. "Equals" is the ratio of two copies of after: noise.
 
 ${describe(results, prepared)}`
   console.log(text)

@@ -111,16 +111,16 @@ async function measureBeside(contender: Contender, reader: Reader, load: Load, s
   }
   const measured: Beside[] = []
   // A cold service sheds requests of many new connections.
-  await load.run(origin, [page], 0, seconds, 4)
+  await load.run(origin, [page], 0, { seconds }, 4)
   for (const connections of besides) {
     const [alone, beside]: [Outcome[], Outcome[]] = [[], []]
     for (let round = 0; round < rounds; round++) {
-      alone.push(await load.run(origin, [page], 0, seconds, connections))
+      alone.push(await load.run(origin, [page], 0, { seconds }, connections))
       let isOver = false
       const exporting = (async () => {
         while (!isOver) await reader.read(origin + contender.url, contender.headers)
       })()
-      beside.push(await load.run(origin, [page], 0, seconds, connections))
+      beside.push(await load.run(origin, [page], 0, { seconds }, connections))
       isOver = true
       await exporting
       logProgress(`round ${round + 1} beside an export, ${connections} connections`)

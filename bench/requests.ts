@@ -20,7 +20,8 @@ import { describeResults, describeSummary } from './requests/report.ts'
 const { values: options } = parseArgs({
   options: {
     rounds: { type: 'string', default: '9' },
-    seconds: { type: 'string', default: '2' },
+    /** About the time of each turn: a contender has two in a round. */
+    seconds: { type: 'string', default: '0.5' },
     /** Names of calls and contenders, separated by commas: only these. Without a call, or a contender, all of them. */
     only: { type: 'string', default: '' },
     /** A hundredth of the data and one short round: shows that the benchmark works. */
@@ -33,8 +34,8 @@ if (options.short && options.record) throw new Error('The figures of --short are
 const size = options.short ? 'short' : 'full'
 const timing = options.short
   ? // So few that a cold service on a slow machine sheds none.
-    { rounds: 1, seconds: 0.3, warmUp: 0.2, busy: 4 }
-  : { rounds: Number(options.rounds), seconds: Number(options.seconds), warmUp: 2 }
+    { rounds: 1, seconds: 0.2, warmUp: 50, busy: 4 }
+  : { rounds: Number(options.rounds), seconds: Number(options.seconds), warmUp: 3_000 }
 
 /** Splits the words of --only into calls and contenders. */
 function choose(calls: Call[]): { calls: Call[]; contenders: Name[] } {

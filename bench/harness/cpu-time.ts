@@ -1,4 +1,7 @@
-/** CPU time of processes, as /proc/<pid>/stat counts it (proc_pid_stat(5)): Linux alone. */
+/**
+ * CPU time of processes, on Linux alone: of living threads in nanoseconds (/proc/<pid>/task/<tid>/schedstat), of children
+ * that have ended in ticks (/proc/<pid>/stat).
+ */
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Pool } from '../../src/db/connect.ts'
@@ -8,9 +11,9 @@ export type CpuClock = () => number
 
 interface ProcessTimes {
   parent: number
-  /** Of all its threads, user and system, in ticks. */
+  /** Of all its threads, user and system, in seconds. */
   own: number
-  /** Of its children that have ended. */
+  /** Of its children that have ended, in seconds. */
   endedChildren: number
 }
 
@@ -25,8 +28,25 @@ function read(pid: number): ProcessTimes | null {
   }
   // The process's name stands in brackets and may hold spaces and brackets.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-  const [user, system, endedUser, endedSystem] = fields.slice(11, 15).map(Number)
-  return { parent: Number(fields[1]), own: user! + system!, endedChildren: endedUser! + endedSystem! }
+  const [endedUser, endedSystem] = fields.slice(13, 15).map(Number)
+  return {
+    parent: Number(fields[1]),
+    own: threadSeconds(pid),
+    endedChildren: (endedUser! + endedSystem!) / ticksPerSecond,
+  }
+}
+
+/** @returns the seconds of CPU time of all threads of a process; of those that have ended none */
+function threadSeconds(pid: number): number {
+  let nanoseconds = 0
+  try {
+    for (const thread of readdirSync(`/proc/${pid}/task`)) {
+      nanoseconds += Number.parseInt(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8'), 10)
+    }
+  } catch {
+    // A thread, or the process, has just ended.
+  }
+  return nanoseconds / 1e9
 }
 
 /** @returns the clock of one process */
@@ -34,7 +54,7 @@ export function processCpu(pid: number): CpuClock {
   return () => {
     const times = read(pid)
     if (!times) throw new Error(`Process ${pid} has ended.`)
-    return times.own / ticksPerSecond
+    return times.own
   }
 }
 
@@ -50,7 +70,6 @@ export async function postgresCpu(sql: Pool): Promise<CpuClock> {
       .filter(name => /^\d+$/.test(name))
       .map(name => read(Number(name)))
       .filter(times => times?.parent === main)
-    const ticks = children.reduce((sum, times) => sum + (times?.own ?? 0), server.own + server.endedChildren)
-    return ticks / ticksPerSecond
+    return children.reduce((sum, times) => sum + (times?.own ?? 0), server.own + server.endedChildren)
   }
 }

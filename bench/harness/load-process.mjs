@@ -8,20 +8,30 @@ function quantile(sorted, share) {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0
 }
 
-async function load({ origin, requests, first, seconds, connections }) {
+/** By origin: connections stay open between orders, because opening them would be a part of a short turn. */
+const opened = new Map()
+
+function clientsOf(origin, connections) {
+  const clients = opened.get(origin) ?? []
+  opened.set(origin, clients)
+  while (clients.length < connections) clients.push(new Client(origin, { pipelining: 1 }))
+  return clients.slice(0, connections)
+}
+
+async function load({ origin, requests, first, seconds, count, connections }) {
   const latencies = []
   let next = first
   let failures = 0
   let example = ''
   const start = performance.now()
-  const end = start + seconds * 1000
+  const end = start + (seconds ?? Number.POSITIVE_INFINITY) * 1000
+  const last = first + (count ?? Number.POSITIVE_INFINITY)
 
-  const keepBusy = async () => {
-    const client = new Client(origin, { pipelining: 1 })
-    await new Promise(resolve => {
+  const keepBusy = client =>
+    new Promise(resolve => {
       const send = () => {
         const sent = performance.now()
-        if (sent >= end) return resolve()
+        if (sent >= end || next >= last) return resolve()
         let status = 0
         let length = 0
         let beginning = ''
@@ -53,9 +63,7 @@ async function load({ origin, requests, first, seconds, connections }) {
       }
       send()
     })
-    await client.close()
-  }
-  await Promise.all(Array.from({ length: connections }, keepBusy))
+  await Promise.all(clientsOf(origin, connections).map(keepBusy))
   const elapsed = (performance.now() - start) / 1000
   latencies.sort((one, other) => one - other)
   return {

@@ -17,6 +17,9 @@ interface Report extends Outcome {
   example: string
 }
 
+/** The end of a load: after some seconds, or after a number of requests. */
+export type Extent = { seconds: number } | { count: number }
+
 /** The number of connections that are usually kept busy at once. */
 export const connections = 16
 
@@ -36,10 +39,10 @@ export class Load {
     origin: string,
     requests: HttpRequest[],
     first: number,
-    seconds: number,
+    extent: Extent,
     busy = connections,
   ): Promise<Outcome> {
-    this.#child.send({ origin, requests, first, seconds, connections: busy })
+    this.#child.send({ origin, requests, first, ...extent, connections: busy })
     const report = await Promise.race([
       once(this.#child, 'message').then(([message]: Report[]) => message!),
       this.#ended,

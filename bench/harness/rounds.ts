@@ -28,11 +28,12 @@ export type Requests = Map<string, Map<Subject, HttpRequest[]>>
 /** By the call's name, then the server's: one entry for each round. */
 export type Results = Map<string, Map<string, Figures[]>>
 
-/** The time of each turn, in seconds. */
+/** The extent of a measurement. */
 export interface Timing {
   rounds: number
+  /** For about how long a server is measured in one turn, in seconds. All servers get the same number of requests. */
   seconds: number
-  /** For each server and call before the first round. */
+  /** The requests of each call to each server before the first round: so many that V8 has compiled what they run. */
   warmUp: number
   /** The number of connections that are kept busy; default: as many as usual. */
   busy?: number
@@ -45,7 +46,8 @@ export const rotated = <Item>(items: readonly Item[], round: number): Item[] => 
 ]
 
 /**
- * Measures all calls of all servers in turns: what disturbs one disturbs the others of the round too.
+ * Measures all calls of all servers in turns. In a round each server has two turns, the second in reverse order
+ * (A B C C B A), so that what grows or fades during a round weighs the same on all of them.
  *
  * @param beforeRound runs before each round, unmeasured
  */
@@ -56,33 +58,55 @@ export async function measureRounds(
   beforeRound?: () => Promise<unknown>,
 ): Promise<Results> {
   const results: Results = new Map()
+  const counts = new Map<string, number>()
   for (const [call, bySubject] of requests) {
-    for (const [{ origin }, sent] of bySubject) await load.run(origin, sent, 0, timing.warmUp, timing.busy)
+    const rates: number[] = []
+    for (const [{ origin }, sent] of bySubject) {
+      const { perSecond } = await load.run(origin, sent, 0, { count: timing.warmUp }, timing.busy)
+      rates.push(perSecond)
+    }
+    counts.set(call, Math.ceil(Math.min(...rates) * timing.seconds))
     results.set(call, new Map([...bySubject.keys()].map(({ name }) => [name, []])))
     logProgress(`warmed up: ${call}`)
   }
   for (let round = 0; round < timing.rounds; round++) {
     await beforeRound?.()
     for (const [call, bySubject] of requests) {
-      for (const [subject, sent] of rotated([...bySubject], round)) {
-        const figures = await measureTurn(subject, sent, load, { first: round * 37, ...timing })
-        results.get(call)?.get(subject.name)?.push(figures)
+      const turns = new Map<Subject, Figures[]>()
+      const order = rotated([...bySubject], round)
+      for (const [subject, sent] of [...order, ...order.toReversed()]) {
+        const turn = { first: round * 37, count: counts.get(call) ?? 1, busy: timing.busy }
+        turns.set(subject, [...(turns.get(subject) ?? []), await measureTurn(subject, sent, load, turn)])
       }
+      for (const [{ name }, figures] of turns) results.get(call)?.get(name)?.push(mean(figures))
     }
     logProgress(`round ${round + 1} of ${timing.rounds}`)
   }
   return results
 }
 
+/** @returns the mean of each figure of turns with equally many requests */
+function mean(turns: readonly Figures[]): Figures {
+  const of = (name: keyof Figures) => turns.reduce((sum, turn) => sum + turn[name], 0) / turns.length
+  return {
+    node: of('node'),
+    postgres: of('postgres'),
+    total: of('total'),
+    perSecond: of('perSecond'),
+    p50: of('p50'),
+    p99: of('p99'),
+  }
+}
+
 async function measureTurn(
   { pid, origin, postgres }: Subject,
   requests: HttpRequest[],
   load: Load,
-  { first, seconds, busy }: Pick<Timing, 'seconds' | 'busy'> & { first: number },
+  { first, count, busy }: { first: number; count: number; busy: number | undefined },
 ): Promise<Figures> {
   const clocks = [processCpu(pid), postgres]
   const before = clocks.map(clock => clock())
-  const { requests: count, ...outcome } = await load.run(origin, requests, first, seconds, busy)
-  const [node, database] = clocks.map((clock, index) => ((clock() - before[index]!) * 1e6) / count)
+  const { requests: answered, ...outcome } = await load.run(origin, requests, first, { count }, busy)
+  const [node, database] = clocks.map((clock, index) => ((clock() - before[index]!) * 1e6) / answered)
   return { node: node!, postgres: database!, total: node! + database!, ...outcome }
 }

@@ -51,7 +51,7 @@ export function describeResults(calls: Call[], results: Results, timing: Timing)
   return `${explained}
 
 CPU time a request, of the Node process and of all of PostgreSQL; ${connections} connections, pools of 10; \
-${timing.rounds} rounds in turns of ${timing.seconds} s. Figures are medians. Ratios are of the same round: median \
+${timing.rounds} rounds in turns of some ${timing.seconds} s, the second half of a round in reverse order. Figures are medians. Ratios are of the same round: median \
 (quartiles); less is better. L0, L1 and mercurius have no rate, permissions, tree of tenants or watermark: they do less. \
 "Equals" is the ratio of rest again to rest: noise.
 

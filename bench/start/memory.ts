@@ -31,7 +31,7 @@ export async function measureResident(
     const timer = setInterval(() => {
       loaded = Math.max(loaded, resident(service.pid))
     }, 100)
-    await load.run(service.origin, requests, 0, seconds.load)
+    await load.run(service.origin, requests, 0, { seconds: seconds.load })
     clearInterval(timer)
     await sleep(seconds.rest * 1000)
     return { idle, loaded, rested: resident(service.pid) }
@@ -99,7 +99,7 @@ export async function measureHeap(
     const inspector = await attachInspector(port)
     const send = async (requests: HttpRequest[], wanted: number) => {
       let done = 0
-      while (done < wanted) done += (await load.run(service.origin, requests, done, 2)).requests
+      while (done < wanted) done += (await load.run(service.origin, requests, done, { seconds: 2 })).requests
       return done
     }
     await send([...calls.values()].flat(), count / 10)
