@@ -158,5 +158,9 @@ function readPosition(
 function createExportContext(gateway: Gateway, caller: Caller): Context {
   const { pool, watermark } = gateway
   const { exports: sql } = pool
-  return { ...createContext(gateway, caller), sql, loaders: new Loaders({ pool, sql, watermark, caller }) }
+  return {
+    ...createContext(gateway, caller),
+    sql,
+    loaders: new Loaders({ pool, sql, watermark, caller, group: caller }),
+  }
 }

@@ -49,8 +49,9 @@ export function createContext(gateway: Gateway, caller: Caller, fieldErrors: Fie
   const { pool, cursors, clock, watermark, scope, redemptionTokenTtl } = gateway
   const { rate } = caller
   const { isWaiting, token } = caller
-  const sql = isExpensive(caller) ? pool.expensive(isWaiting, token.id) : pool.whileWanted(isWaiting)
-  const loaders = new Loaders({ pool, sql, watermark, caller })
+  const hasOwn = isExpensive(caller)
+  const sql = hasOwn ? pool.expensive(isWaiting, token.id) : pool.whileWanted(isWaiting)
+  const loaders = new Loaders({ pool, sql, watermark, caller, group: hasOwn ? caller : pool })
   // Named one by one: spreading an object and adding to it takes 3 µs.
   return { sql, cursors, clock, watermark, scope, redemptionTokenTtl, caller, rate, fieldErrors, loaders }
 }

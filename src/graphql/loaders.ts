@@ -18,6 +18,8 @@ export interface Reader {
   sql: Sql
   watermark: Watermark
   caller: Caller
+  /** The same object for all requests whose statements may be shared (`shareStatements`). */
+  group: object
 }
 
 /** Loads pages in statements that begin after the watermark is read. */

@@ -3,6 +3,7 @@ import type { ObjectRef } from '@pothos/core'
 import { notFound, orNotFound } from '../domain/errors.ts'
 import { exportOf } from '../domain/record/export.ts'
 import type { Resource, ResourceRow } from '../domain/record/resource.ts'
+import { shareReads } from '../domain/record/shared-reads.ts'
 import { countOperations } from '../domain/search/search.ts'
 import { builder, type Types } from './builder.ts'
 import { exposeColumns } from './columns.ts'
@@ -64,8 +65,11 @@ function addType(
   const { description, noun, permissions, columns, table, personalData, search } = resource
   const type = typeNameOf(noun)
   const field = type.charAt(0).toLowerCase() + type.slice(1)
-  const loadersOf = (reader: Reader) =>
-    new TenantTableLoaders(reader, personalData ? exportOf(reader.caller, table) : table)
+  const sharedBy = shareReads(table)
+  const loadersOf = (reader: Reader) => {
+    const read = sharedBy(reader.group)
+    return new TenantTableLoaders(reader, personalData ? exportOf(reader.caller, read) : read)
+  }
   const policy = { operations: oneOperation, permissions }
   const needs = describePermissions(permissions)
 

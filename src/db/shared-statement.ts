@@ -1,0 +1,53 @@
+import type { Sql } from './connect.ts'
+
+/** Reads several items in one statement; the results are in the order of the items. */
+type ReadItems<Item, Result> = (sql: Sql, items: readonly Item[]) => Promise<readonly Result[]>
+
+/** An item that waits for the end of the turn. */
+interface Waiting<Item, Result> {
+  sql: Sql
+  item: Item
+  resolve: (result: Result | PromiseLike<Result>) => void
+}
+
+/**
+ * Shares statements between requests: items that are asked for in one turn of the event loop are read together. When that
+ * fails, or the caller whose `sql` sends it is gone, each item is read alone, so that a request has only errors of its own.
+ *
+ * @param read the result for an item must not depend on the other items, or on the request
+ * @param maxItems the most items of a statement: it runs in one process of the server
+ * @returns a function that reads an item by a request's `sql`; requests with the same `group` share statements
+ */
+export function shareStatements<Item, Result>(read: ReadItems<Item, Result>, maxItems: number) {
+  const waitingOf = new WeakMap<object, Waiting<Item, Result>[]>()
+
+  const readAlone = async ({ sql, item }: Waiting<Item, Result>): Promise<Result> => {
+    const [result] = await read(sql, [item])
+    return result as Result
+  }
+
+  async function readTogether(waiting: readonly Waiting<Item, Result>[]): Promise<void> {
+    const [first, second] = waiting
+    if (!first) return
+    if (!second) return first.resolve(readAlone(first))
+    const items = waiting.map(({ item }) => item)
+    const results = await read(first.sql, items).catch(() => null)
+    for (const [index, one] of waiting.entries()) one.resolve(results ? results[index]! : readAlone(one))
+  }
+
+  function send(group: object): void {
+    const waiting = waitingOf.get(group) ?? []
+    waitingOf.delete(group)
+    for (let at = 0; at < waiting.length; at += maxItems) void readTogether(waiting.slice(at, at + maxItems))
+  }
+
+  return (group: object, sql: Sql, item: Item): Promise<Result> =>
+    new Promise(resolve => {
+      const waiting = waitingOf.get(group)
+      if (waiting) waiting.push({ sql, item, resolve })
+      else {
+        waitingOf.set(group, [{ sql, item, resolve }])
+        setImmediate(send, group)
+      }
+    })
+}

@@ -1,0 +1,27 @@
+import { shareStatements } from '../../db/shared-statement.ts'
+import type { TenantTable } from './tenant-table.ts'
+
+/** The most pages, and the most records, of requests that share a statement. */
+const maxShared = { pages: 4, records: 8 }
+
+/**
+ * Shares the statements of single pages and single records between requests. The statement of a request may then read
+ * for another one, so what records the reads of a caller (`exportOf`) must wrap this reader.
+ *
+ * @returns a function that returns the reader for a request: those with the same `group` share statements
+ */
+export function shareReads<Row>(table: TenantTable<Row>): (group: object) => TenantTable<Row> {
+  const readPage = shareStatements(table.pages, maxShared.pages)
+  const readRecord = shareStatements(table.records, maxShared.records)
+  return group => ({
+    ...table,
+    pages(sql, requests) {
+      const [first, second] = requests
+      return first && !second ? readPage(group, sql, first).then(page => [page]) : table.pages(sql, requests)
+    },
+    records(sql, requests) {
+      const [first, second] = requests
+      return first && !second ? readRecord(group, sql, first).then(row => [row]) : table.records(sql, requests)
+    },
+  })
+}
