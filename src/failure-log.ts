@@ -11,7 +11,7 @@ interface Failure {
   /** `outage`: the service cannot answer at the moment; all outages at a time are one. `job`: it runs again. */
   kind: 'outage' | 'fault' | 'job'
   /** The request that failed. */
-  request?: { id: string; log: FastifyBaseLogger }
+  request?: { id: string }
 }
 
 /** Writes failures to the log: however many there are, about one line a second. */
@@ -116,8 +116,7 @@ export function createFailureLog(log: FastifyBaseLogger): FailureLog {
       const isRefused = error instanceof DatabaseRefusedError
       const needsLine = isRefused ? isNew(code) : kind !== 'outage' && isNew(`${key} ${placeOf(error)}`)
       if (begins || needsLine) {
-        const lines = request?.log ?? log
-        lines[level]({ err: error }, message)
+        log[level]({ reqId: request?.id, err: error }, message)
         return
       }
       const cause = causes.get(key)

@@ -80,6 +80,8 @@ export async function buildServer(
 ): Promise<FastifyInstance> {
   const requests: FastifyServerOptions = {
     logController: new LogController({ disableRequestLogging: true }),
+    // A logger for each request takes 3 % of the time of a record: who writes a line of a request names its id.
+    childLoggerFactory: logger => logger,
     genReqId: request => requestId(request.headers['x-request-id']),
     trustProxy: config.trustProxy.length > 0 ? config.trustProxy : false,
     rewriteUrl: ({ url = '/' }) => toRoutableTarget(url),

@@ -29,7 +29,7 @@ export class BodyWriter {
 
   /** Returns a copy of what was written. */
   finish(): Buffer {
-    const body = Buffer.allocUnsafeSlow(this.#length)
+    const body = Buffer.allocUnsafe(this.#length)
     scratch.copy(body, 0, 0, this.#length)
     if (scratch.length > scratchSize) scratch = Buffer.allocUnsafeSlow(scratchSize)
     return body

@@ -1,13 +1,14 @@
 import { isIP } from 'node:net'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { rateLimited, unauthenticated } from '../domain/errors.ts'
+import { mapMaybePromise } from '../domain/maybe-promise.ts'
 import { callsLeft, type RateBudget, type RateWindow, secondsLeft } from '../domain/rate/rate.ts'
 import type { Caller } from '../domain/token/caller.ts'
 import type { TokenDirectory, TokenLookup } from '../domain/token/directory.ts'
 import { createLookupLimit } from './lookup-limit.ts'
 
-/** A hook that sets `request.caller`. It may throw without a promise. */
-export type Authenticate = (request: FastifyRequest, reply: FastifyReply) => Promise<void>
+/** A hook that sets `request.caller`. It goes on at once when the token is cached and the rate is counted in memory. */
+export type Authenticate = onRequestHookHandler
 
 /**
  * Makes the hook with the first two steps of every request (R1): it looks up the token, and counts the request against
@@ -19,7 +20,7 @@ export type Authenticate = (request: FastifyRequest, reply: FastifyReply) => Pro
 export function createAuthenticate(tokens: TokenDirectory, defaultRate: RateBudget): Authenticate {
   const lookups = createLookupLimit()
 
-  async function admit(request: FastifyRequest, reply: FastifyReply, lookup: TokenLookup): Promise<void> {
+  function admit(request: FastifyRequest, reply: FastifyReply, lookup: TokenLookup): void | Promise<void> {
     request.bearer = lookup
     if (lookup.status !== 'active') throw unauthenticated()
     const { token } = lookup
@@ -28,23 +29,22 @@ export function createAuthenticate(tokens: TokenDirectory, defaultRate: RateBudg
     const rateKey = `${token.id} ${address}`
     const { counter } = defaultRate
     const rate = token.rateLimit === null ? defaultRate : { limit: token.rateLimit, counter }
-    const counted = counter.hit(rateKey, 1, rate.limit)
-    const window = counted instanceof Promise ? await counted : counted
-    writeRateHeaders(reply, rate.limit, window)
-    if (window.used > rate.limit) throw rateLimited(secondsLeft(window))
-    const isWaiting = waitsFor(reply)
-    request.caller = {
-      token,
-      address,
-      requestId: request.id,
-      rate,
-      rateKey,
-      window,
-      isWaiting,
-      operations: 0,
-      rejectedOperations: 0,
-      requestedOperations: 1,
-    }
+    return mapMaybePromise(counter.hit(rateKey, 1, rate.limit), window => {
+      writeRateHeaders(reply, rate.limit, window)
+      if (window.used > rate.limit) throw rateLimited(secondsLeft(window))
+      request.caller = {
+        token,
+        address,
+        requestId: request.id,
+        rate,
+        rateKey,
+        window,
+        isWaiting: waitsFor(reply),
+        operations: 0,
+        rejectedOperations: 0,
+        requestedOperations: 1,
+      }
+    })
   }
 
   async function lookUp(request: FastifyRequest, reply: FastifyReply, secret: string): Promise<void> {
@@ -55,11 +55,13 @@ export function createAuthenticate(tokens: TokenDirectory, defaultRate: RateBudg
     await admit(request, reply, lookup)
   }
 
-  return (request, reply) => {
+  return (request, reply, done) => {
     const secret = bearerSecret(request.headers.authorization)
     if (secret === null) throw unauthenticated()
     const known = tokens.peek(secret)
-    return known ? admit(request, reply, known) : lookUp(request, reply, secret)
+    const admitted = known ? admit(request, reply, known) : lookUp(request, reply, secret)
+    if (admitted) admitted.then(() => done(), done)
+    else done()
   }
 }
 

@@ -56,7 +56,7 @@ export function registerRequestLog(app: FastifyInstance, { refused, share }: Con
       if (!limiter.admits(statusCode)) return
     }
     const { url } = request.routeOptions
-    request.log[probes.has(url) ? 'debug' : 'info'](describe(request, reply, url, isAborted), 'request')
+    app.log[probes.has(url) ? 'debug' : 'info'](describe(request, reply, url, isAborted), 'request')
   }
 
   app.addHook('onRequest', (request, reply, done) => {
@@ -83,6 +83,7 @@ function describe(request: FastifyRequest, reply: FastifyReply, route: string | 
   const { bearer, caller, session, method, routeOptions, graphqlOperation } = request
   const errors = errorsOf(request).slice(0, maxErrors)
   return {
+    reqId: request.id,
     method,
     route,
     operation: route === graphqlPath ? safeName(graphqlOperation) : routeOptions.config.operation,

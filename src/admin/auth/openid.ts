@@ -117,7 +117,7 @@ export function createOpenIdHandlers({ sql, config, throttle }: AdminContext, op
       return { ...userInfo, ...claims, email, email_verified }
     } catch (error) {
       if (!isRejection(error)) throw providerUnavailable(error)
-      request.log.info({ err: error }, 'sign-in through the OpenID provider failed')
+      request.log.info({ reqId: request.id, err: error }, 'sign-in through the OpenID provider failed')
       return null
     }
   }
