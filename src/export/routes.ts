@@ -1,19 +1,17 @@
 /** The bulk exports: each list of v1 in one response, its records as v1 gives them. */
-
 import { type Chunk, chunkOfPage } from '../domain/record/chunk.ts'
 import type { ListIdentity } from '../domain/record/cursor.ts'
 import { exportOf } from '../domain/record/export.ts'
 import type { Instant } from '../domain/record/instant.ts'
 import type { Range } from '../domain/record/page.ts'
-import { products } from '../domain/record/product.ts'
-import type { Resource } from '../domain/record/resource.ts'
-import { signups } from '../domain/record/signup.ts'
-import { vouchers } from '../domain/record/voucher.ts'
 import { listTenants, tenantList } from '../domain/tenant/tenant.ts'
 import type { Permission } from '../domain/token/permission.ts'
 import type { Reader } from '../graphql/loaders.ts'
-import { prepareRecords } from '../rest/prepare-operation.ts'
+import { findResource } from '../graphql/resource.ts'
+import type { RestOperation } from '../rest/operation.ts'
+import { pathToBody, prepareRecords } from '../rest/prepare-operation.ts'
 import * as documents from '../rest/v1/operations.ts'
+import { v1 } from '../rest/v1/routes.ts'
 import { type WriteRecords, writeRecordsOf } from './write-records.ts'
 
 /** The properties of a record that its cursor needs. */
@@ -48,55 +46,45 @@ export interface BulkExport {
   listOf(tenantId: number | null): ExportedList
 }
 
-const exportOfResource = <Row extends ExportedRow & { tenantId: number }>(
-  { permissions, listOf, table, personalData }: Resource<Row>,
-  route: Pick<BulkExport, 'name' | 'path' | 'returns' | 'chunkSize' | 'write'>,
-): BulkExport => ({
-  ...route,
-  permissions,
-  listOf(tenantId) {
-    if (tenantId === null) throw new Error(`The path of ${route.name} has no tenant.`)
-    return {
-      identity: listOf(tenantId),
-      read: ({ sql, caller }, range) =>
-        (personalData ? exportOf(caller, table) : table).chunk(sql, { tenantId, range }),
-    }
-  },
-})
+/** Returns the export of the list that an operation of v1 gives; null when it gives none of a resource. */
+function bulkExportOf({ name, document, returns }: RestOperation): BulkExport | null {
+  const list = pathToBody(document).at(-1)?.name.value ?? ''
+  const resource = findResource(list)
+  if (!resource) return null
+  const { permissions, chunkSize, listOf, table, personalData } = resource
+  return {
+    name: name.replace('List', 'Export'),
+    path: `/tenants/:tenant/${list.replaceAll(/[A-Z]/g, capital => `-${capital.toLowerCase()}`)}`,
+    permissions,
+    returns: returns.replace('A page of ', 'All '),
+    chunkSize,
+    write: writeRecordsOf(prepareRecords(document)),
+    listOf(tenantId) {
+      if (tenantId === null) throw new Error(`The path of an export of ${list} has no tenant.`)
+      return {
+        identity: listOf(tenantId),
+        read: ({ sql, caller }, range) =>
+          (personalData ? exportOf(caller, table) : table).chunk(sql, { tenantId, range }),
+      }
+    },
+  }
+}
 
-/** The four exports, in the order of v1's lists. */
+const tenants: BulkExport = {
+  name: 'ExportTenants',
+  path: '/tenants',
+  permissions: [],
+  returns: 'All tenants of the token.',
+  chunkSize: 2_000,
+  write: writeRecordsOf(prepareRecords(documents.ListTenants)),
+  listOf: () => ({
+    identity: tenantList,
+    read: async ({ sql, caller }, range) => chunkOfPage(await listTenants(sql, caller.token, range)),
+  }),
+}
+
+/** The exports: of tenants, and of each list of a resource that v1 has, in v1's order. */
 export const bulkExports: readonly BulkExport[] = [
-  {
-    name: 'ExportTenants',
-    path: '/tenants',
-    permissions: [],
-    returns: 'All tenants of the token.',
-    chunkSize: 2_000,
-    write: writeRecordsOf(prepareRecords(documents.ListTenants)),
-    listOf: () => ({
-      identity: tenantList,
-      read: async ({ sql, caller }, range) => chunkOfPage(await listTenants(sql, caller.token, range)),
-    }),
-  },
-  exportOfResource(products, {
-    name: 'ExportCatalogVouchers',
-    path: '/tenants/:tenant/catalog-vouchers',
-    returns: 'All voucher products of a tenant.',
-    chunkSize: 500,
-    write: writeRecordsOf(prepareRecords(documents.ListCatalogVouchers)),
-  }),
-  exportOfResource(vouchers, {
-    name: 'ExportPurchasedVouchers',
-    path: '/tenants/:tenant/purchased-vouchers',
-    returns: 'All purchased vouchers of a tenant, with their balances.',
-    chunkSize: 2_000,
-    write: writeRecordsOf(prepareRecords(documents.ListPurchasedVouchers)),
-  }),
-  exportOfResource(signups, {
-    name: 'ExportMarketingSignups',
-    path: '/tenants/:tenant/marketing-signups',
-    returns: 'All customers of a tenant who opted in to marketing. Personal data.',
-    chunkSize: 2_000,
-    write: writeRecordsOf(prepareRecords(documents.ListMarketingSignups)),
-  }),
+  tenants,
+  ...v1.operations.map(bulkExportOf).filter(bulkExport => bulkExport !== null),
 ]

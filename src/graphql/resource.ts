@@ -46,12 +46,21 @@ interface ResourceTypes<Row extends ResourceRow> {
   inputs: ReturnType<typeof addSearchInputs> | null
 }
 
+const resources = new Map<string, Resource>()
+
+/** Returns the resource whose list is this field of `Tenant`; undefined for another field. */
+export const findResource = (field: string): Resource | undefined => resources.get(field)
+
+/** Returns the fields of `Tenant` that are lists of resources. */
+export const resourceLists = (): string[] => [...resources.keys()]
+
 /**
  * Adds a resource: its type with its columns, its list and its records by id on `Tenant`, its global ids and
  * its removals.
  */
 export function addResource<Row extends ResourceRow>(resource: Resource<Row>): ResourceTypes<Row> {
   const record = builder.objectRef<Row>(typeNameOf(resource.noun))
+  resources.set(resource.listOf(0).name, resource)
   const connection = addConnection(resource, record)
   return { record, connection, inputs: addType(resource, record, connection) }
 }

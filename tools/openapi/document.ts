@@ -9,11 +9,11 @@ import type { RestVersion } from '../../src/rest/register.ts'
 import { bodySchemas } from './bodies.ts'
 import { errorComponents } from './error-responses.ts'
 import type { RecordedAnswer } from './examples.ts'
-import { addExports, exportTag } from './export-operations.ts'
+import { addExports } from './export-operations.ts'
 import { headerComponents } from './headers.ts'
-import { type JsonSchema, toJsonSchema } from './json-schema.ts'
-import type { OpenApiDocument, PathItem } from './openapi.ts'
-import { addOperation, bearerScheme } from './operations.ts'
+import { toJsonSchema } from './json-schema.ts'
+import type { OpenApiDocument } from './openapi.ts'
+import { addOperation, bearerScheme, type DocumentParts } from './operations.ts'
 import { parameterComponents, permissionList } from './parameters.ts'
 
 /** Where the paths of the document begin. */
@@ -45,18 +45,6 @@ the record (404).
 
 ${permissionList}`
 
-const tags = [
-  { name: 'Tenants', description: 'The tenants that the token is authorised for.' },
-  { name: 'Catalog', description: 'Voucher products, with their categories and variants.' },
-  { name: 'Sales', description: 'Purchased vouchers and their balances.' },
-  { name: 'Customers', description: 'Customers who opted in to marketing. Personal data.' },
-  { name: 'Redemptions', description: 'Resolving a voucher before it is redeemed.' },
-  {
-    name: exportTag,
-    description: 'Whole lists as one stream: the first pass of a copy, which v1 then keeps in step.',
-  },
-]
-
 /**
  * Makes the document.
  *
@@ -64,12 +52,12 @@ const tags = [
  * @param answers real answers over the demo data, as examples
  */
 export function describeService(version: RestVersion, answers: readonly RecordedAnswer[]): OpenApiDocument {
-  const paths: Record<string, PathItem> = {}
-  const schemas: Record<string, JsonSchema> = {}
+  const parts: DocumentParts = { paths: {}, schemas: {}, tags: [] }
   for (const operation of version.operations) {
-    addOperation(paths, schemas, version.path.slice(server.length), operation, answers)
+    addOperation(parts, version.path.slice(server.length), operation, answers)
   }
-  addExports(paths, schemas, exportPath.slice(server.length), answers)
+  addExports(parts, exportPath.slice(server.length), answers)
+  const { paths, schemas, tags } = parts
   for (const [name, schema] of Object.entries(bodySchemas)) schemas[name] = toJsonSchema(schema)
   return {
     openapi: '3.1.0',

@@ -7,12 +7,11 @@ import { errorReferences } from './error-responses.ts'
 import { type RecordedAnswer, toExamples } from './examples.ts'
 import { always, describeHeaders, rate } from './headers.ts'
 import { type JsonSchema, schemaRef } from './json-schema.ts'
-import type { PathItem } from './openapi.ts'
-import { bearerScheme, idOf, summaryOf, toTemplate } from './operations.ts'
+import { bearerScheme, type DocumentParts, idOf, summaryOf, toTemplate } from './operations.ts'
 import { describePath, describeQuery, permissionSentence, requestIdParameter } from './parameters.ts'
 
 /** The tag of the bulk export. */
-export const exportTag = 'Bulk export'
+const exportTag = 'Bulk export'
 
 const query = z.object({
   cursor: z.string().nullish().meta({
@@ -39,13 +38,16 @@ function recordOf({ name }: BulkExport, schemas: Readonly<Record<string, JsonSch
   return record
 }
 
-/** Adds the operations of the bulk export to the paths, and the schemas of their lines to `schemas`, which has v1's. */
+/** Adds the operations of the bulk export to the paths, and the schemas of their lines to the schemas, which have v1's. */
 export function addExports(
-  paths: Record<string, PathItem>,
-  schemas: Record<string, JsonSchema>,
+  { paths, schemas, tags }: DocumentParts,
   base: string,
   answers: readonly RecordedAnswer[],
 ): void {
+  tags.push({
+    name: exportTag,
+    description: 'Whole lists as one stream: the first pass of a copy, which v1 then keeps in step.',
+  })
   for (const bulkExport of bulkExports) {
     const { path, permissions, returns } = bulkExport
     const operationId = idOf(bulkExport)

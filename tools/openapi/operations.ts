@@ -9,6 +9,13 @@ import type { OperationObject, PathItem } from './openapi.ts'
 import { describePath, describeQuery, permissionSentence, requestIdParameter } from './parameters.ts'
 import { describeResponse } from './record-schemas.ts'
 
+/** The parts of the document that operations add to. */
+export interface DocumentParts {
+  paths: Record<string, PathItem>
+  schemas: Record<string, JsonSchema>
+  tags: { name: string; description: string }[]
+}
+
 /** The scheme of the tokens. */
 export const bearerScheme = 'bearerToken'
 
@@ -28,17 +35,19 @@ function tagOf(path: string): string {
 /** Returns the id of an operation: `listCatalogVouchers` for `ListCatalogVouchers`. */
 export const idOf = ({ name }: Pick<RestOperation, 'name'>): string => name.charAt(0).toLowerCase() + name.slice(1)
 
-/** Returns the name of an operation as words: `List catalog vouchers` for `ListCatalogVouchers`. */
-export const summaryOf = ({ name }: Pick<RestOperation, 'name'>): string =>
-  name.replace(/(?!^)[A-Z]/g, capital => ` ${capital.toLowerCase()}`)
+/** Returns a name as words: `List catalog vouchers` for `ListCatalogVouchers`. */
+const toWords = (name: string): string => name.replace(/(?!^)[A-Z]/g, capital => ` ${capital.toLowerCase()}`)
 
-/** The name of a response's schema: `TenantPage`, `CatalogVoucherRecord`. */
-function responseName(operation: RestOperation, body: JsonSchema): string {
+/** Returns the name of an operation as words. */
+export const summaryOf = ({ name }: Pick<RestOperation, 'name'>): string => toWords(name)
+
+/** Returns the name of the schema of an operation's records: `CatalogVoucher`. */
+function recordName(operation: RestOperation, body: JsonSchema): string {
   const data = body.properties?.data
   const items = typeof data === 'object' && data.type === 'array' ? data.items : data
   const record = typeof items === 'object' && !Array.isArray(items) ? items.$ref?.split('/').at(-1) : undefined
   if (record === undefined) throw new Error(`${operation.name} answers with no record.`)
-  return record + (isList(body) ? 'Page' : 'Response')
+  return record
 }
 
 const isList = (body: JsonSchema) => body.properties?.next_cursor !== undefined
@@ -47,14 +56,13 @@ const isList = (body: JsonSchema) => body.properties?.next_cursor !== undefined
 export const toTemplate = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}')
 
 /**
- * Adds an operation of the route table to the paths, and its schemas to `schemas`.
+ * Adds an operation of the route table to the paths, its schemas to `schemas`, and its tag, which its records describe.
  *
  * @param base what comes before its path: `/v1`
  * @param answers real answers, as examples
  */
 export function addOperation(
-  paths: Record<string, PathItem>,
-  schemas: Record<string, JsonSchema>,
+  { paths, schemas, tags }: DocumentParts,
   base: string,
   route: RestOperation,
   answers: readonly RecordedAnswer[],
@@ -63,11 +71,14 @@ export function addOperation(
   const operationId = idOf(route)
   const good = answers.filter(({ operation, status }) => operation === operationId && status === 200)
   const body = describeResponse(route, schemas)
-  const name = responseName(route, body)
+  const record = recordName(route, body)
+  const name = record + (isList(body) ? 'Page' : 'Response')
   schemas[name] = body
+  const tag = tagOf(path)
+  if (!tags.some(each => each.name === tag)) tags.push({ name: tag, description: schemas[record]?.description ?? '' })
   const described: OperationObject = {
     operationId,
-    tags: [tagOf(path)],
+    tags: [tag],
     summary: summaryOf(route),
     description: [returns, ...(isList(body) ? [listText] : []), permissionSentence(permissions)].join('\n\n'),
     security: [{ [bearerScheme]: [...permissions] }],
@@ -88,7 +99,7 @@ export function addOperation(
     },
   }
   const template = base + toTemplate(path)
-  const parameters = describePath(path, good[0])
+  const parameters = describePath(path, good[0], toWords(record).toLowerCase())
   paths[template] = {
     ...(parameters.length > 0 && { parameters }),
     ...paths[template],

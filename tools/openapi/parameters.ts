@@ -4,12 +4,7 @@ import type { RecordedAnswer } from './examples.ts'
 import { toJsonSchema } from './json-schema.ts'
 import type { Parameter, Reference } from './openapi.ts'
 
-const pathDescriptions: Record<string, string> = {
-  tenant: 'The `tenant_id` of a tenant of the token.',
-  product: 'The `id` of a catalog voucher.',
-  voucher: 'The `id` of a purchased voucher.',
-  customer: 'The `id` of a marketing signup.',
-}
+const tenantDescription = 'The `tenant_id` of a tenant of the token.'
 
 /** Parameters that several operations share, as components of the document. */
 export const parameterComponents: Record<string, Parameter> = {
@@ -32,12 +27,11 @@ export const requestIdParameter: Reference = { $ref: '#/components/parameters/XR
  *
  * @param path has parameters written `:tenant`
  * @param answer whose ids become the examples
- * @throws when a parameter has no description
+ * @param noun what the record is whose id the path has
  */
-export function describePath(path: string, answer: RecordedAnswer | undefined): Parameter[] {
+export function describePath(path: string, answer: RecordedAnswer | undefined, noun = 'record'): Parameter[] {
   return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => {
-    const description = pathDescriptions[name]
-    if (description === undefined) throw new Error(`The path parameter ${name} has no description.`)
+    const description = name === 'tenant' ? tenantDescription : `The \`id\` of a ${noun}.`
     const example = answer?.request.path?.[name]
     return {
       name,

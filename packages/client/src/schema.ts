@@ -286,7 +286,7 @@ export interface paths {
         };
         /**
          * Export catalog vouchers
-         * @description All voucher products of a tenant.
+         * @description All voucher products.
          *
          *     A stream of lines, each a JSON object. The first is `{"server_time": "…"}`, the watermark of the export; then come records, exactly as the list of v1 gives them, and after each chunk of them `{"cursor": "…"}`; the last is `{"end": true, "count": n}`. Read the list of v1 with `updated_since` set to `server_time` to complete it.
          *
@@ -318,7 +318,7 @@ export interface paths {
         };
         /**
          * Export purchased vouchers
-         * @description All purchased vouchers of a tenant, with their balances.
+         * @description All purchased vouchers, with their balances.
          *
          *     A stream of lines, each a JSON object. The first is `{"server_time": "…"}`, the watermark of the export; then come records, exactly as the list of v1 gives them, and after each chunk of them `{"cursor": "…"}`; the last is `{"end": true, "count": n}`. Read the list of v1 with `updated_since` set to `server_time` to complete it.
          *
@@ -350,7 +350,7 @@ export interface paths {
         };
         /**
          * Export marketing signups
-         * @description All customers of a tenant who opted in to marketing. Personal data.
+         * @description All customers who opted in to marketing. Personal data.
          *
          *     A stream of lines, each a JSON object. The first is `{"server_time": "…"}`, the watermark of the export; then come records, exactly as the list of v1 gives them, and after each chunk of them `{"cursor": "…"}`; the last is `{"end": true, "count": n}`. Read the list of v1 with `updated_since` set to `server_time` to complete it.
          *

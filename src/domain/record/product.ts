@@ -48,6 +48,7 @@ export const products = defineResource<Product>({
   table: 'product',
   permissions: ['view_vouchers'],
   unstampedFirst: true,
+  chunkSize: 500,
   columns,
   search: {
     filters: {

@@ -35,7 +35,7 @@ export interface RecordType {
 /** A type of records that each tenant has a list of. */
 export interface Resource<Row extends ResourceRow = ResourceRow>
   extends RecordType,
-    Required<Pick<ResourceDescription<Row>, 'description' | 'unstampedFirst' | 'personalData'>> {
+    Required<Pick<ResourceDescription<Row>, 'description' | 'unstampedFirst' | 'personalData' | 'chunkSize'>> {
   columns: Readonly<Record<string, Column>>
   table: TenantTable<Row>
   /** The filters and orders of its lists, and the table that reads such lists; null when it has none. */
@@ -62,6 +62,8 @@ interface ResourceDescription<Row extends ResourceRow> {
   unstampedFirst?: boolean
   /** True when reading a record is recorded in the audit. */
   personalData?: boolean
+  /** The records that a statement of an export reads, a megabyte or two; default: 2,000. */
+  chunkSize?: number
   /**
    * The filters and orders of its lists, each with an index that serves it: of its entries (`sql/0015`), or of its own
    * table when it has none.
@@ -83,6 +85,7 @@ export function defineResource<Row extends ResourceRow>({
   only,
   unstampedFirst = false,
   personalData = false,
+  chunkSize = 2_000,
   search,
 }: ResourceDescription<Row>): Resource<Row> {
   const list = `${noun.replaceAll(/ ./g, start => start.charAt(1).toUpperCase())}s`
@@ -101,6 +104,7 @@ export function defineResource<Row extends ResourceRow>({
     columns,
     unstampedFirst,
     personalData,
+    chunkSize,
     table: tenantTable<Row>({
       name,
       table,
