@@ -1,6 +1,6 @@
 /**
  * Writes what is generated: the schema's SDL, the variables of the REST operation documents, the operations of the
- * dashboard, the documents of the client, the trusted documents of our pages and of the client, and the OpenAPI document.
+ * dashboard, the trusted documents of our pages and of the client, the OpenAPI document, and most of the client.
  * With `--check` it writes nothing, and fails when a file is not what it would write.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -8,9 +8,11 @@ import { join } from 'node:path'
 import { codegen } from '@graphql-codegen/core'
 import * as typescriptOperations from '@graphql-codegen/typescript-operations'
 import { buildSchema, concatAST, lexicographicSortSchema, parse, print, printSchema, separateOperations } from 'graphql'
+import { resourceLists } from './src/graphql/resource.ts'
 import { schema } from './src/graphql/schema.ts'
 import { findProblems } from './src/graphql-http/document-problems.ts'
 import { documentIdOf } from './src/graphql-http/trusted-documents.ts'
+import { generateClient } from './tools/client/generate.ts'
 import type { RecordedAnswer } from './tools/openapi/examples.ts'
 
 const restFolder = 'src/rest'
@@ -132,6 +134,18 @@ import type { TrustedDocument } from './graphql.ts'
 ${constants.join('\n')}`
 }
 
+/** Returns the query that counts the records of a list: the client has one for each. */
+const countDocument = (
+  list: string,
+): string => `query Count${list.charAt(0).toUpperCase()}${list.slice(1)}($tenant: ID!) {
+  tenant(id: $tenant) {
+    list: ${list}(first: 0) {
+      totalCount
+    }
+  }
+}
+`
+
 const versions = readdirSync(restFolder, { withFileTypes: true })
   .filter(entry => entry.isDirectory())
   .map(entry => join(restFolder, entry.name))
@@ -148,6 +162,7 @@ function emit(file: string, text: string): void {
 }
 
 emit('schema/schema.graphql', sdl)
+emit(join(clientFolder, 'count.graphql'), resourceLists().map(countDocument).join('\n'))
 emit('schema/trusted-documents.json', `${JSON.stringify(listTrustedDocuments(), null, 2)}\n`)
 emit('src/graphql-http/operations.ts', toOperationIds(readTrustedOperations('src/graphql-http')))
 emit(join(clientFolder, 'documents.ts'), toClientDocuments(readTrustedOperations(clientFolder)))
@@ -161,4 +176,6 @@ if (process.exitCode) process.exit()
 const { describeService } = await import('./tools/openapi/document.ts')
 const { v1 } = await import('./src/rest/v1/routes.ts')
 const answers: RecordedAnswer[] = JSON.parse(readFileSync('schema/examples.v1.json', 'utf8'))
-emit('schema/openapi.v1.json', `${JSON.stringify(describeService(v1, answers), null, 2)}\n`)
+const described = describeService(v1, answers)
+emit('schema/openapi.v1.json', `${JSON.stringify(described, null, 2)}\n`)
+for (const [file, text] of Object.entries(await generateClient(described))) emit(join(clientFolder, file), text)

@@ -4,10 +4,13 @@ import { array, type Check, count, cursor, id, instant, nullable, object, oneOf,
 import { Removals } from './documents.ts'
 import { runQuery } from './graphql.ts'
 import { type ListOptions, type Page, RecordList, toInstant } from './list.ts'
+import { type TenantListName, tenantListNames, tenantLists } from './reads.ts'
 import type { Transport } from './transport.ts'
 
 /** The lists that a record can leave. */
-export type RemovalResource = 'CATALOG_VOUCHER' | 'MARKETING_SIGNUP' | 'PURCHASED_VOUCHER' | 'TENANT'
+export type RemovalResource = 'TENANT' | (typeof tenantLists)[TenantListName]['removal']
+
+const resources = [...tenantListNames.map(name => tenantLists[name].removal), 'TENANT'] as const
 
 /** A record that left a list of the tenant in the call. Drop the one that is kept under this tenant and `recordId`. */
 export interface Removal {
@@ -26,7 +29,7 @@ export interface RemovalPage extends Page<Removal> {
 }
 
 const removal = object<Removal>({
-  resource: oneOf('CATALOG_VOUCHER', 'MARKETING_SIGNUP', 'PURCHASED_VOUCHER', 'TENANT'),
+  resource: oneOf<RemovalResource>(...resources),
   recordId: id,
   reason: oneOf('CONSENT_WITHDRAWN', 'DELETED', 'MOVED'),
   removedAt: instant,

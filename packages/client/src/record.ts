@@ -1,0 +1,15 @@
+/** Single records. */
+import { type Check, object, parse } from './check.ts'
+import type { GatewayRequest, Transport } from './transport.ts'
+
+/** Sends a request for one record. */
+export async function readRecord<T>(transport: Transport, request: GatewayRequest, check: Check<T>): Promise<T> {
+  const { body, requestId } = await transport.send(request)
+  return parse(object<{ data: T }>({ data: check }), body, requestId).data
+}
+
+/** Returns an id as a part of a path. @throws TypeError when code without types passes another value, such as `..` */
+export function pathId(value: number): string {
+  if (Number.isSafeInteger(value) && value > 0) return String(value)
+  throw new TypeError('An id is no positive whole number.')
+}
