@@ -1,7 +1,8 @@
 /** The state of a copy beside its records, so that a sync resumes where the last one stopped (docs/syncing.md). */
+
 import { z } from 'zod'
+import { type TenantListName, tenantListNames } from '#client'
 import { exitCodes, SyncError } from './errors.ts'
-import { type TenantListName, tenantLists } from './lists.ts'
 
 const readingSchema = z.object({
   /** The bulk export, or the pages of v1. */
@@ -37,7 +38,7 @@ export type ListState = z.infer<typeof listStateSchema>
 const tenantStateSchema = z.object({
   /** Where the removals of the tenant resume. */
   removals: z.object({ bound: z.string(), reading: readingSchema.pick({ cursor: true, until: true }).nullable() }),
-  lists: z.partialRecord(z.enum(tenantLists), listStateSchema),
+  lists: z.partialRecord(z.enum(tenantListNames), listStateSchema),
 })
 
 /** The positions to which the lists and the removals of a tenant are read. */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { type TenantListName, tenantListNames } from '#client'
 import { exitCodes, SyncError } from './errors.ts'
-import { type TenantListName, tenantLists } from './lists.ts'
 import { createJsonReport, createLineReport, type Output, onlyErrors } from './report.ts'
 import { defaultSchema } from './stores/default-schema.ts'
 import { readTarget } from './target.ts'
@@ -24,8 +24,8 @@ function readTenants(text: string, earlier: number[] = []): number[] {
 }
 
 function readLists(text: string, earlier: TenantListName[] = []): TenantListName[] {
-  const list = tenantLists.find(name => name === text)
-  if (!list) throw new InvalidArgumentError(`Give one of: ${tenantLists.join(', ')}.`)
+  const list = tenantListNames.find(name => name === text)
+  if (!list) throw new InvalidArgumentError(`Give one of: ${tenantListNames.join(', ')}.`)
   return [...earlier, list]
 }
 
@@ -127,7 +127,7 @@ export const syncCommand = new Command('sync')
     new Option('--tenant <id...>', 'copy these tenants').argParser(readTenants).default([], 'all tenants of the token'),
   )
   .addOption(
-    new Option('--list <name...>', `copy these lists: ${tenantLists.join(', ')}`)
+    new Option('--list <name...>', `copy these lists: ${tenantListNames.join(', ')}`)
       .argParser(readLists)
       .default([], 'all that the token may read'),
   )

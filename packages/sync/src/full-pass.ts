@@ -1,6 +1,6 @@
 /** Begins a full pass: all lists are read from their beginning, and then what they no longer hold is swept. */
+import { tenantListNames } from '#client'
 import { restartList, type TenantState, tenantKey } from './checkpoint.ts'
-import { tenantLists } from './lists.ts'
 import { isGone } from './service-error.ts'
 import type { Sync } from './sync.ts'
 
@@ -18,7 +18,7 @@ export async function beginFullPass(sync: Sync, reason: string | null): Promise<
   const positions = new Map<string, unknown>(checkpoint.setCopy({ source: source.url, epoch }))
   for (const [tenantId, { lists }] of checkpoint.tenants) {
     const state: TenantState = { removals: { bound: serverTime, reading: null }, lists: {} }
-    for (const list of tenantLists) {
+    for (const list of tenantListNames) {
       if (lists[list]) state.lists[list] = restartList(lists[list], lists[list].refused)
     }
     checkpoint.setTenant(tenantId, state)

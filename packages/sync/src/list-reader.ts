@@ -1,6 +1,6 @@
 /** Brings one list of one tenant in step: from its beginning, from where a former sync stopped, or from its bound. */
+import type { TenantListName } from '#client'
 import type { ListReading, ListState } from './checkpoint.ts'
-import type { TenantListName } from './lists.ts'
 import { isReadable } from './removals.ts'
 import { codeOf, isGone, isUnknownCursor, retryAfterOf } from './service-error.ts'
 import type { ListPage } from './source.ts'

@@ -1,6 +1,6 @@
 /** Reports on a terminal: sentences, and a bar below them while a list is read from its beginning. */
 import { Presets, SingleBar } from 'cli-progress'
-import { listTitles } from './lists.ts'
+import { titleOf } from './lists.ts'
 import { isError, type Output, Rate, type ReportEvent } from './report.ts'
 import { formatSeconds, sentenceOf } from './sentence.ts'
 
@@ -35,7 +35,7 @@ export function createTerminalReport(
     // The first page, before the list is counted.
     if (event.total === null) return
     const payload = {
-      what: `tenant ${event.tenant}, ${listTitles[event.list]}`,
+      what: `tenant ${event.tenant}, ${titleOf(event.list)}`,
       rate: speed ? Math.round(speed.rate).toLocaleString('en') : '–',
       left: speed?.left == null ? 'time left unknown' : `${formatSeconds(speed.left)} left`,
     }

@@ -1,8 +1,8 @@
 /** Applies the removals of a tenant: the records that left its lists. */
-import type { Removal } from '#client'
+import { type Removal, type TenantListName, tenantListNames } from '#client'
 import { restartList, type TenantState } from './checkpoint.ts'
 import { exitCodes, SyncError } from './errors.ts'
-import { removalResources, type TenantListName, tenantLists } from './lists.ts'
+import { removalResourceOf } from './lists.ts'
 import { isGone, isOfGraphql, isUnknownCursor, messageOf, needsFullPass } from './service-error.ts'
 import type { Change } from './store.ts'
 import type { RoundResult, Sync } from './sync.ts'
@@ -54,12 +54,12 @@ export async function isReadable({ source }: Sync, tenantId: number): Promise<bo
 
 /** The lists of a tenant whose records a copy may hold, and whose removals it must not miss. */
 const keptLists = ({ lists }: TenantState): TenantListName[] =>
-  tenantLists.filter(list => lists[list] !== undefined && !lists[list].refused)
+  tenantListNames.filter(list => lists[list] !== undefined && !lists[list].refused)
 
 async function readPages(sync: Sync, tenantId: number, result: RoundResult): Promise<RemovalOutcome> {
   const { checkpoint, source, store } = sync
   const state = checkpoint.tenant(tenantId)
-  const resources = (['tenants', ...keptLists(state)] as const).map(list => removalResources[list])
+  const resources = (['tenants', ...keptLists(state)] as const).map(list => removalResourceOf(list))
   const { bound, reading } = state.removals
   const pages = source.removals(tenantId, { resources, updatedSince: bound, cursor: reading?.cursor ?? null })
   for await (const { records: removals, nextCursor: cursor, serverTime, epoch } of pages) {
@@ -91,13 +91,12 @@ async function restartRemovals({ checkpoint, store }: Sync, tenantId: number): P
 /** Makes changes of removals: one change for each list. */
 function changesOf({ checkpoint }: Sync, tenantId: number, removals: readonly Removal[]): Change[] {
   const changes: Change[] = []
-  for (const list of tenantLists) {
-    const ids = removals.flatMap(({ resource, recordId }) => (resource === removalResources[list] ? [recordId] : []))
+  for (const list of tenantListNames) {
+    const ids = removals.flatMap(({ resource, recordId }) => (resource === removalResourceOf(list) ? [recordId] : []))
     if (ids.length > 0) changes.push({ kind: 'remove', list, tenantId, ids })
   }
   for (const { resource, recordId: id } of removals) {
-    if (resource === removalResources.tenants && checkpoint.tenants.has(id))
-      changes.push({ kind: 'drop', tenantId: id })
+    if (resource === 'TENANT' && checkpoint.tenants.has(id)) changes.push({ kind: 'drop', tenantId: id })
   }
   return changes
 }
@@ -105,7 +104,7 @@ function changesOf({ checkpoint }: Sync, tenantId: number, removals: readonly Re
 /** Finds the lists that the token may not read any more. Their records stay, and are read anew when it may again. */
 async function refuseLists({ checkpoint, source, store }: Sync, tenantId: number): Promise<void> {
   for (const list of keptLists(checkpoint.tenant(tenantId))) {
-    if (await source.mayRead(tenantId, removalResources[list])) continue
+    if (await source.mayRead(tenantId, removalResourceOf(list))) continue
     const state = restartList(checkpoint.list(tenantId, list), true)
     await store.commit([], checkpoint.setList(tenantId, list, state))
   }

@@ -1,5 +1,5 @@
 /** The events that a sync reports to the person or the script that runs it. */
-import type { TenantListName } from './lists.ts'
+import type { TenantListName } from '#client'
 import { escapeControls, sentenceOf } from './sentence.ts'
 
 /** An event. With `--json` each is a line. */

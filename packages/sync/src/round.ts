@@ -1,8 +1,9 @@
 /** One round of the recipe in docs/syncing.md: removals, then the list of tenants, then the lists of each tenant. */
+import { type TenantListName, tenantListNames } from '#client'
 import { newListState, restartList, type TenantState } from './checkpoint.ts'
 import { beginFullPass } from './full-pass.ts'
 import { readList } from './list-reader.ts'
-import { listTitles, type TenantListName, tenantLists } from './lists.ts'
+import { titleOf } from './lists.ts'
 import { isReadable, readRemovals } from './removals.ts'
 import { isGone, messageOf } from './service-error.ts'
 import type { Change } from './store.ts'
@@ -22,7 +23,7 @@ export async function runRound(sync: Sync): Promise<RoundResult> {
   await readTenants(sync, result)
   const lacking = new Map<TenantListName, string>()
   for (const tenantId of selectedTenants(sync)) {
-    for (const list of tenantLists) {
+    for (const list of tenantListNames) {
       if (!checkpoint.tenants.has(tenantId)) break
       if (selection.lists && !selection.lists.has(list)) continue
       if (!lacking.has(list)) await readOrSkip(sync, tenantId, list, lacking, result)
@@ -30,7 +31,7 @@ export async function runRound(sync: Sync): Promise<RoundResult> {
     }
   }
   for (const [list, message] of lacking) {
-    if (selection.lists !== null) result.unreadable.push(`The ${listTitles[list]} cannot be read: ${message}`)
+    if (selection.lists !== null) result.unreadable.push(`The ${titleOf(list)} cannot be read: ${message}`)
     else if (!sync.skipped.has(list)) sync.report({ event: 'skipped', list, message })
     sync.skipped.add(list)
   }
@@ -121,7 +122,7 @@ async function refuse(sync: Sync, tenantId: number, list: TenantListName, result
   if (!state) return
   if (!state.refused) await store.commit([], checkpoint.setList(tenantId, list, restartList(state, true)))
   result.unreadable.push(
-    `The token may not read the ${listTitles[list]} of tenant ${tenantId} any more: those in the copy are not in step. ` +
+    `The token may not read the ${titleOf(list)} of tenant ${tenantId} any more: those in the copy are not in step. ` +
       'Grant the permission again, or name the other lists with --list and delete these.',
   )
 }
@@ -138,7 +139,7 @@ async function dropTenant({ checkpoint, store, report }: Sync, tenantId: number)
 async function restartUnselected(sync: Sync): Promise<void> {
   const { checkpoint, selection, store } = sync
   for (const [tenantId, { lists }] of checkpoint.tenants) {
-    for (const list of tenantLists) {
+    for (const list of tenantListNames) {
       const { swept, bound, reading } = lists[list] ?? newListState
       if (swept || (bound === null && reading === null)) continue
       if (isSelected(sync, tenantId) && (selection.lists?.has(list) ?? true)) continue

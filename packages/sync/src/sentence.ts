@@ -1,5 +1,5 @@
 /** Events of a sync as sentences. */
-import { describeCount, listTitles } from './lists.ts'
+import { describeCount, titleOf } from './lists.ts'
 import type { Speed, SyncEvent } from './report.ts'
 
 /** Control characters, and those that change the direction of text: a terminal would obey them. */
@@ -52,7 +52,7 @@ function textOf(event: SyncEvent, speed: Speed | null): string {
     case 'left':
       return `Tenant ${event.tenant} is deleted, or the token is not authorised for it any more: its records are dropped.`
     case 'skipped':
-      return `Leaves out ${listTitles[event.list]}: ${event.message}`
+      return `Leaves out ${titleOf(event.list)}: ${event.message}`
     case 'in_step':
       return (
         `In step at ${event.server_time}: ${amount(event.tenants, 'tenant')}, ${amount(event.received, 'record')} ` +

@@ -1,6 +1,5 @@
 /** The service, as a sync reads it: through the client, with what it needs of each record. */
-import { type RemovalResource, VoucherGateway } from '#client'
-import type { TenantListName } from './lists.ts'
+import { type RemovalResource, type TenantListName, tenantLists, VoucherGateway } from '#client'
 import type { ReportEvent } from './report.ts'
 import { isGone } from './service-error.ts'
 import type { StoredRecord } from './store.ts'
@@ -92,27 +91,13 @@ export function createSource({ url, token, stop: signal, report, maxAttempts, al
     /** Reads a list by pages. */
     pages(tenantId: number, list: TenantListName, from: Beginning): AsyncIterable<ListPage> {
       const options = 'cursor' in from ? { signal, ...from } : { signal, updatedSince: from.updatedSince ?? undefined }
-      switch (list) {
-        case 'catalog-vouchers':
-          return convert(client.catalogVouchers(tenantId, options).pages(), toStored)
-        case 'purchased-vouchers':
-          return convert(client.purchasedVouchers(tenantId, options).pages(), toStored)
-        case 'marketing-signups':
-          return convert(client.marketingSignups(tenantId, options).pages(), toStored)
-      }
+      return convert<Listed>(client[tenantLists[list].list](tenantId, options).pages(), toStored)
     },
 
     /** Reads a list by an export, from its beginning or after a cursor of an export. */
     exportList(tenantId: number, list: TenantListName, cursor: string | null): AsyncIterable<ListPage> {
       const options = { signal, cursor: cursor ?? undefined }
-      switch (list) {
-        case 'catalog-vouchers':
-          return convert(client.exportCatalogVouchers(tenantId, options).pages(), toStored)
-        case 'purchased-vouchers':
-          return convert(client.exportPurchasedVouchers(tenantId, options).pages(), toStored)
-        case 'marketing-signups':
-          return convert(client.exportMarketingSignups(tenantId, options).pages(), toStored)
-      }
+      return convert<Listed>(client[tenantLists[list].export](tenantId, options).pages(), toStored)
     },
 
     /** Reads the removals of a tenant since a bound; with a cursor, the rest of them. */

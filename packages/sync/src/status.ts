@@ -1,7 +1,7 @@
 /** Reports what a copy holds, from the copy alone. */
+import { tenantListNames } from '#client'
 import { Checkpoint, type ListState } from './checkpoint.ts'
 import { exitCodes, SyncError } from './errors.ts'
-import { tenantLists } from './lists.ts'
 import type { ListStatus, ReportEvent } from './report.ts'
 import type { CopyReader } from './store.ts'
 
@@ -17,7 +17,7 @@ export async function reportStatus(to: string, reader: CopyReader | null, report
   if (!reader || !copy) throw new SyncError(exitCodes.failed, `There is no copy in ${to}.`)
   const counts = new Map((await reader.counts()).map(each => [`${each.list} ${each.tenantId}`, each.count]))
   const states = [...tenants].flatMap(([tenant, { lists }]) =>
-    tenantLists.flatMap(list => (lists[list] ? [{ tenant, list, state: lists[list] }] : [])),
+    tenantListNames.flatMap(list => (lists[list] ? [{ tenant, list, state: lists[list] }] : [])),
   )
   const bounds = [
     ...[...tenants.values()].map(({ removals }) => removals.bound),

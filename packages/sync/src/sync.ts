@@ -1,7 +1,7 @@
 /** The parts that all steps of a sync share. */
+import type { TenantListName } from '#client'
 import type { Checkpoint } from './checkpoint.ts'
 import type { Exports } from './exports.ts'
-import type { TenantListName } from './lists.ts'
 import type { ReportEvent } from './report.ts'
 import type { Source } from './source.ts'
 import type { Store } from './store.ts'

@@ -1,8 +1,9 @@
 /** Compares a copy with the service, record by record: it finds what the checkpoint cannot show, such as a deleted file. */
+
 import { hash } from 'node:crypto'
+import { type TenantListName, tenantListNames } from '#client'
 import { exitCodes, SyncError } from './errors.ts'
 import { readWholeList } from './list-reader.ts'
-import { type TenantListName, tenantLists } from './lists.ts'
 import type { SyncEvent } from './report.ts'
 import { isSelected, runRound, selectedTenants } from './round.ts'
 import { describeComparison } from './sentence.ts'
@@ -75,7 +76,7 @@ async function readService(sync: Sync): Promise<Map<number, Map<TenantListName, 
   for (const tenantId of selectedTenants(sync)) {
     const lists = new Map<TenantListName, Checksums>()
     service.set(tenantId, lists)
-    for (const list of tenantLists) {
+    for (const list of tenantListNames) {
       const state = sync.checkpoint.tenants.get(tenantId)?.lists[list]
       if (!state || state.refused || !(sync.selection.lists?.has(list) ?? true)) continue
       try {
@@ -101,7 +102,7 @@ function watchChanges(store: Store) {
     changed.set(keyOf(list, tenantId), known)
   }
   const addChange = (change: Change) => {
-    if (change.kind === 'drop') for (const list of tenantLists) changed.set(keyOf(list, change.tenantId), 'all')
+    if (change.kind === 'drop') for (const list of tenantListNames) changed.set(keyOf(list, change.tenantId), 'all')
     else if (change.list === 'tenants') return
     else if (change.kind === 'sweep') changed.set(keyOf(change.list, change.tenantId), 'all')
     else if (change.kind === 'remove') add(change.list, change.tenantId, change.ids)

@@ -1,10 +1,12 @@
 /** Reads a copy in a directory as its users do, and changes nothing. */
+
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { tenantListNames } from '#client'
 import { type Positions, parsePosition, unreadable } from '../checkpoint.ts'
 import { exitCodes, SyncError } from '../errors.ts'
-import { type ListName, tenantLists } from '../lists.ts'
+import type { ListName } from '../lists.ts'
 import type { CopiedRecord, CopyReader, RecordCount } from '../store.ts'
 import { fileOf, Journal } from './journal.ts'
 import { isMissing, readLines } from './lines.ts'
@@ -82,7 +84,7 @@ export class PublishedFiles {
     for await (const { id } of this.records('tenants', 0)) {
       if (!Number.isNaN(id)) counts.push({ list: 'tenants', tenantId: id, count: 1 })
     }
-    for (const list of tenantLists) {
+    for (const list of tenantListNames) {
       for (const name of await listNames(join(this.path, list))) {
         const tenantId = Number(/^([1-9]\d*)\.ndjson$/.exec(name)?.[1])
         if (Number.isNaN(tenantId)) continue
