@@ -99,7 +99,8 @@ export async function serve(environment: NodeJS.ProcessEnv, options: ProcessOpti
     child.stderr.on('data', read)
     void ended.then(code => reject(new Error(`serve ended with ${code}:\n${printed}`)))
   })
-  checkFetched()
+  // Another program has an OpenAPI document of its own.
+  if (options.entry === undefined) checkFetched()
   afterFile(() => child.kill('SIGKILL'))
   return {
     child,

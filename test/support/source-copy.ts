@@ -1,0 +1,43 @@
+/** A copy of the sources, in which a test changes files. */
+import { execFile } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { afterFile } from './cleanups.ts'
+
+const checkout = join(import.meta.dirname, '../..')
+
+/** What generating and building reads. */
+const sources = ['codegen.ts', 'package.json', 'tsconfig.json', 'tsconfig.build.json', 'LICENSE']
+const folders = ['docs', 'packages', 'schema', 'sql', 'src', 'tools']
+
+/** Copies the sources, with the installed packages of the checkout. The copy is removed after the file's tests. */
+export function copySources() {
+  const root = mkdtempSync(join(tmpdir(), 'gateway-sources-'))
+  afterFile(() => rmSync(root, { recursive: true, force: true }))
+  const isSource = (path: string) => !['dist', 'node_modules'].includes(basename(path))
+  for (const path of [...sources, ...folders]) {
+    cpSync(join(checkout, path), join(root, path), { recursive: true, filter: isSource })
+  }
+  for (const path of ['node_modules', 'tools/node_modules']) symlinkSync(join(checkout, path), join(root, path))
+
+  const read = (path: string) => readFileSync(join(root, path), 'utf8')
+  const write = (path: string, text: string) => writeFileSync(join(root, path), text)
+  return {
+    root,
+    read,
+    write,
+    /** Puts a text behind the first place of another one. */
+    insert(path: string, after: string, text: string) {
+      if (!read(path).includes(after)) throw new Error(`${path} has no ${after}`)
+      write(path, read(path).replace(after, `${after}${text}`))
+    },
+    /** Runs a script of package.json. */
+    runScript: (...args: string[]) =>
+      new Promise<{ code: number; printed: string }>(resolve => {
+        execFile('npm', ['run', '-s', ...args], { cwd: root }, (error, stdout, stderr) => {
+          resolve({ code: error ? Number(error.code) : 0, printed: stdout + stderr })
+        })
+      }),
+  }
+}
