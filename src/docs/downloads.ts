@@ -18,8 +18,8 @@ export interface Download {
 /** The address of the page, below which the files are. */
 export const downloadsPath = `${docsPath}/downloads`
 
-/** The build packs the client here: the same folder for the sources and for `dist`. */
-const clientFolder = new URL('../../dist/docs/downloads/', import.meta.url)
+/** The build packs the packages here: the same folder for the sources and for `dist`. */
+const packagesFolder = new URL('../../dist/docs/downloads/', import.meta.url)
 
 const schemaFolder = new URL('../../schema/', import.meta.url)
 
@@ -29,9 +29,12 @@ const schemaFolder = new URL('../../schema/', import.meta.url)
  * @throws Error when one is missing: the build was not run
  */
 export function readDownloads(): Download[] {
-  const [client = ''] = readdirSync(clientFolder)
+  const describe = (name: string) =>
+    name.startsWith('voucher-gateway-sync')
+      ? 'The command that keeps a copy in step, a package for npm.'
+      : 'The TypeScript client, a package for npm.'
   return [
-    read(new URL(client, clientFolder), 'application/gzip', 'The TypeScript client, a package for npm.'),
+    ...readdirSync(packagesFolder).map(name => read(new URL(name, packagesFolder), 'application/gzip', describe(name))),
     read(new URL('openapi.v1.json', schemaFolder), 'application/json', 'REST v1 as OpenAPI 3.1.'),
     read(new URL('schema.graphql', schemaFolder), 'application/graphql', 'The GraphQL schema.'),
   ]

@@ -57,7 +57,7 @@ export function OverviewPage({ site }: { site: Site }) {
         </dd>
         <dt>Downloads</dt>
         <dd>
-          <a href={downloadsPath}>The client, the OpenAPI document and the GraphQL schema</a>
+          <a href={downloadsPath}>The client, the command sync, the OpenAPI document and the GraphQL schema</a>
         </dd>
       </dl>
     </TextPage>

@@ -97,11 +97,12 @@ test('all links and anchors of the pages lead somewhere', async () => {
   for (const path of guidePaths) expect([...known.keys()]).toContain(path)
 })
 
-test('the downloads are what their checksums say, and the client is a package that npm installs', async () => {
+test('the downloads are what their checksums say, and npm installs the packages, which need no other', async () => {
   const { text } = await get('/docs/downloads')
   const files = [...text.matchAll(/([0-9a-f]{64}) {2}([\w.-]+)/g)]
   expect(files.map(([, , name]) => name)).toEqual([
     expect.stringMatching(/^voucher-gateway-client-\d+\.\d+\.\d+\.tgz$/),
+    expect.stringMatching(/^voucher-gateway-sync-\d+\.\d+\.\d+\.tgz$/),
     'openapi.v1.json',
     'schema.graphql',
   ])
@@ -117,6 +118,11 @@ test('the downloads are what their checksums say, and the client is a package th
     onTestFinished(() => rmSync(project, { recursive: true }))
     writeFileSync(join(project, name), rawPayload)
     execFileSync('npm', ['install', '--offline', '--no-audit', `./${name}`], { cwd: project })
+    if (name.includes('-sync-')) {
+      const program = join(project, 'node_modules/.bin/voucher-gateway-sync')
+      expect(execFileSync(program, ['--version'], { encoding: 'utf8' })).toMatch(/^\d+\.\d+\.\d+\n$/)
+      continue
+    }
     const script = "import('@voucher-gateway/client').then(({ VoucherGateway }) => console.log(typeof VoucherGateway))"
     expect(execFileSync(process.execPath, ['-e', script], { cwd: project, encoding: 'utf8' }).trim()).toBe('function')
   }

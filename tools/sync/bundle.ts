@@ -1,0 +1,34 @@
+/** Bundles the command `sync` with all that it needs, except the driver, and collects the licenses of what is in the bundle. */
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { build } from 'esbuild'
+
+const target = 'packages/sync/dist'
+const own = (name: string) => name.endsWith('.js') || name === 'licenses.txt'
+
+// The names of chunks have hashes: those of a former build would be packed too.
+for (const name of readdirSync(target).filter(own)) rmSync(join(target, name))
+const { metafile } = await build({
+  entryPoints: ['packages/sync/src/main.ts'],
+  bundle: true,
+  splitting: true,
+  outdir: target,
+  platform: 'node',
+  format: 'esm',
+  target: 'node20',
+  external: ['#postgres'],
+  // Packages that are CommonJS require modules of Node.
+  banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
+  metafile: true,
+  logLevel: 'warning',
+})
+
+const packages = new Set(
+  Object.keys(metafile.inputs).flatMap(path => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []),
+)
+const licenses = [...packages].sort().map(path => {
+  const file = readdirSync(path).find(name => /^licen[cs]e/i.test(name))
+  if (!file) throw new Error(`${path} has no license, which the bundle would have to include.`)
+  return `${path.replace(/^.*node_modules\//, '')}\n\n${readFileSync(join(path, file), 'utf8')}`
+})
+writeFileSync(join(target, 'licenses.txt'), licenses.join('\n---\n\n'))
