@@ -45,7 +45,7 @@ export type FieldSource =
   | { kind: 'batch'; resolveBatch: ResolveBatch }
   | { kind: 'resolver'; resolve: GraphQLFieldResolver<unknown, unknown> }
 
-/** A field at its place in the answer: all nodes of the document that have its response key there. */
+/** A field of an object: all nodes of the document that have its response key there. Places of one selection share it. */
 export interface FieldPlan {
   key: string
   /** `,"key":`, and for `__typename` the value too. */
@@ -54,8 +54,6 @@ export interface FieldPlan {
   parentType: GraphQLObjectType
   field: GraphQLField<unknown, unknown>
   source: FieldSource
-  /** The index of `key` in the path of an error. */
-  depth: number
   nonNull: boolean
   /** True when the key is left out if its value is null. */
   omitNull: boolean

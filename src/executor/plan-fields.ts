@@ -1,103 +1,152 @@
-/** Plans the fields of an operation, once for each choice of the fields that `@skip` and `@include` leave. */
+/**
+ * Walks the fields of an operation, once for each choice of those that `@skip` and `@include` leave: plans them, and
+ * estimates their size. The document need not be valid.
+ */
 import {
   defaultFieldResolver,
   type FieldNode,
   type GraphQLObjectType,
   type GraphQLOutputType,
+  isAbstractType,
   isLeafType,
   isListType,
   isNonNullType,
-  isObjectType,
   TypeNameMetaFieldDef,
 } from 'graphql'
 import { collectFields, collectSubfields } from 'graphql/execution/collectFields.js'
 import type { ColumnLayout } from '../db/row-codec.ts'
 import { directResolverOf } from '../graphql/direct-resolver.ts'
+import { type Estimate, Estimates, nothing } from './estimate.ts'
 import type { ColumnField, FieldPlan, FieldSource, ObjectPlan, ValuePlan } from './field-plan.ts'
 import type { Run } from './resolve.ts'
 import { prepareArguments } from './variables.ts'
 
-/** Why an operation cannot be planned: graphql-js has to run it. */
-export class Unplannable extends Error {
-  constructor(reason: string) {
-    super(`The operation cannot be planned: ${reason}.`)
-  }
+/**
+ * The most fields that are collected for one plan, each as often as it is collected: a document can merge its fields in
+ * exponentially many ways.
+ */
+const mostCollected = 25_000
+
+/** The plan of a part of an operation, with its size. Null: only graphql-js can run the part. */
+interface Planned<Plan> {
+  plan: Plan | null
+  estimate: Estimate
 }
 
-/** The state that the fields of one plan share. */
+/** The fields to plan, and how. */
 interface Selection {
   shared: Run['shared']
   /** The values of the variables in `@skip` and `@include`. */
-  conditions: Record<string, boolean>
+  conditions: Record<string, unknown>
   /** Fields whose key is left out when they are null. */
   omitNull: ReadonlySet<FieldNode>
-  /** Counts a field, and throws `Unplannable` when there are too many. */
-  count(): void
 }
 
-/** Plans the root fields of an operation, with all that is selected below them. */
-export function planRoot(type: GraphQLObjectType, selection: Selection): ObjectPlan {
-  const { shared, conditions } = selection
-  const { schema, fragments, operation } = shared
-  const nodes = collectFields(schema, fragments, conditions, type, operation.selectionSet)
-  return planObject(type, nodes, selection, 0)
-}
+/** Plans the fields of one operation, for one choice of those that conditions leave. */
+export class FieldPlanner {
+  readonly estimates = new Estimates()
+  /** The number of fields that are planned: one that fragments repeat in several places is planned once. */
+  fields = 0
+  readonly #selection: Selection
+  readonly #numbers = new Map<FieldNode, number>()
+  /** By their type and nodes. Null: under way. */
+  readonly #planned = new Map<string, Planned<FieldPlan> | null>()
+  #collected = 0
 
-/** Plans the fields of an object, whose keys are at `depth` in the path of an error. */
-function planObject(
-  type: GraphQLObjectType,
-  nodes: ReadonlyMap<string, readonly FieldNode[]>,
-  selection: Selection,
-  depth: number,
-): ObjectPlan {
-  const fields = [...nodes].map(([key, same]) => planField(type, key, same, selection, depth))
-  return { kind: 'object', type, fields, columnsOf: createColumnFinder(fields) }
-}
-
-function planField(
-  parentType: GraphQLObjectType,
-  key: string,
-  nodes: readonly FieldNode[],
-  selection: Selection,
-  depth: number,
-): FieldPlan {
-  const node = nodes[0]!
-  const { value: name } = node.name
-  const isTypename = name === TypeNameMetaFieldDef.name
-  const field = isTypename ? TypeNameMetaFieldDef : parentType.getFields()[name]
-  if (!field) throw new Unplannable(`${parentType.name} has no field ${name} of its own`)
-  selection.count()
-  return {
-    key,
-    prefix: Buffer.from(`,${JSON.stringify(key)}:${isTypename ? JSON.stringify(parentType.name) : ''}`),
-    nodes,
-    parentType,
-    field,
-    source: isTypename ? { kind: 'typename' } : sourceOf(field),
-    depth,
-    nonNull: isNonNullType(field.type),
-    omitNull: selection.omitNull.has(node),
-    value: planValue(field.type, nodes, selection, depth),
-    readArguments: prepareArguments(field, node, selection.shared.operation.variableDefinitions ?? []),
+  constructor(selection: Selection) {
+    this.#selection = selection
   }
-}
 
-function planValue(
-  type: GraphQLOutputType,
-  nodes: readonly FieldNode[],
-  selection: Selection,
-  depth: number,
-): ValuePlan {
-  if (isNonNullType(type)) return planValue(type.ofType, nodes, selection, depth)
-  if (isLeafType(type)) return { kind: 'leaf', type }
-  if (isListType(type)) {
-    const item = planValue(type.ofType, nodes, selection, depth + 1)
-    return { kind: 'list', item, nonNullItems: isNonNullType(type.ofType) }
+  /**
+   * Plans the root fields, with all that is selected below them.
+   *
+   * @throws when the operation is not valid, or too large to be planned
+   */
+  planRoot(type: GraphQLObjectType): Planned<ObjectPlan> {
+    const { shared, conditions } = this.#selection
+    const { schema, fragments, operation } = shared
+    return this.#planObject(type, collectFields(schema, fragments, conditions, type, operation.selectionSet))
   }
-  if (!isObjectType(type)) throw new Unplannable(`${type.name} is no object type`)
-  if (type.isTypeOf) throw new Unplannable(`${type.name} checks its values`)
-  const { schema, fragments } = selection.shared
-  return planObject(type, collectSubfields(schema, fragments, selection.conditions, type, nodes), selection, depth + 1)
+
+  #planObject(type: GraphQLObjectType, nodes: ReadonlyMap<string, readonly FieldNode[]>): Planned<ObjectPlan> {
+    const planned = [...nodes].map(([key, same]) => this.#planField(type, key, same))
+    const estimate = this.estimates.ofFields(planned.map(field => field.estimate))
+    const fields = planned.map(({ plan }) => plan).filter(plan => plan !== null)
+    if (fields.length < planned.length) return { plan: null, estimate }
+    return { plan: { kind: 'object', type, fields, columnsOf: createColumnFinder(fields) }, estimate }
+  }
+
+  #planField(parentType: GraphQLObjectType, key: string, nodes: readonly FieldNode[]): Planned<FieldPlan> {
+    this.#collected += nodes.length
+    if (this.#collected > mostCollected) throw new Error(`It selects more than ${mostCollected} fields.`)
+    const place = `${parentType.name} ${nodes.map(node => this.#numberOf(node)).join()}`
+    const known = this.#planned.get(place)
+    if (known) return known
+    if (known === null) throw new Error('Its fragments form a cycle.')
+    this.#planned.set(place, null)
+    const planned = this.#makeField(parentType, key, nodes)
+    this.#planned.set(place, planned)
+    this.fields++
+    return planned
+  }
+
+  #makeField(parentType: GraphQLObjectType, key: string, nodes: readonly FieldNode[]): Planned<FieldPlan> {
+    const node = nodes[0]!
+    const { value: name } = node.name
+    const isTypename = name === TypeNameMetaFieldDef.name
+    const field = isTypename ? TypeNameMetaFieldDef : parentType.getFields()[name]
+    if (!field) {
+      if (!name.startsWith('__')) throw new Error(`${parentType.name} has no field ${name}.`)
+      // graphql-js runs introspection.
+      return { plan: null, estimate: { complexity: 1, cost: 0 } }
+    }
+    const { shared, omitNull } = this.#selection
+    const readArguments = prepareArguments(field, node, shared.operation.variableDefinitions ?? [])
+    const value = this.#planValue(field.type, nodes)
+    const estimate = this.estimates.ofField(field, node, readArguments, value.estimate)
+    if (!value.plan) return { plan: null, estimate }
+    const plan: FieldPlan = {
+      key,
+      prefix: Buffer.from(`,${JSON.stringify(key)}:${isTypename ? JSON.stringify(parentType.name) : ''}`),
+      nodes,
+      parentType,
+      field,
+      source: isTypename ? { kind: 'typename' } : sourceOf(field),
+      nonNull: isNonNullType(field.type),
+      omitNull: omitNull.has(node),
+      value: value.plan,
+      readArguments,
+    }
+    return { plan, estimate }
+  }
+
+  #planValue(type: GraphQLOutputType, nodes: readonly FieldNode[]): Planned<ValuePlan> {
+    if (isNonNullType(type)) return this.#planValue(type.ofType, nodes)
+    if (isListType(type)) {
+      const { plan: item, estimate } = this.#planValue(type.ofType, nodes)
+      return { plan: item && { kind: 'list', item, nonNullItems: isNonNullType(type.ofType) }, estimate }
+    }
+    if (isLeafType(type)) return { plan: { kind: 'leaf', type }, estimate: nothing }
+    if (isAbstractType(type)) {
+      const types = this.#selection.shared.schema.getPossibleTypes(type)
+      const estimates = types.map(possible => this.#planSubfields(possible, nodes).estimate)
+      return { plan: null, estimate: this.estimates.ofTypes(estimates) }
+    }
+    const planned = this.#planSubfields(type, nodes)
+    // The executor does not check values.
+    return type.isTypeOf ? { ...planned, plan: null } : planned
+  }
+
+  #planSubfields(type: GraphQLObjectType, nodes: readonly FieldNode[]): Planned<ObjectPlan> {
+    const { shared, conditions } = this.#selection
+    return this.#planObject(type, collectSubfields(shared.schema, shared.fragments, conditions, type, nodes))
+  }
+
+  #numberOf(node: FieldNode): number {
+    const known = this.#numbers.get(node) ?? this.#numbers.size
+    this.#numbers.set(node, known)
+    return known
+  }
 }
 
 /** A resolver is skipped only when the policy plugin has marked it: reading the property or the batch then does the same. */

@@ -1,17 +1,19 @@
 /** Plans operations of GraphQL documents, and runs them breadth first. */
 import {
   type DocumentNode,
+  execute,
   type FieldNode,
   type GraphQLError,
   type GraphQLObjectType,
   type GraphQLSchema,
-  getOperationAST,
   type OperationDefinitionNode,
   OperationTypeNode,
 } from 'graphql'
 import { mapMaybePromise } from '../domain/maybe-promise.ts'
+import type { Token } from '../domain/token/token.ts'
+import type { Estimate, Estimates, Size } from './estimate.ts'
 import type { ObjectPlan, ValuePlan } from './field-plan.ts'
-import { planRoot, Unplannable } from './plan-fields.ts'
+import { FieldPlanner } from './plan-fields.ts'
 import { type Run, resolveLevel } from './resolve.ts'
 import { Answer, type Level, writeObject } from './serialize.ts'
 import { conditionVariables, fragmentsOf, prepareVariables, type ReadVariables } from './variables.ts'
@@ -24,103 +26,88 @@ export interface ExecutionOutcome {
   errors: readonly GraphQLError[]
 }
 
-/** The choices of a transport for the plans of an operation. */
-interface PlanOptions {
-  /** Fields whose key is left out of the answer when their value is null. */
-  omitNull?: ReadonlySet<FieldNode>
-  /** The most fields that all plans of the operation have together, each counted where it stands in the answer. */
-  maxFields?: number
-  /** The most combinations of values of the variables in `@skip` and `@include` that are planned. */
-  maxVariants?: number
-  /** Plans all combinations at once, and throws when one cannot be planned. */
-  required?: boolean
-}
-
 /** The selection of a record, and the parts of `info` that are the same for all fields. */
 export interface RecordSelection {
   plan: ObjectPlan
   shared: Run['shared']
 }
 
-/**
- * Plans an operation of a valid document.
- *
- * @param operationName the operation's name; null for the only one
- * @returns null when graphql-js has to run it, for example because a field returns an interface
- * @throws when it is `required` and cannot be planned
- */
-export function planOperation(
-  schema: GraphQLSchema,
-  document: DocumentNode,
-  operationName: string | null,
-  options: PlanOptions = {},
-): OperationPlan | null {
-  try {
-    const operation = getOperationAST(document, operationName)
-    if (!operation) throw new Unplannable('there is no such operation')
-    const plan = new OperationPlan(schema, document, operation, options)
-    if (options.required) plan.planAll()
-    return plan
-  } catch (error) {
-    if (options.required || !(error instanceof Unplannable)) throw error
-    return null
-  }
+/** The most choices of the fields that `@skip` and `@include` leave whose plans are kept. */
+const mostVariants = 8
+
+/** The plan for one choice of the fields that `@skip` and `@include` leave. */
+interface Variant {
+  /** Null: graphql-js has to run the operation, for example because a field returns an interface. */
+  root: ObjectPlan | null
+  estimate: Estimate
+  estimates: Estimates
 }
 
-/** An operation that this executor can run. */
+/** A plan of one operation. The document need not be valid until the operation runs. */
 export class OperationPlan {
-  #fields = 0
+  readonly operation: OperationDefinitionNode
+  readonly #document: DocumentNode
   readonly #shared: Run['shared']
   readonly #rootType: GraphQLObjectType
   readonly #readVariables: ReadVariables
-  readonly #options: PlanOptions
+  readonly #omitNull: ReadonlySet<FieldNode>
   /** The names of the variables in directives: in `@skip` and `@include`. */
   readonly #conditions: readonly string[]
-  /** By the values of these variables. Null: cannot be planned. */
-  readonly #variants = new Map<string, ObjectPlan | null>()
+  /** By the values of these variables. */
+  readonly #variants = new Map<string, Variant>()
+  #fields = 0
 
-  constructor(schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode, options: PlanOptions) {
+  /**
+   * @param omitNull fields whose key is left out of the answer when their value is null
+   * @throws when the schema has no such operation, or a variable is of no input type
+   */
+  constructor(
+    schema: GraphQLSchema,
+    document: DocumentNode,
+    operation: OperationDefinitionNode,
+    omitNull: ReadonlySet<FieldNode> = new Set(),
+  ) {
     const rootType = schema.getRootType(operation.operation)
-    if (!rootType || operation.operation === OperationTypeNode.SUBSCRIPTION) {
-      throw new Unplannable(`it is a ${operation.operation}`)
-    }
-    const { variableDefinitions = [] } = operation
+    if (!rootType) throw new Error(`The schema has no ${operation.operation}.`)
+    this.operation = operation
+    this.#document = document
     this.#shared = { schema, fragments: fragmentsOf(document), operation, rootValue: undefined }
     this.#rootType = rootType
-    this.#options = options
-    this.#readVariables = prepareVariables(schema, variableDefinitions)
+    this.#omitNull = omitNull
+    this.#readVariables = prepareVariables(schema, operation.variableDefinitions ?? [])
     this.#conditions = conditionVariables(document, operation)
-    // Without conditions there is one plan, and it shows at once whether there is any.
-    if (this.#conditions.length === 0) this.#planVariant([])
   }
 
-  /** The number of fields that are planned until now, in all combinations. */
+  /** The number of fields that are kept planned. */
   get fields(): number {
     return this.#fields
   }
 
-  /** Plans all combinations. */
-  planAll(): void {
+  /**
+   * Plans all choices of the fields that conditions leave.
+   *
+   * @throws when graphql-js would have to run one of them
+   */
+  planAll(): this {
     for (let choice = 0; choice < 2 ** this.#conditions.length; choice++) {
-      this.#planVariant(this.#conditions.map((_, index) => (choice & (1 << index)) !== 0))
+      const { root } = this.#variantFor(this.#conditions.map((_, index) => (choice & (1 << index)) !== 0))
+      if (!root) throw new Error('The executor cannot run the document.')
     }
+    return this
   }
 
   /**
-   * Runs the operation, with an undefined root value.
+   * Prepares a request.
    *
-   * @param context the context value of the resolvers
    * @param inputs the variables, as the caller sent them
-   * @returns the outcome, at once when no resolver returns a promise; null when graphql-js has to run the operation,
-   *   because the variables are faulty or a limit of the options is exceeded. No resolver has been called then.
+   * @returns null when the variables are faulty
+   * @throws when the operation is not valid or too large
    */
-  run(context: unknown, inputs: Readonly<Record<string, unknown>>) {
+  bind(inputs: Readonly<Record<string, unknown>>): BoundOperation | null {
     const variables = this.#readVariables(inputs)
-    const root = variables && this.#variantFor(this.#conditions.map(name => variables[name]))
-    if (!root) return null
-    const run: Run = { context, variables, shared: this.#shared }
-    const isMutation = this.#shared.operation.operation === OperationTypeNode.MUTATION
-    return isMutation && root.fields.length > 1 ? runSerially(root, run) : runOnce(root, run)
+    if (!variables) return null
+    const variant = this.#variantFor(this.#conditions.map(name => variables[name]))
+    return new BoundOperation(variant, variables, this.#shared, this.#document, inputs)
   }
 
   /**
@@ -130,7 +117,7 @@ export class OperationPlan {
    * @throws when there is no such list
    */
   recordsOf(key: string): RecordSelection {
-    let object = this.#variantFor(this.#conditions.map(() => false))
+    let object = this.#variantFor(this.#conditions.map(() => false)).root
     while (object) {
       const { fields }: ObjectPlan = object
       const value: ValuePlan | undefined = (fields.find(field => field.key === key) ?? fields[0])?.value
@@ -140,31 +127,76 @@ export class OperationPlan {
     throw new Error(`The operation has no list ${key}.`)
   }
 
-  /** Returns the plan for the values of the variables in conditions; null: graphql-js has to run the operation. */
-  #variantFor(values: readonly unknown[]): ObjectPlan | null {
-    const planned = this.#variants.get(values.join())
-    if (planned !== undefined) return planned
-    const isFull = this.#variants.size >= (this.#options.maxVariants ?? Number.POSITIVE_INFINITY)
-    if (isFull || !values.every(value => typeof value === 'boolean')) return null
-    try {
-      return this.#planVariant(values)
-    } catch (error) {
-      if (!(error instanceof Unplannable)) throw error
-      this.#variants.set(values.join(), null)
-      return null
+  #variantFor(values: readonly unknown[]): Variant {
+    const key = values.join()
+    const known = this.#variants.get(key)
+    if (known) return known
+    const conditions: Record<string, unknown> = Object.create(null)
+    for (const [index, name] of this.#conditions.entries()) conditions[name] = values[index]
+    const planner = new FieldPlanner({ shared: this.#shared, conditions, omitNull: this.#omitNull })
+    const { plan: root, estimate } = planner.planRoot(this.#rootType)
+    const variant = { root, estimate, estimates: planner.estimates }
+    if (this.#variants.size < mostVariants) {
+      this.#variants.set(key, variant)
+      this.#fields += planner.fields
     }
+    return variant
+  }
+}
+
+/** An operation with the variables of one request. */
+export class BoundOperation {
+  readonly #variant: Variant
+  readonly #variables: Record<string, unknown>
+  readonly #shared: Run['shared']
+  readonly #document: DocumentNode
+  readonly #inputs: Readonly<Record<string, unknown>>
+
+  constructor(
+    variant: Variant,
+    variables: Record<string, unknown>,
+    shared: Run['shared'],
+    document: DocumentNode,
+    inputs: Readonly<Record<string, unknown>>,
+  ) {
+    this.#variant = variant
+    this.#variables = variables
+    this.#shared = shared
+    this.#document = document
+    this.#inputs = inputs
   }
 
-  #planVariant(values: readonly boolean[]): ObjectPlan {
-    const conditions: Record<string, boolean> = Object.create(null)
-    for (const [index, name] of this.#conditions.entries()) conditions[name] = values[index]!
-    const { omitNull = new Set(), maxFields = Number.POSITIVE_INFINITY } = this.#options
-    const count = () => {
-      if (++this.#fields > maxFields) throw new Unplannable(`it has more than ${maxFields} fields`)
+  /** Whether the executor runs the operation itself; otherwise graphql-js does. */
+  get isPlanned(): boolean {
+    return this.#variant.root !== null
+  }
+
+  /** Returns the size of the request. @param token whose tenants the operation may read */
+  measure(token: Pick<Token, 'tenants'>): Size {
+    const { estimate, estimates } = this.#variant
+    return estimates.measure(estimate, { variables: this.#variables, token })
+  }
+
+  /**
+   * Runs the operation, with an undefined root value. The document is valid.
+   *
+   * @param context the context value of the resolvers
+   * @returns the outcome, at once when no resolver returns a promise
+   */
+  run(context: unknown): ExecutionOutcome | Promise<ExecutionOutcome> {
+    const { root } = this.#variant
+    const { schema, operation } = this.#shared
+    if (!root) {
+      const args = { schema, document: this.#document, contextValue: context, variableValues: this.#inputs }
+      const result = execute({ ...args, operationName: operation.name?.value ?? null })
+      return mapMaybePromise(result, ({ data = null, errors = [] }) => ({
+        data: Buffer.from(JSON.stringify(data)),
+        errors,
+      }))
     }
-    const root = planRoot(this.#rootType, { shared: this.#shared, conditions, omitNull, count })
-    this.#variants.set(values.join(), root)
-    return root
+    const run: Run = { context, variables: this.#variables, shared: this.#shared }
+    const isSerial = operation.operation === OperationTypeNode.MUTATION && root.fields.length > 1
+    return isSerial ? runSerially(root, run) : runOnce(root, run)
   }
 }
 
@@ -177,7 +209,7 @@ function runOnce(root: ObjectPlan, run: Run): ExecutionOutcome | Promise<Executi
 function serialize(root: ObjectPlan, level: Level): ExecutionOutcome {
   const answer = new Answer()
   const { body, errors } = answer
-  if (writeObject(answer, root, level, 0) === 'failed') {
+  if (writeObject(answer, root, level, 0, 0) === 'failed') {
     body.backTo(0)
     body.null()
   }

@@ -131,10 +131,20 @@ export const serializeObjects =
   (answer, at, field, depth) =>
     places && isMissing(objects[at])
       ? writeMissing(answer, objects[at], field, depth)
-      : writeObject(answer, plan, level, places ? places[at]! : at)
+      : writeObject(answer, plan, level, places ? places[at]! : at, depth + 1)
 
-/** Writes one of the objects of a level. */
-export function writeObject(answer: Answer, plan: ObjectPlan, level: Level, place: number): 'written' | 'failed' {
+/**
+ * Writes one of the objects of a level.
+ *
+ * @param depth where the keys of its fields are in the path of an error
+ */
+export function writeObject(
+  answer: Answer,
+  plan: ObjectPlan,
+  level: Level,
+  place: number,
+  depth: number,
+): 'written' | 'failed' {
   const { body, path } = answer
   const { columns, fields } = level
   // Where there are columns, all parents are rows.
@@ -149,11 +159,11 @@ export function writeObject(answer: Answer, plan: ObjectPlan, level: Level, plac
     const before = body.length
     body.text(field.prefix)
     if (field.source.kind === 'typename') continue
-    path[field.depth] = field.key
+    path[depth] = field.key
     // Without a writer it is a non-null column whose value is null.
-    const outcome = fields[index]?.(answer, place, field, field.depth) ?? 'null'
+    const outcome = fields[index]?.(answer, place, field, depth) ?? 'null'
     if (outcome === 'written') continue
-    if (field.nonNull) return outcome === 'null' ? answer.failNull(field, field.depth) : outcome
+    if (field.nonNull) return outcome === 'null' ? answer.failNull(field, depth) : outcome
     body.backTo(before)
     if (field.omitNull) continue
     body.text(field.prefix)

@@ -25,7 +25,7 @@ export const writeRecordsOf =
         const answer = new Answer()
         const { body, errors } = answer
         for (let place = 0; place < records.length; place++) {
-          writeObject(answer, plan, level, place)
+          writeObject(answer, plan, level, place, 0)
           const [error] = errors
           if (error) throw error.originalError ?? error
           body.byte(lineFeed)

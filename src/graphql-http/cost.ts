@@ -1,34 +1,33 @@
 /** `extensions.cost` of a response: what the request costs in quota units (R28, R29). */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Plugin } from 'graphql-yoga'
 import { callsLeft, secondsLeft } from '../domain/rate/rate.ts'
 import type { Caller } from '../domain/token/caller.ts'
 import { writeRateHeaders } from '../http/caller.ts'
 
 /** The cost of a request. `remaining` and `resetsIn` have the values of the rate headers. */
 interface Cost {
-  /** The operations that the document performs at most, with its variables; 1 when it does not run. */
+  /** The most that the document costs, with its variables; 1 when it does not run. */
   requested: number
-  /** The operations that the request was charged for. */
+  /** The quota units that the request was charged for. */
   actual: number
-  /** The operations left in the window. */
+  /** The quota units left in the window. */
   remaining: number
   /** The seconds until the window ends. */
   resetsIn: number
 }
 
 /** Returns the cost of a request that has been executed or rejected. */
-export const costOf = ({ requestedOperations, operations, rejectedOperations, rate, window }: Caller): Cost => ({
-  requested: requestedOperations,
-  actual: Math.max(1, operations - rejectedOperations),
+export const reportCost = ({ requestedCost, cost, rejectedCost, rate, window }: Caller): Cost => ({
+  requested: requestedCost,
+  actual: Math.max(1, cost - rejectedCost),
   remaining: callsLeft(rate.limit, window),
   resetsIn: secondsLeft(window),
 })
 
-/** Writes the rate headers again when operations were counted after the first one (R29). */
+/** Writes the rate headers again when quota units were counted after the first one (R29). */
 export function writeSpentRate({ caller }: FastifyRequest, reply: FastifyReply): void {
-  const { rate, window, operations } = caller
-  if (operations > 1) writeRateHeaders(reply, rate.limit, window)
+  const { rate, window, cost } = caller
+  if (cost > 1) writeRateHeaders(reply, rate.limit, window)
 }
 
 /**
@@ -39,17 +38,9 @@ export function addCost(request: FastifyRequest, reply: FastifyReply, body: obje
   const { caller } = request
   if (caller) {
     writeSpentRate(request, reply)
-    return { ...body, extensions: { cost: costOf(caller) } }
+    return { ...body, extensions: { cost: reportCost(caller) } }
   }
   const [remaining, resetsIn] = ['RateLimit-Remaining', 'RateLimit-Reset'].map(name => Number(reply.getHeader(name)))
   if (!reply.hasHeader('RateLimit-Remaining')) return body
   return { ...body, extensions: { cost: { requested: 1, actual: 0, remaining, resetsIn } } }
-}
-
-/** The Yoga plugin that adds the cost to results. */
-export const costReporting: Plugin<object, { req: FastifyRequest }> = {
-  onResultProcess({ result, setResult, serverContext }) {
-    if (Array.isArray(result) || Symbol.asyncIterator in result) return
-    setResult({ ...result, extensions: { ...result.extensions, cost: costOf(serverContext.req.caller) } })
-  },
 }

@@ -1,11 +1,25 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { GraphQLError, type GraphQLErrorExtensions } from 'graphql'
-import type { Plugin } from 'graphql-yoga'
+import { GraphQLError, type GraphQLErrorExtensions, type SourceLocation } from 'graphql'
 import type { GatewayError } from '../domain/errors.ts'
 import { type RequestError, toRequestError } from '../domain/token/request-count.ts'
 import { reportFailure, spreadRetryAfter, statusOf, toGatewayError } from '../http/errors.ts'
 import { recordError } from '../http/request-count.ts'
 import { documentErrorCodes } from './trusted-documents.ts'
+
+/** An error as a caller may see it. */
+export interface ShownError {
+  /** What the response has of it (GraphQL, §7.1.2). Refers to nothing of the document. */
+  body: {
+    message: string
+    locations: readonly SourceLocation[] | undefined
+    path: readonly (string | number)[] | undefined
+    extensions: Record<string, unknown>
+  }
+  /** The status and headers of a request that fails as a whole; null: the error of a field. */
+  http: GraphQLErrorExtensions['http'] | null
+  /** The service's own error, for the log only. */
+  failure: GatewayError | null
+}
 
 /** Returns the extensions of a GraphQL error, for programs. */
 const toExtensions = ({ code, fieldErrors }: GatewayError) => (fieldErrors ? { code, errors: fieldErrors } : { code })
@@ -18,72 +32,51 @@ export const toErrorsBody = (error: GatewayError) => ({
 /** The most characters of a message of graphql-js that are shown: it quotes the caller's text, of any length. */
 const longestMessage = 200
 
-/** Returns the message, with its middle left out when it is long. */
-const shorten = (message: string): string =>
-  message.length <= longestMessage ? message : `${message.slice(0, longestMessage - 60)} … ${message.slice(-50)}`
-
-/**
- * Masks an error that Yoga or graphql-js reports (R18). Errors of the gateway and of graphql-js are shown to the caller;
- * any other becomes `INTERNAL` or `UNAVAILABLE`, without its message.
- *
- * @returns an error that may be shown
- */
-export function maskError(error: unknown): GraphQLError {
-  const origin = originalErrorOf(error)
-  if (error instanceof GraphQLError && origin instanceof GraphQLError) {
-    const { code = 'BAD_USER_INPUT', http = { status: 400, spec: true } } = error.extensions
-    return shownAs(error, shorten(error.message), { code }, http)
-  }
-  const gatewayError = toGatewayError(origin)
-  const { retryAfter } = gatewayError
-  const headers = retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) }
-  const http = { status: statusOf[gatewayError.code], headers, spec: true }
-  const shown = shownAs(error, gatewayError.message, toExtensions(gatewayError), http)
-  if (gatewayError.code === 'INTERNAL' || gatewayError.code === 'UNAVAILABLE') failures.set(shown, gatewayError)
-  return shown
-}
-
-/** The service's own errors, by the error that is shown: for the log only. */
-const failures = new WeakMap<GraphQLError, GatewayError>()
-
 /** The message of graphql-js when it has compared 500,000 pairs of fields that may be merged. */
 const tooManyComparisons = 'Validation aborted.'
 
-const explain = (message: string): string =>
-  message === tooManyComparisons
-    ? 'The document repeats too many fields, which have to be compared. Ask for each field once.'
-    : shorten(message)
-
-/** Explains and shortens the errors of validation, which `maskError` does not see. */
-export const shownValidationErrors: Plugin = {
-  onValidate:
-    () =>
-    ({ result }) => {
-      for (const error of result) error.message = explain(error.message)
-    },
+/** Returns a message of graphql-js, with its middle left out when it is long. */
+function explain(message: string): string {
+  if (message === tooManyComparisons) {
+    return 'The document repeats too many fields, which have to be compared. Ask for each field once.'
+  }
+  return message.length <= longestMessage ? message : `${message.slice(0, longestMessage - 60)} … ${message.slice(-50)}`
 }
 
-/** The Yoga plugin that reports errors, of requests and of fields: the status shows errors of requests only. */
-export const errorReporting: Plugin<object, { req: FastifyRequest; reply: FastifyReply }> = {
-  onResultProcess({ result, serverContext: { req, reply } }) {
-    if (Array.isArray(result) || !('errors' in result)) return
-    recordErrors(req, result.errors)
-    writeRetryAfter(reply, result.errors)
-  },
+/**
+ * Masks an error (R18). Errors of the gateway and of graphql-js are shown to the caller; any other becomes `INTERNAL` or
+ * `UNAVAILABLE`, without its message.
+ *
+ * @param code the code of an error of graphql-js that has none
+ */
+export function showError(error: unknown, code = 'BAD_USER_INPUT'): ShownError {
+  const origin = originalErrorOf(error)
+  const { locations, path } = error instanceof GraphQLError ? error : {}
+  if (origin instanceof GraphQLError) {
+    const { message, extensions } = error instanceof GraphQLError ? error : origin
+    const { http = { status: 400, spec: true } } = extensions
+    const body = { message: explain(message), locations, path, extensions: { code: extensions.code ?? code } }
+    return { body, http: path ? null : http, failure: null }
+  }
+  const gatewayError = toGatewayError(origin)
+  const isFailure = gatewayError.code === 'INTERNAL' || gatewayError.code === 'UNAVAILABLE'
+  return {
+    body: { message: gatewayError.message, locations, path, extensions: toExtensions(gatewayError) },
+    http: path ? null : { status: statusOf[gatewayError.code] },
+    failure: isFailure ? gatewayError : null,
+  }
 }
 
 /** Says when to repeat a request of which fields are `UNAVAILABLE`, as with status 503 (RFC 9110 §10.2.3). */
-export function writeRetryAfter(reply: FastifyReply, errors: readonly GraphQLError[] = []): void {
-  if (errors.some(({ extensions }) => extensions.code === 'UNAVAILABLE'))
-    reply.header('Retry-After', spreadRetryAfter())
+export function writeRetryAfter(reply: FastifyReply, errors: readonly ShownError[]): void {
+  if (errors.some(({ body }) => body.extensions.code === 'UNAVAILABLE')) reply.header('Retry-After', spreadRetryAfter())
 }
 
-/** Records the masked errors of a response, and writes each cause of the service's own errors to the log once. */
-export function recordErrors(request: FastifyRequest, errors: readonly GraphQLError[] = []): void {
+/** Records the errors of a response, and writes each cause of the service's own errors to the log once. */
+export function recordErrors(request: FastifyRequest, errors: readonly ShownError[]): void {
   const logged = new Set<unknown>()
-  for (const error of errors) {
-    recordError(request, countedErrorOf(error))
-    const failure = failures.get(error)
+  for (const { body, failure } of errors) {
+    recordError(request, countedErrorOf(body))
     if (!failure || logged.has(failure.cause)) continue
     logged.add(failure.cause)
     reportFailure(request, failure, 'field failed')
@@ -96,8 +89,8 @@ const ownCodes: ReadonlySet<string> = new Set([
   ...documentErrorCodes,
 ])
 
-/** Returns what is counted of a masked error. A message of graphql-js is not, because it quotes the caller. */
-function countedErrorOf({ message, extensions }: GraphQLError): RequestError {
+/** Returns what is counted of an error. A message of graphql-js is not, because it quotes the caller. */
+function countedErrorOf({ message, extensions }: ShownError['body']): RequestError {
   const { code = 'BAD_USER_INPUT', errors: fieldErrors } = extensions
   if (typeof fieldErrors === 'object' && fieldErrors !== null)
     return toRequestError({ code: String(code), message, fieldErrors })
@@ -108,19 +101,3 @@ function countedErrorOf({ message, extensions }: GraphQLError): RequestError {
 /** Returns the error that was thrown: graphql-js wraps it to locate it. */
 const originalErrorOf = (error: unknown): unknown =>
   error instanceof GraphQLError && error.originalError ? originalErrorOf(error.originalError) : error
-
-/** Returns an error to show. `http` is the status of a request that fails as a whole: its error has no path. */
-function shownAs(
-  error: unknown,
-  message: string,
-  extensions: object,
-  http: NonNullable<GraphQLErrorExtensions['http']>,
-): GraphQLError {
-  const { path, nodes, source, positions, locations } = error instanceof GraphQLError ? error : {}
-  const shown = new GraphQLError(message, {
-    path: path ?? null,
-    extensions: path ? { ...extensions } : { ...extensions, http },
-  })
-  // The constructor would find the locations again, in time linear in the document.
-  return Object.assign(shown, { nodes, source, positions, locations })
-}

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { findProblems } from './document-problems.ts'
+import { findProblems } from './document.ts'
 import { documentIdOf, TrustedDocuments } from './trusted-documents.ts'
 
 /** The manifest of Apollo's tools. */

@@ -1,11 +1,16 @@
-import { isJsonObject } from './json-object.ts'
-import type { TrustedDocuments } from './trusted-documents.ts'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { GraphQLError } from 'graphql'
+import { createYoga, type GraphQLParams, type Plugin } from 'graphql-yoga'
+import { graphqlPath } from '../http/paths.ts'
+import { isJsonObject, type TrustedDocuments } from './trusted-documents.ts'
 
-/** A GraphQL request (GraphQL over HTTP, §6.4.1). */
+/** A GraphQL request (GraphQL over HTTP, §6.4.1), with the text of its document. */
 export interface GraphqlRequest {
   query: string
   operationName: string | null
   variables: Record<string, unknown>
+  /** False for GET. */
+  mayMutate: boolean
 }
 
 const parameters = new Set(['query', 'documentId', 'operationName', 'variables', 'extensions'])
@@ -13,9 +18,9 @@ const parameters = new Set(['query', 'documentId', 'operationName', 'variables',
 /**
  * Reads the text of a request body in its plainest form.
  *
- * @returns the request, with the text of its document; null: Yoga has to read the body, and reports what is wrong with it
+ * @returns null when Yoga has to read the body, and to report what is wrong with it
  */
-export function readGraphqlRequest(body: unknown, documents: TrustedDocuments): GraphqlRequest | null {
+function readPlainRequest(body: unknown, documents: TrustedDocuments): GraphqlRequest | null {
   if (typeof body !== 'string') return null
   let request: unknown
   try {
@@ -30,5 +35,88 @@ export function readGraphqlRequest(body: unknown, documents: TrustedDocuments): 
   if (operationName !== null && typeof operationName !== 'string') return null
   if (variables !== null && !isJsonObject(variables)) return null
   if (extensions !== null && !isJsonObject(extensions)) return null
-  return { query, operationName, variables: variables ?? {} }
+  return { query, operationName, variables: variables ?? {}, mayMutate: true }
+}
+
+/** What Yoga has read. Null: the request is of no form that it reads. */
+type ReadRequest = GraphqlRequest | readonly GraphQLError[] | null
+
+interface YogaContext extends Record<string, unknown> {
+  req: FastifyRequest
+  read: ReadRequest
+}
+
+/** Reports a query string whose `variables` are not JSON: Yoga reports an internal error, with the parser's message. */
+const unreadableParameters: Plugin = {
+  onRequestParse({ requestParser, setRequestParser }) {
+    if (!requestParser) return
+    setRequestParser(async request => {
+      try {
+        return await requestParser(request)
+      } catch (error) {
+        if (error instanceof GraphQLError && error.extensions.originalError === undefined) throw error
+        const extensions = { code: 'BAD_REQUEST', http: { status: 400 } }
+        throw new GraphQLError('The request is not valid JSON.', { extensions })
+      }
+    })
+  },
+}
+
+/** Puts the text of a trusted document in the place of its id, and gives what is read to the context instead of running it. */
+const reading = (documents: TrustedDocuments): Plugin<object, YogaContext> => ({
+  onParams({ request, params, setParams, setParamsHandler }) {
+    const named: GraphQLParams & { documentId?: unknown } = params
+    const documentId = request.method === 'GET' ? queryParameter(request.url, 'documentId') : named.documentId
+    const text = documents.find({ query: named.query, documentId, extensions: named.extensions })
+    if (text instanceof GraphQLError) throw text
+    const { operationName, variables } = named
+    if (typeof text === 'string' && text !== named.query) {
+      setParams({ query: text, ...(operationName ? { operationName } : {}), ...(variables ? { variables } : {}) })
+    }
+    // Called when Yoga has checked the parameters.
+    setParamsHandler(({ params: { query = '', operationName: name, variables = {} }, context }) => {
+      // No operation has the name '': a name that is no text names none.
+      const operationName = typeof name === 'string' ? name : (name ?? null) && ''
+      context.read = { query, operationName, variables, mayMutate: context.req.method !== 'GET' }
+      return {}
+    })
+  },
+  onResultProcess({ result, serverContext }) {
+    if ('errors' in result && result.errors) serverContext.read = result.errors
+  },
+})
+
+const queryParameter = (url: string, name: string): string | null =>
+  url.includes('?') ? new URLSearchParams(url.slice(url.indexOf('?') + 1)).get(name) : null
+
+/**
+ * Creates the function that reads requests: a plain POST of JSON itself, all else by Yoga.
+ *
+ * @param documents those that requests may name by their id
+ * @returns a function whose result is errors when the parameters are faulty
+ */
+export function createRequestReader(documents: TrustedDocuments) {
+  const yoga = createYoga<YogaContext>({
+    graphqlEndpoint: graphqlPath,
+    plugins: [unreadableParameters, reading(documents)],
+    maskedErrors: false,
+    parserAndValidationCache: false,
+    batching: false,
+    cors: false,
+    graphiql: false,
+    landingPage: false,
+    logging: false,
+  })
+  return (req: FastifyRequest, reply: FastifyReply): ReadRequest | Promise<ReadRequest> => {
+    const plain = req.method === 'POST' ? readPlainRequest(req.body, documents) : null
+    return plain ?? readByYoga(req, reply)
+  }
+
+  async function readByYoga(req: FastifyRequest, reply: FastifyReply): Promise<ReadRequest> {
+    const context: YogaContext = { req, read: null }
+    // Yoga reads the URL. With a parsed query too, it builds the whole URL again for each parameter.
+    req.query = undefined
+    await yoga.handleNodeRequestAndResponse(req, reply, context)
+    return context.read
+  }
 }

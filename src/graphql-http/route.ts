@@ -1,73 +1,51 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { GraphQLError, getOperationAST } from 'graphql'
-import { createYoga, type Plugin } from 'graphql-yoga'
 import Negotiator from 'negotiator'
 import { badInput, GatewayError } from '../domain/errors.ts'
-import type { Caller } from '../domain/token/caller.ts'
 import type { Gateway } from '../graphql/context.ts'
-import { schema } from '../graphql/schema.ts'
 import type { Authenticate } from '../http/caller.ts'
-import { holdRefusal, OverloadError, sendError, statusOf, toGatewayError } from '../http/errors.ts'
+import { OverloadError, sendError, toGatewayError } from '../http/errors.ts'
 import { graphqlPath } from '../http/paths.ts'
-import { createCompiledQueryCache } from './compiled-query-cache.ts'
-import { addCost, costOf, costReporting, writeSpentRate } from './cost.ts'
-import {
-  errorReporting,
-  maskError,
-  recordErrors,
-  shownValidationErrors,
-  toErrorsBody,
-  writeRetryAfter,
-} from './errors.ts'
-import { limitPlugins } from './limits.ts'
-import { rememberRejected } from './rejected-documents.ts'
-import { readGraphqlRequest } from './request.ts'
-import { type TrustedDocuments, trustedDocumentsPlugin } from './trusted-documents.ts'
+import { addCost, reportCost, writeSpentRate } from './cost.ts'
+import { recordErrors, showError, toErrorsBody, writeRetryAfter } from './errors.ts'
+import { type Answer, createPipeline } from './pipeline.ts'
+import { createRequestReader } from './request.ts'
+import type { TrustedDocuments } from './trusted-documents.ts'
 
 const methods = ['GET', 'POST']
 
 /** The name under which all requests of this route are counted: what they ask is in their documents. */
 const operation = 'GraphQL'
 
-/** The media types in which Yoga may answer: it has others, for subscriptions. */
-const mediaTypes = ['application/json', 'application/graphql-response+json']
+/** The media types of answers, the preferred one first. */
+const mediaTypes = ['application/json', 'application/graphql-response+json'] as const
 
 /** The longest request body, in bytes. */
 const bodyLimit = 100 * 1024
 
-/** Reports a query string whose `variables` are not JSON: Yoga reports an internal error, with the parser's message. */
-const unreadableParameters: Plugin = {
-  onRequestParse({ requestParser, setRequestParser }) {
-    if (!requestParser) return
-    setRequestParser(async request => {
-      try {
-        return await requestParser(request)
-      } catch (error) {
-        if (error instanceof GraphQLError && error.extensions.originalError === undefined) throw error
-        const extensions = { code: 'BAD_REQUEST', http: { status: 400 } }
-        throw new GraphQLError('The request is not valid JSON.', { extensions })
-      }
-    })
-  },
+/**
+ * Sends an answer. With `application/json`, a request that fails because of its document has the status 200 (GraphQL over
+ * HTTP, §6.4.1).
+ */
+function sendAnswer(req: FastifyRequest, reply: FastifyReply, mediaType: string, { data, errors }: Answer) {
+  recordErrors(req, errors)
+  writeRetryAfter(reply, errors)
+  writeSpentRate(req, reply)
+  let status = 200
+  for (const { http } of errors) {
+    if (!http) continue
+    if (http.headers) reply.headers(http.headers)
+    if (!(http.spec && mediaType === 'application/json')) status = Math.max(status, http.status ?? status)
+  }
+  const shown = errors.length > 0 ? `"errors":${JSON.stringify(errors.map(({ body }) => body))},` : ''
+  const cost = `"extensions":{"cost":${JSON.stringify(reportCost(req.caller))}}}`
+  const body = data
+    ? Buffer.concat([Buffer.from(`{${shown}"data":`), data, Buffer.from(`,${cost}`)])
+    : Buffer.from(`{${shown}${cost}`)
+  return reply.code(status).type(`${mediaType}; charset=utf-8`).send(body)
 }
-
-/** Records the name of the operation that Yoga executes: its document is valid. */
-const operationNames: Plugin<{ req: FastifyRequest }> = {
-  onExecute({ args: { document, operationName, contextValue } }) {
-    contextValue.req.graphqlOperation = getOperationAST(document, operationName)?.name?.value
-  },
-}
-
-/** Returns the body of a response, with the errors first as graphql-js has them. */
-const toBody = (data: Buffer, errors: readonly GraphQLError[], caller: Caller): Buffer =>
-  Buffer.concat([
-    Buffer.from(errors.length > 0 ? `{"errors":${JSON.stringify(errors)},"data":` : '{"data":'),
-    data,
-    Buffer.from(`,"extensions":{"cost":${JSON.stringify(costOf(caller))}}}`),
-  ])
 
 /**
- * Registers the GraphQL transport: GraphQL over HTTP, by Yoga, for the same callers as REST.
+ * Registers the GraphQL transport: GraphQL over HTTP, for the same callers as REST.
  *
  * @param authenticate finds the caller and counts one quota unit
  * @param documents those that requests may name by their id
@@ -79,30 +57,8 @@ export function registerGraphql(
   documents: TrustedDocuments,
 ): void {
   app.shedPaths.push({ prefix: graphqlPath, body: JSON.stringify(toErrorsBody(new OverloadError())) })
-  const queries = createCompiledQueryCache(gateway)
-  const yoga = createYoga<{ req: FastifyRequest; reply: FastifyReply }>({
-    schema,
-    graphqlEndpoint: graphqlPath,
-    context: ({ req: { caller } }) => ({ caller }),
-    plugins: [
-      unreadableParameters,
-      trustedDocumentsPlugin(documents),
-      shownValidationErrors,
-      ...limitPlugins(queries.execute),
-      queries.rememberValid,
-      rememberRejected(),
-      operationNames,
-      errorReporting,
-      costReporting,
-    ],
-    maskedErrors: { maskError },
-    parserAndValidationCache: queries.caches,
-    batching: false,
-    cors: false,
-    graphiql: false,
-    landingPage: false,
-    logging: false,
-  })
+  const readRequest = createRequestReader(documents)
+  const answer = createPipeline(gateway)
 
   app.register(async scope => {
     scope.removeAllContentTypeParsers()
@@ -130,39 +86,17 @@ export function registerGraphql(
       method: methods,
       exposeHeadRoute: false,
       handler: async (req, reply) => {
-        const accept = new Negotiator(req.raw).mediaType(mediaTypes)
+        const accept = new Negotiator(req.raw).mediaType([...mediaTypes])
         if (!accept) throw badInput({ accept: [`The header Accept must allow ${mediaTypes.join(' or ')}.`] })
-        const request = req.method === 'POST' ? readGraphqlRequest(req.body, documents) : null
-        const outcome =
-          request &&
-          (await queries.executeKnown(request, req.caller, ({ name }) => {
-            req.graphqlOperation = name?.value
-          }))
-        if (outcome) {
-          const { data, errors } = outcome
-          const masked = errors.map(maskError)
-          recordErrors(req, masked)
-          writeRetryAfter(reply, masked)
-          writeSpentRate(req, reply)
-          return reply.type(`${accept}; charset=utf-8`).send(toBody(data, masked, req.caller))
+        const request = await readRequest(req, reply)
+        if (!request) throw badInput({ 'content-type': ['Send a query as application/json.'] })
+        if (!('query' in request)) {
+          return sendAnswer(req, reply, accept, { data: null, errors: request.map(error => showError(error)) })
         }
-        req.raw.headers.accept = accept
-        // Yoga reads the URL. With a parsed query too, it builds the whole URL again for each parameter.
-        req.query = undefined
-        const response = await yoga.handleNodeRequestAndResponse(req, reply, { req, reply })
-        writeSpentRate(req, reply)
-        const contentType = response.headers.get('content-type') ?? ''
-        // Without a media type that Yoga supports, its response is not JSON, or is empty.
-        if (!/json/.test(contentType)) throw badInput({ 'content-type': ['Send a query as application/json.'] })
-        for (const name of ['Allow', 'Retry-After']) {
-          const value = response.headers.get(name)
-          if (value !== null) reply.header(name, value)
-        }
-        if (response.status === statusOf.RATE_LIMITED) await holdRefusal(req)
-        return reply
-          .code(response.status)
-          .header('content-type', contentType)
-          .send(await response.text())
+        const outcome = await answer(request, req.caller, ({ name }) => {
+          req.graphqlOperation = name?.value
+        })
+        return sendAnswer(req, reply, accept, outcome)
       },
     })
   })

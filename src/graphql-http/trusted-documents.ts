@@ -4,8 +4,6 @@
  */
 import { createHash } from 'node:crypto'
 import { GraphQLError } from 'graphql'
-import type { GraphQLParams, Plugin } from 'graphql-yoga'
-import { isJsonObject } from './json-object.ts'
 
 /** The codes of requests whose document does not run, beside `BAD_REQUEST`. */
 export const documentErrorCodes = [
@@ -43,18 +41,11 @@ const notTrusted = () =>
 export class TrustedDocuments {
   readonly admitsOthers: boolean
   readonly #texts: ReadonlyMap<string, string>
-  readonly #trusted: ReadonlySet<string>
 
   /** @param texts by id */
   constructor(texts: ReadonlyMap<string, string>, admitsOthers: boolean) {
     this.admitsOthers = admitsOthers
     this.#texts = texts
-    this.#trusted = new Set(texts.values())
-  }
-
-  /** Returns whether a document of this text runs, however a request named it. */
-  admits(text: string): boolean {
-    return this.admitsOthers || this.#trusted.has(text)
   }
 
   /**
@@ -84,27 +75,6 @@ function apolloHash(extensions: unknown): string | null {
   return typeof sha256Hash === 'string' ? sha256Hash : null
 }
 
-/**
- * Creates the Yoga plugin that puts the text of a trusted document in the place of its id, and rejects documents that are
- * not trusted. It must be the first plugin that reads parameters.
- */
-export function trustedDocumentsPlugin(documents: TrustedDocuments): Plugin {
-  return {
-    onParams({ request, params, setParams }) {
-      const named: GraphQLParams & DocumentParameters = params
-      const documentId = request.method === 'GET' ? queryParameter(request.url, 'documentId') : named.documentId
-      const text = documents.find({ query: named.query, documentId, extensions: named.extensions })
-      if (text instanceof GraphQLError) throw text
-      if (typeof text !== 'string' || text === named.query) return
-      const { operationName, variables } = named
-      setParams({ query: text, ...(operationName ? { operationName } : {}), ...(variables ? { variables } : {}) })
-    },
-    // Again where each document has to pass, whatever has read the parameters.
-    onParse({ params: { source } }) {
-      if (!documents.admits(String(source))) throw notTrusted()
-    },
-  }
-}
-
-const queryParameter = (url: string, name: string): string | null =>
-  url.includes('?') ? new URLSearchParams(url.slice(url.indexOf('?') + 1)).get(name) : null
+/** Returns whether a value of JSON is an object. */
+export const isJsonObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,5 +1,4 @@
 import SchemaBuilder from '@pothos/core'
-import ComplexityPlugin from '@pothos/plugin-complexity'
 import RelayPlugin from '@pothos/plugin-relay'
 import type { Instant } from '../domain/record/instant.ts'
 import type { Count } from '../domain/search/search-table.ts'
@@ -34,9 +33,8 @@ export type Types = PothosSchemaTypes.ExtendDefaultTypes<SchemaTypes>
 
 /** The builder of the schema. Each file adds its types and fields. */
 export const builder = new SchemaBuilder<SchemaTypes>({
-  plugins: [policyPlugin, RelayPlugin, ComplexityPlugin],
+  plugins: [policyPlugin, RelayPlugin],
   defaultFieldNullability: false,
-  complexity: { defaultListMultiplier: 1 },
   relay: {
     cursorType: 'String',
     nodesOnConnection: { description: 'The records of this page, without their cursors.' },

@@ -1,16 +1,47 @@
+/**
+ * The complexity of fields, from which the size of a document follows. The rate does not depend on it: see `cost` in
+ * `policy.ts`.
+ */
+import type { InputFieldMap, InputShapeFromFields, SchemaTypes } from '@pothos/core'
 import { defaultPageSize, type PageArguments } from '../domain/record/page.ts'
 
+/** What a field adds itself, and the most objects that it returns. Without it, a field adds 1. */
+interface Complexity {
+  field: number
+  multiplier: number
+}
+
+/** The complexity of a field, which may depend on its arguments. */
+export type FieldComplexity<Args> = Complexity | ((args: Args) => Complexity)
+
+declare global {
+  namespace PothosSchemaTypes {
+    interface FieldOptions<
+      Types extends SchemaTypes,
+      ParentShape,
+      Type,
+      Nullable,
+      Args extends InputFieldMap,
+      ResolveShape,
+      ResolveReturnShape,
+    > {
+      /** The complexity of the field. */
+      complexity?: FieldComplexity<InputShapeFromFields<Args>>
+    }
+  }
+}
+
 /**
- * The cost of one v1 operation (R28) beside its fields: a page, a record by its id, a resolution. Each may need a
+ * The complexity of a quota unit (R28) beside its fields: a page, a record by its id, a resolution. Each may need a
  * statement and may fail, which takes as much time as about fifteen fields.
  */
-export const operationCost = 15
+export const unitComplexity = 15
 
-/** The cost of one record by its id, or of a resolution. */
-export const recordComplexity = { field: operationCost, multiplier: 1 }
+/** The complexity of one record by its id, or of a resolution. */
+export const recordComplexity = { field: unitComplexity, multiplier: 1 }
 
-/** The cost of a page: the cost of its fields, times its records. */
+/** The complexity of a page: that of its fields, times its records. */
 export const pageComplexity = ({ first, last }: Pick<PageArguments, 'first' | 'last'>) => ({
-  field: operationCost,
+  field: unitComplexity,
   multiplier: Math.max(1, first ?? last ?? defaultPageSize),
 })

@@ -216,8 +216,8 @@ class Connection<Row> {
   }
 }
 
-/** Returns the quota units that a count adds to its page, as `npm run bench -- searches` measures. */
-const operationsOfCount = () => 2
+/** The quota units that a count adds to its page, as `npm run bench -- searches` measures. */
+const costOfCount = 2
 
 builder.globalConnectionFields(t => ({
   nextCursor: t.exposeString('nextCursor', {
@@ -237,7 +237,7 @@ builder.globalConnectionFields(t => ({
   count: t.field({
     type: CountType,
     description: 'The number of records in the whole list, exact up to a bound. Counted only when it is selected.',
-    policy: { operations: operationsOfCount },
+    policy: { cost: costOfCount },
     resolve: connection => connection.count(),
   }),
 }))

@@ -36,13 +36,13 @@ export interface Context extends Omit<Gateway, 'pool' | 'expensiveRequests'> {
   loaders: Loaders
 }
 
-/** Returns whether a request costs more than one v1 operation, as worked out before it runs (R31). */
-export const isExpensive = ({ requestedOperations }: Caller): boolean => requestedOperations > 1
+/** Returns whether a request costs more than one quota unit, as worked out before it runs (R31). */
+export const isExpensive = ({ requestedCost }: Caller): boolean => requestedCost > 1
 
 /**
  * Creates the context of one request. The statements of an expensive request have connections of their own.
  *
- * @param caller whose `requestedOperations` are known
+ * @param caller whose `requestedCost` is known
  * @param fieldErrors those that the transport found
  */
 export function createContext(gateway: Gateway, caller: Caller, fieldErrors: FieldErrors = {}): Context {

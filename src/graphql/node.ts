@@ -1,10 +1,10 @@
 /** Fetches records by their global ids. */
 import { notFound, orNotFound } from '../domain/errors.ts'
 import { builder } from './builder.ts'
-import { operationCost, recordComplexity } from './complexity.ts'
+import { recordComplexity, unitComplexity } from './complexity.ts'
 import type { Context } from './context.ts'
 import { findNodeType, type NodeType, typeNameOf } from './node-types.ts'
-import { oneOperation, requirePermissions } from './policy.ts'
+import { requirePermissions } from './policy.ts'
 import type { RecordId, RecordPlace } from './record-id.ts'
 
 /** A record that the caller may ask for. */
@@ -33,7 +33,7 @@ builder.queryFields(t => ({
     nullable: true,
     description: 'One record by its global id. Counts as one operation of the rate limit.',
     args: { id: t.arg.id({ required: true, description: 'A global id: the value of an `id` field.' }) },
-    policy: { operations: oneOperation },
+    policy: { cost: 1 },
     complexity: recordComplexity,
     resolve: async (_root, { id }, context) => fetchRecord(context, await authorise(context, id)),
   }),
@@ -44,8 +44,8 @@ builder.queryFields(t => ({
     description:
       'Several records by their global ids, in the order of the ids. Each counts as one operation of the rate limit.',
     args: { ids: t.arg.idList({ required: true, description: 'Global ids: values of `id` fields; at most 100.' }) },
-    policy: { operations: args => (Array.isArray(args.ids) ? args.ids.length : 1) },
-    complexity: ({ ids }) => ({ field: operationCost * ids.length, multiplier: ids.length }),
+    policy: { cost: args => (Array.isArray(args.ids) ? args.ids.length : 1) },
+    complexity: ({ ids }) => ({ field: unitComplexity * ids.length, multiplier: ids.length }),
     // Some tenants are known at once and others are not. Records are loaded when all are known, and so in one batch.
     resolve: (_root, { ids }, context) => {
       const authorised = ids.map(id => authorise(context, id))

@@ -4,16 +4,17 @@ import { lacksPermission } from '../domain/errors.ts'
 import { mapMaybePromise } from '../domain/maybe-promise.ts'
 import type { Permission } from '../domain/token/permission.ts'
 import type { Token } from '../domain/token/token.ts'
+import type { FieldComplexity } from './complexity.ts'
 import type { Context } from './context.ts'
 import { markDirect } from './direct-resolver.ts'
-import { spendOperations } from './rate.ts'
+import { spendUnits } from './rate.ts'
 
 /** The requirements of a field, checked in R1's order before the field's own resolver. */
 interface Policy {
-  /** Returns the number of v1 operations that the field performs (R28). */
-  operations?: (args: Record<string, unknown>) => number
-  /** Returns the most objects that the field returns; default: the multiplier of its complexity. */
-  items?: (token: Token) => number
+  /** The quota units that the field costs (R28); default: none. */
+  cost?: number | ((args: Record<string, unknown>) => number)
+  /** Returns the most objects that the field returns, for the cost of each; default: the multiplier of its complexity. */
+  items?: (token: Pick<Token, 'tenants'>) => number
   /** The numeric id of the tenant that an argument names; the token must be authorised for it (R19). */
   tenant?: (args: Record<string, unknown>) => number
   /** The permissions that the token must have, all of them. */
@@ -21,9 +22,6 @@ interface Policy {
 }
 
 export const policyPlugin = 'policy'
-
-/** Counts a field as one v1 operation. */
-export const oneOperation = () => 1
 
 /** Throws `FORBIDDEN` with the first permission that the token lacks. */
 export function requirePermissions({ caller }: Pick<Context, 'caller'>, permissions: readonly Permission[]): void {
@@ -52,7 +50,7 @@ export function requireAccess(
 declare module 'graphql' {
   interface GraphQLFieldExtensions<_TSource, _TContext, _TArgs> {
     /** The options that the builder was given for the field. */
-    pothosOptions?: { policy?: Policy }
+    pothosOptions?: { policy?: Policy; complexity?: FieldComplexity<Record<string, unknown>> }
   }
 }
 
@@ -108,11 +106,11 @@ class PolicyPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
       markDirect(resolver, isExposed ? exposed : null)
       return resolver
     }
-    const { operations, tenant, permissions = [] } = policy
+    const { cost = 0, tenant, permissions = [] } = policy
     const guarded: GraphQLFieldResolver<unknown, Context, Record<string, unknown>> = (parent, args, context, info) => {
       const authorise = () => requireAccess(context, tenant?.(args) ?? null, permissions)
       const resolve = () => resolver(parent, args, context, info)
-      const spending = spendOperations(context, info, operations?.(args) ?? 0)
+      const spending = spendUnits(context, info, typeof cost === 'function' ? cost(args) : cost)
       return mapMaybePromise(spending ? spending.then(authorise) : authorise(), resolve)
     }
     this.#guarded.add(guarded)

@@ -71,7 +71,7 @@ builder.objectField(CatalogVoucher, 'purchasedVouchers', t =>
         `The ${noun}s that its tenant sold of it or of one of its variants, by \`updatedAt\`, then \`id\`. ` +
         `\`productId\` of the filter is this product.${describePermissions(permissions)}`,
       policy: {
-        operations: args => countOperations(search, ofProduct(args, null)),
+        cost: args => countOperations(search, ofProduct(args, null)),
         permissions,
       },
       complexity: pageComplexity,

@@ -6,7 +6,7 @@ import type { Context } from './context.ts'
 
 /**
  * graphql-rate-limit over an atomic counter: its own stores read, then write, and lose calls in between. Here reading
- * counts the call, for all fields alike: all operations spend one budget (R28). The calls of fields that are resolved
+ * counts the call, for all fields alike: all of them spend one budget (R28). The calls of fields that are resolved
  * together are counted in one step.
  */
 class CountingStore extends Store {
@@ -68,24 +68,24 @@ function limiterOf(context: Context): Limiter {
 }
 
 /**
- * Spends the caller's rate on v1 operations (R28). The first of a request is the one that its transport has counted.
+ * Spends quota units of the caller (R28). The first of a request is the one that its transport has counted.
  *
- * @param operations how many
+ * @param units how many
  * @returns null when there is nothing to wait for
  * @throws `RATE_LIMITED` when the window has none left
  */
-export function spendOperations(context: Context, info: GraphQLResolveInfo, operations: number): Promise<void> | null {
-  const before = context.caller.operations
-  context.caller.operations += operations
-  const prepaid = before === 0 ? 1 : 0
-  return operations > prepaid ? spend(context, info, operations - prepaid) : null
+export function spendUnits(context: Context, info: GraphQLResolveInfo, units: number): Promise<void> | null {
+  const { cost } = context.caller
+  context.caller.cost += units
+  const prepaid = cost === 0 ? 1 : 0
+  return units > prepaid ? spend(context, info, units - prepaid) : null
 }
 
-async function spend(context: Context, info: GraphQLResolveInfo, operations: number): Promise<void> {
+async function spend(context: Context, info: GraphQLResolveInfo, units: number): Promise<void> {
   const limiter = limiterOf(context)
   const call = { parent: null, args: {}, context, info }
-  const calls = Array.from({ length: operations }, () => limiter(call, { max: 1, window: `${rateWindowSeconds}s` }))
+  const calls = Array.from({ length: units }, () => limiter(call, { max: 1, window: `${rateWindowSeconds}s` }))
   const rejected = (await Promise.all(calls)).filter(message => message !== undefined).length
-  context.caller.rejectedOperations += rejected
+  context.caller.rejectedCost += rejected
   if (rejected > 0) throw rateLimited(secondsLeft(context.caller.window))
 }

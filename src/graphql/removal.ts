@@ -8,7 +8,7 @@ import { readConnection, updatedSinceDescription } from './connection.ts'
 import type { Context } from './context.ts'
 import { type Reader, TenantTableLoaders } from './loaders.ts'
 import { listNodeTypes, type NodeType } from './node-types.ts'
-import { oneOperation, requirePermissions } from './policy.ts'
+import { requirePermissions } from './policy.ts'
 import { Tenant } from './tenant.ts'
 
 const nodeTypes = listNodeTypes()
@@ -85,7 +85,7 @@ builder.objectField(Tenant, 'removals', t =>
       nullable: true,
       description:
         "The records that left the tenant's lists, by `removedAt`: deleted, moved, or customers who no longer consent.",
-      policy: { operations: oneOperation },
+      policy: { cost: 1 },
       complexity: pageComplexity,
       args: {
         updatedSince: t.arg({ type: 'DateTime', description: updatedSinceDescription }),

@@ -10,7 +10,6 @@ import {
 import { builder } from './builder.ts'
 import { exposeColumns } from './columns.ts'
 import { recordComplexity } from './complexity.ts'
-import { oneOperation } from './policy.ts'
 import { requireTenantId } from './record-id.ts'
 
 const statusDescription = '`redeemable` or `not_redeemable`.'
@@ -69,7 +68,7 @@ builder.mutationField('resolveVoucher', t =>
     nullable: true,
     description: 'Resolves a voucher ahead of its redemption. Does not redeem it. Needs `redeem_vouchers`.',
     policy: {
-      operations: oneOperation,
+      cost: 1,
       tenant: ({ input }) =>
         requireTenantId(typeof input === 'object' && input !== null ? Reflect.get(input, 'tenantId') : null),
       permissions: ['redeem_vouchers'],

@@ -11,7 +11,6 @@ import { pageComplexity, recordComplexity } from './complexity.ts'
 import { matchedFieldsOf, readConnection, updatedSinceDescription } from './connection.ts'
 import { type Reader, TenantTableLoaders } from './loaders.ts'
 import { addNodeType, describePermissions, typeNameOf } from './node-types.ts'
-import { oneOperation } from './policy.ts'
 import { recordKey } from './record-id.ts'
 import { addSearchInputs, addTextFields, readSearchArguments, searchArgs, searchResource } from './search.ts'
 import { Tenant } from './tenant.ts'
@@ -79,7 +78,7 @@ function addType(
     const read = sharedBy(reader.group)
     return new TenantTableLoaders(reader, personalData ? exportOf(reader.caller, read) : read)
   }
-  const policy = { operations: oneOperation, permissions }
+  const policy = { cost: 1, permissions }
   const needs = describePermissions(permissions)
 
   builder.node(ref, {
@@ -97,7 +96,7 @@ function addType(
   })
 
   const inputs = search && addSearchInputs(type, search)
-  const operations = (args: Record<string, unknown>) => {
+  const cost = (args: Record<string, unknown>) => {
     const wanted = search && readSearchArguments(search, args)
     return wanted ? countOperations(search, wanted) : 1
   }
@@ -110,7 +109,7 @@ function addType(
         description:
           `The ${noun}s of the tenant, by \`updatedAt\`${resource.unstampedFirst ? ' (null first)' : ''}, then \`id\`.` +
           needs,
-        policy: { ...policy, operations },
+        policy: { ...policy, cost },
         complexity: pageComplexity,
         args: {
           updatedSince: t.arg({ type: 'DateTime', description: updatedSinceDescription }),

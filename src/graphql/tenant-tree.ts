@@ -7,7 +7,6 @@ import { builder } from './builder.ts'
 import { pageComplexity } from './complexity.ts'
 import { readConnection } from './connection.ts'
 import { createPageLoader, type Reader } from './loaders.ts'
-import { oneOperation } from './policy.ts'
 import { rowOf, Tenant, TenantConnection } from './tenant.ts'
 
 builder.objectField(Tenant, 'parent', t =>
@@ -39,7 +38,7 @@ builder.objectField(Tenant, 'children', t =>
       type: Tenant,
       nullable: true,
       description: 'The tenants directly below it that the token is authorised for, by `name` in any case, then `id`.',
-      policy: { operations: oneOperation },
+      policy: { cost: 1 },
       complexity: pageComplexity,
       resolve: ({ id: parentId }, args, context) =>
         readConnection(context, childList(parentId), args, {

@@ -17,7 +17,6 @@ import { readConnection, updatedSinceDescription } from './connection.ts'
 import type { Context } from './context.ts'
 import { createPageLoader, type Reader } from './loaders.ts'
 import { addNodeType } from './node-types.ts'
-import { oneOperation } from './policy.ts'
 import { requireTenantId } from './record-id.ts'
 
 /** A tenant that the caller's token is authorised for. Its row is loaded when a field needs it. */
@@ -64,7 +63,7 @@ builder.queryFields(t => ({
       type: Tenant,
       nullable: true,
       description: 'The tenants that the token is authorised for, by `updatedAt`, then `id`.',
-      policy: { operations: oneOperation },
+      policy: { cost: 1 },
       complexity: pageComplexity,
       args: { updatedSince: t.arg({ type: 'DateTime', description: updatedSinceDescription }) },
       resolve: (_, args, context) =>

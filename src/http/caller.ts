@@ -40,9 +40,9 @@ export function createAuthenticate(tokens: TokenDirectory, defaultRate: RateBudg
         rateKey,
         window,
         isWaiting: waitsFor(reply),
-        operations: 0,
-        rejectedOperations: 0,
-        requestedOperations: 1,
+        cost: 0,
+        rejectedCost: 0,
+        requestedCost: 1,
       }
     })
   }

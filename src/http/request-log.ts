@@ -96,7 +96,7 @@ function describe(request: FastifyRequest, reply: FastifyReply, route: string | 
     administratorId: session?.administrator?.id,
     address: caller?.address ?? clientAddress(request),
     // A request with an active token counts once, whatever becomes of it (R28).
-    operations: bearer?.status === 'active' ? Math.max(1, caller?.operations ?? 1) : undefined,
+    operations: bearer?.status === 'active' ? Math.max(1, caller?.cost ?? 1) : undefined,
     errors: errors.length > 0 ? errors : undefined,
   }
 }

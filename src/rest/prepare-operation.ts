@@ -1,7 +1,7 @@
 /** Makes operations of a version's documents: each is planned when the service starts, and runs without parsing. */
 import { type DocumentNode, type FieldNode, getOperationAST, Kind, type SelectionSetNode, visit } from 'graphql'
 import { mapMaybePromise } from '../domain/maybe-promise.ts'
-import { planOperation, type RecordSelection } from '../executor/plan.ts'
+import { OperationPlan, type RecordSelection } from '../executor/plan.ts'
 import type { Context } from '../graphql/context.ts'
 import { schema } from '../graphql/schema.ts'
 
@@ -16,13 +16,13 @@ export type RunOperation = (context: Context, variables: object) => Buffer | Pro
  * @throws when the document cannot be planned
  */
 export function prepareOperation(document: DocumentNode): RunOperation {
-  const plan = planOperation(schema, document, null, { required: true, omitNull: fieldsToOmit(document) })
+  const plan = planDocument(document)
   const keys = pathToBody(document).map(responseKey)
   const before = Buffer.from(keys.map(key => `{${JSON.stringify(key)}:`).join(''))
   return (context, variables) => {
-    const outcome = plan?.run(context, { ...variables })
-    if (!outcome) throw new Error('The variables are not those of the document.')
-    return mapMaybePromise(outcome, ({ data, errors: [error] }) => {
+    const bound = plan.bind({ ...variables })
+    if (!bound) throw new Error('The variables are not those of the document.')
+    return mapMaybePromise(bound.run(context), ({ data, errors: [error] }) => {
       if (error) throw error.originalError ?? error
       if (!data.subarray(0, before.length).equals(before)) throw new Error('The answer has no body.')
       return data.subarray(before.length, data.length - keys.length)
@@ -35,10 +35,12 @@ export function prepareOperation(document: DocumentNode): RunOperation {
  *
  * @throws when the document cannot be planned, or has no list `data`
  */
-export function prepareRecords(document: DocumentNode): RecordSelection {
-  const plan = planOperation(schema, document, null, { required: true, omitNull: fieldsToOmit(document) })
-  if (!plan) throw new Error('The document cannot be planned.')
-  return plan.recordsOf('data')
+export const prepareRecords = (document: DocumentNode): RecordSelection => planDocument(document).recordsOf('data')
+
+function planDocument(document: DocumentNode): OperationPlan {
+  const operation = getOperationAST(document)
+  if (!operation) throw new Error('The document must have one operation.')
+  return new OperationPlan(schema, document, operation, fieldsToOmit(document)).planAll()
 }
 
 /** Returns the key of a field in the response. */

@@ -15,11 +15,12 @@ import {
   GraphQLScalarType,
   GraphQLSchema,
   GraphQLString,
+  getOperationAST,
   parse,
   validate,
 } from 'graphql'
 import { describe, expect, test } from 'vitest'
-import { planOperation } from '../../src/executor/plan.ts'
+import { OperationPlan } from '../../src/executor/plan.ts'
 
 const Odd = new GraphQLScalarType({
   name: 'Odd',
@@ -274,12 +275,12 @@ async function bothWays(text: string, variables: Record<string, unknown> = {}) {
   const expected = await execute({ schema, document, variableValues: variables, contextValue })
   const orders = [order.splice(0)]
   const paths = [pathsSeen.splice(0).map(path => JSON.stringify(path))]
-  const plan = planOperation(schema, document, null)
-  const outcome = await plan?.run(contextValue, variables)
+  const bound = new OperationPlan(schema, document, getOperationAST(document)!).bind(variables)
+  const outcome = await bound?.run(contextValue)
   orders.push(order.splice(0))
   paths.push(pathsSeen.splice(0).map(path => JSON.stringify(path)))
   return {
-    isRun: outcome !== null && outcome !== undefined,
+    isRun: bound?.isPlanned ?? false,
     expected: { data: JSON.stringify(expected.data), errors: shown(expected.errors) },
     given: outcome && { data: outcome.data.toString(), errors: shown(outcome.errors) },
     orders,
@@ -400,35 +401,65 @@ test('resolvers receive the path of each value', async () => {
 
 describe('the executor leaves to graphql-js', () => {
   test.each([
-    ['an interface', '{ named { name } }', {}],
-    ['a type with isTypeOf', '{ thing(of: "checks") { checked { name } checkedList { name } } }', {}],
-    ['introspection', '{ __schema { description } }', {}],
-    ['introspection of a type', '{ __type(name: "Thing") { name } }', {}],
+    ['an interface', '{ named { name } }'],
+    ['a type with isTypeOf', '{ thing(of: "checks") { checked { name } checkedList { name } } }'],
+    ['introspection', '{ __schema { description } }'],
+    ['introspection of a type', '{ __type(name: "Thing") { name } }'],
+  ])('%s', async (_, text) => {
+    const { isRun, given, expected } = await bothWays(text)
+    expect(isRun).toBe(false)
+    expect(given).toEqual(expected)
+  })
+})
+
+describe('nothing is run', () => {
+  const bind = (text: string, variables: Record<string, unknown>) => {
+    const document = parse(text)
+    return new OperationPlan(schema, document, getOperationAST(document)!).bind(variables)
+  }
+
+  test.each([
     ['a variable that is missing', 'query ($n: Int!) { thing(of: "full") { plain(b: $n) } }', {}],
     ['a variable of another type', 'query ($n: Int) { thing(of: "full") { plain(b: $n) } }', { n: 'x' }],
+  ])('with faulty variables: %s', (_, text, variables) => {
+    expect(bind(text, variables)).toBeNull()
+  })
+
+  test.each([
     [
       'a condition that is null',
       'query ($b: Boolean = true) { thing(of: "full") { name @skip(if: $b) } }',
       { b: null },
+      'must not be null',
     ],
-  ])('%s', async (_, text, variables) => {
-    expect((await bothWays(text, variables)).isRun).toBe(false)
+    ['a field that does not exist', '{ thing(of: "full") { nothing } }', {}, 'has no field'],
+    [
+      'a cycle of fragments',
+      '{ thing(of: "full") { ...F } } fragment F on Thing { child { ...F } }',
+      {},
+      'form a cycle',
+    ],
+    [
+      'more than 25,000 fields',
+      `{ ${Array.from({ length: 30 }, (_, at) => `a${at}: thing(of: "full") { ...F }`).join(' ')} } fragment F on Thing { ${'name '.repeat(900)} }`,
+      {},
+      'more than 25000 fields',
+    ],
+  ])('when the operation cannot be planned: %s', (_, text, variables, message) => {
+    expect(() => bind(text, variables)).toThrow(message)
   })
+})
 
-  test('an operation that does not exist', () => {
-    expect(planOperation(schema, parse('query A { root } query B { root }'), null)).toBeNull()
-    expect(planOperation(schema, parse('query A { root } query B { root }'), 'B')?.run({}, {})).not.toBeNull()
-    expect(planOperation(schema, parse('query A { root }'), '')).toBeNull()
-  })
-
-  test('an operation that exceeds the limits of its plans', () => {
-    const document = parse('query ($a: Boolean!, $b: Boolean!) { root a: root @skip(if: $a) b: root @skip(if: $b) }')
-    const plan = planOperation(schema, document, null, { maxVariants: 2, maxFields: 5 })
-    expect(plan?.run({}, { a: true, b: true })).not.toBeNull()
-    expect(plan?.run({}, { a: true, b: false })).not.toBeNull()
-    expect(plan?.run({}, { a: false, b: false })).toBeNull()
-    expect(plan?.run({}, { a: true, b: true })).not.toBeNull()
-    expect(planOperation(schema, document, null, { maxFields: 2 })?.run({}, { a: false, b: false })).toBeNull()
-    expect(planOperation(schema, parse('{ root a: root b: root }'), null, { maxFields: 2 })).toBeNull()
-  })
+test('an operation keeps few plans, and runs for any choice of its conditions', async () => {
+  const names = [...'abcdefgh']
+  const document = parse(
+    `query (${names.map(name => `$${name}: Boolean!`)}) { ${names.map(name => `${name}: root @skip(if: $${name})`).join(' ')} }`,
+  )
+  const plan = new OperationPlan(schema, document, getOperationAST(document)!)
+  for (let choice = 0; choice < 256; choice++) {
+    const variables = Object.fromEntries(names.map((name, at) => [name, (choice & (1 << at)) !== 0]))
+    const outcome = await plan.bind(variables)!.run({})
+    expect(Object.keys(JSON.parse(outcome.data.toString()))).toEqual(names.filter(name => !variables[name]))
+  }
+  expect(plan.fields).toBeLessThanOrEqual(8 * names.length)
 })

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
-import { execute, parse, validate } from 'graphql'
+import { execute, getOperationAST, parse, validate } from 'graphql'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type OperationPlan, planOperation } from '../../src/executor/plan.ts'
+import { OperationPlan } from '../../src/executor/plan.ts'
 import { DocumentMaker, type GeneratedDocument } from '../support/document-maker.ts'
 import { createErrorFinder } from '../support/possible-errors.ts'
 import { argumentValues, generatedSchema, type World } from './generated-schema.ts'
@@ -28,13 +28,14 @@ afterAll(async () => {
 })
 
 /** Runs an operation and sees that each rejection is handled. */
-async function run(plan: OperationPlan | null, variables: Record<string, unknown>, context: World) {
+async function run(plan: OperationPlan, variables: Record<string, unknown>, context: World) {
   await setImmediate()
   unhandled.length = 0
-  const outcome = await plan?.run(context, variables)
+  const bound = plan.bind(variables)
+  const outcome = bound?.isPlanned ? await bound.run(context) : null
   await setImmediate()
   expect(unhandled).toEqual([])
-  return outcome ?? null
+  return outcome
 }
 
 /** The variables with other values for `@skip` and `@include`. */
@@ -54,7 +55,7 @@ async function compare(
   const document = parse(query)
   const world = (): World => ({ ...behaviour, log: [] })
   const [ours, theirs] = [world(), world()]
-  const plan = planOperation(generatedSchema, document, null)
+  const plan = new OperationPlan(generatedSchema, document, getOperationAST(document)!)
   // The same plan runs with other variables before, and may keep nothing of them.
   await run(plan, inverted(variables), world())
   const actual = await run(plan, variables, ours)

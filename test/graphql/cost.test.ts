@@ -67,7 +67,7 @@ describe('the cost of a query', () => {
     ['resolutions', `mutation { a: ${resolve('voucherReference: "x"')} b: ${resolve('')} }`, {}, 2, 2],
   ])('%s', async (_, query, variables, requested, actual) => {
     const secret = await newToken()
-    // The second time the document is known, and does not pass Yoga.
+    // The second time the document is known.
     for (const left of [limit - actual, limit - 2 * actual]) {
       const answer = await ask(secret, query, variables)
       expect(costOf(answer)).toEqual({ requested, actual, remaining: left, resetsIn: fresh })
@@ -172,7 +172,7 @@ it('every list of objects that perform operations says how long it is at most', 
     for (const type of types) {
       for (const field of Object.values(type.getFields())) {
         const { policy } = field.extensions.pothosOptions ?? {}
-        if (policy?.operations || performs.has(getNamedType(field.type).name)) performs.add(type.name)
+        if (policy?.cost || performs.has(getNamedType(field.type).name)) performs.add(type.name)
       }
     }
   }
@@ -180,8 +180,7 @@ it('every list of objects that perform operations says how long it is at most', 
   for (const type of types.filter(({ name }) => !/(Connection|Edge)$/.test(name))) {
     for (const field of Object.values(type.getFields())) {
       const bare = isNonNullType(field.type) ? field.type.ofType : field.type
-      const { policy } = field.extensions.pothosOptions ?? {}
-      const { complexity } = field.extensions
+      const { policy, complexity } = field.extensions.pothosOptions ?? {}
       const isBounded = policy?.items !== undefined || typeof complexity === 'function'
       if (isListType(bare) && performs.has(getNamedType(bare).name) && !isBounded) {
         unbounded.push(`${type.name}.${field.name}`)

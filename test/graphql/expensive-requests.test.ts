@@ -62,7 +62,7 @@ describe('while the searches of a token wait for a lock', () => {
       await untilLockWaits(watcher)
       await expect.poll(() => refused.length).toBe(5)
       const others = await askOthers()
-      // The document is known by now: it is refused before Yoga sees it.
+      // The document is known by now: it is refused before it is read.
       return { sent, others, known: await client.graphql(one.secret, productSearch) }
     })
     expect(others.map(isWhole)).toEqual(others.map(() => true))

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
-import { type ExecutionResult, execute, parse, validate } from 'graphql'
+import { type ExecutionResult, execute, getOperationAST, parse, validate } from 'graphql'
 import { describe, expect, test } from 'vitest'
 import { RateWindows } from '../../src/domain/rate/windows.ts'
 import { permissionNames } from '../../src/domain/token/permission.ts'
-import { planOperation } from '../../src/executor/plan.ts'
+import { OperationPlan } from '../../src/executor/plan.ts'
 import type { Context } from '../../src/graphql/context.ts'
 import { schema } from '../../src/graphql/schema.ts'
 import type { Answer } from '../support/app.ts'
@@ -61,7 +61,7 @@ const callers: Record<string, () => Context> = {
   'a token without tenants': () => contextOf({ tokenId, tenants: [], permissions }),
   'a caller whose rate is exhausted': () => {
     const context = contextOf({ tokenId, tenants: [tenantId], permissions })
-    context.caller.operations = 1
+    context.caller.cost = 1
     context.rate = { limit: 0, counter: new RateWindows() }
     return context
   },
@@ -103,13 +103,15 @@ describe.each(Object.entries(callers))('the executor returns what graphql-js ret
         const generated = makeDocument(draw, ['node', 'nodes'])
         const { query, variables } = generated
         fc.pre(validate(schema, parse(query)).length === 0)
-        const plan = planOperation(schema, parse(query), null)
+        const document = parse(query)
+        const plan = new OperationPlan(schema, document, getOperationAST(document)!)
         const answers: { data: string; errors: readonly ShownError[] }[] = []
         for (let time = 0; time < 2; time++) {
-          const outcome = await plan?.run(createContext(), variables)
-          if (outcome) answers.push({ data: outcome.data.toString(), errors: outcome.errors })
+          const bound = plan.bind(variables)
+          if (!bound?.isPlanned) return
+          const outcome = await bound.run(createContext())
+          answers.push({ data: outcome.data.toString(), errors: outcome.errors })
         }
-        if (answers.length === 0) return
         planned++
         await expectSame(generated, createContext, await executeByGraphql(generated, createContext()), answers)
       }),
@@ -178,7 +180,7 @@ test('the service returns what graphql-js returns, up to the tenth time', async 
       const generated = makeDocument(draw)
       // graphql-js has no limits.
       const { errors = [] } = (await client.graphql(secret, generated.query, generated.variables)).body
-      const limited = /limit of \d+ exceeded|2000 tokens|The query costs/
+      const limited = /limit of \d+ exceeded|2000 tokens|The complexity of the query is/
       fc.pre(!errors.some(({ message }: ShownError) => limited.test(message)))
       count[await expectSameOfService(generated)]++
     }),

@@ -41,7 +41,7 @@ describe('a document is rejected before any part of it is executed', () => {
       '{ viewer { ...A } } fragment A on Viewer { ...B } fragment B on Viewer { ...A }',
     ],
     ['fragments that double', `{ viewer { ...F0 } } ${doubling(60)} fragment F60 on Viewer { name }`],
-    ['a cost of more than 25,000', ofTenant(aliases(14, products('100')))],
+    ['a complexity of more than 25,000', ofTenant(aliases(14, products('100')))],
   ])('%s', async (_, query) => {
     const statements = await capture(database.pool, async () => {
       const { status, body } = await client.graphql(secret, query)
@@ -55,18 +55,18 @@ describe('a document is rejected before any part of it is executed', () => {
     expect(namesOf(statements)).toEqual([])
   })
 
-  it('a cost that is too high because of the variables', async () => {
+  it('a complexity that is too high because of the variables', async () => {
     const query = `query ($n: Int, $ids: [ID!]!) { nodes(ids: $ids) { id ... on Tenant { ${products('$n')} } } }`
     const answer = await client.graphql(secret, query, { n: 100, ids: Array<string>(100).fill('x') })
     expect(answer.status).toBe(400)
-    expect(messagesOf(answer)[0]).toMatch(/^The query costs \d+; at most 25000 is allowed\./)
+    expect(messagesOf(answer)[0]).toMatch(/^The complexity of the query is \d+; at most 25000 is allowed\./)
   })
 })
 
-describe('the cost of a document is the cost of the operation that runs', () => {
+describe('the complexity of a document is that of the operation that runs', () => {
   const heavy = `{ tenants(first: 100) { nodes { ${aliases(10, products('100'))} } } }`
   const light = '{ viewer { name } }'
-  const tooMuch = [expect.stringMatching(/^The query costs \d+; at most 25000/)]
+  const tooMuch = [expect.stringMatching(/^The complexity of the query is \d+; at most 25000/)]
 
   it.each([
     ['last', `query A ${light} query B ${heavy}`],

@@ -65,7 +65,7 @@ describe.each(modes)('with GRAPHQL_DOCUMENTS=%s', (_mode, client) => {
     ['documentId beside null', { query: null, documentId, operationName: 'Products', variables, extensions: null }],
     ["Apollo's extension", { operationName: 'Products', variables, extensions: apollo(hashOf(page)) }],
   ])('a document of the operator runs: %s', async (_form, body) => {
-    // From the second time on the document is known, and does not pass Yoga.
+    // From the second time on the document is known.
     for (let time = 0; time < 3; time++) {
       const { status, body: answer } = await post(client, body)
       expect(status).toBe(200)
@@ -148,7 +148,7 @@ describe.each(modes)('with GRAPHQL_DOCUMENTS=%s', (_mode, client) => {
     const much = { tenant: 'x', first: 50_000 }
     const { status, body } = await post(client, { documentId, operationName: 'Products', variables: much })
     expect(status).toBe(400)
-    expect(body.errors[0].message).toContain('The query costs')
+    expect(body.errors[0].message).toContain('The complexity of the query is')
   })
 })
 
@@ -249,7 +249,7 @@ describe('the start', () => {
       /b-field\.gql: Cannot query field "nothing" on type "Viewer"\. .*\(line 2, column 12\)/,
       /b-field\.gql: Cannot query field "nothing" on type "TenantConnection"\. .*\(line 3, column 13\)/,
       /c-fragment\.graphql: /,
-      /d-cost\.graphql: The query costs \d+; at most 25000 is allowed/,
+      /d-cost\.graphql: The complexity of the query is \d+; at most 25000 is allowed/,
       /f-manifest\.json, .*: The id must be the SHA-256 of the text, sha256:/,
       /g-form\.json: It is no JSON object of documents by their id\./,
       /h-broken\.json: It is no JSON object of documents by their id\./,

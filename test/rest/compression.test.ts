@@ -79,7 +79,7 @@ test.each([
   if (coding !== undefined) expect(answer.bytes.length).toBeLessThan(unpacked.bytes.length / 4)
 })
 
-test('GraphQL answers are compressed, by Yoga and by the executor', async () => {
+test('GraphQL answers are compressed, also those of known documents', async () => {
   const query = `{ tenant(id: ${tenantId}) { catalogVoucher(id: ${product}) { databaseId descriptionHtml } } }`
   for (const coding of ['br', 'gzip', undefined, 'br', 'gzip', undefined]) {
     const answer = await ask(client, '/graphql', coding, { query })

@@ -108,7 +108,7 @@ describe('a database that has no room, or another transaction in the way', () =>
       const answer = await client.resolve(secret, Number(place.tenantId), { voucher_reference: worldReference })
       expect(flawOf(answer, 503)).toBeNull()
       expect(answer.headers['retry-after']).toMatch(/^[1-5]$/)
-      // The first time by Yoga, then by the plan.
+      // The first time the document is planned, then it is known.
       for (let time = 0; time < 2; time++) {
         const { body, headers } = await client.graphql(secret, resolution)
         expect(body.errors[0].extensions.code).toBe('UNAVAILABLE')

@@ -33,9 +33,9 @@ export function createContexts(pool: Pool): (caller: TestCaller) => Context {
   return ({ tokenId, tenants, permissions }) =>
     createContext(gateway, {
       ...caller,
-      operations: 0,
-      rejectedOperations: 0,
-      requestedOperations: 1,
+      cost: 0,
+      rejectedCost: 0,
+      requestedCost: 1,
       token: {
         id: tokenId,
         name: 'Sync',

@@ -12,17 +12,17 @@ export interface Caller {
   rate: RateBudget
   /** The token and the address, whose requests share a rate window (R28). */
   rateKey: string
-  /** The window after the request's last counted operation. */
+  /** The window after the last quota unit of the request was counted. */
   window: RateWindow
   /** Returns true while the caller waits for the answer: it has not been given, and the connection is open. */
   isWaiting: () => boolean
-  /** The v1 operations that the request has performed. The authentication has counted the first one already. */
-  operations: number
-  /** The operations that the rate did not allow. */
-  rejectedOperations: number
-  /** The most v1 operations that the request performs, as worked out before it runs; at least 1. */
-  requestedOperations: number
-  /** Ends when the operations that are being counted are counted; undefined: there are none. */
+  /** The quota units that the fields of the request have cost. The authentication has counted the first one already. */
+  cost: number
+  /** The part of the cost that the rate did not allow. */
+  rejectedCost: number
+  /** The most that the request costs in quota units, as worked out before it runs; at least 1. */
+  requestedCost: number
+  /** Ends when the quota units that are being counted are counted; undefined: there are none. */
   counting?: Promise<unknown> | undefined
   /** The first tenant that a field of the request names. */
   tenantId?: number

@@ -6,10 +6,10 @@ import { signups } from '../../domain/record/signup.ts'
 import { vouchers } from '../../domain/record/voucher.ts'
 import { currencyMessage, parseCurrency } from '../../domain/search/field.ts'
 import { builder } from '../builder.ts'
-import { operationCost } from '../complexity.ts'
+import { unitComplexity } from '../complexity.ts'
 import { describePermissions } from '../node-types.ts'
 import { Tenant } from '../tenant.ts'
-import { figuresOperations, operationsOf } from './cost.ts'
+import { costs, figuresCost } from './cost.ts'
 import { ConsentPeriod, FigurePeriod, OutstandingFigure, SalesFigure, StatusFigure } from './figure-types.ts'
 import { type FiguresSource, figuresLoader } from './loader.ts'
 import { ProductFigure } from './product-figure.ts'
@@ -40,14 +40,14 @@ const TopProductOrder = builder.enumType('TopProductOrder', {
 })
 
 const needsSales = describePermissions(vouchers.permissions)
-const voucherPolicy = (figure: Parameters<typeof operationsOf>[0]) => ({
-  operations: operationsOf(figure),
+const voucherPolicy = (figure: keyof typeof costs) => ({
+  cost: costs[figure],
   permissions: vouchers.permissions,
 })
 
-/** A page of intervals costs what most periods have; the limit of intervals bounds it. */
-const intervalComplexity = { field: operationCost, multiplier: 150 }
-const currencyComplexity = { field: operationCost, multiplier: 3 }
+/** The intervals that most periods have; a limit of its own bounds them. */
+const intervalComplexity = { field: unitComplexity, multiplier: 150 }
+const currencyComplexity = { field: unitComplexity, multiplier: 3 }
 
 const mostProducts = 100
 const mostDays = 3_660
@@ -114,7 +114,7 @@ const Figures = builder.objectRef<FiguresSource>('Figures').implement({
         'The products of which most was sold in the period. By what was paid without `currency`: the first products of ' +
         `each currency. Vouchers without a product are left out.${needsSales}`,
       policy: voucherPolicy('topProducts'),
-      complexity: ({ first }) => ({ field: operationCost, multiplier: Math.min(mostProducts, Math.max(1, first)) }),
+      complexity: ({ first }) => ({ field: unitComplexity, multiplier: Math.min(mostProducts, Math.max(1, first)) }),
       args: {
         first: t.arg.int({
           required: true,
@@ -178,7 +178,7 @@ const Figures = builder.objectRef<FiguresSource>('Figures').implement({
       nullable: true,
       description: `How many vouchers have each status now; the period does not matter.${needsSales}`,
       policy: voucherPolicy('status'),
-      complexity: { field: operationCost, multiplier: 6 },
+      complexity: { field: unitComplexity, multiplier: 6 },
       resolve: (source, _args, { loaders }) =>
         loaders.get(figuresLoader).load(source, selection => {
           selection.status = true
@@ -191,7 +191,7 @@ const Figures = builder.objectRef<FiguresSource>('Figures').implement({
       description:
         'Consents to marketing of every interval of the period, also one without any.' +
         describePermissions(signups.permissions),
-      policy: { operations: operationsOf('consents'), permissions: signups.permissions },
+      policy: { cost: costs.consents, permissions: signups.permissions },
       complexity: intervalComplexity,
       resolve: (source, _args, { loaders }): Promise<ConsentRow[]> =>
         loaders.get(figuresLoader).load(source, selection => {
@@ -208,7 +208,7 @@ builder.objectField(Tenant, 'figures', t =>
     nullable: true,
     description:
       'Figures of a period and of now. Each figure counts as operations of the rate limit, by what it costs.',
-    policy: { operations: figuresOperations },
+    policy: { cost: figuresCost },
     args: {
       period: t.arg({ type: PeriodInput, required: true, description: 'The period of the figures by period.' }),
       by: t.arg({

@@ -1,0 +1,117 @@
+/** Estimates the size of an operation while it is planned, before it runs. */
+import { BREAK, type FieldNode, type GraphQLField, visit } from 'graphql'
+import type { Token } from '../domain/token/token.ts'
+import type { FieldPlan } from './field-plan.ts'
+
+/** The size of a part of an operation. */
+export interface Size {
+  /** Its fields, each counted as often as the lists around it are long. */
+  complexity: number
+  /** The most quota units that it costs (R28). */
+  cost: number
+}
+
+/** The size of a part, or the number of the step that works it out for a request. */
+export type Estimate = Size | number
+
+/** The parts of a request that a size may depend on. */
+interface SizedRequest {
+  variables: Record<string, unknown>
+  token: Pick<Token, 'tenants'>
+}
+
+type SizeOf = (estimate: Estimate) => Size
+type Step = (request: SizedRequest, sizeOf: SizeOf) => Size
+
+/** The size of a selection without fields. */
+export const nothing: Size = { complexity: 0, cost: 0 }
+
+/** A field whose arguments are faulty fails before its policy counts it, and before anything below it is read. */
+const failing: Size = { complexity: 1, cost: 0 }
+
+/** The complexity of a field that declares none. */
+const plain = { field: 1, multiplier: 1 }
+
+/**
+ * The estimates of one plan. A part that many others contain is worked out once, so that the time is linear in the plan
+ * though a document may spread its fragments in exponentially many places.
+ */
+export class Estimates {
+  /** Each step comes after those that it needs. */
+  readonly #steps: Step[] = []
+
+  /** Returns the size of a part for a request. */
+  measure(part: Estimate, request: SizedRequest): Size {
+    const sizes: Size[] = []
+    const sizeOf: SizeOf = estimate => (typeof estimate === 'number' ? sizes[estimate]! : estimate)
+    for (const step of this.#steps) sizes.push(step(request, sizeOf))
+    return sizeOf(part)
+  }
+
+  /** Estimates a selection: the sum of its fields. */
+  ofFields(fields: readonly Estimate[]): Estimate {
+    return this.#combine(fields, (one, other) => ({
+      complexity: one.complexity + other.complexity,
+      cost: one.cost + other.cost,
+    }))
+  }
+
+  /** Estimates a selection of an abstract type: the largest of what is selected of each possible type. */
+  ofTypes(types: readonly Estimate[]): Estimate {
+    return this.#combine(types, (one, other) => ({
+      complexity: Math.max(one.complexity, other.complexity),
+      cost: Math.max(one.cost, other.cost),
+    }))
+  }
+
+  /** Estimates a field. @param inner the estimate of what is selected below it */
+  ofField(
+    field: GraphQLField<unknown, unknown>,
+    node: FieldNode,
+    readArguments: FieldPlan['readArguments'],
+    inner: Estimate,
+  ): Estimate {
+    const { policy: { cost, items } = {}, complexity = plain } = field.extensions.pothosOptions ?? {}
+    const readsArguments = typeof cost === 'function' || typeof complexity === 'function'
+    const sizeOfField = (variables: SizedRequest['variables'], below: Size, mostItems?: number): Size => {
+      try {
+        const args = readsArguments ? readArguments(variables) : {}
+        const { field: own, multiplier } = typeof complexity === 'function' ? complexity(args) : complexity
+        const units = typeof cost === 'function' ? cost(args) : (cost ?? 0)
+        return {
+          complexity: own + multiplier * below.complexity,
+          cost: units + (mostItems ?? multiplier) * below.cost,
+        }
+      } catch {
+        return failing
+      }
+    }
+    const isFixed = typeof inner !== 'number' && !(items && inner.cost > 0) && !(readsArguments && usesVariables(node))
+    if (isFixed) return sizeOfField({}, inner)
+    return this.#add(({ variables, token }, sizeOf) => sizeOfField(variables, sizeOf(inner), items?.(token)))
+  }
+
+  #combine(parts: readonly Estimate[], add: (one: Size, other: Size) => Size): Estimate {
+    const fixed = parts.filter(part => typeof part !== 'number').reduce(add, nothing)
+    const steps = parts.filter(part => typeof part === 'number')
+    if (steps.length === 0) return fixed
+    return this.#add((_request, sizeOf) => steps.map(sizeOf).reduce(add, fixed))
+  }
+
+  #add(step: Step): number {
+    return this.#steps.push(step) - 1
+  }
+}
+
+/** Returns whether the arguments of a field have variables. */
+function usesVariables({ arguments: given = [] }: FieldNode): boolean {
+  let found = false
+  const visitor = {
+    Variable() {
+      found = true
+      return BREAK
+    },
+  }
+  for (const argument of given) visit(argument, visitor)
+  return found
+}

@@ -1,0 +1,119 @@
+/** A GraphQL document of a caller, with the plans of its operations. */
+import {
+  type DocumentNode,
+  GraphQLError,
+  getOperationAST,
+  Kind,
+  type OperationDefinitionNode,
+  OperationTypeNode,
+  parse,
+  specifiedRules,
+  validate,
+} from 'graphql'
+import type { Token } from '../domain/token/token.ts'
+import type { Size } from '../executor/estimate.ts'
+import { type BoundOperation, OperationPlan } from '../executor/plan.ts'
+import { schema } from '../graphql/schema.ts'
+import { findExcess, limitRules, limits } from './limits.ts'
+import type { GraphqlRequest } from './request.ts'
+
+/** The memory that a token of a document takes, with its nodes and locations, and that a planned field takes; in bytes. */
+const memoryOf = { token: 500, field: 1_000 }
+
+/** An operation with the variables of a request, and its size. */
+interface PreparedOperation {
+  bound: BoundOperation
+  size: Size
+}
+
+/** A document that can be parsed. It need not be valid. */
+export class ParsedDocument {
+  readonly document: DocumentNode
+  readonly #plans = new Map<OperationDefinitionNode, OperationPlan>()
+  #fields = 0
+
+  /** @throws GraphQLError when the text is no document, or is too long */
+  constructor(text: string) {
+    this.document = parse(text, { maxTokens: limits.tokens, noLocation: isLong(text) })
+  }
+
+  /** The bytes that the document takes with its plans. */
+  get memory(): number {
+    return (this.document.tokenCount ?? 0) * memoryOf.token + this.#fields * memoryOf.field
+  }
+
+  /** Plans an operation for the variables of a request, and measures it; null: that cannot be done, as something is faulty. */
+  prepare(
+    operation: OperationDefinitionNode,
+    variables: Record<string, unknown>,
+    token: Pick<Token, 'tenants'>,
+  ): PreparedOperation | null {
+    try {
+      const plan = this.#plans.get(operation) ?? new OperationPlan(schema, this.document, operation)
+      this.#plans.set(operation, plan)
+      const { fields } = plan
+      const bound = plan.bind(variables)
+      this.#fields += plan.fields - fields
+      const size = bound?.measure(token)
+      return bound && size && Number.isFinite(size.complexity) ? { bound, size } : null
+    } catch {
+      return null
+    }
+  }
+
+  /** Returns the errors of validation. @throws GraphQLError for some limits */
+  validate(): readonly GraphQLError[] {
+    // Names are suggested for ten errors at most; the schema is public.
+    return validate(schema, this.document, [...specifiedRules, ...limitRules], { maxErrors: limits.errors })
+  }
+}
+
+/** Returns whether a document is longer than those whose errors have locations. */
+const isLong = (text: string): boolean =>
+  text.length > limits.located.characters ||
+  text.split(/\r\n|[\n\r]/, limits.located.lines + 1).length > limits.located.lines
+
+/** Finds the operation that a request runs. @throws GraphQLError when there is none, or it may not run in this way */
+export function findOperation(
+  { document }: ParsedDocument,
+  { operationName, mayMutate }: GraphqlRequest,
+): OperationDefinitionNode {
+  const operation = getOperationAST(document, operationName)
+  if (!operation) {
+    const extensions = { code: 'OPERATION_RESOLUTION_FAILURE', http: { status: 400 } }
+    throw new GraphQLError('Could not determine what operation to execute.', { extensions })
+  }
+  if (operation.operation === OperationTypeNode.SUBSCRIPTION) {
+    throw new GraphQLError('Schema is not configured to execute subscription operation.', { nodes: operation })
+  }
+  if (operation.operation === OperationTypeNode.MUTATION && !mayMutate) {
+    const extensions = { code: 'BAD_REQUEST', http: { status: 405, headers: { Allow: 'POST' } } }
+    throw new GraphQLError('Can only perform a mutation operation from a POST request.', { extensions })
+  }
+  return operation
+}
+
+/**
+ * Checks the text of a document as a request with it is checked, for requests without variables.
+ *
+ * @returns what is wrong with it, a sentence each; none when it may run
+ */
+export function findProblems(text: string): string[] {
+  try {
+    const parsed = new ParsedDocument(text)
+    const errors = parsed.validate()
+    if (errors.length > 0) return errors.map(describeError)
+    const operations = parsed.document.definitions.filter(definition => definition.kind === Kind.OPERATION_DEFINITION)
+    if (operations.length === 0) return ['It has no operation.']
+    const prepared = operations.map(operation => parsed.prepare(operation, {}, { tenants: [] }))
+    return prepared.map(known => findExcess(known?.size ?? null)).filter(excess => excess !== null)
+  } catch (error) {
+    return [error instanceof GraphQLError ? describeError(error) : String(error)]
+  }
+}
+
+/** Returns the message of an error, with where it is in the document. */
+function describeError({ message, locations }: GraphQLError): string {
+  const [location] = locations ?? []
+  return location ? `${message} (line ${location.line}, column ${location.column})` : message
+}

@@ -1,0 +1,120 @@
+/**
+ * The way of a GraphQL request: parse the document, plan the operation and measure its size in one walk, validate the
+ * document, and run the plan. Documents that came before are kept with their plans, or with their errors.
+ */
+import { GraphQLError, getVariableValues, type OperationDefinitionNode } from 'graphql'
+import { LRUCache } from 'lru-cache'
+import { mapMaybePromise } from '../domain/maybe-promise.ts'
+import type { Caller } from '../domain/token/caller.ts'
+import { createContext, type Gateway, isExpensive } from '../graphql/context.ts'
+import { schema } from '../graphql/schema.ts'
+import { findOperation, ParsedDocument } from './document.ts'
+import { type ShownError, showError } from './errors.ts'
+import { findExcess, findLongList, limits } from './limits.ts'
+import type { GraphqlRequest } from './request.ts'
+
+/** The answer to a request. Without data the request has failed as a whole, and nothing has run. */
+export interface Answer {
+  /** JSON text in UTF-8. */
+  data: Buffer | null
+  errors: readonly ShownError[]
+}
+
+/** Answers a request; `onOperation` receives the operation when the document is valid and within the limits. */
+export type AnswerRequest = (
+  request: GraphqlRequest,
+  caller: Caller,
+  onOperation: (operation: OperationDefinitionNode) => void,
+) => Answer | Promise<Answer>
+
+/** The most memory for documents, in bytes, as `sizeOf` estimates it. */
+const mostMemory = 32_000_000
+
+/** A document that can be parsed and is valid, or the errors of one that is not. */
+type Known = ParsedDocument | readonly ShownError[]
+
+const isRejected = (known: Known): known is readonly ShownError[] => Array.isArray(known)
+
+const sizeOf = (known: Known, text: string): number =>
+  isRejected(known)
+    ? known.reduce((sum, { body }) => sum + body.message.length, text.length + 1)
+    : text.length + known.memory
+
+const failed = (errors: readonly ShownError[]): Answer => ({ data: null, errors })
+
+/** Creates the function that answers the requests of one service. */
+export function createPipeline(gateway: Gateway): AnswerRequest {
+  const documents = new LRUCache<string, Known>({ max: 1000, maxSize: mostMemory, sizeCalculation: sizeOf })
+
+  /** Keeps a document. What is kept of it may have grown. */
+  const keep = (text: string, known: Known) => {
+    documents.delete(text)
+    documents.set(text, known)
+  }
+
+  const reject = (text: string, errors: readonly unknown[], code: string): Answer => {
+    const shown = errors.map(error => showError(error, code))
+    keep(text, shown)
+    return failed(shown)
+  }
+
+  /** @throws GraphQLError for a request that may not run */
+  const answerOrThrow: AnswerRequest = (request, caller, onOperation) => {
+    const { query, variables } = request
+    const known = documents.get(query)
+    if (known && isRejected(known)) return failed(known)
+    let document = known
+    if (!document) {
+      try {
+        document = new ParsedDocument(query)
+      } catch (error) {
+        return reject(query, [error], 'GRAPHQL_PARSE_FAILED')
+      }
+    }
+    const operation = findOperation(document, request)
+    const longList = findLongList(operation, variables)
+    if (longList !== null) throw new GraphQLError(longList)
+    const { memory } = document
+    const prepared = document.prepare(operation, variables, caller.token)
+    // Before validation, which takes longest for documents of great complexity.
+    const excess = findExcess(prepared?.size ?? null)
+    if (excess !== null) throw new GraphQLError(excess)
+    if (!known) {
+      const errors = document.validate()
+      if (errors.length > 0) return reject(query, errors, 'GRAPHQL_VALIDATION_FAILED')
+    }
+    if (!known || document.memory !== memory) keep(query, document)
+    onOperation(operation)
+    if (!prepared) return failed(variableErrors(operation, variables))
+    caller.requestedCost = Math.max(1, prepared.size.cost)
+    const run = () =>
+      mapMaybePromise(prepared.bound.run(createContext(gateway, caller)), ({ data, errors }) => ({
+        data,
+        errors: errors.map(error => showError(error)),
+      }))
+    return isExpensive(caller) ? gateway.expensiveRequests.run(caller.token.id, run) : run()
+  }
+
+  return (...request) => {
+    try {
+      return answerOrThrow(...request)
+    } catch (error) {
+      if (error instanceof GraphQLError) return failed([showError(error)])
+      throw error
+    }
+  }
+}
+
+/** Returns the errors of the variables of an operation that could not be prepared, though its document is valid. */
+function variableErrors(
+  { variableDefinitions = [] }: OperationDefinitionNode,
+  variables: Record<string, unknown>,
+): ShownError[] {
+  // Few errors, and no suggestions, which graphql-js looks up for each.
+  const options = { maxErrors: limits.errors, hideSuggestions: true }
+  const { errors } = getVariableValues(schema, variableDefinitions, variables, options)
+  // Fails closed: an operation whose size is not known does not run.
+  return (errors ?? [new GraphQLError('The complexity of the query cannot be measured.')]).map(error =>
+    showError(error),
+  )
+}
