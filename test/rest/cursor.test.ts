@@ -1,25 +1,24 @@
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createApp } from '../support/app.ts'
+import { whole } from '../support/builders.ts'
 import { createWorld, faultyFields, flawOf, lists } from './support.ts'
 
 const world = await createWorld()
 const { client, build, loader, place, tenantId } = world
 const otherTenant = await build.tenant()
-const { secret } = await build.token([{ tenantId, withDescendants: true }, otherTenant])
+const { secret } = await build.token([whole(tenantId), otherTenant])
 
-beforeAll(async () => {
-  const stamp = '2026-01-01 00:00:00+00'
-  await loader`insert into tenant (name, parent_id, updated_at)
-    select 'Below', ${tenantId}, ${stamp} from generate_series(1, 60)`
-  for (const id of [tenantId, otherTenant]) {
-    await loader`insert into product (tenant_id, slug, title, currency, updated_at)
-      select ${id}, 's', 't', 'GBP', ${stamp} from generate_series(1, 60)`
-    await loader`insert into purchased_voucher (tenant_id, reference, updated_at)
-      select ${id}, ${id}::text || '-' || n, ${stamp} from generate_series(1, 60) n`
-    await loader`insert into customer (tenant_id, marketing_opted, updated_at)
-      select ${id}, true, ${stamp} from generate_series(1, 60)`
-  }
-})
+const stamp = '2026-01-01 00:00:00+00'
+await loader`insert into tenant (name, parent_id, updated_at)
+  select 'Below', ${tenantId}, ${stamp} from generate_series(1, 60)`
+for (const id of [tenantId, otherTenant]) {
+  await loader`insert into product (tenant_id, slug, title, currency, updated_at)
+    select ${id}, 's', 't', 'GBP', ${stamp} from generate_series(1, 60)`
+  await loader`insert into purchased_voucher (tenant_id, reference, updated_at)
+    select ${id}, ${id}::text || '-' || n, ${stamp} from generate_series(1, 60) n`
+  await loader`insert into customer (tenant_id, marketing_opted, updated_at)
+    select ${id}, true, ${stamp} from generate_series(1, 60)`
+}
 
 const pageOf = (path: string, cursor: string, app = client, as = secret) =>
   app.rest(as, `${path}?cursor=${encodeURIComponent(cursor)}`)
@@ -84,7 +83,7 @@ describe.each(lists)('a cursor of $name', list => {
     const cursor = await firstCursor(path)
     const page = (await pageOf(path, cursor)).body.data
     expect(page.length).toBeGreaterThan(0)
-    const other = await build.token([{ tenantId, withDescendants: true }, otherTenant])
+    const other = await build.token([whole(tenantId), otherTenant])
     expect((await pageOf(path, cursor, client, other.secret)).body.data).toEqual(page)
     const restarted = await createApp(world)
     expect((await pageOf(path, cursor, restarted)).body.data).toEqual(page)

@@ -1,11 +1,10 @@
+/** Each field of a record in v1, in the order of the contract, and the same record in GraphQL. */
+import { type GraphQLField, getNamedType, isLeafType, isObjectType } from 'graphql'
 import { describe, expect, test } from 'vitest'
-import { createApp } from '../support/app.ts'
-import { createBuilders } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
+import { schema } from '../../src/graphql/schema.ts'
+import { startService } from '../support/service.ts'
 
-const database = await createDatabase()
-const build = createBuilders(database)
-const client = await createApp(database)
+const { build, client } = await startService()
 
 const max = Number.MAX_SAFE_INTEGER
 const stamp = '2026-03-01 10:20:30.123456+01'
@@ -13,13 +12,87 @@ const shown = '2026-03-01T09:20:30.123456Z'
 const sparseStamp = { created_at: '2026-01-01 00:00:00+00', updated_at: '2026-01-02 00:00:00.1+00' }
 const [createdAt, updatedAt] = ['2026-01-01T00:00:00.000000Z', '2026-01-02T00:00:00.100000Z']
 
-/** The record alone and in its list, as text: order and absence of keys are part of it. */
-async function expectRecord(path: string, id: number, secret: string, wanted: object): Promise<void> {
+/** @returns whether a field leads to another record */
+const isLink = ({ type }: GraphQLField<unknown, unknown>) => {
+  const inner = getNamedType(type)
+  return isObjectType(inner) && inner.getInterfaces().length > 0
+}
+
+/** Fields that v1 does not have, besides global ids and links. */
+const ownFields = ['Tenant.timeZone', 'PurchasedVoucher.status', 'PurchasedVoucher.recipientName']
+
+/** Selects all fields of a type but those that v1 does not have. */
+function selectionOf(typeName: string): string {
+  const type = schema.getType(typeName)
+  if (!isObjectType(type)) throw new Error(`${typeName} is no object type`)
+  return Object.values(type.getFields())
+    .filter(field => field.args.length === 0 && field.name !== 'id' && !isLink(field))
+    .filter(field => !ownFields.includes(`${typeName}.${field.name}`))
+    .map(field => {
+      const inner = getNamedType(field.type)
+      return isLeafType(inner) ? field.name : `${field.name} { ${selectionOf(inner.name)} }`
+    })
+    .join(' ')
+}
+
+const v1Names: Record<string, string> = {
+  id: 'databaseId',
+  tenant_id: 'databaseId',
+  category_refs: 'categories',
+  variant_summaries: 'variants',
+}
+
+/** A record of v1 with the names of GraphQL. */
+function inGraphql(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inGraphql)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [
+      v1Names[name] ?? name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()),
+      inGraphql(inner),
+    ]),
+  )
+}
+
+/** Leaves out null values, as v1 does (R11). */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls)
+  if (typeof value !== 'object' || value === null) return value
+  const kept = Object.entries(value).filter(([, inner]) => inner !== null)
+  return Object.fromEntries(kept.map(([name, inner]) => [name, withoutNulls(inner)]))
+}
+
+/** Checks that a record of GraphQL has the values of one of v1, and its fields. */
+function expectParity(rest: object, record: object): void {
+  expect(withoutNulls(record)).toEqual(withoutNulls(inGraphql(rest)))
+  for (const name of Object.keys(Object(inGraphql(rest)))) expect(record).toHaveProperty(name)
+}
+
+const types: Record<string, [type: string, field: string]> = {
+  'catalog/vouchers': ['CatalogVoucher', 'catalogVoucher'],
+  'sales/purchased-vouchers': ['PurchasedVoucher', 'purchasedVoucher'],
+  'customers/marketing-signups': ['MarketingSignup', 'marketingSignup'],
+}
+
+/**
+ * Checks the one record of a new tenant, alone and in its list, as text: order and absence of keys are part of it.
+ *
+ * @param list the path of its list below the tenant
+ */
+async function expectRecord(tenantId: number, list: string, id: number, wanted: object): Promise<void> {
+  const { secret } = await build.token([tenantId])
+  const path = `/tenants/${tenantId}/${list}`
   const one = await client.rest(secret, `${path}/${id}`)
   expect(one.text).toBe(JSON.stringify({ data: wanted }))
-  const list = await client.rest(secret, path)
-  expect(Object.keys(list.body)).toEqual(['data', 'next_cursor', 'server_time'])
-  expect(list.text).toContain(`{"data":[${JSON.stringify(wanted)}],"next_cursor":null,`)
+  const page = await client.rest(secret, path)
+  expect(Object.keys(page.body)).toEqual(['data', 'next_cursor', 'server_time'])
+  expect(page.text).toContain(`{"data":[${JSON.stringify(wanted)}],"next_cursor":null,`)
+  const [type, field] = types[list]!
+  const selection = selectionOf(type)
+  const both = `one: ${field}(id: ${id}) { ${selection} } many: ${field}s { nodes { ${selection} } }`
+  const { tenant } = await client.read(secret, `{ tenant(id: ${tenantId}) { ${both} } }`)
+  expect(tenant.many.nodes).toEqual([tenant.one])
+  expectParity(wanted, tenant.one)
 }
 
 describe('a tenant', () => {
@@ -35,6 +108,8 @@ describe('a tenant', () => {
     ]
     expect(text).toContain(`{"data":${JSON.stringify(wanted)},"next_cursor":null,"server_time":"`)
     expect(text).toContain('"tenant_id":9007199254740991')
+    const { tenants } = await client.read(secret, `{ tenants { nodes { ${selectionOf('Tenant')} } } }`)
+    for (const [index, record] of tenants.nodes.entries()) expectParity(wanted[index]!, record)
   })
 })
 
@@ -52,10 +127,9 @@ describe('the clock', () => {
 describe('a catalog voucher', () => {
   test('sparse: nullable fields are null, and validity_type is omitted', async () => {
     const tenantId = await build.tenant()
-    const { secret } = await build.token([tenantId])
     const id = await build.product(tenantId, { slug: 's', title: 'T', updated_at: null })
     const nothing = { summary: null, description_html: null, currency: 'GBP', price: null, sale_price: null }
-    await expectRecord(`/tenants/${tenantId}/catalog/vouchers`, id, secret, {
+    await expectRecord(tenantId, 'catalog/vouchers', id, {
       id,
       slug: 's',
       title: 'T',
@@ -134,7 +208,7 @@ describe('a catalog voucher', () => {
     const { updated_at: _, ...middle } = tail
     const refs = { category_refs: categories, variant_summaries: variants }
     const path = `/tenants/${tenantId}/catalog/vouchers`
-    await expectRecord(path, id, secret, { ...head, ...middle, ...refs, updated_at: shown })
+    await expectRecord(tenantId, 'catalog/vouchers', id, { ...head, ...middle, ...refs, updated_at: shown })
 
     const including = async (include: string) => (await client.rest(secret, `${path}?include=${include}`)).text
     const both = { ...head, ...middle, ...refs, categories, variants, updated_at: shown }
@@ -149,16 +223,14 @@ describe('a catalog voucher', () => {
 describe('a purchased voucher', () => {
   test('sparse: fields without a value are omitted', async () => {
     const tenantId = await build.tenant()
-    const { secret } = await build.token([tenantId])
     const id = await build.voucher(tenantId, { reference: 'SPARSE', ...sparseStamp })
     const flags = { is_monetary: false, allow_part_redeem: false, void: false }
     const wanted = { id, reference: 'SPARSE', ...flags, created_at: createdAt, updated_at: updatedAt }
-    await expectRecord(`/tenants/${tenantId}/sales/purchased-vouchers`, id, secret, wanted)
+    await expectRecord(tenantId, 'sales/purchased-vouchers', id, wanted)
   })
 
   test('full: every field in the contract’s order, and no other', async () => {
     const tenantId = await build.tenant()
-    const { secret } = await build.token([tenantId])
     const columns = {
       id: max,
       reference: 'FULL-1',
@@ -189,22 +261,20 @@ describe('a purchased voucher', () => {
     }
     await build.voucher(tenantId, { ...columns, qr_token: 'QR', recipient_name: 'R', customer_name: 'C' })
     const wanted = Object.entries(columns).map(([key, value]) => [key, value === stamp ? shown : value])
-    await expectRecord(`/tenants/${tenantId}/sales/purchased-vouchers`, max, secret, Object.fromEntries(wanted))
+    await expectRecord(tenantId, 'sales/purchased-vouchers', max, Object.fromEntries(wanted))
   })
 })
 
 describe('a marketing signup', () => {
   test('sparse: fields without a value are omitted', async () => {
     const tenantId = await build.tenant()
-    const { secret } = await build.token([tenantId])
     const id = await build.customer(tenantId, sparseStamp)
     const wanted = { id, marketing_opted: true, created_at: createdAt, updated_at: updatedAt }
-    await expectRecord(`/tenants/${tenantId}/customers/marketing-signups`, id, secret, wanted)
+    await expectRecord(tenantId, 'customers/marketing-signups', id, wanted)
   })
 
   test('full: every field in the contract’s order', async () => {
     const tenantId = await build.tenant()
-    const { secret } = await build.token([tenantId])
     const consent = { marketing_opted: true, consented_at: stamp, consent_source: 'checkout' }
     const address = { address_1: '1 High St', address_2: 'Flat 2', town: 'Leith', city: 'Edinburgh', county: 'Lothian' }
     const columns = {
@@ -224,6 +294,21 @@ describe('a marketing signup', () => {
     }
     await build.customer(tenantId, columns)
     const wanted = Object.entries(columns).map(([key, value]) => [key, value === stamp ? shown : value])
-    await expectRecord(`/tenants/${tenantId}/customers/marketing-signups`, max, secret, Object.fromEntries(wanted))
+    await expectRecord(tenantId, 'customers/marketing-signups', max, Object.fromEntries(wanted))
   })
+})
+
+test('a resolution is the same in GraphQL', async () => {
+  const tenantId = await build.tenant()
+  const { secret } = await build.token([tenantId])
+  const money = { currency: 'GBP', current_balance: 0.1 }
+  await build.voucher(tenantId, { reference: 'Res', recipient_name: 'Ann', date_valid_end: '2020-02-02', ...money })
+  const input = `{ tenantId: ${tenantId}, voucherReference: "res" }`
+  const { resolveVoucher } = await client.read(
+    secret,
+    `mutation { resolveVoucher(input: ${input}) { ${selectionOf('Resolution')} } }`,
+  )
+  const { data } = (await client.resolve(secret, tenantId, { voucher_reference: 'RES' })).body
+  expectParity(data, resolveVoucher)
+  expect(data).toMatchObject({ reason_code: 'expired', voucher: { current_balance: 0.1 } })
 })

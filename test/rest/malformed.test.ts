@@ -1,9 +1,10 @@
-import { type AddressInfo, connect } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import type { Answer } from '../support/app.ts'
 import { v1 } from '../support/app.ts'
 import { differenceFrom } from '../support/openapi.ts'
-import { bearer, createWorld, flawOf } from './support.ts'
+import { openSocket } from '../support/sockets.ts'
+import { bearer, createWorld, flawOf, until } from './support.ts'
 
 const { client, secret, tenantId, place } = await createWorld()
 await client.app.listen({ host: '127.0.0.1', port: 0 })
@@ -11,18 +12,16 @@ const { port } = client.app.server.address() as AddressInfo
 
 /** Sends bytes, and reads the first answer. */
 async function send(bytes: string | Buffer): Promise<Answer> {
-  const socket = connect(port, '127.0.0.1')
-  socket.setTimeout(5_000, () => socket.destroy(new Error('no answer')))
+  const { socket, received } = openSocket(port)
   socket.write(bytes)
-  let received = ''
-  for await (const chunk of socket) {
-    received += String(chunk)
-    const length = /content-length: (\d+)/i.exec(received)?.[1]
-    const start = received.indexOf('\r\n\r\n')
-    if (start !== -1 && length && Buffer.byteLength(received.slice(start + 4)) >= Number(length)) break
-  }
+  const parts = () => received().split('\r\n\r\n')
+  await until('it is answered', async () => {
+    const length = /content-length: (\d+)/i.exec(received())?.[1]
+    return length !== undefined && (parts()[1]?.length ?? 0) >= Number(length)
+  })
   socket.destroy()
-  const [head = '', text = ''] = received.split('\r\n\r\n')
+  const [head = '', body = ''] = parts()
+  const text = Buffer.from(body, 'latin1').toString()
   const [statusLine = '', ...lines] = head.split('\r\n')
   const headers = Object.fromEntries(
     lines.map(line => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),

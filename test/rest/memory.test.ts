@@ -1,15 +1,12 @@
-import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { createApp, v1 } from '../support/app.ts'
-import { createBuilders } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
+import { v1 } from '../support/app.ts'
+import { startService } from '../support/service.ts'
+import { headOf, openSocket } from '../support/sockets.ts'
 import { until } from './support.ts'
 
-const database = await createDatabase()
-const { app } = await createApp(database)
-const build = createBuilders(database)
-const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+const { build, client } = await startService()
+const origin = await client.app.listen({ host: '127.0.0.1', port: 0 })
 
 const tenants = [await build.tenant(), await build.tenant()] as const
 const { secret } = await build.token([...tenants])
@@ -34,17 +31,13 @@ async function dataOf(tenantId: number): Promise<string> {
 test('a body that waits for a slow reader stays as it is, whatever is answered meanwhile', async () => {
   const expected = [await dataOf(tenants[0]), await dataOf(tenants[1])]
   const asked = 60
-  const socket = connect(Number(new URL(origin).port), '127.0.0.1').pause()
-  const lines = ['Host: x', ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`), '', '']
-  socket.write(`GET ${pathOf(tenants[0])} HTTP/1.1\r\n${lines.join('\r\n')}`.repeat(asked))
+  const { socket, received } = openSocket(Number(new URL(origin).port))
+  socket.pause()
+  socket.write(headOf(pathOf(tenants[0]), secret).repeat(asked))
   // More than the operating system takes: the rest of the bodies wait in the service.
   for (let at = 0; at < 100; at++) expect(await dataOf(tenants[1])).toBe(expected[1])
-  let text = ''
-  socket.setEncoding('latin1').on('data', chunk => {
-    text += chunk
-  })
   socket.resume()
-  const answers = () => text.split(/(?=HTTP\/1\.1 \d{3} )/)
+  const answers = () => received().split(/(?=HTTP\/1\.1 \d{3} )/)
   const whole = (answer = '') =>
     answer.length - answer.indexOf('\r\n\r\n') - 4 >= Number(/content-length: (\d+)/.exec(answer)?.[1])
   await until('all is read', async () => answers().length === asked && whole(answers().at(-1)), 20_000)

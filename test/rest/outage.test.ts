@@ -1,42 +1,17 @@
-import { connect as connectSocket, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { connect } from '../../src/db/connect.ts'
+import { startSilentProxy } from '../faults/support/silent-proxy.ts'
 import { createApp } from '../support/app.ts'
 import { bearer, createWorld, flawOf, operations, perform, until, worldReference } from './support.ts'
 
 const world = await createWorld()
 const { address, place, secret, platform } = world
 
-/** The sockets of a proxy before the database, which the tests stop. */
-const open = new Set<Socket>()
-const forward = (client: Socket) => {
-  const server = connectSocket(join(address.host, `.s.PGSQL.${address.port}`))
-  for (const [from, to] of [
-    [client, server],
-    [server, client],
-  ] as const) {
-    open.add(from)
-    from.pipe(to)
-    from.on('error', () => to.destroy()).on('close', () => to.destroy())
-  }
-}
-let proxy: Server
-let port = 0
-const startProxy = () =>
-  new Promise<void>(resolve => {
-    proxy = createServer(forward).listen(port, '127.0.0.1', () => {
-      port = (proxy.address() as { port: number }).port
-      resolve()
-    })
-  })
-const stopProxy = () => {
-  for (const socket of open) socket.destroy()
-  open.clear()
-  return new Promise(resolve => proxy.close(resolve))
-}
-
-await startProxy()
+/** Stands before the database, and is stopped. */
+const startProxy = (port?: number) => startSilentProxy(join(address.host, `.s.PGSQL.${address.port}`), port)
+let proxy = await startProxy()
+const { port } = proxy
 const pool = connect(
   { ...address, host: '127.0.0.1', port },
   { max: 4, statementTimeoutMs: 5_000, answerTimeoutMs: 3_000 },
@@ -44,15 +19,17 @@ const pool = connect(
 const client = await createApp({ pool })
 afterAll(async () => {
   await pool.end({ timeout: 1 })
-  await stopProxy()
+  proxy.stop()
 })
 const askAll = () => Promise.all(operations.map(operation => perform(client, operation, place, bearer(secret))))
+const untilAllSucceed = () =>
+  until('every operation is 200', async () => (await askAll()).every(({ status }) => status === 200))
 
 describe('a database out of reach', () => {
   test('is 503 with Retry-After for every operation, and 200 again once it is back', async () => {
     expect((await askAll()).map(({ status }) => status)).toEqual(operations.map(() => 200))
     for (let time = 0; time < 2; time++) {
-      await stopProxy()
+      proxy.stop()
       const answers = await askAll()
       for (const answer of answers) {
         expect(flawOf(answer, 503)).toBeNull()
@@ -60,17 +37,18 @@ describe('a database out of reach', () => {
       }
       const malformed = await client.rest('nonsense', '/tenants')
       expect(malformed.status).toBe(401)
-      await startProxy()
-      await until('every operation is 200', async () => (await askAll()).every(({ status }) => status === 200), 5_000)
+      proxy = await startProxy(port)
+      await untilAllSucceed()
     }
   })
 
   test('that falls silent is 503 where a connection was used, and 200 again once new connections reach it', async () => {
-    for (const socket of open) socket.unpipe().pause()
+    proxy.silence()
+    proxy.accept()
     const failed = (await askAll()).filter(({ status }) => status !== 200)
     expect(failed).not.toEqual([])
     for (const answer of failed) expect(flawOf(answer, 503)).toBeNull()
-    await until('every operation is 200', async () => (await askAll()).every(({ status }) => status === 200), 10_000)
+    await untilAllSucceed()
   })
 
   test('that ends its connections is 503 at worst, never 500', async () => {
@@ -82,7 +60,7 @@ describe('a database out of reach', () => {
         if (answer.status !== 200) expect(flawOf(answer, 503)).toBeNull()
       }
     }
-    await until('every operation is 200', async () => (await askAll()).every(({ status }) => status === 200), 5_000)
+    await untilAllSucceed()
   })
 })
 
@@ -144,6 +122,6 @@ describe('an error of the service', () => {
       for (const [table, name] of Object.entries(hidden))
         await platform.unsafe(`alter table ${name} rename to ${table}`)
     }
-    await until('every operation is 200', async () => (await askAll()).every(({ status }) => status === 200), 5_000)
+    await untilAllSucceed()
   })
 })

@@ -1,15 +1,23 @@
 import { describe, expect, test } from 'vitest'
-import { createApp } from '../support/app.ts'
-import { createBuilders } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
+import { whole } from '../support/builders.ts'
+import { startService } from '../support/service.ts'
 import { walk } from './support.ts'
 
-const database = await createDatabase()
+const { build, client, database } = await startService()
 const { loader, platform } = database
-const build = createBuilders(database)
-const client = await createApp(database)
 
 type Fill = (count: number, stamp: string) => Promise<{ path: string; secret: string }>
+
+/** Returns what fills a list of a new tenant. @param columns SQL of the columns that a record needs */
+const ofTenant =
+  (path: string, table: string, columns: Record<string, string>): Fill =>
+  async (count, stamp) => {
+    const tenantId = await build.tenant()
+    await loader.unsafe(`insert into ${table} (id, tenant_id, updated_at, ${Object.keys(columns)})
+      select ${tenantId} * 100000 + ${count} - n, ${tenantId}, ${stamp}, ${Object.values(columns)}
+      from generate_series(1, ${count}) n`)
+    return { path: `/tenants/${tenantId}/${path}`, secret: (await build.token([tenantId])).secret }
+  }
 
 /**
  * Fills a list with records whose ids descend as their stamps ascend, so that the list's order is not that of ids.
@@ -21,27 +29,12 @@ const fillers: Record<string, Fill> = {
     const root = await build.tenant({ updated_at: '2000-01-01 00:00:00+00' })
     await loader.unsafe(`insert into tenant (id, name, parent_id, updated_at)
       select ${root} * 100000 + ${count} - n, 'T' || n, ${root}, ${stamp} from generate_series(1, ${count} - 1) n`)
-    const { secret } = await build.token([{ tenantId: root, withDescendants: true }])
+    const { secret } = await build.token([whole(root)])
     return { path: '/tenants', secret }
   },
-  'catalog vouchers': async (count, stamp) => {
-    const tenantId = await build.tenant()
-    await loader.unsafe(`insert into product (id, tenant_id, slug, title, currency, updated_at)
-      select ${tenantId} * 100000 + ${count} - n, ${tenantId}, 's', 't', 'GBP', ${stamp} from generate_series(1, ${count}) n`)
-    return { path: `/tenants/${tenantId}/catalog/vouchers`, secret: (await build.token([tenantId])).secret }
-  },
-  'purchased vouchers': async (count, stamp) => {
-    const tenantId = await build.tenant()
-    await loader.unsafe(`insert into purchased_voucher (id, tenant_id, reference, updated_at)
-      select ${tenantId} * 100000 + ${count} - n, ${tenantId}, ${tenantId} || '-' || n, ${stamp} from generate_series(1, ${count}) n`)
-    return { path: `/tenants/${tenantId}/sales/purchased-vouchers`, secret: (await build.token([tenantId])).secret }
-  },
-  'marketing signups': async (count, stamp) => {
-    const tenantId = await build.tenant()
-    await loader.unsafe(`insert into customer (id, tenant_id, marketing_opted, updated_at)
-      select ${tenantId} * 100000 + ${count} - n, ${tenantId}, true, ${stamp} from generate_series(1, ${count}) n`)
-    return { path: `/tenants/${tenantId}/customers/marketing-signups`, secret: (await build.token([tenantId])).secret }
-  },
+  'catalog vouchers': ofTenant('catalog/vouchers', 'product', { slug: "'s'", title: "'t'", currency: "'GBP'" }),
+  'purchased vouchers': ofTenant('sales/purchased-vouchers', 'purchased_voucher', { reference: 'gen_random_uuid()' }),
+  'marketing signups': ofTenant('customers/marketing-signups', 'customer', { marketing_opted: 'true' }),
 }
 
 const stamps = {
@@ -57,7 +50,7 @@ const keyOf = ({ id, tenant_id, updated_at }: Listed) =>
 describe.each(Object.keys(fillers))('the list of %s', name => {
   const fill = fillers[name]!
 
-  test.each([1, 49, 50, 51, 100, 101, 150])('with %i records has pages of 50, and each record once', async count => {
+  test.each([1, 50, 51, 150])('with %i records has pages of 50, and each record once', async count => {
     for (const [kind, stamp] of Object.entries(stamps)) {
       const { path, secret } = await fill(count, stamp)
       const { pages, records } = await walk(client, secret, path)

@@ -75,25 +75,6 @@ describe('the rate', () => {
   })
 })
 
-describe('the rate limit of a token', () => {
-  test.each([
-    ['below the default', 3, '1.1.1.1'],
-    ['above the default', 125, '1.1.1.2'],
-  ])('applies instead of the default: %s', async (_, rateLimit, remoteAddress) => {
-    const { secret } = await build.token([tenantId], { rateLimit })
-    const asked = Array.from({ length: rateLimit + 5 }, () => client.rest(secret, '/tenants', { remoteAddress }))
-    const answers = await Promise.all(asked)
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(rateLimit)
-    const rejected = answers.filter(({ status }) => status !== 200)
-    expect(rejected).toHaveLength(5)
-    for (const answer of rejected) expect(flawOf(answer, 429)).toBeNull()
-    for (const { headers } of answers) expect(headers['ratelimit-limit']).toBe(String(rateLimit))
-    const left = answers.map(({ headers }) => Number(headers['ratelimit-remaining']))
-    expect(Math.max(...left)).toBe(rateLimit - 1)
-    expect(await remaining(await newSecret(), remoteAddress)).toBe(119)
-  })
-})
-
 describe.each(operations)('$name, when the rate is spent', operation => {
   test('401 comes before 429, and 429 before everything else', async () => {
     const secret = await newSecret()

@@ -1,10 +1,11 @@
-import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { listExports } from '../../src/domain/record/export.ts'
 import { revokeToken } from '../../src/domain/token/lifecycle.ts'
 import { createRequestCounter, listRequestCounts, listRequestErrors } from '../../src/domain/token/request-count.ts'
 import { type Client, createApp, v1 } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
+import { untilLockWaits } from '../support/locks.ts'
+import { headOf, openSocket } from '../support/sockets.ts'
 import { bearer, createWorld, operations, perform, until } from './support.ts'
 
 const world = await createWorld()
@@ -74,20 +75,11 @@ describe('requests', () => {
     const { id, secret } = await build.token([tenantId])
     await served(async client => {
       const { port } = new URL(await client.app.listen({ host: '127.0.0.1', port: 0 }))
-      const socket = connect(Number(port), '127.0.0.1')
+      const { socket } = openSocket(Number(port))
       await platform.begin(async sql => {
         await sql`lock table product`
-        const path = `${v1}/tenants/${tenantId}/catalog/vouchers`
-        socket.write(
-          `GET ${path} HTTP/1.1\r\nHost: x\r\nAccept: application/json\r\nAuthorization: Bearer ${secret}\r\n\r\n`,
-        )
-        const waits = async () => {
-          const [row] = await platform<{ waits: boolean }[]>`select exists (
-            select from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())
-          ) as waits`
-          return row?.waits === true
-        }
-        await until('the request is under way', waits, 5_000)
+        socket.write(headOf(`${v1}/tenants/${tenantId}/catalog/vouchers`, secret))
+        await untilLockWaits(platform)
         socket.destroy()
         await until('the service knows', async () => (await connections(client)) === 0, 5_000)
       })
@@ -215,33 +207,18 @@ describe('the counter', () => {
     const { id } = await build.token([])
     const counter = createRequestCounter(pool)
     counter.count(id, 'ListTenants', 200, [])
-    const [first, last] = await platform
-      .begin(async sql => {
-        await sql`alter table gateway.request_count rename to away`
-        const saves = [counter.save(), counter.save()].map(save =>
-          save.then(
-            () => 'saved',
-            () => 'failed',
-          ),
-        )
-        await until(
-          'the first waits for the table',
-          async () => {
-            const [row] = await platform<{ waits: boolean }[]>`select exists (
-          select from pg_stat_activity where wait_event_type = 'Lock' and query ~ 'request_count.save' and datname = current_database()
-        ) as waits`
-            return row?.waits === true
-          },
-          5_000,
-        )
-        const [{ pid } = { pid: 0 }] = await platform<{ pid: number }[]>`
-        select pid from pg_stat_activity where wait_event_type = 'Lock' and query ~ 'request_count.save' and datname = current_database()`
-        await platform`select pg_cancel_backend(${pid})`
-        await sql`alter table gateway.away rename to request_count`
-        return saves
-      })
-      .then(saves => Promise.all(saves))
-    expect([first, last]).toEqual(['failed', 'saved'])
+    const { saves } = await platform.begin(async sql => {
+      await sql`alter table gateway.request_count rename to away`
+      const saves = Promise.allSettled([counter.save(), counter.save()])
+      await untilLockWaits(platform)
+      await platform`
+        select pg_cancel_backend(pid) from pg_stat_activity
+        where wait_event_type = 'Lock' and query ~ 'request_count.save' and datname = current_database()`
+      await sql`alter table gateway.away rename to request_count`
+      return { saves }
+    })
+    const [first, last] = await saves
+    expect([first.status, last.status]).toEqual(['rejected', 'fulfilled'])
     expect(await countsOf(id)).toEqual({ 'ListTenants 200': 1 })
   })
 
@@ -345,38 +322,6 @@ describe('personal data', () => {
       lastAt: expect.any(String),
     })
     expect(more).toEqual([])
-  })
-
-  test('that is not exported has no entry', async () => {
-    const empty = await build.tenant()
-    const { id, secret } = await build.token([tenantId, empty])
-    const opposed = await build.customer(tenantId, { marketing_opted: false })
-    await served(async client => {
-      expect((await client.rest(secret, `/tenants/${empty}/customers/marketing-signups`)).body.data).toEqual([])
-      expect((await client.rest(secret, `${signups}?updated_since=2999-01-01T00:00:00Z`)).body.data).toEqual([])
-      expect((await client.rest(secret, `${signups}?cursor=x`)).status).toBe(422)
-      expect((await client.rest(secret, `${signups}/${opposed}`)).status).toBe(404)
-      expect((await client.rest(secret, `/tenants/${tenantId}/sales/purchased-vouchers`)).status).toBe(200)
-    })
-    expect(await exportsOf(id)).toEqual([])
-    expect(await listExports(pool, id, 1)).toEqual([])
-  })
-
-  test('is not exported when the entry cannot be written', async () => {
-    const { secret } = await build.token([tenantId])
-    await platform`revoke insert on gateway.audit_entry from voucher_gateway`
-    try {
-      await served(async client => {
-        for (const path of [signups, `${signups}/${place.customer}`]) {
-          const { status, body } = await client.rest(secret, path)
-          expect(status).toBe(500)
-          expect(Object.keys(body)).toEqual(['message'])
-        }
-        expect((await client.rest(secret, '/tenants')).status).toBe(200)
-      })
-    } finally {
-      await platform`grant insert on gateway.audit_entry to voucher_gateway`
-    }
   })
 
   test('is listed by day and tenant, the newest first', async () => {

@@ -1,33 +1,25 @@
-import { once } from 'node:events'
-import { connect } from 'node:net'
 import { afterAll, expect, test } from 'vitest'
 import { connect as connectPool, serviceRole } from '../../src/db/connect.ts'
 import { createApp, v1 } from '../support/app.ts'
-import { createBuilders } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
+import { startService } from '../support/service.ts'
+import { openSocket } from '../support/sockets.ts'
 
-const database = await createDatabase()
-const { app } = await createApp(database)
-const build = createBuilders(database)
+const { build, client, database } = await startService()
 const tenantId = await build.tenant()
 const { secret } = await build.token([tenantId])
 /** One connection, so that one statement keeps it busy. */
 const pool = connectPool(database.address, { max: 1, statementTimeoutMs: 60_000, role: serviceRole })
 afterAll(() => pool.end())
-const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
+const { port } = new URL(await client.app.listen({ host: '127.0.0.1', port: 0 }))
 
 /** Sends the start of a body and nothing after it. */
 async function sendSlowly(path: string): Promise<string> {
-  const socket = connect(Number(port), '127.0.0.1')
-  let answer = ''
-  socket.on('data', chunk => {
-    answer += chunk
-  })
+  const { socket, received, closed } = openSocket(Number(port))
   const headers = ['Host: x', `Authorization: Bearer ${secret}`, 'Accept: application/json']
   const body = ['Content-Type: application/json', 'Content-Length: 20', '', '{']
   socket.write([`POST ${path} HTTP/1.1`, ...headers, ...body].join('\r\n'))
-  await once(socket, 'close')
-  return answer
+  await closed
+  return received()
 }
 
 test.concurrent.each([

@@ -1,9 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { InjectOptions } from 'fastify'
+import { expect } from 'vitest'
 import type { Permission } from '../../src/domain/token/permission.ts'
-import { type Answer, type Client, createApp, v1 } from '../support/app.ts'
-import { createBuilders } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
+import { type Answer, type Client, v1 } from '../support/app.ts'
+import { startService } from '../support/service.ts'
 
 /** The ids in the paths of operations. */
 export interface Place {
@@ -25,62 +24,42 @@ export interface Operation {
 
 export const worldReference = 'WORLD-1'
 
-/** The contract's eight operations, in its order. */
-export const operations: Operation[] = [
-  { name: 'list tenants', method: 'GET', path: () => '/tenants', permissions: [] },
-  {
-    name: 'list catalog vouchers',
-    method: 'GET',
-    path: ({ tenantId }) => `/tenants/${tenantId}/catalog/vouchers`,
-    permissions: ['view_vouchers'],
-  },
-  {
-    name: 'get catalog voucher',
-    method: 'GET',
-    path: ({ tenantId, product }) => `/tenants/${tenantId}/catalog/vouchers/${product}`,
-    permissions: ['view_vouchers'],
-  },
-  {
-    name: 'list purchased vouchers',
-    method: 'GET',
-    path: ({ tenantId }) => `/tenants/${tenantId}/sales/purchased-vouchers`,
-    permissions: ['view_vouchers', 'view_orders'],
-  },
-  {
-    name: 'get purchased voucher',
-    method: 'GET',
-    path: ({ tenantId, voucher }) => `/tenants/${tenantId}/sales/purchased-vouchers/${voucher}`,
-    permissions: ['view_vouchers', 'view_orders'],
-  },
-  {
-    name: 'list marketing signups',
-    method: 'GET',
-    path: ({ tenantId }) => `/tenants/${tenantId}/customers/marketing-signups`,
-    permissions: ['export_customer_information'],
-  },
-  {
-    name: 'get marketing signup',
-    method: 'GET',
-    path: ({ tenantId, customer }) => `/tenants/${tenantId}/customers/marketing-signups/${customer}`,
-    permissions: ['export_customer_information'],
-  },
+const ofTenant =
+  (path: string, record?: keyof Place) =>
+  (place: Place): string =>
+    `/tenants/${place.tenantId}/${path}${record ? `/${place[record]}` : ''}`
+
+const vouchers: Permission[] = ['view_vouchers']
+const orders: Permission[] = [...vouchers, 'view_orders']
+const customers: Permission[] = ['export_customer_information']
+
+const described: Omit<Operation, 'method'>[] = [
+  { name: 'list tenants', path: () => '/tenants', permissions: [] },
+  { name: 'list catalog vouchers', path: ofTenant('catalog/vouchers'), permissions: vouchers },
+  { name: 'get catalog voucher', path: ofTenant('catalog/vouchers', 'product'), permissions: vouchers },
+  { name: 'list purchased vouchers', path: ofTenant('sales/purchased-vouchers'), permissions: orders },
+  { name: 'get purchased voucher', path: ofTenant('sales/purchased-vouchers', 'voucher'), permissions: orders },
+  { name: 'list marketing signups', path: ofTenant('customers/marketing-signups'), permissions: customers },
+  { name: 'get marketing signup', path: ofTenant('customers/marketing-signups', 'customer'), permissions: customers },
   {
     name: 'resolve voucher',
-    method: 'POST',
-    path: ({ tenantId }) => `/tenants/${tenantId}/redemptions/resolve`,
+    path: ofTenant('redemptions/resolve'),
     permissions: ['redeem_vouchers'],
     body: { voucher_reference: worldReference },
   },
 ]
+
+/** The contract's eight operations, in its order. */
+export const operations = described.map(
+  (operation): Operation => ({ ...operation, method: operation.body ? 'POST' : 'GET' }),
+)
 
 export const lists = operations.filter(({ name }) => name.startsWith('list'))
 export const underTenant = operations.filter(({ name }) => name !== 'list tenants')
 
 /** Creates a database and a service, with a tenant that has a record of each type and a token with all permissions. */
 export async function createWorld(environment: NodeJS.ProcessEnv = {}) {
-  const database = await createDatabase()
-  const build = createBuilders(database)
-  const client = await createApp(database, environment)
+  const { database, build, client } = await startService(environment)
   const tenantId = await build.tenant({ name: 'World' })
   const place: Place = {
     tenantId,
@@ -133,13 +112,8 @@ export async function walk(client: Client, secret: string, path: string, query: 
 }
 
 /** Repeats a check until it holds. Fails after the deadline: name one when it has to hold soon. */
-export async function until(what: string, holds: () => Promise<boolean>, withinMs = 10_000): Promise<void> {
-  const deadline = Date.now() + withinMs
-  while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`Still not so after ${withinMs} ms: ${what}`)
-    await sleep(20)
-  }
-}
+export const until = (what: string, holds: () => Promise<boolean>, timeout = 10_000): Promise<void> =>
+  expect.poll(holds, { interval: 20, timeout, message: what }).toBe(true)
 
 /** The errors of a 422, by field; null for anything else. */
 export const faultyFields = ({ status, body }: Answer): string[] | null =>

@@ -12,8 +12,13 @@ export interface SilentProxy {
   stop(): void
 }
 
-/** @param target the port of the database, or its Unix socket */
-export async function startSilentProxy(target: number | string): Promise<SilentProxy> {
+/**
+ * Starts a proxy.
+ *
+ * @param target the port of the database, or its Unix socket
+ * @param port where it listens; 0: at any free port
+ */
+export async function startSilentProxy(target: number | string, port = 0): Promise<SilentProxy> {
   const sockets = new Set<Socket>()
   let silent = false
   let accepted = 0
@@ -32,7 +37,7 @@ export async function startSilentProxy(target: number | string): Promise<SilentP
     client.on('close', () => backend.destroy())
     backend.on('close', () => client.destroy())
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>(resolve => server.listen(port, '127.0.0.1', resolve))
   const address = server.address()
   if (typeof address !== 'object' || !address) throw new Error('The proxy has no port.')
   return {
