@@ -1,36 +1,32 @@
 import { once } from 'node:events'
-import { type AddressInfo, connect } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify from 'fastify'
 import { afterAll, describe, expect, test } from 'vitest'
-import type { Sql } from '../../src/db/connect.ts'
 import { limitRequests } from '../../src/http/admission.ts'
 import { enforceDeadline } from '../../src/http/deadline.ts'
 import { OverloadError } from '../../src/http/errors.ts'
 import { createWorld, until } from '../rest/support.ts'
-import { createApp, v1 } from '../support/app.ts'
+import { type Answer, createApp, v1 } from '../support/app.ts'
+import { untilLockWaits } from '../support/locks.ts'
 import { collectLog } from '../support/log.ts'
+import { openSocket } from '../support/sockets.ts'
 
 const world = await createWorld()
 const { platform, secret, tenantId } = world
 const { log, lines } = collectLog()
 const client = await createApp(world, { MAX_REQUESTS: '20', LOG_LEVEL: 'warn' }, log)
 
-const isWaiting = (sql: Sql) => async () => {
-  const [row] = await sql<{ waits: boolean }[]>`select exists (
-        select from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())
-      ) as waits`
-  return row?.waits === true
-}
 const products = () => client.rest(secret, `/tenants/${tenantId}/catalog/vouchers`)
 const tenants = () => client.rest(secret, '/tenants')
+const isAnswered = ({ status }: Answer) => status === 200
 
 describe('with as many requests under way as an operation may have', () => {
   test('further ones are 503, and those of another operation are answered', async () => {
     const { under, refused, others, health } = await platform.begin(async sql => {
       await sql`lock table product`
       const under = Array.from({ length: 15 }, products)
-      await until('a request waits for the lock', isWaiting(sql), 5_000)
+      await untilLockWaits(platform)
       const refused = await Promise.all(Array.from({ length: 50 }, products))
       return {
         under,
@@ -62,7 +58,7 @@ describe('with as many requests under way as an operation may have', () => {
     const [refused, page, under] = await platform.begin(async sql => {
       await sql`lock table product`
       const under = Array.from({ length: 15 }, () => client.graphql(secret, query))
-      await until('a request waits for the lock', isWaiting(sql), 5_000)
+      await untilLockWaits(platform)
       const answers = await Promise.all([
         client.graphql(secret, '{ viewer { name } }'),
         client.ask({ method: 'GET', url: '/admin/assets/admin.css' }),
@@ -82,22 +78,13 @@ test('a caller that is gone leaves its place, and does not begin', async () => {
   const headers = { authorization: `Bearer ${secret}`, accept: 'application/json' }
   const path = `http://127.0.0.1:${port}${v1}/tenants`
   for (let round = 0; round < 3; round++) {
-    const gone = Array.from({ length: 30 }, () => {
-      const controller = new AbortController()
-      const asked = fetch(path, { headers, signal: controller.signal }).catch(() => null)
-      setTimeout(() => controller.abort(), 2)
-      return asked
-    })
+    const gone = Array.from({ length: 30 }, () =>
+      fetch(path, { headers, signal: AbortSignal.timeout(2) }).catch(() => null),
+    )
     await Promise.all(gone)
   }
-  await until(
-    'ten requests are answered at once',
-    async () => {
-      const answers = await Promise.all(Array.from({ length: 10 }, tenants))
-      return answers.every(({ status }) => status === 200)
-    },
-    5_000,
-  )
+  const areAnswered = async () => (await Promise.all(Array.from({ length: 10 }, tenants))).every(isAnswered)
+  await until('ten requests are answered at once', areAnswered, 5_000)
 })
 
 test('neither refused requests nor callers that are gone are logged as an outage', () => {
@@ -164,9 +151,9 @@ describe('requests with bodies', () => {
     /** Sends heads, and the body without its last byte. */
     const begin = (count: number) =>
       Array.from({ length: count }, () => {
-        const socket = connect(port, '127.0.0.1').on('error', () => {})
+        const { socket } = openSocket(port)
         socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{')
-        const received = once(socket.setEncoding('latin1'), 'data').then(([text]) => Number(String(text).slice(9, 12)))
+        const received = once(socket, 'data').then(([text]) => Number(String(text).slice(9, 12)))
         return { socket, received }
       })
     return { seen, begin }

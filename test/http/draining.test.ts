@@ -1,8 +1,10 @@
 import { once } from 'node:events'
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
 import { createWorld, until } from '../rest/support.ts'
 import { createApp, v1 } from '../support/app.ts'
+import { untilLockWaits } from '../support/locks.ts'
+import { headOf, openSocket } from '../support/sockets.ts'
 
 const world = await createWorld()
 const { client, platform, secret, tenantId } = world
@@ -10,27 +12,11 @@ const { app } = client
 await app.listen({ host: '127.0.0.1', port: 0 })
 const { port } = app.server.address() as AddressInfo
 
-const head = (path: string) =>
-  `GET ${path} HTTP/1.1\r\nHost: x\r\nAccept: application/json\r\nAuthorization: Bearer ${secret}\r\n\r\n`
+const open = (to = port) => openSocket(to)
 
-interface Client {
-  socket: Socket
-  received(): string
-}
-
-function open(to = port): Client {
-  const socket = connect(to, '127.0.0.1')
-  let text = ''
-  socket.setEncoding('latin1').on('data', chunk => {
-    text += chunk
-  })
-  socket.on('error', () => {})
-  return { socket, received: () => text }
-}
-
-async function ask({ socket, received }: Client, path: string): Promise<string> {
+async function ask({ socket, received }: ReturnType<typeof open>, path: string): Promise<string> {
   const before = received().length
-  socket.write(head(path))
+  socket.write(headOf(path, secret))
   await until('it is answered', async () => received().slice(before).includes('\r\n\r\n'), 5_000)
   return received().slice(before)
 }
@@ -45,15 +31,9 @@ test('a service that drains answers on open and new connections, says it closes 
   const ended = once(pipelined.socket, 'close')
   await platform.begin(async sql => {
     await sql`lock table product`
-    const isWaiting = async () => {
-      const [row] = await sql<{ waits: boolean }[]>`select exists (
-        select from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())
-      ) as waits`
-      return row?.waits === true
-    }
-    pipelined.socket.write(head(`${v1}/tenants/${tenantId}/catalog/vouchers`))
-    pipelined.socket.write(head(`${v1}/tenants/${tenantId}/catalog/vouchers/1`))
-    await until('the request is under way', isWaiting, 5_000)
+    pipelined.socket.write(headOf(`${v1}/tenants/${tenantId}/catalog/vouchers`, secret))
+    pipelined.socket.write(headOf(`${v1}/tenants/${tenantId}/catalog/vouchers/1`, secret))
+    await untilLockWaits(platform)
     drained = app.drain(3_000)
     const ready = await ask(used, '/readyz')
     expect(ready).toMatch(/^HTTP\/1\.1 503 /)

@@ -1,5 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Program, parse } from 'acorn'
@@ -7,6 +6,7 @@ import { fullAncestor } from 'acorn-walk'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createBuilders } from '../support/builders.ts'
+import { createPlace } from '../support/copies.ts'
 import { createDatabase } from '../support/database.ts'
 import { serve } from '../support/process.ts'
 
@@ -38,7 +38,7 @@ interface Script {
   compiledBy: string
 }
 
-const log = join(mkdtempSync(join(tmpdir(), 'gateway-scripts-')), 'scripts')
+const log = join(createPlace(), 'scripts')
 const readScripts = (): Script[] =>
   readFileSync(log, 'utf8')
     .trim()
@@ -63,19 +63,8 @@ const { origin } = new URL(service.restAddress)
 const headers = { accept: 'application/json', authorization: `Bearer ${secret}`, 'content-type': 'application/json' }
 
 // Loads the modules that are imported at first use.
-for (const path of [
-  '/',
-  '/graphiql',
-  '/admin',
-  '/admin/login',
-  '/livez',
-  '/readyz',
-  '/nothing',
-  '/dashboard',
-  '/docs',
-  '/docs/errors',
-  '/docs/reference',
-]) {
+const pages = ['/graphiql', '/admin', '/admin/login', '/dashboard', '/docs', '/docs/errors', '/docs/reference']
+for (const path of ['/', ...pages, '/livez', '/readyz', '/nothing']) {
   await fetch(origin + path, { headers: { accept: 'text/html' } })
 }
 for (const path of ['/tenants', '/tenants/1/catalog/vouchers', '/nothing']) {

@@ -1,10 +1,11 @@
 import { once } from 'node:events'
 import { createServer, request } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { createProxyServer } from 'http-proxy-3'
 import { afterAll, describe, expect, test } from 'vitest'
 import { createWorld } from '../rest/support.ts'
 import { createApp, v1 } from '../support/app.ts'
+import { openSocket } from '../support/sockets.ts'
 
 const world = await createWorld()
 const behindProxy = await createApp(world, { TRUST_PROXY: '127.0.0.1', RATE_LIMIT_PER_MINUTE: '120' })
@@ -78,11 +79,10 @@ describe('without a proxy', () => {
 
   /** Sends raw header lines and returns the status. */
   async function statusOf(head: string): Promise<number> {
-    const socket = connect(port, '127.0.0.1')
+    const { socket, received, closed } = openSocket(port)
     socket.write(`GET ${v1}/tenants HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${head}\r\n`)
-    let received = ''
-    for await (const chunk of socket.setEncoding('latin1')) received += chunk
-    return Number(received.split(' ')[1])
+    await closed
+    return Number(received().split(' ')[1])
   }
 
   const required = `Accept: application/json\r\nAuthorization: Bearer ${world.secret}\r\n`

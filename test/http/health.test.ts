@@ -1,32 +1,22 @@
-import { connect as connectSocket, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import { connect, serviceRole } from '../../src/db/connect.ts'
 import { buildServer } from '../../src/server.ts'
+import { startSilentProxy } from '../faults/support/silent-proxy.ts'
 import { until } from '../rest/support.ts'
 import { createClient } from '../support/app.ts'
 import { createDatabase } from '../support/database.ts'
 import { followed } from '../support/followed.ts'
 import { collectLog } from '../support/log.ts'
+import { openSocket } from '../support/sockets.ts'
 
 const { address, platform, pool } = await createDatabase()
 
-/** A proxy before the database of the health checks, which falls silent. */
-const sockets = new Set<Socket>()
-let silent = false
-const proxy = createServer(client => {
-  const server = connectSocket(join(address.host, `.s.PGSQL.${address.port}`))
-  for (const socket of [client, server]) socket.on('error', () => {}).on('close', () => sockets.delete(socket))
-  sockets.add(client).add(server)
-  if (silent) return
-  client.pipe(server).pipe(client)
-}).listen(0, '127.0.0.1')
-await new Promise(resolve => proxy.once('listening', resolve))
-const proxyAddress = proxy.address()
-const port = typeof proxyAddress === 'object' && proxyAddress ? proxyAddress.port : 0
+/** Stands before the database of the health checks. */
+const proxy = await startSilentProxy(join(address.host, `.s.PGSQL.${address.port}`))
 const health = connect(
-  { ...address, host: '127.0.0.1', port },
+  { ...address, host: '127.0.0.1', port: proxy.port },
   { max: 1, statementTimeoutMs: 1_000, answerTimeoutMs: 1_000, connectTimeoutMs: 1_000, role: serviceRole },
 )
 const config = readConfig({ LOG_LEVEL: 'silent' })
@@ -35,8 +25,7 @@ const { ask } = createClient(app)
 afterAll(async () => {
   await app.close()
   await health.end({ timeout: 1 })
-  for (const socket of sockets) socket.destroy()
-  proxy.close()
+  proxy.stop()
 })
 const ready = () => ask({ method: 'GET', url: '/readyz' })
 const isReady = async () => (await ready()).status === 200
@@ -76,8 +65,7 @@ describe('/readyz', () => {
   })
 
   test('is 503 within about a second when the database is silent, and 200 once it answers again', async () => {
-    silent = true
-    for (const socket of sockets) socket.unpipe().pause()
+    proxy.silence()
     for (let time = 0; time < 2; time++) {
       const start = performance.now()
       const { status, body } = await ready()
@@ -85,7 +73,7 @@ describe('/readyz', () => {
       expect(body.reasons).toEqual([expect.stringContaining('did not answer')])
       expect(performance.now() - start).toBeLessThan(1_900)
     }
-    silent = false
+    proxy.accept()
     await until('it is 200', isReady, 4_000)
   })
 })
@@ -94,7 +82,7 @@ test('connections to HEALTH_PORT that send nothing, or half a request, do not de
   const own = await buildServer(readConfig({ HEALTH_PORT: '1', LOG_LEVEL: 'silent' }), pool)
   const { port } = new URL(await own.health!.listen({ host: '127.0.0.1', port: 0 }))
   const open = ['', 'GET /readyz HTTP/1.1\r\nHost: '].map(text => {
-    const socket = connectSocket(Number(port), '127.0.0.1').on('error', () => {})
+    const { socket } = openSocket(Number(port))
     socket.write(text)
     return socket
   })

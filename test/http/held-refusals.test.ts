@@ -1,11 +1,9 @@
 import { expect, test } from 'vitest'
-import { type Answer, createApp } from '../support/app.ts'
-import { createBuilders } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
+import type { Answer } from '../support/app.ts'
+import { startService } from '../support/service.ts'
 
-const database = await createDatabase()
-const { rest } = await createApp(database, { MAX_REQUESTS: '10' })
-const build = createBuilders(database)
+const { build, client } = await startService({ MAX_REQUESTS: '10' })
+const { rest } = client
 const tenantId = await build.tenant()
 
 test('requests beyond the rate are held before they are refused, and take no place from others', async () => {

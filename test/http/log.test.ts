@@ -4,14 +4,12 @@ import { toLoggedError } from '../../src/log.ts'
 import { createBrowser } from '../admin/support.ts'
 import { until } from '../rest/support.ts'
 import { type Client, createApp, v1 } from '../support/app.ts'
-import { createBuilders } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
 import { collectLog, type LogLine } from '../support/log.ts'
 import { serve } from '../support/process.ts'
+import { startService } from '../support/service.ts'
 
-const database = await createDatabase()
+const { build, database } = await startService()
 const { platform } = database
-const build = createBuilders(database)
 
 // Every value in a row or a request contains this word.
 const marker = 'planted'
@@ -117,16 +115,10 @@ const document = `mutation ($input: ResolveVoucherInput!) {
 const requests: Record<string, (client: Client, id: string) => ReturnType<Client['ask']>> = {
   REST: (client, id) => resolve(client, id, { voucher_reference: 'planted-1', planted: 'planted' }),
   'REST, by a QR token': (client, id) => resolve(client, id, { qr_token: 'https://planted.example/?qr=planted-qr' }),
-  GraphQL: (client, id) =>
-    client.ask({
-      method: 'POST',
-      url: '/graphql?planted=planted',
-      headers: { ...headersOf(id), accept: 'application/json' },
-      payload: JSON.stringify({
-        query: `${document} # planted`,
-        variables: { input: { tenantId, voucherReference: 'planted-1' }, planted: 'planted' },
-      }),
-    }),
+  GraphQL: (client, id) => {
+    const variables = { input: { tenantId, voucherReference: 'planted-1' }, planted: 'planted' }
+    return ask(client, id, '/graphql?planted=planted', { query: `${document} # planted`, variables })
+  },
 }
 const headersOf = (id: string) => ({
   accept: 'application/json',
@@ -137,13 +129,10 @@ const headersOf = (id: string) => ({
   'x-planted': 'planted',
   'x-request-id': id,
 })
+const ask = (client: Client, id: string, url: string, body: object) =>
+  client.ask({ method: 'POST', url, headers: headersOf(id), payload: JSON.stringify(body) })
 const resolve = (client: Client, id: string, body: object) =>
-  client.ask({
-    method: 'POST',
-    url: `${v1}/tenants/${tenantId}/redemptions/resolve?cursor=planted&planted=planted`,
-    headers: headersOf(id),
-    payload: JSON.stringify(body),
-  })
+  ask(client, id, `${v1}/tenants/${tenantId}/redemptions/resolve?cursor=planted&planted=planted`, body)
 
 /** Returns the places of the marker and of the token's secret, which a log must not contain. */
 const leaks = (text: string) =>
@@ -151,26 +140,26 @@ const leaks = (text: string) =>
 
 let requestCount = 0
 
-describe.each(['trace', 'error'])('at the level %s', level => {
+describe('at the level trace, which writes most', () => {
   const { log, text, lines } = collectLog()
-  let pool: Pool
+  const pool = connect(database.address, { max: 4, statementTimeoutMs: 2_000, role: serviceRole })
+  const createLogged = (on: Pool = pool) => createApp({ pool: on }, { LOG_LEVEL: 'trace' }, log)
   let client: Client
 
   beforeAll(async () => {
-    pool = connect(database.address, { max: 4, statementTimeoutMs: 2_000, role: serviceRole })
-    client = await createApp({ pool }, { LOG_LEVEL: level }, log)
+    client = await createLogged()
   })
   afterAll(() => pool.end({ timeout: 1 }))
 
   describe.each(Object.entries(requests))('%s', (_request, send) => {
     // A service of its own, because a failure that repeats has no stack.
     beforeAll(async () => {
-      client = await createApp({ pool }, { LOG_LEVEL: level }, log)
+      client = await createLogged()
     })
 
     it.each(failures)('the line about $name contains nothing of the row or the request', async failure => {
       const id = `request-${++requestCount}`
-      if (failure.outage) client = await createApp({ pool }, { LOG_LEVEL: level }, log)
+      if (failure.outage) client = await createLogged()
       await platform.unsafe(failure.apply)
       try {
         const answer = await send(client, id)
@@ -180,10 +169,10 @@ describe.each(['trace', 'error'])('at the level %s', level => {
         await platform.unsafe(failure.undo)
       }
       const written = lines().filter(({ reqId, err }) => reqId === id && err)
-      if (failure.outage && written.length === 0 && level === 'trace') {
+      if (failure.outage && written.length === 0) {
         // On a slow machine a background job may have begun the outage.
         await until('it is counted', async () => lines().some(({ requestIds = [] }) => requestIds.includes(id)), 3_000)
-      } else if (level === 'trace' || !failure.outage) {
+      } else {
         expect(written).toHaveLength(1)
         expect(written[0]?.err).toMatchObject(failure.err)
         expect(written[0]?.err?.stack).toMatch(/^ {4}at /)
@@ -200,7 +189,7 @@ describe.each(['trace', 'error'])('at the level %s', level => {
     await platform`alter table purchased_voucher add column redemption_status jsonb default '{"planted": "planted"}'`
     // New connections, because the others have prepared the statement for the old table.
     const fresh = connect(database.address, { max: 1, statementTimeoutMs: 10_000, role: serviceRole })
-    const answer = await send(await createApp({ pool: fresh }, { LOG_LEVEL: level }, log), id)
+    const answer = await send(await createLogged(fresh), id)
     await platform`alter table purchased_voucher drop column redemption_status`
     await platform`alter table purchased_voucher rename column right_status to redemption_status`
     await fresh.end({ timeout: 1 })
@@ -220,14 +209,9 @@ describe.each(['trace', 'error'])('at the level %s', level => {
     await platform`alter table gateway.audit_entry drop constraint fits`
     expect(page.status).toBe(500)
     const written = lines().filter(({ reqId, err }) => reqId === 'the-form' && err)
+    const table = { schema: 'gateway', table: 'audit_entry', constraint: 'fits' }
     expect(written.map(({ err }) => err)).toMatchObject([
-      {
-        code: '23514',
-        statement: 'administrator.record_failed_sign_in',
-        schema: 'gateway',
-        table: 'audit_entry',
-        constraint: 'fits',
-      },
+      { code: '23514', statement: 'administrator.record_failed_sign_in', ...table },
     ])
     expect(leaks(text())).toEqual([])
   })
@@ -371,13 +355,8 @@ describe('an error in a log line', () => {
     for (const error of [changed, named, circular, many, json, own, 'planted', { message: 'planted' }, null]) {
       expect(leaks(JSON.stringify(toLoggedError(error)))).toEqual([])
     }
-    expect(toLoggedError(many).errors?.map(({ type }) => type)).toEqual([
-      'Error',
-      'Error',
-      'TypeError',
-      'string',
-      'Error',
-    ])
+    const types = ['Error', 'Error', 'TypeError', 'string', 'Error']
+    expect(toLoggedError(many).errors?.map(({ type }) => type)).toEqual(types)
     expect(toLoggedError(json).cause?.type).toBe('SyntaxError')
   })
 

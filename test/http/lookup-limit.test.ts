@@ -1,17 +1,14 @@
 import { expect, test } from 'vitest'
 import { createTokenSecret } from '../../src/domain/token/secret.ts'
-import { createApp, v1 } from '../support/app.ts'
-import { createBuilders } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
+import { v1 } from '../support/app.ts'
+import { startService } from '../support/service.ts'
 
-const database = await createDatabase()
-const build = createBuilders(database)
-const { ask } = await createApp(database)
+const { build, client } = await startService()
 
 /** A call with a token from an address. @returns its status */
 async function statusOf(secret: string, remoteAddress: string): Promise<number> {
   const headers = { accept: 'application/json', authorization: `Bearer ${secret}` }
-  return (await ask({ method: 'GET', url: `${v1}/tenants`, remoteAddress, headers })).status
+  return (await client.ask({ method: 'GET', url: `${v1}/tenants`, remoteAddress, headers })).status
 }
 
 /** Sends as many unknown tokens as a network may. @returns the distinct statuses */

@@ -1,4 +1,4 @@
-import { type AddressInfo, connect } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import Fastify from 'fastify'
 import { afterAll, expect, test } from 'vitest'
 import { readConfig } from '../../src/config.ts'
@@ -6,18 +6,11 @@ import { handleInOrder } from '../../src/http/pipelining.ts'
 import { buildServer } from '../../src/server.ts'
 import { until } from '../rest/support.ts'
 import { createDatabase } from '../support/database.ts'
+import { openSocket } from '../support/sockets.ts'
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
 
-/** Opens a connection, and collects what it receives. */
-function open(port: number) {
-  const socket = connect(port, '127.0.0.1').on('error', () => {})
-  let text = ''
-  socket.setEncoding('latin1').on('data', chunk => {
-    text += chunk
-  })
-  return { socket, answers: () => text.match(/HTTP\/1\.1 200 /g)?.length ?? 0, received: () => text }
-}
+const answersOf = (text: string) => text.match(/HTTP\/1\.1 200 /g)?.length ?? 0
 
 /** Serves `/flood/<n>`, whose second request waits for `/other`, and records what is handled. */
 async function serve() {
@@ -51,11 +44,11 @@ const paths = (count: number) => Array.from({ length: count }, (_, number) => `/
 
 test('requests that are sent together are handled and answered one after the other, behind those of others', async () => {
   const { handled, most, port } = await serve()
-  const [flood, other] = [open(port), open(port)]
+  const [flood, other] = [openSocket(port), openSocket(port)]
   flood.socket.write(paths(100).map(get).join(''))
   await until('the second request is handled', async () => handled.length === 2, 5_000)
   other.socket.write(get('/other'))
-  await until('all are answered', async () => flood.answers() + other.answers() === 101, 5_000)
+  await until('all are answered', async () => answersOf(flood.received() + other.received()) === 101, 5_000)
   expect(handled).toEqual(['/flood/0', '/flood/1', '/other', ...paths(100).slice(2)])
   expect(most()).toBe(1)
   expect([...flood.received().matchAll(/<(.+)>/g)].map(([, path]) => path)).toEqual(paths(100))
@@ -64,14 +57,14 @@ test('requests that are sent together are handled and answered one after the oth
 
 test('what waits on a connection that ends is not handled', async () => {
   const { handled, port } = await serve()
-  const [flood, other] = [open(port), open(port)]
+  const [flood, other] = [openSocket(port), openSocket(port)]
   flood.socket.write(paths(50).map(get).join(''))
   await until('the second request is handled', async () => handled.length === 2, 5_000)
   flood.socket.resetAndDestroy()
   other.socket.write(get('/other'))
-  await until('the other is answered', async () => other.answers() === 1, 5_000)
+  await until('the other is answered', async () => answersOf(other.received()) === 1, 5_000)
   other.socket.write(get('/other'))
-  await until('the other is answered again', async () => other.answers() === 2, 5_000)
+  await until('the other is answered again', async () => answersOf(other.received()) === 2, 5_000)
   expect(handled).toEqual(['/flood/0', '/flood/1', '/other', '/other'])
   other.socket.destroy()
 })
@@ -86,10 +79,9 @@ test('a connection on which more than 100 requests wait is closed, at the servic
     await server.listen({ host: '127.0.0.1', port: 0 })
     const { port } = server.server.address() as AddressInfo
     handled = 0
-    const floods = Array.from({ length: 20 }, () => open(port))
-    const closed = Promise.all(floods.map(({ socket }) => new Promise(resolve => socket.on('close', resolve))))
+    const floods = Array.from({ length: 20 }, () => openSocket(port))
     for (const { socket } of floods) socket.write(get('/livez').repeat(5_000))
-    await closed
+    await Promise.all(floods.map(({ closed }) => closed))
     expect(handled).toBeLessThanOrEqual(20 * 101)
   }
 })

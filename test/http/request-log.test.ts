@@ -1,16 +1,15 @@
-import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { revokeToken } from '../../src/domain/token/lifecycle.ts'
 import { createBrowser, root, signIn } from '../admin/support.ts'
 import { until } from '../rest/support.ts'
 import { createApp, v1 } from '../support/app.ts'
-import { createBuilders, tester } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
+import { tester } from '../support/builders.ts'
 import { collectLog, type LogLine } from '../support/log.ts'
+import { startService } from '../support/service.ts'
+import { openSocket } from '../support/sockets.ts'
 
-const database = await createDatabase()
+const { build, database } = await startService()
 const { platform } = database
-const build = createBuilders(database)
 const tenantId = await build.tenant()
 const { id: tokenId, secret } = await build.token([tenantId])
 const revoked = await build.token([tenantId])
@@ -33,25 +32,10 @@ describe('the line of a request', () => {
   it('has its route, operation, token, tenant, address and duration', async () => {
     const { rest, requests } = await createLogged({ LOG_REQUESTS: 'all' })
     const { headers } = await rest(secret, `/tenants/${tenantId}/sales/purchased-vouchers?cursor=`)
-    expect(requests()).toEqual([
-      {
-        level: 30,
-        time: expect.any(Number),
-        pid: process.pid,
-        hostname: expect.any(String),
-        reqId: headers['x-request-id'],
-        method: 'GET',
-        route: vouchers,
-        operation: 'ListPurchasedVouchers',
-        status: 200,
-        durationMs: expect.any(Number),
-        tokenId,
-        tenantId,
-        address: '127.0.0.1',
-        operations: 1,
-        msg: 'request',
-      },
-    ])
+    const any = { time: expect.any(Number), hostname: expect.any(String), durationMs: expect.any(Number) }
+    const route = { method: 'GET', route: vouchers, operation: 'ListPurchasedVouchers', status: 200 }
+    const caller = { reqId: headers['x-request-id'], tokenId, tenantId, address: '127.0.0.1', operations: 1 }
+    expect(requests()).toEqual([{ level: 30, msg: 'request', pid: process.pid, ...any, ...route, ...caller }])
   })
 
   it('has the operation of GraphQL when its document is valid and its name looks like a name', async () => {
@@ -159,14 +143,14 @@ describe('the line of a request', () => {
 describe('on a connection', async () => {
   const { app, requests } = await createLogged({ LOG_REQUESTS: 'errors' })
   const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
-  const open = () => connect(Number(port), '127.0.0.1')
+  const open = () => openSocket(Number(port))
   const lineOf = async (id: string): Promise<LogLine | undefined> => {
     await until('the line is written', async () => requests().some(({ reqId }) => reqId === id), 5_000)
     return requests().find(({ reqId }) => reqId === id)
   }
 
   it('a request whose client leaves before the answer has a line', async () => {
-    const socket = open()
+    const { socket } = open()
     const head = `POST ${v1}/tenants/${tenantId}/redemptions/resolve HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}`
     const rest = 'Accept: application/json\r\nContent-Type: application/json\r\nContent-Length: 100'
     socket.write(`${head}\r\nX-Request-Id: leaves\r\n${rest}\r\n\r\n{`, () => setTimeout(() => socket.destroy(), 1_000))
@@ -184,15 +168,10 @@ describe('on a connection', async () => {
       'HPE_HEADER_OVERFLOW',
     ],
   ])('%s has a line with the id of the response', async (_what, bytes, status, code) => {
-    const answer = await new Promise<string>((resolve, reject) => {
-      let text = ''
-      const socket = open().on('data', chunk => {
-        text += chunk
-      })
-      socket.on('error', reject).on('close', () => resolve(text))
-      socket.end(bytes)
-    })
-    const id = /X-Request-Id: (\S+)/.exec(answer)?.[1] ?? ''
+    const { socket, received, closed } = open()
+    socket.end(bytes)
+    await closed
+    const id = /X-Request-Id: (\S+)/.exec(received())?.[1] ?? ''
     expect(await lineOf(id)).toMatchObject({ status, address: '127.0.0.1', errors: [{ code }] })
   })
 })

@@ -1,9 +1,10 @@
 import { once } from 'node:events'
-import { type AddressInfo, connect } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createWorld } from '../rest/support.ts'
 import { v1 } from '../support/app.ts'
+import { openSocket } from '../support/sockets.ts'
 
 const { build, client, secret, tenantId } = await createWorld({ GRAPHIQL: 'on' })
 const foreignId = await build.tenant()
@@ -84,21 +85,14 @@ function read(received: string): Closed {
 /** Sends the first part of a body, and a further part every 50 ms while the connection is open. */
 async function sendSlowly(head: string, { begin, more }: (typeof framings)['length']): Promise<Closed> {
   // With `allowHalfOpen` the client continues to write after the service has ended its side.
-  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
-  let received = ''
-  socket.setEncoding('latin1').on('data', text => {
-    received += text
-  })
-  // Bytes that arrive after the close cause a reset.
-  socket.on('error', () => {})
+  const { socket, received, closed } = openSocket(port, { allowHalfOpen: true })
   socket.write(head + begin)
   const sending = setInterval(() => socket.writable && socket.write(more), 50)
-  const closed = new Promise<false>(done => socket.once('close', () => done(false)))
-  const open = await Promise.race([closed, sleep(10_000, true, { ref: false })])
+  const open = await Promise.race([closed.then(() => false), sleep(10_000, true, { ref: false })])
   clearInterval(sending)
   socket.destroy()
-  if (open) throw new Error(`still open after the response: ${received.slice(0, 300)}`)
-  return read(received)
+  if (open) throw new Error(`still open after the response: ${received().slice(0, 300)}`)
+  return read(received())
 }
 
 describe('a request that is answered before its body has arrived', () => {
@@ -123,27 +117,21 @@ describe('a request that is answered before its body has arrived', () => {
 
   test.concurrent('the connection of a client that waits for `100 Continue` is closed', async () => {
     const headers = [...json, framings.length.header, 'Expect: 100-continue']
-    const socket = connect(port, '127.0.0.1')
-    let received = ''
-    socket.setEncoding('latin1').on('data', text => {
-      received += text
-    })
+    const { socket, received, closed } = openSocket(port)
     socket.write(headOf(`POST ${resolve}`, headers))
-    await once(socket, 'close')
-    const response = received.slice(received.lastIndexOf('HTTP/1.1'))
+    await closed
+    const response = received().slice(received().lastIndexOf('HTTP/1.1'))
     expect(read(response)).toEqual({ status: 401, connection: 'close', complete: true })
   })
 
   test.concurrent('bytes after the body on the closed connection are not parsed as a request', async () => {
     const { secret } = await build.token([tenantId])
     const caller = [...json, `Authorization: Bearer ${secret}`]
-    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
-    socket.on('error', () => {})
+    const { socket, closed } = openSocket(port, { allowHalfOpen: true })
     socket.write(headOf(`POST ${resolve}`, [...json, 'Content-Length: 10']))
-    socket.resume()
     await once(socket, 'end')
     socket.end('x'.repeat(10) + headOf(`GET ${v1}/tenants`, caller))
-    await once(socket, 'close')
+    await closed
     const { headers } = await client.rest(secret, '/tenants')
     expect(headers['ratelimit-remaining']).toBe('99999')
   })
@@ -156,37 +144,25 @@ describe('a request that is answered before its body has arrived', () => {
 
   // One after the other: the service discards what arrives for two seconds only.
   test.each([
-    ['v1', resolve, 401],
-    ['GraphQL', '/graphql', 401],
-    ['/admin', '/admin/login', 403],
-    ['an unknown path', '/nowhere', 404],
-  ])('%s: a client that reads only after it has written everything gets the response', async (_, path, status) => {
+    ['v1', `POST ${resolve}`, 401],
+    ['GraphQL', 'POST /graphql', 401],
+    ['/admin', 'POST /admin/login', 403],
+    ['an unknown path', 'POST /nowhere', 404],
+    ['headers that are too large', `GET ${v1}/tenants`, 431],
+  ])('%s: a client that reads only after it has written everything gets the response', async (_, line, status) => {
     // More than the buffers of both sides hold.
     const length = 14_000_000
-    const socket = connect(port, '127.0.0.1')
+    const head = headOf(line, [...json, ...(status === 431 ? [] : [`Content-Length: ${length}`])])
+    const { socket, received, closed } = openSocket(port)
     socket.pause()
-    socket.write(headOf(`POST ${path}`, [...json, `Content-Length: ${length}`]))
     await new Promise<void>((done, failed) => {
       socket.once('error', failed)
-      socket.write(Buffer.alloc(length, ' '), error => (error ? failed(error) : done()))
+      const bytes = [Buffer.from(status === 431 ? `${head.trimEnd()}\r\nX-A: ` : head), Buffer.alloc(length, 'a')]
+      socket.write(Buffer.concat(bytes), error => (error ? failed(error) : done()))
     })
-    let received = ''
-    for await (const chunk of socket.setEncoding('latin1')) received += chunk
-    expect(read(received)).toEqual({ status, connection: 'close', complete: true })
-  })
-
-  test('a client whose headers are too large gets the response while it continues to write', async () => {
-    const socket = connect(port, '127.0.0.1')
-    socket.pause()
-    const head = Buffer.from(`GET ${v1}/tenants HTTP/1.1\r\nHost: x\r\nX-A: `)
-    await new Promise<void>((done, failed) => {
-      socket.once('error', failed)
-      const bytes = Buffer.concat([head, Buffer.alloc(14_000_000, 'a')])
-      socket.write(bytes, error => (error ? failed(error) : done()))
-    })
-    let received = ''
-    for await (const chunk of socket.setEncoding('latin1')) received += chunk
-    expect(read(received)).toEqual({ status: 431, connection: 'close', complete: true })
+    socket.resume()
+    await closed
+    expect(read(received())).toEqual({ status, connection: 'close', complete: true })
   })
 })
 
@@ -198,18 +174,14 @@ describe('the connection of a complete request stays open', () => {
     ...requests.filter(([, line]) => line.startsWith('POST')),
     ['v1 with an unknown voucher', `POST ${resolve}`, known, 404] as const,
   ])('%s', async (_, line, headers, status) => {
-    const socket = connect(port, '127.0.0.1')
-    let received = ''
-    socket.setEncoding('latin1').on('data', text => {
-      received += text
-    })
+    const { socket, received } = openSocket(port)
     const request = headOf(line, withBody([...headers])) + body
     for (const turn of [1, 2]) {
       socket.write(request)
-      while (received.split('HTTP/1.1 ').length <= turn) await once(socket, 'data')
+      while (received().split('HTTP/1.1 ').length <= turn) await once(socket, 'data')
     }
     socket.destroy()
-    const responses = received.split(/(?=HTTP\/1\.1 )/)
+    const responses = received().split(/(?=HTTP\/1\.1 )/)
     expect(responses.map(response => Number(response.split(' ')[1]))).toEqual([status, status])
     for (const response of responses) expect(response).not.toMatch(/^connection: close/im)
   })
