@@ -41,10 +41,8 @@ import { registerRequestCounts } from './http/request-count.ts'
 import { nameResponses, requestId } from './http/request-id.ts'
 import { registerRequestLog } from './http/request-log.ts'
 import { toRoutableTarget } from './http/request-target.ts'
-import { shedRequests } from './http/shed.ts'
 import { describeSite } from './http/site.ts'
 import { closeSilentConnections, connectionLimits, requestDeadlines } from './http/timeouts.ts'
-import { closeUnread } from './http/unread-answers.ts'
 import { registerLandingPage } from './landing/landing-page.tsx'
 import { type LogDestination, loggerOptions } from './log.ts'
 import { openRateCounter } from './rate-counter.ts'
@@ -142,7 +140,6 @@ export async function buildServer(
     createRefusalHold(() => draining.active),
   )
   closeWhileDraining(app, draining)
-  closeUnread(app, draining.sockets)
   app.setErrorHandler((error, request, reply) => sendError(request, reply, toGatewayError(error), toMessageBody))
   app.register(async scope => registerNotFound(scope))
 
@@ -161,8 +158,7 @@ export async function buildServer(
   app.decorate('drain', delay => drain(app, draining, delay))
   app.addHook('onClose', () => health?.close())
   app.register(async transports => {
-    const { isFull, whenIdle } = limitRequests(transports, config.maxRequests)
-    shedRequests(app, requestLog, () => !draining.active && isFull())
+    const whenIdle = limitRequests(transports, config.maxRequests)
     // After all other listeners for requests.
     handleInOrder(app.server)
     if (config.compression) compressResponses(transports)

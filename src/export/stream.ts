@@ -10,7 +10,7 @@ import { brotliOptions, codingFor } from '../http/compression.ts'
 import { reportFailure, toGatewayError } from '../http/errors.ts'
 import { lineFormat } from '../http/headers.ts'
 import { recordError } from '../http/request-count.ts'
-import { unreadBytes } from '../http/unread-answers.ts'
+import { unreadBytes } from './unread-bytes.ts'
 
 /** The interval of checks of the token and its scope, in milliseconds: a revoked token ends its export in a second. */
 const checkInterval = 250

@@ -3,7 +3,7 @@ import Negotiator from 'negotiator'
 import { badInput, GatewayError } from '../domain/errors.ts'
 import type { Gateway } from '../graphql/context.ts'
 import type { Authenticate } from '../http/caller.ts'
-import { OverloadError, sendError, toGatewayError } from '../http/errors.ts'
+import { sendError, toGatewayError } from '../http/errors.ts'
 import { graphqlPath } from '../http/paths.ts'
 import { addCost, reportCost, writeSpentRate } from './cost.ts'
 import { recordErrors, showError, toErrorsBody, writeRetryAfter } from './errors.ts'
@@ -56,7 +56,6 @@ export function registerGraphql(
   authenticate: Authenticate,
   documents: TrustedDocuments,
 ): void {
-  app.shedPaths.push({ prefix: graphqlPath, body: JSON.stringify(toErrorsBody(new OverloadError())) })
   const readRequest = createRequestReader(documents)
   const answer = createPipeline(gateway)
 

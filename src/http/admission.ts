@@ -12,22 +12,15 @@ interface Admitted {
   arriving: boolean
 }
 
-/** The requests that are under way. */
-export interface Admission {
-  /** Returns whether a request has to be refused, which is then counted. */
-  isFull(): boolean
-  /** Waits until no request is under way, for at most a limit in milliseconds. */
-  whenIdle(limit: number): Promise<void>
-}
-
 /**
  * Refuses requests of a scope with `UNAVAILABLE`, before any other work, while the service has more than it can answer
  * soon: when `max` requests are under way, or three quarters of that of their operation. So a locked table does not hold
  * up the operations that do not need it. The scope must have `holdRefusal`.
  *
  * @param max the most requests under way
+ * @returns a function that waits until no request is under way, for at most a limit in milliseconds
  */
-export function limitRequests(scope: FastifyInstance, max: number): Admission {
+export function limitRequests(scope: FastifyInstance, max: number): (limit: number) => Promise<void> {
   const maxOfOperation = Math.ceil(max * shareOfOperation)
   const activeOf = new Map<string, number>()
   const idle = new Set<() => void>()
@@ -52,12 +45,8 @@ export function limitRequests(scope: FastifyInstance, max: number): Admission {
     refused = 0
   }
 
-  function count(): void {
-    if (refused++ === 0) setTimeout(report, 1000).unref()
-  }
-
   function refuse({ raw }: FastifyRequest, reply: FastifyReply, done: (error: Error) => void): void {
-    count()
+    if (refused++ === 0) setTimeout(report, 1000).unref()
     scope.holdRefusal(() => {
       // The deadline has passed, or the caller is gone.
       if (!reply.sent && !raw.socket.destroyed) done(new OverloadError())
@@ -112,24 +101,17 @@ export function limitRequests(scope: FastifyInstance, max: number): Admission {
     request.endAdmission?.()
     done(null, payload)
   })
-  return {
-    isFull() {
-      const full = active >= max
-      if (full) count()
-      return full
-    },
-    whenIdle(limit) {
-      if (active === 0) return Promise.resolve()
-      return new Promise(resolve => {
-        const resume = () => {
-          clearTimeout(timer)
-          idle.delete(resume)
-          resolve()
-        }
-        const timer = setTimeout(resume, limit)
-        idle.add(resume)
-      })
-    },
+  return limit => {
+    if (active === 0) return Promise.resolve()
+    return new Promise(resolve => {
+      const resume = () => {
+        clearTimeout(timer)
+        idle.delete(resume)
+        resolve()
+      }
+      const timer = setTimeout(resume, limit)
+      idle.add(resume)
+    })
   }
 }
 

@@ -3,7 +3,6 @@ import { METHODS } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { GatewayError } from '../domain/errors.ts'
 import type { Authenticate } from './caller.ts'
-import { OverloadError, toMessageBody } from './errors.ts'
 import { registerNotFound } from './not-found.ts'
 
 /** The longest body that is read, in bytes (R9). */
@@ -21,7 +20,6 @@ export function registerAuthenticated(
   authenticate: Authenticate,
   addRoutes: (scope: FastifyInstance) => void,
 ): void {
-  app.shedPaths.push({ prefix, body: JSON.stringify(toMessageBody(new OverloadError())) })
   app.register(
     async scope => {
       scope.removeAllContentTypeParsers()

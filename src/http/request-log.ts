@@ -16,14 +16,13 @@ const maxErrors = 5
 /** Health checks: they are frequent and no caller's requests. */
 const probes = new Set<string | undefined>(['/livez', '/readyz'])
 
-/** A request that Fastify has not seen, because it is no valid HTTP or was refused before. */
+/** A request that Fastify has not seen, because it is no valid HTTP. */
 export interface UnroutedRequest {
   reqId: string
-  method?: string | undefined
   status: number
   /** The address of the connection, also behind a trusted proxy. */
   address: string | undefined
-  /** The error code of Node's parser, or of the answer. */
+  /** The error code of Node's parser. */
   code: string
 }
 
@@ -70,8 +69,6 @@ export function registerRequestLog(app: FastifyInstance, { refused, share }: Con
   })
   return {
     writeUnrouted({ code, ...line }) {
-      // The lines about overload count these.
-      if (code === 'UNAVAILABLE' && share < 1) return
       if (!limiter.admits(line.status)) return
       app.log.info({ ...line, errors: [{ code, reason: STATUS_CODES[line.status] }] }, 'request')
     },

@@ -117,7 +117,7 @@ test('with LOG_REQUESTS=all each refused request has its line', async () => {
       method: 'GET',
       status: 503,
       address: '127.0.0.1',
-      errors: [{ code: 'UNAVAILABLE', reason: 'Service Unavailable' }],
+      errors: [{ code: 'UNAVAILABLE', reason: 'The service has too many requests just now. Try again in a moment.' }],
     }),
   ])
 })
