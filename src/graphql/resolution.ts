@@ -1,3 +1,4 @@
+import { orNotFound } from '../domain/errors.ts'
 import {
   type Resolution as ResolutionRow,
   type ResolutionTenant as ResolutionTenantRow,
@@ -77,9 +78,11 @@ builder.mutationField('resolveVoucher', t =>
     args: {
       input: t.arg({ type: ResolveVoucherInput, required: true, description: 'The voucher and the tenant.' }),
     },
-    resolve: (_, { input }, { sql, caller, fieldErrors, redemptionTokenTtl }) => {
+    resolve: async (_, { input }, { sql, caller, scope, fieldErrors, redemptionTokenTtl }) => {
       const name = readVoucherName(input, fieldErrors)
-      return resolveVoucher(sql, caller.token, requireTenantId(input.tenantId), name, redemptionTokenTtl)
+      const at = requireTenantId(input.tenantId)
+      const path = orNotFound('tenant')(await scope.findPath(at))
+      return resolveVoucher(sql, caller.token, at, path, name, redemptionTokenTtl)
     },
   }),
 )

@@ -113,7 +113,7 @@ it('the database reads paths and grants for an absent voucher as it does for a f
     return { lookups, grants: grants.map(step => step['Actual Loops']) }
   }
   // The path tenant is three tenants deep, as is `depth3`.
-  const reads = { lookups: 6, grants: [1] }
+  const reads = { lookups: 3, grants: [1] }
   expect(await readsOf(absent)).toEqual(reads)
   expect(await readsOf(depth3)).toEqual(reads)
   expect(await readsOf(sibling)).toEqual(reads)

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { column, nullable, type RowOf, selectList } from '../../db/column.ts'
-import type { Sql } from '../../db/connect.ts'
+import { arrayText, type Sql } from '../../db/connect.ts'
 import { type FieldErrors, hasErrors, notFound, throwIfErrors } from '../errors.ts'
 import { hashSecret } from '../secret.ts'
+import type { TenantPath } from '../token/scope.ts'
 import type { Token } from '../token/token.ts'
 
 /** Why a voucher cannot be redeemed. The first that applies is reported (R25). */
@@ -138,6 +139,7 @@ export function reasonAgainst(voucher: Redeemability, today: string): ReasonCode
  * Resolves a voucher ahead of its redemption (contract, operation 8). Writes only the redemption token.
  *
  * @param at the path tenant, for which the caller's token is authorised
+ * @param placePath the path of that tenant, which may be cached
  * @param timeToLive seconds until the redemption token expires
  * @throws `NOT_FOUND` when there is no such voucher within the scope of the token at the path tenant (R24)
  */
@@ -145,10 +147,11 @@ export async function resolveVoucher(
   sql: Sql,
   caller: Token,
   at: number,
+  placePath: TenantPath,
   name: VoucherName,
   timeToLive: number,
 ): Promise<Resolution> {
-  const found = await findWithinScope(sql, caller, at, name)
+  const found = await findWithinScope(sql, caller, at, placePath, name)
   if (!found) throw notFound('voucher')
   const { today, tenant, ...voucher } = found
   const reasonCode = reasonAgainst(voucher, today)
@@ -168,13 +171,19 @@ type Found = VoucherState & { today: string; tenant: ResolutionTenant }
  * Finds the voucher of that name when its owner is the path tenant, above it or below it, and the token is authorised
  * for the owner (R21, R24).
  *
- * Takes as long for a voucher out of scope as for an absent one: for both, the statement reads two paths and the grants,
- * and returns one row. Without an owner it reads the path of the path tenant twice. `scope` is materialized,
- * because PostgreSQL otherwise reads the grants only when the other conditions hold.
+ * Takes as long for a voucher out of scope as for an absent one: for both, the statement reads one path and the grants,
+ * and returns one row. Without an owner it reads the path of the path tenant. `scope` is materialized, because PostgreSQL
+ * otherwise reads the grants only when the other conditions hold.
  *
  * @returns null when there is no such voucher within the scope
  */
-async function findWithinScope(sql: Sql, caller: Token, at: number, name: VoucherName): Promise<Found | null> {
+async function findWithinScope(
+  sql: Sql,
+  caller: Token,
+  at: number,
+  placePath: TenantPath,
+  name: VoucherName,
+): Promise<Found | null> {
   const text = 'reference' in name ? name.reference : name.qrToken
   // PostgreSQL stores no such text, and its protocol rejects it.
   if (text.includes('\0')) return null
@@ -182,14 +191,13 @@ async function findWithinScope(sql: Sql, caller: Token, at: number, name: Vouche
   const [row] = await sql<[Found | { id: null }]>`
     with /* resolution.find */ named as materialized (
       select * from purchased_voucher where ${named}
-    ), paths as materialized (
-      select owner_id, gateway.tenant_path(owner_id) as of_owner, gateway.tenant_path(${at}) as of_place
-      from coalesce((select tenant_id from named), ${at}) as owner_id
+    ), owner_path as materialized (
+      select owner_id, gateway.tenant_path(owner_id) as path from coalesce((select tenant_id from named), ${at}) as owner_id
     ), scope as materialized (
-      select exists (select from gateway.token_tenant where token_id = ${caller.id} and tenant_id = any(of_owner)
+      select exists (select from gateway.token_tenant where token_id = ${caller.id} and tenant_id = any(path)
                      and (with_descendants or tenant_id = owner_id))
-             and (${at} = any(of_owner) or owner_id = any(of_place)) as holds
-      from paths
+             and (${at} = any(path) or owner_id = any(${arrayText(placePath)}::text::bigint[])) as holds
+      from owner_path
     )
     select ${sql.unsafe(resolvedList)}, (now() at time zone owner.time_zone)::date as today,
            (select to_json(found) from (select ${sql.unsafe(tenantList)}) found) as tenant

@@ -5,7 +5,7 @@ import { mapMaybePromise } from '../maybe-promise.ts'
 import type { Token } from './token.ts'
 
 /** The id of a tenant, then the ids of the tenants above it, root last. */
-type TenantPath = readonly number[]
+export type TenantPath = readonly number[]
 
 /** Decides which tenants a token may access (R19, R21). */
 export interface TenantScope {
