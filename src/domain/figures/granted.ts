@@ -1,6 +1,6 @@
 /** Whose rows a read of figures adds: SQL of the tenants that are granted, and of the rollups that hold their sums. */
 import type { Fragment, Sql } from '../../db/connect.ts'
-import { grantedAtOrBelow } from '../tenant/granted.ts'
+import { visibleTenants } from '../tenant/granted.ts'
 import type { Token } from '../token/token.ts'
 import type { FiguresRequest } from './figure.ts'
 
@@ -16,7 +16,7 @@ import type { FiguresRequest } from './figure.ts'
  * - `today(id, day)`: the calendar day now at each of these tenants; `days(first, last)`: the least and the greatest of them
  */
 export const grantedTenants = (sql: Sql, token: Token, request: FiguresRequest): Fragment => sql`
-  ${request.withDescendants ? grantedAtOrBelow(sql, token, request.tenantId) : alone(sql, request.tenantId)},
+  ${request.withDescendants ? visibleTenants(sql, token, request.tenantId) : alone(sql, request.tenantId)},
   granted as materialized (
     -- A large tenant has a rollup of its own.
     select id, coalesce(top, case when not exists (select from gateway.figure_member

@@ -1,6 +1,6 @@
 /** The tenants whose records a search reads. */
 import { arrayText, type Fragment, type Sql } from '../../db/connect.ts'
-import { grantedAtOrBelow } from '../tenant/granted.ts'
+import { visibleTenants } from '../tenant/granted.ts'
 import type { Search } from './search.ts'
 
 /** The tenants of a list with their days, as the relation `owner`. */
@@ -17,7 +17,7 @@ export async function readOwners(sql: Sql, { tenantId, descendantsOf }: Search):
     return { relation, count: 1 }
   }
   const found = await sql<{ id: number; today: string }[]>`
-    with /* tenant.granted_days */ recursive ${grantedAtOrBelow(sql, descendantsOf, tenantId)}
+    with /* tenant.granted_days */ recursive ${visibleTenants(sql, descendantsOf, tenantId)}
     select id, ${day} from tenant where id in (select id from visible)`
   const ids = arrayText(found.map(({ id }) => id))
   const days = arrayText(found.map(({ today }) => today))

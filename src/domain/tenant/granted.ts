@@ -11,38 +11,38 @@ export function grantedBy(token: Token): { named: string; withDescendants: strin
   return { named: arrayText(named), withDescendants: arrayText(withDescendants) }
 }
 
-/** Returns the relation `granted(id)` of all tenants that a token is granted (R21). It belongs after `with recursive`. */
-export function allGranted(sql: Sql, token: Token): Fragment {
-  const { named, withDescendants } = grantedBy(token)
-  return sql`
-    below as (
-      select id from tenant where id = any(${withDescendants}::text::bigint[])
-      union
-      select tenant.id from tenant join below on tenant.parent_id = below.id
-    ), granted as (
-      select id from below union all select unnest(${named}::text::bigint[])
-    )`
-}
-
 /**
- * Returns the relation `visible(id, top)` of the tenants that a token is granted at or below a tenant (R21). It belongs
- * after `with recursive`. `top` is the highest tenant on the way down of which a grant includes all below; null for a
- * tenant that is granted by itself.
+ * Returns the relation `visible(id, top)` of the tenants that a token is granted (R21). It belongs after `with recursive`,
+ * and is the one walk down the tree of the service. A loop, which appliers can make, ends by `union`.
  *
- * A loop, which appliers can make, ends by `union`, and a tenant keeps one of its tops.
+ * @param highest only those at or below this tenant, each once. `top` is then the highest tenant on the way down of which a
+ *   grant includes all below, null for a tenant that is granted by itself. Null: all tenants, without their tops
  */
-export function grantedAtOrBelow(sql: Sql, token: Token, tenantId: number): Fragment {
+export function visibleTenants(sql: Sql, token: Token, highest: number | null): Fragment {
   const { named, withDescendants } = grantedBy(token)
+  const [start, top] =
+    highest === null
+      ? [sql`id in (select id from whole)`, sql`0::bigint`]
+      : [
+          sql`id = ${highest}::bigint`,
+          sql`case when gateway.tenant_path(id) && ${withDescendants}::text::bigint[] then id end`,
+        ]
+  // Relations: PostgreSQL would parse the text of an array again for each tenant.
   return sql`
-    below(id, top) as (
-      select id, case when gateway.tenant_path(id) && ${withDescendants}::text::bigint[] then id end
-      from tenant where id = ${tenantId}::bigint
+    whole as materialized (
+      select unnest(${withDescendants}::text::bigint[]) as id
+    ), named as materialized (
+      select unnest(${named}::text::bigint[]) as id
+    ), below(id, top) as (
+      select id, ${top} from tenant where ${start}
       union
-      select tenant.id, coalesce(top, case when tenant.id = any(${withDescendants}::text::bigint[]) then tenant.id end)
+      select tenant.id, coalesce(top, case when tenant.id in (select id from whole) then tenant.id end)
       from below join tenant on tenant.parent_id = below.id
-    ), visible as materialized (
-      select id, min(top) as top from below
-      where top is not null or id = any(${named}::text::bigint[])
-      group by id
-    )`
+    ), visible(id, top) as ${
+      highest === null
+        ? sql`(select id, top from below union all select id, null from named)`
+        : sql`materialized (
+            select id, min(top) from below where top is not null or id in (select id from named) group by id
+          )`
+    }`
 }

@@ -6,7 +6,7 @@ import { beforeAll, type Instant } from '../record/instant.ts'
 import { type Page, type Range, toPage, within } from '../record/page.ts'
 import type { RecordType } from '../record/resource.ts'
 import type { Token } from '../token/token.ts'
-import { allGranted, grantedBy } from './granted.ts'
+import { grantedBy, visibleTenants } from './granted.ts'
 
 /** The columns of a tenant. */
 export const tenantColumns = {
@@ -48,10 +48,10 @@ export const tenantRecords: RecordType = {
 export async function listTenants(sql: Sql, token: Token, range: Range): Promise<Page<Tenant>> {
   // With `is true`, PostgreSQL reads the list in its order and looks each tenant up, and does not join and sort.
   const [found] = await sql`
-    with /* tenant.list */ recursive ${allGranted(sql, token)}
+    with /* tenant.list */ recursive ${visibleTenants(sql, token, null)}
     select string_agg(row, '') from (
       select ${tenantRow.select(sql)} as row from tenant
-      where (id in (select id from granted)) is true and ${within(sql, range)}
+      where (id in (select id from visible)) is true and ${within(sql, range)}
     ) page`.raw()
   return toPage(range, tenantRow.read(found?.[0]))
 }
@@ -63,8 +63,8 @@ export async function listTenants(sql: Sql, token: Token, range: Range): Promise
  */
 export async function countGrantedTenants(sql: Sql, token: Token, updatedSince: Instant | null): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
-    with /* tenant.count */ recursive ${allGranted(sql, token)}
-    select count(*) from tenant where id in (select id from granted)
+    with /* tenant.count */ recursive ${visibleTenants(sql, token, null)}
+    select count(*) from tenant where id in (select id from visible)
       and updated_at >= ${updatedSince ?? beforeAll}::text::timestamptz`
   return row?.count ?? 0
 }

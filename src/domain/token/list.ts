@@ -106,11 +106,11 @@ export async function countTokensInNeed(sql: Sql): Promise<{ unused: number; exp
 
 /** Selects the ids of tokens with a grant for a matching tenant, or for one above it with its descendants. */
 const tokensReaching = (sql: Sql, tenant: string) => sql`
-  with recursive above as (
-    select id, parent_id, true as is_match from tenant
-    where id = ${parseIdentifier(tenant)} or position(lower(${tenant}) in lower(name)) > 0
-    union
-    select tenant.id, tenant.parent_id, false from tenant join above on tenant.id = above.parent_id
+  with found as materialized (
+    select id, parent_id from tenant where id = ${parseIdentifier(tenant)} or position(lower(${tenant}) in lower(name)) > 0
+  ), above as materialized (
+    select distinct unnest(gateway.tenant_path(parent_id)) as id from (select distinct parent_id from found) parent
   )
-  select token_id from gateway.token_tenant join above on above.id = tenant_id
-  where above.is_match or with_descendants`
+  select token_id from gateway.token_tenant where tenant_id in (select id from found)
+  union all
+  select token_id from gateway.token_tenant where with_descendants and tenant_id in (select id from above)`
