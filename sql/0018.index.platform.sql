@@ -9,8 +9,8 @@ from (select string_agg(distinct quote_ident(nspname), ', ') as schemas
       from pg_extension join pg_namespace on pg_namespace.oid = extnamespace
       where extname in ('pg_trgm', 'btree_gin')) extensions;
 
--- The order by `sort_order` reads a range of each value of `is_monetary`.
-create index concurrently if not exists product_sort_order on public.product (tenant_id, is_monetary, sort_order, id);
+create index concurrently if not exists product_sort_order on public.product (tenant_id, sort_order, id);
+create index concurrently if not exists product_monetary on public.product (tenant_id) where is_monetary;
 create index concurrently if not exists product_price on public.product (tenant_id, currency, price, id);
 create index concurrently if not exists product_title on public.product (tenant_id, gateway.text_order(title), id);
 create index concurrently if not exists product_text on public.product

@@ -2,7 +2,7 @@
 import type { Chunk } from '../domain/record/chunk.ts'
 import type { Position } from '../domain/record/cursor.ts'
 import { beforeAll, type Instant } from '../domain/record/instant.ts'
-import type { Range } from '../domain/record/page.ts'
+import type { PageWindow } from '../domain/record/page.ts'
 import type { Context } from '../graphql/context.ts'
 import type { Places } from './places.ts'
 import type { BulkExport, ExportedList, ExportedRow } from './routes.ts'
@@ -23,7 +23,7 @@ interface ExportRun {
   createContext: () => Context
   list: ExportedList
   /** From the cursor, or the start of the list, to the watermark. Its limit is the size of a chunk. */
-  range: Range
+  window: PageWindow
   watermark: Instant
   /** The places that an export needs to hold records. */
   places: Places
@@ -94,11 +94,11 @@ class Remainder {
 const drop = (remainder: Remainder) => remainder.drop()
 
 /** Reads the chunk behind a position. Apart, because what the lines hold is held for a reader that has stalled. */
-async function readChunk({ places, continues, list, createContext, range }: ExportRun, lower: Position) {
+async function readChunk({ places, continues, list, createContext, window }: ExportRun, after: Position | null) {
   const release = await places.take()
   try {
     await continues()
-    return new Remainder(await list.read(createContext(), { ...range, lower }), release)
+    return new Remainder(await list.read(createContext(), { ...window, after }), release)
   } catch (error) {
     release()
     throw error
@@ -112,14 +112,14 @@ async function readChunk({ places, continues, list, createContext, range }: Expo
  * @throws what the statements throw: the lines then end without the last one
  */
 export async function* exportLines(run: ExportRun): AsyncGenerator<Buffer> {
-  const { range, watermark, list, places } = run
+  const { window, watermark, list, places } = run
   const { cursors } = run.createContext()
-  const { updatedSince } = range
-  let { lower } = range
+  const { updatedSince } = window
+  let after: Position | null = window.after
   let count = 0
   yield lineOf({ server_time: watermark })
   for (let hasMore = true; hasMore; ) {
-    const remainder = await readChunk(run, lower)
+    const remainder = await readChunk(run, after)
     try {
       for (let bytes = await remainder.write(run); bytes; bytes = await remainder.write(run)) {
         const timer = setTimeout(drop, places.areWanted() ? turnMs : stallMs, remainder).unref()
@@ -134,8 +134,8 @@ export async function* exportLines(run: ExportRun): AsyncGenerator<Buffer> {
     }
     if (!remainder.position) continue
     count += remainder.written
-    lower = remainder.position
-    yield lineOf({ cursor: cursors.encrypt(list.identity, { ...lower, updatedSince, watermark }) })
+    after = remainder.position
+    yield lineOf({ cursor: cursors.encrypt(list.identity, { ...after, updatedSince, watermark }) })
   }
   await run.complete()
   yield lineOf({ end: true, count })

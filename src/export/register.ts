@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type FieldErrors, GatewayError, unauthenticated } from '../domain/errors.ts'
 import type { ListIdentity } from '../domain/record/cursor.ts'
 import { createExportLimits, type ExportLease } from '../domain/record/export-limits.ts'
-import { type Range, readRange, upTo } from '../domain/record/page.ts'
+import { type PageWindow, readWindow } from '../domain/record/page.ts'
 import type { Caller } from '../domain/token/caller.ts'
 import type { TokenDirectory } from '../domain/token/directory.ts'
 import { type Context, createContext, type Gateway } from '../graphql/context.ts'
@@ -60,7 +60,7 @@ export function registerExports(
     const access = () => requireAccess({ caller, scope: gateway.scope }, tenantId, bulkExport.permissions)
     await access()
     const list = bulkExport.listOf(tenantId)
-    const { range, former } = readPosition(gateway, bulkExport, list.identity, request)
+    const { window, former } = readPosition(gateway, bulkExport, list.identity, request)
     gateway.clock.requireSteady()
     if (isStopping()) throw stopping()
     const now = await gateway.watermark.read()
@@ -84,7 +84,7 @@ export function registerExports(
         bulkExport,
         createContext: () => createExportContext(gateway, caller),
         list,
-        range: upTo(watermark, range),
+        window: { ...window, until: watermark },
         watermark,
         places,
         waitForStep,
@@ -141,13 +141,13 @@ function readPosition(
   { chunkSize }: BulkExport,
   list: ListIdentity,
   request: FastifyRequest,
-): { range: Range; former: string | null } {
+): { window: PageWindow; former: string | null } {
   const given: FieldErrors = {}
   const cursor = queryParameter(request, 'cursor', given)
   try {
-    const range = readRange(cursors, list, { after: cursor }, given)
+    const window = readWindow(cursors, list, { after: cursor }, given)
     const former = cursor === null ? null : (cursors.decrypt(list, cursor)?.watermark ?? null)
-    return { range: { ...range, limit: chunkSize }, former }
+    return { window: { ...window, limit: chunkSize }, former }
   } catch (error) {
     if (!(error instanceof GatewayError) || !error.fieldErrors?.after) throw error
     throw new GatewayError(error.code, error.message, { fieldErrors: { cursor: error.fieldErrors.after } })

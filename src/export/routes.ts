@@ -3,7 +3,7 @@ import { type Chunk, chunkOfPage } from '../domain/record/chunk.ts'
 import type { ListIdentity } from '../domain/record/cursor.ts'
 import { exportOf } from '../domain/record/export.ts'
 import type { Instant } from '../domain/record/instant.ts'
-import type { Range } from '../domain/record/page.ts'
+import type { PageWindow } from '../domain/record/page.ts'
 import { listTenants, tenantList } from '../domain/tenant/tenant.ts'
 import type { Permission } from '../domain/token/permission.ts'
 import type { Reader } from '../graphql/loaders.ts'
@@ -24,8 +24,8 @@ export interface ExportedRow {
 export interface ExportedList {
   /** The list that its cursors belong to. */
   identity: ListIdentity
-  /** Reads the first records of a range. Personal data is in the audit before this returns. */
-  read(reader: Pick<Reader, 'sql' | 'caller'>, range: Range): Promise<Chunk<ExportedRow>>
+  /** Reads the first records of a window. Personal data is in the audit before this returns. */
+  read(reader: Pick<Reader, 'sql' | 'caller'>, window: PageWindow): Promise<Chunk<ExportedRow>>
 }
 
 /** A bulk export as `registerExports` serves it. */
@@ -63,8 +63,8 @@ function bulkExportOf({ name, document, returns }: RestOperation): BulkExport | 
       if (tenantId === null) throw new Error(`The path of an export of ${list} has no tenant.`)
       return {
         identity: listOf(tenantId),
-        read: ({ sql, caller }, range) =>
-          (personalData ? exportOf(caller, table) : table).chunk(sql, { tenantId, range }),
+        read: ({ sql, caller }, window) =>
+          (personalData ? exportOf(caller, table) : table).chunk(sql, { tenantId, window }),
       }
     },
   }
@@ -79,7 +79,7 @@ const tenants: BulkExport = {
   write: writeRecordsOf(prepareRecords(documents.ListTenants)),
   listOf: () => ({
     identity: tenantList,
-    read: async ({ sql, caller }, range) => chunkOfPage(await listTenants(sql, caller.token, range)),
+    read: async ({ sql, caller }, window) => chunkOfPage(await listTenants(sql, caller.token, window)),
   }),
 }
 

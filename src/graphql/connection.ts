@@ -1,60 +1,23 @@
 import { badInput } from '../domain/errors.ts'
 import type { ListIdentity } from '../domain/record/cursor.ts'
 import { beforeAll, type Instant } from '../domain/record/instant.ts'
-import {
-  type Page,
-  type PageArguments,
-  type PageWindow,
-  type Range,
-  readRange,
-  readWindow,
-} from '../domain/record/page.ts'
+import { type Page, type PageArguments, type PageWindow, readWindow } from '../domain/record/page.ts'
 import type { Count, KeyedPage } from '../domain/search/search-table.ts'
 import { builder } from './builder.ts'
 import type { Context } from './context.ts'
 import { CountType } from './count.ts'
-import type { Reading } from './loaders.ts'
 
 type Listed = { id: number; updatedAt: Instant | null }
 
 /** Reads a page of a list, and its length. */
 interface Source<Row> {
-  page: (range: Range) => Promise<Reading<Row>>
-  count: (updatedSince: Instant | null) => Promise<number>
-}
-
-/**
- * Reads a page of a list as a Relay connection (R10, R15).
- *
- * @param list the list that cursors belong to
- * @throws `BAD_USER_INPUT` with the errors of the arguments; `UNAVAILABLE` while the database's clock is behind
- */
-export async function readConnection<Row extends Listed>(
-  { clock, cursors, fieldErrors }: Context,
-  list: ListIdentity,
-  args: PageArguments,
-  source: Source<Row>,
-) {
-  const range = readRange(cursors, list, args, fieldErrors)
-  clock.requireSteady()
-  const { page, serverTime } = await source.page(range)
-  const cursorOf = (row: Row) =>
-    cursors.encrypt(list, { id: row.id, updatedAt: row.updatedAt ?? beforeAll, updatedSince: range.updatedSince })
-  const total = () => source.count(range.updatedSince)
-  return new Connection(new PageInfo(page, cursorOf), page.rows, serverTime, cursorOf, {
-    total,
-    count: async () => ({ count: await total(), precision: 'EXACT' }),
-  })
-}
-
-/** Reads a page of a filtered or ordered list, and its length. */
-interface SearchSource<Row> {
-  page: (window: PageWindow) => Promise<{ page: KeyedPage<Row>; serverTime: Instant }>
+  page: (window: PageWindow) => Promise<{ page: Page<Row> & Partial<KeyedPage<Row>>; serverTime: Instant }>
   /** Counts the whole list exactly; null: it has a filter or the records of several tenants. */
   total: ((updatedSince: Instant | null) => Promise<number>) | null
-  count: (updatedSince: Instant | null) => Promise<Count>
+  /** Counts the whole list up to a bound; left out: exactly. */
+  count?: (updatedSince: Instant | null) => Promise<Count>
   /** Finds the fields of each row in which the words of the filter occur. */
-  matchedFields: FindMatchedFields<Row>
+  matchedFields?: FindMatchedFields<Row>
 }
 
 /** Returns the names of fields. */
@@ -66,31 +29,41 @@ const noTotal = () =>
     totalCount: ['A list with a filter, or with the tenants below, has no exact count. Select count instead.'],
   })
 
-/** Reads a page of a filtered or ordered list, as `readConnection` does: its cursors have the keys of its order. */
-export async function readSearchConnection<Row extends Listed>(
-  { clock, cursors }: Context,
+/**
+ * Reads a page of a list as a Relay connection (R10, R15). A page with keys is in another order than by `updated_at`: its
+ * cursors have the keys.
+ *
+ * @param list the list that cursors belong to
+ * @throws `BAD_USER_INPUT` with the errors of the arguments; `UNAVAILABLE` while the database's clock is behind
+ */
+export async function readConnection<Row extends Listed>(
+  { clock, cursors, fieldErrors }: Context,
   list: ListIdentity,
   args: PageArguments,
-  source: SearchSource<Row>,
+  { page: readPage, total: countAll, count, matchedFields }: Source<Row>,
 ) {
-  const window = readWindow(cursors, list, args)
+  const window = readWindow(cursors, list, args, fieldErrors)
   clock.requireSteady()
-  const { page, serverTime } = await source.page(window)
+  const { page, serverTime } = await readPage(window)
   const { updatedSince, backward } = window
+  const { keys, end } = page
   const cursorAt = (id: number, key: string | null) =>
     cursors.encrypt(list, { id, updatedAt: beforeAll, updatedSince, key })
-  const cursorOf = (row: Row) => cursorAt(row.id, page.keys.get(row) ?? null)
-  const end = page.end && cursorAt(page.end.id, page.end.key)
-  const ends = backward ? { start: end } : { end }
-  const counting = {
-    total: async () => {
-      if (!source.total) throw noTotal()
-      return source.total(updatedSince)
-    },
-    count: () => source.count(updatedSince),
+  const cursorOf = (row: Row) =>
+    keys
+      ? cursorAt(row.id, keys.get(row) ?? null)
+      : cursors.encrypt(list, { id: row.id, updatedAt: row.updatedAt ?? beforeAll, updatedSince })
+  const cursorOfEnd = end ? cursorAt(end.id, end.key) : null
+  const total = async () => {
+    if (!countAll) throw noTotal()
+    return countAll(updatedSince)
   }
-  const pageInfo = new PageInfo(page, cursorOf, ends)
-  return new Connection(pageInfo, page.rows, serverTime, cursorOf, counting, source.matchedFields)
+  const counting: Counting = {
+    total,
+    count: async () => (count ? count(updatedSince) : { count: await total(), precision: 'EXACT' }),
+  }
+  const pageInfo = new PageInfo(page, cursorOf, backward ? { start: cursorOfEnd } : { end: cursorOfEnd })
+  return new Connection(pageInfo, page.rows, serverTime, cursorOf, counting, matchedFields)
 }
 
 // Classes, because an object literal creates its getters again for each object. Cursors are encrypted and edges created
@@ -128,7 +101,7 @@ class PageInfo<Row> {
   readonly #ends: Ends
 
   /** @param ends the cursors of the page's ends where they are not those of its records */
-  constructor({ rows, hasNextPage, hasPreviousPage }: Page<Row>, cursorOf: (row: Row) => string, ends: Ends = {}) {
+  constructor({ rows, hasNextPage, hasPreviousPage }: Page<Row>, cursorOf: (row: Row) => string, ends: Ends) {
     this.hasNextPage = hasNextPage
     this.hasPreviousPage = hasPreviousPage
     this.#rows = rows

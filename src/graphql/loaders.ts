@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader'
 import type { Pool, Sql } from '../db/connect.ts'
 import type { Instant } from '../domain/record/instant.ts'
-import { type Page, type Range, upTo } from '../domain/record/page.ts'
+import type { Page, PageWindow } from '../domain/record/page.ts'
 import type { CountRequest, PageRequest, RecordRequest, TenantTable } from '../domain/record/tenant-table.ts'
 import type { Watermark } from '../domain/sync/watermark.ts'
 import type { Caller } from '../domain/token/caller.ts'
@@ -23,14 +23,14 @@ export interface Reader {
 }
 
 /** Loads pages in statements that begin after the watermark is read. */
-export const createPageLoader = <Wanted extends { range: Range }, Row>(
+export const createPageLoader = <Wanted extends { window: PageWindow }, Row>(
   { watermark }: Reader,
   read: (wanted: readonly Wanted[]) => Promise<Page<Row>[]>,
 ) =>
   new DataLoader<Wanted, Reading<Row>>(
     async wanted => {
       const serverTime = await watermark.read()
-      const pages = await read(wanted.map(one => ({ ...one, range: upTo(serverTime, one.range) })))
+      const pages = await read(wanted.map(one => ({ ...one, window: { ...one.window, until: serverTime } })))
       return pages.map(page => ({ page, serverTime }))
     },
     { cache: false },

@@ -98,13 +98,13 @@ builder.objectField(Tenant, 'removals', t =>
         const removals = context.loaders.get(loadersOf(permittedTypes(context, args.resources)))
         let syncState: SyncState | undefined
         const connection = await readConnection(context, removalList(tenant.id), args, {
-          page: async range => {
-            const reading = await removals.pages.load({ tenantId: tenant.id, range })
+          page: async window => {
+            const reading = await removals.pages.load({ tenantId: tenant.id, window })
             syncState = await context.loaders.get(syncStateLoader).load(reading)
-            if (range.updatedSince !== null) requireCompleteRemovals(range.updatedSince, syncState)
+            if (window.updatedSince !== null) requireCompleteRemovals(window.updatedSince, syncState)
             return reading
           },
-          count: updatedSince => removals.counts.load({ tenantId: tenant.id, updatedSince }),
+          total: updatedSince => removals.counts.load({ tenantId: tenant.id, updatedSince }),
         })
         return Object.assign(connection, syncState)
       },

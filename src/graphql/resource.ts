@@ -120,8 +120,8 @@ function addType(
           if (wanted) return searchResource(context, resource, tenantId, wanted, args)
           const { pages, counts } = context.loaders.get(loadersOf)
           return readConnection(context, resource.listOf(tenantId), args, {
-            page: range => pages.load({ tenantId, range }),
-            count: updatedSince => counts.load({ tenantId, updatedSince }),
+            page: window => pages.load({ tenantId, window }),
+            total: updatedSince => counts.load({ tenantId, updatedSince }),
           })
         },
       },

@@ -10,7 +10,7 @@ import { directions } from '../domain/search/order.ts'
 import { isSearch, readSearch, type SearchArguments, type SearchDescription } from '../domain/search/search.ts'
 import { readFollowed } from '../domain/sync/follower.ts'
 import { builder, type Types } from './builder.ts'
-import { readSearchConnection } from './connection.ts'
+import { readConnection } from './connection.ts'
 import type { Context } from './context.ts'
 import { typeNameOf } from './node-types.ts'
 import { RecordId } from './record-id.ts'
@@ -174,16 +174,16 @@ export async function searchResource<Row extends ResourceRow>(
   const { sql, caller, watermark, fieldErrors } = context
   const table = (personalData ? searchExportOf : textSearchOf)(caller, description.table)
   const search = readSearch(description, listOf(tenantId), wanted, caller.token, fieldErrors)
-  return readSearchConnection<Row>(context, search.list, args, {
+  return readConnection<Row>(context, search.list, args, {
     page: async window => {
       if (!description.hasEntries) {
         const serverTime = await watermark.read()
-        return { page: await table.page(sql, search, window, serverTime), serverTime }
+        return { page: await table.page(sql, search, { ...window, until: serverTime }), serverTime }
       }
       const { asOf, readTo } = await readFollowed(sql)
       // In the order of the list no entry is added behind a page that was read, also during a fill.
       const until = search.order === description.defaultOrder ? asOf : readTo
-      return { page: await table.page(sql, search, window, until), serverTime: asOf }
+      return { page: await table.page(sql, search, { ...window, until }), serverTime: asOf }
     },
     total:
       search.conditions.length > 0 || search.descendantsOf

@@ -42,12 +42,8 @@ builder.objectField(Tenant, 'children', t =>
       complexity: pageComplexity,
       resolve: ({ id: parentId }, args, context) =>
         readConnection(context, childList(parentId), args, {
-          page: range => {
-            const afterId = range.afterGiven ? range.lower.id : null
-            const beforeId = range.beforeGiven ? range.upper.id : null
-            return context.loaders.get(childrenLoader).load({ parentId, range, afterId, beforeId })
-          },
-          count: () => context.loaders.get(countLoader).load(parentId),
+          page: window => context.loaders.get(childrenLoader).load({ parentId, window }),
+          total: () => context.loaders.get(countLoader).load(parentId),
         }),
     },
     TenantConnection,

@@ -1,6 +1,6 @@
 import DataLoader from 'dataloader'
 import { orNotFound } from '../domain/errors.ts'
-import type { Range } from '../domain/record/page.ts'
+import type { PageWindow } from '../domain/record/page.ts'
 import {
   countGrantedTenants,
   findTenants,
@@ -26,8 +26,8 @@ const tenantLoader = ({ sql }: Reader) => new DataLoader((ids: readonly number[]
 
 /** Pages of the tenants that the caller is authorised for: a statement each. */
 const pageLoader = (reader: Reader) =>
-  createPageLoader(reader, (wanted: readonly { range: Range }[]) =>
-    Promise.all(wanted.map(({ range }) => listTenants(reader.sql, reader.caller.token, range))),
+  createPageLoader(reader, (wanted: readonly { window: PageWindow }[]) =>
+    Promise.all(wanted.map(({ window }) => listTenants(reader.sql, reader.caller.token, window))),
   )
 
 /** Returns the row of a tenant. Throws `NOT_FOUND` when there is no such tenant any more. */
@@ -68,8 +68,8 @@ builder.queryFields(t => ({
       args: { updatedSince: t.arg({ type: 'DateTime', description: updatedSinceDescription }) },
       resolve: (_, args, context) =>
         readConnection(context, tenantList, args, {
-          page: range => context.loaders.get(pageLoader).load({ range }),
-          count: since => countGrantedTenants(context.sql, context.caller.token, since),
+          page: window => context.loaders.get(pageLoader).load({ window }),
+          total: since => countGrantedTenants(context.sql, context.caller.token, since),
         }),
     },
     TenantConnection,

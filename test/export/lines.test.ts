@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createCursorCipher } from '../../src/domain/record/cursor.ts'
-import { readRange, upTo } from '../../src/domain/record/page.ts'
+import { readWindow } from '../../src/domain/record/page.ts'
 import { exportLines } from '../../src/export/lines.ts'
 import { createPlaces } from '../../src/export/places.ts'
 import { bulkExports } from '../../src/export/routes.ts'
@@ -24,7 +24,7 @@ const contextOf = createContexts(database.pool)
 const bulkExport = bulkExports.find(({ name }) => name === 'ExportPurchasedVouchers')
 if (!bulkExport) throw new Error('There is no export of purchased vouchers.')
 const places = createPlaces(1)
-const range = readRange(createCursorCipher(Buffer.alloc(32)), bulkExport.listOf(tenantId).identity, {}, {})
+const window = readWindow(createCursorCipher(Buffer.alloc(32)), bulkExport.listOf(tenantId).identity, {}, {})
 const watermark = '2026-01-03T00:00:00.000000Z'
 
 /** Starts an export of the vouchers. */
@@ -33,7 +33,7 @@ const start = () =>
     bulkExport,
     createContext: () => contextOf({ tokenId, tenants: [tenantId], permissions: bulkExport.permissions }),
     list: bulkExport.listOf(tenantId),
-    range: upTo(watermark, { ...range, limit: bulkExport.chunkSize }),
+    window: { ...window, until: watermark, limit: bulkExport.chunkSize },
     watermark,
     places,
     waitForStep: () => Promise.resolve(),

@@ -12,6 +12,9 @@ const maxInstantLength = 1_000
 
 const form = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?(?:Z|([+ -])(\d{2})(?::?(\d{2}))?)?$/i
 
+/** The message for a text that is no instant. */
+export const instantMessage = 'Give an ISO-8601 date and time, such as 2026-01-31T09:30:00Z.'
+
 /**
  * Parses an instant (R6): an ISO-8601 date and time with `Z` or an offset, UTC without one. A space before the offset
  * is a `+` that a URL decoded. Digits beyond the microsecond are cut.

@@ -1,7 +1,7 @@
 import type { Fragment, Sql } from '../../db/connect.ts'
 import { type FieldErrors, throwIfErrors } from '../errors.ts'
 import type { Cursor, CursorCipher, ListIdentity, Position } from './cursor.ts'
-import { afterAll, beforeAll, type Instant, parseInstant } from './instant.ts'
+import { afterAll, beforeAll, type Instant, instantMessage, parseInstant } from './instant.ts'
 
 /** The arguments of a list, as the caller sent them. */
 export interface PageArguments {
@@ -12,26 +12,19 @@ export interface PageArguments {
   updatedSince?: string | null | undefined
 }
 
-/** The number of records to read, and the end of the list to read them from. */
-interface PageShape {
+/** A place in a list: a record's position; of a list in another order also the key that it is ordered by. */
+export type Place = Position & Pick<Cursor, 'key'>
+
+/** The records of a list strictly between two places: `limit` of them, from one end. Null bounds are open. */
+export interface PageWindow {
   limit: number
   backward: boolean
+  after: Place | null
+  before: Place | null
+  /** No record stamped before it is listed. */
   updatedSince: Instant | null
-  /** True when the caller gave `after` or `before`: then there is a record beyond it. */
-  afterGiven: boolean
-  beforeGiven: boolean
-}
-
-/** The records of a list strictly between two positions: `limit` of them, from one end. */
-export interface Range extends PageShape {
-  lower: Position
-  upper: Position
-}
-
-/** The records of a list strictly between two cursors, in whatever order the list has. */
-export interface PageWindow extends PageShape {
-  after: Cursor | null
-  before: Cursor | null
+  /** The watermark: no record stamped from then on is listed, because not all of them can be seen yet. */
+  until: Instant | null
 }
 
 /** A page of a list. The rows are in the list's order, from whichever end the page was read. */
@@ -81,7 +74,7 @@ export function readWindow(
 
   const given = args.updatedSince ? parseInstant(args.updatedSince) : null
   if (args.updatedSince && !given) {
-    fieldErrors.updatedSince = ['Give an ISO-8601 date and time, such as 2026-01-31T09:30:00Z.']
+    fieldErrors.updatedSince = [instantMessage]
   }
   throwIfErrors(fieldErrors)
 
@@ -91,24 +84,7 @@ export function readWindow(
     limit: last ?? first ?? defaultPageSize,
     backward: last !== null,
     updatedSince: latest(given, after?.updatedSince, before?.updatedSince),
-    afterGiven: after !== null,
-    beforeGiven: before !== null,
-  }
-}
-
-/** Parses the arguments of a list that is ordered by `updated_at`, then `id` (R15), as `readWindow` does. */
-export function readRange(
-  cipher: CursorCipher,
-  list: ListIdentity,
-  args: PageArguments,
-  transportErrors: FieldErrors = {},
-): Range {
-  const { after, before, ...shape } = readWindow(cipher, list, args, transportErrors)
-  const since: Position = { updatedAt: shape.updatedSince ?? beforeAll, id: 0 }
-  return {
-    ...shape,
-    lower: after && comesAfter(after, since) ? after : since,
-    upper: before ?? { updatedAt: afterAll, id: 0 },
+    until: null,
   }
 }
 
@@ -118,28 +94,33 @@ const comesAfter = (a: Position, b: Position) =>
 const latest = (...instants: (Instant | null | undefined)[]) =>
   instants.reduce<Instant | null>((found, instant) => (instant && (!found || instant > found) ? instant : found), null)
 
-/** Limits a range to the records stamped before the watermark: not all later ones can be seen yet. */
-export const upTo = (watermark: Instant, range: Range): Range => {
-  const end: Position = { updatedAt: watermark, id: 0 }
-  return comesAfter(range.upper, end) ? { ...range, upper: end } : range
+/** Returns the positions between which the records of a window lie, in a list that is ordered by `updated_at`, then `id` (R15). */
+export function boundsOf({ after, before, updatedSince, until }: PageWindow): { lower: Position; upper: Position } {
+  const since: Position = { updatedAt: updatedSince ?? beforeAll, id: 0 }
+  const end: Position = { updatedAt: until ?? afterAll, id: 0 }
+  return {
+    lower: after && comesAfter(after, since) ? after : since,
+    upper: before && comesAfter(end, before) ? before : end,
+  }
 }
 
 /**
- * Returns the end of a list's statement: rows strictly between the bounds, from one end, one more than the page has.
+ * Returns the end of a list's statement: the rows of a window, one more than the page has.
  *
  * @param stamp what the list is ordered by before `id`, as its index has it
  * @param direction `desc` when rows are read from the end of the list
  */
 export function within(
   sql: Sql,
-  { lower, upper, backward, limit }: Range,
+  window: PageWindow,
   stamp: Fragment = sql`updated_at`,
-  direction: Fragment = backward ? sql`desc` : sql``,
+  direction: Fragment = window.backward ? sql`desc` : sql``,
 ): Fragment {
+  const { lower, upper } = boundsOf(window)
   return sql`
     (${stamp}, id) > (${lower.updatedAt}::text::timestamptz, ${lower.id}::bigint)
     and (${stamp}, id) < (${upper.updatedAt}::text::timestamptz, ${upper.id}::bigint)
-    order by ${stamp} ${direction}, id ${direction} limit ${limit + 1}`
+    order by ${stamp} ${direction}, id ${direction} limit ${window.limit + 1}`
 }
 
 /**
@@ -147,11 +128,32 @@ export function within(
  *
  * @param more whether the list goes on; by default, whether there is one more row than the page has
  */
-export function toPage<Row>(range: PageShape, found: Row[], more = found.length > range.limit): Page<Row> {
-  const rows = found.slice(0, range.limit)
+export function toPage<Row>(
+  { limit, backward, after, before }: PageWindow,
+  found: Row[],
+  more = found.length > limit,
+): Page<Row> {
+  const rows = found.slice(0, limit)
   return {
-    rows: range.backward ? rows.reverse() : rows,
-    hasPreviousPage: range.backward ? more : range.afterGiven,
-    hasNextPage: range.backward ? range.beforeGiven : more,
+    rows: backward ? rows.reverse() : rows,
+    hasPreviousPage: backward ? more : after !== null,
+    hasNextPage: backward ? before !== null : more,
   }
+}
+
+/**
+ * Reads pages of several lists: those from the starts of lists and those from the ends take a call each.
+ *
+ * @returns the pages, in the order of the requests
+ */
+export async function readFromBothEnds<Request extends { window: PageWindow }, Row>(
+  requests: readonly Request[],
+  read: (requests: readonly Request[], backward: boolean) => Promise<Page<Row>[]>,
+): Promise<Page<Row>[]> {
+  const ends = [false, true].map(end => requests.filter(({ window: { backward } }) => backward === end))
+  const [forward = [], backward = []] = await Promise.all(
+    ends.map((asked, end) => (asked.length > 0 ? read(asked, end === 1) : [])),
+  )
+  const pages = { forward: forward.values(), backward: backward.values() }
+  return requests.flatMap(({ window }) => (window.backward ? pages.backward : pages.forward).next().value ?? [])
 }

@@ -1,7 +1,7 @@
 import { column, nullable, type RowOf } from '../../db/column.ts'
 import { arrayText, type Sql } from '../../db/connect.ts'
 import { rowCodec } from '../../db/row-codec.ts'
-import { isTrue, moneyRange, ofCurrency, ofRecord } from '../search/field.ts'
+import { inRange, isTrue, ofCurrency, ofRecord } from '../search/field.ts'
 import { byAmount, byText, type Order } from '../search/order.ts'
 import { searchedText } from '../search/text-field.ts'
 import { defineResource } from './resource.ts'
@@ -37,7 +37,6 @@ const bySortOrder: Order = {
   type: 'integer',
   nullable: false,
   description: 'By `sortOrder`.',
-  columnValues: { column: 'is_monetary', values: ['true', 'false'] },
 }
 
 /** Catalog vouchers (contract, operations 2 and 3). */
@@ -55,16 +54,11 @@ export const products = defineResource<Product>({
       categoryId: ofRecord(
         'category',
         'Products of this category: its numeric or its global id.',
-        null,
         (sql, id) => sql`id in (select product_id from product_category where category_id = ${id}::bigint)`,
       ),
-      isMonetary: isTrue(
-        'is_monetary',
-        bySortOrder,
-        'Products whose value is an amount of money, or those whose value is not.',
-      ),
+      isMonetary: isTrue('is_monetary', 'Products whose value is an amount of money, or those whose value is not.'),
       currency: ofCurrency(byPrice, 'Products of this currency: its ISO 4217 code.'),
-      price: moneyRange(byPrice, 'Products whose own price lies in this range. Needs `currency`.'),
+      price: inRange('amounts', byPrice, 'Products whose own price lies in this range. Needs `currency`.'),
       text: searchedText(
         [
           {

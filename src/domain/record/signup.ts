@@ -1,5 +1,5 @@
 import { column, nullable, type RowOf } from '../../db/column.ts'
-import { instantRange, sameText } from '../search/field.ts'
+import { inRange, sameText } from '../search/field.ts'
 import { byText, type Order } from '../search/order.ts'
 import { searchedText } from '../search/text-field.ts'
 import { defineResource } from './resource.ts'
@@ -50,8 +50,8 @@ export const signups = defineResource<MarketingSignup>({
   search: {
     entries: 'gateway.consent_entry',
     filters: {
-      consented: instantRange(byConsent, 'Customers who consented in this range.'),
-      source: sameText('consent_source', byConsent, 'Customers whose `consentSource` is this text.'),
+      consented: inRange('instants', byConsent, 'Customers who consented in this range.'),
+      source: sameText('consent_source', 'Customers whose `consentSource` is this text.'),
       text: searchedText(
         [
           {

@@ -2,7 +2,7 @@ import { arrayText, type Fragment, type Sql } from '../../db/connect.ts'
 import type { RowCodec } from '../../db/row-codec.ts'
 import type { Chunk } from './chunk.ts'
 import { beforeAll, type Instant } from './instant.ts'
-import { type Page, type Range, toPage, within } from './page.ts'
+import { boundsOf, type Page, type PageWindow, readFromBothEnds, toPage, within } from './page.ts'
 
 /** A table whose rows belong to tenants (R20). The texts are SQL of this service, never of a caller. */
 interface TenantTableOptions<Row> {
@@ -26,7 +26,7 @@ interface TenantTableOptions<Row> {
 /** A page of a tenant's list. */
 export interface PageRequest {
   tenantId: number
-  range: Range
+  window: PageWindow
 }
 
 /** The length of a tenant's list; of its records updated at or after an instant, when one is given. */
@@ -109,18 +109,21 @@ export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<
       order by stamp ${direction}, id ${direction} limit ${ends.size()}`
   }
 
-  async function readPage(sql: Sql, { tenantId, range }: PageRequest): Promise<Page<Row>[]> {
+  /** Selects the rows of a window, one more than it has. */
+  function rowsOf(sql: Sql, { tenantId, window }: PageRequest): Fragment {
     const all = fragments(sql)
-    const { list, columns, table, onlyListed, stamp, forward, backward } = all
-    const direction = range.backward ? backward : forward
+    const { columns, table, onlyListed, stamp, forward, backward } = all
+    const direction = window.backward ? backward : forward
     const rows = sql`
       select ${columns} as row, ${stamp} as stamp, id from ${table}
-      where tenant_id = ${tenantId} ${onlyListed} and ${within(sql, range, stamp, direction)}`
+      where tenant_id = ${tenantId} ${onlyListed} and ${within(sql, window, stamp, direction)}`
+    return listed(sql, all, rows, { backward: window.backward, size: () => sql`${window.limit + 1}` })
+  }
+
+  async function readPage(sql: Sql, request: PageRequest): Promise<Page<Row>[]> {
     const [found] = await sql`
-      select ${list} string_agg(row, '') from (
-        ${listed(sql, all, rows, { backward: range.backward, size: () => sql`${range.limit + 1}` })}
-      ) page`.raw()
-    return [toPage(range, options.row.read(found?.[0]))]
+      select ${fragments(sql).list} string_agg(row, '') from (${rowsOf(sql, request)}) page`.raw()
+    return [toPage(request.window, options.row.read(found?.[0]))]
   }
 
   /** Reads a range of the list's index for each request; all of them from the same end. */
@@ -128,7 +131,7 @@ export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<
     const all = fragments(sql)
     const { listOfTenants, columns, table, onlyListed, stamp } = all
     const direction = backward ? all.backward : all.forward
-    const ranges = requests.map(({ range }) => range)
+    const bounds = requests.map(({ window }) => boundsOf(window))
     const rows = sql`
       select ${columns} as row, ${stamp} as stamp, id from ${table}
       where tenant_id = wanted.tenant_id ${onlyListed}
@@ -142,47 +145,23 @@ export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<
         ) page
       )
       from unnest(${arrayText(requests.map(({ tenantId }) => tenantId))}::text::bigint[],
-                  ${arrayText(ranges.map(({ lower }) => lower.updatedAt))}::text::timestamptz[],
-                  ${arrayText(ranges.map(({ lower }) => lower.id))}::text::bigint[],
-                  ${arrayText(ranges.map(({ upper }) => upper.updatedAt))}::text::timestamptz[],
-                  ${arrayText(ranges.map(({ upper }) => upper.id))}::text::bigint[],
-                  ${arrayText(ranges.map(({ limit }) => limit + 1))}::text::bigint[])
+                  ${arrayText(bounds.map(({ lower }) => lower.updatedAt))}::text::timestamptz[],
+                  ${arrayText(bounds.map(({ lower }) => lower.id))}::text::bigint[],
+                  ${arrayText(bounds.map(({ upper }) => upper.updatedAt))}::text::timestamptz[],
+                  ${arrayText(bounds.map(({ upper }) => upper.id))}::text::bigint[],
+                  ${arrayText(requests.map(({ window }) => window.limit + 1))}::text::bigint[])
            with ordinality as wanted(tenant_id, lower_at, lower_id, upper_at, upper_id, size, place)
       order by place`.raw()
-    return ranges.map((range, index) => toPage(range, options.row.read(found[index]?.[0])))
+    return requests.map(({ window }, index) => toPage(window, options.row.read(found[index]?.[0])))
   }
 
-  /** Reads the pages from the starts of lists and those from the ends. */
-  async function readPagesFromBothEnds(sql: Sql, requests: readonly PageRequest[]): Promise<Page<Row>[]> {
-    const pages = new Array<Page<Row>>(requests.length)
-    const read = async (backward: boolean) => {
-      const places = requests.flatMap(({ range }, place) => (range.backward === backward ? [place] : []))
-      if (places.length === 0) return
-      const found = await readPages(
-        sql,
-        requests.filter(({ range }) => range.backward === backward),
-        backward,
-      )
-      for (const [index, page] of found.entries()) pages[places[index] ?? -1] = page
-    }
-    await Promise.all([read(false), read(true)])
-    return pages
-  }
-
-  async function readChunk(sql: Sql, { tenantId, range }: PageRequest): Promise<Chunk<Row>> {
-    const all = fragments(sql)
-    const { chunk, columns, table, onlyListed, stamp, forward } = all
+  async function readChunk(sql: Sql, { tenantId, window }: PageRequest): Promise<Chunk<Row>> {
     // No row more than the chunk has: whether more follow shows in the next chunk.
-    const exact = { ...range, limit: range.limit - 1 }
-    const rows = sql`
-      select ${columns} as row, ${stamp} as stamp, id from ${table}
-      where tenant_id = ${tenantId} ${onlyListed} and ${within(sql, exact, stamp, forward)}`
+    const exact = { ...window, limit: window.limit - 1 }
     const [found] = await sql`
-      select ${chunk} string_agg(row, ''), count(*) from (
-        ${listed(sql, all, rows, { backward: false, size: () => sql`${range.limit}` })}
-      ) chunk`.raw()
+      select ${fragments(sql).chunk} string_agg(row, ''), count(*) from (${rowsOf(sql, { tenantId, window: exact })}) chunk`.raw()
     const count = Number(found?.[1])
-    return { count, mayHaveMore: count === range.limit, rows: size => options.row.readInSteps(found?.[0], size) }
+    return { count, mayHaveMore: count === window.limit, rows: size => options.row.readInSteps(found?.[0], size) }
   }
 
   function readRecord(sql: Sql, { tenantId, id }: RecordRequest): Promise<(Row | null)[]> {
@@ -210,7 +189,9 @@ export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<
   return {
     pages(sql, requests) {
       const [first, second] = requests
-      return first && !second ? readPage(sql, first) : readPagesFromBothEnds(sql, requests)
+      return first && !second
+        ? readPage(sql, first)
+        : readFromBothEnds(requests, (...asked) => readPages(sql, ...asked))
     },
 
     async counts(sql, requests) {

@@ -1,5 +1,5 @@
 import { column, nullable, type RowOf } from '../../db/column.ts'
-import { instantRange, moneyRange, ofCurrency, ofRecord, oneOf } from '../search/field.ts'
+import { inRange, ofCurrency, ofRecord, oneOf } from '../search/field.ts'
 import { byAmount, type Order } from '../search/order.ts'
 import { searchedText } from '../search/text-field.ts'
 import { byEnd, hasStatus, validOn, validUntil } from '../search/voucher-filter.ts'
@@ -64,15 +64,14 @@ export const vouchers = defineResource<PurchasedVoucher>({
       status: oneOf('voucherStatuses', voucherStatusNames, 'Vouchers that have one of these statuses now.', hasStatus),
       validOn,
       validUntil,
-      purchased: instantRange(byPurchase, 'Vouchers that were purchased in this range.'),
+      purchased: inRange('instants', byPurchase, 'Vouchers that were purchased in this range.'),
       productId: ofRecord(
         'catalog voucher',
         'Vouchers that were sold of this product or of one of its variants: the numeric or the global id of the product.',
-        { key: 'product_id' },
         (sql, id) => sql`product_id = ${id}::bigint`,
       ),
       currency: ofCurrency(byBalance, 'Vouchers of this currency: its ISO 4217 code.'),
-      balance: moneyRange(byBalance, 'Vouchers whose balance lies in this range. Needs `currency`.'),
+      balance: inRange('amounts', byBalance, 'Vouchers whose balance lies in this range. Needs `currency`.'),
       text: searchedText(
         [
           {

@@ -2,10 +2,10 @@
 import { z } from 'zod'
 import type { Fragment, Sql } from '../../db/connect.ts'
 import { dateMessage, parseDate } from '../record/date.ts'
-import { parseInstant } from '../record/instant.ts'
+import { instantMessage, parseInstant } from '../record/instant.ts'
 import type { Permission } from '../token/permission.ts'
 import type { SearchedWords, TextField } from './matched-fields.ts'
-import type { ColumnValues, IndexOrder } from './order.ts'
+import type { Order } from './order.ts'
 
 /** A condition on the rows of a table. `owner.today` is the calendar day at the row's tenant. */
 export type Condition = (sql: Sql) => Fragment
@@ -18,13 +18,10 @@ export interface RecordReference {
 /** Reports what is wrong with a field. @param part the field inside it: `from` */
 export type Report = (message: string, part?: string) => void
 
-/**
- * A range of an index that has every row that matches a filter. Reading it instead of the list bounds what is read when few
- * rows match.
- */
+/** A range of an index that has every row that matches a filter: it bounds what is read when few rows match. */
 export interface IndexRange {
-  /** The order of the index, which is read in it: no other index serves that. Null: none (`FilterEffect.indexConditions`). */
-  order: IndexOrder | null
+  /** What the index has after the tenant: ranges of the same index become one. */
+  key: string
   /** The condition that the index serves alone, so that no row is read and left out. */
   where: Condition
 }
@@ -32,11 +29,10 @@ export interface IndexRange {
 /** The effect of a field on a list. */
 export interface FilterEffect {
   where: Condition
-  /** The values of a column with few values that the rows can have. */
-  columnValues?: ColumnValues
-  range?: IndexRange
-  /** Conditions that all matching rows meet, each of which an index without an order serves alone. */
-  indexConditions?: readonly Condition[]
+  /** The narrowest comes first. The others serve a list that is ordered by their key. */
+  ranges?: readonly IndexRange[]
+  /** Conditions that all matching rows meet, each of which the index of texts serves alone. */
+  textConditions?: readonly Condition[]
   /** True when names or addresses of persons are searched. */
   searchesPersonalData?: boolean
   /** The words that are searched. */
@@ -69,91 +65,59 @@ export interface FilterField {
   read(given: unknown, report: Report, permissions: readonly Permission[]): FilterEffect | null
 }
 
-const money = z.object({ from: z.number().nullish(), to: z.number().nullish() })
-const dates = z.object({ from: z.string().nullish(), to: z.string().nullish() })
-const instants = z.object({ from: z.string().nullish(), before: z.string().nullish() })
+/** The kinds of ranges: the type and the operator of SQL, the part of the input that ends it, and its parser. */
+const rangeKinds = {
+  dates: { type: 'date', end: 'to', operator: '<=', parse: parseDate, message: dateMessage },
+  instants: { type: 'timestamptz', end: 'before', operator: '<', parse: parseInstant, message: instantMessage },
+  amounts: { type: 'numeric', end: 'to', operator: '<=', parse: (amount: string) => amount, message: '' },
+} as const
 
-/** Returns the condition that an expression lies between bounds, of which null is none. */
-function between(expression: string, type: string, from: string | null, upper: string, to: string | null): Condition {
-  return sql => sql`${sql.unsafe(expression)} is not null
-    ${from === null ? sql`` : sql`and ${sql.unsafe(expression)} >= ${from}::text::${sql.unsafe(type)}`}
-    ${to === null ? sql`` : sql`and ${sql.unsafe(expression)} ${sql.unsafe(upper)} ${to}::text::${sql.unsafe(type)}`}`
-}
+const rangeInput = z.record(z.string(), z.union([z.string(), z.number()]).nullish())
 
-/** Parses a bound of a range, and reports one that is wrong. */
-function readBound(
-  given: string | null | undefined,
-  part: string,
-  parse: (text: string) => string | null,
-  message: string,
-  report: Report,
-): string | null {
-  if (given === undefined || given === null) return null
-  const parsed = parse(given)
-  if (parsed === null) report(message, part)
-  return parsed
-}
-
-const instantMessage = 'Give an ISO-8601 date and time, such as 2026-01-31T09:30:00Z.'
-
-/** Reads the bounds of a range of dates; both days are in it. */
-export function readDates(given: unknown, report: Report): { from: string | null; to: string | null } {
-  const range = dates.parse(given)
-  return {
-    from: readBound(range.from, 'from', parseDate, dateMessage, report),
-    to: readBound(range.to, 'to', parseDate, dateMessage, report),
+/** Parses the bounds of a range, and reports those that are wrong. A null bound is open. */
+export function readBounds(kind: keyof typeof rangeKinds, given: unknown, report: Report) {
+  const { end, parse, message } = rangeKinds[kind]
+  const range = rangeInput.parse(given)
+  const read = (part: string): string | null => {
+    const bound = range[part] ?? null
+    const parsed = bound === null ? null : parse(String(bound))
+    if (bound !== null && parsed === null) report(message, part)
+    return parsed
   }
+  return { from: read('from'), to: read(end) }
 }
 
-/** A field of dates that lie in a range, both ends included. Rows without a date do not match. */
-export const dateRange = (order: IndexOrder, description: string): FilterField => ({
-  kind: 'dates',
+/** A field of rows whose value lies in a range. Rows without a value do not match. @param order by that value */
+export const inRange = (kind: keyof typeof rangeKinds, order: Order, description: string): FilterField => ({
+  kind,
   description,
   servedBy: order.key,
+  ...(kind === 'amounts' && {
+    needs: { field: 'currency', message: 'Give a currency, too: amounts of different currencies are not compared.' },
+  }),
   read(given, report) {
-    const { from, to } = readDates(given, report)
-    return within(order, between(order.key, 'date', from, '<=', to))
-  },
-})
-
-/** A field of instants from one on and before another. Rows without an instant do not match. */
-export const instantRange = (order: IndexOrder, description: string): FilterField => ({
-  kind: 'instants',
-  description,
-  servedBy: order.key,
-  read(given, report) {
-    const range = instants.parse(given)
-    const from = readBound(range.from, 'from', parseInstant, instantMessage, report)
-    const before = readBound(range.before, 'before', parseInstant, instantMessage, report)
-    return within(order, between(order.key, 'timestamptz', from, '<', before))
-  },
-})
-
-/** A field of amounts that lie in a range, both ends included. Rows without an amount do not match. */
-export const moneyRange = (order: IndexOrder, description: string): FilterField => ({
-  kind: 'amounts',
-  description,
-  servedBy: order.key,
-  needs: { field: 'currency', message: 'Give a currency, too: amounts of different currencies are not compared.' },
-  read(given) {
-    const { from, to } = money.parse(given)
-    const text = (amount: number | null | undefined) =>
-      amount === null || amount === undefined ? null : String(amount)
-    return within(order, between(order.key, 'numeric', text(from), '<=', text(to)))
+    const { from, to } = readBounds(kind, given, report)
+    const { type, operator } = rangeKinds[kind]
+    return within(order.key, sql => {
+      const key = sql.unsafe(order.key)
+      const bound = (comparison: string, text: string | null) =>
+        text === null ? sql`` : sql`and ${key} ${sql.unsafe(comparison)} ${text}::text::${sql.unsafe(type)}`
+      return sql`${key} is not null ${bound('>=', from)} ${bound(operator, to)}`
+    })
   },
 })
 
 const nothing: Condition = sql => sql`false`
 
 /** Returns the effect of a condition that an index serves. */
-const within = (order: IndexOrder, where: Condition): FilterEffect => ({ where, range: { order, where } })
+const within = (key: string, where: Condition): FilterEffect => ({ where, ranges: [{ key, where }] })
 
 /** Returns the condition that an expression equals a text. PostgreSQL stores no text with U+0000. */
 const equals = (expression: string, text: string): Condition =>
   text.includes('\0') ? nothing : sql => sql`${sql.unsafe(expression)} = ${text}`
 
 /** A field of rows whose text is the same. The index has its first 100 characters, because it stores no long text. */
-export const sameText = (expression: string, order: IndexOrder, description: string): FilterField => ({
+export const sameText = (expression: string, description: string): FilterField => ({
   kind: 'text',
   description,
   read(given) {
@@ -162,7 +126,7 @@ export const sameText = (expression: string, order: IndexOrder, description: str
       equals(`left(${expression}, 100)`, [...text].slice(0, 100).join('')),
       equals(expression, text),
     ]
-    return { where: sql => sql`${begins(sql)} and ${is(sql)}`, range: { order, where: begins } }
+    return { where: sql => sql`${begins(sql)} and ${is(sql)}`, ranges: [{ key: expression, where: begins }] }
   },
 })
 
@@ -176,7 +140,7 @@ export function parseCurrency(text: string): string | null {
 }
 
 /** A field of rows whose amounts are of a currency. @param order an order by an amount: its index begins with the currency */
-export const ofCurrency = (order: IndexOrder, description: string): FilterField => ({
+export const ofCurrency = (order: Order, description: string): FilterField => ({
   kind: 'text',
   description,
   servedBy: order.key,
@@ -186,23 +150,18 @@ export const ofCurrency = (order: IndexOrder, description: string): FilterField 
       report(currencyMessage)
       return null
     }
-    return within(order, equals('currency', code))
+    return within(order.key, equals('currency', code))
   },
 })
 
-/** A field of rows in which a boolean column has a value. @param order one whose index begins with the column */
-export const isTrue = (column: string, order: IndexOrder, description: string): FilterField => ({
+/** A field of rows in which a boolean column has a value. An index has the rows in which it is true. */
+export const isTrue = (column: string, description: string): FilterField => ({
   kind: 'boolean',
   description,
   read(given) {
-    const value = String(z.boolean().parse(given))
-    const columnValues = { column, values: [value] }
-    const all: Condition = sql => sql`true`
-    return {
-      where: sql => sql.unsafe(`${column} = ${value}`),
-      columnValues,
-      range: { order: { ...order, columnValues }, where: all },
-    }
+    const value = z.boolean().parse(given)
+    const where: Condition = sql => sql.unsafe(value ? column : `not ${column}`)
+    return value ? within(column, where) : { where }
   },
 })
 
@@ -212,21 +171,18 @@ const recordReference: z.ZodType<RecordReference> = z.object({ id: z.number().nu
  * A field of rows that belong to a record.
  *
  * @param noun the name of such a record: `catalog voucher`
- * @param order the order of the index that has the record's rows; null: the condition finds them by their ids
  * @param where returns the condition for the numeric id
  */
 export const ofRecord = (
   noun: string,
   description: string,
-  order: IndexOrder | null,
   where: (sql: Sql, id: number) => Fragment,
 ): FilterField => ({
   kind: { recordOf: noun },
   description,
   read(given) {
     const { id } = recordReference.parse(given)
-    const belongs: Condition = id === null ? nothing : sql => where(sql, id)
-    return { where: belongs, ...(order ? { range: { order, where: belongs } } : { indexConditions: [belongs] }) }
+    return within(noun, id === null ? nothing : sql => where(sql, id))
   },
 })
 
@@ -242,6 +198,6 @@ export const oneOf = <Value extends string>(
   read(given) {
     const wanted = z.array(z.string()).parse(given)
     const known = values.filter(value => wanted.includes(value))
-    return known.length === 0 ? { where: nothing } : effect(known)
+    return known.length === 0 ? within('', nothing) : effect(known)
   },
 })

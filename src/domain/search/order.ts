@@ -1,24 +1,9 @@
 /** The orders of lists. */
 
-/** Values of a column that has few: each is a literal of SQL. */
-export interface ColumnValues {
-  column: string
-  values: readonly string[]
-}
-
-/** The order of an index. */
-export interface IndexOrder {
-  /** The expression, as the index has it. */
-  readonly key: string
-  /**
-   * A column that stands before the expression in the index: a range of each of its values is read, so that the index also
-   * serves filters by that column.
-   */
-  readonly columnValues?: ColumnValues
-}
-
 /** An order of a list: by an expression, then by `id`. Rows without a value come last in both directions. */
-export interface Order extends IndexOrder {
+export interface Order {
+  /** The expression, as its index has it after the tenant. */
+  readonly key: string
   /** The SQL type of the expression. */
   readonly type: 'date' | 'integer' | 'numeric' | 'text' | 'timestamptz'
   readonly nullable: boolean

@@ -5,7 +5,7 @@ import type { ListIdentity } from '../record/cursor.ts'
 import type { Token } from '../token/token.ts'
 import type { Condition, FilterField, IndexRange, Report } from './field.ts'
 import type { SearchedWords } from './matched-fields.ts'
-import type { ColumnValues, Direction, Order } from './order.ts'
+import type { Direction, Order } from './order.ts'
 
 /** The filters and orders of a resource, described once: the inputs of the schema follow. */
 export interface SearchDescription {
@@ -34,8 +34,10 @@ export interface Search {
   conditions: readonly Condition[]
   /** Index ranges, each with every row that matches. Those that tend to have the fewest rows come first. */
   ranges: readonly IndexRange[]
-  /** Conditions that all matching rows meet, each of which an index without an order serves. */
-  indexConditions: readonly Condition[]
+  /** Conditions that all matching rows meet, each of which the index of the order serves. */
+  served: readonly Condition[]
+  /** Conditions that all matching rows meet, each of which the index of texts serves. */
+  textConditions: readonly Condition[]
   /** True when a condition searches names or addresses of persons. */
   searchesPersonalData: boolean
   /** The words that are searched; null: none. */
@@ -44,8 +46,6 @@ export interface Search {
   descending: boolean
   /** True when the rows that match are one range of the order's index at each tenant. */
   isServed: boolean
-  /** The values of the order's column with few values that rows can have; null when it has no such column. */
-  columnValues: ColumnValues | null
 }
 
 /** Returns whether the arguments ask for more than the list of one tenant in its own order. */
@@ -79,9 +79,8 @@ const orderOf = ({ orders, defaultOrder }: SearchDescription, { orderBy }: Searc
 
 /** Returns whether the index of the order serves the whole filter, and `updatedSince`, by one range of each tenant. */
 function isServed(description: SearchDescription, args: SearchArguments): boolean {
-  const { key, columnValues } = orderOf(description, args)
+  const { key } = orderOf(description, args)
   return (
-    !columnValues &&
     givenNames(args).every(name => description.filters[name]?.servedBy === key) &&
     (!args.updatedSince || key === description.defaultOrder.key)
   )
@@ -109,9 +108,9 @@ export function readSearch(
   const isGiven = (name: string) => names.includes(name)
   const order = orderOf(description, args)
   const conditions: Condition[] = []
-  const ranges: IndexRange[] = []
-  const indexConditions: Condition[] = []
-  let columnValues = order.columnValues ?? null
+  const ranges = new Map<string, Condition>()
+  const served: Condition[] = []
+  const textConditions: Condition[] = []
   let searchesPersonalData = false
   let words: SearchedWords | null = null
 
@@ -125,54 +124,36 @@ export function readSearch(
     const effect = field.read(filter[name], report, token.permissions)
     if (!effect) continue
     conditions.push(effect.where)
-    if (effect.range) addRange(ranges, effect.range)
-    indexConditions.push(...(effect.indexConditions ?? []))
+    const [narrowest, ...others] = effect.ranges ?? []
+    if (narrowest) ranges.set(narrowest.key, both(ranges.get(narrowest.key), narrowest.where))
+    served.push(...others.filter(({ key }) => key === order.key).map(range => range.where))
+    textConditions.push(...(effect.textConditions ?? []))
     searchesPersonalData ||= effect.searchesPersonalData === true
     words = effect.words ?? words
-    if (columnValues && effect.columnValues?.column === columnValues.column)
-      columnValues = narrowed(columnValues, effect.columnValues)
   }
   if (order.needs && !isGiven(order.needs.field)) fieldErrors.orderBy = [order.needs.message]
   throwIfErrors(fieldErrors)
+  const ofOrder = ranges.get(order.key)
 
   return {
     list: { ...list, name: `${list.name}?${digest(args, Object.keys(filters))}` },
     tenantId: list.tenantId,
     descendantsOf: args.withDescendants === true ? token : null,
     conditions,
-    ranges,
-    indexConditions,
+    ranges: [...ranges].map(([key, where]) => ({ key, where })),
+    served: ofOrder ? [...served, ofOrder] : served,
+    textConditions,
     searchesPersonalData,
     words,
     order,
     descending: args.orderBy?.direction === 'DESC',
     isServed: isServed(description, args),
-    columnValues,
   }
 }
 
-/** Adds a range. Two of the same index become one. */
-function addRange(ranges: IndexRange[], { order, where }: IndexRange): void {
-  const index = ranges.findIndex(range => order && range.order?.key === order.key)
-  const other = ranges[index]
-  if (!order || !other?.order) {
-    ranges.push({ order, where })
-    return
-  }
-  const columnValues =
-    order.columnValues && other.order.columnValues
-      ? narrowed(order.columnValues, other.order.columnValues)
-      : order.columnValues
-  ranges[index] = {
-    order: columnValues ? { ...order, columnValues } : order,
-    where: sql => sql`${other.where(sql)} and ${where(sql)}`,
-  }
-}
-
-const narrowed = ({ column, values }: ColumnValues, to: ColumnValues): ColumnValues => ({
-  column,
-  values: values.filter(value => to.values.includes(value)),
-})
+/** Returns the condition that both hold. */
+const both = (one: Condition | undefined, other: Condition): Condition =>
+  one ? sql => sql`${one(sql)} and ${other(sql)}` : other
 
 /** Returns a text that is the same for the same filter, order and tenants only. */
 function digest({ filter, orderBy, withDescendants }: SearchArguments, names: readonly string[]): string {

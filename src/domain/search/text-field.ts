@@ -48,7 +48,7 @@ export const searchedText = (texts: readonly SearchedText[], description: string
         words
           .map(word => isIn(sql, sql`lower(${patternOf(word)}::text)`))
           .reduce((one, other) => sql`${one} and ${other}`),
-      indexConditions: trigramsOf(words).map(trigram => sql => isIn(sql, hidden(sql, trigram))),
+      textConditions: trigramsOf(words).map(trigram => sql => isIn(sql, hidden(sql, trigram))),
       searchesPersonalData: searched.some(({ permission }) => permission),
       words: { patterns: words.map(patternOf), fields: fieldsOf(searched) },
     }

@@ -1,17 +1,14 @@
 /** The tenants directly below a tenant that a token is authorised for, by name. */
 import { arrayText, type Sql } from '../../db/connect.ts'
-import { type Page, type Range, toPage } from '../record/page.ts'
+import { type Page, type PageWindow, readFromBothEnds, toPage } from '../record/page.ts'
 import type { Token } from '../token/token.ts'
 import { grantedBy } from './granted.ts'
 import { type Tenant, tenantRow } from './tenant.ts'
 
-/** A page of the tenants below one. */
+/** A page of the tenants below one. It lies between the places that the tenants of its cursors have now. */
 export interface ChildrenRequest {
   parentId: number
-  range: Range
-  /** The tenants of the cursors. The page lies between the places that these have now: a tenant may be renamed. */
-  afterId: number | null
-  beforeId: number | null
+  window: PageWindow
 }
 
 /**
@@ -42,10 +39,7 @@ export async function listChildTenants(
   token: Token,
   requests: readonly ChildrenRequest[],
 ): Promise<Page<Tenant>[]> {
-  const pages = new Map<ChildrenRequest, Page<Tenant>>()
-  const readFrom = async (backward: boolean) => {
-    const asked = requests.filter(({ range }) => range.backward === backward)
-    if (asked.length === 0) return
+  return readFromBothEnds(requests, async (asked, backward) => {
     const ids = asked.map(({ parentId }) => parentId)
     const { parents, grants, isVisible } = visibleBelow(sql, token, ids)
     const direction = backward ? sql`desc` : sql``
@@ -62,17 +56,13 @@ export async function listChildTenants(
           order by lower(name) ${direction}, id ${direction} limit wanted.size
         ) page
       )
-      from unnest(${parents}, ${arrayText(asked.map(({ afterId }) => afterId))}::text::bigint[],
-                  ${arrayText(asked.map(({ beforeId }) => beforeId))}::text::bigint[],
-                  ${arrayText(asked.map(({ range }) => range.limit + 1))}::text::bigint[])
+      from unnest(${parents}, ${arrayText(asked.map(({ window }) => window.after?.id ?? null))}::text::bigint[],
+                  ${arrayText(asked.map(({ window }) => window.before?.id ?? null))}::text::bigint[],
+                  ${arrayText(asked.map(({ window }) => window.limit + 1))}::text::bigint[])
            with ordinality as wanted(parent_id, after_id, before_id, size, place)
       order by place`.raw()
-    for (const [index, request] of asked.entries()) {
-      pages.set(request, toPage(request.range, tenantRow.read(found[index]?.[0])))
-    }
-  }
-  await Promise.all([readFrom(false), readFrom(true)])
-  return requests.map(request => pages.get(request) ?? toPage<Tenant>(request.range, []))
+    return asked.map(({ window }, index) => toPage(window, tenantRow.read(found[index]?.[0])))
+  })
 }
 
 /** Counts the tenants directly below each of these that the token is authorised for. */

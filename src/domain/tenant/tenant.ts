@@ -3,7 +3,7 @@ import { arrayText, type Sql } from '../../db/connect.ts'
 import { rowCodec } from '../../db/row-codec.ts'
 import type { ListIdentity } from '../record/cursor.ts'
 import { beforeAll, type Instant } from '../record/instant.ts'
-import { type Page, type Range, toPage, within } from '../record/page.ts'
+import { type Page, type PageWindow, toPage, within } from '../record/page.ts'
 import type { RecordType } from '../record/resource.ts'
 import type { Token } from '../token/token.ts'
 import { grantedBy, visibleTenants } from './granted.ts'
@@ -45,15 +45,15 @@ export const tenantRecords: RecordType = {
 }
 
 /** Returns a page of the tenants that the token is authorised for (contract, operation 1). */
-export async function listTenants(sql: Sql, token: Token, range: Range): Promise<Page<Tenant>> {
+export async function listTenants(sql: Sql, token: Token, window: PageWindow): Promise<Page<Tenant>> {
   // With `is true`, PostgreSQL reads the list in its order and looks each tenant up, and does not join and sort.
   const [found] = await sql`
     with /* tenant.list */ recursive ${visibleTenants(sql, token, null)}
     select string_agg(row, '') from (
       select ${tenantRow.select(sql)} as row from tenant
-      where (id in (select id from visible)) is true and ${within(sql, range)}
+      where (id in (select id from visible)) is true and ${within(sql, window)}
     ) page`.raw()
-  return toPage(range, tenantRow.read(found?.[0]))
+  return toPage(window, tenantRow.read(found?.[0]))
 }
 
 /**
