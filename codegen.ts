@@ -39,10 +39,10 @@ const typeConfig = {
   emitLegacyCommonJSImports: false,
 }
 
-/** Reads the `.graphql` files of a folder, and of those below it. */
+/** Reads the `.graphql` files of a folder, and of those below it. Assets are files that a page serves. */
 const readGraphqlFiles = (folder: string) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter(file => file.endsWith('.graphql'))
+    .filter(file => file.endsWith('.graphql') && !file.startsWith('assets/'))
     .sort()
     .map(file => ({ location: file, document: parse(readFileSync(join(folder, file), 'utf8')) }))
 

@@ -1,113 +1,8 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { millisecondsPerDay } from '../domain/record/date.ts'
-import { figureQueries } from './graphiql-figure-examples.ts'
-import { filterQueries } from './graphiql-filter-examples.ts'
 
-/** The first examples, in the order of their tabs. */
-const queries = [
-  `# Who you are, and what is left of your rate.
-# All tabs use the token that you are signed in with.
-# Each answer says in extensions.cost what it
-# counted as.
-query WhoAmI {
-  viewer {
-    name
-    permissions
-    tenants {
-      tenant {
-        name
-        databaseId
-      }
-      withDescendants
-    }
-    rate {
-      limit
-      remaining
-      resetsIn
-    }
-  }
-}
-`,
-  `# Voucher products of a tenant, each with its
-# categories and variants.
-query Catalog($tenant: ID!, $after: String) {
-  tenant(id: $tenant) {
-    name
-    catalogVouchers(first: 10, after: $after) {
-      totalCount
-      nodes {
-        title
-        fromPrice
-        currency
-        categories {
-          title
-        }
-        variants {
-          title
-          price
-        }
-      }
-      pageInfo {
-        hasNextPage
-        endCursor
-      }
-    }
-  }
-}
-`,
-  `# Vouchers that changed since an instant: pass
-# serverTime on as updatedSince the next time.
-query ChangedVouchers($tenant: ID!, $since: DateTime) {
-  tenant(id: $tenant) {
-    purchasedVouchers(first: 50, updatedSince: $since) {
-      serverTime
-      nextCursor
-      nodes {
-        reference
-        currentBalance
-        currency
-        redemptionStatus
-        void
-        updatedAt
-      }
-    }
-  }
-}
-`,
-  `# What a voucher is worth at a tenant now.
-# Nothing is redeemed. The variables below name
-# the tenant and the voucher.
-mutation Resolve($tenant: ID!, $reference: String!) {
-  resolveVoucher(input: { tenantId: $tenant, voucherReference: $reference }) {
-    status
-    reasonCode
-    voucher {
-      productTitle
-      currentBalance
-      currency
-    }
-    redemptionToken
-  }
-}
-`,
-  `# A tenant, the one above it and those directly
-# below it, as far as your token reaches.
-query TenantTree($tenant: ID!) {
-  tenant(id: $tenant) {
-    name
-    parent {
-      name
-    }
-    children(first: 10) {
-      nodes {
-        databaseId
-        name
-        type
-      }
-    }
-  }
-}
-`,
-]
+/** The examples, a file each; the names begin with the order of the tabs. */
+const folder = new URL('./assets/examples/', import.meta.url)
 
 const day = (time: number): string => new Date(time).toISOString().slice(0, 10)
 
@@ -140,9 +35,12 @@ const valuesAt = (now: number, voucher: ExampleVoucher | null): Record<string, u
  */
 export function createExampleTabs(voucher: ExampleVoucher | null, now = Date.now()) {
   const values = valuesAt(now, voucher)
-  return [...queries, ...filterQueries, ...figureQueries].map(query => {
-    const names = [...query.matchAll(/\$(\w+):/g)].map(([, name = '']) => name)
-    const variables = Object.fromEntries(names.map(name => [name, values[name] ?? null]))
-    return { query, variables: JSON.stringify(variables, null, 2) }
-  })
+  return readdirSync(folder)
+    .sort()
+    .map(name => {
+      const query = readFileSync(new URL(name, folder), 'utf8')
+      const names = [...query.matchAll(/\$(\w+):/g)].map(([, variable = '']) => variable)
+      const variables = Object.fromEntries(names.map(variable => [variable, values[variable] ?? null]))
+      return { query, variables: JSON.stringify(variables, null, 2) }
+    })
 }
