@@ -1,0 +1,281 @@
+/**
+ * The executor gives what graphql-js gives: data, and errors with messages, paths, locations and original errors. The schema
+ * has fields of all types and sources; its resolvers and the documents are generated.
+ */
+import { setImmediate } from 'node:timers/promises'
+import fc from 'fast-check'
+import {
+  execute,
+  getOperationAST,
+  getVariableValues,
+  Kind,
+  type OperationDefinitionNode,
+  parse,
+  validate,
+} from 'graphql'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { column, nullable, type RowOf } from '../../src/db/column.ts'
+import { LazyRow, rowCodec } from '../../src/db/row-codec.ts'
+import { BodyWriter } from '../../src/executor/body-buffers.ts'
+import { OperationPlan } from '../../src/executor/plan.ts'
+import { prepareVariables } from '../../src/executor/variables.ts'
+import { schema } from '../../src/graphql/schema.ts'
+import { DocumentMaker, type GeneratedDocument } from '../support/document-maker.ts'
+import { createErrorFinder } from '../support/possible-errors.ts'
+import { argumentValues, generatedSchema, type World } from './generated-schema.ts'
+
+const times = (count: number, text: (at: number) => string) =>
+  Array.from({ length: count }, (_, at) => text(at)).join(' ')
+
+/** Plans the only operation of a document. */
+function planOf(text: string): OperationPlan {
+  const document = parse(text)
+  return new OperationPlan(generatedSchema, document, getOperationAST(document)!)
+}
+
+/** `PARITY_DOCUMENTS=100000` for a long run. */
+const documents = Number(process.env.PARITY_DOCUMENTS ?? 1000)
+
+const findPossibleErrors = createErrorFinder(generatedSchema)
+
+/** Rejections that nothing handled. graphql-js has some: a list that fails at once leaves the items that fail later. */
+const unhandled: unknown[] = []
+const collect = (error: unknown) => unhandled.push(error)
+const listeners = process.listeners('unhandledRejection')
+
+beforeAll(() => {
+  process.removeAllListeners('unhandledRejection').on('unhandledRejection', collect)
+})
+
+afterAll(async () => {
+  await setImmediate()
+  process.off('unhandledRejection', collect)
+  for (const listener of listeners) process.on('unhandledRejection', listener)
+})
+
+/** Runs an operation and sees that each rejection is handled. */
+async function run(plan: OperationPlan, variables: Record<string, unknown>, context: World) {
+  await setImmediate()
+  unhandled.length = 0
+  const bound = plan.bind(variables)
+  const outcome = bound?.isPlanned ? await bound.run(context) : null
+  await setImmediate()
+  expect(unhandled).toEqual([])
+  return outcome
+}
+
+/** The variables with other values for `@skip` and `@include`. */
+const inverted = (variables: Record<string, unknown>) =>
+  Object.fromEntries(
+    Object.entries(variables).map(([name, value]) => [name, typeof value === 'boolean' ? !value : value]),
+  )
+
+/** The same, without what follows itself. */
+const changes = (log: readonly (string | number)[]) => log.filter((key, index) => key !== log[index - 1])
+
+/** @returns how the document was run, after comparing both ways */
+async function compare(
+  { query, variables }: GeneratedDocument,
+  behaviour: { seed: number; trouble: number },
+): Promise<'left to graphql-js' | 'without errors' | 'with errors'> {
+  const document = parse(query)
+  const world = (): World => ({ ...behaviour, log: [] })
+  const [ours, theirs] = [world(), world()]
+  const plan = planOf(query)
+  // The same plan runs with other variables before, and may keep nothing of them.
+  await run(plan, inverted(variables), world())
+  const actual = await run(plan, variables, ours)
+  if (!actual) {
+    expect(ours.log).toEqual([])
+    return 'left to graphql-js'
+  }
+  const args = { document, variableValues: variables }
+  const { data, errors = [] } = await execute({ ...args, schema: generatedSchema, contextValue: theirs })
+  expect(actual.data.toString()).toBe(JSON.stringify(data))
+  // One root field after the other: graphql-js may begin the next while the last still fails.
+  if (query.startsWith('mutation')) expect(changes(ours.log)).toEqual([...new Set(theirs.log)])
+  if (errors.length === 0 && actual.errors.length === 0) return 'without errors'
+  const possible = await findPossibleErrors({ ...args, contextValue: world() })
+  expect(possible.check(data, errors), 'graphql-js').toBeNull()
+  expect(possible.check(data, actual.errors), 'the executor').toBeNull()
+  return 'with errors'
+}
+
+test('generated documents and resolvers give the same data and errors as with graphql-js', async () => {
+  const count = { 'left to graphql-js': 0, 'without errors': 0, 'with errors': 0 }
+  await fc.assert(
+    fc.asyncProperty(
+      fc.gen(),
+      fc.record({ seed: fc.integer(), trouble: fc.constantFrom(0, 3, 10, 30) }),
+      fc.constantFrom('query', 'mutation'),
+      async (draw, behaviour, operation) => {
+        const generated = new DocumentMaker(draw, generatedSchema, { values: argumentValues, depth: 3 }).make(operation)
+        fc.pre(validate(generatedSchema, parse(generated.query)).length === 0)
+        try {
+          count[await compare(generated, behaviour)]++
+        } catch (error) {
+          throw new Error(`${generated.query}\n${JSON.stringify(generated.variables)}`, { cause: error })
+        }
+      },
+    ),
+    { numRuns: documents },
+  )
+  expect(count['left to graphql-js']).toBeLessThan(0.2 * documents)
+  expect(count['with errors']).toBeGreaterThan(0.2 * documents)
+}, 600_000)
+
+describe('an operation is not bound', () => {
+  test.each([
+    ['a variable that is missing', 'query ($n: Int!) { echo(n: $n) }', {}],
+    ['a variable of another type', 'query ($n: Int) { echo(n: $n) }', { n: 'x' }],
+  ])('to faulty variables: %s', (_, text, variables) => {
+    expect(planOf(text).bind(variables)).toBeNull()
+  })
+
+  test.each([
+    ['a null condition', 'query ($b: Boolean = true) { echo @skip(if: $b) }', { b: null }, 'must not be null'],
+    ['a field that does not exist', '{ f7_0 { nothing } }', {}, 'has no field'],
+    ['a cycle of fragments', '{ f7_0 { ...F } } fragment F on A { f7_0 { ...F } }', {}, 'form a cycle'],
+    [
+      'more than 25,000 fields',
+      `{ ${times(30, at => `a${at}: f7_0 { ...F }`)} } fragment F on A { ${times(900, () => 'echo')} }`,
+      {},
+      'more than 25000 fields',
+    ],
+  ])('when it cannot be planned: %s', (_, text, variables, message) => {
+    expect(() => planOf(text).bind(variables)).toThrow(message)
+  })
+})
+
+test.each([
+  ['an interface', '{ named { echo } }'],
+  ['introspection', '{ __schema { queryType { name } } echo }'],
+  ['introspection of a type', '{ __type(name: "A") { name } }'],
+])('graphql-js runs %s', async (_, text) => {
+  const bound = planOf(text).bind({})!
+  expect(bound.isPlanned).toBe(false)
+  const contextValue: World = { seed: 1, trouble: 0, log: [] }
+  const { data } = await execute({ schema: generatedSchema, document: parse(text), contextValue })
+  expect(String((await bound.run(contextValue)).data)).toBe(JSON.stringify(data))
+})
+
+test('fields that fragments repeat in many places are planned once', async () => {
+  const plan = planOf(
+    `{ f7_0 { ...F0 } } ${times(9, at => `fragment F${at} on A { a: f7_0 { ...F${at + 1} } b: f7_0 { ...F${at + 1} } }`)} fragment F9 on A { echo }`,
+  )
+  expect(plan.bind({})?.isPlanned).toBe(true)
+  expect(plan.fields).toBe(20)
+})
+
+test('an operation keeps few plans, and runs for any choice of its conditions', async () => {
+  const names = [...'abcdefgh']
+  const plan = planOf(
+    `query (${names.map(name => `$${name}: Boolean!`).join()}) { ${names.map(name => `${name}: echo @skip(if: $${name})`).join(' ')} }`,
+  )
+  for (let choice = 0; choice < 256; choice++) {
+    const variables = Object.fromEntries(names.map((name, at) => [name, (choice & (1 << at)) !== 0]))
+    const { data } = await plan.bind(variables)!.run({ seed: 1, trouble: 0, log: [] })
+    expect(Object.keys(JSON.parse(data.toString()))).toEqual(names.filter(name => !variables[name]))
+  }
+  expect(plan.fields).toBeLessThanOrEqual(8 * names.length)
+})
+
+const types = ['ID', 'String', 'Int', 'Boolean', 'DateTime', 'RemovalResource', 'ResolveVoucherInput']
+const defaults: Record<string, string[]> = {
+  ID: ['"1"', '2', 'null'],
+  String: ['"a"', 'null'],
+  Int: ['3', 'null'],
+  Boolean: ['true', 'null'],
+  DateTime: ['"2026-01-01"'],
+  RemovalResource: ['TENANT', 'null'],
+  ResolveVoucherInput: ['{ tenantId: 1 }', 'null'],
+}
+
+const definition = fc.constantFrom(...types).chain(type =>
+  fc
+    .tuple(fc.constantFrom('', '!', '[]', '[]!', '[!]!'), fc.option(fc.constantFrom(...defaults[type]!)))
+    .map(([form, given]) => {
+      const wrapped = form.startsWith('[') ? form.replace('[', `[${type}`) : `${type}${form}`
+      return given === null || wrapped.endsWith('!') ? wrapped : `${wrapped} = ${given}`
+    }),
+)
+const scalar = fc.oneof(
+  fc.constantFrom<unknown>(null, undefined, true, 'TENANT', 'NOTHING', '2026-01-01', 1.5, 2 ** 40, {}, Number.NaN),
+  fc.integer(),
+  fc.string(),
+  fc.record({ tenantId: fc.oneof(fc.integer(), fc.string()), qrToken: fc.string() }, { requiredKeys: [] }),
+)
+const value = fc.oneof(scalar, fc.array(scalar, { maxLength: 3 }))
+
+test('variables are coerced or rejected as in graphql-js', () => {
+  const inputs = fc.dictionary(fc.constantFrom('v0', 'v1', 'v2', 'other'), value)
+  fc.assert(
+    fc.property(fc.array(definition, { maxLength: 3 }), inputs, (definitions, given) => {
+      const declared = definitions.map((text, index) => `$v${index}: ${text}`).join(', ')
+      const document = parse(`query ${declared && `(${declared})`} { __typename }`)
+      const operation = document.definitions.find(
+        (node): node is OperationDefinitionNode => node.kind === Kind.OPERATION_DEFINITION,
+      )
+      const { variableDefinitions = [] } = operation!
+      const { coerced } = getVariableValues(schema, variableDefinitions, given)
+      expect(prepareVariables(schema, variableDefinitions)(given)).toEqual(coerced ?? null)
+    }),
+    { numRuns: 3000 },
+  )
+})
+
+/** Begins a body so long that the memory for bodies ends at another place each time. */
+function begin(length: number): BodyWriter {
+  const body = new BodyWriter()
+  body.value('x'.repeat(length))
+  return body
+}
+
+test('backTo removes the text after a position, also across the end of a buffer', () => {
+  for (let length = 0; length <= 300_000; length += 4_999) {
+    const body = begin(length)
+    const before = body.length
+    body.text(Buffer.from(',"a_long_key_that_is_left_out":'))
+    body.null()
+    body.backTo(before)
+    body.text(Buffer.from(',"b":'))
+    body.value('ä€𝄞 and more than forty characters in all of them')
+    expect(body.finish().toString()).toBe(
+      `"${'x'.repeat(length)}","b":"ä€𝄞 and more than forty characters in all of them"`,
+    )
+  }
+})
+
+test('columns are written completely, also across the end of a buffer', () => {
+  const described = {
+    a: column('a', 'boolean'),
+    b: nullable('b', 'text'),
+    c: column('c', 'text'),
+    d: column('d', 'decimal'),
+  }
+  const codec = rowCodec<RowOf<typeof described>>(described)
+  const [row] = codec.read(Buffer.from('(t,,"\x01\x02""",2.50)'))
+  if (!(row instanceof LazyRow)) throw new Error('There is no row.')
+  const columns = [...row.layout].map(
+    ([
+      name,
+      {
+        offset,
+        codec: { writeJson },
+      },
+    ]) => {
+      const prefix = Buffer.from(`,${JSON.stringify(name)}:`)
+      return { prefix, offset, writeJson, nonNull: false, omitNull: false }
+    },
+  )
+  for (let length = 0; length <= 600_000; length += 9_973) {
+    const body = begin(length)
+    expect(body.columns(row, columns, 0)).toBe(4)
+    expect(body.finish().toString()).toBe(`"${'x'.repeat(length)}","a":true,"b":null,"c":"\\u0001\\u0002\\"","d":2.5`)
+  }
+})
+
+test('later bodies do not overwrite a finished one', () => {
+  const bodies = Array.from({ length: 3000 }, (_, index) => begin(index % 997).finish())
+  for (const [index, body] of bodies.entries()) expect(JSON.parse(body.toString())).toBe('x'.repeat(index % 997))
+})
