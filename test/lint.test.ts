@@ -1,8 +1,8 @@
-/** The rules for doc comments: the lint rule that asks for them (tools/doc-comments.grit), and how they begin. */
+/** Our rules of lint (tools/*.grit), and how doc comments begin. */
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 
 const declarations = [
@@ -20,18 +20,27 @@ const declarations = [
   'export function sample(\n  of: string,\n): string\nexport function sample(of: unknown): unknown {\n  return of\n}',
 ]
 
-/** Lints these texts as files of `src/`; returns those in which the rule finds an export. */
-function rejected(texts: string[]): string[] {
+/** Lints texts as files of the project. @returns the places that a rule finds, as `path:line` */
+function lint(files: Record<string, string>, message: string): string[] {
   const root = mkdtempSync(join(tmpdir(), 'lint-'))
   onTestFinished(() => rmSync(root, { recursive: true, force: true }))
   const rules = ['doc-comments', 'no-transactions'].map(name => `tools/${name}.grit`)
   for (const path of ['biome.json', ...rules]) cpSync(path, join(root, path))
-  mkdirSync(join(root, 'src'))
-  for (const [index, text] of texts.entries()) writeFileSync(join(root, 'src', `sample-${index}.ts`), text)
-  const command = ['lint', '--vcs-enabled=false', '--max-diagnostics=none', '--reporter=github', 'src']
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true })
+    writeFileSync(join(root, path), text)
+  }
+  const command = ['lint', '--vcs-enabled=false', '--max-diagnostics=none', '--reporter=github', '.']
   const { stdout } = spawnSync(resolve('node_modules/.bin/biome'), command, { cwd: root, encoding: 'utf8' })
-  const found = stdout.split('\n').filter(line => line.includes('Write a doc comment'))
-  return texts.filter((_, index) => found.some(line => line.includes(`sample-${index}.ts`)))
+  const found = stdout.split('\n').filter(line => line.includes(message))
+  return found.map(line => line.replace(/^.*file=([^,]+),line=(\d+).*$/, '$1:$2')).sort()
+}
+
+/** Returns those of the texts in which the rule finds an export without a doc comment. */
+function rejected(texts: string[]): string[] {
+  const pathOf = (index: number) => `src/sample-${index}.ts`
+  const found = lint(Object.fromEntries(texts.map((text, index) => [pathOf(index), text])), 'Write a doc comment')
+  return texts.filter((_, index) => found.some(place => place.startsWith(`${pathOf(index)}:`)))
 }
 
 it('rejects an exported function, class, interface, type or enum that has no doc comment', () => {
@@ -64,4 +73,16 @@ it('finds a sentence before the tags in the doc comment of each export', () => {
   const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(name => /\.tsx?$/.test(name))
   const beginsWithTag = /\/\*\*[\s*]*@(?:(?!\*\/)[\s\S])*\*\/\s*export /
   expect(files.filter(name => beginsWithTag.test(readFileSync(join('src', name), 'utf8')))).toEqual([])
+})
+
+it('rejects begin and reserve in src, outside demo data', () => {
+  const source = `/** Runs. */
+export async function run(pool: { begin(work: () => void): void; reserve(): void }): Promise<void> {
+  pool.begin(() => {})
+  pool.reserve()
+}
+`
+  const paths = ['src/rest/any.ts', 'src/db/any.ts', 'src/demo/load.ts', 'test/db/any.test.ts']
+  const found = lint(Object.fromEntries(paths.map(path => [path, source])), 'No `begin` or `reserve`')
+  expect(found).toEqual(['src/db/any.ts:3', 'src/db/any.ts:4', 'src/rest/any.ts:3', 'src/rest/any.ts:4'])
 })

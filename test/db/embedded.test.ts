@@ -3,22 +3,15 @@ import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import postgres from '#postgres'
 import { attachEmbedded, type EmbeddedPostgres, startEmbedded } from '../../src/db/embedded.ts'
 
 const root = join(import.meta.dirname, '../..')
-let parent: string
-let dataDir: string
-
-beforeAll(() => {
-  parent = mkdtempSync('/tmp/embedded-test-')
-  // mkdtemp makes it 0700, which as root would have the cluster placed outside of it.
-  chmodSync(parent, 0o711)
-  dataDir = join(parent, 'data')
-})
-
+const parent = mkdtempSync('/tmp/embedded-test-')
+// mkdtemp makes it 0700, which as root would have the cluster placed outside of it.
+chmodSync(parent, 0o711)
+const dataDir = join(parent, 'data')
 afterAll(() => rmSync(parent, { recursive: true, force: true }))
 
 async function query(server: EmbeddedPostgres, statement: string): Promise<unknown[]> {
@@ -31,13 +24,8 @@ async function query(server: EmbeddedPostgres, statement: string): Promise<unkno
   }
 }
 
-async function until(what: string, holds: () => boolean): Promise<void> {
-  const deadline = Date.now() + 60_000
-  while (!holds()) {
-    if (Date.now() > deadline) throw new Error(`Still not so after a minute: ${what}`)
-    await sleep(20)
-  }
-}
+const until = (what: string, holds: () => boolean) =>
+  expect.poll(holds, { interval: 20, timeout: 60_000, message: what }).toBe(true)
 
 function serverPid(): number {
   return Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])

@@ -1,13 +1,9 @@
 import { expect, test } from 'vitest'
 import { bearer, flawOf } from '../rest/support.ts'
-import { createApp } from '../support/app.ts'
-import { createBuilders } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
+import { startService } from '../support/service.ts'
 import { exportList, exportPath } from './support.ts'
 
-const database = await createDatabase()
-const build = createBuilders(database)
-const client = await createApp(database, { EXPORTS_PER_HOUR: '1000' })
+const { build, client } = await startService({ EXPORTS_PER_HOUR: '1000' })
 const tenantId = await build.tenant()
 const foreign = await build.tenant()
 await build.voucher(tenantId)

@@ -3,22 +3,20 @@ import { describe, expect, test } from 'vitest'
 import { createPlaces } from '../../src/export/places.ts'
 import { bearer, flawOf } from '../rest/support.ts'
 import { createApp } from '../support/app.ts'
-import { createBuilders } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
+import { startService } from '../support/service.ts'
 import { exportList, exportPath, type OpenExport, openExport, readLines } from './support.ts'
 
-const database = await createDatabase()
+const settings = { EXPORTS_PER_HOUR: '3' }
+const { build, client, database } = await startService(settings)
 const { loader } = database
-const build = createBuilders(database)
 const tenantId = await build.tenant()
 const path = `/tenants/${tenantId}/purchased-vouchers`
 // More than the kernel keeps for a connection.
 await loader`
   insert into purchased_voucher (tenant_id, reference, product_title, updated_at)
   select ${tenantId}, 'R-' || n, repeat('title ', 8000), '2026-01-02T03:04:05Z' from generate_series(1, 400) n`
-const settings = { EXPORTS_PER_HOUR: '3' }
 /** Two instances on one database. */
-const clients = [await createApp(database, settings), await createApp(database, settings)] as const
+const clients = [client, await createApp(database, settings)] as const
 const origin = await clients[0].app.listen({ port: 0, host: '127.0.0.1' })
 const newSecret = async () => (await build.token([tenantId])).secret
 
@@ -135,14 +133,12 @@ test('so many exports hold records at a time, and the next ones get their places
   const held = [await places.take(), await places.take()]
   expect(places.areWanted()).toBe(false)
   const order: number[] = []
-  const third = places.take().then(release => {
-    order.push(3)
+  const takeAs = async (name: number) => {
+    const release = await places.take()
+    order.push(name)
     return release
-  })
-  const fourth = places.take().then(release => {
-    order.push(4)
-    return release
-  })
+  }
+  const [third, fourth] = [takeAs(3), takeAs(4)]
   expect(places.areWanted()).toBe(true)
   held[0]?.()
   // A place that is given back twice is one place.

@@ -3,17 +3,15 @@ import { describe, expect, test } from 'vitest'
 import { bulkExports } from '../../src/export/routes.ts'
 import { bearer, walk } from '../rest/support.ts'
 import { createApp, v1 } from '../support/app.ts'
-import { createBuilders } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
+import { whole } from '../support/builders.ts'
+import { startService } from '../support/service.ts'
 import { exportList, exportPath, readLines } from './support.ts'
 
-const database = await createDatabase()
+const { build, client, database } = await startService({ EXPORTS_PER_HOUR: '1000' })
 const { pool, platform, loader } = database
-const build = createBuilders(database)
-const client = await createApp(database, { EXPORTS_PER_HOUR: '1000' })
 const tenantId = await build.tenant({ name: 'Wörld "1"\n', subdomain: 'export' })
 for (let n = 0; n < 3; n++) await build.tenant({ parent_id: tenantId, type: n === 1 ? 'shop' : null })
-const { secret, id: tokenId } = await build.token([{ tenantId, withDescendants: true }])
+const { secret, id: tokenId } = await build.token([whole(tenantId)])
 const other = await build.tenant()
 
 /** Small, so that there are several. */

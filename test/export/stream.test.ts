@@ -11,13 +11,13 @@ import { requestDeadlines } from '../../src/http/timeouts.ts'
 import { buildServer } from '../../src/server.ts'
 import { flawOf, until } from '../rest/support.ts'
 import { createApp } from '../support/app.ts'
-import { createBuilders } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
+import { tester } from '../support/builders.ts'
+import { untilLockWaits } from '../support/locks.ts'
+import { startService } from '../support/service.ts'
 import { arrivedAt, exportList, openExport, readLines } from './support.ts'
 
-const database = await createDatabase()
+const { build, client, database } = await startService({ EXPORTS_PER_HOUR: '1000' })
 const { pool, loader, platform } = database
-const build = createBuilders(database)
 const tenantId = await build.tenant()
 const path = `/tenants/${tenantId}/purchased-vouchers`
 /** Records of 24 kB that do not compress well, in small chunks: more than the kernel keeps for a connection. */
@@ -28,7 +28,6 @@ await loader`
   insert into purchased_voucher (tenant_id, reference, product_title, updated_at)
   select ${tenantId}, 'R-' || n, (select string_agg(md5(n || ' ' || part), '') from generate_series(1, 750) part), timestamptz '2026-01-02T03:04:05Z' + n / 3 * interval '1 ms'
   from generate_series(1, ${total}::integer) n`
-const client = await createApp(database, { EXPORTS_PER_HOUR: '1000' })
 /** A service whose answers are not collected to be checked: their memory is measured. */
 const app = await buildServer(
   readConfig({ LOG_LEVEL: 'silent', RATE_LIMIT_PER_MINUTE: '100000', EXPORTS_PER_HOUR: '1000' }),
@@ -90,18 +89,16 @@ describe.each([{}, { 'accept-encoding': 'gzip' }, { 'accept-encoding': 'br' }])(
     const first = readLines(open.text())
     const cursor = first.cursors.at(-1)
     const known = first.records.slice(0, first.cursorPlaces.at(-1))
-    await until(
-      'the lease is released',
-      async () => {
-        const rest = await exportList(client, secret, `${path}${cursor ? `?cursor=${cursor}` : ''}`)
-        if (rest.status === 429) return false
-        const found = [...(cursor ? known : []), ...rest.records].map(({ id }) => id)
-        expect(new Set(found).size).toBe(total)
-        return true
-      },
-      // By itself the lease would end after 10 s.
-      8_000,
-    )
+    // By itself the lease would end after 10 s.
+    const after = `${path}${cursor ? `?cursor=${cursor}` : ''}`
+    let rest = await exportList(client, secret, after)
+    const retry = async () => {
+      if (rest.status === 429) rest = await exportList(client, secret, after)
+      return rest.status !== 429
+    }
+    await until('the lease is released', retry, 8_000)
+    const found = [...(cursor ? known : []), ...rest.records].map(({ id }) => id)
+    expect(new Set(found).size).toBe(total)
   })
 })
 
@@ -121,7 +118,7 @@ test('a revoked token breaks exports off within a second, and a slow reader gets
     exports.push({ id, open, closed: once(socket, 'close').then(() => performance.now()) })
   }
   const arrived = await Promise.all(exports.map(({ open }) => arrivedAt(open.response.socket)))
-  for (const { id } of exports) await revokeToken(pool, { name: 'test', address: null }, id)
+  for (const { id } of exports) await revokeToken(pool, tester, id)
   const revoked = performance.now()
   for (const [index, { id, open, closed }] of exports.entries()) {
     expect((await closed) - revoked).toBeLessThan(1_000)
@@ -150,7 +147,7 @@ test('a revoked token ends an export that waits for the database, and HTTP/1.0 g
     socket.write(`GET /api/external/export/v1${path} HTTP/1.0\r\nAuthorization: Bearer ${secret}\r\n\r\n`)
     await until('its first statement waits', async () => (await busy()).length === 1)
     socket.resume()
-    await revokeToken(pool, { name: 'test', address: null }, id)
+    await revokeToken(pool, tester, id)
     expect(await ended).toBe('ECONNRESET')
     expect(await busy(), 'the statement has not ended it').toHaveLength(1)
   })
@@ -196,12 +193,7 @@ test('an export goes on beside a request that is under way for long', async () =
   const [answer] = await platform.begin(async sql => {
     await sql`lock table product`
     const held = client.rest(other, `/tenants/${tenantId}/catalog/vouchers`)
-    await until('the request waits', async () => {
-      const [row] = await platform<{ waits: boolean }[]>`select exists (
-        select from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())
-      ) as waits`
-      return row?.waits === true
-    })
+    await untilLockWaits(platform)
     expect((await exportList(client, await newSecret(), path)).count).toBe(total)
     return [held]
   })

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { createApp } from '../support/app.ts'
+import { whole } from '../support/builders.ts'
 import { createWorld, flawOf, until } from './support.ts'
 
 const world = await createWorld()
@@ -165,7 +166,7 @@ describe('the scope of a resolution', () => {
     const bottom = await build.tenant({ name: 'Bottom', parent_id: middle })
     const beside = await build.tenant({ name: 'Beside', parent_id: top })
     const all = [top, middle, bottom, beside]
-    const { secret: wide } = await build.token([{ tenantId: top, withDescendants: true }])
+    const { secret: wide } = await build.token([whole(top)])
     const statusAt = async (at: number, owner: number, as: string) =>
       (await resolveOne({}, at, owner, as)).answer.status
     const found = async (at: number, as: string) =>
@@ -177,7 +178,7 @@ describe('the scope of a resolution', () => {
 
     const { secret: alone } = await build.token([middle])
     expect(await found(middle, alone)).toEqual([false, true, false, false])
-    const { secret: below } = await build.token([{ tenantId: middle, withDescendants: true }])
+    const { secret: below } = await build.token([whole(middle)])
     expect(await found(middle, below)).toEqual([false, true, true, false])
     expect(await found(bottom, below)).toEqual([false, true, true, false])
     const { secret: ends } = await build.token([top, bottom])

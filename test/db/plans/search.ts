@@ -1,4 +1,5 @@
 import { mostCandidates } from '../../../src/domain/search/search-table.ts'
+import { whole } from '../../support/builders.ts'
 import type { Journey, Parts } from './journey.ts'
 import { many } from './seed.ts'
 
@@ -6,7 +7,7 @@ import { many } from './seed.ts'
 const page =
   (list: string, args: string, tenantId = 1, selection = 'nodes { databaseId }') =>
   async ({ build, client }: Parts) => {
-    const { secret } = await build.token([1, { tenantId: 13, withDescendants: true }])
+    const { secret } = await build.token([1, whole(13)])
     const query = `{ tenant(id: ${tenantId}) { ${list}(${args}) { ${selection} } } }`
     const { body, text } = await client.graphql(secret, query)
     if (body.errors) throw new Error(text)
