@@ -3,21 +3,6 @@
 -- The walks use the indexes of public.tenant. A session keeps the plans that it made while the table was small, and these
 -- would read the whole table at each step after it has grown: hence the settings of the functions.
 
--- Returns a tenant and all above it, from the lowest up, also when the tenant itself is deleted already.
-create function gateway.tenant_with_ancestors(lowest bigint) returns setof bigint
-language plpgsql stable set enable_seqscan = off
-as $$
-declare
-  ancestor bigint := lowest;
-  path bigint[] := '{}';
-begin
-  while ancestor is not null and ancestor <> all(path) loop
-    path := path || ancestor;
-    return next ancestor;
-    select parent_id into ancestor from public.tenant where id = ancestor;
-  end loop;
-end $$;
-
 -- Returns the path of a tenant: its id, then the ids of those above it, as far up as they are there; null when it is not. A
 -- loop, which appliers can make, ends the path.
 --
@@ -39,6 +24,11 @@ begin
   end loop;
   return nullif(path, '{}');
 end $$;
+
+-- Returns a tenant and all above it, also when the tenant itself is deleted already.
+create function gateway.tenant_with_ancestors(lowest bigint) returns setof bigint
+language sql stable
+return unnest(coalesce(gateway.tenant_path(lowest), array[lowest]));
 
 -- Returns all tenants below one, without itself.
 create function gateway.tenant_descendants(highest bigint) returns setof bigint
@@ -62,22 +52,39 @@ end $$;
 -- `for update`. Other changes of a tenant conflict with neither. The lock of a tenant is taken before its parent is read,
 -- so the path cannot change any more. Appliers take no such locks (0009).
 
--- Locks all tenants above the new place of a tenant. Raises an error when the tenant would lie below itself.
-create function gateway.lock_tenant_ancestors() returns trigger
-language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off
+-- Locks a tenant and all above it. A loop, which appliers can make, ends the walk.
+--
+-- waits: whether it waits for a tenant that is being moved.
+-- Returns the path; null when it does not wait and one of them is being moved. The locks that are taken by then stay.
+create function gateway.lock_path(lowest bigint, waits boolean) returns bigint[]
+language plpgsql set enable_seqscan = off
 as $$
 declare
-  ancestor bigint := new.parent_id;
+  ancestor bigint := lowest;
   path bigint[] := '{}';
 begin
-  -- An applier can make a loop. One that does not contain this tenant ends the walk.
   while ancestor is not null and ancestor <> all(path) loop
     path := path || ancestor;
-    if ancestor = new.id then
-      raise exception 'tenant % cannot lie below itself', new.id using errcode = 'check_violation';
+    if waits then
+      select parent_id into ancestor from public.tenant where id = ancestor for key share;
+    else
+      select parent_id into ancestor from public.tenant where id = ancestor for key share skip locked;
+      if not found and exists (select from public.tenant where id = path[cardinality(path)]) then
+        return null;
+      end if;
     end if;
-    select parent_id into ancestor from public.tenant where id = ancestor for key share;
   end loop;
+  return path;
+end $$;
+
+-- Locks all tenants above the new place of a tenant. Raises an error when the tenant would lie below itself.
+create function gateway.lock_tenant_ancestors() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if new.id = any(gateway.lock_path(new.parent_id, true)) then
+    raise exception 'tenant % cannot lie below itself', new.id using errcode = 'check_violation';
+  end if;
   return null;
 end $$;
 

@@ -1,66 +1,66 @@
 -- What a product shows beside its own row: its variants, and the categories to which it is linked.
 --
--- A change to any of them stamps the product (R22). Here this is done for ordinary sessions, by triggers that run once for
--- a statement. Appliers set off row triggers only; 0009 has those.
-
--- Stamps the products that show what a statement changed; a truncation names no rows, so it stamps all products. Locks the
--- products in the order of their ids, so that two writers of the same products do not deadlock.
+-- A change to any of them stamps the product (R22). Row triggers queue the products, in sessions and in appliers (0009) alike,
+-- and wait for no lock. At commit the transaction stamps the products that are not locked; after the commit, the service stamps
+-- the others (gateway.process_stamp_queue, 0009). A worker of a subscription that waits for a row of a prepared transaction
+-- waits for ever, because the `commit prepared` comes later in its own stream; and two sessions that change categories and
+-- products in another order would deadlock.
 --
--- The products are collected first and looked up by their keys. A session keeps its first plans: a join that was planned
--- for a bulk insert would read the whole table for one row.
-create function gateway.stamp_products() returns trigger
+-- A later stamp loses nothing: it is taken after the change is visible, so a client that has read the record before reads
+-- it again. The entry of a category always stays for the service: a link that the transaction cannot see yet is visible by
+-- then, or comes with an entry of its own.
+
+create table gateway.stamp_queue (
+  id          bigint generated always as identity primary key,
+  transaction xid8 not null default pg_current_xact_id(),
+  product_id  bigint,
+  category_id bigint,
+  tenant_id   bigint,
+  -- One entry for a transaction, however many variants of a product it changes; and no two transactions wait.
+  unique nulls not distinct (transaction, product_id, category_id, tenant_id)
+);
+comment on table gateway.stamp_queue is 'Records that need a new stamp because what they show has changed';
+comment on column gateway.stamp_queue.product_id is 'Null: all products of the category; all products when that is null, too';
+comment on column gateway.stamp_queue.tenant_id is 'A tenant that needs a new stamp with all tenants below it; the other columns are then null';
+
+-- Queues the products that show a row: the product of a variant or of a link, all products of a category, or all products
+-- when a table is truncated. A new category is queued, too: an applier can bring its links before it.
+create function gateway.queue_products() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
-declare
-  concerned bigint[];
 begin
-  if gateway.keeps_updated_at() then
+  if gateway.keeps_updated_at() or old *= new then
     return null;
-  end if;
-  if tg_op = 'TRUNCATE' then
-    update public.product set updated_at = clock_timestamp();
-    return null;
+  elsif tg_op = 'TRUNCATE' then
+    insert into gateway.stamp_queue default values on conflict do nothing;
   elsif tg_table_name = 'category' then
-    concerned := array(
-      select distinct link.product_id
-      from (table changed except all table gone) as category
-      join public.product_category link on link.category_id = category.id);
-  elsif tg_op = 'INSERT' then
-    concerned := array(select distinct product_id from changed);
-  elsif tg_op = 'DELETE' then
-    concerned := array(select distinct product_id from gone);
+    insert into gateway.stamp_queue (category_id)
+    select id from (values (old.id), (new.id)) changed (id) where id is not null
+    on conflict do nothing;
   else
-    concerned := array(select distinct product_id from ((table changed except all table gone)
-                                                        union all (table gone except all table changed)) as shown);
+    insert into gateway.stamp_queue (product_id)
+    select product_id from (values (old.product_id), (new.product_id)) changed (product_id) where product_id is not null
+    on conflict do nothing;
   end if;
-  perform from public.product where id = any(concerned) order by id for no key update;
-  update public.product set updated_at = clock_timestamp() where id = any(concerned);
   return null;
 end $$;
 
 call gateway.lock_against_writers('public.category', 'public.product', 'public.product_category', 'public.variant');
 
-create trigger stamp_products_on_insert after insert on public.variant
-  referencing new table as changed for each statement execute function gateway.stamp_products();
-create trigger stamp_products_on_update after update on public.variant
-  referencing old table as gone new table as changed for each statement execute function gateway.stamp_products();
-create trigger stamp_products_on_delete after delete on public.variant
-  referencing old table as gone for each statement execute function gateway.stamp_products();
-create trigger stamp_products_on_truncate after truncate on public.variant
-  for each statement execute function gateway.stamp_products();
-
-create trigger stamp_products_on_insert after insert on public.product_category
-  referencing new table as changed for each statement execute function gateway.stamp_products();
-create trigger stamp_products_on_update after update on public.product_category
-  referencing old table as gone new table as changed for each statement execute function gateway.stamp_products();
-create trigger stamp_products_on_delete after delete on public.product_category
-  referencing old table as gone for each statement execute function gateway.stamp_products();
-create trigger stamp_products_on_truncate after truncate on public.product_category
-  for each statement execute function gateway.stamp_products();
-
--- An insert or a deletion of a category needs none: links reference it, and they come after it and go before it.
-create trigger stamp_products_on_update after update on public.category
-  referencing old table as gone new table as changed for each statement execute function gateway.stamp_products();
+-- Postgres truncates categories only together with product_category, also in an applier.
+create trigger queue_products after insert or update or delete on public.variant
+  for each row execute function gateway.queue_products();
+create trigger queue_products_on_truncate after truncate on public.variant
+  for each statement execute function gateway.queue_products();
+create trigger queue_products after insert or update or delete on public.product_category
+  for each row execute function gateway.queue_products();
+create trigger queue_products_on_truncate after truncate on public.product_category
+  for each statement execute function gateway.queue_products();
+create trigger queue_products after insert or update or delete on public.category
+  for each row execute function gateway.queue_products();
+alter table public.variant enable always trigger queue_products, enable always trigger queue_products_on_truncate;
+alter table public.product_category enable always trigger queue_products, enable always trigger queue_products_on_truncate;
+alter table public.category enable always trigger queue_products;
 
 -- A product belongs to categories of its own tenant only: its record shows their titles. An applier can bring a link that
 -- breaks this; the service reads the categories of the product's tenant only, so it does not show such a link.
@@ -79,13 +79,14 @@ end $$;
 
 -- Checks the tenants of new links. Locks the categories, then the products, each in the order of their ids: so a link
 -- waits for transactions that change its category, which cannot see the link yet, or that move its product to another
--- tenant, and makes them wait. Looks up each row by its key, as gateway.stamp_products does.
+-- tenant, and makes them wait. Looks up each row by its key: a join that was planned for a bulk
+-- insert would read the whole table for one row.
 create function gateway.check_links() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform from public.category where id = any(array(select category_id from changed)) order by id for share;
-  -- Not `for share`: the products are updated next, and two writers with a shared lock would deadlock.
+  -- Not `for share`: the products are stamped at commit, and two writers with a shared lock would leave it to the service.
   perform from public.product where id = any(array(select product_id from changed)) order by id for no key update;
   perform gateway.reject_foreign_category(product_id, product_tenant, category_id, category_tenant)
     from (
@@ -97,7 +98,6 @@ begin
   return null;
 end $$;
 
--- Triggers of one event run in the order of their names: the locks are taken before the products are stamped.
 create trigger a_check_links_on_insert after insert on public.product_category
   referencing new table as changed for each statement execute function gateway.check_links();
 create trigger a_check_links_on_update after update on public.product_category
@@ -114,19 +114,13 @@ begin
     raise exception '% % moves to another tenant under READ COMMITTED only', tg_table_name, new.id
       using errcode = 'active_sql_transaction';
   end if;
-  if tg_table_name = 'product' then
-    perform gateway.reject_foreign_category(product.id, product.tenant_id, category.id, category.tenant_id)
-      from public.product
-      join public.product_category link on link.product_id = product.id
-      join public.category on category.id = link.category_id
-      where product.id = new.id and product.tenant_id <> category.tenant_id;
-  else
-    perform gateway.reject_foreign_category(product.id, product.tenant_id, category.id, category.tenant_id)
-      from public.category
-      join public.product_category link on link.category_id = category.id
-      join public.product on product.id = link.product_id
-      where category.id = new.id and product.tenant_id <> category.tenant_id;
-  end if;
+  perform gateway.reject_foreign_category(product.id, product.tenant_id, category.id, category.tenant_id)
+    from public.product_category link
+    join public.product on product.id = link.product_id
+    join public.category on category.id = link.category_id
+    where (link.product_id = case tg_table_name when 'product' then new.id end
+           or link.category_id = case tg_table_name when 'category' then new.id end)
+      and product.tenant_id <> category.tenant_id;
   return null;
 end $$;
 
@@ -136,12 +130,3 @@ create constraint trigger check_links_of_moved after update on public.product
 create constraint trigger check_links_of_moved after update on public.category
   deferrable initially deferred for each row
   when (old.tenant_id <> new.tenant_id) execute function gateway.check_links_of_moved();
-
--- A change of a category concerns the products in it, a truncation all products.
-create trigger require_read_committed after update on public.category
-  for each row when (old.* is distinct from new.* and not gateway.keeps_updated_at())
-  execute function gateway.require_read_committed('A change');
-create trigger a_require_read_committed before truncate on public.variant
-  for each statement execute function gateway.require_read_committed('A truncation');
-create trigger a_require_read_committed before truncate on public.product_category
-  for each statement execute function gateway.require_read_committed('A truncation');

@@ -26,74 +26,43 @@ comment on column gateway.removal.tenant_id is
 create index removal_changes on gateway.removal using brin (updated_at) with (pages_per_range = 4, autosummarize = on);
 grant select on gateway.removal to voucher_gateway;
 
--- Returns the stamp of a removal from a list of a tenant, as of a change. What inserts a removal calls it for each row: a
--- trigger and a condition of the event below would make the deletion of one row a fifth slower.
-create function gateway.removal_stamp(owner bigint) returns timestamptz
-language sql volatile
-return gateway.list_stamp('removal', owner::text);
-
--- Each removal queues the commit event.
-create constraint trigger z_finalize_stamps after insert on gateway.removal deferrable initially deferred
-  for each row execute function gateway.finalize_stamps();
-alter table gateway.removal enable always trigger z_finalize_stamps;
-
--- Records that a row has left its list. Takes the resource and the reason.
+-- Records that a row has left its list. Takes the resource and the reason. The triggers of lists call it at commit, when the
+-- stamp is final: so a removal is written once, and costs one trigger. Runs for sessions and for appliers.
 create function gateway.record_removal() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
   insert into gateway.removal (resource, tenant_id, record_id, reason, updated_at)
-  values (tg_argv[0], old.tenant_id, old.id, tg_argv[1]::gateway.removal_reason, gateway.removal_stamp(old.tenant_id));
+  values (tg_argv[0], old.tenant_id, old.id, tg_argv[1]::gateway.removal_reason,
+          gateway.final_stamp(pg_stat_get_xact_tuples_deleted(tg_relid) + pg_stat_get_xact_tuples_updated(tg_relid)));
   return null;
 end $$;
 
 call gateway.lock_against_writers('public.tenant', 'public.customer');
 
-create trigger record_consent_withdrawn after update on public.customer
+create constraint trigger record_consent_withdrawn after update on public.customer deferrable initially deferred
   for each row when (old.marketing_opted and not new.marketing_opted)
   execute function gateway.record_removal('marketing_signup', 'consent_withdrawn');
 
--- Returns the condition for rows of a table that are in its list, in SQL.
-create function gateway.list_condition(list_table text) returns text
-language sql stable
-return (select coalesce(condition, 'true') from gateway.list where name = list_table);
-
--- Records the rows that a statement deletes, for ordinary sessions; appliers record each row (0009). Takes the resource
--- and, for a list of some rows, its condition. Without a condition Postgres keeps the plan: a deletion of one row takes
--- half the time.
-create function gateway.record_deleted() returns trigger
-language plpgsql security definer set search_path = pg_catalog, pg_temp
-as $$
-begin
-  if tg_nargs = 1 then
-    insert into gateway.removal (resource, tenant_id, record_id, reason, updated_at)
-    select tg_argv[0], tenant_id, id, 'deleted', gateway.removal_stamp(tenant_id) from gone;
-  else
-    execute format('insert into gateway.removal (resource, tenant_id, record_id, reason, updated_at)
-                    select %L, tenant_id, id, ''deleted'', gateway.removal_stamp(tenant_id) from gone where %s',
-                   tg_argv[0], tg_argv[1]);
-  end if;
-  return null;
-end $$;
-
--- Records all rows before a truncation, which names none of them. Takes the same as gateway.record_deleted.
+-- Records all rows before a truncation, which names none of them. Makes the stamps final, because no event comes at commit.
+-- Takes the resource and, for a list of some rows, its condition.
 create function gateway.record_truncated() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
+declare
+  owner constant text := case tg_table_name when 'tenant' then 'coalesce(parent_id, id)' else 'tenant_id' end;
+  rows bigint;
 begin
-  if tg_table_name = 'tenant' then
-    insert into gateway.removal (resource, tenant_id, record_id, reason, updated_at)
-    select 'tenant', owner, id, 'deleted', gateway.removal_stamp(owner) from public.tenant, coalesce(parent_id, id) owner;
-  else
-    execute format('insert into gateway.removal (resource, tenant_id, record_id, reason, updated_at)
-                    select %L, tenant_id, id, ''deleted'', gateway.removal_stamp(tenant_id) from %s where %s',
-                   tg_argv[0], tg_relid::regclass, gateway.list_condition(tg_table_name));
-  end if;
+  execute format('select count(*) from %s', tg_relid::regclass) into rows;
+  perform gateway.settle_stamps(50 * rows);
+  execute format('insert into gateway.removal (resource, tenant_id, record_id, reason, updated_at)
+                  select %L, %s, id, ''deleted'', gateway.transaction_stamp() from %s where %s',
+                 tg_argv[0], owner, tg_relid::regclass, coalesce(tg_argv[1], 'true'));
   return null;
 end $$;
 
 create trigger record_truncated before truncate on public.tenant
-  for each statement execute function gateway.record_truncated();
+  for each statement execute function gateway.record_truncated('tenant');
 
 create trigger a_require_read_committed before truncate on public.tenant
   for each statement execute function gateway.require_read_committed('A truncation');
@@ -105,7 +74,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
   insert into gateway.removal (resource, tenant_id, record_id, reason, updated_at)
-  select 'tenant', former.ancestor, departed.id, 'deleted', gateway.removal_stamp(former.ancestor)
+  select 'tenant', former.ancestor, departed.id, 'deleted', gateway.list_stamp('gateway.removal'::regclass, former.ancestor::text)
   from (select gateway.tenant_with_ancestors(coalesce(old.parent_id, old.id)) as ancestor) former
   cross join (select old.id union select gateway.tenant_descendants(old.id)) departed;
   return old;
@@ -117,36 +86,43 @@ create trigger record_deleted before delete on public.tenant
 -- Records and stamps a tenant that moves in the tree, and all tenants below it. They leave the lists of all tenants that
 -- are no longer above them: a token may be authorised for any of these, and the lower ones may be deleted when a client
 -- reads. The new stamps are for tokens that are authorised for the new place and have not listed these tenants before.
+--
+-- For an applier no lock keeps the path still (0005): it records the tenant for each one that was above it, and queues the
+-- stamps (0009).
 create function gateway.record_moved_tenant() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off
 as $$
 declare
-  descendants bigint[];
+  applied constant boolean := current_setting('session_replication_role') = 'replica';
 begin
   insert into gateway.removal (resource, tenant_id, record_id, reason, updated_at)
-  select 'tenant', former.ancestor, departed.id, 'moved', gateway.removal_stamp(former.ancestor)
+  select 'tenant', former.ancestor, departed.id, 'moved',
+         gateway.list_stamp('gateway.removal'::regclass, former.ancestor::text)
   from (
-    select gateway.tenant_with_ancestors(old.parent_id) as ancestor
+    select gateway.tenant_with_ancestors(old.parent_id) as ancestor where old.parent_id is not null
     except
-    select gateway.tenant_with_ancestors(new.parent_id) where new.id = old.id
+    select gateway.tenant_with_ancestors(new.parent_id) where new.id = old.id and not applied
   ) former
   cross join (select old.id union select gateway.tenant_descendants(old.id)
               union select gateway.tenant_descendants(new.id)) departed;
-  descendants := array(select gateway.tenant_descendants(new.id));
-  if descendants <> '{}' then
+  if applied then
+    insert into gateway.stamp_queue (tenant_id) values (new.id) on conflict do nothing;
+  else
     update public.tenant set updated_at = clock_timestamp()
-    where id = any(descendants) and updated_at is distinct from gateway.transaction_stamp();
+    where id = any(array(select gateway.tenant_descendants(new.id))) and updated_at is distinct from gateway.transaction_stamp();
   end if;
   return null;
 end $$;
+
+-- Its removals have no row of a list that queues the commit event.
+create constraint trigger z_finalize_deletion after delete on public.tenant deferrable initially deferred
+  for each row execute function gateway.finalize_stamps();
 
 create trigger record_moved after update on public.tenant
   for each row when ((old.parent_id, old.id) is distinct from (new.parent_id, new.id))
   execute function gateway.record_moved_tenant();
 
--- Appliers set off what records single rows and truncations, too. Not the deletions of a statement, nor the moves of
--- tenants, which would wait for locks: 0009 has other triggers for these.
 alter table public.tenant
-  enable always trigger record_deleted, enable always trigger record_truncated,
+  enable always trigger record_deleted, enable always trigger record_moved, enable always trigger z_finalize_deletion, enable always trigger record_truncated,
   enable always trigger a_require_read_committed;
 alter table public.customer enable always trigger record_consent_withdrawn;

@@ -112,7 +112,7 @@ declare
               and not exists (select from gateway.planned_stamp where stamp = %2$s)
             order by %2$s desc limit 1)$probe$, source, stamp, condition), ' union all ')
     from (select 'gateway.removal' as source, 'updated_at' as stamp, format('resource = %L', resource) as condition
-          from unnest(gateway.removal_resources()) as resource
+          from (select resource from gateway.list union all values ('tenant'), ('customer')) removals (resource)
           union all select format('public.%I', name), stamp, coalesce(condition, 'true') from gateway.list) lists;
   newest timestamptz;
 begin

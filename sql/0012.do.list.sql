@@ -12,9 +12,7 @@ create procedure gateway.add_list(name text, resource text, condition text defau
 language plpgsql
 as $$
 declare
-  -- The condition for a row that was there, and for a row that was and is there.
-  was_listed constant text := coalesce('old.' || condition, 'true');
-  stays_listed constant text := coalesce('old.' || condition || ' and new.' || condition, 'true');
+  arguments constant text := concat_ws(', ', quote_literal(resource), quote_literal(condition));
 begin
   if name !~ '^[a-z_][a-z0-9_]*$' then
     raise exception 'The name of the table must consist of lower-case letters, digits and _, for example gift_card';
@@ -23,31 +21,27 @@ begin
   execute format(replace($triggers$
     grant select on public.TABLE to voucher_gateway;
 
-    create trigger z_stamp_insert before insert on public.TABLE for each row execute function gateway.stamp_row();
-    create trigger z_stamp_update before update on public.TABLE for each row
-      when (old.* is distinct from new.*) execute function gateway.stamp_row();
+    create trigger z_stamp before insert or update on public.TABLE for each row execute function gateway.stamp_row();
     call gateway.add_commit_event('public.TABLE');
 
-    create trigger record_moved after update on public.TABLE
-      for each row when (%3$s and (old.tenant_id, old.id) is distinct from (new.tenant_id, new.id))
+    create constraint trigger record_moved after update on public.TABLE deferrable initially deferred
+      for each row when ((old.tenant_id <> new.tenant_id or old.id <> new.id)%2$s)
       execute function gateway.record_removal(%1$L, 'moved');
-    create trigger record_deleted after delete on public.TABLE
-      referencing old table as gone for each statement execute function gateway.record_deleted(%4$s);
-    create trigger record_deleted_row after delete on public.TABLE
-      for each row when (%2$s) execute function gateway.record_removal(%1$L, 'deleted');
+    create constraint trigger record_deleted after delete on public.TABLE deferrable initially deferred
+      for each row %3$s execute function gateway.record_removal(%1$L, 'deleted');
     create trigger record_truncated before truncate on public.TABLE
-      for each statement execute function gateway.record_truncated(%1$L);
+      for each statement execute function gateway.record_truncated(%4$s);
     create trigger a_require_read_committed before truncate on public.TABLE
       for each statement execute function gateway.require_read_committed('A truncation');
     create trigger b_finalize_stamps before truncate on public.TABLE
       for each statement execute function gateway.finalize_stamps_before_truncate();
 
     alter table public.TABLE
-      enable always trigger z_stamp_insert, enable always trigger z_stamp_update,
-      enable always trigger record_moved, enable always trigger record_truncated,
-      enable always trigger a_require_read_committed,
-      enable replica trigger record_deleted_row, enable replica trigger b_finalize_stamps$triggers$,
-    'TABLE', name), resource, was_listed, stays_listed, concat_ws(', ', quote_literal(resource), quote_literal(condition)));
+      enable always trigger z_stamp, enable always trigger record_moved, enable always trigger record_deleted,
+      enable always trigger record_truncated, enable always trigger a_require_read_committed,
+      enable replica trigger b_finalize_stamps$triggers$,
+    'TABLE', name), resource, ' and old.' || condition || ' and new.' || condition, 'when (old.' || condition || ')',
+    arguments);
 end $$;
 
 -- Triggers of one event run in the order of their names: rows are stamped last. `always` means that replication appliers
@@ -61,19 +55,24 @@ call gateway.add_list('purchased_voucher', 'purchased_voucher');
 -- v1 shows the customers who consent to marketing now (R23).
 call gateway.add_list('customer', 'marketing_signup', condition => 'marketing_opted');
 
--- Tenants and variants have stamps, too. Tenants are one list for all; a variant is in none.
-create trigger z_stamp_insert before insert on public.tenant for each row execute function gateway.stamp_tenant();
-create trigger z_stamp_insert before insert on public.variant for each row execute function gateway.stamp_variant();
+-- A variant is in no list; the product that shows it is stamped (0006).
+create function gateway.stamp_variant() returns trigger
+language plpgsql
+as $$
+begin
+  if not gateway.keeps_updated_at() and old *= new is not true then
+    new.updated_at := clock_timestamp();
+  end if;
+  return new;
+end $$;
 
-create trigger z_stamp_update before update on public.tenant for each row
-  when (old.* is distinct from new.*) execute function gateway.stamp_tenant();
-create trigger z_stamp_update before update on public.variant for each row
-  when (old.* is distinct from new.*) execute function gateway.stamp_variant();
+create trigger z_stamp before insert or update on public.variant for each row execute function gateway.stamp_variant();
+alter table public.variant enable always trigger z_stamp;
 
+-- Tenants are one list for all.
+create trigger z_stamp before insert or update on public.tenant for each row execute function gateway.stamp_tenant();
+alter table public.tenant enable always trigger z_stamp;
 call gateway.add_commit_event('public.tenant');
-
-alter table public.tenant enable always trigger z_stamp_insert, enable always trigger z_stamp_update;
-alter table public.variant enable always trigger z_stamp_insert, enable always trigger z_stamp_update;
 
 -- These functions write with the rights of their owner, so no other login may attach them to a table of its own.
 -- PostgreSQL checks this right when a trigger is created, and not when it fires.

@@ -38,27 +38,17 @@ call gateway.lock_against_writers('public.customer');
 -- Customers without consent are in no list, but figures count the consents that they gave. So what becomes of these customers
 -- is recorded as a removal, too, of a resource that no client asks for. Also of a customer that never consented: the follower
 -- may have seen a consent that another change has erased since.
-create trigger record_unlisted_deleted after delete on public.customer
+create constraint trigger record_unlisted_deleted after delete on public.customer deferrable initially deferred
   for each row when (not old.marketing_opted) execute function gateway.record_removal('customer', 'deleted');
-create trigger record_unlisted_moved after update on public.customer
+create constraint trigger record_unlisted_moved after update on public.customer deferrable initially deferred
   for each row when (not old.marketing_opted and old.id <> new.id)
   execute function gateway.record_removal('customer', 'moved');
 
-create function gateway.record_unlisted_truncated() returns trigger
-language plpgsql security definer set search_path = pg_catalog, pg_temp
-as $$
-begin
-  insert into gateway.removal (resource, tenant_id, record_id, reason, updated_at)
-  select 'customer', tenant_id, id, 'deleted', gateway.removal_stamp(tenant_id) from public.customer where not marketing_opted;
-  return null;
-end $$;
-
 create trigger record_unlisted_truncated before truncate on public.customer
-  for each statement execute function gateway.record_unlisted_truncated();
+  for each statement execute function gateway.record_truncated('customer', 'not marketing_opted');
 alter table public.customer
   enable always trigger record_unlisted_deleted, enable always trigger record_unlisted_moved,
   enable always trigger record_unlisted_truncated;
-revoke execute on function gateway.record_unlisted_truncated from public;
 
 -- Returns the records that a fill reads next, in the order of their ids: those that there are, and those that were there,
 -- which have an entry or a removal.

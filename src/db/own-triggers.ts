@@ -4,32 +4,20 @@ export type Firing = 'always' | 'origin' | 'replica'
 /** The triggers of a table, by name. */
 export type TableTriggers = Readonly<Record<string, Firing>>
 
-const stamps: TableTriggers = { z_stamp_insert: 'always', z_stamp_update: 'always' }
-
-const listStamps: TableTriggers = { ...stamps, z_finalize_stamps: 'always' }
+const listStamps: TableTriggers = { z_stamp: 'always', z_finalize_stamps: 'always' }
 
 /** The triggers that `gateway.add_list` creates on a table. */
 export const listTriggers: TableTriggers = {
   ...listStamps,
   a_require_read_committed: 'always',
   b_finalize_stamps: 'replica',
-  record_deleted: 'origin',
-  record_deleted_row: 'replica',
+  record_deleted: 'always',
   record_moved: 'always',
   record_truncated: 'always',
 }
 
 /** The triggers of a table whose rows the products show. */
-const productContent: TableTriggers = {
-  a_require_read_committed: 'origin',
-  queue_products_on_insert_or_delete: 'replica',
-  queue_products_on_truncate: 'replica',
-  queue_products_on_update: 'replica',
-  stamp_products_on_delete: 'origin',
-  stamp_products_on_insert: 'origin',
-  stamp_products_on_truncate: 'origin',
-  stamp_products_on_update: 'origin',
-}
+const productContent: TableTriggers = { queue_products: 'always', queue_products_on_truncate: 'always' }
 
 /** The triggers that `sql/` creates, by table. A list is here only when it has triggers that `gateway.add_list` does not create. */
 export const ownTriggers: Readonly<Record<string, TableTriggers>> = {
@@ -41,18 +29,15 @@ export const ownTriggers: Readonly<Record<string, TableTriggers>> = {
     a_require_read_committed: 'always',
     b_finalize_stamps: 'replica',
     queue_inserted: 'replica',
-    queue_moved: 'replica',
     record_deleted: 'always',
-    record_moved: 'origin',
+    record_moved: 'always',
     record_truncated: 'always',
     require_read_committed: 'origin',
+    z_finalize_deletion: 'always',
   },
   'public.category': {
     check_links_of_moved: 'origin',
-    queue_products_on_insert_or_delete: 'replica',
-    queue_products_on_update: 'replica',
-    require_read_committed: 'origin',
-    stamp_products_on_update: 'origin',
+    queue_products: 'always',
   },
   'public.product': { ...listTriggers, check_links_of_moved: 'origin' },
   'public.product_category': {
@@ -60,7 +45,7 @@ export const ownTriggers: Readonly<Record<string, TableTriggers>> = {
     a_check_links_on_insert: 'origin',
     a_check_links_on_update: 'origin',
   },
-  'public.variant': { ...stamps, ...productContent },
+  'public.variant': { ...productContent, z_stamp: 'always' },
   'public.customer': {
     ...listTriggers,
     record_consent_withdrawn: 'always',
@@ -69,9 +54,8 @@ export const ownTriggers: Readonly<Record<string, TableTriggers>> = {
     record_unlisted_truncated: 'always',
   },
   'gateway.removal': {
-    z_finalize_stamps: 'always',
     record_purge_on_delete: 'always',
     record_purge_on_truncate: 'always',
   },
-  'gateway.stamp_queue': { stamp_queued_at_commit: 'replica' },
+  'gateway.stamp_queue': { stamp_queued_at_commit: 'always' },
 }

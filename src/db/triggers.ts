@@ -112,9 +112,7 @@ function readTriggers(sql: Sql, tables: string): Promise<CatalogTrigger[]> {
   return sql<CatalogTrigger[]>`
     select /* triggers.read */ listed as table, tgname as name, quote_ident(tgname) as quoted, tgenabled as enabled,
            tgfoid::regprocedure::text as function, pronamespace = 'gateway'::regnamespace as own,
-           case when tgtype & 3 <> 3 then null
-                when tgtype & 4 > 0 and tgname > 'z_stamp_insert' then 'z_stamp_insert'
-                when tgtype & 16 > 0 and tgname > 'z_stamp_update' then 'z_stamp_update' end as after
+           case when tgtype & 3 = 3 and tgtype & 20 > 0 and tgname > 'z_stamp' then 'z_stamp' end as after
     from unnest(${tables}::text::text[]) as listed
     join pg_trigger on tgrelid = to_regclass(listed)
     join pg_proc on pg_proc.oid = tgfoid

@@ -92,7 +92,7 @@ test('only the service and the owner may call the functions that change the sync
 
 test('no other login can attach a trigger function that has the rights of its owner', async () => {
   const { pool } = await createDatabase()
-  for (const name of ['record_deleted', 'record_truncated', 'record_removal']) {
+  for (const name of ['record_deleted_tenant', 'record_truncated', 'record_removal']) {
     const attach = pool.unsafe(`
       create temp table mine (id bigint, tenant_id bigint);
       create trigger x after delete on mine for each row execute function gateway.${name}('a')`)

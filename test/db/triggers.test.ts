@@ -48,11 +48,11 @@ const recreate = 'Create it again with the statement of the newest migration in 
 const problems: { what: string; apply: string; undo: string; reasons: string[] }[] = [
   {
     what: 'a disabled trigger',
-    apply: 'alter table product disable trigger z_stamp_update',
-    undo: 'alter table product enable always trigger z_stamp_update',
+    apply: 'alter table product disable trigger z_stamp',
+    undo: 'alter table product enable always trigger z_stamp',
     reasons: [
-      'Trigger z_stamp_update of table public.product is disabled. ' +
-        'Run: alter table public.product enable always trigger z_stamp_update;',
+      'Trigger z_stamp of table public.product is disabled. ' +
+        'Run: alter table public.product enable always trigger z_stamp;',
     ],
   },
   {
@@ -87,7 +87,7 @@ const problems: { what: string; apply: string; undo: string; reasons: string[] }
     what: 'a dropped trigger',
     apply: 'drop trigger record_truncated on tenant',
     undo: `create trigger record_truncated before truncate on tenant
-             for each statement execute function gateway.record_truncated();
+             for each statement execute function gateway.record_truncated('tenant');
            alter table tenant enable always trigger record_truncated`,
     reasons: [`Trigger record_truncated of table public.tenant is missing. ${recreate}`],
   },
@@ -99,7 +99,7 @@ const problems: { what: string; apply: string; undo: string; reasons: string[] }
             alter table tenant enable always trigger record_truncated`,
     undo: `${untouch};
            create trigger record_truncated before truncate on tenant
-             for each statement execute function gateway.record_truncated();
+             for each statement execute function gateway.record_truncated('tenant');
            alter table tenant enable always trigger record_truncated`,
     reasons: [
       `Trigger record_truncated of table public.tenant calls touch(), which is not of schema gateway. ${recreate}`,
@@ -109,13 +109,13 @@ const problems: { what: string; apply: string; undo: string; reasons: string[] }
     what: 'a trigger of the platform after ours',
     apply: touch('update'),
     undo: untouch,
-    reasons: [fires('zz_touch', 'public.purchased_voucher', 'z_stamp_update')],
+    reasons: [fires('zz_touch', 'public.purchased_voucher', 'z_stamp')],
   },
   {
-    what: 'a trigger of the platform between ours, of both events, whose name needs quotes',
+    what: 'a trigger of the platform after ours, of both events, whose name needs quotes',
     apply: touch('insert or update', '"z_stamp_ünd"', 'customer'),
     undo: untouch,
-    reasons: [fires('"z_stamp_ünd"', 'public.customer', 'z_stamp_insert')],
+    reasons: [fires('"z_stamp_ünd"', 'public.customer', 'z_stamp')],
   },
   {
     what: 'a table that inherits from one of ours',
@@ -174,7 +174,6 @@ test('the problems that are reported do break stamps', async () => {
   const [owner] = await platform<{ id: number }[]>`insert into tenant (name) values ('Owner') returning id`
   await platform
     .unsafe(`${touch('update', 'zz_touch', 'customer')};
-    create table person (id bigint not null); alter table customer inherit person;
     create table former_customer () inherits (customer)`)
     .simple()
   await platform`insert into customer (tenant_id, marketing_opted) values (${owner!.id}, true), (${owner!.id}, true)`
@@ -183,14 +182,10 @@ test('the problems that are reported do break stamps', async () => {
     return sql`select count(*)::integer from customer where updated_at = now()`
   })
   expect(overwritten).toEqual([{ count: 2 }])
-  await platform`delete from person`
-  expect(await platform`select from gateway.removal where tenant_id = ${owner!.id}`).toHaveLength(0)
   await platform`
     insert into former_customer (id, tenant_id, marketing_opted, updated_at) values (1, ${owner!.id}, true, '2020-01-01')`
-  expect(await platform`select updated_at from customer`).toEqual([{ updated_at: '2020-01-01T00:00:00.000000Z' }])
-  await platform.unsafe(
-    `${untouch}; drop table former_customer; alter table customer no inherit person; drop table person`,
-  )
+  expect(await platform`select from customer where updated_at = '2020-01-01T00:00:00Z'`).toHaveLength(1)
+  await platform.unsafe(`${untouch}; drop table former_customer`)
 })
 
 test('a second problem is logged with the first', async () => {
@@ -210,7 +205,6 @@ test('a second problem is logged with the first', async () => {
 
 test.each([
   ['before ours', touch('insert or update', 'a_touch')],
-  ['between ours, of the later event alone', touch('update', 'z_stamp_t')],
   ['disabled', `${touch('insert or update')}; alter table purchased_voucher disable trigger zz_touch`],
   ['after the row', touch('update').replace('before', 'after')],
   ['of a statement', touch('update').replace('each row', 'each statement')],

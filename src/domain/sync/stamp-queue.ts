@@ -1,8 +1,8 @@
 import type { Sql } from '../../db/connect.ts'
 
 /**
- * Creates the worker that stamps the records that show what a subscription changed, as far as its own transactions did
- * not (`sql/0009`). Several instances of the service may process the queue.
+ * Creates the worker that stamps the records that show what a transaction changed, as far as the transaction did not
+ * (`sql/0006`, `sql/0009`). Several instances of the service may process the queue.
  *
  * @param sql the service's pool
  * @param closing no transaction begins after it is aborted
