@@ -1,10 +1,9 @@
 import { type Category as CategoryRow, categoryColumns, listCategoriesOf } from '../domain/record/category.ts'
-import { type Product, products } from '../domain/record/product.ts'
+import { products } from '../domain/record/product.ts'
 import { listVariantsOf, lowest, type Variant as VariantRow, variantColumns } from '../domain/record/variant.ts'
 import { builder } from './builder.ts'
-import { BatchChildren, childField } from './children.ts'
+import { childField, childLoader } from './children.ts'
 import { exposeColumns } from './columns.ts'
-import type { Reader } from './loaders.ts'
 import { encodeGlobalId } from './record-id.ts'
 import { addResource } from './resource.ts'
 
@@ -24,11 +23,8 @@ const Variant = builder.objectRef<VariantRow>('Variant').implement({
   }),
 })
 
-const categoryLoader = ({ sql }: Reader) =>
-  new BatchChildren((parents: readonly Product[]) => listCategoriesOf(sql, parents))
-
-const variantLoader = ({ sql }: Reader) =>
-  new BatchChildren((parents: readonly Product[]) => listVariantsOf(sql, parents))
+const categoryLoader = childLoader(listCategoriesOf)
+const variantLoader = childLoader(listVariantsOf)
 
 /** The type `CatalogVoucher`. */
 export const CatalogVoucher = addResource(products).record

@@ -1,5 +1,7 @@
 /** Reads what belongs to records, for many records in one statement. */
 import DataLoader from 'dataloader'
+import type { Sql } from '../db/connect.ts'
+import { shareStatements } from '../db/shared-statement.ts'
 import type { Context } from './context.ts'
 import { offerBatch } from './direct-resolver.ts'
 import type { Reader } from './loaders.ts'
@@ -34,6 +36,38 @@ async function readLists<Parent extends { id: number }, Child>(
   const children = await read([...parents.values()])
   const byParent = new Map([...parents.keys()].map((id, index) => [id, children[index] ?? []]))
   return lists.map(list => list.map(({ id }) => byParent.get(id) ?? []))
+}
+
+/** The most lists of parents, of requests that share a statement. */
+const maxShared = 4
+
+/**
+ * Defines the loader of children. Requests share its statements.
+ *
+ * @param read reads the children of each parent, in the order of the parents
+ */
+export function childLoader<Parent extends { id: number; tenantId: number }, Child>(
+  read: (sql: Sql, parents: readonly Parent[]) => Promise<Child[][]>,
+) {
+  const readShared = shareStatements(
+    (sql, lists: readonly (readonly Parent[])[]) =>
+      hasMoved(lists.flat())
+        ? Promise.all(lists.map(list => read(sql, list)))
+        : readLists(parents => read(sql, parents), lists),
+    maxShared,
+  )
+  return ({ sql, group }: Pick<Reader, 'sql' | 'group'>) =>
+    new BatchChildren<Parent, Child>(parents => readShared(group, sql, parents))
+}
+
+/** Returns whether a parent was read at two tenants: then no request may get the children that another one may see. */
+function hasMoved(parents: readonly { id: number; tenantId: number }[]): boolean {
+  const tenants = new Map<number, number>()
+  return parents.some(({ id, tenantId }) => {
+    const known = tenants.get(id)
+    tenants.set(id, tenantId)
+    return known !== undefined && known !== tenantId
+  })
 }
 
 /**
