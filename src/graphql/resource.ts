@@ -76,7 +76,7 @@ function addType(
   const sharedBy = shareReads(table)
   const loadersOf = (reader: Reader) => {
     const read = sharedBy(reader.group)
-    return new TenantTableLoaders(reader, personalData ? exportOf(reader.caller, read) : read)
+    return new TenantTableLoaders(reader, personalData ? exportOf(reader.caller, read, reader.group) : read)
   }
   const policy = { cost: 1, permissions }
   const needs = describePermissions(permissions)

@@ -1,4 +1,5 @@
 import { arrayText, type Sql } from '../../db/connect.ts'
+import { shareStatements } from '../../db/shared-statement.ts'
 import type { AuditAction } from '../administrator/audit.ts'
 import type { SearchTable } from '../search/search-table.ts'
 import type { Caller } from '../token/caller.ts'
@@ -9,21 +10,23 @@ import type { TenantTable } from './tenant-table.ts'
 /**
  * Reads personal data for a caller (contract, operations 6 and 7). Each read records the export before it returns, and
  * throws when that fails: no personal data leaves the service without a record.
+ *
+ * @param group requests with the same one share the statement that records (`shareStatements`); default: none does
  */
-export const exportOf = <Row>(caller: Caller, table: TenantTable<Row>): TenantTable<Row> => ({
+export const exportOf = <Row>(caller: Caller, table: TenantTable<Row>, group: object = caller): TenantTable<Row> => ({
   ...table,
 
   async pages(sql, wanted) {
     const pages = await table.pages(sql, wanted)
     const exports = wanted.map(({ tenantId }, index) => ({ tenantId, records: pages[index]?.rows.length ?? 0 }))
-    await recordExports(sql, caller, 'list', exports.filter(isExport))
+    await recordExports(sql, caller, 'list', exports.filter(isExport), group)
     return pages
   },
 
   async records(sql, wanted) {
     const found = await table.records(sql, wanted)
     const exports = wanted.map(({ tenantId }, index) => ({ tenantId, records: found[index] ? 1 : 0 }))
-    await recordExports(sql, caller, 'record', exports.filter(isExport))
+    await recordExports(sql, caller, 'record', exports.filter(isExport), group)
     return found
   },
 
@@ -82,38 +85,67 @@ interface Export {
 
 const isExport = ({ records }: Export) => records > 0
 
+/** What a request exported, and for whom. */
+interface CallerExports {
+  caller: Caller
+  operation: 'list' | 'record' | 'bulk export' | 'search' | 'voucher search' | 'voucher search, with tenants below'
+  exports: readonly Export[]
+}
+
+/** The most requests whose exports are recorded in one statement. */
+const maxShared = 8
+
 /**
  * Adds an audit entry for each export, and adds the records to the day's count of token and tenant. Counts are locked
- * in the order of the tenants, so that requests do not deadlock.
+ * in the order of tokens and tenants, so that requests do not deadlock.
  */
-async function recordExports(
-  sql: Sql,
-  { token, address, requestId }: Caller,
-  operation: 'list' | 'record' | 'bulk export' | 'search' | 'voucher search' | 'voucher search, with tenants below',
-  exports: readonly Export[],
-): Promise<void> {
-  if (exports.length === 0) return
+const saveExports = shareStatements<CallerExports, null>(async (sql, saved) => {
   const action: AuditAction = 'customer.export'
-  const details = exports.map(({ records }) => JSON.stringify({ records, operation, requestId }))
-  const sums = new Map<number, number>()
-  for (const { tenantId, records } of exports.filter(isExport)) sums.set(tenantId, (sums.get(tenantId) ?? 0) + records)
-  const tenants = [...sums.keys()].sort((a, b) => a - b)
+  const entries = saved.flatMap(({ caller: { token, address, requestId }, operation, exports }) =>
+    exports.map(({ tenantId, records }) => ({
+      ...{ actor: `token ${token.id} (${token.name})`, address, tokenId: token.id, tenantId, records },
+      detail: JSON.stringify({ records, operation, requestId }),
+    })),
+  )
+  const counts = new Map<string, { tokenId: number; tenantId: number; records: number }>()
+  for (const { tokenId, tenantId, records } of entries.filter(isExport)) {
+    const key = `${tokenId} ${tenantId}`
+    counts.set(key, { tokenId, tenantId, records: (counts.get(key)?.records ?? 0) + records })
+  }
+  const sorted = [...counts.values()].sort((one, other) => one.tokenId - other.tokenId || one.tenantId - other.tenantId)
   await sql`
     with /* export.record */ entry as (
       insert into gateway.audit_entry (actor, address, action, token_id, tenant_id, detail)
-      select ${`token ${token.id} (${token.name})`}, ${address}, ${action}, ${token.id}::bigint, tenant_id, detail
-      from unnest(${arrayText(exports.map(({ tenantId }) => tenantId))}::text::bigint[],
-                  ${arrayText(details)}::text::jsonb[]) as exported(tenant_id, detail)
+      select actor, address, ${action}, token_id, tenant_id, detail
+      from unnest(${arrayText(entries.map(({ actor }) => actor))}::text::text[],
+                  ${arrayText(entries.map(({ address }) => address))}::text::text[],
+                  ${arrayText(entries.map(({ tokenId }) => tokenId))}::text::bigint[],
+                  ${arrayText(entries.map(({ tenantId }) => tenantId))}::text::bigint[],
+                  ${arrayText(entries.map(({ detail }) => detail))}::text::jsonb[])
+           as exported(actor, address, token_id, tenant_id, detail)
       returning at
     )
     insert into gateway.token_export (token_id, day, tenant_id, records, last_at)
-    select ${token.id}::bigint, (latest.at at time zone 'UTC')::date, tenant_id, records, latest.at
+    select token_id, (latest.at at time zone 'UTC')::date, tenant_id, records, latest.at
     from (select max(at) as at from entry) latest,
-         unnest(${arrayText(tenants)}::text::bigint[],
-                ${arrayText(tenants.map(tenantId => sums.get(tenantId) ?? 0))}::text::bigint[])
-           as exported(tenant_id, records)
+         unnest(${arrayText(sorted.map(({ tokenId }) => tokenId))}::text::bigint[],
+                ${arrayText(sorted.map(({ tenantId }) => tenantId))}::text::bigint[],
+                ${arrayText(sorted.map(({ records }) => records))}::text::bigint[])
+           as exported(token_id, tenant_id, records)
     on conflict (token_id, day, tenant_id) do update
     set records = token_export.records + excluded.records, last_at = greatest(token_export.last_at, excluded.last_at)`
+  return saved.map(() => null)
+}, maxShared)
+
+/** Records the exports of a request. @param group requests with the same one share a statement */
+async function recordExports(
+  sql: Sql,
+  caller: Caller,
+  operation: CallerExports['operation'],
+  exports: readonly Export[],
+  group: object = caller,
+): Promise<void> {
+  if (exports.length > 0) await saveExports(group, sql, { caller, operation, exports })
 }
 
 /** The personal data of one tenant that a token exported on one day. */
