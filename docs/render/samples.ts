@@ -28,6 +28,6 @@ export function renderSamples(name: string): string {
   return `<div class="samples" id="${escapeHtml(name.replace('/', '-'))}">${blocks.join('')}</div>\n`
 }
 
-/** Returns the HTML of a block of code; `src/docs/assets/guides.js` adds a button that copies it. */
+/** Returns the HTML of a block of code; `src/http/assets/copy.js` shows the button that copies it. */
 export const renderCode = (text: string, language: string): string =>
-  `<div class="code"><pre><code>${highlight(text.trimEnd(), language)}</code></pre></div>\n`
+  `<div class="code"><pre><code>${highlight(text.trimEnd(), language)}</code></pre><button type="button" class="copy secondary small" data-copy hidden>Copy</button></div>\n`

@@ -2,8 +2,8 @@ import cookie from '@fastify/cookie'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config.ts'
 import type { Pool } from '../db/connect.ts'
-import { notFound } from '../domain/errors.ts'
 import { serveAssets } from '../http/assets.ts'
+import { registerNotFound } from '../http/not-found.ts'
 import { adminPath } from '../http/paths.ts'
 import type { Site } from '../http/site.ts'
 import { createLoginThrottle } from './auth/login-throttle.ts'
@@ -40,12 +40,12 @@ export function registerAdmin(app: FastifyInstance, { sql, config, site }: Regis
       scope.addHook('onRequest', async (_request, reply) => void reply.headers(headers))
       await scope.register(cookie)
       scope.addHook('onRequest', async request => checkOrigin(request, config))
-      const assets = ['admin.css', 'copy.js', 'open-dashboard.js', 'submit-once.js', 'tenant-picker.js']
+      const assets = ['admin.css', 'open-dashboard.js', 'submit-once.js', 'tenant-picker.js']
       serveAssets(scope, new URL('./assets/', import.meta.url), assets)
 
       scope.register(async withSession => {
         await registerSession(withSession, context)
-        rejectUnknownPages(withSession)
+        registerNotFound(withSession, 'page')
         registerPages(withSession, sql, context)
       })
     },
@@ -65,14 +65,3 @@ const securityHeaders = ({ publicUrl }: Config) => ({
   'X-Frame-Options': 'DENY',
   ...(publicUrl?.startsWith('https:') && { 'Strict-Transport-Security': 'max-age=31536000' }),
 })
-
-/** Answers unknown paths before the body is read (R8). */
-function rejectUnknownPages(scope: FastifyInstance): void {
-  const reject = async () => {
-    throw notFound('page')
-  }
-  scope.addHook('onRequest', async request => {
-    if (request.is404) await reject()
-  })
-  scope.setNotFoundHandler(reject)
-}

@@ -24,6 +24,9 @@ export function DownloadsPage({ downloads, site }: { downloads: readonly Downloa
               <pre>
                 <code>{`curl -O ${originPlaceholder}${downloadsPath}/${name}\necho '${checksum}  ${name}' | sha256sum -c`}</code>
               </pre>
+              <button type="button" class="copy secondary small" data-copy hidden>
+                Copy
+              </button>
             </div>
           </>
         ))}

@@ -17,6 +17,7 @@ const guideHead = (
     {stylesheet('guides.css')}
     {/* Not deferred: it chooses the language of the samples before the page is shown. */}
     <script src={`${docsPath}${assetsPath}/guides.js`} />
+    <script src={`${assetsPath}/copy.js`} type="module" />
   </>
 )
 

@@ -5,9 +5,21 @@ import { etagOf, namesEtag } from './etag.ts'
 import { assetsPath } from './paths.ts'
 
 const types: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.svg': 'image/svg+xml',
+}
+
+/**
+ * Returns the media type of a file.
+ *
+ * @throws Error when its extension is none of those that pages load
+ */
+export function mediaTypeOf(name: string): string {
+  const type = types[extname(name)]
+  if (!type) throw new Error(`${name} has no known media type: expected ${Object.keys(types).join(', ')}.`)
+  return type
 }
 
 /**
@@ -20,8 +32,7 @@ const types: Record<string, string> = {
  */
 export function serveAssets(scope: FastifyInstance, folder: URL, names: readonly string[]): void {
   for (const name of names) {
-    const type = types[extname(name)]
-    if (!type) throw new Error(`${name} has no known media type: expected .css, .js or .svg.`)
+    const type = mediaTypeOf(name)
     const content = readFileSync(new URL(name, folder))
     const etag = etagOf(content)
     scope.get(`${assetsPath}/${name}`, (request, reply) => {
@@ -34,4 +45,11 @@ export function serveAssets(scope: FastifyInstance, folder: URL, names: readonly
 
 /** Serves the stylesheets, the scripts and the icon that pages share. */
 export const registerSharedAssets = (app: FastifyInstance): void =>
-  serveAssets(app, new URL('./assets/', import.meta.url), ['site.css', 'base.css', 'site.js', 'repair.js', 'icon.svg'])
+  serveAssets(app, new URL('./assets/', import.meta.url), [
+    'site.css',
+    'base.css',
+    'site.js',
+    'copy.js',
+    'repair.js',
+    'icon.svg',
+  ])

@@ -1,10 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import { notFound } from '../domain/errors.ts'
 
-/** Answers unknown paths with 404 (R8) before the body is read, because an invalid body has an error of its own. */
-export function registerNotFound(scope: FastifyInstance): void {
+/**
+ * Answers unknown paths with 404 (R8) before the body is read, because an invalid body has an error of its own.
+ *
+ * @param noun the word of the message for what does not exist
+ */
+export function registerNotFound(scope: FastifyInstance, noun = 'path'): void {
   const throwNotFound = () => {
-    throw notFound('path')
+    throw notFound(noun)
   }
   scope.addHook('onRequest', (request, _reply, done) => {
     if (request.is404) throwNotFound()

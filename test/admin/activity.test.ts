@@ -81,7 +81,7 @@ test('draws bars in proportion to the requests of the day, with stacked outcomes
   const { html } = await browser.get(`/admin/tokens/${id}`)
   const plot = html.split('<svg class="plot"')[1] ?? ''
   const boxes = [
-    ...plot.matchAll(/<rect fill="var\(--(\w+)\)" x="([\d.]+)" width="\d+" y="([\d.]+)" height="([\d.]+)"/g),
+    ...plot.matchAll(/<rect fill="var\(--([\w-]+)\)" x="([\d.]+)" width="\d+" y="([\d.]+)" height="([\d.]+)"/g),
   ]
   const [yesterday, succeeded, rejected] = boxes.map(([, look, x, y, height]) => ({
     look,
@@ -90,7 +90,7 @@ test('draws bars in proportion to the requests of the day, with stacked outcomes
     height: Number(height),
   }))
   expect(boxes).toHaveLength(3)
-  expect([yesterday?.look, succeeded?.look, rejected?.look]).toEqual(['succeeded', 'succeeded', 'rejected'])
+  expect([yesterday?.look, succeeded?.look, rejected?.look]).toEqual(['plot-first', 'plot-first', 'rejected'])
   expect(succeeded!.height / rejected!.height).toBeCloseTo(1.5)
   expect(succeeded!.height / yesterday!.height).toBeCloseTo(1.2)
   expect(rejected!.y + rejected!.height).toBeCloseTo(succeeded!.y)

@@ -333,7 +333,7 @@ describe('the headers', () => {
     const browser = createBrowser(client.app)
     const page = await browser.get('/admin/login')
     const loaded = [...page.html.matchAll(/(?:href|src)="([^"]*\/assets\/[^"]+)"/g)].map(([, path]) => path ?? '')
-    expect(loaded).toHaveLength(9)
+    expect(loaded).toHaveLength(7)
     for (const path of loaded) {
       const asset = await browser.get(path)
       expect(asset.status).toBe(200)

@@ -11,7 +11,7 @@ import { adminPath, setupPath } from '../../http/paths.ts'
 import { ButtonLink } from '../components/button-link.tsx'
 import { TextToCopy } from '../components/copy-button.tsx'
 import { EmailField, ErrorSummary } from '../components/field.tsx'
-import { CsrfField, Layout } from '../components/layout.tsx'
+import { Layout, PostForm } from '../components/layout.tsx'
 import { type Column, Table } from '../components/table.tsx'
 import { Timestamp } from '../components/timestamp.tsx'
 import { type AdminContext, actorOf, getSignedIn, type Handler, redirectWithFlash, sendPage } from '../context.ts'
@@ -66,15 +66,14 @@ async function sendList({ sql }: AdminContext, reply: FastifyReply, email = '', 
         </>
       )}
       <h2>Invite another administrator</h2>
-      <form method="post" action={listPath} class="card">
-        <CsrfField />
+      <PostForm action={listPath} class="card">
         <EmailField
           hint="You get a one-time link to hand over. It opens a page to choose a password, within 24 hours."
           value={email}
           autocomplete="off"
         />
         <button type="submit">Create the link</button>
-      </form>
+      </PostForm>
     </Layout>
   )
   return sendPage(reply, page, fieldErrors)
@@ -112,13 +111,12 @@ const invitationColumns: Column<PendingInvitation>[] = [
     heading: 'Withdraw',
     cardLabel: '',
     cell: ({ email }) => (
-      <form method="post" action={`${listPath}/withdraw`}>
-        <CsrfField />
+      <PostForm action={`${listPath}/withdraw`}>
         <input type="hidden" name="email" value={email} />
         <button type="submit" class="secondary small" aria-label={`Withdraw ${email}`}>
           Withdraw
         </button>
-      </form>
+      </PostForm>
     ),
   },
 ]

@@ -7,7 +7,7 @@ import { listSessions, type SessionRecord, signOutEverywhere } from '../../domai
 import { type FieldErrors, hasErrors } from '../../domain/errors.ts'
 import { adminPath } from '../../http/paths.ts'
 import { ErrorSummary } from '../components/field.tsx'
-import { CsrfField, Layout } from '../components/layout.tsx'
+import { Layout, PostForm } from '../components/layout.tsx'
 import { type Column, Table } from '../components/table.tsx'
 import { Timestamp } from '../components/timestamp.tsx'
 import { type AdminContext, actorOf, getSignedIn, type Handler, redirectWithFlash, sendPage } from '../context.ts'
@@ -65,22 +65,20 @@ async function sendAccount({ sql }: AdminContext, reply: FastifyReply, fieldErro
       <h2>Open sessions</h2>
       <p class="hint">A session ends after an hour without use, and 12 hours after the sign-in.</p>
       <Table label="Open sessions" columns={sessionColumns} rows={sessions} />
-      <form method="post" action={`${accountPath}/sign-out-everywhere`} class="card" data-sign-out>
+      <PostForm action={`${accountPath}/sign-out-everywhere`} class="card" data-sign-out>
         <p>Is one of them not yours, or left open elsewhere? This ends all sessions, this one too.</p>
-        <CsrfField />
         <button type="submit" class="secondary">
           Sign out everywhere
         </button>
-      </form>
+      </PostForm>
       <h2>Password</h2>
       {hasPassword ? (
-        <form method="post" action={`${accountPath}/password`} class="card">
-          <CsrfField />
+        <PostForm action={`${accountPath}/password`} class="card">
           <HiddenEmail email={email} />
           <PasswordField name="current" label="Current password" autocomplete="current-password" />
           <NewPasswordFields />
           <button type="submit">Change the password</button>
-        </form>
+        </PostForm>
       ) : (
         <p>You sign in with your organisation, and have no password here.</p>
       )}

@@ -2,7 +2,7 @@
 import { verifyOpenIdAdministrator } from '../../domain/administrator/openid.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { clientAddress } from '../../http/caller.ts'
-import { CsrfField } from '../components/layout.tsx'
+import { PostForm } from '../components/layout.tsx'
 import type { Handler } from '../context.ts'
 import { formBody } from '../form-body.ts'
 import { loginPath, parseNext } from './redirects.tsx'
@@ -23,10 +23,9 @@ export const logInToDemo: Handler = async ({ sql }, request, reply) => {
 
 /** Signs in to the demo. @param next the path that was requested before */
 export const DemoSignIn = ({ next }: { next: string }) => (
-  <form method="post" action={`${loginPath}/demo`} class="card" data-sign-in>
-    <CsrfField />
+  <PostForm action={`${loginPath}/demo`} class="card" data-sign-in>
     <input type="hidden" name="next" value={next} />
     <p>This is the demo. A browser on its own machine needs no password.</p>
     <button type="submit">Sign in to the demo</button>
-  </form>
+  </PostForm>
 )

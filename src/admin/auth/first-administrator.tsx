@@ -1,3 +1,5 @@
+import { Section } from '../components/layout.tsx'
+
 /** The command that creates an administrator, for each way to run the service. */
 export function AdminCreateCommand() {
   return (
@@ -14,14 +16,13 @@ export function AdminCreateCommand() {
 /** Instructions to create the first administrator; the sign-in shows them while there is none. */
 export function NoAdministratorYet({ openId }: { openId: boolean }) {
   return (
-    <section class="card" aria-labelledby="no-administrator">
-      <h2 id="no-administrator">There is no administrator yet</h2>
+    <Section id="no-administrator" title="There is no administrator yet">
       <p>
         Open the one-time link that the service printed when it was started in a terminal. Or create a link with this
         command, where the service runs:
       </p>
       <AdminCreateCommand />
       {openId && <p>Or sign in with your organisation.</p>}
-    </section>
+    </Section>
   )
 }

@@ -6,7 +6,7 @@ import type { FieldErrors } from '../../domain/errors.ts'
 import { clientAddress } from '../../http/caller.ts'
 import { ButtonLink } from '../components/button-link.tsx'
 import { EmailField, ErrorSummary } from '../components/field.tsx'
-import { CsrfField, Layout } from '../components/layout.tsx'
+import { Layout, PostForm } from '../components/layout.tsx'
 import { type AdminContext, actorOf, findSignedIn, type Handler, sendPage } from '../context.ts'
 import { formBody, queryParameters } from '../form-body.ts'
 import { DemoSignIn } from './demo.tsx'
@@ -95,13 +95,12 @@ async function sendLogin(
       {site.isDemo && <DemoSignIn next={next} />}
       {noAdministrator && !site.isDemo && <NoAdministratorYet openId={openId} />}
       <ErrorSummary />
-      <form method="post" action={loginPath} class="card">
-        <CsrfField />
+      <PostForm action={loginPath} class="card">
         <input type="hidden" name="next" value={next} />
         <EmailField value={email} autocomplete="username" />
         <PasswordField name="password" label="Password" autocomplete="current-password" />
         <button type="submit">Sign in</button>
-      </form>
+      </PostForm>
       {openId && (
         <p>
           <ButtonLink

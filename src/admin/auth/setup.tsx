@@ -6,7 +6,7 @@ import { hasErrors } from '../../domain/errors.ts'
 import { clientAddress } from '../../http/caller.ts'
 import { adminPath } from '../../http/paths.ts'
 import { EmailField, ErrorSummary } from '../components/field.tsx'
-import { CsrfField, Layout } from '../components/layout.tsx'
+import { Layout, PostForm } from '../components/layout.tsx'
 import { type Handler, redirectWithFlash, sendPage } from '../context.ts'
 import { formBody } from '../form-body.ts'
 import { AdminCreateCommand } from './first-administrator.tsx'
@@ -60,8 +60,7 @@ function Setup({ action, invitation, email = '' }: SetupProps) {
           : 'This link works once. It sets the password, ends all open sessions of the account, and signs you in.'}
       </p>
       <ErrorSummary />
-      <form method="post" action={action} class="card">
-        <CsrfField />
+      <PostForm action={action} class="card">
         {invitation.email === null ? (
           <EmailField value={email} autocomplete="username" />
         ) : (
@@ -74,7 +73,7 @@ function Setup({ action, invitation, email = '' }: SetupProps) {
         )}
         <NewPasswordFields />
         <button type="submit">{first ? 'Create the administrator' : 'Set the password'}</button>
-      </form>
+      </PostForm>
     </Layout>
   )
 }

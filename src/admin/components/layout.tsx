@@ -1,4 +1,4 @@
-import { type ComponentChildren, createContext } from 'preact'
+import { type ComponentChildren, createContext, type FormHTMLAttributes } from 'preact'
 import { useContext } from 'preact/hooks'
 import type { Administrator } from '../../domain/administrator/administrator.ts'
 import type { FieldErrors } from '../../domain/errors.ts'
@@ -56,7 +56,7 @@ export function Layout({ title, section, actions, narrow = false, children }: La
     <>
       <link rel="stylesheet" href={`${assetsPath}/base.css`} />
       <link rel="stylesheet" href={`${adminPath}${assetsPath}/admin.css`} />
-      <script src={`${adminPath}${assetsPath}/copy.js`} defer />
+      <script src={`${assetsPath}/copy.js`} type="module" />
       <script src={`${adminPath}${assetsPath}/submit-once.js`} defer />
     </>
   )
@@ -94,15 +94,27 @@ export function Layout({ title, section, actions, narrow = false, children }: La
 }
 
 const SignOutForm = ({ email }: { email: string }) => (
-  <form method="post" action={`${adminPath}/logout`} data-sign-out>
-    <CsrfField />
+  <PostForm action={`${adminPath}/logout`} data-sign-out>
     <span>{email}</span>
     <button type="submit">Sign out</button>
+  </PostForm>
+)
+
+/** A form that is posted, with the hidden field which proves that it is from this page. */
+export const PostForm = ({ children, ...attributes }: FormHTMLAttributes & { action: string }) => (
+  <form method="post" {...attributes}>
+    <input type="hidden" name="_csrf" value={useRequestContext().csrfToken()} />
+    {children}
   </form>
 )
 
-/** The hidden field with which a form proves that it is from this page. */
-export const CsrfField = () => <input type="hidden" name="_csrf" value={useRequestContext().csrfToken()} />
+/** A part of a page, as a card with a heading. */
+export const Section = ({ id, title, children }: { id: string; title: string; children: ComponentChildren }) => (
+  <section class="card" aria-labelledby={id}>
+    <h2 id={id}>{title}</h2>
+    {children}
+  </section>
+)
 
 interface ConfirmProps {
   /** The path to which the confirmation is posted. */
@@ -114,11 +126,10 @@ interface ConfirmProps {
 
 /** Asks for the confirmation of something that cannot be undone. */
 export const ConfirmForm = ({ action, confirm, cancelPath }: ConfirmProps) => (
-  <form method="post" action={action} class="actions">
-    <CsrfField />
+  <PostForm action={action} class="actions">
     <button type="submit" class="danger">
       {confirm}
     </button>
     <ButtonLink href={cancelPath} label="Cancel" />
-  </form>
+  </PostForm>
 )

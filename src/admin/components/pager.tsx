@@ -62,14 +62,14 @@ interface PagerProps {
 export function Pager({ noun, path, filters, page: { newer, older } }: PagerProps) {
   if (newer === null && older === null) return null
   return (
-    <nav class="actions" aria-label={`Pages of ${noun}`}>
+    <nav class="pager" aria-label={`Pages of ${noun}`}>
       {newer !== null && (
-        <a href={pathWith(path, { ...filters, after: String(newer) })} rel="prev">
+        <a href={pathWith(path, { ...filters, after: String(newer) })} rel="prev" class="button secondary">
           Previous {noun}
         </a>
       )}
       {older !== null && (
-        <a href={pathWith(path, { ...filters, before: String(older) })} rel="next">
+        <a href={pathWith(path, { ...filters, before: String(older) })} rel="next" class="button secondary">
           Next {noun}
         </a>
       )}

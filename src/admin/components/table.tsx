@@ -22,10 +22,13 @@ interface TableProps<Row> {
   /** CSS classes. Default: `cards`, with which each row becomes a card on a narrow screen. */
   class?: string
   caption?: string
+  /** The text in the place of a table without rows. */
+  empty?: string
 }
 
 /** A table that scrolls sideways when it is wider than the screen; keyboard users scroll the region that has the focus. */
-export function Table<Row>({ label, columns, rows, class: className = 'cards', caption }: TableProps<Row>) {
+export function Table<Row>({ label, columns, rows, class: className = 'cards', caption, empty }: TableProps<Row>) {
+  if (empty !== undefined && rows.length === 0) return <p class="empty">{empty}</p>
   const hasRowHeader = columns.some(({ rowHeader }) => rowHeader)
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: browsers scroll only a focused element with the keys

@@ -6,15 +6,15 @@ import { createToken } from '../../domain/token/lifecycle.ts'
 import type { Permission } from '../../domain/token/permission.ts'
 import type { TenantGrant } from '../../domain/token/token.ts'
 import { adminPath, assetsPath, dashboardPath } from '../../http/paths.ts'
-import { ErrorSummary, FieldGroup } from '../components/field.tsx'
+import { FieldGroup } from '../components/field.tsx'
 import { formatCount } from '../components/format.ts'
 import { createIdempotencyKey, IdempotencyField, readIdempotencyKey } from '../components/idempotency-field.tsx'
-import { CsrfField, Layout } from '../components/layout.tsx'
+import { Layout } from '../components/layout.tsx'
 import { type AdminContext, actorOf, getSignedIn, type Handler, redirectWithFlash, sendPage } from '../context.ts'
 import { fieldErrorsOf, formBody } from '../form-body.ts'
 import { loadPicker } from '../tenant-picker/load.ts'
 import { createPickerState, type PickerState, readPicker } from '../tenant-picker/state.ts'
-import { TenantPicker } from '../tenant-picker/tenant-picker.tsx'
+import { PickerForm, TenantPicker } from '../tenant-picker/tenant-picker.tsx'
 import { tokensPath } from '../tokens/parts.tsx'
 
 const path = `${adminPath}/dashboard`
@@ -97,15 +97,8 @@ async function sendForm({ sql }: AdminContext, reply: FastifyReply, form: OpenFo
         reads, it ends when you sign out and after {hours} hours at the latest, and it is among the{' '}
         <a href={tokensPath}>tokens</a>, where it can be revoked before.
       </p>
-      {/* The service validates: validation by the browser would block the buttons of the tenant picker. */}
-      <form method="post" action={path} noValidate>
-        {/* Enter presses the first button of a form. */}
-        <button type="submit" name="do" value="enter" class="off-screen" tabIndex={-1} aria-hidden="true">
-          Open the dashboard
-        </button>
-        <CsrfField />
+      <PickerForm path={path} submitLabel="Open the dashboard">
         <IdempotencyField value={idempotencyKey} />
-        <ErrorSummary />
         <FieldGroup legend="Permissions">
           <div class="option">
             <input type="checkbox" id="marketing" name="marketing" value="yes" checked={marketing} />
@@ -124,7 +117,7 @@ async function sendForm({ sql }: AdminContext, reply: FastifyReply, form: OpenFo
         <p>
           <button type="submit">Open the dashboard</button>
         </p>
-      </form>
+      </PickerForm>
     </Layout>
   )
   return sendPage(reply, page, fieldErrors)

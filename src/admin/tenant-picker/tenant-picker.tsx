@@ -1,5 +1,7 @@
+import type { ComponentChildren } from 'preact'
 import { adminPath, assetsPath } from '../../http/paths.ts'
-import { FieldError, FieldGroup } from '../components/field.tsx'
+import { ErrorSummary, FieldError, FieldGroup } from '../components/field.tsx'
+import { PostForm } from '../components/layout.tsx'
 import { Chosen, Found } from './lists.tsx'
 import type { Picker } from './load.ts'
 import { AddSelected, ScrollPane } from './parts.tsx'
@@ -56,3 +58,15 @@ export function TenantPicker({ picker }: { picker: Picker }) {
     </div>
   )
 }
+
+/** The form around a tenant picker. The service validates: validation by the browser would block the picker's buttons. */
+export const PickerForm = (props: { path: string; submitLabel: string; children: ComponentChildren }) => (
+  <PostForm action={props.path} noValidate>
+    {/* Enter presses the first button of a form. */}
+    <button type="submit" name="do" value="enter" class="off-screen" tabIndex={-1} aria-hidden="true">
+      {props.submitLabel}
+    </button>
+    <ErrorSummary />
+    {props.children}
+  </PostForm>
+)

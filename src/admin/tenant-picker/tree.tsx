@@ -33,7 +33,7 @@ export function Level({ levels, parent, chosen, status }: LevelProps) {
                 type="submit"
                 name="do"
                 value={`toggle:${tenant.id}`}
-                class="toggle"
+                class="disclose"
                 formaction={`#node-${tenant.id}`}
                 aria-label={`Below ${tenant.name}`}
                 aria-expanded={levels.has(tenant.id)}

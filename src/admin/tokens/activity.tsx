@@ -4,6 +4,7 @@ import { type DailyExport, listExports } from '../../domain/record/export.ts'
 import { listRequestCounts, listRequestErrors, type RequestErrorCount } from '../../domain/token/request-count.ts'
 import type { Token } from '../../domain/token/token.ts'
 import { formatCount, formatDay } from '../components/format.ts'
+import { Section } from '../components/layout.tsx'
 import { type Column, Table } from '../components/table.tsx'
 import { Timestamp } from '../components/timestamp.tsx'
 import { type DailyCounts, operationLabel, RequestCounts } from './request-counts.tsx'
@@ -37,27 +38,26 @@ export async function loadActivity(sql: Sql, { id, permissions }: Token): Promis
 export function Activity({ activity: { errors, exports, mayExport, ...requests } }: { activity: Activity }) {
   return (
     <>
-      <section class="card" aria-labelledby="activity">
-        <h2 id="activity">Activity in the last {days} days</h2>
+      <Section id="activity" title={`Activity in the last ${days} days`}>
         <RequestCounts {...requests} />
-      </section>
-      <section class="card" aria-labelledby="errors">
-        <h2 id="errors">Errors and their reasons</h2>
-        {errors.length === 0 ? (
-          <p class="empty">No errors in the last {days} days.</p>
-        ) : (
-          <Table label="Errors, as a table" columns={errorColumns} rows={errors} />
-        )}
-      </section>
+      </Section>
+      <Section id="errors" title="Errors and their reasons">
+        <Table
+          label="Errors, as a table"
+          columns={errorColumns}
+          rows={errors}
+          empty={`No errors in the last ${days} days.`}
+        />
+      </Section>
       {(mayExport || exports.length > 0) && (
-        <section class="card" aria-labelledby="exports">
-          <h2 id="exports">Exported personal data</h2>
-          {exports.length === 0 ? (
-            <p class="empty">No personal data was exported in the last {days} days.</p>
-          ) : (
-            <Table label="Exported personal data, as a table" columns={exportColumns} rows={exports} />
-          )}
-        </section>
+        <Section id="exports" title="Exported personal data">
+          <Table
+            label="Exported personal data, as a table"
+            columns={exportColumns}
+            rows={exports}
+            empty={`No personal data was exported in the last ${days} days.`}
+          />
+        </Section>
       )}
     </>
   )

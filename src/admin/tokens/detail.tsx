@@ -2,7 +2,7 @@ import { type TokenRecord, tokenStatus } from '../../domain/token/token.ts'
 import { ButtonLink } from '../components/button-link.tsx'
 import { FoldedList } from '../components/folded-list.tsx'
 import { formatCount } from '../components/format.ts'
-import { Layout } from '../components/layout.tsx'
+import { Layout, Section } from '../components/layout.tsx'
 import { Timestamp } from '../components/timestamp.tsx'
 import { type HandlerById, sendPage } from '../context.ts'
 import { Activity, loadActivity } from './activity.tsx'
@@ -37,8 +37,7 @@ function Actions({ token }: { token: TokenRecord }) {
 
 function Facts({ token, defaultRate }: { token: TokenRecord; defaultRate: number }) {
   return (
-    <section class="card" aria-labelledby="facts">
-      <h2 id="facts">About</h2>
+    <Section id="facts" title="About">
       <dl class="facts">
         <Fact name="Status">
           <StatusBadge token={token} />
@@ -88,7 +87,7 @@ function Facts({ token, defaultRate }: { token: TokenRecord; defaultRate: number
           </Fact>
         )}
       </dl>
-    </section>
+    </Section>
   )
 }
 

@@ -5,12 +5,11 @@ import { checkTokenInput, type TokenInput } from '../../domain/token/input.ts'
 import { type Permission, permissionNames, permissions } from '../../domain/token/permission.ts'
 import type { TenantGrant, TokenRecord } from '../../domain/token/token.ts'
 import { ButtonLink } from '../components/button-link.tsx'
-import { ErrorSummary, Field, FieldGroup } from '../components/field.tsx'
+import { Field, FieldGroup } from '../components/field.tsx'
 import { formatCount } from '../components/format.ts'
-import { CsrfField } from '../components/layout.tsx'
 import { textField } from '../form-body.ts'
 import type { Picker } from '../tenant-picker/load.ts'
-import { TenantPicker } from '../tenant-picker/tenant-picker.tsx'
+import { PickerForm, TenantPicker } from '../tenant-picker/tenant-picker.tsx'
 import { PermissionName } from './parts.tsx'
 
 /** The values of the form's own fields, as entered. */
@@ -80,14 +79,7 @@ interface TokenFormProps {
 export function TokenForm(props: TokenFormProps) {
   const { path, values, picker, defaultRate, submitLabel, cancelPath, children } = props
   return (
-    // The service validates: validation by the browser would block the buttons of the tenant picker.
-    <form method="post" action={path} noValidate>
-      {/* Enter presses the first button of a form. */}
-      <button type="submit" name="do" value="enter" class="off-screen" tabIndex={-1} aria-hidden="true">
-        {submitLabel}
-      </button>
-      <CsrfField />
-      <ErrorSummary />
+    <PickerForm path={path} submitLabel={submitLabel}>
       <FieldGroup legend="About">
         <Field
           name="name"
@@ -124,7 +116,7 @@ export function TokenForm(props: TokenFormProps) {
         </button>
         <ButtonLink href={cancelPath} label="Cancel" />
       </div>
-    </form>
+    </PickerForm>
   )
 }
 

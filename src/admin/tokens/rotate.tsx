@@ -6,7 +6,7 @@ import { ButtonLink } from '../components/button-link.tsx'
 import { ErrorSummary, Field } from '../components/field.tsx'
 import { formatTimestamp } from '../components/format.ts'
 import { createIdempotencyKey, IdempotencyField, readIdempotencyKey } from '../components/idempotency-field.tsx'
-import { CsrfField, Layout } from '../components/layout.tsx'
+import { Layout, PostForm } from '../components/layout.tsx'
 import { Timestamp } from '../components/timestamp.tsx'
 import { actorOf, type HandlerById, sendPage } from '../context.ts'
 import { fieldErrorsOf, formBody, textField } from '../form-body.ts'
@@ -103,8 +103,7 @@ function sendForm(reply: FastifyReply, token: TokenRecord, form: RotateForm, err
           </p>
         )}
       </div>
-      <form method="post" action={tokenPath(token.id, 'rotate')}>
-        <CsrfField />
+      <PostForm action={tokenPath(token.id, 'rotate')}>
         <IdempotencyField value={form.idempotencyKey} />
         <Field name="overlap" label="Both are valid for" options={overlaps} value={form.overlap} />
         <Field name="expiresAt" label="The new token ends" options={expiriesFor(token)} value={form.expiry} />
@@ -112,7 +111,7 @@ function sendForm(reply: FastifyReply, token: TokenRecord, form: RotateForm, err
           <button type="submit">Rotate the token</button>
           <ButtonLink href={tokenPath(token.id)} label="Cancel" />
         </div>
-      </form>
+      </PostForm>
     </Layout>
   )
   return sendPage(reply, page, fieldErrors)

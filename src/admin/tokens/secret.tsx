@@ -3,7 +3,7 @@ import type { AlreadyCreated, CreatedToken } from '../../domain/token/lifecycle.
 import { v1Path } from '../../http/paths.ts'
 import { ButtonLink } from '../components/button-link.tsx'
 import { TextToCopy } from '../components/copy-button.tsx'
-import { Layout } from '../components/layout.tsx'
+import { Layout, Section } from '../components/layout.tsx'
 import { redirectWithFlash, sendPage } from '../context.ts'
 import { tokenPath } from './parts.tsx'
 
@@ -23,13 +23,12 @@ export function sendSecret(reply: FastifyReply, { id, secret }: CreatedToken | A
         Copy the secret now, and hand it over through a safe channel. It is shown only once, and the service does not
         store it.
       </p>
-      <section class="card" aria-labelledby="secret-heading">
-        <h2 id="secret-heading">Secret</h2>
+      <Section id="secret-heading" title="Secret">
         <TextToCopy id="secret" text={secret} />
         <h2>Try it</h2>
         <p class="hint">This lists the tenants that the token reaches.</p>
         <TextToCopy id="curl" text={command} />
-      </section>
+      </Section>
       <p>
         <ButtonLink kind="primary" href={tokenPath(id)} label="I have copied it: go to the token" />
       </p>

@@ -1,4 +1,4 @@
-// The language of the samples, the buttons that copy code, and the mark in the table of contents.
+// The language of the samples, and the mark in the table of contents.
 
 const root = document.documentElement
 const key = 'voucher-gateway:sample-language'
@@ -75,27 +75,6 @@ function keepInPlace(element, change) {
   scrollBy(0, element.getBoundingClientRect().top - before)
 }
 
-function addCopyButton(block) {
-  const button = document.createElement('button')
-  button.type = 'button'
-  button.className = 'copy secondary small'
-  button.textContent = 'Copy'
-  button.addEventListener('click', async () => {
-    const code = block.querySelector('code')
-    try {
-      await navigator.clipboard.writeText(code.textContent)
-      button.textContent = 'Copied'
-    } catch {
-      getSelection().selectAllChildren(code)
-      button.textContent = 'Press Ctrl+C'
-    }
-    setTimeout(() => {
-      button.textContent = 'Copy'
-    }, 2000)
-  })
-  block.append(button)
-}
-
 /** Makes what scrolls sideways reachable by keyboard, and nothing else. */
 const reachable = new ResizeObserver(entries => {
   for (const { target } of entries) {
@@ -123,7 +102,6 @@ function followSections() {
 
 document.addEventListener('DOMContentLoaded', () => {
   for (const group of document.querySelectorAll('.samples')) addTabs(group)
-  for (const block of document.querySelectorAll('.code')) addCopyButton(block)
   for (const element of document.querySelectorAll('.code pre, .scroll')) reachable.observe(element)
   choose(root.dataset.language)
   followSections()

@@ -1,6 +1,7 @@
-// Shows the copy buttons where the browser has a clipboard. `data-copy` is the id of the element whose text is copied.
+// Shows the copy buttons where the browser has a clipboard. `data-copy` is the id of the element whose text is copied;
+// without an id it is the code beside the button.
 for (const button of document.querySelectorAll('button[data-copy]')) {
-  const source = document.getElementById(button.dataset.copy)
+  const source = document.getElementById(button.dataset.copy) ?? button.parentElement.querySelector('code')
   if (!source || !navigator.clipboard) continue
   button.hidden = false
   const label = button.textContent
