@@ -2,52 +2,36 @@
 
 import { readFile } from 'node:fs/promises'
 import type { FastifyInstance } from 'fastify'
-import { type CompressedFile, compressFile, sendCompressedFile } from '../http/compressed-file.ts'
+import { serveCompressedPage } from '../http/compressed-file.ts'
 import { HtmlPage, pageHeaders, renderPage } from '../http/html-page.tsx'
-import { loadOnce } from '../http/load-once.ts'
 import { assetsPath, dashboardPath } from '../http/paths.ts'
 import type { Site } from '../http/site.ts'
-
-/** The files that the browser loads, which the build bundles from `packages/dashboard`. */
-const fileNames = ['dashboard.js', 'dashboard.css'] as const
-
-type FileName = (typeof fileNames)[number]
 
 /** Plots are elements of SVG with attributes: the page needs no inline styles. */
 const headers = pageHeaders("script-src 'self'", "style-src 'self'", "img-src 'self' data:", "connect-src 'self'")
 
-/** The page is the file without a name. */
-const pathOf = (name: FileName | '') => (name === '' ? dashboardPath : `${dashboardPath}${assetsPath}/${name}`)
+/** The files that the build bundles from `packages/dashboard`: in `dist`, also when the service runs from its sources. */
+const readBundle = (name: string) => readFile(new URL(`../../dist/dashboard/${name}`, import.meta.url), 'utf8')
 
-/** Registers `GET /dashboard` and its files: made when first requested, revalidated by `ETag`. */
-export function registerDashboard(app: FastifyInstance, site: Site): void {
-  const files = loadOnce(() => makeFiles(site))
-  for (const name of ['', ...fileNames] as const) {
-    app.get(pathOf(name), async (request, reply) => {
-      reply.headers({ 'Cache-Control': 'private, no-cache', ...headers })
-      return sendCompressedFile(request, reply, (await files())[name])
-    })
-  }
-}
-
-/** In `dist`, whether the service runs from its sources or from `dist`. */
-const readBundle = (name: FileName) => readFile(new URL(`../../dist/dashboard/assets/${name}`, import.meta.url), 'utf8')
-
-async function makeFiles(site: Site): Promise<Record<FileName | '', CompressedFile>> {
-  const [page, script, style] = await Promise.all([
-    compressFile('text/html; charset=utf-8', renderPage(<DashboardPage site={site} />)),
-    compressFile('text/javascript; charset=utf-8', await readBundle('dashboard.js')),
-    compressFile('text/css; charset=utf-8', await readBundle('dashboard.css')),
-  ])
-  return { '': page, 'dashboard.js': script, 'dashboard.css': style }
-}
+/** Registers `GET /dashboard` and its files. */
+export const registerDashboard = (app: FastifyInstance, site: Site): void =>
+  serveCompressedPage(app, {
+    path: dashboardPath,
+    names: ['', 'assets/dashboard.js', 'assets/dashboard.css'],
+    headers,
+    read: async () => ({
+      '': renderPage(<DashboardPage site={site} />),
+      'assets/dashboard.js': await readBundle('assets/dashboard.js'),
+      'assets/dashboard.css': await readBundle('assets/dashboard.css'),
+    }),
+  })
 
 function DashboardPage({ site }: { site: Site }) {
   const head = (
     <>
       <link rel="stylesheet" href={`${assetsPath}/base.css`} />
-      <link rel="stylesheet" href={pathOf('dashboard.css')} />
-      <script src={pathOf('dashboard.js')} type="module" />
+      <link rel="stylesheet" href={`${dashboardPath}${assetsPath}/dashboard.css`} />
+      <script src={`${dashboardPath}${assetsPath}/dashboard.js`} type="module" />
     </>
   )
   return (

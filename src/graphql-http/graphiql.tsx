@@ -4,9 +4,8 @@ import { readFileSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
 import { introspectionFromSchema } from 'graphql'
 import { schema } from '../graphql/schema.ts'
-import { type CompressedFile, compressFile, sendCompressedFile } from '../http/compressed-file.ts'
+import { serveCompressedPage } from '../http/compressed-file.ts'
 import { HtmlPage, pageHeaders, renderPage } from '../http/html-page.tsx'
-import { loadOnce } from '../http/load-once.ts'
 import { graphiqlPath, graphqlPath } from '../http/paths.ts'
 import type { Site } from '../http/site.ts'
 import { createExampleTabs, type ExampleVoucher } from './graphiql-examples.ts'
@@ -48,36 +47,25 @@ interface GraphiqlOptions {
   voucher: ExampleVoucher | null
 }
 
-/** Registers `GET /graphiql` and the files that it loads: compressed when first requested, revalidated by `ETag`. */
-export function registerGraphiql(app: FastifyInstance, options: GraphiqlOptions): void {
-  const files = loadOnce(() => makeFiles(options))
-  for (const name of names) {
-    app.get(name === '' ? graphiqlPath : pathOf(name), async (request, reply) => {
-      reply.headers({ 'Cache-Control': 'private, no-cache', ...headers })
-      return sendCompressedFile(request, reply, (await files())[name])
-    })
-  }
-}
-
-const html = 'text/html; charset=utf-8'
-const javascript = 'text/javascript; charset=utf-8'
-const css = 'text/css; charset=utf-8'
+/** Registers `GET /graphiql` and the files that it loads. */
+export const registerGraphiql = (app: FastifyInstance, options: GraphiqlOptions): void =>
+  serveCompressedPage(app, { path: graphiqlPath, names, headers, read: () => readFiles(options) })
 
 /** Takes GraphiQL out of its package, whose own page would need inline scripts. */
-async function makeFiles(options: GraphiqlOptions): Promise<Record<Name, CompressedFile>> {
+async function readFiles(options: GraphiqlOptions): Promise<Record<Name, string>> {
   // Nine megabytes of text, which only a developer's browser needs.
   const graphiql = await import('@graphql-yoga/render-graphiql/graphiql')
-  const asset = (name: string) => readFileSync(new URL(`./assets/${name}`, import.meta.url), 'utf8')
+  const asset = (name: Name) => readFileSync(new URL(`./assets/${name}`, import.meta.url), 'utf8')
   return {
-    '': await compressFile(html, renderPage(<GraphiqlPage {...options} />)),
-    'monaco.js': await compressFile(javascript, asset('monaco.js')),
-    'graphiql.js': await compressFile(javascript, graphiql.js),
-    'graphiql.css': await compressFile(css, graphiql.css),
-    'start.js': await compressFile(javascript, asset('start.js')),
-    'start.css': await compressFile(css, asset('start.css')),
-    'editor.js': await compressFile(javascript, graphiql.editorWorkerService),
-    'json.js': await compressFile(javascript, graphiql.jsonWorker),
-    'graphql.js': await compressFile(javascript, graphiql.graphqlWorker),
+    '': renderPage(<GraphiqlPage {...options} />),
+    'monaco.js': asset('monaco.js'),
+    'graphiql.js': graphiql.js,
+    'graphiql.css': graphiql.css,
+    'start.js': asset('start.js'),
+    'start.css': asset('start.css'),
+    'editor.js': graphiql.editorWorkerService,
+    'json.js': graphiql.jsonWorker,
+    'graphql.js': graphiql.graphqlWorker,
   }
 }
 

@@ -154,13 +154,12 @@ const Card = ({ name, value, detail, change, note }: CardProps) => (
 function Change({ now, before, words }: NonNullable<CardProps['change']>) {
   const change = changeFrom(before, now)
   if (change === null) return <dd class="change">{now === 0 ? 'None before either' : 'None before'}</dd>
-  const direction = change > 0 ? 'up' : change < 0 ? 'down' : 'same'
   return (
-    <dd class={`change ${direction}`}>
-      <span class="badge">
-        {direction !== 'same' && (
+    <dd class="change">
+      <span class={`badge ${change > 0 ? 'good' : change < 0 ? 'warn' : ''}`}>
+        {change !== 0 && (
           <svg viewBox="0 0 8 8" aria-hidden="true">
-            <path d={direction === 'up' ? 'M4 0 8 7H0Z' : 'M4 8 0 1h8Z'} />
+            <path d={change > 0 ? 'M4 0 8 7H0Z' : 'M4 8 0 1h8Z'} />
           </svg>
         )}
         {formatChange(change)}

@@ -25,7 +25,7 @@ export function Currencies({ view, go, figures, currency }: CurrenciesProps) {
       )}
       {currencies.some(code => code !== currency) && (
         <nav class="currencies" aria-label="Currencies">
-          <ul>
+          <ul class="notices">
             {currencies.map(code => (
               <li key={code}>
                 {code === null ? (

@@ -10,6 +10,16 @@ export const statusWords: Record<VoucherStatus, string> = {
   VOID: 'Void',
 }
 
+/** The classes of the badges of statuses. */
+export const statusTones: Record<VoucherStatus, 'good' | 'warn' | 'bad' | ''> = {
+  REDEEMABLE: 'good',
+  PART_REDEEMED: 'good',
+  REDEEMED: '',
+  EXPIRED: 'warn',
+  NOT_YET_VALID: 'warn',
+  VOID: 'bad',
+}
+
 /** All statuses, in the order in which they are shown. */
 export const statuses = Object.keys(statusWords) as VoucherStatus[]
 

@@ -1,6 +1,6 @@
 // The purchased vouchers of the view: filtered, sorted and paged by the API.
 import type { SendOperation } from '../api.ts'
-import { nameStatus } from '../figures/status-words.ts'
+import { nameStatus, statusTones } from '../figures/status-words.ts'
 import { formatCountOf, formatDay, formatMoney } from '../format.ts'
 import { DashboardVoucherCount, DashboardVouchers, type PurchasedVoucherTextField } from '../operations.ts'
 import { dayIn } from '../period.ts'
@@ -205,5 +205,5 @@ const VoucherFields = ({ match, search }: { match: VoucherMatch | undefined; sea
 
 /** The status of a voucher as a badge with its words. */
 export const Status = ({ status }: { status: ListedVoucher['status'] }) => (
-  <span class={`badge status-${(status ?? 'unknown').toLowerCase().replaceAll('_', '-')}`}>{nameStatus(status)}</span>
+  <span class={`badge ${status ? statusTones[status] : ''}`}>{nameStatus(status)}</span>
 )
