@@ -164,9 +164,7 @@ begin
   end if;
   update gateway.sync_state set removals_complete_since = complete_since
   where removals_complete_since < complete_since;
-  -- A fill of some records still reads removals from its stamp on.
-  perform gateway.request_fill() from gateway.follower
-  where case when voucher_id is not null and fill_since > '-infinity' then fill_since else since end < complete_since;
+  perform gateway.request_fill() from gateway.follower where since < complete_since;
   return null;
 end $$;
 

@@ -23,15 +23,6 @@ exception
             hint = format('Let an administrator of the database run: create extension %I;', extension);
 end $$;
 
--- An administrator may have created the extensions in a schema of their own.
-do $$
-begin
-  perform set_config('search_path', concat_ws(', ', nullif(current_setting('search_path'), ''), schemas), true)
-  from (select string_agg(distinct quote_ident(nspname), ', ') as schemas
-        from pg_extension join pg_namespace on pg_namespace.oid = extnamespace
-        where extname in ('pg_trgm', 'btree_gin')) extensions;
-end $$;
-
 -- Returns the part of a voucher's status that does not depend on the day: `void`, `redeemed`, `part` or `full` (R25).
 create function gateway.voucher_state(void boolean, redemption_status text, initial_balance numeric, current_balance numeric)
 returns text
@@ -71,14 +62,6 @@ create table gateway.voucher_entry (
 comment on column gateway.voucher_entry.state is 'What gateway.voucher_state returns';
 comment on column gateway.voucher_entry.date_valid_end is 'infinity: it does not expire';
 comment on column gateway.voucher_entry.product_id is 'parent_product_id, else product_id';
-create index voucher_entry_list on gateway.voucher_entry (tenant_id, updated_at, id);
-create index voucher_entry_end on gateway.voucher_entry (tenant_id, date_valid_end, id);
-create index voucher_entry_state on gateway.voucher_entry (tenant_id, state, date_valid_end, id);
--- Few vouchers are not valid yet: those that begin after today.
-create index voucher_entry_start on gateway.voucher_entry (tenant_id, date_valid_start);
-create index voucher_entry_purchase on gateway.voucher_entry (tenant_id, purchase_timestamp, id);
-create index voucher_entry_balance on gateway.voucher_entry (tenant_id, currency, current_balance, id);
-create index voucher_entry_product on gateway.voucher_entry (tenant_id, product_id);
 
 -- Apart from the entry: a balance changes often, these texts hardly ever, and each change of a row is a change of its index.
 create table gateway.voucher_text (
@@ -90,8 +73,6 @@ create table gateway.voucher_text (
 comment on table gateway.voucher_text is 'The texts of each gateway.voucher_entry';
 comment on column gateway.voucher_text.words is 'The texts that are searched, in lower case, with a space before each word';
 comment on column gateway.voucher_text.recipient is 'The same of its recipient''s name: not every token may search it';
-create index voucher_text_trigram on gateway.voucher_text
-  using gin (tenant_id, words gin_trgm_ops, recipient gin_trgm_ops);
 
 create table gateway.consent_entry (
   id              bigint primary key,
@@ -106,13 +87,6 @@ create table gateway.consent_entry (
 comment on table gateway.consent_entry is 'Customers who consent now, and those who have a consented_at';
 comment on column gateway.consent_entry.consent_source is 'As words null without consent: figures need no personal data';
 comment on column gateway.consent_entry.name is 'What gateway.text_order returns for the full name, else for the given and the family name; empty without consent';
-create index consent_entry_list on gateway.consent_entry (tenant_id, updated_at, id) where marketing_opted;
-create index consent_entry_consent on gateway.consent_entry (tenant_id, marketing_opted, consented_at, id);
--- The beginning of the source, because an index stores no long text.
-create index consent_entry_source on gateway.consent_entry (tenant_id, left(consent_source, 100), consented_at, id)
-  where marketing_opted;
-create index consent_entry_name on gateway.consent_entry (tenant_id, name, id) where marketing_opted;
-create index consent_entry_text on gateway.consent_entry using gin (tenant_id, words gin_trgm_ops);
 
 create table gateway.withdrawal_entry (
   id           bigint primary key,
@@ -121,9 +95,38 @@ create table gateway.withdrawal_entry (
 );
 comment on table gateway.withdrawal_entry is
   'When customers withdrew their consent: of each removal with that reason (0007), also after it is purged. No personal data';
-create index withdrawal_entry_tenant on gateway.withdrawal_entry (tenant_id, withdrawn_at);
 
 grant select on gateway.voucher_entry, gateway.voucher_text, gateway.consent_entry, gateway.withdrawal_entry to voucher_gateway;
+
+-- Returns the indexes of the entries besides their keys, and the one of the rollups (0016). The follower creates them when it
+-- has written all rows for the first time: to add each row to them takes many times longer.
+create function gateway.entry_indexes() returns table (name text, definition text)
+language sql stable
+as $$
+  select name, format('create %s %I on gateway.%s', case when name = 'figure_rollup_key' then 'unique index' else 'index' end,
+                      name, replace(columns, 'trigrams', opclass))
+  from (values
+    ('voucher_entry_list', 'voucher_entry (tenant_id, updated_at, id)'),
+    ('voucher_entry_end', 'voucher_entry (tenant_id, date_valid_end, id)'),
+    ('voucher_entry_state', 'voucher_entry (tenant_id, state, date_valid_end, id)'),
+    -- Few vouchers are not valid yet: those that begin after today.
+    ('voucher_entry_start', 'voucher_entry (tenant_id, date_valid_start)'),
+    ('voucher_entry_purchase', 'voucher_entry (tenant_id, purchase_timestamp, id)'),
+    ('voucher_entry_balance', 'voucher_entry (tenant_id, currency, current_balance, id)'),
+    ('voucher_entry_product', 'voucher_entry (tenant_id, product_id)'),
+    ('voucher_text_trigram', 'voucher_text using gin (tenant_id, words trigrams, recipient trigrams)'),
+    ('consent_entry_list', 'consent_entry (tenant_id, updated_at, id) where marketing_opted'),
+    ('consent_entry_consent', 'consent_entry (tenant_id, marketing_opted, consented_at, id)'),
+    -- The beginning of the source, because an index stores no long text.
+    ('consent_entry_source', 'consent_entry (tenant_id, left(consent_source, 100), consented_at, id) where marketing_opted'),
+    ('consent_entry_name', 'consent_entry (tenant_id, name, id) where marketing_opted'),
+    ('consent_entry_text', 'consent_entry using gin (tenant_id, words trigrams)'),
+    ('withdrawal_entry_tenant', 'withdrawal_entry (tenant_id, withdrawn_at)'),
+    ('figure_rollup_key', 'figure_rollup (ancestor_id, kind, grain, at, currency, state, product_id)')) entry_index (name, columns),
+    -- An administrator may have created the extension in a schema of its own.
+    (select quote_ident(nspname) || '.gin_trgm_ops' as opclass
+     from pg_extension join pg_namespace on pg_namespace.oid = extnamespace where extname = 'pg_trgm') extension
+$$;
 
 -- Returns the entry of a voucher. The body is text: the platform may change the type of a column.
 create function gateway.entry_of(voucher public.purchased_voucher) returns setof gateway.voucher_entry
@@ -158,5 +161,3 @@ as $$
            ' ', customer.full_name, ' ', customer.forename, ' ', customer.surname, ' ', customer.email)) end
   where customer.marketing_opted or customer.consented_at is not null
 $$;
-
-set local search_path to default;

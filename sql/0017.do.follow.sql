@@ -7,10 +7,8 @@
 -- A stamp may be planned ahead of the clock (gateway.planned_stamp). Its records can be seen before the stamp has passed;
 -- they are read once then, and once more after the clock has passed the stamp.
 --
--- A fill reads records in parts, in the order of their ids: all of a database that has no entries yet, after an event that
--- requires a full pass (0008), and after a request (gateway.fill_request); those with a later stamp than the last step when
--- more has changed than one step follows. Each part is read together with what has changed meanwhile, so only those records
--- can have a wrong entry that the fill has not reached.
+-- The first entries are written in parts, in the order of the ids, then their indexes, then the rollups. After an event that
+-- requires a full pass (0008), and after a request (gateway.fill_request), a step compares all records with their entries.
 
 create table gateway.follower (
   only_row    boolean primary key default true check (only_row),
@@ -19,16 +17,14 @@ create table gateway.follower (
   as_of       timestamptz,
   voucher_id  bigint,
   customer_id bigint,
-  fill_since  timestamptz,
   planned     timestamptz[] not null default '{}'
 );
 comment on table gateway.follower is 'Exactly one row: how far the entries and the figures follow the records';
-comment on column gateway.follower.epoch is 'Of gateway.sync_state at the beginning of the last fill; null: none has begun';
-comment on column gateway.follower.since is 'From which stamp on records are read next; null: no step was made';
-comment on column gateway.follower.as_of is 'The instant of which entries and figures are; null: not filled yet';
-comment on column gateway.follower.voucher_id is 'The voucher up to which a fill has come; null: no fill is under way';
+comment on column gateway.follower.epoch is 'Of gateway.sync_state when all records were last compared; null: no entries were written';
+comment on column gateway.follower.since is 'From which stamp on records are read next';
+comment on column gateway.follower.as_of is 'The instant of which entries and figures are; null: they are written for the first time';
+comment on column gateway.follower.voucher_id is 'The voucher up to which the first entries are written; null: all are';
 comment on column gateway.follower.customer_id is 'The same for customers';
-comment on column gateway.follower.fill_since is 'The stamp from which on a fill reads records; -infinity: all; null: none has begun';
 comment on column gateway.follower.planned is 'Stamps ahead of the clock whose records were read already';
 insert into gateway.follower default values;
 grant select on gateway.follower to voucher_gateway;
@@ -50,89 +46,123 @@ alter table public.customer
   enable always trigger record_unlisted_deleted, enable always trigger record_unlisted_moved,
   enable always trigger record_unlisted_truncated;
 
--- Returns the records that a fill reads next, in the order of their ids: those that there are, and those that were there,
--- which have an entry or a removal.
+-- Writes the first entries, up to `at_most` of each kind; then the rollups; then creates one index at a time. What changes
+-- meanwhile is followed afterwards, because gateway.follower.since is the watermark of the beginning.
 --
--- at_most: how many of each kind.
-create function gateway.records_to_fill(reached gateway.follower, at_most integer) returns table (resource text, id bigint)
+-- Returns whether it had something to do.
+create function gateway.write_first_entries(reached gateway.follower, watermark timestamptz, at_most integer) returns boolean
+language plpgsql set maintenance_work_mem = '256MB'
+as $$
+declare
+  command text;
+  last_voucher bigint;
+  last_customer bigint;
+begin
+  if reached.epoch is null then
+    truncate gateway.voucher_entry, gateway.voucher_text, gateway.consent_entry, gateway.entry_count;
+    for command in select format('drop index if exists gateway.%I', name) from gateway.entry_indexes() loop
+      execute command;
+    end loop;
+    delete from gateway.fill_request;
+    update gateway.follower
+    set epoch = sync_state.epoch, since = watermark, planned = '{}', voucher_id = 0, customer_id = 0
+    from gateway.sync_state;
+    return true;
+  elsif reached.voucher_id is not null then
+    select max(id) into last_voucher
+    from (select id from public.purchased_voucher where id > reached.voucher_id order by id limit at_most) part;
+    insert into gateway.voucher_entry
+    select entry.* from public.purchased_voucher voucher, gateway.entry_of(voucher) entry
+    where voucher.id > reached.voucher_id and voucher.id <= last_voucher;
+    insert into gateway.voucher_text
+    select text.* from public.purchased_voucher voucher, gateway.text_of(voucher) text
+    where voucher.id > reached.voucher_id and voucher.id <= last_voucher;
+    select max(id) into last_customer
+    from (select id from public.customer where id > reached.customer_id order by id limit at_most) part;
+    insert into gateway.consent_entry
+    select entry.* from public.customer, gateway.entry_of(customer) entry
+    where customer.id > reached.customer_id and customer.id <= last_customer;
+    if coalesce(last_voucher, last_customer) is null then
+      insert into gateway.withdrawal_entry
+      select id, tenant_id, updated_at from gateway.removal where reason = 'consent_withdrawn' on conflict do nothing;
+      insert into gateway.entry_count select tenant_id, count(*) from gateway.voucher_entry group by tenant_id;
+      insert into gateway.figure_member select ancestor_id, unnest(lacking) from gateway.figure_member_differences();
+      -- In the order of the key: a read then finds the rows of a range on few pages.
+      insert into gateway.figure_rollup select * from gateway.recount_rollups() order by 1, 2, 3, 4, 5, 6, 7;
+      update gateway.follower set voucher_id = null, customer_id = null;
+    else
+      update gateway.follower
+      set voucher_id = coalesce(last_voucher, reached.voucher_id), customer_id = coalesce(last_customer, reached.customer_id);
+    end if;
+    return true;
+  end if;
+  select definition into command from gateway.entry_indexes() where to_regclass('gateway.' || name) is null limit 1;
+  if found then
+    execute command;
+  end if;
+  return found;
+end $$;
+
+-- Returns the records that were stamped or removed since the last step.
+create function gateway.changed_records(reached gateway.follower, watermark timestamptz) returns table (kind text, id bigint)
 language sql stable set enable_seqscan = off
 begin atomic
-  select 'purchased_voucher', next.id from (
-    (select voucher.id from public.purchased_voucher voucher
-     where voucher.id > reached.voucher_id and voucher.updated_at >= reached.fill_since order by 1 limit at_most)
-    union
-    (select entry.id from gateway.voucher_entry entry
-     where reached.fill_since = '-infinity' and entry.id > reached.voucher_id order by 1 limit at_most)
-    union
-    (select distinct removal.record_id from gateway.removal
-     where reached.fill_since > '-infinity' and removal.updated_at >= reached.fill_since
-       and removal.resource = 'purchased_voucher' and removal.record_id > reached.voucher_id order by 1 limit at_most)
-    order by 1 limit at_most
-  ) next
-  union all
-  select 'customer', next.id from (
-    (select customer.id from public.customer
-     where customer.id > reached.customer_id and customer.updated_at >= reached.fill_since order by 1 limit at_most)
-    union
-    (select entry.id from gateway.consent_entry entry
-     where reached.fill_since = '-infinity' and entry.id > reached.customer_id order by 1 limit at_most)
-    union
-    (select distinct removal.record_id from gateway.removal
-     where reached.fill_since > '-infinity' and removal.updated_at >= reached.fill_since
-       and removal.resource in ('marketing_signup', 'customer') and removal.record_id > reached.customer_id
-     order by 1 limit at_most)
-    order by 1 limit at_most
-  ) next;
-end;
-
--- Returns how many changed records one step follows. They take a second or two; the service requests a fill of all records
--- when a step takes longer than a statement may.
-create function gateway.most_followed() returns integer language sql immutable parallel safe return 30000;
-
--- Returns the records that were stamped or removed since the last step; no more than the first one too many.
-create function gateway.changed_records(reached gateway.follower, watermark timestamptz)
-returns table (resource text, id bigint)
-language sql stable set enable_seqscan = off
-begin atomic
-  select changed.resource, changed.id from (
-    select 'purchased_voucher' as resource, voucher.id, voucher.updated_at from public.purchased_voucher voucher
+  select changed.kind, changed.id from (
+    select 'voucher' as kind, voucher.id, voucher.updated_at from public.purchased_voucher voucher
     where voucher.updated_at >= reached.since
     union all
     select 'customer', customer.id, customer.updated_at from public.customer where customer.updated_at >= reached.since
     union all
-    select case removal.resource when 'marketing_signup' then 'customer' else removal.resource end, removal.record_id,
-           removal.updated_at
+    select 'tenant', tenant.id, tenant.updated_at from public.tenant where tenant.updated_at >= reached.since
+    union all
+    select case removal.resource when 'purchased_voucher' then 'voucher' when 'tenant' then 'tenant' else 'customer' end,
+           removal.record_id, removal.updated_at
     from gateway.removal
-    where removal.updated_at >= reached.since and removal.resource in ('purchased_voucher', 'marketing_signup', 'customer')
+    where removal.updated_at >= reached.since
+      and removal.resource in ('purchased_voucher', 'marketing_signup', 'customer', 'tenant')
   ) changed
-  where changed.updated_at < watermark or changed.updated_at <> all(reached.planned)
-  limit gateway.most_followed() + 1;
+  where changed.updated_at < watermark or changed.updated_at <> all(reached.planned);
 end;
 
--- Brings the entries of these records, and their figures, up to the records. One statement reads all: the entries are then
--- those of one instant. Each record and its entry are looked up by their key (`offset 0`): a plan that was made for an empty
--- table would read the whole table for each of them.
+-- Returns the records that differ from their entries, with their stamps; null: the record is absent. Reads all records.
+create function gateway.differing_records()
+returns table (kind text, tenant_id bigint, id bigint, updated_at timestamptz)
+language sql stable
+as $$
+  select 'voucher', coalesce(present.tenant_id, stale.tenant_id, stale_text.tenant_id), id, present.updated_at
+  from (select voucher.id, voucher.tenant_id, voucher.updated_at, fresh, fresh_text
+        from public.purchased_voucher voucher, gateway.entry_of(voucher) fresh, gateway.text_of(voucher) fresh_text) present
+  full join gateway.voucher_entry stale using (id) full join gateway.voucher_text stale_text using (id)
+  where fresh is distinct from stale or fresh_text is distinct from stale_text
+  union all
+  select 'customer', coalesce(present.tenant_id, stale.tenant_id), id, present.updated_at
+  from (select customer.id, customer.tenant_id, customer.updated_at, fresh
+        from public.customer left join lateral gateway.entry_of(customer) fresh on true) present
+  full join gateway.consent_entry stale using (id)
+  where fresh is distinct from stale
+$$;
+
+-- Brings the entries up to the records that have changed. One statement reads all: the entries are then those of one instant.
+-- Each record and its entry are looked up by their key (`offset 0`): a plan that was made for an empty table would read the
+-- whole table for each of them.
 --
--- Returns the greatest ids that the fill has read, null at its end; the stamps that lie ahead of the watermark; and whether
--- there were too many changes for one step, so that it has read none.
+-- fills: whether all records are compared with their entries.
+-- Returns what it changes in the rollups; whether the tree of tenants or the large tenants have changed; and the stamps that
+-- lie ahead of the watermark.
 create function gateway.follow_records(
-  reached gateway.follower, watermark timestamptz, at_most integer,
-  out voucher_id bigint, out customer_id bigint, out planned timestamptz[], out too_many boolean
+  reached gateway.follower, watermark timestamptz, fills boolean,
+  out changes gateway.figure[], out tree_changed boolean, out planned timestamptz[]
 )
 language plpgsql set enable_seqscan = off
 as $$
 begin
-  with filled as materialized (
-    select * from gateway.records_to_fill(reached, at_most)
-  ), changed as materialized (
+  with followed as materialized (
     select * from gateway.changed_records(reached, watermark)
-  ), followed as materialized (
-    select * from filled
     union
-    select * from changed where (select count(*) from changed) <= gateway.most_followed()
+    select kind, id from gateway.differing_records() where fills
   ), voucher_pair as materialized (
     select fresh, stale, fresh_text, stale_text
-    from (select id from followed where resource = 'purchased_voucher') record
+    from (select id from followed where kind = 'voucher') record
     left join lateral (select entry as fresh, text as fresh_text
                        from public.purchased_voucher voucher, gateway.entry_of(voucher) entry, gateway.text_of(voucher) text
                        where voucher.id = record.id offset 0) present on true
@@ -143,7 +173,7 @@ begin
     where fresh is distinct from stale or fresh_text is distinct from stale_text
   ), customer_pair as materialized (
     select fresh, stale
-    from (select id from followed where resource = 'customer') record
+    from (select id from followed where kind = 'customer') record
     left join lateral (select entry as fresh from public.customer, gateway.entry_of(customer) entry
                        where customer.id = record.id offset 0) present on true
     left join lateral (select entry as stale from gateway.consent_entry entry where entry.id = record.id offset 0) former
@@ -153,155 +183,117 @@ begin
     -- A removal stays as it is: it has its entry for good.
     insert into gateway.withdrawal_entry
     select id, tenant_id, updated_at from gateway.removal
-    where updated_at >= case when reached.voucher_id = 0 and reached.customer_id = 0 then reached.fill_since else reached.since end
-      and reason = 'consent_withdrawn'
+    where updated_at >= case when fills then '-infinity' else reached.since end and reason = 'consent_withdrawn'
     on conflict do nothing
     returning withdrawal_entry
   ), deleted_vouchers as (
-    delete from gateway.voucher_entry where id = any(array(select (stale).id from voucher_pair where (fresh).id is null))
+    delete from gateway.voucher_entry where id = any(array(select (stale).id from voucher_pair)) returning id
   ), deleted_texts as (
-    delete from gateway.voucher_text where id = any(array(select (stale_text).id from voucher_pair where (fresh).id is null))
+    delete from gateway.voucher_text
+    where id = any(array(select (stale_text).id from voucher_pair where fresh_text is distinct from stale_text)) returning id
   ), deleted_customers as (
-    delete from gateway.consent_entry where id = any(array(select (stale).id from customer_pair where (fresh).id is null))
+    delete from gateway.consent_entry where id = any(array(select (stale).id from customer_pair)) returning id
   ), written_vouchers as (
-    insert into gateway.voucher_entry select (fresh).* from voucher_pair where (fresh).id is not null
-    on conflict (id) do update set
-      (tenant_id, updated_at, state, purchase_timestamp, date_valid_start, date_valid_end, product_id, currency,
-       initial_balance, current_balance, purchase_value)
-      = row (excluded.tenant_id, excluded.updated_at, excluded.state, excluded.purchase_timestamp,
-             excluded.date_valid_start, excluded.date_valid_end, excluded.product_id, excluded.currency,
-             excluded.initial_balance, excluded.current_balance, excluded.purchase_value)
+    -- The count makes an insert wait for the deletion of the former entries.
+    insert into gateway.voucher_entry select (fresh).* from voucher_pair
+    where (fresh).id is not null and (select count(*) from deleted_vouchers) >= 0
   ), written_texts as (
     insert into gateway.voucher_text select (fresh_text).* from voucher_pair
-    where (fresh).id is not null and fresh_text is distinct from stale_text
-    on conflict (id) do update set
-      (tenant_id, words, recipient) = row (excluded.tenant_id, excluded.words, excluded.recipient)
+    where (fresh).id is not null and fresh_text is distinct from stale_text and (select count(*) from deleted_texts) >= 0
   ), written_customers as (
-    insert into gateway.consent_entry select (fresh).* from customer_pair where (fresh).id is not null
-    on conflict (id) do update set
-      (tenant_id, updated_at, marketing_opted, consented_at, consent_source, name, words)
-      = row (excluded.tenant_id, excluded.updated_at, excluded.marketing_opted, excluded.consented_at,
-             excluded.consent_source, excluded.name, excluded.words)
+    insert into gateway.consent_entry select (fresh).* from customer_pair
+    where (fresh).id is not null and (select count(*) from deleted_customers) >= 0
   ), counted as (
-    insert into gateway.entry_count
-    select tenant_id, sum(sign)
+    select tenant_id, sum(sign) as added
     from voucher_pair, lateral (values ((fresh).tenant_id, 1), ((stale).tenant_id, -1)) change (tenant_id, sign)
     where tenant_id is not null
     group by tenant_id having sum(sign) <> 0
+  ), count as (
+    insert into gateway.entry_count select * from counted
     on conflict (tenant_id) do update set vouchers = entry_count.vouchers + excluded.vouchers
-  ), deltas as (
-    insert into gateway.figure_delta
-    select tenant_id, kind, at, currency, state, product_id, sum(records), sum(initial), sum(balance), sum(paid)
-    from (
-      select figure.* from voucher_pair, gateway.figures_of(fresh, 1) figure
-      union all select figure.* from voucher_pair, gateway.figures_of(stale, -1) figure
-      union all select figure.* from customer_pair, gateway.figures_of(fresh, 1) figure
-      union all select figure.* from customer_pair, gateway.figures_of(stale, -1) figure
-      union all select figure.* from withdrawal, gateway.figures_of(withdrawal_entry, 1) figure
-    ) change
-    where exists (select from gateway.figure_member member where member.tenant_id = change.tenant_id)
-    group by tenant_id, kind, at, currency, state, product_id
+    returning tenant_id, vouchers
+  ), change as (
+    select figure.* from voucher_pair, gateway.figures_of(fresh, 1) figure
+    union all select figure.* from voucher_pair, gateway.figures_of(stale, -1) figure
+    union all select figure.* from customer_pair, gateway.figures_of(fresh, 1) figure
+    union all select figure.* from customer_pair, gateway.figures_of(stale, -1) figure
+    union all select figure.* from withdrawal, gateway.figures_of(withdrawal_entry, 1) figure
+  ), difference as (
+    -- Most changes leave some of a voucher's figures as they are.
+    select owner_id, kind, at, currency, state, product_id, sum(records) as records, sum(initial) as initial,
+           sum(balance) as balance, sum(paid) as paid
+    from change group by owner_id, kind, at, currency, state, product_id
     having sum(records) <> 0 or sum(initial) <> 0 or sum(balance) <> 0 or sum(paid) <> 0
   )
-  select (select max(id) from filled where resource = 'purchased_voucher'),
-         (select max(id) from filled where resource = 'customer'),
-         array(select distinct stamp from gateway.planned_stamp where stamp >= watermark),
-         (select count(*) > gateway.most_followed() from changed)
-  into voucher_id, customer_id, planned, too_many;
+  select array(
+           select (ancestor_id, kind, at, currency, state, product_id,
+                   sum(records), sum(initial), sum(balance), sum(paid))::gateway.figure
+           from difference join gateway.figure_member on tenant_id = owner_id
+           group by ancestor_id, kind, at, currency, state, product_id),
+         exists (select from followed where kind = 'tenant')
+         or exists (select from count join counted using (tenant_id)
+                    where (vouchers > gateway.most_counted()) <> (vouchers - added > gateway.most_counted())),
+         array(select distinct stamp from gateway.planned_stamp where stamp >= watermark)
+  into changes, tree_changed, planned;
 end $$;
 
--- Makes one step: follows what has changed, and reads the next records of a fill; then folds deltas, and follows the tree of
--- tenants. One transaction at a time does so.
+-- Makes one step: writes a part of the first entries, or follows what has changed. One transaction at a time does so.
 --
--- at_most: how many records of each kind a step of a fill reads; it folds five times as many deltas.
--- follows_tree: whether it looks for changes of the tree of tenants, and of the tenants that are large.
+-- at_most: how many records of each kind a part of the first entries has.
 -- Returns whether there is more to do at once; null while another transaction makes a step.
-create function gateway.follow(at_most integer, follows_tree boolean default true) returns boolean
-language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off
+create function gateway.follow(at_most integer) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off set work_mem = '256MB'
 as $$
 declare
   reached gateway.follower;
   watermark timestamptz;
-  read record;
   present_epoch bigint;
   fills boolean;
-  fills_all boolean;
-  begins boolean;
-  more boolean;
+  read record;
 begin
   if not pg_try_advisory_xact_lock(gateway.follower_lock()) then
     return null;
   end if;
   watermark := gateway.watermark();
   select * into reached from gateway.follower;
-  -- A request comes also when a step took too long: a fill of some records becomes one of all, whose steps are smaller.
-  if reached.voucher_id is not null and reached.fill_since > '-infinity' and exists (select from gateway.fill_request) then
-    delete from gateway.fill_request;
-    reached.fill_since := '-infinity';
-    reached.voucher_id := 0;
-    reached.customer_id := 0;
+  if reached.as_of is null and gateway.write_first_entries(reached, watermark, at_most) then
+    return true;
   end if;
-  select * into read from gateway.follow_records(reached, watermark, at_most);
-  fills := not read.too_many and coalesce(read.voucher_id, read.customer_id) is not null;
-  -- After the records are read: what a request or an epoch means may have been committed just before.
+  -- Before the records are read: these then include what a request means.
+  delete from gateway.fill_request;
+  fills := found;
   select epoch into present_epoch from gateway.sync_state;
-  fills_all := reached.epoch is distinct from present_epoch or exists (select from gateway.fill_request);
-  begins := not fills and (read.too_many or fills_all);
-  if begins and fills_all then
-    delete from gateway.fill_request;
+  fills := fills or reached.epoch <> present_epoch;
+  select * into read from gateway.follow_records(reached, watermark, fills);
+  perform gateway.add_figures(read.changes);
+  if read.tree_changed or fills then
+    perform gateway.follow_tree();
   end if;
-  more := gateway.fold_figures(5 * at_most) = 5 * at_most;
-  if not fills and not begins and (follows_tree or reached.as_of is null) then
-    more := gateway.refresh_figure_members(100000) or more;
-  end if;
-  update gateway.follower
-  set since = watermark, planned = read.planned,
-      epoch = case when begins then present_epoch else reached.epoch end,
-      -- A fill that begins anew reads all that it had to read.
-      fill_since = case when not begins then reached.fill_since when fills_all then '-infinity'
-                        when reached.voucher_id is null then reached.since else reached.fill_since end,
-      voucher_id = case when begins then 0 when fills then coalesce(read.voucher_id, reached.voucher_id) end,
-      customer_id = case when begins then 0 when fills then coalesce(read.customer_id, reached.customer_id) end,
-      -- A fill ends with the figures of an instant. The first ones are shown when the rollups are there: without them a read
-      -- would count all entries.
-      as_of = case when fills or begins or (reached.as_of is null and more) then reached.as_of else watermark end;
-  return more or fills or begins;
+  update gateway.follower set epoch = present_epoch, since = watermark, as_of = watermark, planned = read.planned;
+  return false;
 end $$;
 
--- Returns whether a fill is due or under way.
+-- Returns whether the entries are not all written yet, or all records have to be compared with them.
 create function gateway.awaits_fill() returns boolean
 language sql stable
 begin atomic
-  select voucher_id is not null or epoch is distinct from (select epoch from gateway.sync_state)
-         or exists (select from gateway.fill_request)
+  select as_of is null or epoch <> (select epoch from gateway.sync_state) or exists (select from gateway.fill_request)
   from gateway.follower;
 end;
 
 -- Returns the entries that are not as the records say. It says nothing of a record that was written since the last step, and
--- nothing at all while a fill is due or under way. Reads all records.
+-- nothing at all while gateway.awaits_fill. Reads all records.
 create function gateway.entry_differences() returns table (kind text, tenant_id bigint, id bigint)
 language sql stable
 as $$
   with reached as materialized (
-    select as_of from gateway.follower where not gateway.awaits_fill()
-  ), removed as materialized (
-    select removal.resource, removal.record_id from reached, gateway.removal where removal.updated_at >= as_of
+    select * from gateway.follower where not gateway.awaits_fill()
   )
-  select 'voucher', coalesce(present.tenant_id, stale.tenant_id, stale_text.tenant_id), id
-  from (select voucher.id, voucher.tenant_id, voucher.updated_at, fresh, fresh_text
-        from public.purchased_voucher voucher, gateway.entry_of(voucher) fresh, gateway.text_of(voucher) fresh_text) present
-  full join gateway.voucher_entry stale using (id) full join gateway.voucher_text stale_text using (id)
-  where (fresh is distinct from stale or fresh_text is distinct from stale_text) and case when present.id is null
-    then exists (select from reached) and id not in (select record_id from removed where resource = 'purchased_voucher')
-    else present.updated_at < (select as_of from reached) end
-  union all
-  select 'consent', coalesce(present.tenant_id, stale.tenant_id), id
-  from (select customer.id, customer.tenant_id, customer.updated_at, fresh
-        from public.customer left join lateral gateway.entry_of(customer) fresh on true) present
-  full join gateway.consent_entry stale using (id)
-  where fresh is distinct from stale and case when present.id is null
-    then exists (select from reached) and id not in (select record_id from removed where resource <> 'purchased_voucher')
-    else present.updated_at < (select as_of from reached) end
+  select case kind when 'customer' then 'consent' else kind end, tenant_id, id
+  from reached, gateway.differing_records() differing
+  where differing.updated_at < as_of
+     or differing.updated_at is null and not exists (
+       select from gateway.changed_records(reached, 'infinity') changed where (changed.kind, changed.id) = (differing.kind, differing.id))
   union all
   select 'withdrawal', removal.tenant_id, removal.id from reached, gateway.removal
   where reason = 'consent_withdrawn' and updated_at < as_of
@@ -314,11 +306,11 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform pg_advisory_xact_lock(gateway.follower_lock());
-  truncate gateway.figure_rollup, gateway.figure_member, gateway.figure_delta;
-  update gateway.figure_tree set fingerprint = null;
+  truncate gateway.figure_rollup, gateway.figure_member;
   update gateway.follower set epoch = null, as_of = null, voucher_id = null, customer_id = null;
 end $$;
 
-revoke execute on function gateway.records_to_fill, gateway.changed_records, gateway.follow_records, gateway.follow,
-  gateway.entry_differences, gateway.recount_figures from public;
-grant execute on function gateway.follow, gateway.entry_differences, gateway.recount_figures to voucher_gateway;
+revoke execute on function gateway.write_first_entries, gateway.changed_records, gateway.differing_records,
+  gateway.follow_records, gateway.follow, gateway.entry_differences, gateway.recount_figures from public;
+grant execute on function gateway.changed_records, gateway.differing_records, gateway.follow, gateway.entry_differences,
+  gateway.recount_figures to voucher_gateway;

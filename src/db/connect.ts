@@ -26,9 +26,10 @@ export type Pool = DriverPool & {
   /**
    * Opens one connection beside the pool, for work that needs a session. After it is lost, each further statement fails.
    *
+   * @param limits the limits that differ from those of the pool
    * @returns the connection; close it with `end()`
    */
-  openSession(): DriverPool
+  openSession(limits?: Pick<PoolOptions, 'answerTimeoutMs'>): DriverPool
 }
 
 /** What a statement is run through: a pool, or a transaction. */
@@ -153,9 +154,9 @@ export function connect(address: DatabaseAddress, options: PoolOptions): Pool {
       expensive: queueFor(maxWaitMs === undefined ? driver : openOwn({ max: expensiveMax }), expensiveMax),
       background: openBackground(ownConnections.background),
       exports: openBackground(ownConnections.exports),
-      openSession() {
+      openSession(limits?: Pick<PoolOptions, 'answerTimeoutMs'>) {
         const onClose = () => void session.end({ timeout: 0 })
-        const session = openDriver(address, { ...options, max: 1, keepsSessions: true, onClose })
+        const session = openDriver(address, { ...options, ...limits, max: 1, keepsSessions: true, onClose })
         return session
       },
     },

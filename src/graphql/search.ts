@@ -176,14 +176,8 @@ export async function searchResource<Row extends ResourceRow>(
   const search = readSearch(description, listOf(tenantId), wanted, caller.token, fieldErrors)
   return readConnection<Row>(context, search.list, args, {
     page: async window => {
-      if (!description.hasEntries) {
-        const serverTime = await watermark.read()
-        return { page: await table.page(sql, search, { ...window, until: serverTime }), serverTime }
-      }
-      const { asOf, readTo } = await readFollowed(sql)
-      // In the order of the list no entry is added behind a page that was read, also during a fill.
-      const until = search.order === description.defaultOrder ? asOf : readTo
-      return { page: await table.page(sql, search, { ...window, until }), serverTime: asOf }
+      const serverTime = await (description.hasEntries ? readFollowed(sql) : watermark.read())
+      return { page: await table.page(sql, search, { ...window, until: serverTime }), serverTime }
     },
     total:
       search.conditions.length > 0 || search.descendantsOf

@@ -66,18 +66,13 @@ test('the rollups follow the tree', async () => {
   await expectRight()
 })
 
-test('a large tree is followed in parts, between which vouchers change', async () => {
+test('tenants that come with vouchers, and leave', async () => {
   await platform`insert into tenant (id, parent_id, name) select 10 + n, 1, 'F' from generate_series(1, 50) n`
-  for (let parts = 3; parts > 0; parts--) {
-    await platform`
-      insert into purchased_voucher (tenant_id, reference)
-      select id, gen_random_uuid() from tenant where parent_id = 1`
-    await pool`select gateway.follow(1000, false)`
-    expect(await platform`select gateway.refresh_figure_members(20) as more`).toEqual([{ more: parts > 1 }])
-    await expectRight()
-  }
+  await platform`
+    insert into purchased_voucher (tenant_id, reference) select id, gen_random_uuid() from tenant where parent_id = 1`
   await followed(pool)
-  expect(await countInTrees()).toMatchObject({ 1: 160 })
+  expect(await countInTrees()).toMatchObject({ 1: 60 })
+  await expectRight()
   await platform`delete from purchased_voucher where tenant_id > 10`
   await platform`delete from tenant where parent_id = 1`
   await followed(pool)
@@ -102,9 +97,7 @@ test('the command verify reports figures that differ, and repairs them', { timeo
   const verify = (...options: string[]) => run(['verify', ...options], { DATABASE_URL: url })
   const before = await readRollups()
   await platform`update gateway.figure_rollup set records = records + 1 where kind = 'balance' and ancestor_id = 4`
-  await platform`
-    insert into gateway.figure_delta
-    select figure.* from gateway.voucher_entry entry, gateway.figures_of(entry, 1) figure where entry.tenant_id = 3 limit 3`
+  await platform`delete from gateway.figure_rollup where kind = 'balance' and ancestor_id = 2`
   await platform`update gateway.consent_entry set tenant_id = 4 where id = 1`
   const wrong = await verify()
   expect([wrong.code, wrong.stderr]).toEqual([1, ''])

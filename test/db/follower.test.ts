@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { connect, type Sql, serviceRole } from '../../src/db/connect.ts'
 import { listTriggers } from '../../src/db/own-triggers.ts'
 import { checkFigures } from '../../src/domain/figures/check.ts'
+import { createFollower } from '../../src/domain/sync/follower.ts'
 import { followed } from '../support/followed.ts'
 import { createFigures, insertVouchers, step, undone } from './figure-records.ts'
 
@@ -52,18 +53,6 @@ test('a fill that is stopped goes on, and loses no change that is made meanwhile
   await expectFollowed()
 })
 
-const readInstant = async () => (await pool`select as_of::text from gateway.follower`)[0]?.as_of
-
-test('the figures keep their instant while they are filled again', async () => {
-  await insertVouchers(loader)
-  expect(await step(pool, 5)).toBe(true)
-  const before = await readInstant()
-  expect(await step(pool, 5)).toBe(true)
-  expect(await readInstant()).toBe(before)
-  await followed(pool)
-  expect((await readInstant()) > before).toBe(true)
-})
-
 test('an event that requires a full pass lets the figures be filled again', async () => {
   await platform`alter table purchased_voucher disable trigger user`
   await platform`update purchased_voucher set void = true, updated_at = '2020-01-01' where id < 10`
@@ -89,55 +78,18 @@ test('a recount corrects entries and rollups', async () => {
   await expectFollowed()
 })
 
-test('more changes than one step reads are followed by a fill', async () => {
-  const define = (most: number) =>
-    platform.unsafe(`create or replace function gateway.most_followed() returns integer language sql immutable
-                     return ${most}`)
-  await define(20)
-  // Other connections have plans with the former number.
-  const follower = connect(address, { max: 1, statementTimeoutMs: 10_000, role: serviceRole })
-  await platform`update purchased_voucher set void = true where id <= 20`
-  expect(await step(follower, 100)).toBe(false)
-  await platform`update purchased_voucher set void = (id = 21) where id <= 21`
-  expect(await step(follower, 100)).toBe(true)
-
-  // During a fill, which then begins anew: the instant stays until it has read them.
-  expect(await step(follower, 5)).toBe(true)
-  await platform`update purchased_voucher set void = true where id <= 21`
-  const before = await readInstant()
-  while ((await readInstant()) === before) await step(follower, 50)
-  const [read] = await pool<{ voided: number }[]>`
-    select count(*)::integer as voided from gateway.voucher_entry where id <= 21 and state = 'void'`
-  expect(read?.voided).toBe(21)
-  await platform`update customer set marketing_opted = true where id <= 25`
-  await expectFollowed()
-
-  // Only those: the others stay as they are.
-  await platform`update gateway.voucher_text set words = '' where id = 40`
-  await platform`delete from purchased_voucher where id <= 25`
-  // Each leaves with two removals.
-  await platform`update customer set marketing_opted = false where id <= 25`
-  await platform`delete from customer where id <= 25`
-  await platform`update customer set forename = 'F' where id = 40`
-  expect(await step(follower, 10)).toBe(true)
-  while (await step(follower, 10));
-  expect(await pool`select kind, id from gateway.entry_differences()`).toEqual([{ kind: 'voucher', id: 40 }])
-  await platform`update purchased_voucher set void = not void where id = 40`
-  await expectFollowed()
-
-  // Removals that such a fill has not read are purged, or its steps take too long: then it reads all.
-  const purge = "delete from gateway.removal where resource = 'purchased_voucher'"
-  for (const demand of [purge, 'select gateway.request_fill()']) {
-    await insertVouchers(platform)
-    await expectFollowed()
-    await platform`delete from purchased_voucher where id in (select id from purchased_voucher order by id desc limit 30)`
-    expect(await step(follower, 10)).toBe(true)
-    await platform.unsafe(demand)
-    while (await step(follower, 10));
-    await expectFollowed(demand)
-  }
-  await follower.end()
-  await define(30_000)
+test('a step that takes longer than a statement may is made again without that limit', async () => {
+  await platform.unsafe(`
+    create function public.delay() returns trigger language plpgsql as
+      'begin perform pg_sleep(0.4); return null; end';
+    create trigger delay before insert on gateway.voucher_entry for each statement execute function public.delay()`)
+  const limits = { max: 1, statementTimeoutMs: 10_000, backgroundTimeoutMs: 200, role: serviceRole }
+  const service = connect(address, limits)
+  await platform`update purchased_voucher set void = true where id < 4`
+  await createFollower(service, new AbortController().signal)()
+  await platform`drop trigger delay on gateway.voucher_entry`
+  expect(await platform`select from gateway.voucher_entry where state = 'void'`).toHaveLength(3)
+  await service.end()
 })
 
 describe('a purge of removals', () => {

@@ -36,7 +36,7 @@ export async function checkFigures(sql: Sql): Promise<FigureCheck> {
         from (
           select kind, 'entries' as part, tenant_id from gateway.entry_differences()
           union all
-          select kind, 'rollups', ancestor_id from gateway.figure_differences()
+          select kind::text, 'rollups', ancestor_id from gateway.figure_differences()
         ) difference
         group by kind, part
       ) found) as differences`

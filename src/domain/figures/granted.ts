@@ -10,10 +10,9 @@ import type { FiguresRequest } from './figure.ts'
  * - `granted(id, top)`: the tenants whose records count. `top` is the highest tenant on the way down to it of which a grant
  *   includes all below (R21), or the tenant itself; null for one with tenants below that is granted by itself
  * - `rolled(ancestor_id)`: the tenants whose rollups are read
- * - `single(tenant_id, sign)`: the tenants whose entries are read: those that no rollup includes, and with a minus those that
- *   a rollup includes and that are not granted, because the tree or the grants differ
- * - `delta(...)`: what is not folded into these rollups yet, as `gateway.figure_delta`
- * - `today(id, day)`: the calendar day now at each of these tenants; `days(first, last)`: the least and the greatest of them
+ * - `single(tenant_id)`: the tenants whose entries are read, because no rollup includes them
+ * - `today(id, day)`: the calendar day now at each of all these tenants, as the rollups know the tree; `days(first, last)`:
+ *   the least and the greatest of them
  */
 export const grantedTenants = (sql: Sql, token: Token, request: FiguresRequest): Fragment => sql`
   ${request.withDescendants ? visibleTenants(sql, token, request.tenantId) : alone(sql, request.tenantId)},
@@ -25,17 +24,10 @@ export const grantedTenants = (sql: Sql, token: Token, request: FiguresRequest):
   ), rolled as materialized (
     select distinct top as ancestor_id from granted where exists (select from gateway.figure_member where ancestor_id = top)
   ), single as materialized (
-    select id as tenant_id, 1 as sign from granted
-    where not exists (select from gateway.figure_member where ancestor_id = granted.top and tenant_id = granted.id)
-    union all
-    select member.tenant_id, -1 from rolled join gateway.figure_member member using (ancestor_id)
-    where not exists (select from granted where granted.id = member.tenant_id and granted.top = member.ancestor_id)
-  ), delta as materialized (
-    select delta.* from rolled join gateway.figure_member member using (ancestor_id)
-    join gateway.figure_delta delta on delta.tenant_id = member.tenant_id
+    select id as tenant_id from granted where not exists (select from rolled where ancestor_id = top)
   ), today as materialized (
     select id, (now() at time zone time_zone)::date as day from tenant
-    where id in (select id from granted union all select tenant_id from single
+    where id in (select tenant_id from single
                  union all select tenant_id from rolled join gateway.figure_member using (ancestor_id))
   ), days as materialized (
     select min(day) as first, max(day) as last from today

@@ -14,8 +14,8 @@ const startOf = (sql: Sql, day: Fragment): Fragment => sql`
  * - `zone(name)`: its time zone
  * - `period(place, from_day, to_day, starts_at, ends_at)`: its intervals
  * - `span(starts, starts_at, ends_at)`: the starts of all intervals, and the whole period
- * - `part(grain, lower, upper)`: the half hours and the days of UTC that lie within one interval
- * - `counted(tenant_id, sign, lower, upper)`: what is counted from the entries: the period of single tenants, and of those in
+ * - `part(grain, lower, upper)`: the days of UTC that lie within one interval, and the three hours and half hours beside them
+ * - `counted(tenant_id, lower, upper)`: what is counted from the entries: the period of single tenants, and of those in
  *   a rollup the half hours within which an interval begins or ends. There are some where days begin at a quarter of an
  *   hour, or where a zone had no standard time yet: local noon was noon by the sun.
  */
@@ -31,21 +31,27 @@ export function periodRelations(sql: Sql, { tenantId, timeZone, intervals }: Fig
   ), span as materialized (
     select array_agg(starts_at order by place) as starts, min(starts_at) as starts_at, max(ends_at) as ends_at from period
   ), part as materialized (
-    select grain, lower, upper
+    select grain::gateway.figure_grain, lower, upper
     from (
-      select *, date_trunc('day', first + interval '1 day' - interval '1 microsecond', 'UTC') as first_day,
-             date_trunc('day', last, 'UTC') as last_day
-      from (select gateway.half_hour(starts_at + interval '30 minutes' - interval '1 microsecond') as first,
-                   gateway.half_hour(ends_at) as last from period) half_hours
+      select *, date_trunc('day', first_hours + interval '1 day' - interval '1 microsecond', 'UTC') as first_day,
+             date_trunc('day', last_hours, 'UTC') as last_day
+      from (
+        select *, gateway.three_hours(first + interval '3 hours' - interval '1 microsecond') as first_hours,
+               gateway.three_hours(last) as last_hours
+        from (select gateway.half_hour(starts_at + interval '30 minutes' - interval '1 microsecond') as first,
+                     gateway.half_hour(ends_at) as last from period) half_hours
+      ) three_hours
     ) whole cross join lateral (values
-      ('half_hour', first, least(first_day, last)),
+      ('half_hour', first, least(first_hours, last)),
+      ('three_hours', first_hours, least(first_day, last_hours)),
       ('day', first_day, last_day),
-      ('half_hour', greatest(first_day, last_day), last)) ranges (grain, lower, upper)
+      ('three_hours', greatest(first_day, last_day), last_hours),
+      ('half_hour', greatest(first_hours, last_hours), last)) ranges (grain, lower, upper)
     where lower < upper
   ), counted as materialized (
-    select tenant_id, sign, starts_at as lower, ends_at as upper from single, span
+    select tenant_id, starts_at as lower, ends_at as upper from single, span
     union all
-    select member.tenant_id, 1, greatest(gateway.half_hour(at), span.starts_at),
+    select member.tenant_id, greatest(gateway.half_hour(at), span.starts_at),
            least(gateway.half_hour(at) + interval '30 minutes', span.ends_at)
     from span, (select distinct on (gateway.half_hour(at)) at
                 from (select starts_at as at from period union all select ends_at from period) boundary
@@ -55,8 +61,7 @@ export function periodRelations(sql: Sql, { tenantId, timeZone, intervals }: Fig
 }
 
 /**
- * Returns a relation of what the rollups have of the intervals, and the deltas that belong to them: `place`, `currency`,
- * `state` and sums. `counted` has the rest.
+ * Returns a relation of what the rollups have of the intervals: `place`, `currency`, `state` and sums. `counted` has the rest.
  *
  * `offset 0` keeps the range of each rollup a scan of an index: the planner cannot know how few rows it has.
  *
@@ -67,14 +72,10 @@ export const rolledUp = (sql: Sql, kind: string): Fragment => sql`
          sum(balance) as balance, sum(paid) as paid
   from span, rolled cross join part cross join lateral (
     select at, currency, state, records, initial, balance, paid from gateway.figure_rollup rollup
-    where rollup.ancestor_id = rolled.ancestor_id and kind = ${kind}::text and rollup.grain = part.grain
+    where rollup.ancestor_id = rolled.ancestor_id and kind = ${kind}::text::gateway.figure_kind and rollup.grain = part.grain
       and at >= lower and at < upper offset 0
   ) rollup
-  group by place, currency, state
-  union all
-  select width_bucket(at, starts), currency, state, records, initial, balance, paid
-  from span, delta
-  where kind = ${kind}::text and exists (select from part where at >= lower and at < upper)`
+  group by place, currency, state`
 
 /** Returns the members of a JSON object that say which interval it is. */
 export const intervalMembers = (sql: Sql): Fragment => sql`

@@ -75,7 +75,7 @@ export const productParts = (sql: Sql): Fragment => sql`
   ), rest as materialized (
     select part.* from months range ${edges(sql)}
   ), product_part as materialized (
-    select grain, part.*
+    select grain::gateway.figure_grain, part.*
     from (
       select 'month' as grain, * from quarters
       union all select 'quarter', * from years

@@ -14,12 +14,9 @@ export const productRelations = (sql: Sql): Fragment => sql`
           and at >= lower and at < upper and state = 'sold' offset 0
       ) rollup
       union all
-      select product_id, currency, records, paid, initial from months, delta
-      where kind = 'product' and state = 'sold' and at >= months.lower and at < months.upper
-      union all
       select product_id, coalesce(currency, ''), sign, sign * coalesce(purchase_value, 0), sign * coalesce(initial_balance, 0)
       from (
-        select tenant_id, sign, starts_at as lower, ends_at as upper from single, span
+        select tenant_id, 1 as sign, starts_at as lower, ends_at as upper from single, span
         union all
         select member.tenant_id, rest.sign, rest.lower, rest.upper
         from rest, rolled join gateway.figure_member member using (ancestor_id)

@@ -16,7 +16,7 @@ export const saleRelation = (sql: Sql): Fragment => sql`
       union all
       select width_bucket(purchase_timestamp, starts), coalesce(currency, ''),
              gateway.sale_state(gateway.figure_state(state, current_balance)),
-             sign, sign * initial_balance, sign * current_balance, sign * purchase_value
+             1, initial_balance, current_balance, purchase_value
       from span, counted cross join lateral (
         select purchase_timestamp, currency, state, initial_balance, current_balance, purchase_value
         from gateway.voucher_entry entry
@@ -59,7 +59,7 @@ export const consentsJson = (sql: Sql): Fragment => sql`
     select place, sum(records) as given from (
       select place, records from (${rolledUp(sql, 'consent')}) rollup
       union all
-      select width_bucket(consented_at, starts), sign
+      select width_bucket(consented_at, starts), 1
       from span, counted cross join lateral (
         select consented_at from gateway.consent_entry entry
         where entry.tenant_id = counted.tenant_id and marketing_opted in (true, false)
@@ -70,7 +70,7 @@ export const consentsJson = (sql: Sql): Fragment => sql`
     select place, sum(records) as withdrawn from (
       select place, records from (${rolledUp(sql, 'withdrawal')}) rollup
       union all
-      select width_bucket(withdrawn_at, starts), sign
+      select width_bucket(withdrawn_at, starts), 1
       from span, counted cross join lateral (
         select withdrawn_at from gateway.withdrawal_entry entry
         where entry.tenant_id = counted.tenant_id and withdrawn_at >= lower and withdrawn_at < upper offset 0

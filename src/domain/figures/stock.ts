@@ -30,10 +30,6 @@ export const stockRelations = (sql: Sql, { expiring, status }: Selection): Fragm
       ) rollup
       where at <> all(array(select day::timestamp at time zone 'UTC' from differing_day))
       union all
-      select greatest(at, (first - 1)::timestamp at time zone 'UTC'), null, currency, state, records, balance, paid
-      from days, delta
-      where kind = 'balance' and at <> all(array(select day::timestamp at time zone 'UTC' from differing_day))
-      union all
       select date_valid_end::timestamp at time zone 'UTC', today.day, coalesce(currency, ''),
              gateway.figure_state(state, current_balance), 1, current_balance, purchase_value
       from rolled join gateway.figure_member member using (ancestor_id) join today on today.id = member.tenant_id
@@ -44,7 +40,7 @@ export const stockRelations = (sql: Sql, { expiring, status }: Selection): Fragm
       ) entry
       union all
       select date_valid_end::timestamp at time zone 'UTC', today.day, coalesce(currency, ''),
-             gateway.figure_state(state, current_balance), sign, sign * current_balance, sign * purchase_value
+             gateway.figure_state(state, current_balance), 1, current_balance, purchase_value
       from single join today on today.id = single.tenant_id cross join lateral (
         select date_valid_end, currency, state, current_balance, purchase_value from gateway.voucher_entry entry
         where entry.tenant_id = single.tenant_id
@@ -104,7 +100,7 @@ export const statusJson = (sql: Sql): Fragment => sql`
         select unnest(array[status, 'NOT_YET_VALID']), unnest(array[-count(*), count(*)])
         from (
           select case state when 'redeemed' then 'REDEEMED' when 'part' then 'PART_REDEEMED' else 'REDEEMABLE' end as status
-          from granted join today using (id) cross join lateral (
+          from today cross join lateral (
             select state from gateway.voucher_entry
             where tenant_id = today.id and date_valid_start > today.day and state <> 'void' offset 0
           ) entry

@@ -1,48 +1,62 @@
-import type { Sql } from '../../db/connect.ts'
+import type { Pool, Sql } from '../../db/connect.ts'
 import { GatewayError } from '../errors.ts'
 import type { Instant } from '../record/instant.ts'
 
-/** The number of records that a step of a fill reads; it folds five times as many deltas. That takes a second at most. */
-const stepSize = 5_000
+/** The number of records of each kind that a part of the first entries has. That takes some seconds at most. */
+const partSize = 100_000
 
-/** The interval at which changes of the tree are looked for, in milliseconds: a read corrects what has moved since. */
-const treeInterval = 30_000
+/** The longest time that a long step may take, in minutes: one that writes the first rollups or compares all records. */
+const longStepMinutes = 60
 
 /**
- * Creates what brings the figures up to the records (`sql/0017`). Several instances of the service may call it: one of them
- * works at a time, and the others do not wait.
+ * Creates what brings entries and figures up to the records (`sql/0017`). Several instances of the service may call it: one
+ * of them works at a time, and the others do not wait. A step that takes longer than a statement of a background job may is
+ * made again on a connection of its own.
  *
- * @param sql the service's pool
+ * @param pool the service's pool
  * @param closing no step begins after it is aborted
  * @returns makes steps until the watermark is reached; does nothing while a former call goes on
  */
-export function createFollower(sql: Sql, closing: AbortSignal): () => Promise<void> {
+export function createFollower(pool: Pool, closing: AbortSignal): () => Promise<void> {
   let isWorking = false
-  let treeDue = 0
   return async () => {
     if (isWorking) return
     isWorking = true
-    const followsTree = performance.now() >= treeDue
+    let session: ReturnType<Pool['openSession']> | undefined
+    const disconnect = () => session?.end({ timeout: 0 })
+    closing.addEventListener('abort', disconnect)
     try {
       for (let more: boolean | null = true; more && !closing.aborted; ) {
-        const [row] = await sql<{ more: boolean | null }[]>`
-          select /* follower.step */ gateway.follow(${stepSize}, ${followsTree}) as more`
-        more = row?.more ?? null
+        try {
+          more = session ? await makeLongStep(session) : await makeStep(pool.background)
+        } catch (error) {
+          if (session || !isTimeout(error)) throw error
+          session = pool.openSession({ answerTimeoutMs: longStepMinutes * 60_000 })
+        }
       }
-      if (followsTree) treeDue = performance.now() + treeInterval
-    } catch (error) {
-      // A fill takes smaller steps.
-      if (isTimeout(error)) await requestFill(sql)
-      throw error
     } finally {
+      closing.removeEventListener('abort', disconnect)
+      await disconnect()
       isWorking = false
     }
   }
 }
 
-/** Lets the follower read all records again, in parts. */
-export async function requestFill(sql: Sql): Promise<void> {
-  await sql`select /* follower.request_fill */ gateway.request_fill()`
+async function makeStep(sql: Sql): Promise<boolean | null> {
+  const [row] = await sql<{ more: boolean | null }[]>`
+    select /* follower.step */ gateway.follow(${partSize}) as more`
+  return row?.more ?? null
+}
+
+/** Makes a step in one message with its limit: each statement of the message has the limit that was set before it. */
+async function makeLongStep(sql: Sql): Promise<boolean | null> {
+  const [, row] = await sql
+    .unsafe<[{ more: boolean | null }[], { more: boolean | null }[]]>(
+      `set local statement_timeout = '${longStepMinutes}min';
+       select /* follower.step */ gateway.follow(${partSize}) as more`,
+    )
+    .simple()
+  return row?.[0]?.more ?? null
 }
 
 /** Returns whether the server has ended a statement because it took too long. */
@@ -60,18 +74,17 @@ export async function readLag(sql: Sql): Promise<number | null> {
 }
 
 /**
- * Reads how far the entries follow the records. A statement that begins later finds in them all changes before `asOf`, and,
- * during a fill, a part of those before `readTo`.
+ * Reads how far the entries follow the records: a statement that begins later finds in them all changes before this instant.
  *
- * @throws `UNAVAILABLE` before all records were read once
+ * @throws `UNAVAILABLE` before all entries were written
  */
-export async function readFollowed(sql: Sql): Promise<{ asOf: Instant; readTo: Instant }> {
-  const [row] = await sql<{ asOf: Instant | null; readTo: Instant | null }[]>`
-    select /* follower.read */ as_of as "asOf", since as "readTo" from gateway.follower`
-  if (!row?.asOf || !row.readTo) {
+export async function readFollowed(sql: Sql): Promise<Instant> {
+  const [row] = await sql<{ asOf: Instant }[]>`
+    select /* follower.read */ as_of as "asOf" from gateway.follower where as_of is not null`
+  if (!row) {
     throw new GatewayError('UNAVAILABLE', 'The records are being read for searches. Try again in a minute.', {
       retryAfter: 60,
     })
   }
-  return { asOf: row.asOf, readTo: row.readTo }
+  return row.asOf
 }

@@ -36,7 +36,7 @@ const records: Record<string, string> = {
            ${stamp}
     ${numbers}`,
   'gateway.withdrawal_entry': `select n, ${owner}, ${stamp} ${numbers}`,
-  'gateway.figure_rollup': `select ${owner}, (array['sale', 'consent', 'withdrawal'])[1 + n % 3], 'half_hour',
+  'gateway.figure_rollup': `select ${owner}, (array['sale', 'consent', 'withdrawal'])[1 + n % 3]::gateway.figure_kind, 'half_hour',
       timestamptz '2020-01-01Z' + n * interval '1 hour', 'GBP', 'sold', 0, 1, 50, 50, 50 ${numbers}`,
   'gateway.figure_member': `select n / 10, n ${numbers}`,
   'gateway.token': `(name, token_hash, hint) select 'Token ' || n, sha256(n::text::bytea), 'hint' ${numbers}`,
@@ -78,11 +78,9 @@ export const small: Record<string, string> = {
   'gateway.setting': 'the secrets of the service',
   'gateway.migration': 'the files of sql/',
   'gateway.stamp_queue': 'what a subscription changed in the last 250 ms',
-  'gateway.figure_delta': 'the figures that changed in the last seconds',
-  'gateway.entry_count': 'a row for each tenant, read twice a minute',
+  'gateway.entry_count': 'a row for each tenant, read when one becomes large or the tree moves',
   'gateway.fill_request': 'the loads of the last seconds',
   'gateway.follower': 'one row',
-  'gateway.figure_tree': 'one row',
 }
 
 /** Fills the large tables, several at a time, with the rows that triggers and foreign keys would leave. */
@@ -92,6 +90,8 @@ export async function seedTables({ platform }: TestDatabase): Promise<void> {
   await platform`insert into gateway.administrator (email)
     select 'person' || n || '@example.com' from generate_series(1, 100) n`
   await platform`select setval(pg_get_serial_sequence('tenant', 'id'), ${many})`
+  const indexes = await platform<{ definition: string }[]>`select definition from gateway.entry_indexes()`
+  for (const { definition } of indexes) await platform.unsafe(definition)
   await platform`
     update gateway.follower set since = now(), as_of = now(), epoch = (select epoch from gateway.sync_state)`
   await platform`vacuum analyze`

@@ -7,7 +7,7 @@ import { countInTable, createAttemptCounter, deleteEndedWindows } from '../../..
 import { deleteExpiredRedemptionTokens } from '../../../src/domain/record/resolution.ts'
 import { getOrCreateSecret } from '../../../src/domain/setting.ts'
 import { createClockWatch, deletePassedStamps, recordClock } from '../../../src/domain/sync/clock.ts'
-import { createFollower, readLag, requestFill } from '../../../src/domain/sync/follower.ts'
+import { createFollower, readLag } from '../../../src/domain/sync/follower.ts'
 import { detectServerChange, requireFullPass } from '../../../src/domain/sync/full-pass.ts'
 import { createStampQueue } from '../../../src/domain/sync/stamp-queue.ts'
 import { createWatermarkWatch } from '../../../src/domain/sync/watermark-holder.ts'
@@ -65,12 +65,11 @@ export const service: Journey[] = [
   },
   {
     what: 'letting figures follow the records',
-    runs: ['follower.step', 'follower.read_lag', 'follower.request_fill'],
+    runs: ['follower.step', 'follower.read_lag'],
     go: async ({ pool, build }) => {
       await build.voucher(1)
       await createFollower(pool, new AbortController().signal)()
       await readLag(pool)
-      await requestFill(pool)
     },
   },
   {
