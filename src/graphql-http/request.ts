@@ -74,10 +74,11 @@ const reading = (documents: TrustedDocuments): Plugin<object, YogaContext> => ({
       setParams({ query: text, ...(operationName ? { operationName } : {}), ...(variables ? { variables } : {}) })
     }
     // Called when Yoga has checked the parameters.
-    setParamsHandler(({ params: { query = '', operationName: name, variables = {} }, context }) => {
-      // No operation has the name '': a name that is no text names none.
-      const operationName = typeof name === 'string' ? name : (name ?? null) && ''
-      context.read = { query, operationName, variables, mayMutate: context.req.method !== 'GET' }
+    setParamsHandler(({ params: { query = '', operationName = null, variables }, context }) => {
+      // Yoga does not check its type. No operation has the name ''.
+      const name = operationName === null || typeof operationName === 'string' ? operationName : ''
+      const mayMutate = context.req.method !== 'GET'
+      context.read = { query, operationName: name, variables: variables ?? {}, mayMutate }
       return {}
     })
   },

@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader'
 import { findProducts, type Product, products } from '../domain/record/product.ts'
 import { soldProductId, vouchers } from '../domain/record/voucher.ts'
-import { countOperations, type SearchArguments } from '../domain/search/search.ts'
+import { costOfSearch, type SearchArguments } from '../domain/search/search.ts'
 import { builder } from './builder.ts'
 import { CatalogVoucher } from './catalog-voucher.ts'
 import { pageComplexity } from './complexity.ts'
@@ -71,7 +71,7 @@ builder.objectField(CatalogVoucher, 'purchasedVouchers', t =>
         `The ${noun}s that its tenant sold of it or of one of its variants, by \`updatedAt\`, then \`id\`. ` +
         `\`productId\` of the filter is this product.${describePermissions(permissions)}`,
       policy: {
-        cost: args => countOperations(search, ofProduct(args, null)),
+        cost: args => costOfSearch(search, ofProduct(args, null)),
         permissions,
       },
       complexity: pageComplexity,

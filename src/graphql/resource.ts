@@ -4,7 +4,7 @@ import { notFound, orNotFound } from '../domain/errors.ts'
 import { exportOf } from '../domain/record/export.ts'
 import type { Resource, ResourceRow } from '../domain/record/resource.ts'
 import { shareReads } from '../domain/record/shared-reads.ts'
-import { countOperations } from '../domain/search/search.ts'
+import { costOfSearch } from '../domain/search/search.ts'
 import { builder, type Types } from './builder.ts'
 import { exposeColumns } from './columns.ts'
 import { pageComplexity, recordComplexity } from './complexity.ts'
@@ -98,7 +98,7 @@ function addType(
   const inputs = search && addSearchInputs(type, search)
   const cost = (args: Record<string, unknown>) => {
     const wanted = search && readSearchArguments(search, args)
-    return wanted ? countOperations(search, wanted) : 1
+    return wanted ? costOfSearch(search, wanted) : 1
   }
 
   builder.objectFields(Tenant, t => ({

@@ -98,6 +98,14 @@ describe('the complexity of a document is that of the operation that runs', () =
       expect(messagesOf(await client.graphql(secret, query, { n: 100 }))).toEqual(tooMuch)
     }
   })
+
+  it('has a field that is repeated once, and one that is skipped not at all', async () => {
+    const eight = aliases(8, products('100'))
+    await client.read(secret, ofTenant(`${eight} ${eight}`))
+    const skipping = `query ($no: Boolean!) ${ofTenant(`${eight} ... @skip(if: $no) { x: ${products('100')} y: ${products('100')} }`)}`
+    await client.read(secret, skipping, { no: true })
+    expect(messagesOf(await client.graphql(secret, skipping, { no: false }))).toEqual(tooMuch)
+  })
 })
 
 describe('invalid variables', () => {

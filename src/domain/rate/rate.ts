@@ -33,5 +33,5 @@ export const rateWindowSeconds = 60
  */
 export const secondsLeft = ({ resetsIn }: RateWindow): number => Math.max(1, Math.ceil(Math.round(resetsIn) / 1000))
 
-/** Returns the operations left in the window (R29). */
+/** Returns the quota units left in the window (R29). */
 export const callsLeft = (limit: number, { used }: RateWindow): number => Math.max(0, limit - used)

@@ -236,7 +236,7 @@ export function searchTable<Row>({ name, row, records, ...searched }: SearchTabl
       const owners = await readOwners(sql, search)
       if (owners.count === 0) return { ...toPage<Row>(window, [], false), keys: new Map(), end: null }
       const first = await scan(sql, ranges, owners, window, search.isServed ? 0 : firstRows)
-      // The price of such a page pays for no more (`countOperations`).
+      // The price of such a page pays for no more (`costOfSearch`).
       if (first.isWhole || (search.isServed && owners.count > 1)) return first
       // Twice as many rows as should fill the page, by what matched of the first ones.
       const size = window.limit + 1

@@ -54,20 +54,20 @@ export const isSearch = (args: SearchArguments): boolean =>
 
 /**
  * The quota units that a page counts as, and those more with a text, with several tenants whose rows are
- * read and left out, or with a text of several tenants. An operation stands for at most 41 ms of PostgreSQL, so that
+ * read and left out, or with a text of several tenants. A unit stands for at most 41 ms of PostgreSQL, so that
  * 120 take 5 s (R31), as `npm run bench -- searches` measures.
  */
-const operationsOf = { page: 2, text: 2, unservedOfDescendants: 3, textOfDescendants: 2 }
+const unitsOf = { page: 2, text: 2, unservedOfDescendants: 3, textOfDescendants: 2 }
 
-/** Returns how many quota units a page of such a list counts as (R28), by what it costs. */
-export function countOperations(description: SearchDescription, args: SearchArguments): number {
+/** Returns the cost of a page of such a list in quota units (R28). */
+export function costOfSearch(description: SearchDescription, args: SearchArguments): number {
   const searches = givenNames(args).some(name => description.filters[name]?.searches)
   const ofMany = args.withDescendants === true
   return (
-    operationsOf.page +
-    (searches ? operationsOf.text : 0) +
-    (ofMany && !isServed(description, args) ? operationsOf.unservedOfDescendants : 0) +
-    (searches && ofMany ? operationsOf.textOfDescendants : 0)
+    unitsOf.page +
+    (searches ? unitsOf.text : 0) +
+    (ofMany && !isServed(description, args) ? unitsOf.unservedOfDescendants : 0) +
+    (searches && ofMany ? unitsOf.textOfDescendants : 0)
   )
 }
 

@@ -38,7 +38,7 @@ export class FiguresSource {
 }
 
 /**
- * Waits until all fields of this level have asked. Some ask at once; others wait until their operations are counted, which
+ * Waits until all fields of this level have asked. Some ask at once; others wait until their quota units are counted, which
  * takes a while when several instances count together.
  */
 async function untilAllHaveAsked(caller: Caller): Promise<void> {
