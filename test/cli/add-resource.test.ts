@@ -159,11 +159,8 @@ test('GraphQL has its list, its records and its nodes', async () => {
   const { data } = await askJson('/graphql', query)
   expect(data.tenant).toMatchObject({ locations: { totalCount: 2 }, location: { name: 'Old Mill', postcode: null } })
   const [{ id }] = data.tenant.locations.nodes
-  expect(await askJson('/graphql', `{ node(id: "${id}") { ... on Location { name tenant { databaseId } } } }`)).toEqual(
-    {
-      data: { node: { name: 'Harbour Spa', tenant: { databaseId: tenant } } },
-    },
-  )
+  const node = await askJson('/graphql', `{ node(id: "${id}") { ... on Location { name tenant { databaseId } } } }`)
+  expect(node.data).toEqual({ node: { name: 'Harbour Spa', tenant: { databaseId: tenant } } })
 })
 
 test('a bulk export has its records', async () => {
