@@ -90,7 +90,7 @@ async function startService(
   await letDriverCompile(pool)
   // Loaded here, because it takes most of a second and the other commands do not need it.
   const { buildServer } = await import('../server.ts')
-  const app = await buildServer(config, pool, createLogDestination(), primary, { health, rates }, demoToken)
+  const app = await buildServer({ config, pool, health, rates, log: createLogDestination(), role: primary, demoToken })
   process.on('uncaughtException', error => {
     // Node would print the whole error, which may quote a row or a request.
     app.log.fatal({ err: error }, 'uncaught error, the service stops')

@@ -1,6 +1,5 @@
 // A worker of `serve --workers`: it answers requests, and the primary process does the rest.
-import type { WorkerCount } from '../http/health.ts'
-import type { WorkerRole } from '../server.ts'
+import type { WorkerCount, WorkerRole } from '../http/health.ts'
 import { type FromWorker, isFromPrimary } from './worker-messages.ts'
 
 /** The connection of a worker to the primary. */

@@ -20,6 +20,14 @@ export interface WorkerCount {
   total: number
 }
 
+/** The role of a worker of `serve --workers`. */
+export interface WorkerRole {
+  /** Its number, from 1. */
+  worker: number
+  /** Returns how many workers listen; null: not known yet. */
+  workers(): WorkerCount | null
+}
+
 /** The result of the checks; `reasons` are sentences with their remedies. */
 interface Readiness {
   checks: Record<'database' | 'migrations' | 'triggers', 'ok' | 'failing'>

@@ -13,7 +13,7 @@ const database = await createDatabase()
 
 async function buildDemo(environment: NodeJS.ProcessEnv = {}) {
   const config = readConfig({ LOG_LEVEL: 'silent', ...environment })
-  const app = await buildServer(config, database.pool, undefined, null, undefined, 'vgw_demo')
+  const app = await buildServer({ config, pool: database.pool, demoToken: 'vgw_demo' })
   afterAll(() => app.close())
   return app
 }

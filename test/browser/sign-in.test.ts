@@ -18,14 +18,11 @@ await loadDemo(database.loader, { scale: 1 })
 const demoToken = (
   await build.token([{ tenantId: 1, withDescendants: true }], { name: 'Demo', permissions: [...permissionNames] })
 ).secret
-const demo = await buildServer(
-  readConfig({ LOG_LEVEL: 'silent', RATE_LIMIT_PER_MINUTE: '100000' }),
-  database.pool,
-  undefined,
-  null,
-  undefined,
+const demo = await buildServer({
+  config: readConfig({ LOG_LEVEL: 'silent', RATE_LIMIT_PER_MINUTE: '100000' }),
+  pool: database.pool,
   demoToken,
-)
+})
 afterAll(() => demo.close())
 const demoOrigin = await demo.listen({ host: '127.0.0.1', port: 0 })
 const { app } = await createApp(database)

@@ -29,10 +29,10 @@ await loader`
   select ${tenantId}, 'R-' || n, (select string_agg(md5(n || ' ' || part), '') from generate_series(1, 750) part), timestamptz '2026-01-02T03:04:05Z' + n / 3 * interval '1 ms'
   from generate_series(1, ${total}::integer) n`
 /** A service whose answers are not collected to be checked: their memory is measured. */
-const app = await buildServer(
-  readConfig({ LOG_LEVEL: 'silent', RATE_LIMIT_PER_MINUTE: '100000', EXPORTS_PER_HOUR: '1000' }),
+const app = await buildServer({
+  config: readConfig({ LOG_LEVEL: 'silent', RATE_LIMIT_PER_MINUTE: '100000', EXPORTS_PER_HOUR: '1000' }),
   pool,
-)
+})
 afterAll(() => app.close())
 const origin = await app.listen({ port: 0, host: '127.0.0.1' })
 const newSecret = async () => (await build.token([tenantId])).secret

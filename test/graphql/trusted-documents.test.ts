@@ -220,7 +220,7 @@ describe('with trusted documents only, a query does not run', () => {
 
 describe('the start', () => {
   const start = (path: string) =>
-    buildServer(readConfig({ LOG_LEVEL: 'silent', GRAPHQL_DOCUMENTS_PATH: path }), database.pool)
+    buildServer({ config: readConfig({ LOG_LEVEL: 'silent', GRAPHQL_DOCUMENTS_PATH: path }), pool: database.pool })
   const inDirectory = (files: Record<string, string>) => {
     const folder = createPlace()
     for (const [name, text] of Object.entries(files)) write(name, text, folder)

@@ -20,7 +20,7 @@ const health = connect(
   { max: 1, statementTimeoutMs: 1_000, answerTimeoutMs: 1_000, connectTimeoutMs: 1_000, role: serviceRole },
 )
 const config = readConfig({ LOG_LEVEL: 'silent' })
-const app = await buildServer(config, pool, undefined, null, { health })
+const app = await buildServer({ config, pool, health })
 const { ask } = createClient(app)
 afterAll(async () => {
   await app.close()
@@ -79,7 +79,7 @@ describe('/readyz', () => {
 })
 
 test('connections to HEALTH_PORT that send nothing, or half a request, do not delay the stop', async () => {
-  const own = await buildServer(readConfig({ HEALTH_PORT: '1', LOG_LEVEL: 'silent' }), pool)
+  const own = await buildServer({ config: readConfig({ HEALTH_PORT: '1', LOG_LEVEL: 'silent' }), pool })
   const { port } = new URL(await own.health!.listen({ host: '127.0.0.1', port: 0 }))
   const open = ['', 'GET /readyz HTTP/1.1\r\nHost: '].map(text => {
     const { socket } = openSocket(Number(port))
@@ -97,7 +97,7 @@ test('connections to HEALTH_PORT that send nothing, or half a request, do not de
 
 test('with HEALTH_PORT the checks are on that server alone, with the headers of every response', async () => {
   const { log, lines } = collectLog()
-  const own = await buildServer(readConfig({ HEALTH_PORT: '1', LOG_REQUESTS: 'off' }), pool, log)
+  const own = await buildServer({ config: readConfig({ HEALTH_PORT: '1', LOG_REQUESTS: 'off' }), pool, log })
   afterAll(() => own.close())
   for (const url of ['/livez', '/readyz']) {
     expect((await createClient(own).ask({ method: 'GET', url })).status).toBe(404)

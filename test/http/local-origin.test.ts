@@ -8,7 +8,7 @@ import { createDatabase } from '../support/database.ts'
 
 const database = await createDatabase()
 const token = 'vgw_demo'
-const demo = await buildServer(readConfig({ LOG_LEVEL: 'silent' }), database.pool, undefined, null, undefined, token)
+const demo = await buildServer({ config: readConfig({ LOG_LEVEL: 'silent' }), pool: database.pool, demoToken: token })
 afterAll(() => demo.close())
 
 /** Requests both. @returns which of them answer as to a browser on this machine */

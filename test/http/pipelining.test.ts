@@ -71,7 +71,7 @@ test('what waits on a connection that ends is not handled', async () => {
 
 test('a connection on which more than 100 requests wait is closed, at the service and at its health server', async () => {
   const { pool } = await createDatabase()
-  const app = await buildServer(readConfig({ HEALTH_PORT: '1', LOG_LEVEL: 'silent' }), pool)
+  const app = await buildServer({ config: readConfig({ HEALTH_PORT: '1', LOG_LEVEL: 'silent' }), pool })
   afterAll(() => app.close())
   let handled = 0
   for (const server of [app, app.health!]) {

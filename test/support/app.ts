@@ -32,7 +32,7 @@ export async function createApp(
   log?: LogDestination,
 ) {
   const config = readConfig({ LOG_LEVEL: 'silent', RATE_LIMIT_PER_MINUTE: '100000', ...environment })
-  const app = await buildServer(config, pool, log)
+  const app = await buildServer({ config, pool, log })
   checkAnswers(app)
   afterFile(() => app.close())
   return createClient(app)

@@ -92,7 +92,7 @@ async function stateOf(platform: Pool) {
 async function startInstance(pool: Pool) {
   const { log, lines } = collectLog()
   const config = readConfig({ LOG_LEVEL: 'warn', RATE_LIMIT_PER_MINUTE: '100000' })
-  const app = await buildServer(config, pool, log)
+  const app = await buildServer({ config, pool, log })
   onTestFinished(() => app.close())
   return { app, client: createClient(app), lines }
 }

@@ -116,10 +116,10 @@ let poolers: Awaited<ReturnType<typeof startPoolers>> | null = null
 try {
   await migrate(owner)
   if (pgbouncer) poolers = await startPoolers(address)
-  const app = await buildServer(
-    readConfig({ LOG_LEVEL: 'warn', RATE_LIMIT_PER_MINUTE: '1000000', EXPORTS_PER_HOUR: '1000000' }),
-    poolers?.service ?? owner,
-  )
+  const app = await buildServer({
+    config: readConfig({ LOG_LEVEL: 'warn', RATE_LIMIT_PER_MINUTE: '1000000', EXPORTS_PER_HOUR: '1000000' }),
+    pool: poolers?.service ?? owner,
+  })
   const report = await stress(poolers?.platform ?? address, app, publisher, options)
   await app.close()
   console.log(formatReport(report, options))

@@ -1,0 +1,77 @@
+/** The HTTP server of the service, without its routes: its limits, its connections, its log and its errors. */
+import { maxHeaderSize } from 'node:http'
+import Fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify'
+import type { Config } from '../config.ts'
+import { createFailureLog } from '../failure-log.ts'
+import { type LogDestination, loggerOptions } from '../log.ts'
+import { sendClientError } from './client-error.ts'
+import { enforceDeadline } from './deadline.ts'
+import { closeWhileDraining, type Draining, drain, notDraining } from './draining.ts'
+import { sendError, toGatewayError, toMessageBody } from './errors.ts'
+import { createRefusalHold } from './hold-refusals.ts'
+import { closeUnfinishedRequests } from './lingering-close.ts'
+import { registerNotFound } from './not-found.ts'
+import { nameResponses, requestId } from './request-id.ts'
+import { registerRequestLog } from './request-log.ts'
+import { toRoutableTarget } from './request-target.ts'
+import { closeSilentConnections, connectionLimits, requestDeadlines } from './timeouts.ts'
+
+/** A server, and what the server of the health checks shares with it. */
+export interface HttpServer {
+  app: FastifyInstance
+  requests: FastifyServerOptions
+  draining: Draining
+}
+
+/**
+ * Creates the server. It does not listen yet.
+ *
+ * @param log the destination of log lines; default: standard output
+ */
+export function createServer(config: Config, log: LogDestination | undefined): HttpServer {
+  const requests: FastifyServerOptions = {
+    logController: new LogController({ disableRequestLogging: true }),
+    // A logger for each request takes 3 % of the time of a record: who writes a line of a request names its id.
+    childLoggerFactory: logger => logger,
+    genReqId: request => requestId(request.headers['x-request-id']),
+    trustProxy: config.trustProxy.length > 0 ? config.trustProxy : false,
+    rewriteUrl: ({ url = '/' }) => toRoutableTarget(url),
+    // A path parameter may be as long as the request line allows: the routes decide what exists (R7).
+    routerOptions: { maxParamLength: maxHeaderSize },
+    clientErrorHandler: (error, socket) => sendClientError(error, socket, requestLog),
+    ...connectionLimits,
+    return503OnClosing: false,
+  }
+  const app = Fastify({ ...requests, logger: loggerOptions(config.logLevel, log) })
+  const failureLog = createFailureLog(app.log)
+  app.decorate('failureLog', failureLog)
+  // Hooks of `onClose` run last to first: this one after the background jobs.
+  app.addHook('onClose', async () => failureLog.close())
+  const requestLog = registerRequestLog(app, config.logRequests)
+
+  // By default Node silently drops header lines beyond about 1,000. The total size of headers has its own limit.
+  app.server.maxHeadersCount = 0
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
+  app.decorateRequest('caller')
+  closeSilentConnections(app)
+  nameResponses(app)
+  enforceDeadline(app, requestDeadlines)
+  closeUnfinishedRequests(app)
+  const draining = notDraining()
+  app.decorate('drain', delay => drain(app, draining, delay))
+  app.decorate(
+    'holdRefusal',
+    createRefusalHold(() => draining.active),
+  )
+  closeWhileDraining(app, draining)
+  app.setErrorHandler((error, request, reply) => sendError(request, reply, toGatewayError(error), toMessageBody))
+  app.register(async scope => registerNotFound(scope))
+  return { app, requests, draining }
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Lets requests and connections end; `delay` in milliseconds is as for `drain`. */
+    drain(delay: number): Promise<void>
+  }
+}

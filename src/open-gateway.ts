@@ -1,0 +1,45 @@
+/** The parts of the service that all requests share, as the configuration asks for them. */
+import { randomBytes } from 'node:crypto'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Config } from './config.ts'
+import type { Pool } from './db/connect.ts'
+import { ExpensiveRequests } from './domain/rate/expensive-requests.ts'
+import { createCursorCipher } from './domain/record/cursor.ts'
+import { getOrCreateSecret } from './domain/setting.ts'
+import { createClockWatch } from './domain/sync/clock.ts'
+import { createWatermark } from './domain/sync/watermark.ts'
+import { createTenantScope } from './domain/token/scope.ts'
+import type { Gateway } from './graphql/context.ts'
+import { openRateCounter } from './rate-counter.ts'
+
+/**
+ * Opens the parts.
+ *
+ * @param ratePool the connection for counting rates
+ * @returns the parts, and `close`, which closes the counter of rates
+ */
+export async function openGateway(
+  config: Config,
+  pool: Pool,
+  ratePool: Pool,
+  log: FastifyBaseLogger,
+): Promise<{ gateway: Gateway; close: () => Promise<void> }> {
+  const cursorKey = config.cursorKey ?? (await getOrCreateSecret(pool, 'cursor_key', randomBytes(32)))
+  const { counter, close } = await openRateCounter(config, pool, ratePool, log)
+  const gateway: Gateway = {
+    pool,
+    cursors: createCursorCipher(cursorKey),
+    clock: createClockWatch(pool, milliseconds =>
+      log.error(
+        { milliseconds: milliseconds ?? undefined },
+        'the clock of the database was set back: lists answer 503 until it has caught up, and all clients must make a full pass',
+      ),
+    ),
+    watermark: createWatermark(pool),
+    scope: createTenantScope(pool),
+    rate: { limit: config.rateLimitPerMinute, counter },
+    expensiveRequests: new ExpensiveRequests(),
+    redemptionTokenTtl: config.redemptionTokenTtl,
+  }
+  return { gateway, close }
+}
