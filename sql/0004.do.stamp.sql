@@ -176,8 +176,8 @@ return array_remove(string_to_array(
   concat(current_setting('gateway.former_stamps', true), ' ', current_setting('gateway.stamp', true)), ' '), '')::bigint[];
 
 -- Returns where the rows are that this transaction has stamped: their table, the tenants, and the condition for them with the
--- tenants as $1, which ends at the stamp. A table that has no list is gateway.removal (0007). The rows that the condition of a list excludes are stamped too, for the follower
--- (0017), and a partial index leads to each of both.
+-- tenants as $1, which ends at the stamp. A table that has no list is gateway.removal: those of tenants (0007). The rows that
+-- the condition of a list excludes are stamped too, for the follower (0017), and a partial index leads to each of both.
 create function gateway.touched_rows() returns table (source regclass, owners bigint[], condition text)
 language sql volatile
 as $$
@@ -267,8 +267,8 @@ end $$;
 --
 -- The watermark may wait for 10 ms. When stamping is expected to take longer, the new stamp lies ahead by this time, and needs
 -- no marker before the clock reaches it. So the rows are stamped first; those whose stamp has passed by then are stamped
--- again for a later time. The plan is 2.5 times as long as the transaction has taken, and at most 100 µs a row, because it
--- may have been idle.
+-- again for a later time. The plan is 2.5 times as long as the transaction has taken, and at most 100 µs a row and 50 µs a
+-- removal that follows, because it may have been idle.
 create function gateway.settle_late_stamps() returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
@@ -276,7 +276,9 @@ declare
   stamps bigint[] := gateway.own_stamps();
   present bigint := gateway.clock_microseconds();
   passed bigint[] := array(select each from unnest(stamps) as each where each <= present);
-  ahead bigint := least((present - stamps[1]) * 2.5, 100 * gateway.count_stamped(passed));
+  removals constant bigint := (
+    select sum(pg_stat_get_xact_tuples_deleted(format('public.%I', name)::regclass)) from gateway.list);
+  ahead bigint := least((present - stamps[1]) * 2.5, 100 * gateway.count_stamped(passed) + 50 * removals);
   -- How long stamping is expected to take: stamps that pass meanwhile count as passed.
   margin bigint := ahead / 10;
   stamp bigint;

@@ -93,7 +93,7 @@ export async function registerBackgroundJobs(
   })
   everyOnce(5 * second, 'look for what holds the watermark', watermark)
   const { background } = pool
-  everyOnce(second / 4, 'stamp what a subscription changed', createStampQueue(background, closing.signal).process)
+  everyOnce(second / 4, 'stamp queued records', createStampQueue(background, closing.signal).process)
   everyOnce(second / 5, 'let figures follow the records', createFollower(pool, closing.signal))
   void everyOnce(hour, 'delete expired redemption tokens', () => deleteExpiredRedemptionTokens(background))()
   void everyOnce(hour, 'delete expired sessions', () => deleteExpiredSessions(background))()

@@ -77,7 +77,7 @@ export const small: Record<string, string> = {
   'gateway.invitation': 'links of the last day, for people',
   'gateway.setting': 'the secrets of the service',
   'gateway.migration': 'the files of sql/',
-  'gateway.stamp_queue': 'what a subscription changed in the last 250 ms',
+  'gateway.stamp_queue': 'what was changed in the last 250 ms',
   'gateway.entry_count': 'a row for each tenant, read when one becomes large or the tree moves',
   'gateway.fill_request': 'the loads of the last seconds',
   'gateway.follower': 'one row',

@@ -59,7 +59,7 @@ export const service: Journey[] = [
     go: ({ pool }) => createWatermarkWatch(pool, { onHeld() {}, onReleased() {} })(),
   },
   {
-    what: 'stamping what a subscription changed',
+    what: 'stamping queued records',
     runs: ['stamp_queue.process'],
     go: ({ pool }) => createStampQueue(pool, new AbortController().signal).process(),
   },
