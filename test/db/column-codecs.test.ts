@@ -10,7 +10,7 @@ import { createDatabase } from '../support/database.ts'
 const { pool } = await createDatabase()
 
 const text = fc
-  .array(fc.oneof(fc.constantFrom('"', '\\', ',', '(', ')', ' ', '\n', '\x01', '\x7f', 'é', '𝄞'), fc.string()))
+  .array(fc.oneof(fc.constantFrom('"', '\\', ',', '(', ')', ' ', '\n', '\x01', '\x1f', '\x7f', 'é', '𝄞'), fc.string()))
   .map(parts => parts.join('').replaceAll('\0', ''))
 
 const instant = fc.integer({ min: -62_135_596_800, max: 253_402_300_799 }).chain(second =>
