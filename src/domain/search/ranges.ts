@@ -73,6 +73,12 @@ export class Ranges {
       ) page limit ${limit}`
   }
 
+  /** Selects the rows of all tenants that meet a condition. */
+  meeting(where: Condition): Fragment {
+    const sql = this.#sql
+    return sql`select from owner cross join lateral (select from ${this.#rows()} and ${where(sql)}) met`
+  }
+
   /** Selects the latest rows of each tenant, whole. */
   latest(ofEach: number, ofAll: number): Fragment {
     const sql = this.#sql

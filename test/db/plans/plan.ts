@@ -58,7 +58,8 @@ export async function createPlanReader({ platform, address }: TestDatabase, kind
     onNotice: message => {
       if (!/^duration: .* plan:/.test(message)) return
       const { 'Query Text': text, Plan: root } = JSON.parse(message.replace(/^[^{]*/, ''))
-      plans.push({ name: namesIn(text)[0] ?? null, text, root })
+      // A statement that is only explained reads nothing.
+      if ('Actual Rows' in root) plans.push({ name: namesIn(text)[0] ?? null, text, root })
     },
   })
   afterFile(() => pool.end({ timeout: 1 }))
