@@ -32,7 +32,9 @@ test.each(guidePaths)('%s is a page that loads only its own files', async path =
   expect(directives(headers['content-security-policy'])).toEqual(
     [...closed, "connect-src 'self'", "img-src 'self'", "script-src 'self'", "style-src 'self'"].sort(),
   )
-  expect(text).not.toMatch(/<style|\sstyle=|\son\w+=|<script(?! src="(\/docs\/assets\/guides|\/assets\/site)\.js")/)
+  expect(text).not.toMatch(
+    /<style|\sstyle=|\son\w+=|<script(?! src="(\/docs\/assets\/guides|\/assets\/(site|copy))\.js")/,
+  )
 })
 
 test.each(paths)('%s/ leads to the page', async path => {

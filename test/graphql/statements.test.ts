@@ -38,7 +38,12 @@ it.each([
 it('counts a filtered list once, however often the count is selected', async () => {
   const list = 'purchasedVouchers(filter: { status: [VOID] }) { a: count { count } b: count { count } ...more }'
   const query = `query { tenant(id: ${tenantId}) { ${list} } } fragment more on PurchasedVoucherConnection { c: count { count } }`
-  expect(await namesFor(query)).toEqual(['follower.read', 'voucher.search', 'voucher.search_count'])
+  expect(await namesFor(query)).toEqual([
+    'follower.read',
+    'voucher.search',
+    'voucher.search_count',
+    'voucher.search_estimate',
+  ])
 })
 
 it('reads the children of two lists of products in one statement', async () => {

@@ -3,20 +3,20 @@ import { expect, test } from 'vitest'
 import { prepareOperation } from '../../src/rest/prepare-operation.ts'
 
 test.each([
-  ['an interface', '{ data: node(id: "x") { id } }', 'Node is no object type'],
+  ['an interface', '{ data: node(id: "x") { id } }', 'neither interfaces nor'],
   [
     'a field of an interface below',
     '{ tenants { data: nodes { name } } data: node(id: "x") { id } }',
-    'Node is no object',
+    'neither interfaces nor',
   ],
   [
     'an interface that a variable includes',
     'query ($b: Boolean!) { viewer { data: name } data: node(id: "x") @include(if: $b) { id } }',
-    'Node is no object type',
+    'neither interfaces nor',
   ],
-  ['introspection', '{ data: __schema { description } }', 'no field __schema'],
+  ['introspection', '{ data: __schema { description } }', 'nor introspection'],
   ['a field that does not exist', '{ tenants { data: nodes { nothing } } }', 'no field nothing'],
-  ['no operation', 'fragment A on Tenant { name }', 'no such operation'],
+  ['no operation', 'fragment A on Tenant { name }', 'must have one operation'],
   ['no key `data`', '{ viewer { name } }', 'must have a key `data`'],
   ['other keys beside the way to `data`', '{ viewer { data: name } tenants { totalCount } }', 'must have a key `data`'],
 ])('the service does not start with a document that has %s', (_, text, message) => {
