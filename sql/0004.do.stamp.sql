@@ -75,7 +75,8 @@ end $$;
 -- row. The first call takes the stamp: the writing marker first, then the clock. After some hundred tenants it records the
 -- lists of all tenants.
 --
--- Of this and the functions that single rows call, each expression costs a transaction some 0.5 µs, because plpgsql prepares
+-- In this function and those that single rows call, each expression costs a transaction some 0.5 µs, because plpgsql
+-- prepares
 -- it once for a transaction; `perform` costs more, because it runs a statement.
 --
 -- source: the table. tenant: the id of the tenant whose list it is; '*' for all tenants.
@@ -263,7 +264,8 @@ begin
   end if;
 end $$;
 
--- Makes the stamps of a transaction final whose writing marker counts no more: gives the rows whose stamp has passed another.
+-- Makes the stamps of a transaction final when its writing marker does not count any more: gives the rows whose stamp
+-- has passed another.
 --
 -- The watermark may wait for 10 ms. When stamping is expected to take longer, the new stamp lies ahead by this time, and needs
 -- no marker before the clock reaches it. So the rows are stamped first; those whose stamp has passed by then are stamped
@@ -279,7 +281,7 @@ declare
   removals constant bigint := (
     select sum(pg_stat_get_xact_tuples_deleted(format('public.%I', name)::regclass)) from gateway.list);
   ahead bigint := least((present - stamps[1]) * 2.5, 100 * gateway.count_stamped(passed) + 50 * removals);
-  -- How long stamping is expected to take: stamps that pass meanwhile count as passed.
+  -- The expected duration of stamping: stamps that pass meanwhile count as passed.
   margin bigint := ahead / 10;
   stamp bigint;
 begin
@@ -297,7 +299,7 @@ begin
     -- One marker is enough: it keeps pages from the rows of its stamp and of all later ones.
     if gateway.clock_microseconds() < stamps[1] then
       perform pg_advisory_xact_lock_shared(gateway.write_marker_key(gateway.committing_marker(), stamps[1]));
-      -- The second look at the clock is for a transaction that was suspended before the marker.
+      -- The clock is read twice, because a transaction can be suspended before the marker.
       exit when gateway.clock_microseconds() < stamps[1];
     end if;
     ahead := greatest(ahead, 2 * (gateway.clock_microseconds() - present));
@@ -384,7 +386,7 @@ end $$;
 -- began. A change that concerns other records (the products in a category, the tenants below one, all rows of a table that
 -- is truncated) would miss those that were committed since.
 --
--- Takes what the statement is, for the message.
+-- Takes the kind of the statement, for the message.
 create function gateway.require_read_committed() returns trigger
 language plpgsql
 as $$

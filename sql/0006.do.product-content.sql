@@ -1,4 +1,4 @@
--- What a product shows beside its own row: its variants, and the categories to which it is linked.
+-- The parts of a product besides its own row: its variants, and the categories to which it is linked.
 --
 -- A change to any of them stamps the product (R22). Row triggers queue the products, in sessions and in appliers (0009) alike,
 -- and wait for no lock. At commit the transaction stamps the products that are not locked; after the commit, the service stamps

@@ -65,7 +65,8 @@ begin
   if exists (select from gateway.sync_state where server_identity = present) then
     return null;
   end if;
-  -- Of several instances at a time, the first one counts: the others wait for the lock and then read the new identity.
+  -- When several instances detect it at the same time, the first one counts: the others wait for the lock and then read
+  -- the new identity.
   select server_identity into former from gateway.sync_state for update;
   if former = present then
     return null;

@@ -40,7 +40,8 @@ create table gateway.token_tenant (
 );
 create index token_tenant_tenant on gateway.token_tenant (tenant_id);
 
--- What a resolution issued (R26). No foreign key to the voucher: its check would lock the voucher's row, and a resolution
+-- The redemption tokens that resolutions issued (R26). No foreign key to the voucher: its check would lock the
+-- voucher's row, and a resolution
 -- must not write to that row.
 create table gateway.redemption_token (
   token_hash bytea primary key check (length(token_hash) = 32),
@@ -87,7 +88,7 @@ create table gateway.token_export (
 );
 create index token_export_day on gateway.token_export (day);
 
--- What the statements of the service write, and no more: test/db/grants.test.ts compares.
+-- Only the rights that the statements of the service need to write: test/db/grants.test.ts compares.
 grant select,
       insert (name, contact, token_hash, hint, permissions, rate_limit, created_by, expires_at, rotated_from,
               idempotency_key, session_hash),

@@ -38,7 +38,8 @@ create table gateway.session (
 create index session_administrator on gateway.session (administrator_id);
 create index session_expires_at on gateway.session (expires_at);
 
--- What was done, by whom and from where. The service can only add to it. Without foreign keys: an entry outlives what it
+-- The actions of administrators, each with its actor and address. The service can only add to it. Without foreign keys:
+-- an entry outlives what it
 -- is about.
 create table gateway.audit_entry (
   id               bigint generated always as identity primary key,
@@ -62,7 +63,7 @@ create index audit_entry_sign_in on gateway.audit_entry (administrator_id, id) w
 -- Entries about a tenant that was granted to a token, or taken from it, name the tenant in their detail only. They are few.
 create index audit_entry_grant on gateway.audit_entry (at, id) where action in ('token.create', 'token.edit');
 
--- What the statements of the service write, and no more: test/db/grants.test.ts compares.
+-- Only the rights that the statements of the service need to write: test/db/grants.test.ts compares.
 grant select, insert (email, password_hash, subject), update (password_hash, subject, generation, removed_at)
   on gateway.administrator to voucher_gateway;
 grant select, insert (token_hash, email, invited_by, expires_at), delete on gateway.invitation to voucher_gateway;

@@ -1,4 +1,4 @@
--- The lists: tables of which each tenant has a list that clients copy.
+-- The tables that have a list for each tenant, which clients copy.
 
 -- Adds the list of a table: its rows are stamped (0004), and what leaves the list is recorded (0007), in ordinary sessions
 -- and in appliers (0009). The service may read the table.

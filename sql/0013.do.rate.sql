@@ -1,7 +1,7 @@
 -- Counts that the processes of the service share. Unlogged: the table is written often, and empty after a crash of the
 -- server it is as good as new.
 
--- How often something happened in a window of time: operations of a caller (R28), attempts to sign in.
+-- The count of events in a window of time: operations of a caller (R28), attempts to sign in.
 create unlogged table gateway.rate_window (
   key       text primary key,
   used      bigint not null,

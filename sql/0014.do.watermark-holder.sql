@@ -1,4 +1,4 @@
--- What holds the watermark: lists stand still behind the oldest write marker that counts (0003).
+-- The transaction that holds the watermark: lists stand still behind the oldest write marker that counts (0003).
 
 -- Returns the holder of the oldest committing marker when that is older than an interval, else no row. Exactly one of gid
 -- and pid is not null: a prepared transaction has no backend.

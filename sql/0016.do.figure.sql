@@ -96,7 +96,7 @@ begin atomic
   union all select 'all', '-infinity', false where kind = 'product' and at < 'infinity';
 end;
 
--- What is to be added to the figures of a tenant, or to a rollup. `at` begins a period of the finest grain of the kind.
+-- An addition to the figures of a tenant, or to a rollup. `at` begins a period of the finest grain of the kind.
 create type gateway.figure as (
   owner_id   bigint,
   kind       gateway.figure_kind,
@@ -142,7 +142,7 @@ begin atomic
   select entry.tenant_id, 'withdrawal'::gateway.figure_kind, gateway.half_hour(entry.withdrawn_at), '', '', 0, sign, 0, 0, 0;
 end;
 
--- What each entry adds to the figures.
+-- The additions of each entry to the figures.
 create view gateway.entry_figure as
 select figure.* from gateway.voucher_entry entry, gateway.figures_of(entry, 1) figure
 union all

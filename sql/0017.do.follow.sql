@@ -142,7 +142,8 @@ as $$
   where fresh is distinct from stale
 $$;
 
--- Brings the entries up to the records that have changed. One statement reads all: the entries are then those of one instant.
+-- Updates the entries of the records that have changed. One statement reads all: the entries are then those of one
+-- instant.
 -- Each record and its entry are looked up by their key (`offset 0`): a plan that was made for an empty table would read the
 -- whole table for each of them.
 --
