@@ -84,7 +84,7 @@ export function object<T extends object>(fields: Fields<T>): Check<T> {
 /**
  * Returns a value with the type that its check promises.
  *
- * @param place what the value is in the answer, such as `data`; empty for all of it
+ * @param place the path of the value in the answer, such as `data`; empty for the whole answer
  * @throws VoucherGatewayError `INVALID_RESPONSE`, whose sentence names the field
  */
 export function parse<T>(check: Check<T>, value: unknown, requestId: string, place = ''): T {

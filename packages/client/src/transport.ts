@@ -10,7 +10,7 @@ export interface ClientOptions {
   /** The bearer token. */
   token: string
   /**
-   * Allows a plain `http://` address of another machine: whoever is between can read the token and the records, and
+   * Allows a plain `http://` address of another machine: anyone in between can read the token and the records, and
    * can change them. Default: `http://` is for this machine only.
    */
   allowHttp?: boolean

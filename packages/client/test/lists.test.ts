@@ -168,7 +168,7 @@ test('the address may name v1, and must be one of this service', async () => {
   expect(await all(new VoucherGateway({ url: `${url}/api/external/v1/`, token }).tenants())).toHaveLength(1)
   expect(() => new VoucherGateway({ url: 'localhost:8080', token })).toThrow(TypeError)
   expect(() => new VoucherGateway({ url, token: 'two words' })).toThrow(TypeError)
-  // What process.env gives for a variable that is not set, in code without types.
+  // The value of an unset variable in process.env, in code without types.
   const options: Record<string, unknown>[] = [
     { url, token: undefined },
     { url: undefined, token },

@@ -1,4 +1,4 @@
-/** When a request is sent again, when it is not, and how it is ended. */
+/** Checks which requests are repeated, and how they are cancelled. */
 import { getEventListeners } from 'node:events'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { voucherRecord } from '../../../test/support/hostile-service.ts'

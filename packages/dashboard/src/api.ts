@@ -1,7 +1,10 @@
 // The client of the GraphQL API.
 import type { Operation } from './operation.ts'
 
-/** Why a request failed: `token` (it ended), `forbidden`, `rate`, `unavailable` (for a while), `network` or `service`. */
+/**
+ * The reasons why a request failed: `token` (it ended), `forbidden`, `rate`, `unavailable` (for a while), `network` or
+ * `service`.
+ */
 export type ErrorKind = 'token' | 'forbidden' | 'rate' | 'unavailable' | 'network' | 'service'
 
 /** A request that failed. The message is a sentence for the viewer. */
@@ -22,7 +25,10 @@ export class ApiError extends Error {
 export interface Reply<Data> {
   /** Fields that the token may not read are null where the schema allows it. */
   data: Data
-  /** When it answered, by its own clock, in milliseconds since the epoch: that of the browser may be wrong. Null: unknown. */
+  /**
+   * The time of the answer by the service's clock, in milliseconds since the epoch: the browser's clock may be wrong.
+   * Null: unknown.
+   */
   answeredAt: number | null
 }
 
@@ -42,7 +48,7 @@ export type SendOperation = <Data, Variables>(
 export interface Listener {
   /** The token is not valid any more. */
   onEnd(): void
-  /** Requests wait for the rate until this time (milliseconds since the epoch); null: they wait no more. */
+  /** The time until which requests wait for the rate limit, in milliseconds since the epoch; null: they do not wait. */
   onWait(until: number | null): void
   /** Receives the operations that are left of the rate. */
   onRate(rate: Rate): void
@@ -117,7 +123,7 @@ export function createSendOperation(token: string, listener: Listener): SendOper
       const rate = readRate(response.headers, extensions?.cost?.actual)
       if (rate) listener.onRate(rate)
       const isLimited = response.status === 429 || errors.some(({ extensions }) => extensions?.code === 'RATE_LIMITED')
-      // What costs more than a whole window would wait for ever.
+      // A request that costs more than a whole window would wait for ever.
       const { requested = 0 } = extensions?.cost ?? {}
       if (isLimited && attempt < mostAttempts && !(rate && requested > rate.limit)) {
         const seconds = Number(response.headers.get('retry-after')) || rate?.resetsIn || 1

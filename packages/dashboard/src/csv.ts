@@ -5,7 +5,7 @@ import { stringify } from 'csv-stringify/browser/esm/sync'
 export type CsvCell = string | number | null
 
 /**
- * Returns a table as CSV: with a byte order mark, by which spreadsheets know UTF-8, and with an apostrophe before
+ * Returns a table as CSV: with a byte order mark, so that spreadsheets detect UTF-8, and with an apostrophe before
  * texts that they would run as a formula.
  */
 export const toCsv = (headings: readonly string[], rows: readonly (readonly CsvCell[])[]): string =>

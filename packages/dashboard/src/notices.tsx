@@ -1,4 +1,4 @@
-// What the session reports besides its data: the rate, and what the token may not see.
+// The notices of the session besides its data: the rate, and what the token may not see.
 import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { Listener, Rate } from './api.ts'

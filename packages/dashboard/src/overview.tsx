@@ -37,7 +37,7 @@ interface Path extends DashboardTenantFragment {
 }
 
 /**
- * Returns the tenant with which the path from a tenant up to a root continues: an answer has only some of it.
+ * Returns the next tenant of the path from a tenant up to a root. An answer has only a part of the path.
  *
  * @param highest the highest tenant of the path that is known
  * @returns null when the path is known, and as long as the roots are not

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { parseToken } from '/assets/site.js'
 
 interface SignInProps {
-  /** Why a token is asked for again, as a sentence; null at first. */
+  /** The reason why the page asks for a token again, as a sentence; null at first. */
   reason: string | null
   onToken(token: string): void
   /** The address of the page on which an administrator opens the dashboard. */

@@ -1,4 +1,4 @@
-// What stands where data is not there: yet, at all, or for a fault.
+// The placeholders for data that is loading, does not exist or could not be read.
 import type { ApiError } from './api.ts'
 
 /** Says in the place of data that there is none. */
@@ -12,7 +12,7 @@ export const NothingToPlot = ({ title, text }: { title: string; text: string }) 
   </figure>
 )
 
-/** Holds the place of what is loading, so that nothing moves when it comes. */
+/** Reserves the space of content that is loading, so that the layout does not shift. */
 export const Placeholder = ({ kind }: { kind: 'cards' | 'plot' | 'table' }) => (
   <div class={`placeholder ${kind}`} aria-hidden="true" />
 )

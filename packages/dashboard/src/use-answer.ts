@@ -15,7 +15,7 @@ export interface Answer<Data, Variables> {
   of: Variables | null
   /** True when the data belong to the present variables. */
   isCurrent: boolean
-  /** Why the last request failed, until the next answer when there is data of the same variables. */
+  /** The reason why the last request failed, until the next answer when there is data of the same variables. */
   error: ApiError | null
   loading: boolean
   /** Sends the operation again. */
@@ -72,7 +72,7 @@ export function useAnswer<Data, Variables>(
       error => {
         if (controller.signal.aborted) return
         const shown = error instanceof ApiError ? error : new ApiError('service', 'The dashboard failed.')
-        // What the token may not read any more is not kept.
+        // The page must not keep data that the token may not read any more.
         if (shown.kind === 'forbidden') last.current = nothing
         if (shown.kind === 'unavailable') retry = setTimeout(reload, retryInterval)
         setState({ ...(isKept ? last.current : nothing), error: shown, loading: false })
@@ -83,7 +83,7 @@ export function useAnswer<Data, Variables>(
       clearTimeout(retry)
     }
   }, [request, operation, key, attempt])
-  // What was there before the connection was lost may have changed, and what was asked for without it failed.
+  // Data from before the connection was lost may have changed, and requests that were sent without it failed.
   useEffect(() => {
     addEventListener('online', reload)
     return () => removeEventListener('online', reload)

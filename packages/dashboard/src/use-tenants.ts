@@ -15,7 +15,7 @@ export interface Tenants {
   complete: boolean
   /** By tenant: whether more children follow those that are known. Without an entry none were loaded. */
   loaded: ReadonlyMap<string, { more: boolean; after: string | null }>
-  /** Why the last request for tenants failed, as a sentence. */
+  /** The reason why the last request for tenants failed, as a sentence. */
   error: string | null
   add(tenants: readonly DashboardTenantFragment[]): void
   /** Loads the next children of a tenant. */

@@ -1,4 +1,4 @@
-// What the dashboard shows. The address holds all of it, so that a link reproduces the view.
+// The view of the dashboard. The address holds all of it, so that a link reproduces the view.
 import {
   type Days,
   daysOf,
@@ -112,7 +112,7 @@ export function hrefOf(view: View, change: Change = {}): string {
   const typed = change.from !== undefined || change.to !== undefined
   const next: View = {
     ...view,
-    // Of another tenant neither the voucher nor the page of a table is there.
+    // Another tenant does not have the voucher or the page of a table.
     ...(moved && { voucher: null, timeZone: null }),
     ...(typed && { period: 'custom' }),
     ...change,

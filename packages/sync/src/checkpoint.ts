@@ -7,7 +7,7 @@ import { exitCodes, SyncError } from './errors.ts'
 const readingSchema = z.object({
   /** The bulk export, or the pages of v1. */
   via: z.enum(['export', 'pages']),
-  /** Where to go on. */
+  /** The position at which to continue. */
   cursor: z.string(),
   /** The bound when this reading is done: the `server_time` of its first page. */
   until: z.string(),
@@ -36,7 +36,7 @@ const listStateSchema = z.object({
 export type ListState = z.infer<typeof listStateSchema>
 
 const tenantStateSchema = z.object({
-  /** Where the removals of the tenant resume. */
+  /** The position at which the removals of the tenant resume. */
   removals: z.object({ bound: z.string(), reading: readingSchema.pick({ cursor: true, until: true }).nullable() }),
   lists: z.partialRecord(z.enum(tenantListNames), listStateSchema),
 })
@@ -57,7 +57,7 @@ type CopyState = z.infer<typeof copyStateSchema>
 /** The state of a list that was never read. */
 export const newListState: ListState = { pass: 1, bound: null, reading: null, swept: false, refused: false }
 
-/** Makes a list be read again from its beginning. */
+/** Resets a list, so that it is read again from its beginning. */
 export const restartList = ({ pass }: ListState, refused = false): ListState => ({
   ...newListState,
   pass: pass + 1,

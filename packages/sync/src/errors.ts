@@ -1,4 +1,4 @@
-/** Why a sync ends, as its exit code says. */
+/** The reasons for the end of a sync, by exit code. */
 
 /** The exit codes of `sync`. */
 export const exitCodes = {

@@ -1,4 +1,7 @@
-/** When bulk exports may begin: a service may have none, and each token may begin only some of them in an hour. */
+/**
+ * The times at which bulk exports may begin: a service may have none, and each token may begin only some of them in an
+ * hour.
+ */
 import { setTimeout as pause } from 'node:timers/promises'
 
 /** The exports of a service, as far as they are known. */

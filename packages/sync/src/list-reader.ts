@@ -35,7 +35,7 @@ export async function readList(sync: Sync, tenantId: number, list: TenantListNam
     const { bound } = checkpoint.list(tenantId, list)
     if (bound === null) continue
     if (before.bound === null) result.beganAnew = true
-    // A reading that an earlier run began ends at an instant of that run. Before a sweep, what changed during the pass is
+    // A read that an earlier run began ends at an instant of that run. Before a sweep, what changed during the pass is
     // read, so that it is not swept.
     const isComplete = before.bound === null ? before.pass === 1 && bound >= result.serverTime : before.reading === null
     if (isComplete) break
@@ -157,7 +157,7 @@ export async function* readWholeList(
   yield* read(source.pages(tenantId, list, { updatedSince: null }))
 }
 
-/** Begins the reading again when the service does not know its cursor any more. @throws any other error */
+/** Restarts the read when the service does not accept its cursor any more. @throws any other error */
 async function restartOnUnknownCursor({ sync, tenantId, list }: Part, error: unknown): Promise<void> {
   const { checkpoint, store } = sync
   const state = checkpoint.list(tenantId, list)

@@ -101,7 +101,10 @@ function changesOf({ checkpoint }: Sync, tenantId: number, removals: readonly Re
   return changes
 }
 
-/** Finds the lists that the token may not read any more. Their records stay, and are read anew when it may again. */
+/**
+ * Finds the lists that the token may not read any more. Their records stay. They are read again when the token regains
+ * the permission.
+ */
 async function refuseLists({ checkpoint, source, store }: Sync, tenantId: number): Promise<void> {
   for (const list of keptLists(checkpoint.tenant(tenantId))) {
     if (await source.mayRead(tenantId, removalResourceOf(list))) continue

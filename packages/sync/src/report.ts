@@ -69,7 +69,7 @@ export type ListStatus = 'in_step' | 'reading' | 'refused'
 /** Receives events. */
 export type ReportEvent = (event: SyncEvent) => void
 
-/** Where lines go. */
+/** The destination of lines. */
 export interface Output {
   out: (line: string) => void
   error: (line: string) => void

@@ -28,7 +28,7 @@ interface SourceOptions {
   allowHttp: boolean
 }
 
-/** Which removals are read. */
+/** The removals to read. */
 interface RemovalQuery {
   resources: RemovalResource[]
   updatedSince: string

@@ -6,7 +6,7 @@ import type { ReportEvent } from './report.ts'
 import type { Source } from './source.ts'
 import type { Store } from './store.ts'
 
-/** Which part of what a token may read a copy is to hold. */
+/** The part of a token's records that a copy holds. */
 export interface CopySelection {
   /** The ids of tenants; null for all tenants of the token. */
   tenants: ReadonlySet<number> | null

@@ -136,7 +136,7 @@ interface CardProps {
   name: string
   value: string
   detail: ComponentChildren
-  /** Two numbers, and the earlier one in words. */
+  /** The number of now and of before, and the text for the earlier one. */
   change?: { now: number; before: number; words: string } | null
   /** Stands in the place of the change. */
   note?: string

@@ -1,4 +1,4 @@
-// What the dashboard shows of a tenant and a period: cards, plots and tables.
+// The figures of a tenant and a period: cards, plots and tables.
 import { useEffect, useRef } from 'preact/hooks'
 import type { SendOperation } from '../api.ts'
 import { periodBefore } from '../comparison.ts'

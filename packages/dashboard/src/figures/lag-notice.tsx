@@ -4,9 +4,9 @@ import { formatNumberOf } from '../format.ts'
 const usualLag = 5
 
 interface LagNoticeProps {
-  /** The instant of which the figures are. */
+  /** The instant of the figures. */
   asOf: string
-  /** When the service answered (`Reply.answeredAt`). Null: unknown, so nothing is said. */
+  /** The time of the answer (`Reply.answeredAt`). Null: unknown, and the notice is not shown. */
   answeredAt: number | null
   reload(): void
 }

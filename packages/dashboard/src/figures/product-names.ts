@@ -1,4 +1,4 @@
-// What products are called: their titles, and what tells those of the same title apart.
+// The names of products: their titles, and a suffix that distinguishes equal titles.
 import type { DashboardProductsQuery } from '../operations.ts'
 
 /** The most products that are compared: as many as the API ranks. */

@@ -67,7 +67,7 @@ export function TableSection(props: TableSectionProps) {
         ))}
       {shown === 'tenants' && (
         <TenantTable
-          // What is left of another tenant or period has no place under this one.
+          // Rows of another tenant or period must not stay under this one.
           key={[view.tenant, view.from, view.to, view.timeZone, view.withDescendants].join(' ')}
           {...{ view, go, currency, request, figures }}
         />

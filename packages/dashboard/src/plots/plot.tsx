@@ -36,7 +36,7 @@ interface PlotProps<Row> {
   points: readonly PlotPoint[]
   panels: readonly PlotPanel[]
   table: Omit<DataTableProps<Row>, 'label'>
-  /** The point whose values are shown while none is pointed at. Default: the last. */
+  /** The point whose values are shown while the pointer is on none. Default: the last. */
   rest?: number
 }
 

@@ -33,7 +33,7 @@ export function ListDownload<Row>(props: ListDownloadProps<Row>) {
   const [read, setRead] = useState<number | null>(null)
   const [message, setMessage] = useState('')
   const controller = useRef<AbortController | null>(null)
-  // Who leaves the list wants no file of it, and each page costs quota units.
+  // A person who leaves the list does not want its file, and each page costs quota units.
   useEffect(() => () => controller.current?.abort(), [])
 
   const readAll = async (signal: AbortSignal): Promise<Row[]> => {

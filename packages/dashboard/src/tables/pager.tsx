@@ -1,7 +1,7 @@
 // The pages of a list that the API pages.
 import { useEffect } from 'preact/hooks'
 
-/** Where a page lies in its list. */
+/** The position of a page in its list. */
 export interface PageInfo {
   hasNextPage: boolean
   hasPreviousPage: boolean

@@ -16,14 +16,14 @@ export type FilterName = (typeof filterNames)[number]
 /** Parameters without any filter: of a link that sets some of them. */
 export const noFilters: Readonly<Record<string, string>> = Object.fromEntries(filterNames.map(name => [name, '']))
 
-/** The columns by which the vouchers can be sorted, as the address names them. */
+/** The sortable columns of vouchers, as the address names them. */
 const orderFields = {
   balance: 'BALANCE',
   purchased: 'PURCHASED_AT',
   'valid-until': 'VALID_UNTIL',
 } as const satisfies Record<string, PurchasedVoucherOrderField>
 
-/** A column by which the vouchers can be sorted. */
+/** A sortable column of vouchers. */
 export type OrderField = keyof typeof orderFields
 
 /** A column of the list, and whether it descends. */
@@ -50,7 +50,7 @@ export const dropUnknownOrder = (params: Readonly<Record<string, string>>): Read
 /** Returns the statuses that the address names. */
 export const readStatuses = (text = ''): VoucherStatus[] => statuses.filter(status => text.split(',').includes(status))
 
-/** Where the filters are read. */
+/** The time zone and the currency in which the filters are read. */
 interface Place {
   /** The time zone of the days, an IANA name. */
   timeZone: string

@@ -1,4 +1,4 @@
-// Where the words of a search occur in a record.
+// The places where the words of a search occur in a record.
 import type { ComponentChildren } from 'preact'
 
 interface MarkedProps {

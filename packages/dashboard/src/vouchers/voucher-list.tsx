@@ -104,7 +104,7 @@ interface VouchersProps {
   view: View
   go: Go
   vouchers: readonly ListedVoucher[]
-  /** Where the text that was searched for occurs in each, by the ids. */
+  /** The fields in which the searched text occurs, by the ids of the vouchers. */
   matches: ReadonlyMap<string, VoucherMatch>
   search: string
   /** True while another page is being loaded. */

@@ -5,7 +5,7 @@ import postgres from '#postgres'
 /** One connection, which the driver opens again when it is lost. Counts and ids are numbers. */
 export type Connection = postgres.Sql<{ bigint: number }>
 
-/** What `sslmode` asks for; any other value, such as `verify-ca`, also checks the certificate. */
+/** The meaning of `sslmode`; any other value, such as `verify-ca`, also checks the certificate. */
 const tlsModes = new Map<string, 'prefer' | 'require' | false>([
   ['disable', false],
   ['false', false],
@@ -54,7 +54,7 @@ export function connect(address: string): Connection {
 interface SocketTarget {
   host: [string, ...string[]]
   port: [number, ...number[]]
-  /** Of a Unix socket; false for TCP. */
+  /** The path of a Unix socket; false for TCP. */
   path: string | false
 }
 

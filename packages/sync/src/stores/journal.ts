@@ -10,7 +10,7 @@ import type { Change } from '../store.ts'
 import { readLines, writeWhole } from './lines.ts'
 import { appending, openOwnFile } from './own-file.ts'
 
-/** Where a record is in the journal, in bytes. */
+/** The position of a record in the journal, in bytes. */
 interface Place {
   offset: number
   length: number

@@ -5,9 +5,9 @@ import { openOwnFile, writing } from './own-file.ts'
 /** A line of a file, without its line feed. */
 interface Line {
   text: string
-  /** Where it begins, in bytes. */
+  /** Its start, in bytes. */
   offset: number
-  /** Where the next one begins, in bytes. */
+  /** The start of the next one, in bytes. */
   end: number
 }
 

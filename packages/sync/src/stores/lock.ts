@@ -38,7 +38,7 @@ export async function takeLock(path: string): Promise<Lock> {
     const holder = await findHolder(path)
     if (holder !== null) throw inUse(holder)
     await replaceLock(path, text)
-    // Of processes that take it over at the same time, the last one has it.
+    // When several processes take it over at the same time, the last one has it.
     await pause(settlingMs)
   }
   const isHeld = async () => (await readLock(path)) === text
