@@ -20,10 +20,10 @@ const dashboardFolder = 'packages/dashboard/src'
 const clientFolder = 'packages/client/src'
 const sdl = `${printSchema(lexicographicSortSchema(schema))}\n`
 
-/** What only the documents know: REST leaves out keys without a value (R11). */
+/** A directive of the documents alone: REST leaves out keys without a value (R11). */
 const documentDirectives = 'directive @omitNull on FRAGMENT_DEFINITION | FIELD'
 
-/** How types are generated from documents. */
+/** The options for the types of documents. */
 const typeConfig = {
   scalars: {
     ID: { input: 'RecordId', output: 'string' },

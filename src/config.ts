@@ -211,7 +211,7 @@ const Environment = z
     databasePool: environment.DATABASE_POOL,
     /** True when connections set their role and limits as they start, which a pooler may refuse. */
     startupParameters: environment.DATABASE_STARTUP_PARAMETERS,
-    /** Where rates are counted: `memory` holds for one process, the others for all that share them. */
+    /** The store of the rates: `memory` holds for one process, the others for all that share them. */
     rateStore: environment.RATE_STORE ?? defaultRateStore(environment),
     redisUrl: environment.REDIS_URL,
     dataDir: environment.DATA_DIR,
@@ -230,7 +230,7 @@ const Environment = z
     /** The requests that have lines in the log: refused ones or not, and a share of all. */
     logRequests: environment.LOG_REQUESTS,
     graphiql: environment.GRAPHIQL ?? environment.NODE_ENV !== 'production',
-    /** Which GraphQL documents run: any, or only trusted ones, which requests name by their id. */
+    /** The GraphQL documents that run: any, or only trusted ones, which requests name by their id. */
     graphqlDocuments: environment.GRAPHQL_DOCUMENTS,
     /** A file or a directory with further trusted documents. */
     graphqlDocumentsPath: environment.GRAPHQL_DOCUMENTS_PATH,

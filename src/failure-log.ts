@@ -45,7 +45,7 @@ interface Cause {
 
 /** Creates the log of failures. @param log writes the lines that count failures */
 export function createFailureLog(log: FastifyBaseLogger): FailureLog {
-  /** When the failures that are no outage were last written with their stacks. */
+  /** The time at which failures other than outages were last written with their stacks. */
   const written = new Map<string, number>()
   let outage: { from: number; last: number; count: number } | null = null
   let causes = new Map<string, Cause>()

@@ -30,7 +30,7 @@ import { registerOpenApi } from './rest/openapi.ts'
 import { registerRest } from './rest/register.ts'
 import { v1 } from './rest/v1/routes.ts'
 
-/** What the service is built of. */
+/** The parts from which the service is built. */
 export interface ServerOptions {
   config: Config
   /** Connections to a migrated database; the caller ends them after the service is closed. */

@@ -1,4 +1,4 @@
-// What the primary process of `serve --workers` and its workers send each other.
+// The messages between the primary process of `serve --workers` and its workers.
 import type { WorkerCount } from '../http/health.ts'
 
 /** The message of a worker: it listens. */

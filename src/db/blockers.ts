@@ -1,4 +1,4 @@
-/** Which transactions a session waits for. */
+/** The transactions for which a session waits. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Sql } from './connect.ts'
 

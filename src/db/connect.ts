@@ -19,9 +19,9 @@ export type Pool = DriverPool & {
    * @param caller whose statements they are: the id of its token
    */
   expensive(isWanted: () => boolean, caller: number): Sql
-  /** What sends statements that no caller waits for, and that may take long. */
+  /** Sends statements for which no caller waits, and which may take long. */
   background: Sql
-  /** What sends the statements of bulk exports, which must not take the connections of other requests. */
+  /** Sends the statements of bulk exports, which must not take the connections of other requests. */
   exports: Sql
   /**
    * Opens one connection beside the pool, for work that needs a session. After it is lost, each further statement fails.
@@ -32,13 +32,13 @@ export type Pool = DriverPool & {
   openSession(limits?: Pick<PoolOptions, 'answerTimeoutMs'>): DriverPool
 }
 
-/** What a statement is run through: a pool, or a transaction. */
+/** A pool or a transaction, through which statements run. */
 export type Sql = postgres.ISql<DriverTypes>
 
 /** A piece of a statement. */
 export type Fragment = postgres.Fragment
 
-/** Where the database is: a URL, or the Unix socket of an embedded server. */
+/** The address of the database: a URL, or the Unix socket of an embedded server. */
 export type DatabaseAddress = string | { host: string; port: number; user: string; database: string }
 
 /** Returns an address as a URL, which another process can use. */
@@ -91,9 +91,12 @@ export interface PoolOptions {
    * this role and these limits, and lead to a primary that can be written.
    */
   role?: string
-  /** Whether the role and the limits are sent as a connection starts, which poolers refuse; default: true. */
+  /** True to send the role and the limits as a connection starts, which poolers refuse; default: true. */
   startupParameters?: boolean
-  /** Whether connections stay open as long as the pool, because their sessions hold locks; default: half an hour or more. */
+  /**
+   * True to keep connections open as long as the pool, because their sessions hold locks; default: half an hour or
+   * more.
+   */
   keepsSessions?: boolean
   /** Called when a connection has closed. */
   onClose?: () => void
@@ -101,7 +104,7 @@ export interface PoolOptions {
   onNotice?: (message: string) => void
 }
 
-/** What `sslmode` asks for; any other value, such as `verify-full`, also checks the certificate. */
+/** The meaning of `sslmode`; any other value, such as `verify-full`, also checks the certificate. */
 const tlsModes = new Map<string, TlsMode>([
   ['disable', 'disable'],
   ['false', 'disable'],
@@ -122,7 +125,7 @@ const ownConnections = { background: 3, exports: 2 }
 /** The connections for expensive requests: at least two, so that one caller leaves one to others. */
 const expensiveConnections = (max: number) => Math.max(2, Math.ceil(max * 0.3))
 
-/** How much longer than the server's limit the answer to such a statement may take, in milliseconds. */
+/** The time that the answer to such a statement may take beyond the server's limit, in milliseconds. */
 const backgroundAllowanceMs = 500
 
 /**

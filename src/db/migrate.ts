@@ -13,7 +13,7 @@ const migrationLock = 7_302_155_601
  */
 const times = { lock: 100, retry: 1_500, connectionCheck: 500 }
 
-/** How long a migration tries to get its locks, by default, in seconds. */
+/** The time for which a migration tries to get its locks by default, in seconds. */
 export const defaultLockWait = 300
 
 /** The SQLSTATEs of a lock that another transaction holds: `lock_timeout`, and a deadlock. */
@@ -47,9 +47,9 @@ function readOwn(): Migration[] {
   return own
 }
 
-/** What `migrate` may be told. */
+/** The options of `migrate`. */
 interface MigrationOptions {
-  /** How long each file tries to get its locks, in seconds. */
+  /** The time for which each file tries to get its locks, in seconds. */
   lockWait?: number
   /** The version of the last file to apply; default: the newest. */
   last?: number

@@ -1,4 +1,4 @@
-/** Which sessions set off a trigger: all, ordinary ones (`origin`), or appliers of a subscription (`replica`). */
+/** The sessions that set off a trigger: all, ordinary ones (`origin`), or appliers of a subscription (`replica`). */
 export type Firing = 'always' | 'origin' | 'replica'
 
 /** The triggers of a table, by name. */

@@ -9,7 +9,7 @@ export interface RecordText {
   readonly bytes: Buffer
   /** Start and end of each column, in bytes; both are -1 for a null. */
   readonly bounds: Int32Array
-  /** Where the last of these records ends, in bytes. */
+  /** The end of the last of these records, in bytes. */
   readonly end: number
 }
 

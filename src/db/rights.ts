@@ -16,7 +16,7 @@ interface LoginRights {
  * @param sql a connection under the role that logs in
  */
 export async function readRights(sql: Sql): Promise<LoginRights> {
-  // From PostgreSQL 16 on, a member may not always set the role.
+  // From PostgreSQL 16 on, some members may not set the role.
   const [rights] = await sql<LoginRights[]>`
     select /* rights.read */ quote_ident(session_user) as login,
            coalesce((select has_schema_privilege(relnamespace, 'usage') and has_table_privilege(pg_class.oid, 'select')

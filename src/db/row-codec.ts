@@ -10,7 +10,7 @@ export type ColumnLayout = ReadonlyMap<string, { readonly offset: number; readon
 /** A row whose properties are getters on the prototype of its class; each read decodes the column. */
 export abstract class LazyRow {
   readonly records: RecordText
-  /** Where the bounds of this row begin in `records.bounds`. */
+  /** The index at which the bounds of this row begin in `records.bounds`. */
   readonly first: number
 
   constructor(records: RecordText, first: number) {

@@ -16,7 +16,7 @@ export type TlsMode = 'disable' | 'prefer' | 'require' | 'verify'
 interface Target {
   host: [string, ...string[]]
   port: [number, ...number[]]
-  /** Of a Unix socket; false for TCP. */
+  /** The path of a Unix socket; false for TCP. */
   path: string | false
 }
 

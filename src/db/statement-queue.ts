@@ -22,7 +22,7 @@ const waitingPerConnection = 200
 interface Waiting {
   readonly statement: Statement
   readonly isWanted: () => boolean
-  /** When it fails unless it was sent, in milliseconds of `performance.now()`. */
+  /** The time at which it fails unless it was sent, in milliseconds of `performance.now()`. */
   readonly deadline: number
 }
 

@@ -1,4 +1,4 @@
-/** When customers were registered, consented to marketing and withdrew their consent. */
+/** The times at which customers registered, consented to marketing and withdrew their consent. */
 import { type Day, dayOf, isoInstant, type Microseconds, microsecondsPerDay, second } from './calendar.ts'
 import type { Row } from './copy-rows.ts'
 import { findImport } from './import-batch.ts'
@@ -17,7 +17,10 @@ interface CustomerHistory {
   consentedAt: Microseconds | null
   /** True when the consent holds now. */
   isOpted: boolean
-  /** When the consent ended in the platform. Null when it holds, there was none, or an import brought its end. */
+  /**
+   * The time at which the consent ended in the platform. Null when it holds, there was none, or an import brought its
+   * end.
+   */
   withdrawnAt: Microseconds | null
   updatedAt: Microseconds
   isImported: boolean

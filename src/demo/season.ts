@@ -1,4 +1,4 @@
-/** When vouchers are bought: growth, seasons, feasts, weekdays and hours of the day. */
+/** The times at which vouchers are bought: growth, seasons, feasts, weekdays and hours of the day. */
 import { millisecondsPerDay } from '../domain/record/date.ts'
 import { type Day, type Microseconds, microsecondsPerDay, second } from './calendar.ts'
 import type { Country } from './data/places.ts'

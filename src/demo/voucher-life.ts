@@ -31,7 +31,7 @@ interface SoldVoucher {
   importedAt: Microseconds | null
 }
 
-/** Returns a number from 0 to `limit` - 1, of which small ones are far more likely. */
+/** Returns a number from 0 to `limit` - 1; small numbers are far more likely. */
 const soon = (random: Random, limit: number) => random.below(random.below(limit) + 1)
 
 /** Returns an instant of a day while shops are open. */
@@ -89,7 +89,7 @@ function delivery(random: Random, { purchasedAt, importedAt }: SoldVoucher, last
   return { issuedAt: null, scheduledFor: openingHour(random, later), validFrom: later }
 }
 
-/** Redeems a voucher on a day: at once, or in part, of which some are redeemed for the rest later. */
+/** Redeems a voucher on a day, whole or in part. Some of the latter are redeemed for the rest later. */
 function redeemed(
   random: Random,
   issued: VoucherLife,

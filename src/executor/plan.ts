@@ -32,7 +32,7 @@ export interface RecordSelection {
   shared: Run['shared']
 }
 
-/** The most choices of the fields that `@skip` and `@include` leave whose plans are kept. */
+/** The most plans that are kept for one document, one for each combination of `@skip` and `@include`. */
 const mostVariants = 8
 
 /** The plan for one choice of the fields that `@skip` and `@include` leave. */

@@ -114,7 +114,7 @@ export const serializeLists =
 /** The parents of a level, none of which is missing, and their fields. */
 export interface Level {
   parents: readonly unknown[]
-  /** Which of the fields are columns of the parents; null: the parents are not rows. */
+  /** The fields that are columns of the parents; null: the parents are not rows. */
   columns: readonly (ColumnField | null)[] | null
   /** The other fields. */
   fields: readonly (Serialize | null)[]

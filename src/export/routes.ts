@@ -46,7 +46,7 @@ export interface BulkExport {
   listOf(tenantId: number | null): ExportedList
 }
 
-/** Returns the export of the list that an operation of v1 gives; null when it gives none of a resource. */
+/** Returns the export for the list of an operation of v1; null when the operation lists no resource. */
 function bulkExportOf({ name, document, returns }: RestOperation): BulkExport | null {
   const list = pathToBody(document).at(-1)?.name.value ?? ''
   const resource = findResource(list)

@@ -8,7 +8,7 @@ import { documentErrorCodes } from './trusted-documents.ts'
 
 /** An error as a caller may see it. */
 export interface ShownError {
-  /** What the response has of it (GraphQL, §7.1.2). Refers to nothing of the document. */
+  /** The error as the response shows it (GraphQL, §7.1.2). It keeps no reference to the document. */
   body: {
     message: string
     locations: readonly SourceLocation[] | undefined
@@ -67,7 +67,7 @@ export function showError(error: unknown, code = 'BAD_USER_INPUT'): ShownError {
   }
 }
 
-/** Says when to repeat a request of which fields are `UNAVAILABLE`, as with status 503 (RFC 9110 §10.2.3). */
+/** Says when to repeat a request with `UNAVAILABLE` fields, as with status 503 (RFC 9110 §10.2.3). */
 export function writeRetryAfter(reply: FastifyReply, errors: readonly ShownError[]): void {
   if (errors.some(({ body }) => body.extensions.code === 'UNAVAILABLE')) reply.header('Retry-After', spreadRetryAfter())
 }

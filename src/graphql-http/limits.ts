@@ -24,7 +24,8 @@ export const limits = {
   aliasLength: 100,
   tokens: 2000,
   /**
-   * The longest documents whose errors have locations. graphql-js reads the text from its beginning for each error, and
+   * The length of the longest documents whose errors have locations. graphql-js reads the text from its beginning for
+   * each error, and
    * a document may cause thousands of them.
    */
   located: { characters: 8_000, lines: 200 },

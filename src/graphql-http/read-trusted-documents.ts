@@ -15,7 +15,7 @@ const ApolloManifest = z.object({
 const Manifest = z.record(z.string(), z.string())
 
 interface FoundDocument {
-  /** Where it is, for a message. */
+  /** Its place, for a message. */
   place: string
   text: string
   /** The id or hash that its manifest gives it; null: it has none. */

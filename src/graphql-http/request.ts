@@ -38,7 +38,7 @@ function readPlainRequest(body: unknown, documents: TrustedDocuments): GraphqlRe
   return { query, operationName, variables: variables ?? {}, mayMutate: true }
 }
 
-/** What Yoga has read. Null: the request is of no form that it reads. */
+/** The parameters that Yoga has read. Null: it does not read requests of this form. */
 type ReadRequest = GraphqlRequest | readonly GraphQLError[] | null
 
 interface YogaContext extends Record<string, unknown> {

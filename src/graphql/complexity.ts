@@ -5,7 +5,7 @@
 import type { InputFieldMap, InputShapeFromFields, SchemaTypes } from '@pothos/core'
 import { defaultPageSize, type PageArguments } from '../domain/record/page.ts'
 
-/** What a field adds itself, and the most objects that it returns. Without it, a field adds 1. */
+/** The complexity that a field adds itself, and the most objects that it returns. Without it, a field adds 1. */
 interface Complexity {
   field: number
   multiplier: number

@@ -89,7 +89,7 @@ class Edge<Row> {
   }
 }
 
-/** Returns the fields of an edge's record in which the words of the filter occur. */
+/** Returns the fields of the edge's record that contain words of the filter. */
 export const matchedFieldsOf = async (edge: object): Promise<readonly string[]> =>
   edge instanceof Edge ? edge.matchedFields() : []
 

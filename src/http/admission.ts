@@ -119,7 +119,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set from its admission to its answer. */
     admitted?: Admitted | undefined
-    /** Ends the admission of a request of which nothing but its answer is left. */
+    /** Ends the admission of a request that only has to be answered. */
     endAdmission?(): void
   }
 }

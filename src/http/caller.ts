@@ -85,7 +85,8 @@ export function bearerSecret(header: string | undefined): string | null {
 }
 
 /**
- * Returns the address of the client: of the socket, or as a trusted proxy forwards it (R30). A forwarded value that is
+ * Returns the address of the client: of the socket, or the one that a trusted proxy forwards (R30). A forwarded value
+ * that is
  * not an address is ignored. An IPv4 address that the socket maps into IPv6 is returned as IPv4.
  */
 export function clientAddress(request: FastifyRequest): string {

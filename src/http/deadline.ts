@@ -59,7 +59,7 @@ const logLateResults = ({ failureLog }: FastifyInstance, { log, request }: Fasti
   Object.assign(Object.create(log), {
     warn() {},
     error({ err }: { err: unknown }) {
-      // The deadline has answered the call, so its statements are sent no more.
+      // The deadline has answered the call, so its remaining statements are not sent.
       if (err instanceof CallerGoneError) return
       failureLog.report({ error: err, message: 'failed late', kind: isOutage(err) ? 'outage' : 'fault', request })
     },

@@ -11,7 +11,7 @@ import type { RestOperation } from './operation.ts'
 
 /** A version of REST. */
 export interface RestVersion {
-  /** Where it begins: `/api/external/v1`. */
+  /** The path at which it begins: `/api/external/v1`. */
   path: string
   operations: readonly RestOperation[]
 }

@@ -74,7 +74,7 @@ async function replaceLists(button) {
   do {
     sent = fields()
     lists = await load(picker.dataset.lists, sent)
-    // What was changed meanwhile is not in the answer.
+    // The answer lacks the changes that were made meanwhile.
   } while (String(fields()) !== String(sent))
   const focused = document.activeElement.id
   for (const list of [...lists.children]) {

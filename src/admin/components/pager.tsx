@@ -3,7 +3,7 @@ import { parseIdentifier } from '../../domain/record/identifier.ts'
 
 const pageSize = 50
 
-/** Which rows of a list to load, newest first. */
+/** The rows of a list that a page loads, newest first. */
 interface ListRange {
   /** Only rows older than this id. */
   before?: number

@@ -76,7 +76,7 @@ const permissionsFor = ({ marketing }: OpenForm): Permission[] => [
   ...(marketing ? (['export_customer_information'] as const) : []),
 ]
 
-/** The most roots that a token is made for without a choice. */
+/** The most root tenants for which a token is created without a choice. */
 const maxRoots = 2000
 
 /** @throws `BAD_USER_INPUT` with the error of `tenants` when there are none, or too many */

@@ -1,4 +1,4 @@
-// What the tree and the lists of the tenant picker share.
+// The parts that the tree and the lists of the tenant picker share.
 import type { ComponentChildren } from 'preact'
 import type { PlacedTenant, TenantLabel } from '../../domain/tenant/tree.ts'
 
@@ -10,7 +10,7 @@ interface PickBoxProps {
   children: ComponentChildren
 }
 
-/** A tenant to tick. Of a chosen one the box is ticked and disabled: the list of the chosen tenants removes it. */
+/** A tenant to tick. The box of a chosen tenant is ticked and disabled; the list of chosen tenants removes it. */
 export const PickBox = ({ id, chosen, children }: PickBoxProps) => (
   <label class="pick">
     <input type="checkbox" name="pick" value={id} checked={chosen.has(id)} disabled={chosen.has(id)} />

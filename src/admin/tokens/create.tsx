@@ -15,7 +15,7 @@ import { sendSecret } from './secret.tsx'
 
 const path = `${tokensPath}/new`
 
-/** When the token ends, as entered. */
+/** The end of the token, as entered. */
 interface ExpiryValues {
   /** A number of days from now, `never`, or `date`. */
   expiry: string

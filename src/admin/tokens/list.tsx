@@ -127,7 +127,7 @@ function TokensInNeed({ unused, expiring }: InNeed) {
   )
 }
 
-/** Returns the column with a link that orders the list by it, and turns the order round when it has it. */
+/** Returns the column with a link that orders the list by it, or reverses the order when the list has it. */
 function sortable({ order, ...column }: SortedColumn, view: View): Column<TokenRecord> {
   const isCurrent = order === view.order
   // Texts begin at A, times at the latest, amounts at the largest.

@@ -1,4 +1,4 @@
-// What several pages of the tokens show.
+// The parts that several pages of the tokens show.
 import type { ComponentChildren } from 'preact'
 import { requireIdentifier } from '../../domain/record/identifier.ts'
 import { permissions as descriptions, type Permission } from '../../domain/token/permission.ts'
@@ -60,7 +60,7 @@ export function StatusBadge({ token }: { token: Validity }) {
   return <span class="badge warn">replaced, ends {expiresAt ? <Timestamp at={expiresAt} /> : 'soon'}</span>
 }
 
-/** When a token ends or ended, where its badge does not show it. */
+/** The end of a token, where its badge does not show it. */
 export function TokenEnd({ token }: { token: Validity }) {
   if (isReplaced(token)) return null
   if (!token.revokedAt && token.sessionEnded) return <>with its session</>
@@ -73,7 +73,7 @@ export function TokenEnd({ token }: { token: Validity }) {
   )
 }
 
-/** When and from which address a token was last used. */
+/** The time and the address of the last use of a token. */
 export function LastUse({ token }: { token: Pick<TokenRecord, 'lastUsedAt' | 'lastUsedAddress'> }) {
   if (!token.lastUsedAt) return <>never</>
   return (

@@ -1,13 +1,13 @@
-/** When people buy gift vouchers. Numbers are relative to each other. */
+/** The weights of the times at which people buy gift vouchers. Numbers are relative to each other. */
 import type { Country } from './places.ts'
 
-/** Of each month, January first: a dip in summer; what feasts add is below. */
+/** The weights of the months, January first: a dip in summer; what feasts add is below. */
 export const months = [70, 84, 92, 84, 90, 82, 66, 60, 74, 86, 100, 108] as const
 
-/** Of each weekday, Sunday first. */
+/** The weights of the weekdays, Sunday first. */
 export const weekdays = [88, 98, 92, 96, 106, 126, 112] as const
 
-/** Of each hour of the day, in the shop's time zone: around lunch and in the evening. */
+/** The weights of the hours of the day, in the shop's time zone: around lunch and in the evening. */
 export const hours = [3, 2, 1, 1, 1, 2, 5, 12, 22, 32, 38, 44, 50, 44, 38, 36, 38, 44, 54, 66, 72, 62, 38, 14] as const
 
 /** The factors that feasts add to a day before them: 1 doubles the sales of the last days. */

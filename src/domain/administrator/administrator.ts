@@ -14,7 +14,7 @@ export interface Administrator {
 export interface AdministratorRecord extends Administrator {
   hasPassword: boolean
   hasOpenId: boolean
-  /** When the account was first created: one that was removed and created again keeps it. */
+  /** The time at which the account was first created: one that was removed and created again keeps it. */
   createdAt: Instant
   signedInAt: Instant | null
 }

@@ -1,7 +1,7 @@
 import type { Fragment, Sql } from '../../db/connect.ts'
 import type { Instant } from '../record/instant.ts'
 
-/** Who performs an action, and from which address. */
+/** The person who performs an action, and their address. */
 export interface Actor {
   /** An administrator's e-mail, a token's name, the command line, or the service. */
   name: string

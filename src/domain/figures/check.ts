@@ -22,8 +22,8 @@ export interface FigureCheck {
 }
 
 /**
- * Compares the entries of figures with the records, and the rollups with the entries, in one snapshot. It is exact while
- * others write: of records that were written since the figures were brought up to date, it says nothing.
+ * Compares the entries of figures with the records, and the rollups with the entries, in one snapshot. It is exact
+ * while others write, because it leaves out records that changed after the figures were updated.
  *
  * @param sql a pool without a statement timeout: it reads all records
  */

@@ -99,7 +99,7 @@ export interface ProductRanking {
   currency: string | null
 }
 
-/** Which figures are read. All are of one snapshot. */
+/** The figures to read. All are of one snapshot. */
 export interface Selection {
   periods: boolean
   totals: boolean

@@ -1,4 +1,4 @@
-/** SQL of the parts of which a period consists, for figures of products. */
+/** SQL of the parts of a period, for figures of products. */
 import type { Fragment, Sql } from '../../db/connect.ts'
 
 /** Returns an instant moved into the time in which vouchers were sold: what lies outside it costs nothing to read. */

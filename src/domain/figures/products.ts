@@ -1,4 +1,4 @@
-/** SQL of the products of which most was sold in a period. */
+/** SQL of the products with the most sales in a period. */
 import { arrayText, type Fragment, type Sql } from '../../db/connect.ts'
 import type { ProductRanking } from './figure.ts'
 import { productParts } from './product-parts.ts'

@@ -4,7 +4,7 @@ import { Semaphore } from './semaphore.ts'
 /** The limits of expensive requests of a token: those that run, and those that wait. */
 const limits = { maxRunning: 2, maxWaiting: 8 }
 
-/** When a request is worth repeating, in seconds: an expensive request takes about as long. */
+/** The time after which a request is worth repeating, in seconds: an expensive request takes about as long. */
 const retryAfter = 1
 
 const tooMany = () =>

@@ -23,7 +23,7 @@ export class Semaphore {
     return this.#running === 0
   }
 
-  /** Runs the work when its turn comes. @throws `tooMany`, without waiting, when too many calls are waiting */
+  /** Runs the work when a slot is free. @throws `tooMany`, without waiting, when too many calls are waiting */
   async run<Result>(work: () => Result | Promise<Result>): Promise<Result> {
     const { maxRunning, maxWaiting, tooMany } = this.#limits
     if (this.#running < maxRunning) this.#running++

@@ -11,9 +11,9 @@ export interface Position {
 /** The content of a cursor: the position of a record, and the lower bound of the list. */
 export interface Cursor extends Position {
   updatedSince: Instant | null
-  /** Of a list in another order: the text of the value that it is ordered by; null for a record without one. */
+  /** For a list in another order, the text of the value that orders it; null for a record without one. */
   key?: string | null
-  /** Of a bulk export: up to where it goes. */
+  /** For a bulk export, the place at which it ends. */
   watermark?: Instant | null
 }
 

@@ -85,7 +85,7 @@ interface Export {
 
 const isExport = ({ records }: Export) => records > 0
 
-/** What a request exported, and for whom. */
+/** The data that a request exported, and its caller. */
 interface CallerExports {
   caller: Caller
   operation: 'list' | 'record' | 'bulk export' | 'search' | 'voucher search' | 'voucher search, with tenants below'

@@ -41,7 +41,7 @@ const maxPageSize = 100
 /**
  * Parses the arguments of a list (R4, R6, R10). Reports all errors at once.
  *
- * @param list the list that the cursors must belong to
+ * @param list the list of the cursors
  * @param transportErrors errors that the transport found
  * @throws `BAD_USER_INPUT` with the errors of `first`, `last`, `after`, `before`, `updatedSince`
  */

@@ -6,7 +6,7 @@ import { hashSecret } from '../secret.ts'
 import type { TenantPath } from '../token/scope.ts'
 import type { Token } from '../token/token.ts'
 
-/** Why a voucher cannot be redeemed. The first that applies is reported (R25). */
+/** The reasons why a voucher cannot be redeemed. The first that applies is reported (R25). */
 export type ReasonCode = 'void' | 'not_yet_valid' | 'expired' | 'redeemed' | 'no_balance'
 
 /** The decision whether a voucher can be redeemed, and the reason against it. */
@@ -207,7 +207,7 @@ async function findWithinScope(
   return row.id === null ? null : row
 }
 
-/** Issues a token of 256 random bits, of which the SHA-256 is stored (R26). Returns the token. */
+/** Issues a token of 256 random bits and stores its SHA-256 (R26). Returns the token. */
 async function issueRedemptionToken(
   sql: Sql,
   voucherId: number,

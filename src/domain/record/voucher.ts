@@ -100,6 +100,6 @@ export const vouchers = defineResource<PurchasedVoucher>({
   },
 })
 
-/** Returns the id of the product of which a voucher was sold, also when a variant of it was; null when none is recorded. */
+/** Returns the id of a voucher's product, also when a variant was sold; null when none is recorded. */
 export const soldProductId = ({ parentProductId, productId }: PurchasedVoucher): number | null =>
   parentProductId ?? productId

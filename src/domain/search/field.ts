@@ -20,7 +20,7 @@ export type Report = (message: string, part?: string) => void
 
 /** A range of an index that has every row that matches a filter: it bounds what is read when few rows match. */
 export interface IndexRange {
-  /** What the index has after the tenant: ranges of the same index become one. */
+  /** The columns that the index has after the tenant: ranges of the same index become one. */
   key: string
   /** The condition that the index serves alone, so that no row is read and left out. */
   where: Condition

@@ -30,7 +30,7 @@ export const byAmount = (column: string, description: string): Order => ({
   needs: { field: 'currency', message: 'Filter by a currency: amounts of different currencies are not compared.' },
 })
 
-/** An order by a text, of which the expression is what `gateway.text_order` returns. */
+/** An order by a text, whose expression is the result of `gateway.text_order`. */
 export const byText = (expression: string, nullable: boolean, description: string): Order => ({
   key: expression,
   type: 'text',

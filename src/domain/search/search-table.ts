@@ -28,7 +28,7 @@ interface Place {
 /** A page with the keys of its rows. */
 export interface KeyedPage<Row> extends Page<Row> {
   keys: ReadonlyMap<Row, string | null>
-  /** Where the page ends, when the list goes on: there may be no record at this place any more. */
+  /** The place where the page ends, when the list goes on: there may be no record at this place any more. */
   end: Place | null
 }
 
@@ -213,8 +213,9 @@ export function searchTable<Row>({ name, row, records, ...searched }: SearchTabl
   }
 
   /**
-   * Reads the page from the first rows of the list's order, and reports how far they go. Of many tenants, a few rows are read
-   * of each list, and more of those whose rows end first. The page ends where the rows of a longer list end.
+   * Reads the page from the first rows of the list's order, and reports how far they go. With many tenants, it reads a
+   * few rows of each list, and more of the lists whose rows end first. The page ends where the rows of a longer list
+   * end.
    *
    * @param rows about how many are read; 0: as many as fill the page when all match
    */
@@ -266,9 +267,9 @@ export function searchTable<Row>({ name, row, records, ...searched }: SearchTabl
       // The texts of a row are looked up, and a word that is common is in most rows.
       const start = search.isServed ? 0 : isOne && search.words ? 2 * size : firstRows
       const first = await scan(sql, ranges, owners, window, start)
-      // The price of such a page pays for no more (`costOfSearch`).
+      // The price of such a page covers only these rows (`costOfSearch`).
       if (first.isWhole || (search.isServed && !isOne)) return first
-      // Twice as many rows as should fill the page, by what matched of the first ones.
+      // Twice the rows that should fill the page, by the share of the first rows that matched.
       const likely = (2 * Math.max(start, size) * size) / first.rows.length
       if (isOne && likely <= mostCandidates) {
         const page = await scan(sql, ranges, owners, window, likely)

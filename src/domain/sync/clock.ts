@@ -14,8 +14,8 @@ export interface ClockWatch {
    */
   check(): Promise<void>
   /**
-   * Compares the clock with the newest stamps, which show a clock that was ahead while the service did not run. To be
-   * called at start, and again only if it failed.
+   * Compares the clock with the newest stamps, which show a clock that was ahead while the service did not run. Call it
+   * at start, and again only if it failed.
    */
   compareStamps(): Promise<void>
   /** Throws `UNAVAILABLE` after a step back, until the clock is where it was before. */
@@ -52,7 +52,7 @@ export function createClockWatch(
 ): ClockWatch {
   /** The latest reading: the database's clock, and the service's own when the statement was sent and its answer arrived. */
   let latest: { clock: number; sent: number; arrived: number } | null = null
-  /** Where the clock was before it stepped back, at most; null when it is steady. */
+  /** The latest time that the clock can have shown before it stepped back; null when it is steady. */
   let reached: number | null = null
   /** The same, until the full pass is required; null when none is pending. */
   let pendingFullPass: number | null = null

@@ -9,7 +9,8 @@ const partSize = 100_000
 const longStepMinutes = 60
 
 /**
- * Creates what brings entries and figures up to the records (`sql/0017`). Several instances of the service may call it: one
+ * Creates the job that keeps entries and figures in step with the records (`sql/0017`). Several instances of the
+ * service may call it: one
  * of them works at a time, and the others do not wait. A step that takes longer than a statement of a background job may is
  * made again on a connection of its own.
  *

@@ -5,7 +5,7 @@ import type { RecordType } from '../record/resource.ts'
 import { type TenantTable, tenantTable } from '../record/tenant-table.ts'
 import type { Token } from '../token/token.ts'
 
-/** Why a record left a list, as rows of `gateway.removal` have it, each with a description. */
+/** The reasons why a record left a list, as rows of `gateway.removal` have it, each with a description. */
 export const removalReasons = {
   deleted: 'The record was deleted. For a tenant: it or a tenant above it was deleted.',
   moved:

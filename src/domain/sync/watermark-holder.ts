@@ -15,7 +15,7 @@ export interface WatermarkHolder {
   /** Null, as `state`, when the owner of the schema may not see the sessions of that role. */
   application: string | null
   state: string | null
-  /** When the transaction was prepared, or began. */
+  /** The time at which the transaction was prepared, or began. */
   transactionSince: Instant | null
 }
 

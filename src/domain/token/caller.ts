@@ -22,7 +22,7 @@ export interface Caller {
   rejectedCost: number
   /** The most that the request costs in quota units, as worked out before it runs; at least 1. */
   requestedCost: number
-  /** Ends when the quota units that are being counted are counted; undefined: there are none. */
+  /** Resolves when the pending quota units are counted; undefined when there are none. */
   counting?: Promise<unknown> | undefined
   /** The first tenant that a field of the request names. */
   tenantId?: number

@@ -38,7 +38,7 @@ export type TokenOrder = keyof typeof orders
 /** Returns whether the list can be ordered by this name. */
 export const isTokenOrder = (name: string): name is TokenOrder => Object.hasOwn(orders, name)
 
-/** Which tokens are listed, and how. */
+/** The filter and the order of a list of tokens. */
 export interface TokenListing {
   filter?: TokenFilter
   /** Default: `created`. */

@@ -105,7 +105,8 @@ YogaGraphiQL.renderYogaGraphiQL(document.getElementById('graphiql'), {
   onEditQuery: () => {},
 })
 
-// A tab must not hold buttons (axe: nested-interactive). The tabs become a list of buttons, of which one is current, as in
+// A tab must not hold buttons (axe: nested-interactive). The tabs become a list of buttons, and one of them is current,
+// as in
 // GraphiQL 6 (https://github.com/graphql/graphiql/pull/4487).
 keepRepaired([
   ['.graphiql-tabs', list => list.removeAttribute('role')],
