@@ -20,7 +20,7 @@ import { dataHome } from './harness/seeded-database.ts'
 
 const { values: options } = parseArgs({
   options: {
-    /** Where the database is kept. */
+    /** The directory of the database. */
     data: { type: 'string', default: `${dataHome}figures` },
     /** The number of times that each figure is read. */
     reads: { type: 'string', default: '15' },

@@ -24,7 +24,7 @@ import { pages } from './searches/pages.ts'
 
 const { values: options } = parseArgs({
   options: {
-    /** Where the database is kept. */
+    /** The directory of the database. */
     data: { type: 'string', default: `${dataHome}searches` },
     /** Only searches whose names hold this text. */
     only: { type: 'string', default: '' },

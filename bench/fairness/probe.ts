@@ -34,7 +34,7 @@ export function sendProbes(origin: string, probes: readonly Probe[], seconds: nu
       const sent: Promise<void>[] = []
       const start = performance.now() + every * Math.random()
       for (let due = start; due < start + seconds * 1000; due += every) {
-        // A timer that fires late counts against the service no more than the answer does.
+        // The latency starts when the request is sent, so a timer that fires late is not counted.
         await sleep(Math.max(0, due - performance.now()))
         sent.push(send(performance.now()))
       }

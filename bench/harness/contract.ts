@@ -168,7 +168,7 @@ function toBody(value: unknown, selections: SelectionSetNode, fragments: Fragmen
   return shape(value, selections, fragments, source, false)
 }
 
-/** Where a value stands: at the key of v1, where null means null, or at the name of the field in the schema. */
+/** The place of a value: at the key of v1, where null means null, or at the name of the field in the schema. */
 type Source = 'key' | 'name'
 
 function shape(

@@ -11,9 +11,9 @@ export type CpuClock = () => number
 
 interface ProcessTimes {
   parent: number
-  /** Of all its threads, user and system, in seconds. */
+  /** The time of all its threads, user and system, in seconds. */
   own: number
-  /** Of its children that have ended, in seconds. */
+  /** The time of its children that have ended, in seconds. */
   endedChildren: number
 }
 

@@ -33,7 +33,7 @@ export interface Timing {
   rounds: number
   /** For about how long a server is measured in one turn, in seconds. All servers get the same number of requests. */
   seconds: number
-  /** The requests of each call to each server before the first round: so many that V8 has compiled what they run. */
+  /** The requests of each call to each server before the first round: enough for V8 to compile their code. */
   warmUp: number
   /** The number of connections that are kept busy; default: as many as usual. */
   busy?: number

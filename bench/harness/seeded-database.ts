@@ -10,7 +10,7 @@ import { createToken, type Installation } from './processes.ts'
 import { logProgress } from './report.ts'
 import { rootTenant, seed, seedVersion, sizes } from './seed.ts'
 
-/** Where the benchmarks keep their databases between runs. */
+/** The directory of the benchmarks' databases between runs. */
 export const dataHome = `${bench}.data/`
 
 const name = 'bench'

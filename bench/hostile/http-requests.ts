@@ -194,7 +194,7 @@ const withLine = (lines: Line[], line: Line): Line[] => [...lines.filter(([name]
 
 const viewer = JSON.stringify({ query: '{ viewer { name } }' })
 
-/** One valid request for each transport, of which each case makes a part hostile. */
+/** One valid request for each transport. Each case makes a part of it hostile. */
 function ordinary(known: Known): HostileRequest[] {
   const { origin, login } = known
   const resolve = `${v1}/tenants/${known.tenantId}/redemptions/resolve`

@@ -46,7 +46,7 @@ export async function readCalls(sql: Pool, size: Size): Promise<Call[]> {
       from purchased_voucher where tenant_id = ${bigTenant}
     ) listed
     where place % ${pageSize}::int = 0 and place > ${pageSize} order by place limit ${deepPages}`
-  // What an integration receives that asks now and then: a few changes.
+  // The answer to an integration that asks now and then: a few changes.
   const recent = await sql<Sample[]>`
     select tenant, "updatedSince" from (
       select tenant_id as tenant, updated_at as "updatedSince",

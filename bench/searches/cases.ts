@@ -1,4 +1,4 @@
-/** Searches that read as much as a caller can make them read. */
+/** The most expensive searches that a caller can send. */
 
 /** A list with its arguments. */
 export interface Case {

@@ -1,4 +1,4 @@
-/** The databases of the writers' benchmarks: a template for each contender, of which every round gets fresh copies. */
+/** The databases of the writers' benchmarks: a template for each contender, which every round copies. */
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { Pool } from '../../src/db/connect.ts'

@@ -37,7 +37,7 @@ interface Given {
   detail?: Record<string, unknown>
 }
 
-/** Puts an entry down as it is said. */
+/** Writes the given entry. */
 async function put(given: Given = {}): Promise<number> {
   const { actor = 'anna@example.com', address = null, action = 'token.revoke', at = null, detail = {} } = given
   const { tokenId = null, tenantId = null, administratorId = null } = given

@@ -53,7 +53,7 @@ test('others than a browser on this machine get neither the button nor the sign-
   expect(await distant.post(path, {})).toMatchObject({ status: 403 })
 })
 
-test('an administrator of the demo who was removed signs in no more', async () => {
+test('an administrator of the demo cannot sign in after the removal', async () => {
   expect(await createBrowser(demo).submit('/admin/login', {}, { action: path })).toMatchObject({ status: 303 })
   await createAdministrator(database.pool, tester, root.email, root.password)
   await removeAdministrator(database.pool, tester, 'demo@example.com')

@@ -125,7 +125,7 @@ describe('the sign-in', () => {
       action: 'administrator.sign_in_refused',
       detail: { reason: 'wrong password' },
     })
-    // What is typed into the wrong field may be a password.
+    // Text in the wrong field may be a password.
     expect(await audited('no e-mail at all')).toEqual([])
 
     const time = async (email: string) => {

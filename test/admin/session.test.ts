@@ -224,7 +224,7 @@ describe('a password that changes during a sign-in with the old one', () => {
   const next = 'another quiet lot of water'
   const chosen = { password: next, again: next }
 
-  /** Each way to set it, made ready: what is returned does it. */
+  /** Prepares each way to set it; the returned function sets it. */
   const ways: Record<string, (email: string) => Promise<() => Promise<unknown>>> = {
     'the command line': async email => () => createAdministrator(pool, tester, email, next),
     'a link': async email => {

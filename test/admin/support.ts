@@ -1,4 +1,4 @@
-// How to use it, for a page behind the sign-in:
+// An example for a page behind the sign-in:
 //
 //   const database = await createDatabase()
 //   const browser = await signIn(await createApp(database), database)      // as root@example.com, made on the way
@@ -25,7 +25,7 @@ export interface Page {
   html: string
   /** The text of the page's body, without tags, with single blanks. */
   text: string
-  /** Where it redirects to. */
+  /** The target of the redirect. */
   location: string | undefined
   /** The `Set-Cookie` headers. */
   cookies: string[]
@@ -71,7 +71,7 @@ export function formsOf(html: string): Form[] {
 interface BrowserOptions {
   /** The origin under which it visits the service. */
   origin?: string
-  /** Where it is. */
+  /** The IP address of the browser. */
   address?: string
 }
 

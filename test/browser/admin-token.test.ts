@@ -167,7 +167,7 @@ test('its secret is never shown again: after a reload, after going back, on any 
   await other.close()
 })
 
-/** Creates a token of which nothing but the name matters. */
+/** Creates a token for a test that needs only its name. */
 async function createSimply(page: Page, name: string): Promise<string> {
   await page.goto(`${origin}/admin/tokens/new`)
   await page.getByLabel('Name').fill(name)

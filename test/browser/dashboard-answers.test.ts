@@ -1,4 +1,4 @@
-// What the dashboard shows belongs to one view: while an answer is late, lacks something, or does not come.
+// The dashboard shows the data of one view, also while an answer is late, incomplete or missing.
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import {

@@ -283,7 +283,7 @@ test('many tenants are compared a page at a time, which costs a part of the usua
   expect(problems).toEqual([])
 })
 
-test('products of one title are told apart by their tenants, and those of one tenant by their ids', async () => {
+test('products with the same title show their tenants, or their ids within one tenant', async () => {
   const chain = await build.tenant({ name: 'Two spas' })
   const sell = async (tenant: number, title: string, value: number) => {
     const product = await build.product(tenant, { title })

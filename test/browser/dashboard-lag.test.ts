@@ -1,4 +1,4 @@
-// How the dashboard says that figures are old, or are not there yet.
+// The notices of the dashboard for figures that are old or do not exist yet.
 import { expect, test } from 'vitest'
 import { DashboardFigures } from '../../packages/dashboard/src/operations.ts'
 import { createApp } from '../support/app.ts'
@@ -69,7 +69,7 @@ test('while figures are counted it says so, and shows them as soon as it finds t
     expect(await page.getByText('£').count()).toBe(0)
     expect(await look(page, 'dashboard-counting')).toEqual([])
 
-    // What was shown before stays, with its time.
+    // The earlier figures stay, with their time.
     await page.goBack()
     await page.getByText(/The figures are those of .* The figures are being counted\. The dashboard tries/).waitFor()
     await page.locator('.figure-card').first().getByText('£10.00', { exact: true }).waitFor()

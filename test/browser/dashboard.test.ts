@@ -308,7 +308,7 @@ test('it waits when the rate is used up, and reports a service that is out of re
   await heading(page, 'Bistro Verde')
 })
 
-test('a token without a permission is told which it lacks', async () => {
+test('the page names the permission that a token lacks', async () => {
   const limited = await createSecret('Products', ['view_vouchers'])
   const { page } = await open('?table=vouchers', limited.secret)
   await page.getByText('This token lacks view_orders').waitFor()

@@ -131,7 +131,7 @@ test.each([
   await page.evaluate(
     `for (const label of document.querySelectorAll('#main header > span')) label.textContent = 'Section'`,
   )
-  // What Scalar adds is mended in the next frame.
+  // The page repairs the elements of Scalar in the next frame.
   await expect.poll(() => violations(page), { timeout: 30_000 }).toEqual([])
   const excess = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
   expect(await page.evaluate(excess)).toBe(0)

@@ -43,7 +43,7 @@ async function load(page: Page, go: () => Promise<unknown>): Promise<void> {
 }
 
 const status = (page: Page) => page.getByRole('status')
-/** A tab of GraphiQL: a button of a list, of which one is current. */
+/** A tab of GraphiQL: a button of a list in which one is current. */
 const tab = (page: Page, name: string) => page.locator('.graphiql-tab').getByRole('button', { name, exact: true })
 const currentTab = (page: Page, name: string) => page.locator('.graphiql-tab [aria-current="true"]').getByText(name)
 const tabNames = (page: Page) => page.locator('.graphiql-tab-button').allTextContents()
@@ -187,7 +187,7 @@ test('without a token, or with a wrong one, the page says what to do', async () 
   await account(page).getByText('Explorer').waitFor()
 })
 
-test('a token that is revoked, or removed, is used no more', async () => {
+test('a token that is revoked or removed is not used any more', async () => {
   const { page } = await open()
   const brief = await build.token([tenantId], { name: 'Brief' })
   await typeToken(page, brief.secret)
@@ -277,7 +277,7 @@ test('it is accessible and fits, wide and narrow, light and dark', async () => {
         const name = `graphiql-${state}-${width}-${colorScheme}`
         await page.screenshot({ path: `${screenshots}/${name}.png` })
         await page.evaluate(axe.source)
-        // What GraphiQL adds is repaired in the next frame.
+        // The page repairs the elements of GraphiQL in the next frame.
         await expect.poll(() => violations(page), { message: name, timeout: 30_000 }).toEqual([])
         const excess = await page.evaluate<number>(
           `document.documentElement.scrollWidth - document.documentElement.clientWidth`,

@@ -169,7 +169,7 @@ export async function fillLifelike(database: TestDatabase): Promise<number> {
   return warehouse.id
 }
 
-/** A nightly run and what people ask for over the day: less on Sundays, more as time goes on, and sometimes an error. */
+/** Adds the requests of a nightly run and of people over the day: fewer on Sundays, more over time, and some errors. */
 async function fillUse(platform: TestDatabase['platform'], id: number, dayBefore: (days: number) => string) {
   const uses: { token_id: number; day: string; operation: string; status: number; requests: number }[] = []
   for (let ago = 89; ago >= 0; ago--) {

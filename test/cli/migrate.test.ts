@@ -47,7 +47,7 @@ async function createFormerDatabase(first = lists) {
   return { open, owner, sql, write, environment: { DATABASE_URL: url } }
 }
 
-/** What a platform writes, each in a transaction of its own. */
+/** The writes of a platform, each in a transaction of its own. */
 const writes = [
   `insert into tenant (id, name) values (2, 'Other')`,
   `insert into tenant (id, parent_id, name) values (3, 2, 'Below')`,

@@ -104,7 +104,7 @@ describe('the address', () => {
     expect(readAddress(search).faults).toEqual(expected.map(words => expect.stringContaining(words)))
   })
 
-  test('of another tenant names neither the voucher nor the place in a table', () => {
+  test('of another tenant names no voucher and no page of a table', () => {
     const view = read('?tenant=1&voucher=Vjox&after=x&period=this-year&zone=UTC')
     expect(hrefOf(view, { tenant: '2' })).toBe('?tenant=2&period=this-year')
     expect(hrefOf(view, { params: { after: '', tenant: '9' } })).toBe(

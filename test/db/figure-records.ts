@@ -78,7 +78,7 @@ export async function createFigures() {
     await insertVouchers(platform)
     await insertCustomers(platform)
     await expectFollowed()
-    // What has a stamp ahead would be read once more.
+    // Records with a stamp ahead would be read once more.
     while ((await pool`select from gateway.follower where planned <> '{}'`).length > 0) await followed(pool)
   }
 

@@ -139,7 +139,7 @@ test('each snapshot is exact while writers and the follower run', async () => {
         await sql`update customer set marketing_opted = not marketing_opted where id % 9 = ${turn % 9}`
         await sql`delete from customer where id = ${writer * 10 + turn}`
       })
-      // Of writers that wait for each other, one fails.
+      // When writers wait for each other, one of them fails.
       await written.catch(() => {})
     }
   }

@@ -21,7 +21,7 @@ const reads: Record<string, string> = {
   'gateway.planned_stamp': 'select',
   'gateway.stamp_queue': '',
   'gateway.rate_window': 'select',
-  // Of an issued token the service reads nothing but when it ends.
+  // The service reads only the end of an issued token.
   'gateway.redemption_token': 'select(expires_at)',
   'gateway.removal': 'select',
   'gateway.session': 'select',

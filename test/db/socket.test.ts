@@ -121,7 +121,7 @@ test('of connections that fall silent together, one statement finds out for all'
   for (let time = 0; time < 4; time++) expect(await pool`select 1 as one`).toEqual([{ one: 1 }])
 })
 
-test('a pool that ends closes connections whose server does not close its end, and opens no more', async () => {
+test('a pool that ends closes connections that the server leaves open, and opens none', async () => {
   const clients: Socket[] = []
   const { pool, accepted } = await openBehind(
     client => {

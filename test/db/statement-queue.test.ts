@@ -66,7 +66,7 @@ test('statements of one noun have half of the connections, and those of others s
   for (const { status } of [...(await settled), ...(await others)]) expect(status).toBe('fulfilled')
 })
 
-test('expensive statements have connections of their own, of which a caller leaves one to others', async () => {
+test('expensive statements have their own connections, and each caller leaves one to others', async () => {
   const pool = open(1)
   const unlock = await lock()
   const [one, two] = [pool.expensive(() => true, 1), pool.expensive(() => true, 2)]
@@ -125,7 +125,7 @@ test('a statement whose caller is gone is not sent, also when there is room', as
   expect(await runs()).toBe((before ?? 0) + 1)
 })
 
-test('no more statements wait than the process can keep', async () => {
+test('the process limits how many statements wait', async () => {
   const pool = open(1)
   const unlock = await lock()
   const settled = outcomes(times(300, () => blocked(pool)))

@@ -42,7 +42,7 @@ test.each(paths)('%s/ leads to the page', async path => {
   expect([status, headers.location]).toEqual([308, path])
 })
 
-test('the policy of the reference allows styles of Scalar and requests to the service, and no more', async () => {
+test('the policy of the reference allows only styles of Scalar and requests to the service', async () => {
   const { status, headers, text } = await get('/docs/reference')
   expect(status).toBe(200)
   expect(directives(headers['content-security-policy'])).toEqual(

@@ -41,7 +41,7 @@ const start = () =>
     complete: () => Promise.resolve(),
   })
 
-/** Reads an export to its end, with a pause after each part, in milliseconds. */
+/** Reads an export to its end, with a pause in milliseconds after each part. */
 async function read(lines: AsyncGenerator<Buffer>, pauseMs: number): Promise<string> {
   let text = ''
   for await (const bytes of lines) {

@@ -47,7 +47,7 @@ describe.each([
   })
 })
 
-test('instances that start at once print links of which one creates the first administrator', async () => {
+test('instances that start together print links, and one link creates the first administrator', async () => {
   const { url, pool } = await createDatabase()
   const started = await Promise.all([1, 2].map(() => serve({ DATABASE_URL: url, LOG_LEVEL: 'warn' }, onTerminal)))
   const links = started.map(({ printed }) => /http\S+\/setup\/\S+/.exec(printed())?.[0] ?? '')

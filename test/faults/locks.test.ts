@@ -116,7 +116,7 @@ test('what waits for a lock is not run when its callers have gone', async () => 
     const asked = Array.from({ length: 60 }, () =>
       fetch(origin + list.path, { headers, signal: AbortSignal.timeout(500) }).catch(() => null),
     )
-    // What the service refuses because the operation is slow is not run either.
+    // Requests that the service refuses because the operation is slow are not run either.
     expect((await Promise.all(asked)).filter(answer => answer !== null && answer.status !== 503)).toEqual([])
     await pause(1_000)
   })

@@ -1,6 +1,6 @@
 /**
  * `migrate` on a large database beside writers, killed at random: no write waits for it longer than 200 ms, and the next run
- * goes on. The database has the platform's tables alone before.
+ * goes on. Before it, the database has only the platform's tables.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

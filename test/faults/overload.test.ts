@@ -96,7 +96,7 @@ test.each<[string, Partial<LoadOrder>]>([
   // Its checks have a second: on a machine that is busy with other work, some take longer.
   expect(ready.filter(took => took > 0).length).toBeGreaterThan(isShort ? ready.length / 2 : ready.length - 1)
   expect(megabytes()).toBeLessThan(500)
-  // What was measured as the capacity beside other work says little.
+  // A capacity that was measured beside other work says little.
   if (isShort) return
   expect(refused.length).toBeGreaterThan(0)
   expect(outcome.quantile(200, 0.99)).toBeLessThan(1_000)

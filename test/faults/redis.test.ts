@@ -86,7 +86,7 @@ test.each([
 
   await fault.end()
   await until('counted in Redis again', () => hasRecovered(service), bounds.healed)
-  // What the instance counted by itself is shared.
+  // The instance shares the calls that it counted alone.
   const isSpent = async () => (await ask(other.restAddress, spent)).status === 429
   await until('counted by the other instance too', isSpent, bounds.healed)
   await expectExactAgain(service, other)

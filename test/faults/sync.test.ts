@@ -25,7 +25,7 @@ const server = await createFaultServer()
 await server.start()
 afterAll(() => server.remove())
 
-/** Creates a database with a chain of tenants, one of which has a long list. @returns the secret of a token for all */
+/** Creates a database with a chain of tenants; one of them has a long list. @returns the secret of a token for all */
 async function createSource(database: string): Promise<string> {
   const admin = server.open('postgres')
   await admin.unsafe(`create database ${database}`)

@@ -133,7 +133,7 @@ interface Body {
 /** The types that a client accepts, in turns. With the second a request error has another status than 200. */
 const accepted = ['application/json', 'application/graphql-response+json']
 
-/** What is the same for a document each time, beside its body. */
+/** The parts of a response, besides its body, that are the same each time a document runs. */
 const outsideOf = ({ status, headers }: Answer) => ({
   status,
   type: headers['content-type'],

@@ -178,7 +178,7 @@ describe('with trusted documents only, a query does not run', () => {
     ['introspection', () => post(trusted, { query: '{ __schema { types { name } } }' })],
     ['a mutation', () => post(trusted, { query: resolve, variables })],
   ])('%s', async (_form, ask) => {
-    // The same text is asked of a service that admits it, and then again of this one.
+    // The same text is sent to a service that accepts it, and then again to this one.
     await any.graphql(secret, query)
     for (let time = 0; time < 3; time++) {
       const { status, body } = await ask()

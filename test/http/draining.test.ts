@@ -40,7 +40,7 @@ test('a service that drains answers on open and new connections, says it closes 
     expect(ready).toMatch(/^connection: close/im)
     const fresh = open()
     expect(await ask(fresh, `${v1}/tenants`)).toMatch(/^HTTP\/1\.1 200 [\s\S]*^connection: close/im)
-    await until('it listens no more', async () => !app.server.listening, 5_000)
+    await until('the listener closes', async () => !app.server.listening, 5_000)
   })
   await drained
   await ended
@@ -58,7 +58,7 @@ test('an idle connection stays open for half a second, because a request may be 
   expect(await ask(idle, '/livez')).not.toMatch(/^connection: close/im)
   const begun = performance.now()
   const drained = app.drain(0)
-  await until('it listens no more', async () => !app.server.listening)
+  await until('the listener closes', async () => !app.server.listening)
   const answer = await ask(idle, '/livez').catch(() => '')
   // A machine that stood still for half a second has closed it.
   if (performance.now() - begun < 500) expect(answer).toMatch(/^HTTP\/1\.1 200 [\s\S]*^connection: close/im)

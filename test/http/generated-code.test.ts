@@ -75,7 +75,7 @@ await ask('{ viewer { name } tenants { totalCount } }')
 async function ask(query: string, variables: Record<string, unknown> = {}) {
   const body = JSON.stringify({ query, variables })
   const answer = await (await fetch(`${origin}/graphql`, { method: 'POST', headers, body })).text()
-  // What remains of the rate differs from answer to answer.
+  // The remaining rate differs from answer to answer.
   return answer.replace(/,"extensions":\{"cost":\{[^}]*\}\}/, '')
 }
 

@@ -1,4 +1,4 @@
-/** What tests of GraphQL share. */
+/** Helpers that tests of GraphQL share. */
 import { expect } from 'vitest'
 
 /** The seconds that are left in a window that has just begun. */

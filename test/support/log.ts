@@ -6,18 +6,18 @@ export interface LogLine {
   msg: string
   reqId?: string
   err?: Record<string, unknown>
-  /** Of a line that counts failures. */
+  /** Present in a line that counts failures. */
   count?: number
   causes?: { message: string; code: string; statement?: string; count: number }[]
   requestIds?: string[]
-  /** Of a request. */
+  /** Present in a line about a request. */
   status?: number
   operation?: string
   tokenId?: number
   errors?: { code: string; reason: string }[]
-  /** Of a line about dropped lines. */
+  /** Present in a line about dropped lines. */
   lines?: number
-  /** Of a line that counts requests. */
+  /** Present in a line that counts requests. */
   omitted?: number
   statuses?: Record<string, number>
 }

@@ -17,7 +17,7 @@ export interface PgBouncer {
   url(database: string): string
   /** Resolves when it listens. @param changes of its configuration, as in `PgBouncerOptions` */
   start(changes?: Changes): Promise<void>
-  /** Ends it at once, without a word to its clients. */
+  /** Ends it at once, without notice to its clients. */
   kill(): Promise<void>
   /** Stops it where it is, with its connections open. */
   freeze(): void
@@ -109,7 +109,7 @@ function configure(
   { connect_query: query, ...changes }: Changes,
 ): string {
   const documented = readFileSync(join(import.meta.dirname, '../../docs/pgbouncer.ini'), 'utf8')
-  // Of each test's database, by its own name.
+  // The databases of the tests, each by its own name.
   const entry = /^gateway = host=\S+ port=\S+ dbname=gateway (connect_query=.*)$/m
   if (!entry.test(documented)) throw new Error('docs/pgbouncer.ini has no database in the form that this expects.')
   const named = documented.replace(entry, (_, connectQuery) => {

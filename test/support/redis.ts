@@ -12,7 +12,7 @@ export interface TestRedis {
   start(): Promise<void>
   /** Kills it with SIGKILL. */
   kill(): Promise<void>
-  /** Stops the process where it is, without a word to its clients. */
+  /** Suspends the process, without notice to its clients. */
   freeze(): void
   thaw(): void
   /** Returns how often each command was called. */

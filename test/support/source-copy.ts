@@ -7,7 +7,7 @@ import { afterFile } from './cleanups.ts'
 
 const checkout = join(import.meta.dirname, '../..')
 
-/** What generating and building reads. */
+/** The files that generating and building read. */
 const sources = ['codegen.ts', 'package.json', 'tsconfig.json', 'tsconfig.build.json', 'LICENSE']
 const folders = ['docs', 'packages', 'schema', 'sql', 'src', 'tools']
 

@@ -360,7 +360,7 @@ const remakeCustomer: Change = async context => {
  */
 type Weighted = [weight: number, change: Change, checked?: 'checked']
 
-/** The changes by which records leave lists, and come back. */
+/** The changes that remove records from lists, and return them. */
 export const moves: Weighted[] = [
   [20, moveVouchers],
   [4, moveProduct],

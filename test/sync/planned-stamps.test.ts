@@ -1,4 +1,4 @@
-/** Loads that write for so long that their rows get stamps that lie ahead, of which some pass before the commit. */
+/** Loads that write long enough to get stamps that lie ahead. Some of the stamps pass before the commit. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Transaction } from './changes.ts'
 import { createSyncedClients } from './in-sync.ts'

@@ -1,7 +1,7 @@
 import postgres from '#postgres'
 import { arrayText } from '../../src/db/connect.ts'
 
-/** Where the database is, for connections of the tests. */
+/** The address of the database, for connections of the tests. */
 export interface Address {
   host: string
   port: number

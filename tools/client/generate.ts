@@ -9,7 +9,7 @@ interface ReadOperation {
   operation: OperationObject
   /** The name of its method: `purchasedVouchers`, `purchasedVoucher`, `exportPurchasedVouchers`. */
   method: string
-  /** Of the service, with parameters written `{tenant}`. */
+  /** The path of the service, with parameters written `{tenant}`. */
   path: string
 }
 

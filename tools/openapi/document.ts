@@ -16,7 +16,7 @@ import type { OpenApiDocument } from './openapi.ts'
 import { addOperation, bearerScheme, type DocumentParts } from './operations.ts'
 import { parameterComponents, permissionList } from './parameters.ts'
 
-/** Where the paths of the document begin. */
+/** The common prefix of the paths of the document. */
 const server = '/api/external'
 
 const description = `Read access to the voucher products, purchased vouchers and marketing signups of a gift voucher

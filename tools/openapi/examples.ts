@@ -11,7 +11,7 @@ export interface RecordedAnswer {
     body?: unknown
   }
   status: number
-  /** The body; of an export a list of its lines. */
+  /** The body; for an export, a list of its lines. */
   body: unknown
 }
 

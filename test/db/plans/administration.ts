@@ -209,7 +209,7 @@ export const administration: Journey[] = [
     ['entries about a token', '?token=500'],
     ['entries about a token, older', '?token=500&before=50000'],
     ['entries about a tenant', '?tenant=500'],
-    ['entries about a tenant of which there are none', '?tenant=99999'],
+    ['entries about a tenant that has none', '?tenant=99999'],
     ['entries about a tenant, of one kind', '?tenant=500&action=customer.export'],
     ['entries about a tenant, older', '?tenant=500&before=50000'],
     ['entries of some days', `?from=${day}&to=${day}`],

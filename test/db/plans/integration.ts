@@ -8,7 +8,7 @@ const everything = '{ nodes { databaseId title fromPrice categories { title } va
 const amongGranted = 'Reads the list, and looks up each tenant among those of the token.'
 const counted = 'A count reads all that it counts: a range of an index.'
 
-/** A REST request with a new token, of which nothing is cached. */
+/** A REST request with a new token, for which nothing is cached. */
 const rest =
   (path: string, tenantId = 1) =>
   async ({ build, client }: Parts) =>

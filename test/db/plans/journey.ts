@@ -10,9 +10,9 @@ export interface Journey {
   go(parts: Parts): Promise<unknown>
   /** The rows that a step may read, when it may read more than usual. */
   mostRows?: number
-  /** Why they may read many rows, which a condition on an index finds. */
+  /** The reason why they may read many rows, which a condition on an index finds. */
   walks?: string
-  /** Why they may read a whole table. */
+  /** The reason why they may read a whole table. */
   excused?: string
 }
 

@@ -58,7 +58,7 @@ const records: Record<string, string> = {
     select sha256(n::text::bytea), 1 + n % 100, 1, '{}', now() + interval '1 h' ${numbers} where n <= ${many} / 10`,
 }
 
-/** The statements that make entries of the records. */
+/** The statements that create entries from the records. */
 const entries: Record<string, string> = {
   'gateway.voucher_entry': 'select entry.* from purchased_voucher voucher, gateway.entry_of(voucher) entry',
   'gateway.voucher_text': 'select text.* from purchased_voucher voucher, gateway.text_of(voucher) text',

@@ -29,7 +29,7 @@ const openedAtOnce = 256
 async function run({ port, rate, seconds, requests, connections, reconnects = false }: LoadOrder): Promise<LoadReport> {
   const texts = requests.map(request => textOf(request, port))
   const idle: Connection[] = []
-  /** When each request was to be sent, in this order; those from `taken` on wait for a connection. */
+  /** The planned times of the requests, in this order; those from `taken` on wait for a connection. */
   const due: number[] = []
   const report: LoadReport = {
     ...{ sent: 0, omitted: 0, lost: 0, unanswered: 0, withoutRetryAfter: 0, lag: 0 },

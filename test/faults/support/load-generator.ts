@@ -39,7 +39,7 @@ export interface LoadReport {
   lag: number
   /** Latencies in milliseconds, by status. */
   latencies: Record<string, number[]>
-  /** When each request that was answered with 200 was to be sent, and its latency, in milliseconds. */
+  /** The planned time of each request that was answered with 200, and its latency, in milliseconds. */
   successes: [number, number][]
 }
 

@@ -6,7 +6,7 @@ import type { World } from './world.ts'
 /** One call, and its outcome. */
 export interface Call {
   name: string
-  /** When it was sent, as `performance.now()`. */
+  /** The time at which it was sent, as `performance.now()`. */
   sent: number
   /** The time that it took, in milliseconds. */
   took: number

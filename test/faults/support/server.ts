@@ -22,7 +22,7 @@ export interface FaultServer {
   stop(signal?: 'SIGINT' | 'SIGQUIT'): Promise<void>
   /** Kills a backend, so that the server ends all others and recovers as after a crash. */
   crash(): Promise<void>
-  /** Stops all its processes where they are, without a word to their clients. */
+  /** Suspends all its processes, without notice to their clients. */
   freeze(): void
   thaw(): void
   /** Copies the cluster, while the server does not run, to one that follows this server when it starts. */

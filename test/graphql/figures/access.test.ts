@@ -1,4 +1,4 @@
-/** Who may read figures, with which arguments, at what cost, and from which snapshot. */
+/** Access to figures: permissions, arguments, cost and snapshot. */
 import { describe, expect, it } from 'vitest'
 import { type Permission, permissionNames } from '../../../src/domain/token/permission.ts'
 import { codeOf } from '../../support/app.ts'

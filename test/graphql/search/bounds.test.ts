@@ -107,7 +107,7 @@ describe('a page', () => {
   })
 })
 
-/** Returns the entries that a step and those below it read, also those that they left out. */
+/** Returns the entries that a plan node and its children read, including those that they filtered out. */
 function rowsRead(step: Step): number {
   const ofTable = step['Relation Name'] === 'voucher_entry' && step['Node Type'] !== 'Bitmap Index Scan'
   const read = (step['Actual Rows'] + (step['Rows Removed by Filter'] ?? 0)) * step['Actual Loops']

@@ -103,7 +103,7 @@ const productFilters: Filter<Product>[] = [
   [{ categoryId: globalId('Category', categories[1]!) }, row => row.categories.includes(categories[1]!)],
 ]
 
-/** The values by which the orders below are filtered. */
+/** The values that filter the orders below. */
 const cellOf: Record<string, (row: Product) => unknown> = {
   currency: row => row.currency,
   isMonetary: row => row.is_monetary,
@@ -196,7 +196,7 @@ describe('signups', () => {
 })
 
 describe('the audit', () => {
-  /** What a token was given, as the audit says. */
+  /** The records that a token received, by the audit. */
   const entriesOf = async (tokenId: number) => [
     ...(await pool`
       select tenant_id as "tenantId", (detail->>'records')::int as records, detail->>'operation' as operation

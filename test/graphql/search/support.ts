@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import type { Client } from '../../support/app.ts'
 import { type PageArguments, readPages } from '../../support/graphql.ts'
 
-/** A list and what is asked of it. */
+/** A list and the arguments of its query. */
 export interface Asked {
   tenantId: number
   list: 'purchasedVouchers' | 'catalogVouchers' | 'marketingSignups'
