@@ -1,6 +1,6 @@
 -- Removals: which records left a list, so that copies can follow.
 --
--- A record that leaves a list is recorded under the tenant and the id that it had there, whatever made it leave. The
+-- A record that leaves a list is recorded under its tenant and id of that time, for every cause. The
 -- service reports a removal only while the record is absent from that list (src/domain/sync/removal.ts), so stamps of removals
 -- and records need not be compared.
 

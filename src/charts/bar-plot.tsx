@@ -30,7 +30,7 @@ export interface AxisLabel {
 interface BarPlotProps {
   /** Names the patterns of this plot; unique on the page. */
   id: string
-  /** The plot in words, for screen readers. Without it, what surrounds the plot describes it. */
+  /** The plot in words, for screen readers. Without it, the surrounding elements describe the plot. */
   label?: string
   series: readonly Series[]
   /** All bars, oldest first. A bar without values is a gap. */

@@ -123,7 +123,7 @@ const instant: ColumnCodec<string> = {
   },
 }
 
-/** Memory for one instant while it is decoded. */
+/** A buffer for one instant while it is decoded. */
 const decodedInstant = Buffer.allocUnsafe(instantLength)
 
 const date: ColumnCodec<string> = {

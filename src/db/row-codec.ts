@@ -4,7 +4,7 @@ import type { ColumnCodec } from './column-codecs.ts'
 import type { Fragment, Sql } from './connect.ts'
 import { type RecordText, readRecordText } from './record-text.ts'
 
-/** For each property of a row: where its bounds are after the row's first in `RecordText.bounds`, and its codec. */
+/** Maps each property of a row to its offset in `RecordText.bounds`, counted from the row's first, and to its codec. */
 export type ColumnLayout = ReadonlyMap<string, { readonly offset: number; readonly codec: ColumnCodec }>
 
 /** A row whose properties are getters on the prototype of its class; each read decodes the column. */

@@ -111,7 +111,7 @@ export class OperationPlan {
   }
 
   /**
-   * Returns what the operation selects of the records of its list, without the fields that a variable has to include.
+   * Returns the selection of the records of its list, without the fields whose inclusion depends on a variable.
    *
    * @param key the key of the list in the answer; the objects above it have this or one other field
    * @throws when there is no such list

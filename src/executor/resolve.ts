@@ -104,7 +104,7 @@ function resolveValues(plan: ValuePlan, values: readonly unknown[], position: Fi
   return plan.kind === 'list' ? resolveLists(plan, values, position) : resolveObjects(plan, values, position)
 }
 
-/** Returns the items of a value; throws when it is not iterable, or what iterating it throws. */
+/** Returns the items of a value; throws when it is not iterable, and passes on the errors of its iterator. */
 function itemsOf(list: unknown, { parentType, field }: FieldPlan): readonly unknown[] {
   if (Array.isArray(list)) return list
   if (typeof list !== 'object' || list === null || !(Symbol.iterator in list)) {

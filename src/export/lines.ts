@@ -129,7 +129,7 @@ export async function* exportLines(run: ExportRun): AsyncGenerator<Buffer> {
       }
       hasMore = remainder.mayHaveMore || remainder.isDropped
     } finally {
-      // The reader may stall at the cursor too, or be gone.
+      // The reader can also stall or disconnect at the cursor.
       remainder.drop()
     }
     if (!remainder.position) continue

@@ -56,7 +56,7 @@ export class RecordId {
     return new RecordId(numeric, numeric === null ? parseGlobalId(text) : null)
   }
 
-  /** Returns the numeric id of the record, of whatever tenant; null when this id can name no record of the type. */
+  /** Returns the numeric id of the record, of any tenant; null when this id can name no record of the type. */
   idOf(type: string): number | null {
     return this.numeric ?? (this.global?.type === type ? this.global.id : null)
   }

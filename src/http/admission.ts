@@ -2,7 +2,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { hasBody } from './deadline.ts'
 import { OverloadError } from './errors.ts'
 
-/** The share of all requests under way that those of one operation can take: by default 120, a token's minute at once. */
+/**
+ * The share of concurrent requests that one operation can take: by default 120, as many as a token may send in a
+ * minute.
+ */
 const shareOfOperation = 0.75
 
 /** A request that may begin. */

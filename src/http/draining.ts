@@ -49,8 +49,8 @@ export function closeWhileDraining(app: FastifyInstance, draining: Draining): vo
 }
 
 /**
- * Lets requests end, and then the connections. While `delay` passes the service serves as before, and each answer ends
- * its connection; then it stops listening. Idle connections are closed half a second after the beginning at the earliest.
+ * Lets requests end, and then the connections. During `delay` the service still answers, and each answer closes its
+ * connection. Then it stops listening. Idle connections are closed half a second after the beginning at the earliest.
  *
  * @param delay for how long the service still accepts connections, in milliseconds
  * @returns when no connection is left; after 5.5 seconds without listening the others are reset

@@ -97,7 +97,7 @@ async function readExport(part: Part): Promise<void> {
     // A proxy that has no exports may answer 403. When the token lost the permission, the next page of v1 says so.
     if (isGone(error) && (await isReadable(sync, tenantId))) exports.available = false
     else if (code === 'RATE_LIMITED') exports.refuse(retryAfterOf(error) ?? defaultDelay)
-    // Without its last line it goes on from its last cursor.
+    // When its last line is missing, it resumes from its last cursor.
     else if (code !== 'EXPORT_INCOMPLETE') await restartOnUnknownCursor(part, error)
   }
 }

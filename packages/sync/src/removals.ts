@@ -7,7 +7,7 @@ import { isGone, isOfGraphql, isUnknownCursor, messageOf, needsFullPass } from '
 import type { Change } from './store.ts'
 import type { RoundResult, Sync } from './sync.ts'
 
-/** The outcome of a tenant's removals: applied, the token lost the tenant, or all lists have to be read anew. */
+/** The outcome of a tenant's removals: applied, the token lost the tenant, or all lists have to be read again. */
 type RemovalOutcome = 'applied' | 'gone' | 'full pass'
 
 /** The most restarts of a reading of removals: a cursor and a permission can be lost, each once more meanwhile. */

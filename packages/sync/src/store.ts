@@ -18,7 +18,7 @@ export type Change =
   | { kind: 'remove'; list: ListName; tenantId: number; ids: readonly number[] }
   /** Deletes a tenant with all of its records. */
   | { kind: 'drop'; tenantId: number }
-  /** Deletes the records of a list that were last put in a former pass. */
+  /** Deletes the records of a list that were last written in an earlier pass. */
   | { kind: 'sweep'; list: ListName; tenantId: number; pass: number }
 
 /** A record as a copy holds it, which another program may have changed. */

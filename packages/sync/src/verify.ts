@@ -16,7 +16,7 @@ type Checksums = Map<number, number>
 
 type Comparison = SyncEvent & { event: 'compared' }
 
-/** Differing ids that are reported of each list, and differing lists that the error names. */
+/** The number of differing ids that are reported for each list, and of differing lists that the error names. */
 const maxExamples = 5
 
 /** A record that moves on while a round reads its list comes in the next round: differences are confirmed by so many. */

@@ -28,7 +28,7 @@ async function readDocument() {
 
 window.Scalar.createApiReference(place, {
   content: await readDocument(),
-  // Nothing is asked of another address.
+  // It sends no request to another origin.
   withDefaultFonts: false,
   telemetry: false,
   proxyUrl: '',

@@ -71,7 +71,7 @@ const outstandingOf = (sql: Sql, condition: Fragment): Fragment => sql`
     ) months group by currency
   ) currencies`
 
-/** Returns a query for the JSON of what is outstanding. */
+/** Returns a query for the JSON of the outstanding balances. */
 export const outstandingJson = (sql: Sql): Fragment => outstandingOf(sql, sql``)
 
 /** Returns a query for a JSON array: what is outstanding and expires within each of the numbers of days. */

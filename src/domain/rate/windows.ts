@@ -72,7 +72,7 @@ export class RateWindows implements RateCounter {
     return window
   }
 
-  /** Deletes expired windows, once in the length of a window. */
+  /** Deletes expired windows, at most once per window. */
   #deleteExpired(): void {
     const now = performance.now()
     if (now < this.#sweepAt) return

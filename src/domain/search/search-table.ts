@@ -19,7 +19,7 @@ interface SearchTableOptions<Row> extends SearchedTable {
   row: RowCodec<Row>
 }
 
-/** A place in a list: the text of the value that it is ordered by, null for a row without one, and the id. */
+/** A place in a list: the text of the value that orders the list (null for a row without one), and the id. */
 interface Place {
   key: string | null
   id: number
@@ -64,7 +64,7 @@ const mostConditions = { ofOne: 6, ofEach: 2 }
 /** The most tenants at which text conditions are looked up: that takes 0.2 ms for each of them. */
 const mostTenants = 1_000
 
-/** The number of rows of a list that are read first: enough for a filter that one of ten matches. */
+/** The number of rows of a list that are read first: enough for a filter that one row in ten matches. */
 const firstRows = 500
 
 /** Adds the condition of `updatedSince`, which the index of the default order serves. */
@@ -124,7 +124,7 @@ export function searchTable<Row>({ name, row, records, ...searched }: SearchTabl
   }
 
   /**
-   * Returns the relations that have all matching rows, each of an index. That of texts needs rare trigrams.
+   * Returns the relations that have all matching rows, each of an index. The index of texts needs rare trigrams.
    *
    * @param least how many ranges of filters are among them however many rows these have
    */

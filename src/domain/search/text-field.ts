@@ -75,7 +75,7 @@ function trigramsOf(words: readonly string[]): string[] {
 }
 
 /**
- * Returns a pattern that the planner does not know. It takes each as rare, and so always the trigram index: where it knows
- * that a trigram is common, it reads the table, also at a tenant that has no row with it.
+ * Returns a pattern that the planner does not know. The planner takes each as rare, and always uses the trigram index.
+ * For a known common trigram it would read the table, also at a tenant without such a row.
  */
 const hidden = (sql: Sql, trigram: string) => sql`(select ${`%${trigram}%`}::text)`

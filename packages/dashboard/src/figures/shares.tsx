@@ -1,4 +1,4 @@
-// The parts of a whole: vouchers by status, and the products that sold most.
+// The shares of vouchers by status, and of the products that sold most.
 import { formatCount, formatMoney, formatNumberOf, formatShare } from '../format.ts'
 import { ShareList } from '../plots/share-list.tsx'
 import { NothingToPlot } from '../states.tsx'
