@@ -40,7 +40,7 @@ const calls = comparedCalls.filter(({ name }) => name.includes(options.only))
 if (calls.length === 0) throw new Error(`--only takes a part of: ${comparedCalls.map(({ name }) => name).join(', ')}.`)
 const timing = { rounds: Number(options.rounds), seconds: Number(options.seconds), warmUp: Number(options['warm-up']) }
 
-/** The highest ratio of Node's CPU time at which a call counts as no dearer. */
+/** The highest ratio of Node's CPU time at which a call counts as equal. */
 const limit = 1.05
 
 const size: Size = { products: 2_000, vouchers: 14_000, customers: 4_000 }

@@ -33,7 +33,10 @@ const seconds = options.short ? 0.5 : Number(options.seconds)
 
 /** The bars that an export must reach. */
 const bars = {
-  /** Vouchers that one core of Node exports in a second, or this part of what COPY gives through Node: the lesser of both. */
+  /**
+   * The target: the vouchers that one core of Node exports in a second, or this share of the rate of COPY through Node,
+   * whichever is lower.
+   */
   perSecond: 100_000,
   ofCopy: 0.6,
   /** The most that the memory of the process may grow, in MiB. */
@@ -96,7 +99,7 @@ async function measure(contender: Contender, reader: Reader, postgres: CpuClock,
 /** The times of pages without an export and beside one, over some connections. */
 interface Beside {
   cells: string[]
-  /** The most times longer that 99 % of the pages took. */
+  /** The highest ratio of the 99th percentile of the pages' times, beside an export to without one. */
   p99: number
 }
 

@@ -154,7 +154,7 @@ function* hardToValidate(): Generator<HostileDocument> {
   }
 }
 
-/** Long tokens, odd tokens, and text that is no token. */
+/** Long tokens, unusual tokens, and text that is not a token. */
 function* oddText(): Generator<HostileDocument> {
   const long = 'x'.repeat(room - 100)
   yield { name: 'a long name', query: `{ ${long} }` }

@@ -170,7 +170,7 @@ describe('the token ends with the session in which it was made, at every instanc
       const path = `/admin/administrators/${row?.id}/remove`
       expect((await remover.submit(path, {}, { action: path })).status).toBe(303)
     },
-    'when nobody has used the session for an hour': (_viewer, id) =>
+    'when the session was not used for an hour': (_viewer, id) =>
       sql`update gateway.session set used_at = now() - interval '61 minutes' where ${sessionOf(id)}`,
     'when the session expires': (_viewer, id) =>
       sql`update gateway.session set expires_at = now() where ${sessionOf(id)}`,

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import Provider from 'oidc-provider'
 import { afterAll } from 'vitest'
 
-/** Whom the provider knows, and what it says of them. */
+/** The persons that the provider knows, with their claims. */
 export type Person = {
   sub: string
   email?: string

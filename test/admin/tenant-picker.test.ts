@@ -50,7 +50,7 @@ const buttonsIn = (page: Page, deed: string) =>
   [...page.html.matchAll(new RegExp(`value="${deed}:(\\d+)"`, 'g'))].map(([, id]) => Number(id))
 const nodesIn = (page: Page) => [...page.html.matchAll(/<li id="node-(\d+)"/g)].map(([, id]) => Number(id))
 
-test('its buttons keep all that was entered, and create nothing', async () => {
+test('its buttons keep all entered values, and create nothing', async () => {
   const typed: Fields = {
     name: 'Typed',
     contact: 'c@example.com',

@@ -57,7 +57,7 @@ async function create(fields: Fields = {}): Promise<{ id: number; secret: string
 
 const statusOf = async (secret: string, path = '/tenants') => (await client.rest(secret, path)).status
 
-/** Asks as a busy integration does, until the answer is another; fails when it takes more than a second. */
+/** Repeats a request as a busy integration does, until the answer changes. Fails after a second. */
 async function withinASecond(what: () => Promise<unknown>, wanted: unknown): Promise<void> {
   const deadline = performance.now() + 1000
   for (;;) {

@@ -26,7 +26,7 @@ const wrong = { ...root, password: 'not the right one' }
 /** Secrets that the log must not contain. */
 const secrets = [root.password, wrong.password]
 
-/** A token, and the line that its making showed. */
+/** A token, and the line that its page showed at its creation. */
 interface Made {
   id: number
   line: string

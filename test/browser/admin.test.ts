@@ -36,7 +36,7 @@ async function statusAfter(page: Page, send: () => Promise<unknown>): Promise<nu
 
 const status = async (id: number) => tokenStatus(await getToken(pool, id))
 
-/** Waits until a new page has been drawn: only then does the browser move the focus to where the page wants it. */
+/** Waits until a new page has been drawn: the browser moves the focus only then. */
 async function rendered(page: Page): Promise<void> {
   await page.waitForLoadState('load')
   await page.evaluate('new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))')

@@ -218,7 +218,7 @@ test('figures of tenants below in the period before are not shown with those of 
   await tables(page).getByText('£20.00').first().waitFor()
 })
 
-test('the currency of the address stays chosen where there is nothing in it, and the others are named', async () => {
+test('the currency of the address stays chosen when it has no data, and the page names the others', async () => {
   const { page } = await open(`tenant=${alder}&${firstHalf}&currency=GBP`)
   const chosen = page.getByLabel('Currency', { exact: true }).locator('option:checked')
   const named = (currency: string) => expect.poll(() => chosen.textContent()).toBe(currency)

@@ -113,7 +113,7 @@ test('the cards show what the records add up to, and the change against the peri
     `${count(bare)} of them without a balance (${pounds(barePaid)} paid)`
   expect(now.bare).toBeGreaterThan(0)
   expect((await card(page, 'Redeemed of these'))[1]).toBe(pounds(now.redeemed))
-  // Sales of before had longer to be redeemed.
+  // Earlier sales had more time to be redeemed.
   expect((await card(page, 'Redeemed of these'))[3]).toBe('Not compared: earlier sales had longer to be redeemed')
   expect((await card(page, 'Redeemed of these'))[2]).toContain(without(now))
   expect((await card(page, 'Outstanding now')).slice(1, 3)).toEqual([

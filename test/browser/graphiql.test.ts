@@ -20,7 +20,7 @@ const tenantId = await build.tenant({ name: 'The Old Mill' })
 await build.product(tenantId, { title: 'A day at the mill' })
 const { secret } = await build.token([tenantId], { name: 'Explorer' })
 
-/** GraphiQL in a browser of its own, and what goes wrong there. */
+/** GraphiQL in a browser of its own, including its errors. */
 async function open(width = 1280, at = origin) {
   const context = await browser.newContext({ viewport: { width, height: 900 } })
   const page = await context.newPage()

@@ -2,8 +2,8 @@ import { crc32, deflateSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 
 /**
- * Reads a picture's size, a palette for it, and which colour of that each point has or comes nearest to. Into the
- * palette go the most frequent colours, but none that one of them nearly is: rare ones that stand out keep their place.
+ * Reads a picture's size, a palette for it, and which colour of that each point has or comes nearest to. The palette
+ * takes the most frequent colours and leaves out near duplicates, so that rare colours that stand out keep their place.
  */
 const reduce = `async png => {
   const bytes = Uint8Array.from(atob(png), character => character.charCodeAt(0))

@@ -1,4 +1,7 @@
-/** Fills of the entries, and what else the follower finds without stamps; steps beside writers and beside each other. */
+/**
+ * Fills of the entries, and changes that the follower finds without stamps. Steps run beside writers and beside each
+ * other.
+ */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { connect, type Sql, serviceRole } from '../../src/db/connect.ts'
 import { listTriggers } from '../../src/db/own-triggers.ts'

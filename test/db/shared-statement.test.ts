@@ -44,7 +44,7 @@ test('an item whose statement fails leaves the others their results', async () =
   expect(statements).toEqual([[1, 0, 2], [1], [0], [2]])
 })
 
-test('a caller who is gone takes no statement from the others', async () => {
+test('a caller that disconnects does not cancel the statement of the others', async () => {
   const queued = connect(address, { max: 2, statementTimeoutMs: 1_000, waitTimeoutMs: 1_000 })
   afterFile(() => queued.end({ timeout: 1 }))
   const { readOne } = createRead()

@@ -85,7 +85,7 @@ test('a server that falls silent is found on a connection that was idle for long
   await expect(pool`select 1`).rejects.toMatchObject({ code: 'ETIMEDOUT' })
 })
 
-test('a connection that was offered TLS in vain may be idle for longer than the offer may take', async () => {
+test('a connection without TLS may be idle for longer than the TLS offer may take', async () => {
   const { pool, accepted } = await openBehind(pass, { sslmode: 'prefer', answerTimeoutMs: 1_000 })
   await pool`select 1`
   await new Promise(resolve => setTimeout(resolve, 2_500))

@@ -39,7 +39,7 @@ describe('a token has one export at a time', () => {
     for (const client of clients) expect((await exportList(client, secret, '/tenants')).status).toBe(200)
   })
 
-  test('and one whose instance was killed gives way after its lease', async () => {
+  test('and the lease of a killed instance ends', async () => {
     const { id, secret } = await build.token([tenantId])
     await database.pool`
       insert into gateway.rate_window (key, used, resets_at)

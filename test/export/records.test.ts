@@ -55,7 +55,7 @@ async function linesOfV1(path: string): Promise<string[]> {
   for (let cursor: string | null = '', pages = 0; cursor !== null && pages < 5; pages++) {
     const { body, text } = await client.rest(secret, `${path}?cursor=${cursor}`)
     cursor = body.next_cursor
-    // Neither texts nor keys of the test's data have this text but between records.
+    // In the data of the test, this text occurs only between records.
     const data = text.slice('{"data":['.length, text.lastIndexOf('],"next_cursor"'))
     lines.push(...data.split(/(?<=\}),(?=\{"(?:id":\d+,"(?:slug":"product|reference|email)|tenant_id"))/))
   }

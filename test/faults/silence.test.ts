@@ -9,7 +9,9 @@ import { createFaultServer } from './support/server.ts'
 import { startSilentProxy } from './support/silent-proxy.ts'
 import { createWorld } from './support/world.ts'
 
-/** In milliseconds: service after the silence began, and the end of the process after SIGTERM. */
+/**
+ * The time until the service works after the silence began, and until the process ends after SIGTERM, in milliseconds.
+ */
 const limits = { service: 15_000, stop: 10_000 }
 
 const server = await createFaultServer()

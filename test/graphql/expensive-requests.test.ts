@@ -51,7 +51,7 @@ const waitingSessions = async () =>
 const isWhole = ({ status, body }: Answer) => status === 200 && body.errors === undefined
 
 describe('while the searches of a token wait for a lock', () => {
-  test('others are answered; of its own, ten are under way, and further ones are refused', async () => {
+  test('requests of others are answered; its own are refused beyond ten under way', async () => {
     const refused: Answer[] = []
     const { sent, others, known } = await whileLocked(async () => {
       const sent = times(15, async () => {

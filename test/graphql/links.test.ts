@@ -211,7 +211,7 @@ describe('the parent of a tenant', () => {
   const parents = (secret: string) =>
     read(secret, '{ tenants { nodes { databaseId parentId parent { databaseId name } } } }')
 
-  it('is null when the token does not include it, and then its name is nowhere in the answer', async () => {
+  it('is null when the token does not include it, and the answer does not contain its name', async () => {
     const secret = await secretOf(whole(north), foreign)
     const data = await parents(secret)
     const byId = new Map(data.tenants.nodes.map((node: { databaseId: number }) => [node.databaseId, node]))

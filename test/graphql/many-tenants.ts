@@ -57,7 +57,7 @@ export async function createManyTenants() {
     cursors.push((await data(`{ tenants(first: 100${after(page)}) { nextCursor } }`)).tenants.nextCursor)
   }
 
-  /** All thousand, in ten pages of one query. */
+  /** Selects all thousand tenants, in ten pages of one query. */
   const allTenants = (selection: string) =>
     `{ ${cursors.map((_, page) => `t${page}: tenants(first: 100${after(page)}) { ...Of }`).join(' ')} }
      fragment Of on TenantConnection { nodes { databaseId ${selection} } }`

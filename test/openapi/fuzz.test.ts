@@ -102,6 +102,6 @@ test(`${count} arbitrary requests: no fault, and each answer is as described`, {
 test('each operation has succeeded, and most have failed in each way that a caller can cause', () => {
   const of = (status: number) => [...operations.keys()].filter(id => statuses.has(`${id} ${status}`)).length
   expect(of(200)).toBe(12)
-  // By chance, one of them may lack one.
+  // By chance, one of the records may lack a value.
   for (const status of [401, 403, 404, 405, 422]) expect(of(status), String(status)).toBeGreaterThan(6)
 })

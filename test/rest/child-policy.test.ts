@@ -5,8 +5,8 @@ import { BatchChildren, childField } from '../../src/graphql/children.ts'
 import { Tenant } from '../../src/graphql/tenant.ts'
 import { createContexts, outcomeOf } from '../support/gateway.ts'
 
-// Fields of all forms that the executor runs without their resolver, with a policy and without one: added before the
-// schema is made.
+// Adds fields of all kinds that the executor resolves without their resolver, with and without a policy, before the
+// schema is built.
 const { builder } = await import('../../src/graphql/builder.ts')
 const policy = { permissions: ['redeem_vouchers' as const] }
 /** The tenants whose children were read, each time. */

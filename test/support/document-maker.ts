@@ -156,7 +156,7 @@ export class DocumentMaker {
     return `${name}: `
   }
 
-  /** The same for each selection of a field, because others could not be merged. */
+  /** Equal for all selections of a field, because different arguments cannot be merged. */
   #argumentsOf(parent: GraphQLObjectType, field: GraphQLField<unknown, unknown>): string {
     const name = `${parent.name}.${field.name}`
     const known = this.#arguments.get(name)

@@ -15,7 +15,7 @@ afterAll(end)
 beforeEach(pass)
 
 const immediate = (on: Transaction) => on`set constraints all immediate`
-// Not of a voucher: each update changes the column of the control there.
+// Vouchers are left out: every update changes their control column.
 const changeNothing = (on: Transaction) => on`update customer set surname = surname where id = ${customer}`
 
 // Pages are read while the transaction is open: a stamp that is taken needs a write marker.

@@ -1,4 +1,4 @@
-/** Tests the reference sync with answers that are not the service's: those of a proxy whose service is away. */
+/** Tests the reference sync with answers of a proxy whose service is unavailable. */
 import { describe, expect, test } from 'vitest'
 import { answerOf, startProxy } from '../../packages/client/test/support.ts'
 import { directoryPlace, readService } from '../support/copies.ts'

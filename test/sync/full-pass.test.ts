@@ -479,7 +479,7 @@ describe('a clock that is set back while no instance runs', () => {
     expect(stepsIn(await startInstance(pool))).toHaveLength(1)
   })
 
-  test('is detected although what was written is rolled back, and the snapshot is older', async () => {
+  test('is detected although the write is rolled back, and the snapshot is older', async () => {
     const { client, build, tenant, platform, pool } = await createFixture()
     const voucher = await build.voucher(tenant)
     const written = platform.begin('isolation level repeatable read', async writer => {

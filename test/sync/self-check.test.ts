@@ -1,4 +1,4 @@
-/** A copy that is compared with the service, looked at, and tried without writing, for each kind of store. */
+/** Verifies a copy, shows its state and makes a dry run, for each kind of store. */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'

@@ -51,7 +51,7 @@ describe('a change of a tenant and an insert below it do not wait for each other
   })
 })
 
-test('a tenant that is created during a move of its parent is listed, also when the new place moves, too', async () => {
+test('a tenant that is created during a move of its parent is listed, also when the new parent moves', async () => {
   const [outside, moved, former] = [await insertTenant(null), await insertTenant(null), await insertTenant(null)]
   await sql`update tenant set parent_id = ${former} where id = ${moved}`
   const [creator, mover, lifter] = [open(address), open(address), open(address)]

@@ -20,7 +20,7 @@ const pages = (list: string, args: string) => async (parts: Parts) => {
   await page(list, `${args}, last: 20`)(parts)
 }
 
-/** Reads the candidates, and the pages of an index on the way to each or to its texts. */
+/** Reads the candidates, and the index pages that lead to each candidate or its texts. */
 const mostRows = 4 * mostCandidates
 
 const journeys = (list: string, noun: string, all: Record<string, string>, walks?: string): Journey[] =>
