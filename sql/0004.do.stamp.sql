@@ -219,18 +219,22 @@ end $$;
 -- Makes a stamp that of all rows which are written from now on, and gives it to those that have one of the former stamps.
 -- Locks these rows, which the transaction has written, and so locked, already.
 create function gateway.restamp(formers bigint[], stamp bigint) returns void
-language plpgsql set enable_seqscan = off set gateway.keep_updated_at = 'off'
+language plpgsql set enable_seqscan = off
 as $$
 declare
+  -- Not a setting of the function: only a superuser may create one with a setting that no extension defines.
+  kept constant text := coalesce(current_setting('gateway.keep_updated_at', true), '');
   target record;
 begin
   -- The settings change first: the updates below set off the stamping triggers like all others.
-  perform set_config('gateway.stamp', stamp::text, true), set_config('gateway.commit_event', 'done', true);
+  perform set_config('gateway.stamp', stamp::text, true), set_config('gateway.commit_event', 'done', true),
+          set_config('gateway.keep_updated_at', 'off', true);
   for target in select * from gateway.touched_rows() where formers <> '{}' loop
     execute format('update %s set updated_at = $3 where %s = any($2)', target.source, target.condition)
     using target.owners, array(select gateway.from_microseconds(former) from unnest(formers) as former),
           gateway.from_microseconds(stamp);
   end loop;
+  perform set_config('gateway.keep_updated_at', kept, true);
 end $$;
 
 -- Returns the present stamp of this transaction; null when it has none.
