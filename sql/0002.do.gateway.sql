@@ -49,7 +49,7 @@ grant select, insert (name, value) on gateway.setting to voucher_gateway;
 
 -- Locks tables of the platform until the end of a migration's transaction, in one call before its first trigger or foreign
 -- key of them. Writers wait meanwhile, also for the attempt to get the locks: so it fails after 100 ms, and the migration is
--- tried again later. What follows the call should take some milliseconds only.
+-- tried again later. The statements after the call should take only some milliseconds.
 create procedure gateway.lock_against_writers(variadic tables regclass[])
 language plpgsql
 as $$

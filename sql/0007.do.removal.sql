@@ -114,7 +114,7 @@ begin
   return null;
 end $$;
 
--- Its removals have no row of a list that queues the commit event.
+-- The deletion of a tenant changes no row of a list that would queue the commit event.
 create constraint trigger z_finalize_deletion after delete on public.tenant deferrable initially deferred
   for each row execute function gateway.finalize_stamps();
 

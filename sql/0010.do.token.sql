@@ -1,4 +1,4 @@
--- Bearer tokens, what they are authorised for, and what was done with them.
+-- Bearer tokens, their tenants and permissions, and records of their use.
 
 -- The secret is shown once and not stored: only its SHA-256 is.
 create table gateway.token (

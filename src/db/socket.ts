@@ -72,7 +72,7 @@ export function poolSockets({
   let isClosed = false
   const all = new Set<Socket>()
   const watched = new Set<Watched>()
-  /** The time that counts, until the latest check, in milliseconds. */
+  /** The counted time until the latest check, in milliseconds. */
   let time = 0
   let checkedAt = 0
   let checking: NodeJS.Timeout | null = null

@@ -106,8 +106,8 @@ async function readChunk({ places, continues, list, createContext, window }: Exp
 }
 
 /**
- * Reads and writes an export. Between its steps it holds no connection, and no records for a reader that has stalled, or
- * is slow while other exports wait for a place: so slow readers, however many, do not shut out others.
+ * Reads and writes an export. Between its steps it holds no connection. It drops the records of a reader that has
+ * stalled, or is slow while other exports wait for a place, so that slow readers do not block others.
  *
  * @throws what the statements throw: the lines then end without the last one
  */

@@ -46,7 +46,7 @@ const failed = (errors: readonly ShownError[]): Answer => ({ data: null, errors 
 export function createPipeline(gateway: Gateway): AnswerRequest {
   const documents = new LRUCache<string, Known>({ max: 1000, maxSize: mostMemory, sizeCalculation: sizeOf })
 
-  /** Keeps a document. What is kept of it may have grown. */
+  /** Keeps a document. Its size in the cache may have grown. */
   const keep = (text: string, known: Known) => {
     documents.delete(text)
     documents.set(text, known)

@@ -13,7 +13,7 @@ import type { TrustedDocuments } from './trusted-documents.ts'
 
 const methods = ['GET', 'POST']
 
-/** The name under which all requests of this route are counted: what they ask is in their documents. */
+/** The name under which all requests of this route are counted, because only their documents tell them apart. */
 const operation = 'GraphQL'
 
 /** The media types of answers, the preferred one first. */

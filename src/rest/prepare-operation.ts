@@ -9,7 +9,8 @@ import { schema } from '../graphql/schema.ts'
 export type RunOperation = (context: Context, variables: object) => Buffer | Promise<Buffer>
 
 /**
- * Plans a document. The document is the response as the contract writes it; what it cannot express is done here:
+ * Plans a document. The document is the response as the contract writes it. This function adds the parts that it cannot
+ * express:
  * `@omitNull` leaves keys out (R11), and the body is the outermost object with the key `data`.
  *
  * @returns a function that throws the first error of any field: REST answers nothing in part

@@ -50,7 +50,7 @@ test('counts the attempts at all instances together', async () => {
   expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(5)
 })
 
-test('records a hundred failed attempts in a window, and then one entry that more are left out', async () => {
+test('records a hundred failed attempts in a window, and then one entry for all further ones', async () => {
   const attempts = createLoginThrottle(pool)
   for (let attempt = 0; attempt < 110; attempt++) await isAccepted(attempts, `192.0.2.${attempt}`)
   await attempts.recordFailure({ name: 'x@example.com', address: null }, 'openid: stranger')

@@ -73,7 +73,8 @@ describe('a form', () => {
     const token = await tokenIn(page)
     const id = await makeToken()
     const foreign = await serveForm(`${origin}/admin/tokens/${id}/revoke`, token)
-    // Another port of the same host is the same site to cookies: they come along. What has no referrer has no origin.
+    // Another port of the same host is the same site to cookies: they come along. A request without a referrer has no
+    // origin.
     for (const url of [`http://127.0.0.1:${foreign}/`, `http://127.0.0.1:${foreign}/no-referrer`]) {
       await page.goto(url)
       const posted = page.waitForRequest(request => request.method() === 'POST')

@@ -271,7 +271,7 @@ test('a list begins again when what it lists changes, and when the address names
   expect(problems).toEqual([])
 })
 
-test('what is wrong with one view is not said above another', async () => {
+test('an error of one view is not shown above another', async () => {
   const { page } = await open(`tenant=${alder}&${firstHalf}&table=vouchers&text=${'x'.repeat(300)}`)
   const fault = page.getByText('The request is not valid.')
   await fault.waitFor()
@@ -296,7 +296,7 @@ test('a request that waits for the rate and is cancelled leaves no notice', asyn
   await until('the notice is gone', async () => (await waits.count()) === 0, 5_000)
 })
 
-test('what expires by the day at its tenant is listed too, and said beside the link', async () => {
+test('vouchers that expire by the day of their tenant are listed too, and the link mentions them', async () => {
   // Their days always differ.
   const east = await build.tenant({ name: 'East', parent_id: group, time_zone: 'Pacific/Kiritimati' })
   const west = await build.tenant({ name: 'West', parent_id: east, time_zone: 'Pacific/Pago_Pago' })

@@ -452,7 +452,7 @@ test('a voucher is shown over the page, by keyboard too, and going back returns 
   expect(problems).toEqual([])
 })
 
-test('what cannot be shown is said in words', async () => {
+test('a sentence replaces figures that cannot be shown', async () => {
   const empty = await build.tenant({ name: 'Nothing sold' })
   const { secret: other } = await build.token([empty], { permissions: ['view_vouchers', 'view_orders'] })
   const { page, problems } = await open('', other)

@@ -166,7 +166,7 @@ test('a search is answered in place, by Enter too, and all its results are added
   expect(problems).toEqual([])
 })
 
-test('what is changed while an answer is on its way is not lost', async () => {
+test('changes during a pending request are kept', async () => {
   const { page } = await openForm()
   await openShops(page)
   await box(page, 'Shop 0001').check()

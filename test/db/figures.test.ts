@@ -121,7 +121,7 @@ describe.each(sessions)('$session', ({ role }) => {
     await expectFollowed('several transactions')
   })
 
-  test('what savepoints undo is not followed, and what comes after them is', async () => {
+  test('changes that a savepoint undoes are not followed, and later ones are', async () => {
     const write = async (sql: Sql) => {
       for (const each of Object.values(writes).slice(-20)) await each(sql)
     }

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { allMaybePromise, mapMaybePromise } from '../../src/domain/maybe-promise.ts'
 
-test('what is there is not waited for', () => {
+test('a value that is no promise is used at once', () => {
   expect(mapMaybePromise(1, value => value + 1)).toBe(2)
   expect(allMaybePromise([1, 2], value => value + 1)).toEqual([2, 3])
 })
 
-test.each([[[1]], [[1, 2]]])('what is not there is waited for: %j', async items => {
+test.each([[[1]], [[1, 2]]])('promises are awaited: %j', async items => {
   const all = allMaybePromise(items, item => (item === 1 ? Promise.resolve(item) : item))
   expect(all).toBeInstanceOf(Promise)
   expect(await all).toEqual(items)

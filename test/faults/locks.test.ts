@@ -100,7 +100,7 @@ test.each([
   expect(slowest(held), summary).toBeLessThan(callLimit)
 })
 
-test('what waits for a lock is not run when its callers have gone', async () => {
+test('statements that wait for a lock are not run when their callers have gone', async () => {
   const sql = server.open(world.database)
   const exports = async () => {
     const [row] = await sql<{ count: number }[]>`

@@ -55,7 +55,7 @@ test('requests that are sent together are handled and answered one after the oth
   for (const { socket } of [flood, other]) socket.destroy()
 })
 
-test('what waits on a connection that ends is not handled', async () => {
+test('requests that wait on a connection are not handled after it ends', async () => {
   const { handled, port } = await serve()
   const [flood, other] = [openSocket(port), openSocket(port)]
   flood.socket.write(paths(50).map(get).join(''))

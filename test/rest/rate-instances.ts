@@ -44,7 +44,7 @@ export async function testInstances(
   const { log, text } = collectLog()
   const clients: Client[] = [await createApp(world, settings, log), await createApp(world, settings, log)]
 
-  test('what one instance counted before the other started is counted', () =>
+  test('calls that one instance counted before the other started are counted', () =>
     withStoreInTime(text, async () => {
       const early = await newSecret()
       for (let call = 0; call < 3; call++) await clients[0]!.rest(early, '/tenants')

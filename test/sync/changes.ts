@@ -2,7 +2,9 @@ import type postgres from '#postgres'
 import type { Random } from './random.ts'
 import type { KnownIds } from './seed.ts'
 
-/** The kinds of transactions. What they write begins with the kind, so that the losses of the control are counted for each. */
+/**
+ * The kinds of transactions. Written texts begin with the kind, so that the losses of the control are counted for each.
+ */
 export const kinds = ['ordinary', 'immediate', 'deferred', 'snapshot', 'moved', 'replicated'] as const
 export type Kind = (typeof kinds)[number]
 

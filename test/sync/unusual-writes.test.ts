@@ -10,7 +10,7 @@ const [variant = 0] = knownIds.variants
 afterAll(end)
 beforeEach(pass)
 
-test('what a loader removes that keeps its stamps is reported like other removals', async () => {
+test('deletions by a loader that keeps its own stamps are reported like others', async () => {
   await sql.begin(async transaction => {
     await transaction`set local gateway.keep_updated_at = 'on'`
     await transaction`delete from purchased_voucher where id = ${knownIds.vouchers[3] ?? 0}`

@@ -23,7 +23,7 @@ const periodLabels: Record<Period, string> = {
 
 const intervalLabels: Record<Interval, string> = { DAY: 'Day', WEEK: 'Week', MONTH: 'Month' }
 
-/** The controls above the figures. What is chosen is in the address. */
+/** The controls above the figures. The address holds their values. */
 export function Controls({ view, go, timeZone, currencies }: ControlsProps) {
   const { period, from, to } = view
   const currency = view.currency ?? ''

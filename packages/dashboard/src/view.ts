@@ -55,7 +55,7 @@ const placeNames = ['tenant', 'withDescendants', 'timeZone', 'currency'] as cons
 
 const usualPeriod = 'last-12-months'
 
-/** Reads a query string. What it does not know is the default; `faults` says so. */
+/** Reads a query string. Unknown values become the default, and `faults` names them. */
 export function readAddress(search: string): Address {
   const query = new URLSearchParams(search)
   const days = { from: query.get('from') ?? '', to: query.get('to') ?? '' }
@@ -104,7 +104,7 @@ export function resolveView({ days, by, faults: _faults, ...address }: Address, 
   return { ...address, tenant: address.tenant ?? tenant, from, to, by: interval }
 }
 
-/** Returns the query string of a view after a change: what is usual is left out. */
+/** Returns the query string of a view after a change, without values that are the default. */
 export function hrefOf(view: View, change: Change = {}): string {
   const moved = change.tenant !== undefined && change.tenant !== view.tenant
   // A cursor leads to a place in one list: none of these may differ.

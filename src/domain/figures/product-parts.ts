@@ -15,7 +15,7 @@ const nearest = (sql: Sql, unit: keyof typeof lengths, instant: Fragment): Fragm
         lateral (select earlier + ${lengths[unit]}::text::interval as later) after)`
 
 /**
- * Returns a range beside one of a coarser grain: `(starts_at, ends_at, lower, upper)`. What lies between `starts_at` and
+ * Returns a range beside one of a coarser grain: `(starts_at, ends_at, lower, upper)`. The time between `starts_at` and
  * `lower`, and between `ends_at` and `upper`, has to be added or taken away. The coarser range is empty where that is as
  * much as the range itself.
  */

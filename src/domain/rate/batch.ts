@@ -122,7 +122,7 @@ function afterLimit(limit: number, call: () => void): () => void {
     if (now - last < 1.5 * slice) counted += slice
     last = now
     if (counted < limit && now - start < limit * longestFactor) timer = setTimeout(check, slice)
-    // Timers run before sockets are read: what has arrived is read first.
+    // Timers run before sockets are read, so it first reads the data that has arrived.
     else setImmediate(() => setImmediate(() => cancelled || call()))
   }
   timer = setTimeout(check, slice)

@@ -9,7 +9,7 @@ export interface Owners {
   count: number
 }
 
-/** Returns the tenants. Those of several are read once for all statements of a search, because they are a walk through the tree. */
+/** Returns the tenants. Several are read once for all statements of a search, because that walks the tree. */
 export async function readOwners(sql: Sql, { tenantId, descendantsOf }: Search): Promise<Owners> {
   const day = sql`(now() at time zone time_zone)::date as today`
   if (descendantsOf === null) {

@@ -53,8 +53,8 @@ export const isSearch = (args: SearchArguments): boolean =>
   args.withDescendants === true || !!args.orderBy || givenNames(args).length > 0
 
 /**
- * The quota units that a page counts as, and those more with a text, with several tenants whose rows are
- * read and left out, or with a text of several tenants. A unit stands for at most 41 ms of PostgreSQL, so that
+ * The quota units of a page, and the units that are added for a text, for several tenants whose rows are read and left
+ * out, and for a text of several tenants. A unit stands for at most 41 ms of PostgreSQL, so that
  * 120 take 5 s (R31), as `npm run bench -- searches` measures.
  */
 const unitsOf = { page: 2, text: 2, unservedOfDescendants: 3, textOfDescendants: 2 }

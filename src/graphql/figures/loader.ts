@@ -15,7 +15,7 @@ const nothing = (): Selection => ({
   topProducts: [],
 })
 
-/** The figures of one request: what is selected of them is read together. */
+/** The figures of one request. All selected figures are read together. */
 export class FiguresSource {
   readonly request: FiguresRequest
   #selection = nothing()

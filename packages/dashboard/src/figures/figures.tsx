@@ -20,7 +20,7 @@ interface FiguresProps {
   view: View
   go: Go
   request: SendOperation
-  /** The permissions of the token: what it may not read is not asked for. */
+  /** The permissions of the token. The page requests only the data that they allow. */
   permissions: readonly string[]
   /** Reports the currencies of the figures, the most sold first: the controls offer them. Null: there are no figures. */
   onCurrencies(currencies: readonly Currency[] | null): void

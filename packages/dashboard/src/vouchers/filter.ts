@@ -74,7 +74,7 @@ const dayOrNull = (text = '') => (isDay(text) ? text : null)
 /** The filters and the order, as the API has them. */
 export type VoucherQuery = Pick<DashboardVouchersQueryVariables, 'filter' | 'orderBy'>
 
-/** Returns the filters and the order of an address. What it cannot read it leaves out. */
+/** Returns the filters and the order of an address. It leaves out values that it cannot read. */
 export function toQuery(params: Readonly<Record<string, string>>, place: Place): VoucherQuery {
   const [boughtFrom, boughtTo] = [dayOrNull(params['bought-from']), dayOrNull(params['bought-to'])]
   const [from, to] = [dayOrNull(params['valid-from']), dayOrNull(params['valid-to'])]
