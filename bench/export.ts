@@ -163,11 +163,11 @@ type Results = ReadonlyMap<string, readonly Figures[]>
 const wall = ({ seconds: time }: Figures) => time
 const core = ({ node }: Figures) => node
 
-/** Returns how many vouchers a contender gave in a second of a clock. */
+/** Returns the number of vouchers that a contender gave per second of a clock. */
 const rate = (results: Results, name: string, time: (figures: Figures) => number) =>
   median((results.get(name) ?? []).map(figures => figures.rows / time(figures)))
 
-/** Returns which bars are missed, a sentence each. */
+/** Returns a sentence for each missed target. */
 function missedBars(results: Results, beside: readonly Beside[]): string[] {
   const exported = rate(results, 'export', core)
   const perSecond = Math.min(bars.perSecond, bars.ofCopy * rate(results, 'copy', core))

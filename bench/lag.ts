@@ -26,7 +26,7 @@ const bulk = 100_000
 /** A transaction each 20 ms makes 500 changes a second. */
 const [changesOfOne, interval] = [10, 20]
 
-/** Changes random vouchers until it is stopped. @returns what stops it, and returns the number of changes */
+/** Changes random vouchers until it is stopped. @returns a function that stops it and returns the number of changes */
 function write(sql: Pool): () => Promise<number> {
   let going = true
   let changes = 0

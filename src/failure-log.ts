@@ -26,7 +26,7 @@ interface FailureLog {
 
 const second = 1000
 
-/** An outage is over when nothing has failed for longer than any call may take, in milliseconds. */
+/** The time without failures after which an outage is over, in milliseconds: longer than any call may take. */
 const quietTime = 6 * second
 
 /** The time, in milliseconds, for which a failure that is no outage is only counted after its stack was written. */

@@ -32,7 +32,7 @@ export function createLogDestination(fd = 1): LogDestination {
   let lines: string[] = []
   let waiting = 0
   let dropped = 0
-  /** The rest of what was written in part. */
+  /** The rest of a partial write. */
   let rest: Buffer | null = null
   let isScheduled = false
 

@@ -50,7 +50,7 @@ export async function openRateCounter(
   return { counter: new RateWindows(), close: async () => {} }
 }
 
-/** Makes what logs that the store of rates has failed, and that it counts again. */
+/** Creates a logger of the failures of the rate store, and of their end. */
 const reportRateStore = (log: RateLog, store: keyof typeof timeLimits) => (error: unknown) => {
   if (error === null) log.info({ store }, 'the store of rates counts again')
   else log.warn({ store, err: error }, 'the store of rates does not answer: this process counts by itself meanwhile')

@@ -5,7 +5,7 @@ import type { Pool } from '../../src/db/connect.ts'
  * Changes the balances of vouchers, ten a transaction, and lets figures follow five times a second, until it is stopped.
  *
  * @param sql one connection, which is closed at the end
- * @returns what stops it, and returns the number of changes
+ * @returns a function that stops it and returns the number of changes
  */
 export function write(sql: Pool, vouchers: number): () => Promise<number> {
   let going = true

@@ -36,7 +36,7 @@ function read(pid: number): ProcessTimes | null {
   }
 }
 
-/** @returns the seconds of CPU time of all threads of a process; of those that have ended none */
+/** @returns the seconds of CPU time of all threads of a process; threads that have ended are left out */
 function threadSeconds(pid: number): number {
   let nanoseconds = 0
   try {

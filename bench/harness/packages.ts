@@ -13,7 +13,7 @@ function run(command: string, args: string[], cwd: string): void {
   execFileSync(command, args, { cwd, stdio: ['ignore', 'inherit', 'inherit'] })
 }
 
-/** @returns what git prints for the project, without the last line break */
+/** @returns the output of git for the project, without the last line break */
 export const git = (...args: string[]): string =>
   execFileSync('git', args, { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 28 }).trim()
 

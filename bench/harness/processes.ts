@@ -104,7 +104,7 @@ const execute = promisify(execFile)
 /**
  * Runs a command of the service's command line, such as `migrate`.
  *
- * @returns what it writes to standard output
+ * @returns its standard output
  * @throws when it fails, with what it writes to standard error
  */
 export async function runCommand({ checkout, databaseUrl }: Installation, ...args: string[]): Promise<string> {

@@ -12,7 +12,7 @@ function comparable({ next_cursor: cursor, server_time: _, ...body }: Body): str
   return JSON.stringify({ ...body, next_cursor: typeof cursor }, isIssued)
 }
 
-/** @returns where two texts part, with what stands around it */
+/** @returns the first difference of two texts, with its surroundings */
 function difference(one: string, other: string): string {
   let at = 0
   while (at < one.length && one[at] === other[at]) at++
@@ -24,7 +24,7 @@ function difference(one: string, other: string): string {
  * Sends the same requests to all contenders, and compares their answers with those of the first.
  *
  * @param requests each contender's, in the same order
- * @returns how many records were compared
+ * @returns the number of records that were compared
  * @throws at the first difference, or when the answers hold no records
  */
 export async function compareAnswers(call: Call, requests: Map<Contender, HttpRequest[]>): Promise<number> {

@@ -51,7 +51,7 @@ export async function stopPublisher(): Promise<void> {
  * Subscribes a database to the publisher's vouchers until the last of them is applied.
  *
  * @param copied whether the vouchers that exist are copied; otherwise the publisher writes new ones
- * @returns how long that took, in milliseconds; for new ones from the time when the first of them is applied
+ * @returns the time that it took, in milliseconds; for new ones from the time when the first of them is applied
  */
 async function replicate([sql]: Connections, copied: boolean): Promise<number> {
   publisher ??= startPublisher()

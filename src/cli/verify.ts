@@ -36,7 +36,7 @@ export const verifyCommand = new Command('verify')
     })
   })
 
-/** Returns what a person does next. */
+/** Returns the next step for a person. */
 function advice({ asOf, differences }: FigureCheck, recounted: boolean): string {
   if (recounted) return 'The service counts all figures anew now. Run verify again when it shows figures.'
   if (differences.length > 0) return `To count them anew: ${shellCommand('verify --repair')}`

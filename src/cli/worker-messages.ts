@@ -13,7 +13,7 @@ interface StopMessage {
   kind: 'stop'
 }
 
-/** Says how many workers listen, whenever that changes. */
+/** Reports the number of workers that listen, whenever it changes. */
 interface WorkersMessage {
   kind: 'workers'
   workers: WorkerCount

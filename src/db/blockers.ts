@@ -10,7 +10,7 @@ export interface Blocker {
   login: string | null
   application: string | null
   state: string | null
-  /** For how many seconds the transaction has been open. */
+  /** The age of the transaction, in seconds. */
   seconds: number | null
   /** The beginning of its latest statement. */
   statement: string | null
@@ -20,7 +20,7 @@ export interface Blocker {
 const times = { interval: 50, report: 2_000 }
 
 /**
- * Reads what a session waits for, until a signal is aborted.
+ * Reads the transactions for which a session waits, until a signal is aborted.
  *
  * @param sql a pool without that session's connection
  * @param pid the backend of the session

@@ -16,7 +16,7 @@ export interface ColumnCodec<Value = unknown> {
    */
   decode(from: Buffer, start: number, end: number): Value
   /**
-   * Writes what `JSON.stringify` makes of the decoded value, in UTF-8.
+   * Writes the decoded value as `JSON.stringify` does, in UTF-8.
    *
    * @param target has room for `maxJsonBytes(end - start)`
    * @param to where to begin, in bytes
@@ -169,7 +169,7 @@ export function columnCodecOf<Kind extends ColumnKind>(kind: Kind): ColumnCodec<
 }
 
 /**
- * Returns how many bytes the JSON of a column has at most, or a null.
+ * Returns the most bytes that the JSON of a column, or a null, can have.
  *
  * @param length of the column in its record, in bytes: a byte of a text takes at most six, `\u0001`
  */
@@ -180,7 +180,7 @@ function copy(target: Buffer, to: number, from: Buffer, start: number, end: numb
   return to
 }
 
-/** Returns what `Number` makes of the text of a column; with `Number`, a page of products takes a tenth longer. */
+/** Parses the text of a column as `Number` does; with `Number`, a page of products takes a tenth longer. */
 function decodeNumber(from: Buffer, start: number, end: number): number {
   // Two whole numbers of at most 15 digits are exact, so their quotient is rounded once.
   if (end - start > 15) return Number(from.toString('latin1', start, end))

@@ -8,7 +8,7 @@ import { poolSockets, type TlsMode } from './socket.ts'
 /** A pool of connections. */
 export type Pool = DriverPool & {
   /**
-   * Returns what sends statements for a caller who may leave.
+   * Returns the pool for statements of a caller that may disconnect.
    *
    * @param isWanted whether the caller still waits; a statement fails unsent when the caller is gone
    */
@@ -113,7 +113,7 @@ const tlsModes = new Map<string, TlsMode>([
   ['require', 'require'],
 ])
 
-/** For how long a connection is used whose session can change behind a pooler, in seconds. A new one is checked again. */
+/** The lifetime of a connection whose session can change behind a pooler, in seconds. A new one is checked again. */
 const pooledLifetime = 60
 
 /** A connection that takes longer to open fails, in milliseconds: less than `answerTimeoutMs` of the service. */

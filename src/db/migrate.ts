@@ -171,7 +171,7 @@ async function readVersions(sql: Sql): Promise<{ applied: number[]; missing: Mig
 
 const readMissing = async (sql: Sql) => (await readVersions(sql)).missing
 
-/** Returns how many migrations of `sql/` the database lacks. @throws `UnreleasedDatabaseError` */
+/** Returns the number of migrations of `sql/` that the database lacks. @throws `UnreleasedDatabaseError` */
 export const countMissingMigrations = async (sql: Sql): Promise<number> => (await readMissing(sql)).length
 
 /**

@@ -31,11 +31,11 @@ function mothersDayOf(country: Country, year: number): Day {
   return mothersDayIn === 'may' ? nextWeekday(dayIn(year, 5, 1), 0) + 7 : dayIn(year, 3, 21)
 }
 
-/** Returns how near a day is to a feast: 1 on its eve, 0 long before it and after it. */
+/** Returns the nearness of a day to a feast: 1 on its eve, 0 long before it and after it. */
 const nearness = (day: Day, feast: Day, daysBefore: number) =>
   day > feast ? 0 : Math.max(0, 1 - Math.max(0, feast - day - 1) / daysBefore)
 
-/** Returns how much is sold on a day in a country, relative to other days, before growth. */
+/** Returns the relative sales on a day in a country, before growth. */
 function demandOn(day: Day, country: Country): number {
   const date = new Date(day * millisecondsPerDay)
   const year = date.getUTCFullYear()
@@ -75,7 +75,7 @@ const hourTickets = hours.flatMap((share, hour) => Array<number>(share).fill(hou
 const clocks = new Map<string, Intl.DateTimeFormat>()
 const offsets = new Map<string, Map<Day, number>>()
 
-/** Returns how far the clocks of a zone east of Greenwich are ahead of UTC at noon, in minutes. */
+/** Returns the offset from UTC at noon of a zone east of Greenwich, in minutes. */
 function minutesAhead(timeZone: string, day: Day): number {
   const byDay = offsets.get(timeZone) ?? new Map<Day, number>()
   offsets.set(timeZone, byDay)

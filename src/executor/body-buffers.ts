@@ -60,7 +60,7 @@ export class BodyWriter {
     this.text(nullText)
   }
 
-  /** Writes what `JSON.stringify` makes of a value. */
+  /** Writes a value as `JSON.stringify` does. */
   value(value: unknown): void {
     const text = JSON.stringify(value) ?? 'null'
     this.#reserve(3 * text.length)

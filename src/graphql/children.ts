@@ -1,4 +1,4 @@
-/** Reads what belongs to records, for many records in one statement. */
+/** Reads the children of records, for many records in one statement. */
 import DataLoader from 'dataloader'
 import type { Sql } from '../db/connect.ts'
 import { shareStatements } from '../db/shared-statement.ts'

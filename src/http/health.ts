@@ -24,7 +24,7 @@ export interface WorkerCount {
 export interface WorkerRole {
   /** Its number, from 1. */
   worker: number
-  /** Returns how many workers listen; null: not known yet. */
+  /** Returns the number of workers that listen; null: not known yet. */
   workers(): WorkerCount | null
 }
 

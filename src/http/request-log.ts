@@ -13,7 +13,7 @@ const maxRefused = 50
 /** The most errors of one request in its line: a GraphQL response may have thousands. */
 const maxErrors = 5
 
-/** Health checks: they are frequent and no caller's requests. */
+/** Health checks are frequent, and are not requests of callers. */
 const probes = new Set<string | undefined>(['/livez', '/readyz'])
 
 /** A request that Fastify has not seen, because it is no valid HTTP. */

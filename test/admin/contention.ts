@@ -5,7 +5,7 @@ import type { Pool } from '../../src/db/connect.ts'
  * when the one before waits, so that they get on in their order.
  *
  * @param platform a pool that is not the one of the acts
- * @returns what became of each
+ * @returns the outcome of each
  */
 export async function atOnce<Result>(
   platform: Pool,

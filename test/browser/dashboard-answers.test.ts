@@ -337,7 +337,7 @@ test('a list of products that is cut says so, and so does its file', async () =>
   expect((await downloading).suggestedFilename()).toBe(`top-100-products-${tenant}-2024-01-01-2024-06-30.csv`)
 })
 
-test('the address has what is searched in a table, and another table is not searched for it', async () => {
+test('the address has the search of a table, and other tables ignore it', async () => {
   const { page, problems } = await open(`tenant=${group}&${firstHalf}&table=products&currency=GBP`)
   const names = () => tables(page).locator('tbody th').allInnerTexts()
   await tables(page).getByLabel('Search in Products').fill('birch ')

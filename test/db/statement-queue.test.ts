@@ -18,7 +18,7 @@ const open = (max = 10, waitTimeoutMs = 4_500) => {
   return pool
 }
 
-/** Locks the table. @returns what unlocks it */
+/** Locks the table. @returns a function that unlocks it */
 async function lock(): Promise<() => Promise<void>> {
   const holder = connect(address, { max: 1, statementTimeoutMs: 60_000 })
   await holder.unsafe('begin; lock table locked').simple()

@@ -62,7 +62,7 @@ export interface OpenExport {
   response: IncomingMessage
   /** The decompressed response; paused, it stops the reader. */
   body: Readable
-  /** Returns what has arrived, decompressed. */
+  /** Returns the received data, decompressed. */
   text(): string
   /** The end of the response: whole, or broken off. */
   ended: Promise<'whole' | 'broken'>

@@ -37,7 +37,7 @@ describe.each([
       expect(left(await ask(address, busy, { query: manyLists(25) }))).toBe(120 - 25 * (n + 1))
     }
 
-    // The counts outlive an instance that stops, and all of them.
+    // The counts stay when one instance stops, and when all stop.
     expect(await other.stop('SIGTERM')).toBe(0)
     expect(left(await ask(one.restAddress, busy))).toBe(19)
     expect(await one.stop('SIGTERM')).toBe(0)

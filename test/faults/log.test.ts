@@ -95,7 +95,7 @@ async function startOnPipe() {
       await Promise.all(Array.from({ length: 8 }, caller))
       return statuses
     },
-    /** Begins to read. @returns what was read so far */
+    /** Begins to read. @returns the text that was read so far */
     read() {
       let text = ''
       const reader = spawn('cat', { stdio: [fd, 'pipe', 'inherit'] })

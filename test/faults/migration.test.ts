@@ -105,7 +105,7 @@ function startWriters(database: string) {
   }
   const all = Promise.all(Array.from({ length: writers }, (_, writer) => run(writer)))
   return {
-    /** Returns how many writes there were and the longest time of one, in milliseconds. */
+    /** Returns the number of writes and the longest time of one, in milliseconds. */
     async stop() {
       stopped = true
       await all

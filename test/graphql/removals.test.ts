@@ -25,7 +25,7 @@ async function removals(variables: Record<string, unknown> = {}, token = secret)
   return { ...body.data?.tenant?.removals, errors: body.errors }
 }
 
-/** Returns what left the tenant's lists while an action ran. */
+/** Returns the records that left the tenant's lists while an action ran. */
 async function gone(work: () => Promise<unknown>, token = secret) {
   const { serverTime } = await removals()
   await work()

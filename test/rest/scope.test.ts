@@ -114,7 +114,7 @@ test('a grant with descendants follows changes of the tree', async () => {
   await until('the branch is gone', () => answers(403, [top]), soon)
 })
 
-test('a grant of a tenant that an applier deleted includes none of those that were below it', async () => {
+test('a grant of a tenant that an applier deleted does not include its former descendants', async () => {
   const top = await build.tenant()
   const below = await build.tenant({ parent_id: top })
   const reference = `R-${below}`

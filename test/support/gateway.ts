@@ -15,7 +15,9 @@ interface TestCaller {
   permissions: readonly Permission[]
 }
 
-/** Creates what resolvers need, without a transport. @returns a function that makes the context of one request */
+/**
+ * Creates the dependencies of resolvers, without a transport. @returns a function that makes the context of one request
+ */
 export function createContexts(pool: Pool): (caller: TestCaller) => Context {
   const gateway: Gateway = {
     pool,

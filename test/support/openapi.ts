@@ -67,7 +67,7 @@ ajv.addSchema({ $id: 'document', components: { schemas: strictly(document.compon
 
 const validators = new Map<JsonSchema, ValidateFunction>()
 
-/** Returns what is wrong with a value of a response, or null. */
+/** Returns the error of a value of a response, or null. */
 export function schemaErrors(schema: JsonSchema, value: unknown): string | null {
   let validate = validators.get(schema)
   if (!validate) {

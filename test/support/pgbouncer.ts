@@ -24,7 +24,7 @@ export interface PgBouncer {
   thaw(): void
   /** Kills it, and removes its files. */
   remove(): Promise<void>
-  /** Returns what it has logged. */
+  /** Returns its log. */
   log(): string
 }
 

@@ -38,7 +38,7 @@ const settingsOf = (options: ProcessOptions, environment: NodeJS.ProcessEnv) => 
   env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
 })
 
-/** Returns what `spawn` takes to run a command of the program. */
+/** Returns the arguments of `spawn` that run a command of the program. */
 export const commandProcess = (args: string[], environment: NodeJS.ProcessEnv, options: ProcessOptions = {}) => ({
   command: process.execPath,
   args: argumentsOf(options, args),

@@ -97,7 +97,7 @@ export async function createSyncedClients() {
       }
     },
 
-    /** Returns how many vouchers the control has missed so far. */
+    /** Returns the number of vouchers that the control has missed so far. */
     lostByControl: async () => {
       const vouchers = lists.find(({ name }) => name === 'vouchers')
       return lostFrom(control.copy, (await vouchers?.truth(sql, tenant, knownIds.root)) ?? []).length

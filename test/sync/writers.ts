@@ -64,7 +64,7 @@ class Rollback extends Error {}
 
 let prepared = 0
 
-/** Returns how long a transaction takes, in milliseconds: most are short, a few take up to the longest time. */
+/** Returns the duration of a transaction, in milliseconds: most are short, a few take up to the longest time. */
 function randomLength({ random, longest }: WriterOptions): number {
   const at = random.next()
   if (at < 0.8) return 0

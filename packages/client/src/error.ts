@@ -64,7 +64,7 @@ export class VoucherGatewayError extends Error {
   readonly fieldErrors: Readonly<Record<string, string[]>>
   /** Identifies the request in the service's log. It is there without an answer too. */
   readonly requestId: string | undefined
-  /** After how many seconds the service asks to try again. */
+  /** The seconds after which the service asks to try again. */
   readonly retryAfter: number | undefined
 
   constructor(message: string, details: ErrorDetails = {}) {

@@ -97,7 +97,7 @@ export async function startProxy(target: string) {
   return { url: `http://127.0.0.1:${address.port}`, plan, arrived, passed, ended, cut }
 }
 
-/** Returns what a call throws. */
+/** Returns the error that a call throws. */
 export async function thrownBy(call: PromiseLike<unknown>): Promise<unknown> {
   try {
     await call

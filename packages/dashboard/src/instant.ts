@@ -1,7 +1,7 @@
 // Calendar days as instants: filters are in days, columns of instants in time zones.
 import { zoneOrUtc } from './time-zone.ts'
 
-/** Returns how far the clocks of a time zone are ahead of UTC at an instant, in milliseconds. */
+/** Returns the offset of a time zone from UTC at an instant, in milliseconds. */
 function offsetAt(instant: number, timeZone: string): number {
   const format = new Intl.DateTimeFormat('en', {
     timeZone,

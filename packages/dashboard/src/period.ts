@@ -58,7 +58,7 @@ export function daysOf(period: Exclude<Period, 'custom'>, today: string): Days {
   return { from: dayOf(first), to: today }
 }
 
-/** Returns how many intervals a period has; the first and the last may be cut. */
+/** Returns the number of intervals of a period; the first and the last may be cut. */
 export function countIntervals({ from, to }: Days, by: Interval): number {
   const [first, last] = [utc(from), utc(to)]
   if (by === 'MONTH') {
@@ -78,7 +78,7 @@ export const isAnswered = (days: Days, by: Interval): boolean => countIntervals(
 export const usualInterval = (days: Days): Interval =>
   intervals.find(by => by !== 'WEEK' && countIntervals(days, by) <= 62) ?? 'MONTH'
 
-/** Returns what is wrong with a period that was typed, as a sentence; null when it can be shown. */
+/** Returns the error of a period that was typed, as a sentence; null when it is valid. */
 export function findFault({ from, to }: Days): string | null {
   if (!isDay(from) || !isDay(to)) return 'Give both days, for example 2026-01-31.'
   if (from > to) return 'The first day must not be after the last day.'

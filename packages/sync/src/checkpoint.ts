@@ -84,7 +84,7 @@ export class Checkpoint {
   readonly tenants = new Map<number, TenantState>()
 
   /**
-   * Reads what a store has kept.
+   * Reads the checkpoint that a store has kept.
    *
    * @throws SyncError when it holds no checkpoint
    */

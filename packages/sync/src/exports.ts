@@ -10,7 +10,7 @@ export class Exports {
   available = true
   private allowedAt = 0
 
-  /** Returns after how many seconds the next one may begin. */
+  /** Returns the seconds until the next one may begin. */
   delay(): number {
     return Math.max(0, (this.allowedAt - performance.now()) / 1000)
   }

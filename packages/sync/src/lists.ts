@@ -14,7 +14,7 @@ export const removalResourceOf = (list: ListName): RemovalResource =>
 /** Returns the name of a list in sentences. */
 export const titleOf = (list: ListName): string => list.replaceAll('-', ' ')
 
-/** Returns how many records of a list there are, as a sentence says it. */
+/** Returns the number of records of a list, as text for a sentence. */
 export function describeCount(count: number, list: ListName): string {
   const title = titleOf(list)
   return `${count.toLocaleString('en')} ${count === 1 ? title.slice(0, -1) : title}`

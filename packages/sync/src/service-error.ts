@@ -15,7 +15,7 @@ export const isOfGraphql = (error: unknown): boolean => error instanceof Voucher
 export const isUnknownCursor = (error: unknown): boolean =>
   error instanceof VoucherGatewayError && ('cursor' in error.fieldErrors || 'after' in error.fieldErrors)
 
-/** Returns after how many seconds the service asks to try again; null when it does not say. */
+/** Returns the seconds after which the service asks to try again; null when it names none. */
 export const retryAfterOf = (error: unknown): number | null =>
   error instanceof VoucherGatewayError ? (error.retryAfter ?? null) : null
 

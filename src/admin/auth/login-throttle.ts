@@ -21,7 +21,7 @@ export interface LoginThrottle {
    *
    * @param actor the account and the address of the attempt
    * @param check returns null when the password is wrong
-   * @returns what `check` returns
+   * @returns the result of `check`
    * @throws `RATE_LIMITED`
    */
   signIn<Result>(actor: Actor, check: () => Promise<Result | null>): Promise<Result | null>

@@ -86,7 +86,7 @@ const createSessionId = () => randomBytes(32).toString('base64url')
  * one has started.
  *
  * @param start inserts the new session; returns false when it may not start
- * @returns what `start` returns
+ * @returns the result of `start`
  */
 export async function renewSession(
   request: FastifyRequest,

@@ -75,7 +75,7 @@ function keepInPlace(element, change) {
   scrollBy(0, element.getBoundingClientRect().top - before)
 }
 
-/** Makes what scrolls sideways reachable by keyboard, and nothing else. */
+/** Makes only elements that scroll sideways reachable by keyboard. */
 const reachable = new ResizeObserver(entries => {
   for (const { target } of entries) {
     if (target.scrollWidth > target.clientWidth) target.tabIndex = 0

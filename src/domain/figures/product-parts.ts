@@ -15,9 +15,9 @@ const nearest = (sql: Sql, unit: keyof typeof lengths, instant: Fragment): Fragm
         lateral (select earlier + ${lengths[unit]}::text::interval as later) after)`
 
 /**
- * Returns a range beside one of a coarser grain: `(starts_at, ends_at, lower, upper)`. The time between `starts_at` and
- * `lower`, and between `ends_at` and `upper`, has to be added or taken away. The coarser range is empty where that is as
- * much as the range itself.
+ * Returns a range beside one of a coarser grain: `(starts_at, ends_at, lower, upper)`. The sales between `starts_at` and
+ * `lower`, and between `ends_at` and `upper`, are added or subtracted. The coarser range is empty where these parts are
+ * as long as the range itself.
  */
 const rounded = (sql: Sql, range: Fragment, lower: Fragment, upper: Fragment): Fragment => sql`
   select starts_at, ends_at, case when is_less then lower else starts_at end as lower,

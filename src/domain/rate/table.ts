@@ -37,7 +37,7 @@ async function count(sql: Sql, calls: ReadonlyMap<string, number>, seconds: numb
   return new Map(rows.map(row => [row.key, toWindow(row)]))
 }
 
-/** Returns what counts the calls of callers, in one statement for all of them (R28). */
+/** Returns a counter of the calls of callers, which uses one statement for all of them (R28). */
 export const countInTable =
   (sql: Sql): CountCalls =>
   async calls => {

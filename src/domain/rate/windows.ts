@@ -46,7 +46,7 @@ export class RateWindows implements RateCounter {
     return [...this.#windows].flatMap(([key, { unshared, resetsAt }]) => (unshared > 0 && resetsAt > now ? [key] : []))
   }
 
-  /** Returns how many calls of a key only this process has counted; from now on they count as shared. */
+  /** Returns the number of calls of a key that only this process has counted; from now on they count as shared. */
   takeUnshared(key: string): number {
     const window = this.#find(key, performance.now())
     const calls = window?.unshared ?? 0

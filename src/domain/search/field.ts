@@ -57,7 +57,7 @@ export interface FilterField {
   readonly searches?: boolean
   /** The fields of records whose text it searches, by their names. */
   readonly textFields?: Readonly<Record<string, TextField>>
-  /** The key of the order whose index has its rows as one range: a list in that order reads no row and leaves it out. */
+  /** The key of the order whose index has its rows as one range: a list in that order reads only matching rows. */
   readonly servedBy?: string
   /** The name of another field that must be given together with it, and why. */
   readonly needs?: { field: string; message: string }

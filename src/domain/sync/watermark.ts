@@ -13,7 +13,7 @@ export interface Watermark {
   read(): Promise<Instant>
 }
 
-/** After how many milliseconds a slow read no longer delays other pages. */
+/** The milliseconds after which a slow read no longer delays other pages. */
 const timeout = 100
 
 /** Creates the reader of the watermark. The pool is one on the primary. */

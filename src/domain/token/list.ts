@@ -93,7 +93,7 @@ export async function listTokens(
   return after === undefined ? tokens : tokens.reverse()
 }
 
-/** Returns how many active tokens were never used, and how many end within 14 days. */
+/** Returns the number of active tokens that were never used, and of those that end within 14 days. */
 export async function countTokensInNeed(sql: Sql): Promise<{ unused: number; expiring: number }> {
   const { unused, expiring } = conditionsOf(sql)
   const [counts = { unused: 0, expiring: 0 }] = await sql<{ unused: number; expiring: number }[]>`

@@ -29,7 +29,7 @@ export class FiguresSource {
     return this.#selection
   }
 
-  /** Returns what was selected, and begins a new selection. */
+  /** Returns the selection, and begins a new one. */
   takeSelection(): Selection {
     const selection = this.#selection
     this.#selection = nothing()

@@ -167,7 +167,7 @@ export const manyLists = (count: number) =>
     .map(n => `f${n}: tenants(first: 1) { nodes { name } }`)
     .join(' ')} }`
 
-/** Returns what starts services, which are killed after the file's tests if they still run. */
+/** Returns a function that starts services, which are killed after the file's tests if they still run. */
 export function createStarter(): typeof serve {
   const services: Service[] = []
   afterFile(() => {

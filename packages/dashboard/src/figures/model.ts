@@ -29,7 +29,7 @@ export type Currency = string | null
 
 const none = { vouchers: 0, paid: 0 }
 
-/** Returns what was sold in a currency: zeros when nothing was. */
+/** Returns the sales in a currency: zeros when there are none. */
 export const salesIn = (figures: readonly Sales[], currency: Currency): Sales =>
   figures.find(figure => figure.currency === currency) ?? {
     currency,

@@ -84,7 +84,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Returns what a lock says; null when there is none. */
+/** Returns the content of a lock; null when there is none. */
 const readLock = (path: string): Promise<string | null> =>
   readFile(path, 'utf8').catch(error => {
     if (isMissing(error)) return null
