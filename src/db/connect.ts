@@ -8,7 +8,7 @@ import { poolSockets, type TlsMode } from './socket.ts'
 /** A pool of connections. */
 export type Pool = DriverPool & {
   /**
-   * Returns the pool for statements of a caller that may disconnect.
+   * Returns an `Sql` for statements of a caller that may disconnect.
    *
    * @param isWanted whether the caller still waits; a statement fails unsent when the caller is gone
    */

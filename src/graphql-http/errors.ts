@@ -89,7 +89,7 @@ const ownCodes: ReadonlySet<string> = new Set([
   ...documentErrorCodes,
 ])
 
-/** Returns the text under which an error is counted. A message of graphql-js is not, because it quotes the caller. */
+/** Returns the error as it is counted, without a message of graphql-js, because that quotes the caller. */
 function countedErrorOf({ message, extensions }: ShownError['body']): RequestError {
   const { code = 'BAD_USER_INPUT', errors: fieldErrors } = extensions
   if (typeof fieldErrors === 'object' && fieldErrors !== null)

@@ -177,7 +177,7 @@ describe('requests with bodies', () => {
     expect(seen.waiting).toBe(limit)
   })
 
-  test('are refused when they end at once and are too many', async () => {
+  test('are refused when too many end at the same time', async () => {
     const { seen, begin } = await open(10_000)
     const sent = begin(30)
     await until('all heads have arrived', async () => seen.waiting === sent.length, 5_000)

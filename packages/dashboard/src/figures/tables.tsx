@@ -19,7 +19,7 @@ export interface TableProps {
 /** Returns the name of a table's file, without its extension. */
 export const fileOf = (name: string, { tenant, from, to }: View) => `${name}-${tenant}-${from}-${to}`
 
-/** Returns the controls that sort and search a table; the address holds their state. */
+/** Returns a function that changes the order and the search of a table in the address. */
 export const paramsIn =
   (go: Go) =>
   (params: Record<string, string>): void =>
