@@ -32,7 +32,7 @@ import { markDirect, offerBatch } from '../../src/graphql/direct-resolver.ts'
 /** The context of one run. */
 export interface World {
   seed: number
-  /** The number of a hundred positions that go wrong. */
+  /** The share of positions that fail, in per cent. */
   trouble: number
   /** The keys of the root fields, one for each call of a resolver below them, in the order of the calls. */
   log: (string | number)[]

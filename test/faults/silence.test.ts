@@ -74,7 +74,7 @@ test.each([
   expectBounded(calls)
 })
 
-test('one caller alone gets service back: it does not find each silent connection by itself', async () => {
+test('a single caller is served again without waiting for each silent connection', async () => {
   const { proxy, load } = await startService()
   const busy = load()
   await busy.succeed(300)

@@ -52,7 +52,7 @@ const outcomes: (Series & { includes: (status: number) => boolean })[] = [
   { label: 'failed', color: 'failed', includes: status => status >= 500 },
 ]
 
-/** The colors of what operations act on. Bars are stacked in this order. */
+/** The colors of the resources of operations. Bars are stacked in this order. */
 const colors: Readonly<Record<string, string>> = {
   Tenant: 'plot-second',
   CatalogVoucher: 'catalog',

@@ -1,7 +1,7 @@
 import type { Sql } from '../../db/connect.ts'
 
 /**
- * Creates the worker that stamps the records that show what a transaction changed, as far as the transaction did not
+ * Creates the worker that stamps records after changes of their content, unless the transaction did so itself
  * (`sql/0006`, `sql/0009`). Several instances of the service may process the queue.
  *
  * @param sql the service's pool
