@@ -55,8 +55,8 @@ begin
   from gateway.clock_microseconds() as present where present > pg_sequence_last_value('gateway.recorded_clock');
 end $$;
 
--- Returns the clock in microseconds. Sets gateway.clock_step when the clock lies behind the recorded one, as every login
--- may do that writes.
+-- Returns the clock in microseconds. Sets gateway.clock_step when the clock lies behind the recorded one. Every login
+-- that writes may do so.
 create function gateway.detect_clock_step() returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$

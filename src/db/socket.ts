@@ -192,7 +192,7 @@ async function startTls(plain: Socket, host: string, mode: TlsMode): Promise<Soc
   plain.write(sslRequest)
   const [answer]: Buffer[] = await once(plain, 'data')
   plain.setTimeout(0, giveUp)
-  // The answer is one byte. More were sent ahead of the encryption, by anyone.
+  // The answer is one byte. Further bytes came before the encryption, and anyone can have sent them.
   const accepted = answer?.toString('latin1')
   if (accepted === 'N' && mode === 'prefer') return plain
   if (accepted !== 'S') {

@@ -44,7 +44,7 @@ describe('a row that takes no stamp does not queue the commit event', () => {
     await expectInSync()
   })
 
-  test('an update that changes nothing after a variant that took a stamp and was not written', async () => {
+  test('an update without effect, after a change of a variant that took a stamp but wrote no row', async () => {
     await sql.begin(async transaction => {
       await transaction`
         insert into variant (id, product_id, slug, title, currency) values (${variant}, ${product}, 'v', 'v', 'GBP')

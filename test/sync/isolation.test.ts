@@ -31,7 +31,7 @@ describe.each(['repeatable read', 'serializable'])('a %s transaction', isolation
     })
   })
 
-  test('can change a category with kept stamps, which concerns no product', async () => {
+  test('can change a category with kept stamps, because that stamps no product', async () => {
     await within(async on => {
       await on`set local gateway.keep_updated_at = 'on'`
       await on`update category set title = title || '.' where id = ${category}`

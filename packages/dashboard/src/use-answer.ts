@@ -9,7 +9,7 @@ export interface Answer<Data, Variables> {
    * is left, in the memory of the page alone: a storage would keep the names of customers when the token has ended.
    */
   data: Data | null
-  /** As `Reply.answeredAt`, of the data. */
+  /** The `Reply.answeredAt` of the data. */
   answeredAt: number | null
   /** The variables of the data. */
   of: Variables | null

@@ -12,8 +12,8 @@ export interface ChildrenRequest {
 }
 
 /**
- * Returns what the statements share, for parents that the token is authorised for (R21): `below_grant`, those of them
- * of which a grant includes all tenants below, and the condition for a tenant below one of the relation `wanted`.
+ * Returns the parts that the statements share, for parents that the token is authorised for (R21): `below_grant` has the
+ * parents that a grant includes with all tenants below, and `isVisible` is the condition for a tenant below one of `wanted`.
  */
 function visibleBelow(sql: Sql, token: Token, parentIds: readonly number[]) {
   const { named, withDescendants } = grantedBy(token)

@@ -6,7 +6,7 @@ import type { Journey, Parts } from './journey.ts'
 
 const everything = '{ nodes { databaseId title fromPrice categories { title } variants { title } } }'
 const amongGranted = 'Reads the list, and looks up each tenant among those of the token.'
-const counted = 'A count reads all that it counts: a range of an index.'
+const counted = 'A count reads all counted rows as a range of an index.'
 
 /** A REST request with a new token, for which nothing is cached. */
 const rest =
