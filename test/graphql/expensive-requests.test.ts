@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { connect, serviceRole } from '../../src/db/connect.ts'
 import { type Answer, createApp } from '../support/app.ts'
 import { afterFile } from '../support/cleanups.ts'
+import { followed } from '../support/followed.ts'
 import { untilLockWaits } from '../support/locks.ts'
 import { startService } from '../support/service.ts'
 
@@ -17,6 +18,7 @@ const client = await createApp({ pool })
 const tenantId = await build.tenant()
 await build.product(tenantId)
 await build.voucher(tenantId, { reference: 'FAIR' })
+await followed(database.pool)
 const [one, other] = await Promise.all([build.token([tenantId]), build.token([tenantId])])
 
 const ofTenant = (selection: string) => `{ tenant(id: ${tenantId}) { ${selection} } }`

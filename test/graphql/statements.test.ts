@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { followed } from '../support/followed.ts'
 import { startService } from '../support/service.ts'
 import { capture, countCalls, namesOf, unlessKept } from './statements.ts'
 
@@ -13,6 +14,7 @@ for (const product of products) {
 }
 await build.category(tenantId, products)
 await build.category(tenantId, products.slice(10))
+await followed(database.pool)
 
 /** Returns the names of the statements of a query, which must have no errors. */
 const namesFor = async (query: string) => namesOf(await capture(database.pool, () => client.read(secret, query)))
