@@ -8,6 +8,7 @@ import { createApp } from '../support/app.ts'
 import { startBrowser } from '../support/browser.ts'
 import { createBuilders, tester } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
+import { currentTab, load, openTab, result, run, typeInto } from './graphiql-page.ts'
 
 const screenshots = 'test/screenshots'
 
@@ -36,16 +37,7 @@ async function open(width = 1280, at = origin) {
   return { page, requested, fieldErrors }
 }
 
-async function load(page: Page, go: () => Promise<unknown>): Promise<void> {
-  await go()
-  await tab(page, 'WhoAmI').waitFor()
-  await page.getByRole('button', { name: /execute query/i }).waitFor()
-}
-
 const status = (page: Page) => page.getByRole('status')
-/** A tab of GraphiQL: a button of a list in which one is current. */
-const tab = (page: Page, name: string) => page.locator('.graphiql-tab').getByRole('button', { name, exact: true })
-const currentTab = (page: Page, name: string) => page.locator('.graphiql-tab [aria-current="true"]').getByText(name)
 const tabNames = (page: Page) => page.locator('.graphiql-tab-button').allTextContents()
 /** The part of the header that shows the sign-in. */
 const account = (page: Page) => page.locator('#account')
@@ -60,44 +52,11 @@ async function useToken(page: Page): Promise<void> {
   await account(page).getByText('Explorer').waitFor()
 }
 
-/**
- * Runs the query of the open tab until a text is in its result. GraphiQL reads the operation's name a moment after a
- * tab is opened or changed: a run before that asks for the operation that was there.
- */
-async function run(page: Page, text: string): Promise<void> {
-  const result = page.getByRole('region', { name: 'Result Window' }).getByText(text).first()
-  const shows = () =>
-    result.waitFor({ timeout: 2_000 }).then(
-      () => true,
-      () => false,
-    )
-  for (let attempt = 1; attempt <= 5; attempt++) {
-    await page.getByRole('button', { name: /execute query/i }).click()
-    if (await shows()) return
-  }
-  throw new Error(`No result shows ${text}.`)
-}
-
 /** GraphiQL keeps its tabs half a second after they were changed. */
 const untilKept = (page: Page, text: string) =>
   until(`${text} is kept`, async () =>
     ((await page.evaluate<string | null>(`sessionStorage.getItem('graphiql:tabState')`)) ?? '').includes(text),
   )
-
-async function openTab(page: Page, name: string): Promise<void> {
-  await tab(page, name).click()
-  await currentTab(page, name).waitFor()
-}
-
-/** Types over what an editor of the page holds. */
-async function typeInto(page: Page, editor: 'Operation Editor' | 'Headers', text: string): Promise<void> {
-  await page.getByRole('region', { name: editor }).locator('.monaco-editor:visible').click()
-  await page.keyboard.press('ControlOrMeta+A')
-  await page.keyboard.insertText(text)
-  // The editor closes quotes and brackets by itself.
-  await page.keyboard.press('ControlOrMeta+Shift+End')
-  await page.keyboard.press('Delete')
-}
 
 async function violations(page: Page): Promise<string[]> {
   const { violations } = await page.evaluate<AxeResults>(`axe.run({ resultTypes: ['violations'] })`)
@@ -166,9 +125,8 @@ test('without a token, or with a wrong one, the page says what to do', async () 
   const { page } = await open()
   await run(page, 'token')
   await status(page).getByText('The request had no token. Type one here').waitFor()
-  const result = page.getByRole('region', { name: 'Result Window' })
-  await result.getByText('Administrators of this service create tokens').waitFor()
-  await result
+  await result(page).getByText('Administrators of this service create tokens').waitFor()
+  await result(page)
     .getByText(/\/admin/)
     .first()
     .waitFor()
@@ -295,8 +253,7 @@ test('on a narrow screen query and answer are both in view, without scrolling si
   await useToken(page)
   await run(page, 'The Old Mill')
   const query = page.getByRole('region', { name: 'Operation Editor' })
-  const answer = page.getByRole('region', { name: 'Result Window' })
-  for (const editor of [query, answer]) {
+  for (const editor of [query, result(page)]) {
     const box = await editor.boundingBox()
     expect(box?.width).toBeGreaterThan(300)
     expect(box?.height).toBeGreaterThan(200)

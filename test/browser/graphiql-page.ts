@@ -1,0 +1,53 @@
+/** What a person does on the page of GraphiQL. */
+import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
+
+/** A tab of GraphiQL: a button of a list in which one is current. */
+export const tab = (page: Page, name: string) =>
+  page.locator('.graphiql-tab').getByRole('button', { name, exact: true })
+
+export const currentTab = (page: Page, name: string) =>
+  page.locator('.graphiql-tab [aria-current="true"]').getByText(name)
+
+const operationEditor = (page: Page) => page.getByRole('region', { name: 'Operation Editor' })
+export const result = (page: Page) => page.getByRole('region', { name: 'Result Window' })
+
+/**
+ * Waits until GraphiQL knows the operation of its editor. It reads the operation's name a moment after the text changed,
+ * and stores the text at once then: a run before that asks for the operation that was there.
+ */
+const untilRead = (page: Page, isRead: (text: string) => boolean) =>
+  expect
+    .poll(async () => isRead((await page.evaluate<string | null>(`sessionStorage.getItem('graphiql:query')`)) ?? ''))
+    .toBe(true)
+
+/** Loads the page, and waits until a query can be run. */
+export async function load(page: Page, go: () => Promise<unknown>): Promise<void> {
+  await go()
+  await tab(page, 'WhoAmI').waitFor()
+  await operationEditor(page).locator('.view-line').first().waitFor()
+  await result(page).locator('.view-line').first().waitFor()
+}
+
+export async function openTab(page: Page, name: string): Promise<void> {
+  await tab(page, name).click()
+  await currentTab(page, name).waitFor()
+  await untilRead(page, query => query.includes(` ${name}(`) || query.includes(` ${name} {`))
+}
+
+/** Types over what an editor of the page holds. */
+export async function typeInto(page: Page, editor: 'Operation Editor' | 'Headers', text: string): Promise<void> {
+  await page.getByRole('region', { name: editor }).locator('.monaco-editor:visible').click()
+  await page.keyboard.press('ControlOrMeta+A')
+  await page.keyboard.insertText(text)
+  // The editor closes quotes and brackets by itself.
+  await page.keyboard.press('ControlOrMeta+Shift+End')
+  await page.keyboard.press('Delete')
+  if (editor === 'Operation Editor') await untilRead(page, query => query === text)
+}
+
+/** Runs the query of the open tab, and waits until a text is in its result. */
+export async function run(page: Page, text: string | RegExp): Promise<void> {
+  await page.getByRole('button', { name: /execute query/i }).click()
+  await result(page).getByText(text).first().waitFor()
+}
