@@ -74,7 +74,7 @@ describe.each([
     const apart = new Proxy(pool, {
       get: (target, key) => Reflect.get(key === 'background' ? database.pool : target, key),
     })
-    parts = { pool, client: await createApp({ pool: apart }), build: createBuilders(database) }
+    parts = { pool, apart: database.pool, client: await createApp({ pool: apart }), build: createBuilders(database) }
   })
 
   afterAll(() => parts.client.app.close())

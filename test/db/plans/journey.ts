@@ -1,4 +1,4 @@
-import type { Pool } from '../../../src/db/connect.ts'
+import type { Pool, Sql } from '../../../src/db/connect.ts'
 import type { Client } from '../../support/app.ts'
 import type { Builders } from '../../support/builders.ts'
 
@@ -19,6 +19,8 @@ export interface Journey {
 /** The parts that an action needs. */
 export interface Parts {
   pool: Pool
+  /** The connections whose plans are not read. */
+  apart: Sql
   client: Client
   build: Builders
 }

@@ -38,7 +38,6 @@ const records: Record<string, string> = {
   'gateway.withdrawal_entry': `select n, ${owner}, ${stamp} ${numbers}`,
   'gateway.figure_rollup': `select ${owner}, (array['sale', 'consent', 'withdrawal'])[1 + n % 3]::gateway.figure_kind, 'half_hour',
       timestamptz '2020-01-01Z' + n * interval '1 hour', 'GBP', 'sold', 0, 1, 50, 50, 50 ${numbers}`,
-  'gateway.figure_member': `select n / 10, n ${numbers}`,
   'gateway.token': `(name, token_hash, hint) select 'Token ' || n, sha256(n::text::bytea), 'hint' ${numbers}`,
   'gateway.token_tenant': `(token_id, tenant_id) select n, 1 + n % ${many} ${numbers}`,
   'gateway.redemption_token': `(token_hash, voucher_id, tenant_id, token_id, created_at, expires_at)
@@ -63,6 +62,7 @@ const entries: Record<string, string> = {
   'gateway.voucher_entry': 'select entry.* from purchased_voucher voucher, gateway.entry_of(voucher) entry',
   'gateway.voucher_text': 'select text.* from purchased_voucher voucher, gateway.text_of(voucher) text',
   'gateway.consent_entry': 'select entry.* from customer, gateway.entry_of(customer) entry',
+  'gateway.figure_member': 'select ancestor_id, unnest(lacking) from gateway.figure_member_differences()',
 }
 
 /** The statements that fill each large table. */

@@ -14,6 +14,7 @@ import { createWatermarkWatch } from '../../../src/domain/sync/watermark-holder.
 import { createTokenDirectory } from '../../../src/domain/token/directory.ts'
 import { createRequestCounter, deleteExpiredRequestCounts } from '../../../src/domain/token/request-count.ts'
 import { findUnwritable } from '../../../src/http/health.ts'
+import { followed } from '../../support/followed.ts'
 import type { Journey } from './journey.ts'
 
 /** The journeys of the service itself: as it starts, and beside answering. */
@@ -66,7 +67,9 @@ export const service: Journey[] = [
   {
     what: 'letting figures follow the records',
     runs: ['follower.step', 'follower.read_lag'],
-    go: async ({ pool, build }) => {
+    go: async ({ pool, apart, build }) => {
+      // Whatever other journeys have changed: after a change of a tenant, a step reads the whole tree.
+      await followed(apart)
       await build.voucher(1)
       await createFollower(pool, new AbortController().signal)()
       await readLag(pool)
