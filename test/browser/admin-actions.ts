@@ -1,5 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import type { Page, Route } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { createAdministrator } from '../../src/domain/administrator/administrator-password.ts'
 import { root } from '../admin/support.ts'
 import { tester } from '../support/builders.ts'
@@ -31,21 +30,6 @@ export async function pickTenant(page: Page, part: string, name: string): Promis
   await page.getByRole('list', { name: 'Tenants found' }).getByRole('checkbox', { name }).first().check()
   await page.getByRole('button', { name: 'Add selected' }).first().click()
   await page.getByLabel(`Reach for ${name}`).waitFor()
-}
-
-/**
- * Presses a button that sends a form, and again before the answer arrives. The service has handled the first request by then:
- * only its answer is held back.
- */
-export async function pressTwice(page: Page, name: string): Promise<void> {
-  const hold = async (route: Route) => {
-    const response = await route.fetch({ maxRedirects: 0 })
-    await delay(500)
-    // A second request cancels the first, whose answer then has no receiver.
-    await route.fulfill({ response }).catch(() => {})
-  }
-  await page.route('**/admin/**', hold, { times: 2 })
-  await page.getByRole('button', { name }).last().dblclick({ delay: 50 })
 }
 
 /** The secret that the page shows. */

@@ -1,10 +1,7 @@
-import { createServer } from 'node:http'
 import type { Page } from 'playwright-core'
-import { afterAll, describe, expect, test } from 'vitest'
-import { sessionCookie } from '../../src/admin/auth/cookies.ts'
-import { readConfig } from '../../src/config.ts'
+import { expect, test } from 'vitest'
 import { createAdministrator } from '../../src/domain/administrator/administrator-password.ts'
-import { getToken, tokenStatus } from '../../src/domain/token/token.ts'
+import { getToken } from '../../src/domain/token/token.ts'
 import { root } from '../admin/support.ts'
 import { createApp } from '../support/app.ts'
 import { startBrowser } from '../support/browser.ts'
@@ -21,20 +18,9 @@ const { app } = await createApp(database)
 const origin = await app.listen({ host: '127.0.0.1', port: 0 })
 const browser = await startBrowser()
 
-const sessionName = sessionCookie(readConfig({})).name
-
 /** A page of a new browser. */
 const open = async (options: Parameters<typeof browser.newContext>[0] = {}) =>
   (await browser.newContext(options)).newPage()
-
-/** @returns the status of the answer to the form that `send` submits */
-async function statusAfter(page: Page, send: () => Promise<unknown>): Promise<number> {
-  const answer = page.waitForResponse(response => response.request().method() === 'POST')
-  await send()
-  return (await answer).status()
-}
-
-const status = async (id: number) => tokenStatus(await getToken(pool, id))
 
 /** Waits until a new page has been drawn: the browser moves the focus only then. */
 async function rendered(page: Page): Promise<void> {
@@ -42,71 +28,7 @@ async function rendered(page: Page): Promise<void> {
   await page.evaluate('new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))')
 }
 
-const makeToken = async (name = 'Tills') => (await build.token([mill], { name })).id
 const countTokens = async () => (await pool`select count(*)::integer as count from gateway.token`)[0]?.count
-
-describe('the sign-in', () => {
-  test('is rejected when an attacker plants a session while the form is open, and gives the attacker nothing', async () => {
-    const eve = { email: 'eve@example.com', password: 'something of her own' }
-    await createAdministrator(pool, tester, eve.email, eve.password)
-    const [attacker, page] = [await open(), await open()]
-    await signIn(attacker, origin, eve)
-    await page.goto(`${origin}/admin/login`)
-    await page.getByLabel('E-mail').fill(root.email)
-    await page.getByLabel('Password').fill(root.password)
-    const planted = (await attacker.context().cookies()).filter(({ name }) => name === sessionName)
-    await page.context().addCookies(planted)
-    expect(await statusAfter(page, () => page.getByRole('button', { name: 'Sign in' }).click())).toBe(403)
-    await attacker.goto(`${origin}/admin/account`)
-    await attacker.getByText(eve.email).waitFor()
-    expect(await attacker.getByText(root.email).count()).toBe(0)
-  })
-})
-
-describe('a form', () => {
-  const tokenIn = (page: Page) => page.locator('main form input[name="_csrf"]').first().inputValue()
-
-  test('on a page of another origin is rejected and changes nothing, even with a valid token', async () => {
-    const page = await open()
-    await signIn(page, origin)
-    await page.goto(`${origin}/admin/account`)
-    const token = await tokenIn(page)
-    const id = await makeToken()
-    const foreign = await serveForm(`${origin}/admin/tokens/${id}/revoke`, token)
-    // Another port of the same host is the same site to cookies: they come along. A request without a referrer has no
-    // origin.
-    for (const url of [`http://127.0.0.1:${foreign}/`, `http://127.0.0.1:${foreign}/no-referrer`]) {
-      await page.goto(url)
-      const posted = page.waitForRequest(request => request.method() === 'POST')
-      expect(await statusAfter(page, () => page.getByRole('button').click())).toBe(403)
-      expect((await (await posted).allHeaders()).cookie).toContain(`${sessionName}=`)
-      await page.getByText('This was not sent from a page of this service').waitFor()
-      expect(await status(id)).toBe('active')
-    }
-    await page.goto(`http://localhost:${foreign}/`)
-    const posted = page.waitForRequest(request => request.method() === 'POST')
-    expect(await statusAfter(page, () => page.getByRole('button').click())).toBe(403)
-    expect((await (await posted).allHeaders()).cookie ?? '').not.toContain(`${sessionName}=`)
-    expect(await status(id)).toBe('active')
-    await page.goto(`${origin}/admin/tokens/${id}`)
-    await page.getByRole('link', { name: 'Revoke' }).waitFor()
-  })
-
-  /** @returns the port of a page with a form that is none of ours */
-  async function serveForm(action: string, token: string): Promise<number> {
-    const server = createServer(({ url }, response) => {
-      const referrer = url === '/no-referrer' ? '<meta name="referrer" content="no-referrer">' : ''
-      response.setHeader('Content-Type', 'text/html')
-      response.end(`<!doctype html>${referrer}<form method="post" action="${action}">
-        <input type="hidden" name="_csrf" value="${token}"><button>You have won</button></form>`)
-    })
-    await new Promise<void>(resolve => server.listen(0, resolve))
-    afterAll(() => server.close())
-    const address = server.address()
-    if (address === null || typeof address === 'string') throw new Error('it does not listen')
-    return address.port
-  }
-})
 
 test('HTML in names is shown as entered, and does not run', async () => {
   const html = `<script>document.title = 'ran'</script><img src=x onerror="document.title='ran'">&amp;'"`
@@ -165,34 +87,6 @@ test('HTML in names is shown as entered, and does not run', async () => {
   await page.goto(`${origin}/admin/administrators`)
   await shows(email)
   expect(fieldErrors.filter(error => !error.includes('status of 422'))).toEqual([])
-})
-
-test('without scripts a token is created, rotated and revoked', async () => {
-  const page = await open({ javaScriptEnabled: false })
-  await signIn(page, origin)
-  await page.goto(`${origin}/admin/tokens/new`)
-  await page.getByLabel('Name').fill('By hand')
-  await page.getByRole('button', { name: 'Create the token' }).last().click()
-  await page.getByRole('alert').getByText('Choose at least one tenant.').waitFor()
-  await pickTenant(page, 'old mill', 'The Old Mill')
-  await page.getByLabel('Reach for The Old Mill').selectOption('with all below it')
-  await page.getByRole('button', { name: 'Create the token' }).last().click()
-  const secret = await secretOn(page)
-  expect(await page.locator('button[data-copy]').first().isVisible()).toBe(false)
-  await page.getByRole('link', { name: 'I have copied it' }).click()
-  await page.getByText('The Old Mill and all below').waitFor()
-  const id = tokenIdOf(page)
-  await page.getByRole('link', { name: 'Rotate' }).click()
-  await page.getByLabel('Both are valid for').selectOption('7 days')
-  await page.getByRole('button', { name: 'Rotate the token' }).click()
-  expect(await secretOn(page)).not.toBe(secret)
-  await page.getByRole('link', { name: 'I have copied it' }).click()
-  await page.getByRole('link', { name: `token ${id}` }).click()
-  await page.getByText('replaced, ends').waitFor()
-  await page.getByRole('link', { name: 'Revoke' }).click()
-  await page.getByRole('button', { name: 'Revoke the token' }).click()
-  await page.getByText('The token is revoked.').waitFor()
-  expect(await status(id)).toBe('revoked')
 })
 
 test('the buttons copy the secret and the command', async () => {

@@ -69,18 +69,6 @@ const choosePeriod = async (page: Page, from: string, to: string) => {
   await page.getByRole('button', { name: 'Show', exact: true }).click()
 }
 
-test('products of the tenant before are not shown with the figures of another', async () => {
-  const { page, problems } = await open(`tenant=${alder}&${firstHalf}&table=products`)
-  await tables(page).getByRole('link', { name: 'Alder product' }).waitFor()
-  const release = await hold(page, DashboardProducts)
-  await choose(page, 'Birch')
-  await sold(page, '£300.00')
-  expect(await page.getByText('Alder product').count()).toBe(0)
-  await release()
-  await page.getByRole('figure', { name: 'Top products' }).getByText('Birch product', { exact: true }).waitFor()
-  expect(problems).toEqual([])
-})
-
 test('products of the period before are not shown with the figures of another', async () => {
   const { page, problems } = await open(`tenant=${alder}&${firstHalf}&table=products`)
   const products = tables(page).getByRole('table', { name: 'Products', exact: true })

@@ -197,21 +197,6 @@ test('when a level does not load, the page says so and keeps all; the next attem
   expect(loads()).toBe(0)
 })
 
-test('without a script a level is opened and shown further by forms', async () => {
-  const plain = await (
-    await browser.newContext({ javaScriptEnabled: false, storageState: await context.storageState() })
-  ).newPage()
-  await plain.goto(`${origin}/admin/tokens/new`)
-  await plain.getByLabel('Name').fill('Typed')
-  for (const name of ['Below Meridian Group', 'Below Region 07', 'Show 50 more of 850 below Region 07']) {
-    await button(plain, name).click()
-  }
-  await box(plain, 'Shop 0099').check()
-  await plain.locator('#add-selected').click()
-  await plain.getByLabel('Reach for Shop 0099').waitFor()
-  expect(await plain.getByLabel('Name').inputValue()).toBe('Typed')
-})
-
 test('the tree looks well: opened, with more to show', async () => {
   const { page } = await openForm()
   await openShops(page)

@@ -213,6 +213,8 @@ export const administration: Journey[] = [
     ['entries about a tenant, of one kind', '?tenant=500&action=customer.export'],
     ['entries about a tenant, older', '?tenant=500&before=50000'],
     ['entries of some days', `?from=${day}&to=${day}`],
+    ['entries of some days, older', `?from=${day}&to=${day}&before=50000`],
+    ['entries of some days about a token', `?from=${day}&to=${day}&token=500`],
   ].map(([what = '', query]) => ({ what, runs: ['audit.list'], go: visit(`/admin/audit${query}`) })),
   {
     what: 'entries of one actor',
