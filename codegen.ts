@@ -39,10 +39,10 @@ const typeConfig = {
   emitLegacyCommonJSImports: false,
 }
 
-/** Reads the `.graphql` files of a folder, and of those below it. Assets are files that a page serves. */
+/** Reads the `.graphql` files of a folder, and of those below it. */
 const readGraphqlFiles = (folder: string) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter(file => file.endsWith('.graphql') && !file.startsWith('assets/'))
+    .filter(file => file.endsWith('.graphql'))
     .sort()
     .map(file => ({ location: file, document: parse(readFileSync(join(folder, file), 'utf8')) }))
 

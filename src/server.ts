@@ -14,7 +14,7 @@ import { registerGraphiql } from './graphql-http/graphiql.tsx'
 import { readTrustedDocuments } from './graphql-http/read-trusted-documents.ts'
 import { registerGraphql } from './graphql-http/route.ts'
 import { limitRequests } from './http/admission.ts'
-import { registerSharedAssets } from './http/assets.ts'
+import { registerAssets } from './http/assets.ts'
 import { createAuthenticate } from './http/caller.ts'
 import { compressResponses } from './http/compression.ts'
 import { createServer } from './http/create-server.ts'
@@ -98,7 +98,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
       whenIdle,
     })
   })
-  registerSharedAssets(app)
+  registerAssets(app)
   // With PUBLIC_URL, others reach the demo, too, by a proxy that may hide it.
   const shownToken = config.publicUrl === undefined ? demoToken : null
   const site = describeSite(config, shownToken !== null)

@@ -12,7 +12,7 @@ const languages = { bash, graphql, http, json, php, python, typescript }
 for (const [name, language] of Object.entries(languages)) hljs.registerLanguage(name, language)
 
 /**
- * Returns the HTML of a text, with the elements that `src/docs/assets/guides.css` colors.
+ * Returns the HTML of a text, with the elements that `packages/pages/src/guides.css` colors.
  *
  * @param language the name of a language, or an empty text for plain text
  * @throws Error for an unknown language

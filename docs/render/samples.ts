@@ -15,7 +15,7 @@ export const sampleLanguages = [
 const folder = new URL('../../docs/samples/', import.meta.url)
 
 /**
- * Returns the HTML of a sample: a block for each language, of which `src/docs/assets/guides.js` shows one at a time.
+ * Returns the HTML of a sample: a block for each language, of which `packages/pages/src/guides.js` shows one at a time.
  *
  * @param name the folder and the name of the sample: `paging/all-pages`
  * @throws Error when a file is missing
@@ -28,6 +28,6 @@ export function renderSamples(name: string): string {
   return `<div class="samples" id="${escapeHtml(name.replace('/', '-'))}">${blocks.join('')}</div>\n`
 }
 
-/** Returns the HTML of a block of code; `src/http/assets/copy.js` shows the button that copies it. */
+/** Returns the HTML of a block of code; `packages/pages/src/copy.js` shows the button that copies it. */
 export const renderCode = (text: string, language: string): string =>
   `<div class="code"><pre><code>${highlight(text.trimEnd(), language)}</code></pre><button type="button" class="copy secondary small" data-copy hidden>Copy</button></div>\n`

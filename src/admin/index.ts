@@ -2,7 +2,6 @@ import cookie from '@fastify/cookie'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config.ts'
 import type { Pool } from '../db/connect.ts'
-import { serveAssets } from '../http/assets.ts'
 import { registerNotFound } from '../http/not-found.ts'
 import { adminPath } from '../http/paths.ts'
 import type { Site } from '../http/site.ts'
@@ -40,9 +39,6 @@ export function registerAdmin(app: FastifyInstance, { sql, config, site }: Regis
       scope.addHook('onRequest', async (_request, reply) => void reply.headers(headers))
       await scope.register(cookie)
       scope.addHook('onRequest', async request => checkOrigin(request, config))
-      const assets = ['admin.css', 'open-dashboard.js', 'submit-once.js', 'tenant-picker.js']
-      serveAssets(scope, new URL('./assets/', import.meta.url), assets)
-
       scope.register(async withSession => {
         await registerSession(withSession, context)
         registerNotFound(withSession, 'page')

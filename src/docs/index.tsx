@@ -1,17 +1,12 @@
 // `GET /docs`: the guides and the reference. Everything that the pages load comes from the service.
-
-import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import type { FastifyInstance } from 'fastify'
 import type { JSX } from 'preact'
 import type { Config } from '../config.ts'
 import { notFound } from '../domain/errors.ts'
-import { serveAssets } from '../http/assets.ts'
-import { type CompressedFile, compressFile, sendCompressedFile } from '../http/compressed-file.ts'
 import { compressResponses } from '../http/compression.ts'
 import { pageHeaders, renderPage } from '../http/html-page.tsx'
 import { loadOnce } from '../http/load-once.ts'
-import { assetsPath, docsPath } from '../http/paths.ts'
+import { docsPath } from '../http/paths.ts'
 import { requestOrigin } from '../http/request-origin.ts'
 import type { Site } from '../http/site.ts'
 import { downloadsPath, readDownloads } from './downloads.ts'
@@ -33,26 +28,10 @@ const referenceHeaders = pageHeaders(
   "connect-src 'self'",
 )
 
-/** The build copies it from its package: from here, the same file for the sources and for `dist`. */
-const scalarFile = new URL('../../dist/docs/assets/scalar.js', import.meta.url)
-
-/** The script of the reference, and its address, which changes with its content. */
-interface Scalar {
-  path: string
-  file: CompressedFile
-}
-
 /** Registers `GET /docs`, `/docs/{guide}`, `/docs/downloads` and `/docs/reference`. */
 export function registerDocs(app: FastifyInstance, config: Config, site: Site): void {
-  const folder = new URL('./assets/', import.meta.url)
-  app.register(
-    async scope => serveAssets(scope, folder, ['guides.css', 'guides.js', 'reference.css', 'reference.js']),
-    { prefix: docsPath },
-  )
   const rendered = loadOnce(readRenderedGuides)
-  const scalar = loadOnce(loadScalar)
   const downloads = loadOnce(async () => readDownloads())
-  registerScalar(app, scalar)
 
   app.register(async scope => {
     // The pages hold no secrets: their lengths can tell nothing.
@@ -79,7 +58,7 @@ export function registerDocs(app: FastifyInstance, config: Config, site: Site): 
         <GuidePage guide={guide} rendered={(await rendered())[guide.slug]!} site={site} />
       ))
     }
-    addPage(referencePath, referenceHeaders, async () => <ReferencePage script={(await scalar()).path} site={site} />)
+    addPage(referencePath, referenceHeaders, () => <ReferencePage site={site} />)
     addPage(downloadsPath, guideHeaders, async () => <DownloadsPage downloads={await downloads()} site={site} />)
     scope.get<{ Params: { name: string } }>(`${downloadsPath}/:name`, async ({ params }, reply) => {
       const download = (await downloads()).find(({ name }) => name === params.name)
@@ -91,24 +70,4 @@ export function registerDocs(app: FastifyInstance, config: Config, site: Site): 
         .send(content)
     })
   })
-}
-
-/** Serves Scalar for a year: another content has another address. */
-function registerScalar(app: FastifyInstance, scalar: () => Promise<Scalar>): void {
-  app.get(`${docsPath}${assetsPath}/scalar/:name`, async (request, reply) => {
-    const { path, file } = await scalar()
-    if (request.url !== path) throw notFound('path')
-    reply.headers({
-      'Cache-Control': 'public, max-age=31536000, immutable',
-      'X-Content-Type-Options': 'nosniff',
-    })
-    return sendCompressedFile(request, reply, file)
-  })
-}
-
-async function loadScalar(): Promise<Scalar> {
-  const content = await readFile(scalarFile)
-  const hash = createHash('sha256').update(content).digest('hex').slice(0, 16)
-  const path = `${docsPath}${assetsPath}/scalar/${hash}.js`
-  return { path, file: await compressFile('text/javascript; charset=utf-8', content) }
 }

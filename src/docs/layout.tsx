@@ -8,15 +8,13 @@ import { guides } from './guides.ts'
 /** The address of the reference. */
 export const referencePath = `${docsPath}/reference`
 
-const stylesheet = (name: string) => <link rel="stylesheet" href={`${docsPath}${assetsPath}/${name}`} />
-
 /** The stylesheets and the script of the pages with text: the reference has its own. */
 const guideHead = (
   <>
     <link rel="stylesheet" href={`${assetsPath}/base.css`} />
-    {stylesheet('guides.css')}
+    <link rel="stylesheet" href={`${assetsPath}/guides.css`} />
     {/* Not deferred: it chooses the language of the samples before the page is shown. */}
-    <script src={`${docsPath}${assetsPath}/guides.js`} />
+    <script src={`${assetsPath}/guides.js`} />
     <script src={`${assetsPath}/copy.js`} type="module" />
   </>
 )

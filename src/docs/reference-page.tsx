@@ -5,13 +5,13 @@ import { Frame } from './layout.tsx'
 /** The OpenAPI document that the reference shows. */
 const documentPath = `${v1Path}/openapi.json`
 
-/** The page at `/docs/reference`: Scalar, which `assets/reference.js` starts. @param script the address of Scalar */
-export function ReferencePage({ script, site }: { script: string; site: Site }) {
+/** The page at `/docs/reference`: Scalar, which `reference.js` starts. */
+export function ReferencePage({ site }: { site: Site }) {
   const head = (
     <>
-      <link rel="stylesheet" href={`${docsPath}${assetsPath}/reference.css`} />
-      <script src={script} defer />
-      <script src={`${docsPath}${assetsPath}/reference.js`} type="module" />
+      <link rel="stylesheet" href={`${assetsPath}/reference.css`} />
+      <script src={`${assetsPath}/scalar.js`} defer />
+      <script src={`${assetsPath}/reference.js`} type="module" />
     </>
   )
   return (

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { millisecondsPerDay } from '../domain/record/date.ts'
 
-/** The examples, a file each; the names begin with the order of the tabs. */
-const folder = new URL('./assets/examples/', import.meta.url)
+/** The examples of `packages/pages`, a file each; the names begin with the order of the tabs. */
+const folder = new URL('../../dist/graphiql-examples/', import.meta.url)
 
 const day = (time: number): string => new Date(time).toISOString().slice(0, 10)
 

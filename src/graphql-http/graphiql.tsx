@@ -1,12 +1,11 @@
 // `GET /graphiql`: GraphiQL, with a field for the token above it. Everything comes from the service.
-
-import { readFileSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
 import { introspectionFromSchema } from 'graphql'
 import { schema } from '../graphql/schema.ts'
-import { serveCompressedPage } from '../http/compressed-file.ts'
+import { compressFile, sendCompressedFile } from '../http/compressed-file.ts'
 import { HtmlPage, pageHeaders, renderPage } from '../http/html-page.tsx'
-import { graphiqlPath, graphqlPath } from '../http/paths.ts'
+import { loadOnce } from '../http/load-once.ts'
+import { assetsPath, graphiqlPath, graphqlPath } from '../http/paths.ts'
 import type { Site } from '../http/site.ts'
 import { createExampleTabs, type ExampleVoucher } from './graphiql-examples.ts'
 import { GraphiqlToken } from './operations.ts'
@@ -21,23 +20,6 @@ const headers = pageHeaders(
   "connect-src 'self'",
 )
 
-/** The files below `/graphiql`; the page is the one without a name. */
-const names = [
-  '',
-  'monaco.js',
-  'graphiql.js',
-  'graphiql.css',
-  'start.js',
-  'start.css',
-  'editor.js',
-  'json.js',
-  'graphql.js',
-] as const
-
-type Name = (typeof names)[number]
-
-const pathOf = (name: Name) => `${graphiqlPath}/${name}`
-
 /** The settings that the page depends on. */
 interface GraphiqlOptions {
   site: Site
@@ -47,35 +29,25 @@ interface GraphiqlOptions {
   voucher: ExampleVoucher | null
 }
 
-/** Registers `GET /graphiql` and the files that it loads. */
-export const registerGraphiql = (app: FastifyInstance, options: GraphiqlOptions): void =>
-  serveCompressedPage(app, { path: graphiqlPath, names, headers, read: () => readFiles(options) })
-
-/** Takes GraphiQL out of its package, whose own page would need inline scripts. */
-async function readFiles(options: GraphiqlOptions): Promise<Record<Name, string>> {
-  // Nine megabytes of text, which only a developer's browser needs.
-  const graphiql = await import('@graphql-yoga/render-graphiql/graphiql')
-  const asset = (name: Name) => readFileSync(new URL(`./assets/${name}`, import.meta.url), 'utf8')
-  return {
-    '': renderPage(<GraphiqlPage {...options} />),
-    'monaco.js': asset('monaco.js'),
-    'graphiql.js': graphiql.js,
-    'graphiql.css': graphiql.css,
-    'start.js': asset('start.js'),
-    'start.css': asset('start.css'),
-    'editor.js': graphiql.editorWorkerService,
-    'json.js': graphiql.jsonWorker,
-    'graphql.js': graphiql.graphqlWorker,
-  }
+/** Registers `GET /graphiql`. */
+export function registerGraphiql(app: FastifyInstance, options: GraphiqlOptions): void {
+  const page = loadOnce(() => compressFile('text/html; charset=utf-8', renderPage(<GraphiqlPage {...options} />)))
+  app.get(graphiqlPath, async (request, reply) => sendCompressedFile(request, reply.headers(headers), await page()))
 }
 
-/** Returns the settings with which `assets/start.js` starts GraphiQL. */
+const asset = (name: string) => `${assetsPath}/${name}`
+
+/** Returns the settings with which `start-graphiql.js` starts GraphiQL. */
 const settings = ({ site, voucher }: GraphiqlOptions) => ({
   endpoint: graphqlPath,
   /** The document that reads the name of a token. */
   tokenDocument: GraphiqlToken,
   adminAddress: site.adminAddress,
-  workers: { editorWorkerService: pathOf('editor.js'), json: pathOf('json.js'), graphql: pathOf('graphql.js') },
+  workers: {
+    editorWorkerService: asset('graphiql-editor.js'),
+    json: asset('graphiql-json.js'),
+    graphql: asset('graphiql-graphql.js'),
+  },
   // With the schema at hand, the explorer and the completion work before there is a token.
   schema: introspectionFromSchema(schema),
   tabs: createExampleTabs(voucher),
@@ -86,12 +58,12 @@ function GraphiqlPage(options: GraphiqlOptions) {
   const data = JSON.stringify(settings(options)).replaceAll('<', '\\u003c')
   const head = (
     <>
-      <link rel="stylesheet" href={pathOf('graphiql.css')} />
-      <link rel="stylesheet" href={pathOf('start.css')} />
+      <link rel="stylesheet" href={asset('graphiql.css')} />
+      <link rel="stylesheet" href={asset('graphiql-page.css')} />
       <script id="settings" type="application/json" dangerouslySetInnerHTML={{ __html: data }} />
-      <script src={pathOf('monaco.js')} defer />
-      <script src={pathOf('graphiql.js')} defer />
-      <script src={pathOf('start.js')} type="module" />
+      <script src={asset('monaco.js')} defer />
+      <script src={asset('graphiql.js')} defer />
+      <script src={asset('start-graphiql.js')} type="module" />
     </>
   )
   return (

@@ -1,55 +1,35 @@
-import { readFileSync } from 'node:fs'
+// The style sheets and scripts of all pages (`packages/pages`, `packages/dashboard`, Scalar and GraphiQL).
+import { readdirSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import type { FastifyInstance } from 'fastify'
-import { etagOf, namesEtag } from './etag.ts'
+import { compressFile, sendCompressedFile } from './compressed-file.ts'
+import { loadOnce } from './load-once.ts'
 import { assetsPath } from './paths.ts'
 
+/** The build puts the files here: the same folder for the sources and for `dist`. */
+const folder = new URL('../../dist/pages/', import.meta.url)
+
 const types: Record<string, string> = {
-  '.html': 'text/html; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.svg': 'image/svg+xml',
 }
 
 /**
- * Returns the media type of a file.
+ * Serves each file as `GET /assets/{name}`. It is read and compressed when it is first requested; browsers cache it, and
+ * revalidate it by its `ETag`.
  *
- * @throws Error when its extension is none of those that pages load
+ * @throws Error when the build was not run
  */
-export function mediaTypeOf(name: string): string {
-  const type = types[extname(name)]
-  if (!type) throw new Error(`${name} has no known media type: expected ${Object.keys(types).join(', ')}.`)
-  return type
-}
-
-/**
- * Serves files of a folder as `GET {assetsPath}/{name}`. Browsers cache them and revalidate them by `ETag`.
- *
- * @param scope the Fastify scope; its prefix comes before `assetsPath`
- * @param folder the folder's URL, which ends in `/`
- * @param names file names with the extension `.css`, `.js` or `.svg`
- * @throws Error when a file has another extension, or cannot be read
- */
-export function serveAssets(scope: FastifyInstance, folder: URL, names: readonly string[]): void {
-  for (const name of names) {
-    const type = mediaTypeOf(name)
-    const content = readFileSync(new URL(name, folder))
-    const etag = etagOf(content)
-    scope.get(`${assetsPath}/${name}`, (request, reply) => {
-      reply.headers({ 'Cache-Control': 'private, no-cache', 'X-Content-Type-Options': 'nosniff', ETag: etag })
-      if (namesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send()
-      return reply.type(type).send(content)
+export function registerAssets(app: FastifyInstance): void {
+  for (const name of readdirSync(folder)) {
+    const type = types[extname(name)]
+    if (!type) throw new Error(`${name} has no known media type: expected ${Object.keys(types).join(', ')}.`)
+    const file = loadOnce(async () => compressFile(type, await readFile(new URL(name, folder))))
+    app.get(`${assetsPath}/${name}`, async (request, reply) => {
+      reply.header('X-Content-Type-Options', 'nosniff')
+      return sendCompressedFile(request, reply, await file())
     })
   }
 }
-
-/** Serves the stylesheets, the scripts and the icon that pages share. */
-export const registerSharedAssets = (app: FastifyInstance): void =>
-  serveAssets(app, new URL('./assets/', import.meta.url), [
-    'site.css',
-    'base.css',
-    'site.js',
-    'copy.js',
-    'repair.js',
-    'icon.svg',
-  ])

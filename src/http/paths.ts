@@ -19,7 +19,7 @@ export const dashboardPath = '/dashboard'
 /** The documentation. */
 export const docsPath = '/docs'
 
-/** The folder of stylesheets and scripts, below the root and below a transport's own path. */
+/** The folder of the style sheets and scripts of all pages. */
 export const assetsPath = '/assets'
 
 /** The base path of the API access page. */

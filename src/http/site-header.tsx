@@ -16,7 +16,7 @@ export interface SiteHeaderProps {
   place: Place['name'] | 'home'
   /** The links within the place. */
   sections?: SectionLink[] | undefined
-  /** The person who is signed in; default: `assets/site.js` shows the token of the browser tab. */
+  /** The person who is signed in; default: `site.js` shows the token of the browser tab. */
   account?: ComponentChildren
 }
 

@@ -340,7 +340,7 @@ describe('the headers', () => {
       expect(asset.headers['cache-control']).toBe('private, no-cache')
       expect((await browser.get(path, { 'if-none-match': String(asset.headers.etag) })).status).toBe(304)
     }
-    for (const path of ['/admin/assets/', '/admin/assets/page.tsx', '/admin/assets/..%2fdoor.tsx']) {
+    for (const path of ['/assets/', '/assets/page.tsx', '/assets/..%2fguides.json']) {
       expect((await browser.get(path)).status).toBe(404)
     }
   })

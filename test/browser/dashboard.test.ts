@@ -96,7 +96,7 @@ test('the policy allows scripts of the service only', async () => {
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
       "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   )
-  const script = await client.ask({ url: '/dashboard/assets/dashboard.js' })
+  const script = await client.ask({ url: '/assets/dashboard.js' })
   expect(script.headers['content-type']).toBe('text/javascript; charset=utf-8')
   expect(script.text).not.toMatch(/\beval\(|new Function/)
 })

@@ -106,8 +106,8 @@ const ids: number[] = []
 
 beforeAll(async () => {
   expect(await runScript('generate')).toEqual({ code: 0, printed: '' })
-  // All but the dashboard and the downloads.
-  const parts = ['driver', 'client', 'sync', 'service', 'assets']
+  // All but the guides and the downloads.
+  const parts = ['driver', 'client', 'sync', 'service', 'documents', 'pages']
   expect(await runScript('build', '--', ...parts)).toEqual({ code: 0, printed: '' })
   expect(await run(['migrate'], environment, { entry })).toMatchObject({ code: 0, stderr: '' })
   const rows = await database.platform<{ id: number }[]>`

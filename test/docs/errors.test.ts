@@ -14,7 +14,7 @@ const folders = ['executor', 'export', 'graphql', 'graphql-http', 'http', 'rest'
 
 /** Files whose sentences others read: administrators, operators and developers. */
 const others =
-  /^(domain\/(administrator|invitation|password|permission|semaphore|token|audit|session|openid|request-count)|http\/(health|request-count)|graphql-http\/(graphiql|assets|read-trusted-documents)|rest\/v1\/routes|export\/routes)/
+  /^(domain\/(administrator|invitation|password|permission|semaphore|token|audit|session|openid|request-count)|http\/(health|request-count)|graphql-http\/(graphiql|read-trusted-documents)|rest\/v1\/routes|export\/routes)/
 
 /** Sentences of faults, which callers do not see, of checks when the service starts, and of the log. */
 const internal = [

@@ -61,7 +61,7 @@ describe('with as many requests under way as an operation may have', () => {
       await untilLockWaits(platform)
       const answers = await Promise.all([
         client.graphql(secret, '{ viewer { name } }'),
-        client.ask({ method: 'GET', url: '/admin/assets/admin.css' }),
+        client.ask({ method: 'GET', url: '/assets/admin.css' }),
       ])
       return [...answers, under] as const
     })

@@ -44,7 +44,7 @@ const requests: [string, string, string[], number][] = [
   ['/admin at an unknown page', 'GET /admin/nowhere', [], 404],
   ['/admin without a session', 'GET /admin/tokens', [], 303],
   ['a form of /admin without a session', `POST /admin/tokens/new`, [form, `Origin: http://localhost:${port}`], 303],
-  ['an asset of /admin', 'GET /admin/assets/admin.css', [], 200],
+  ['an asset', 'GET /assets/admin.css', [], 200],
   ['an unknown path', 'POST /nowhere', json, 404],
   ['a target that is not a path', 'OPTIONS *', [], 404],
   ['/livez', 'GET /livez', [], 200],

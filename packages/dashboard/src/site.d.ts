@@ -1,4 +1,4 @@
-// The types of `src/http/assets/site.js`, which all pages share: the bundle imports it from its address.
+// The types of `packages/pages/src/site.js`, which all pages share: the bundle imports it from its address.
 
 /** Returns the token of the browser tab, or null. */
 export function readToken(): string | null

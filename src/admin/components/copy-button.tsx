@@ -1,4 +1,4 @@
-/** A text with a button that copies it. `assets/copy.js` shows the button where the browser has a clipboard. */
+/** A text with a button that copies it. `copy.js` shows the button where the browser has a clipboard. */
 export function TextToCopy({ id, text }: { id: string; text: string }) {
   return (
     <div class="input-row">

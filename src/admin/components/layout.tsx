@@ -55,9 +55,9 @@ export function Layout({ title, section, actions, narrow = false, children }: La
   const head = (
     <>
       <link rel="stylesheet" href={`${assetsPath}/base.css`} />
-      <link rel="stylesheet" href={`${adminPath}${assetsPath}/admin.css`} />
+      <link rel="stylesheet" href={`${assetsPath}/admin.css`} />
       <script src={`${assetsPath}/copy.js`} type="module" />
-      <script src={`${adminPath}${assetsPath}/submit-once.js`} defer />
+      <script src={`${assetsPath}/submit-once.js`} defer />
     </>
   )
   return (

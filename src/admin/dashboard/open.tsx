@@ -137,6 +137,6 @@ const sendToken = (reply: FastifyReply, secret: string) =>
       <noscript>
         <p class="warning">The dashboard needs JavaScript. Allow it for this site, then open the dashboard again.</p>
       </noscript>
-      <script src={`${adminPath}${assetsPath}/open-dashboard.js`} type="module" />
+      <script src={`${assetsPath}/open-dashboard.js`} type="module" />
     </Layout>,
   )

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { adminPath, assetsPath } from '../../http/paths.ts'
+import { assetsPath } from '../../http/paths.ts'
 import { ErrorSummary, FieldError, FieldGroup } from '../components/field.tsx'
 import { PostForm } from '../components/layout.tsx'
 import { Chosen, Found } from './lists.tsx'
@@ -11,7 +11,7 @@ import { Level } from './tree.tsx'
 
 /**
  * Chooses tenants. Its buttons post the form around it, which comes back with the same values; with a script they change
- * the picker in place (assets/tenant-picker.js).
+ * the picker in place (packages/pages/src/tenant-picker.js).
  */
 export function TenantPicker({ picker }: { picker: Picker }) {
   const { state, chosen, searched, matches, levels } = picker
@@ -54,7 +54,7 @@ export function TenantPicker({ picker }: { picker: Picker }) {
         <AddSelected id="add-selected" />
         <p id="picker-status" class="off-screen" role="status" />
       </FieldGroup>
-      <script src={`${adminPath}${assetsPath}/tenant-picker.js`} defer />
+      <script src={`${assetsPath}/tenant-picker.js`} defer />
     </div>
   )
 }
