@@ -3,20 +3,14 @@ import { expect, test } from 'vitest'
 import { createAdministrator } from '../../src/domain/administrator/administrator-password.ts'
 import { getToken } from '../../src/domain/token/token.ts'
 import { root } from '../admin/support.ts'
-import { createApp } from '../support/app.ts'
-import { startBrowser } from '../support/browser.ts'
-import { createBuilders, tester } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
+import { tester } from '../support/builders.ts'
 import { createRoot, pickTenant, secretOn, signIn, tokenIdOf } from './admin-actions.ts'
+import { startSite } from './site.ts'
 
-const database = await createDatabase()
+const { database, build, origin, browser } = await startSite()
 const { pool } = database
-const build = createBuilders(database)
 await createRoot(database)
 const mill = await build.tenant({ name: 'The Old Mill' })
-const { app } = await createApp(database)
-const origin = await app.listen({ host: '127.0.0.1', port: 0 })
-const browser = await startBrowser()
 
 /** A page of a new browser. */
 const open = async (options: Parameters<typeof browser.newContext>[0] = {}) =>

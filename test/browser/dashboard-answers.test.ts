@@ -10,18 +10,11 @@ import {
 } from '../../packages/dashboard/src/operations.ts'
 import { dayIn } from '../../packages/dashboard/src/period.ts'
 import { until } from '../rest/support.ts'
-import { createApp } from '../support/app.ts'
-import { startBrowser } from '../support/browser.ts'
-import { createBuilders } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
 import { followed } from '../support/followed.ts'
-import { hold, intercept, openDashboard } from './dashboard-page.ts'
+import { hold, intercept, openDashboard, tables } from './dashboard-page.ts'
+import { startSite } from './site.ts'
 
-const database = await createDatabase()
-const build = createBuilders(database)
-const client = await createApp(database)
-const origin = await client.app.listen({ host: '127.0.0.1', port: 0 })
-const browser = await startBrowser()
+const { database, build, origin, browser } = await startSite()
 
 const sell = (tenant: number, product: number, value: number, day: string, currency = 'GBP') =>
   build.voucher(tenant, {
@@ -56,7 +49,6 @@ async function open(query: string, token = secret) {
   return openDashboard(browser, origin, query, token)
 }
 
-const tables = (page: Page) => page.getByRole('region', { name: 'Tables', exact: true })
 const sold = (page: Page, amount: string) =>
   page.locator('.figure-card').first().getByText(amount, { exact: true }).waitFor()
 const choose = async (page: Page, name: string) => {

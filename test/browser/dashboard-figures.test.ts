@@ -2,21 +2,14 @@ import { readFile } from 'node:fs/promises'
 import type { Page, Route } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { loadDemo } from '../../src/demo/load.ts'
-import { createApp } from '../support/app.ts'
-import { startBrowser } from '../support/browser.ts'
-import { createBuilders } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
 import { followed } from '../support/followed.ts'
-import { openDashboard } from './dashboard-page.ts'
+import { openDashboard, table, tables } from './dashboard-page.ts'
 import { look, picture } from './look.ts'
+import { startSite } from './site.ts'
 
-const database = await createDatabase()
+const { database, build, origin, browser } = await startSite()
 const { loader } = database
 await loadDemo(loader, { scale: 1 })
-const build = createBuilders(database)
-const client = await createApp(database)
-const origin = await client.app.listen({ host: '127.0.0.1', port: 0 })
-const browser = await startBrowser()
 
 /** The group of the demo data, with the tenants below it. */
 const group = 1
@@ -29,8 +22,6 @@ async function open(query = '', token = secret) {
   return openDashboard(browser, origin, `tenant=${group}&${query}`, token)
 }
 
-const tables = (page: Page) => page.getByRole('region', { name: 'Tables', exact: true })
-const table = (page: Page, name: string) => tables(page).getByRole('table', { name, exact: true })
 const textOf = async (page: Page, name: string) =>
   (await table(page, name).locator('tbody tr').allInnerTexts()).map(row => row.split('\t'))
 /** Reads the text of a figure card. */

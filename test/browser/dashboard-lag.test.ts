@@ -1,26 +1,19 @@
 // The notices of the dashboard for figures that are old or do not exist yet.
 import { expect, test } from 'vitest'
 import { DashboardFigures } from '../../packages/dashboard/src/operations.ts'
-import { createApp } from '../support/app.ts'
-import { startBrowser } from '../support/browser.ts'
-import { createBuilders } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
 import { followed } from '../support/followed.ts'
 import { intercept, openDashboard } from './dashboard-page.ts'
 import { look } from './look.ts'
+import { startSite } from './site.ts'
 
-const database = await createDatabase()
+const { database, build, origin, browser } = await startSite()
 const { pool, platform } = database
-const build = createBuilders(database)
 const shop = await build.tenant({ name: 'Shop' })
 await build.voucher(shop, {
   ...{ initial_balance: 10, current_balance: 10, purchase_value: 10, currency: 'GBP' },
   purchase_timestamp: '2024-02-01T12:00:00Z',
 })
 const { secret } = await build.token([shop])
-const client = await createApp(database)
-const origin = await client.app.listen({ host: '127.0.0.1', port: 0 })
-const browser = await startBrowser()
 const query = `tenant=${shop}&from=2024-01-01&to=2024-06-30`
 
 /** Holds the follower, as a transaction that makes a long step does, while the work is done. */

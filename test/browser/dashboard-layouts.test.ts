@@ -1,29 +1,19 @@
 // The dashboard on a narrow screen and on paper.
-import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { loadDemo } from '../../src/demo/load.ts'
-import { createApp } from '../support/app.ts'
-import { startBrowser } from '../support/browser.ts'
-import { createBuilders } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
 import { followed } from '../support/followed.ts'
-import { openDashboard } from './dashboard-page.ts'
+import { openDashboard, table, tables } from './dashboard-page.ts'
+import { startSite } from './site.ts'
 
-const database = await createDatabase()
+const { database, build, origin, browser } = await startSite()
 await loadDemo(database.loader, { scale: 1 })
 await followed(database.pool)
-const client = await createApp(database)
-const origin = await client.app.listen({ host: '127.0.0.1', port: 0 })
-const browser = await startBrowser()
 
 /** The group of the demo data, with the tenants below it. */
 const group = 1
-const { secret } = await createBuilders(database).token([{ tenantId: group, withDescendants: true }])
+const { secret } = await build.token([{ tenantId: group, withDescendants: true }])
 
 const open = (query: string) => openDashboard(browser, origin, `tenant=${group}&currency=GBP&${query}`, secret)
-
-const tables = (page: Page) => page.getByRole('region', { name: 'Tables', exact: true })
-const table = (page: Page, name: string) => tables(page).getByRole('table', { name, exact: true })
 
 test('on a narrow screen rows are cards with labels, which are sorted and stay a table', async () => {
   const { page, problems } = await open('')

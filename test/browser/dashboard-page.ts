@@ -1,6 +1,7 @@
 /** Helpers of the dashboard's tests for its page. */
 import type { Browser, Page, Route } from 'playwright-core'
 import type { Operation } from '../../packages/dashboard/src/operation.ts'
+import { openPage } from './site.ts'
 
 /**
  * Opens the dashboard in a browser of its own and types the token. `problems` receives errors of scripts and of the
@@ -15,20 +16,18 @@ export async function openDashboard(
   token: string,
   { clock }: { clock?: number } = {},
 ) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-GB' })
-  const page = await context.newPage()
+  // The browser itself reports failed requests, which some tests provoke.
+  const { page, problems } = await openPage(browser, 'about:blank', { expected: /status of [45]\d\d|ERR_/ })
   if (clock !== undefined) await page.clock.install({ time: clock })
-  const problems: string[] = []
-  page.on('pageerror', error => problems.push(error.message))
-  page.on('console', message => {
-    // The browser itself reports failed requests, which some tests provoke.
-    if (message.type() === 'error' && !/status of [45]\d\d|ERR_/.test(message.text())) problems.push(message.text())
-  })
   await page.goto(`${origin}/dashboard?${query}`)
   await page.getByLabel('Token', { exact: true }).fill(token)
   await page.keyboard.press('Enter')
   return { page, problems }
 }
+
+/** The part of the page with the tables, and one of them. */
+export const tables = (page: Page) => page.getByRole('region', { name: 'Tables', exact: true })
+export const table = (page: Page, name: string) => tables(page).getByRole('table', { name, exact: true })
 
 /** Handles the requests of one operation otherwise until the returned function is called. */
 export async function intercept<Data, Variables>(

@@ -3,19 +3,12 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { DashboardCustomers } from '../../packages/dashboard/src/operations.ts'
 import type { Permission } from '../../src/domain/token/permission.ts'
-import { createApp } from '../support/app.ts'
-import { startBrowser } from '../support/browser.ts'
-import { createBuilders } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
 import { followed } from '../support/followed.ts'
 import { intercept, openDashboard } from './dashboard-page.ts'
 import { look } from './look.ts'
+import { startSite } from './site.ts'
 
-const database = await createDatabase()
-const build = createBuilders(database)
-const client = await createApp(database, { GRAPHQL_DOCUMENTS: 'trusted' })
-const origin = await client.app.listen({ host: '127.0.0.1', port: 0 })
-const browser = await startBrowser()
+const { database, build, origin, browser } = await startSite({ GRAPHQL_DOCUMENTS: 'trusted' })
 
 const group = await build.tenant({ name: 'Hollis Leisure' })
 const mill = await build.tenant({ name: 'The Old Mill', parent_id: group })

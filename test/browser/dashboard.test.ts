@@ -4,19 +4,13 @@ import { expect, test } from 'vitest'
 import { revokeToken } from '../../src/domain/token/lifecycle.ts'
 import { listTokens } from '../../src/domain/token/list.ts'
 import { until } from '../rest/support.ts'
-import { createApp } from '../support/app.ts'
-import { startBrowser } from '../support/browser.ts'
-import { createBuilders, tester } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
+import { tester } from '../support/builders.ts'
 import { createRoot, signIn } from './admin-actions.ts'
 import { look } from './look.ts'
+import { openPage, startSite } from './site.ts'
 
-const database = await createDatabase()
-const build = createBuilders(database)
+const { database, build, client, origin, browser } = await startSite({ GRAPHQL_DOCUMENTS: 'trusted' })
 // Its operations are trusted documents: it needs no others.
-const client = await createApp(database, { GRAPHQL_DOCUMENTS: 'trusted' })
-const origin = await client.app.listen({ host: '127.0.0.1', port: 0 })
-const browser = await startBrowser()
 
 const group = await build.tenant({ name: 'Hollis Leisure' })
 const north = await build.tenant({ name: 'Hollis North', parent_id: group })
@@ -34,19 +28,10 @@ const { secret } = await createSecret()
 
 /** Opens the dashboard in a browser of its own. `problems` receives errors of scripts, of the policy and of requests. */
 async function open(query = '', token: string | null = secret) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-GB' })
-  const page = await context.newPage()
-  const problems: string[] = []
-  const requested: string[] = []
-  page.on('request', request => requested.push(request.url()))
-  page.on('pageerror', error => problems.push(error.message))
-  page.on('console', message => {
-    // The browser itself reports refused requests, which some tests provoke.
-    if (message.type() === 'error' && !/status of 4\d\d|ERR_/.test(message.text())) problems.push(message.text())
-  })
-  await page.goto(`${origin}/dashboard${query}`)
-  if (token !== null) await typeToken(page, token)
-  return { page, problems, requested }
+  // The browser itself reports refused requests, which some tests provoke.
+  const opened = await openPage(browser, `${origin}/dashboard${query}`, { expected: /status of 4\d\d|ERR_/ })
+  if (token !== null) await typeToken(opened.page, token)
+  return opened
 }
 
 async function typeToken(page: Page, token: string): Promise<void> {

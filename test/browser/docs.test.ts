@@ -2,34 +2,14 @@ import axe, { type AxeResults } from 'axe-core'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { guides } from '../../src/docs/guides.ts'
-import { createApp } from '../support/app.ts'
-import { startBrowser } from '../support/browser.ts'
-import { createBuilders } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
 import { look } from './look.ts'
+import { openPage, startSite } from './site.ts'
 
-const database = await createDatabase()
-const build = createBuilders(database)
-const { app } = await createApp(database)
-const origin = await app.listen({ host: '127.0.0.1', port: 0 })
-const browser = await startBrowser()
+const { build, origin, browser } = await startSite()
 const tenantId = await build.tenant({ name: 'The Old Mill' })
 const { secret } = await build.token([tenantId])
 
-/** Opens a page in a browser of its own. `problems` receives errors of scripts, of the policy and of requests. */
-async function open(path: string, options: Parameters<typeof browser.newContext>[0] = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
-  const page = await context.newPage()
-  const problems: string[] = []
-  const requested: string[] = []
-  page.on('request', request => requested.push(request.url()))
-  page.on('pageerror', error => problems.push(error.message))
-  page.on('console', message => {
-    if (message.type() === 'error') problems.push(message.text())
-  })
-  await page.goto(origin + path)
-  return { page, problems, requested }
-}
+const open = (path: string, options: Parameters<typeof openPage>[2] = {}) => openPage(browser, origin + path, options)
 
 test.each(['', ...guides.map(({ slug }) => slug)])('the page /docs/%s is accessible and fits', async slug => {
   const { page, problems } = await open(slug === '' ? '/docs' : `/docs/${slug}`)

@@ -4,37 +4,24 @@ import { expect, test } from 'vitest'
 import { revokeToken } from '../../src/domain/token/lifecycle.ts'
 import { createExampleTabs } from '../../src/graphql-http/graphiql-examples.ts'
 import { until } from '../rest/support.ts'
-import { createApp } from '../support/app.ts'
-import { startBrowser } from '../support/browser.ts'
-import { createBuilders, tester } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
+import { tester } from '../support/builders.ts'
 import { currentTab, load, openTab, result, run, typeInto } from './graphiql-page.ts'
+import { openPage, startSite } from './site.ts'
 
 const screenshots = 'test/screenshots'
 
-const database = await createDatabase()
-const build = createBuilders(database)
-const client = await createApp(database)
-const origin = await client.app.listen({ host: '127.0.0.1', port: 0 })
-const browser = await startBrowser()
+const { database, build, client, origin, browser } = await startSite()
 const tenantId = await build.tenant({ name: 'The Old Mill' })
 await build.product(tenantId, { title: 'A day at the mill' })
 const { secret } = await build.token([tenantId], { name: 'Explorer' })
 
-/** GraphiQL in a browser of its own, including its errors. */
-async function open(width = 1280, at = origin) {
-  const context = await browser.newContext({ viewport: { width, height: 900 } })
-  const page = await context.newPage()
-  const requested: string[] = []
-  const fieldErrors: string[] = []
-  page.on('request', request => requested.push(request.url()))
-  page.on('pageerror', error => fieldErrors.push(error.message))
-  page.on('console', message => {
-    // The browser itself reports refused requests, which some tests provoke.
-    if (message.type() === 'error' && !/status of 40[01]/.test(message.text())) fieldErrors.push(message.text())
-  })
-  await load(page, () => page.goto(`${at}/graphiql`))
-  return { page, requested, fieldErrors }
+/** GraphiQL in a browser of its own. */
+async function open(width = 1280) {
+  // The browser itself reports refused requests, which some tests provoke.
+  const options = { viewport: { width, height: 900 }, expected: /status of 40[01]/ }
+  const opened = await openPage(browser, `${origin}/graphiql`, options)
+  await load(opened.page, async () => {})
+  return opened
 }
 
 const status = (page: Page) => page.getByRole('status')
@@ -73,7 +60,7 @@ const keptForGood = async (page: Page) =>
   ])
 
 test('a token typed once holds for all tabs, also new ones, and survives a reload', async () => {
-  const { page, requested, fieldErrors } = await open()
+  const { page, requested, problems } = await open()
   await page.screenshot({ path: `${screenshots}/graphiql-start.png` })
   await useToken(page)
   await run(page, 'The Old Mill')
@@ -101,11 +88,11 @@ test('a token typed once holds for all tabs, also new ones, and survives a reloa
   const outside = requested.filter(url => !url.startsWith(`${origin}/`) && !url.startsWith('data:'))
   expect(outside).toEqual([])
   expect(requested.join()).not.toContain(secret)
-  expect(fieldErrors).toEqual([])
+  expect(problems).toEqual([])
 })
 
 test('the schema explorer shows the types, before and after a token is typed, and completion knows them', async () => {
-  const { page, fieldErrors } = await open()
+  const { page, problems } = await open()
   await explorer(page).getByRole('link', { name: 'PurchasedVoucher', exact: true }).click()
   await explorer(page).getByText('A purchased voucher with its balance.').waitFor()
   await status(page).getByText('Type a token once').waitFor()
@@ -118,7 +105,7 @@ test('the schema explorer shows the types, before and after a token is typed, an
   await typeInto(page, 'Operation Editor', '{ vie')
   await page.keyboard.press('Control+Space')
   await page.locator('.suggest-widget').getByText('viewer').first().waitFor()
-  expect(fieldErrors).toEqual([])
+  expect(problems).toEqual([])
 })
 
 test('without a token, or with a wrong one, the page says what to do', async () => {

@@ -5,16 +5,12 @@ import { readConfig } from '../../src/config.ts'
 import { loadDemo } from '../../src/demo/load.ts'
 import { permissionNames } from '../../src/domain/token/permission.ts'
 import { buildServer } from '../../src/server.ts'
-import { createApp } from '../support/app.ts'
-import { startBrowser } from '../support/browser.ts'
-import { createBuilders } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
 import { createRoot, signIn } from './admin-actions.ts'
 import { load, openTab, run } from './graphiql-page.ts'
 import { look } from './look.ts'
+import { openPage, startSite } from './site.ts'
 
-const database = await createDatabase()
-const build = createBuilders(database)
+const { database, build, origin, browser } = await startSite()
 await loadDemo(database.loader, { scale: 1 })
 const demoToken = (
   await build.token([{ tenantId: 1, withDescendants: true }], { name: 'Demo', permissions: [...permissionNames] })
@@ -26,25 +22,12 @@ const demo = await buildServer({
 })
 afterAll(() => demo.close())
 const demoOrigin = await demo.listen({ host: '127.0.0.1', port: 0 })
-const { app } = await createApp(database)
-const origin = await app.listen({ host: '127.0.0.1', port: 0 })
-const browser = await startBrowser()
 const { secret } = await build.token([{ tenantId: 1, withDescendants: true }], { name: 'Explorer' })
 await createRoot(database)
 
 const places = ['Dashboard', 'GraphiQL', 'Docs', 'API access']
 
-async function open(at: string) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-GB' })
-  const page = await context.newPage()
-  const problems: string[] = []
-  page.on('pageerror', error => problems.push(error.message))
-  page.on('console', message => {
-    if (message.type() === 'error' && !/status of 40[13]/.test(message.text())) problems.push(message.text())
-  })
-  await page.goto(at)
-  return { page, problems }
-}
+const open = (at: string) => openPage(browser, at, { expected: /status of 40[13]/ })
 
 const header = (page: Page) => page.getByRole('banner').first()
 const signOut = (page: Page) => header(page).getByRole('button', { name: 'Sign out' })

@@ -1,13 +1,11 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { listTokens } from '../../src/domain/token/list.ts'
-import { createApp } from '../support/app.ts'
-import { startBrowser } from '../support/browser.ts'
-import { createDatabase } from '../support/database.ts'
 import { createRoot, secretOn, signIn } from './admin-actions.ts'
 import { look } from './look.ts'
+import { startSite } from './site.ts'
 
-const database = await createDatabase()
+const { database, origin, browser } = await startSite()
 await createRoot(database)
 // A group of 40 regions, of which one has 900 shops and the first shop 60 tills; 1,000 stores in the other regions.
 await database.loader`
@@ -17,9 +15,6 @@ await database.loader`
   union all select 1000 + n, 107, 'Shop ' || lpad(n::text, 4, '0') from generate_series(1, 900) n
   union all select 2000 + n, 1001, 'Till ' || lpad(n::text, 2, '0') from generate_series(1, 60) n
   union all select 3000 + n, 101 + n % 6, 'Store ' || lpad(n::text, 4, '0') from generate_series(1, 1000) n`
-const { app } = await createApp(database)
-const origin = await app.listen({ host: '127.0.0.1', port: 0 })
-const browser = await startBrowser()
 const context = await browser.newContext()
 await signIn(await context.newPage(), origin)
 

@@ -1,0 +1,34 @@
+import type { Browser, BrowserContextOptions } from 'playwright-core'
+import { startBrowser } from '../support/browser.ts'
+import { startService } from '../support/service.ts'
+
+/** Starts the service at an address, and a browser. All ends after the file's tests. */
+export async function startSite(environment?: NodeJS.ProcessEnv) {
+  const service = await startService(environment)
+  const origin = await service.client.app.listen({ host: '127.0.0.1', port: 0 })
+  return { ...service, origin, browser: await startBrowser() }
+}
+
+/** The options of a browser's context, and the messages that a test provokes. */
+interface PageOptions extends BrowserContextOptions {
+  /** Matches what the browser itself reports about requests that are refused. */
+  expected?: RegExp
+}
+
+/**
+ * Opens a page in a browser context of its own. `problems` receives errors of scripts, of the policy and of requests,
+ * `requested` the addresses of all requests.
+ */
+export async function openPage(browser: Browser, url: string, { expected, ...options }: PageOptions = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-GB', ...options })
+  const page = await context.newPage()
+  const problems: string[] = []
+  const requested: string[] = []
+  page.on('request', request => requested.push(request.url()))
+  page.on('pageerror', error => problems.push(error.message))
+  page.on('console', message => {
+    if (message.type() === 'error' && !expected?.test(message.text())) problems.push(message.text())
+  })
+  await page.goto(url)
+  return { page, problems, requested }
+}
