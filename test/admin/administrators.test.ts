@@ -2,15 +2,13 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { listAdministrators, removeAdministrator } from '../../src/domain/administrator/administrator.ts'
 import { createAdministrator } from '../../src/domain/administrator/administrator-password.ts'
 import { inviteAdministrator } from '../../src/domain/administrator/invitation.ts'
-import { createApp } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
+import { startService } from '../support/service.ts'
 import { atOnce } from './contention.ts'
-import { createBrowser, formsOf, root, signIn } from './support.ts'
+import { createBrowser, formsOf, root, rowsOf, signIn } from './support.ts'
 
-const database = await createDatabase()
+const { database, client } = await startService()
 const { pool } = database
-const client = await createApp(database)
 
 beforeEach(async () => {
   await database.platform`delete from gateway.administrator`
@@ -28,7 +26,7 @@ describe('the list', () => {
     expect(page.status).toBe(200)
     expect(page.html).toContain('&lt;b>ann&lt;/b>@example.com')
     expect(page.html).not.toContain('<b>ann')
-    const rows = [...page.html.matchAll(/<tr>.*?<\/tr>/gs)].map(([row]) => row.replaceAll(/<[^>]*>/g, ' '))
+    const rows = rowsOf(page.html).map(cells => cells.join(' '))
     expect(rows.find(row => row.includes('olga'))).toMatch(/OpenID.*never/s)
     expect(rows.find(row => row.includes(root.email))).toMatch(/password.*This is you/s)
     expect(page.text).not.toContain('Pending invitations')
@@ -93,12 +91,9 @@ describe('an invitation', () => {
     const link = linkOn((await browser.submit('/admin/administrators', { email: 'ann@example.com' })).text)
     await inviteAdministrator(pool, tester, 'bob@example.com')
     expect((await browser.get('/admin/administrators')).text).toMatch(/bob@example\.com .{1,60}the command line/)
-    const page = await browser.get('/admin/administrators')
-    const form = formsOf(page.html).find(({ fields }) => fields.get('email') === 'ann@example.com')
-    expect(await browser.post(form?.action ?? '', form?.fields ?? {})).toMatchObject({
-      status: 303,
-      location: '/admin/administrators',
-    })
+    const { html } = await browser.get('/admin/administrators')
+    const form = formsOf(html).find(({ fields }) => fields.get('email') === 'ann@example.com')!
+    expect(await browser.send(form)).toMatchObject({ status: 303, location: '/admin/administrators' })
     const listed = (await browser.get('/admin/administrators')).text
     expect(listed).toContain('The invitation of ann@example.com is withdrawn.')
     expect(listed).toContain('bob@example.com')
@@ -106,9 +101,9 @@ describe('an invitation', () => {
     const entries = await pool`
       select actor, detail from gateway.audit_entry where action = 'administrator.withdraw'`
     expect(entries).toEqual([{ actor: root.email, detail: { email: 'ann@example.com' } }])
-    expect((await browser.post(form?.action ?? '', form?.fields ?? {})).status).toBe(404)
-    form?.fields.delete('_csrf')
-    expect((await browser.post(form?.action ?? '', form?.fields ?? {})).status).toBe(403)
+    expect((await browser.send(form)).status).toBe(404)
+    form.fields.delete('_csrf')
+    expect((await browser.send(form)).status).toBe(403)
   })
 })
 

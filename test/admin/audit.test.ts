@@ -10,15 +10,11 @@ import { editToken, revokeToken } from '../../src/domain/token/lifecycle.ts'
 import { rotateToken } from '../../src/domain/token/rotation.ts'
 import { getToken } from '../../src/domain/token/token.ts'
 import { capture, namesOf } from '../graphql/statements.ts'
-import { createApp } from '../support/app.ts'
-import { createBuilders } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
-import { signIn } from './support.ts'
+import { startService } from '../support/service.ts'
+import { linkOf, type Page, rowsOf, signIn } from './support.ts'
 
-const database = await createDatabase()
 const origin = 'https://gateway.example.com'
-const client = await createApp(database, { PUBLIC_URL: origin })
-const build = createBuilders(database)
+const { database, build, client } = await startService({ PUBLIC_URL: origin })
 const { pool, platform } = database
 const browser = await signIn(client, database, { origin, address: '192.0.2.7' })
 
@@ -49,15 +45,6 @@ async function put(given: Given = {}): Promise<number> {
   return row!.id
 }
 
-const decode = (html: string) =>
-  html
-    .replaceAll(/<[^>]*>/g, ' ')
-    .replaceAll('&lt;', '<')
-    .replaceAll('&quot;', '"')
-    .replaceAll('&amp;', '&')
-    .replaceAll(/\s+/g, ' ')
-    .trim()
-
 /** The entries on a page: the text of each cell. */
 async function entriesOn(path = '/admin/audit') {
   const { html, status } = await browser.get(path)
@@ -65,14 +52,10 @@ async function entriesOn(path = '/admin/audit') {
   return entriesIn(html)
 }
 
-function entriesIn(html: string) {
-  const body = html.split('<tbody>')[1]?.split('</tbody>')[0] ?? ''
-  return [...body.matchAll(/<tr>([\s\S]*?)<\/tr>/g)].map(([, row = '']) => {
-    const cells = [...row.matchAll(/<t[hd]\b[^>]*>([\s\S]*?)<\/t[hd]>/g)].map(([, cell = '']) => decode(cell))
-    const [when = '', what = '', who = '', about = '', detail = ''] = cells
-    return { when, what, who, about, detail }
-  })
-}
+const entriesIn = (html: string) =>
+  rowsOf(html)
+    .slice(1)
+    .map(([when = '', what = '', who = '', about = '', detail = '']) => ({ when, what, who, about, detail }))
 
 /** Reads CSV as RFC 4180 has it. */
 function parseCsv(text: string): Record<string, string>[] {
@@ -288,9 +271,8 @@ test('pages cover all entries once, forwards and backwards, while entries are ad
     .map(number => `page ${number}`)
   /** A page, and the way to another. */
   async function visit(path: string, rel: 'prev' | 'next') {
-    const { html } = await browser.get(path)
-    const link = new RegExp(`<a href="([^"]*)" rel="${rel}"`).exec(html)?.[1]?.replaceAll('&amp;', '&')
-    return { who: entriesIn(html).map(({ who }) => who), link }
+    const page = await browser.get(path)
+    return { who: entriesIn(page.html).map(({ who }) => who), link: linkOf(page, rel) }
   }
   const first = '/admin/audit?action=token.revoke'
   expect((await visit(first, 'prev')).link).toBeUndefined()
@@ -334,9 +316,9 @@ test('entries are sorted by time, not by id, on all pages and in the CSV', async
   for (const query of ['', '?action=token.edit', '?from=2026-03-01&to=2026-03-01']) {
     const seen: string[] = []
     for (let path: string | undefined = `/admin/audit${query}`; path; ) {
-      const { html }: { html: string } = await browser.get(path)
-      seen.push(...entriesIn(html).map(({ who }) => who))
-      path = /<a href="([^"]*)" rel="next"/.exec(html)?.[1]?.replaceAll('&amp;', '&')
+      const page: Page = await browser.get(path)
+      seen.push(...entriesIn(page.html).map(({ who }) => who))
+      path = linkOf(page, 'next')
     }
     expect(seen).toEqual(expected)
   }

@@ -1,17 +1,16 @@
 /** Tests how an administrator opens the dashboard. */
+
 import { describe, expect, test } from 'vitest'
 import { listTokens } from '../../src/domain/token/list.ts'
 import { rotateToken } from '../../src/domain/token/rotation.ts'
 import { getToken } from '../../src/domain/token/token.ts'
 import { createApp } from '../support/app.ts'
-import { createBuilders, tester } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
+import { tester } from '../support/builders.ts'
+import { startService } from '../support/service.ts'
 import { createBrowser, type Fields, formsOf, root, signIn } from './support.ts'
 
-const database = await createDatabase()
+const { database, build, client } = await startService({ RATE_LIMIT_PER_MINUTE: '120' })
 const { pool } = database
-const build = createBuilders(database)
-const client = await createApp(database, { RATE_LIMIT_PER_MINUTE: '120' })
 const browser = await signIn(client, database)
 const action = '/admin/dashboard'
 
@@ -32,7 +31,7 @@ async function open(fields: Fields = {}, by: Browser = browser) {
 const countTokens = async () => (await listTokens(pool, { limit: 100 })).length
 
 /** Loads the form; returns its fields. */
-const loadForm = async () => formsOf((await browser.get(action)).html).findLast(form => form.action === action)!.fields
+const loadForm = async () => (await browser.load(action, {}, action)).fields
 
 const tenantsOf = async (secret: string) =>
   (await client.rest(secret, '/tenants')).body.data.map((tenant: { tenant_id: number }) => tenant.tenant_id).sort()

@@ -2,11 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { createAdministrator } from '../../src/domain/administrator/administrator-password.ts'
 import { createApp } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
-import { createBrowser, formsOf, root, signIn } from './support.ts'
+import { startService } from '../support/service.ts'
+import { createBrowser, root, signIn } from './support.ts'
 
-const database = await createDatabase()
-const client = await createApp(database)
+const { database, client } = await startService()
 await createAdministrator(database.pool, tester, root.email, root.password)
 
 /** A browser from an address of its own, so that tests do not spend each other's attempts. */
@@ -82,12 +81,10 @@ describe('the sign-in', () => {
   })
 
   test('reads a form of up to 128 KiB', async () => {
-    const page = await stranger().get('/admin/login')
-    const csrf = formsOf(page.html)[0]?.fields.get('_csrf') ?? ''
     const browser = stranger()
-    await browser.get('/admin/login')
+    const form = await browser.load('/admin/login', { email: '' })
     const send = (length: number) => {
-      const fields = new URLSearchParams({ _csrf: csrf, email: '' })
+      const fields = new URLSearchParams(form.fields)
       fields.set('email', 'a'.repeat(length - fields.toString().length))
       return browser.post('/admin/login', fields)
     }
@@ -196,15 +193,12 @@ describe('the limits', () => {
 test('a flood of sign-ins is answered 503 beyond the limit of concurrent checks', async () => {
   const app = await createApp(database)
   const browsers = Array.from({ length: 40 }, () => stranger(app.app))
-  const forms = await Promise.all(browsers.map(async browser => formsOf((await browser.get('/admin/login')).html)[0]))
-  const answers = await Promise.all(
-    browsers.map((browser, index) => {
-      const fields = new URLSearchParams(forms[index]?.fields)
-      fields.set('email', `flood${index}@example.com`)
-      fields.set('password', 'wrong wrong wrong')
-      return browser.post('/admin/login', fields)
-    }),
+  const forms = await Promise.all(
+    browsers.map((browser, index) =>
+      browser.load('/admin/login', { email: `flood${index}@example.com`, password: 'wrong wrong wrong' }),
+    ),
   )
+  const answers = await Promise.all(browsers.map((browser, index) => browser.send(forms[index]!)))
   const away = answers.filter(({ status }) => status === 503)
   expect(answers.filter(({ status }) => status === 422)).toHaveLength(40 - away.length)
   // On a slow machine some of the checks reach the deadline, which is 503 too.

@@ -5,13 +5,12 @@ import { inviteAdministrator } from '../../src/domain/administrator/invitation.t
 import { deleteExpiredSessions, signOutEverywhere, startSession } from '../../src/domain/administrator/session.ts'
 import { createApp } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
+import { startService } from '../support/service.ts'
 import { atOnce } from './contention.ts'
-import { createBrowser, formsOf, root, signIn } from './support.ts'
+import { type Browser, createBrowser, root, signIn } from './support.ts'
 
-const database = await createDatabase()
+const { database, client } = await startService()
 const { pool, platform } = database
-const client = await createApp(database)
 const https = await createApp(database, { PUBLIC_URL: 'https://gateway.example.com' })
 const publicly = { origin: 'https://gateway.example.com' }
 
@@ -46,10 +45,8 @@ describe('a session', () => {
     const victim = createBrowser(client.app)
     victim.jar.set('vgw-session', planted)
     // The sign-in is closed to who is signed in: the form is posted as a script of the attacker's would have it.
-    const fields = formsOf((await attacker.get('/admin/tokens')).html)[0]?.fields ?? new URLSearchParams()
+    const { fields } = await attacker.load('/admin/tokens', root)
     for (const [name, value] of attacker.jar) victim.jar.set(name, value)
-    fields.set('email', root.email)
-    fields.set('password', root.password)
     expect((await victim.post('/admin/login', fields)).status).toBe(303)
     expect(victim.jar.get('vgw-session')).not.toBe(planted)
     expect((await victim.get('/admin/account')).text).toContain(root.email)
@@ -109,9 +106,9 @@ describe('a session', () => {
 
   test('that has ended gives a message when a form is posted', async () => {
     const browser = await signIn(client, database)
-    const form = formsOf((await browser.get('/admin/account')).html).at(-1)
+    const form = await browser.load('/admin/account')
     await pool`delete from gateway.session`
-    const answer = await browser.post(form?.action ?? '', form?.fields ?? {})
+    const answer = await browser.send(form)
     expect(answer).toMatchObject({ status: 303, location: '/admin/login?because=lost' })
     expect((await browser.get(answer.location ?? '')).text).toContain('what you sent was not saved')
   })
@@ -206,17 +203,15 @@ describe('the password', () => {
   test('that fails to change keeps the session', async () => {
     const browser = await signIn(client, database)
     const cookie = browser.jar.get('vgw-session')
-    const fields = { password: 'a new long password', again: 'a new long password' }
-    const forms = formsOf((await browser.get('/admin/account')).html)
-    const filled = new URLSearchParams(forms.find(({ action }) => action === '/admin/account/password')?.fields)
-    for (const [name, value] of Object.entries({ ...fields, current: root.password })) filled.set(name, value)
+    const fields = { current: root.password, password: 'a new long password', again: 'a new long password' }
+    const form = await browser.load('/admin/account', fields, '/admin/account/password')
     await database.loader`alter table gateway.audit_entry rename to audit_entry_away`
-    const answer = await browser.post('/admin/account/password', filled)
+    const answer = await browser.send(form)
     await database.loader`alter table gateway.audit_entry_away rename to audit_entry`
     expect(answer.status).toBe(500)
     expect(browser.jar.get('vgw-session')).toBe(cookie)
     expect((await browser.get('/admin/account')).status).toBe(200)
-    expect((await browser.post('/admin/account/password', filled)).status).toBe(303)
+    expect((await browser.send(form)).status).toBe(303)
   })
 })
 
@@ -402,15 +397,16 @@ test('with a PUBLIC_URL of this machine it is available to requests with that ho
 
 describe('a form', () => {
   const everywhere = '/admin/account/sign-out-everywhere'
+  const csrfOf = async (browser: Browser, path: string) => (await browser.load(path)).fields.get('_csrf') ?? ''
 
   test('without its CSRF token, with a wrong one, or with one of another session is rejected', async () => {
     const browser = await signIn(client, database)
     const other = await signIn(client, database, { email: 'other@example.com' })
-    const foreign = formsOf((await other.get('/admin/account')).html)[0]?.fields.get('_csrf') ?? ''
-    const own = formsOf((await browser.get('/admin/account')).html)[0]?.fields.get('_csrf') ?? ''
+    const foreign = await csrfOf(other, '/admin/account')
+    const own = await csrfOf(browser, '/admin/account')
     const early = createBrowser(client.app)
     early.jar.set('vgw-csrf', browser.jar.get('vgw-csrf') ?? '')
-    const before = formsOf((await early.get('/admin/login')).html)[0]?.fields.get('_csrf') ?? ''
+    const before = await csrfOf(early, '/admin/login')
     const tokens = [{}, { _csrf: '' }, { _csrf: `${own}x` }, { _csrf: foreign }, { _csrf: before }]
     for (const fields of tokens) {
       const answer = await browser.post(everywhere, fields)
@@ -425,7 +421,7 @@ describe('a form', () => {
 
   test('contains no part of the session cookie', async () => {
     const browser = await signIn(client, database)
-    const token = formsOf((await browser.get('/admin/account')).html)[0]?.fields.get('_csrf') ?? ''
+    const token = await csrfOf(browser, '/admin/account')
     const signature = decodeURIComponent(browser.jar.get('vgw-session') ?? '').split('.')[1] ?? ''
     const plain = (text: string) => text.replaceAll(/[+/_-]/g, '_').slice(0, 43)
     expect(signature.length).toBeGreaterThanOrEqual(43)
@@ -435,21 +431,21 @@ describe('a form', () => {
   test('is checked before the sign-in too', async () => {
     const browser = createBrowser(client.app)
     expect((await browser.post('/admin/login', root)).status).toBe(403)
-    const token = formsOf((await createBrowser(client.app).get('/admin/login')).html)[0]?.fields.get('_csrf') ?? ''
+    const token = await csrfOf(createBrowser(client.app), '/admin/login')
     await browser.get('/admin/login')
     expect((await browser.post('/admin/login', { ...root, _csrf: token })).status).toBe(403)
   })
 
   test('stays valid when a link on another site opens the page', async () => {
     const browser = await signIn(client, database)
-    const form = formsOf((await browser.get('/admin/account')).html).find(each => each.action === everywhere)
+    const form = await browser.load('/admin/account', {}, everywhere)
     const session = browser.jar.get('vgw-session') ?? ''
     browser.jar.delete('vgw-session')
     const linked = await browser.get('/admin/tokens?x=1', { 'sec-fetch-site': 'cross-site' })
     expect(linked.status).toBe(200)
     expect(linked.headers.refresh).toBe('0;url=/admin/tokens?x=1')
     browser.jar.set('vgw-session', session)
-    expect((await browser.post(everywhere, form?.fields ?? {})).status).toBe(303)
+    expect((await browser.send(form)).status).toBe(303)
   })
 
   test('is the only content type that is read', async () => {

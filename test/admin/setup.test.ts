@@ -11,13 +11,12 @@ import { verifyOpenIdAdministrator } from '../../src/domain/administrator/openid
 import { countCalls, unlessKept } from '../graphql/statements.ts'
 import { createApp } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
+import { startService } from '../support/service.ts'
 import { atOnce } from './contention.ts'
-import { createBrowser, formsOf, root, signIn } from './support.ts'
+import { createBrowser, root, signIn } from './support.ts'
 
-const database = await createDatabase()
+const { database, client } = await startService()
 const { pool } = database
-const client = await createApp(database)
 
 beforeEach(async () => {
   await database.platform`delete from gateway.administrator`
@@ -137,9 +136,8 @@ describe('the link of the first administrator', () => {
   /** Fills in the form of a link; what is returned posts it. */
   async function fill(path: string, fields: Record<string, string>) {
     const browser = createBrowser(client.app)
-    const filled = formsOf((await browser.get(path)).html)[0]?.fields ?? new URLSearchParams()
-    for (const [name, value] of Object.entries({ ...chosen, ...fields })) filled.set(name, value)
-    return () => browser.post(path, filled)
+    const form = await browser.load(path, { ...chosen, ...fields })
+    return () => browser.send(form)
   }
 
   const statusesOf = (outcomes: PromiseSettledResult<{ status: number }>[]) =>
@@ -178,11 +176,9 @@ describe('the link of the first administrator', () => {
     expect((await browser.get(pathOf(first))).status).toBe(200)
     // An expired link does not void the others either.
     expect(await acceptInvitation(pool, rootActor, old ?? '', { email: null }, root.password)).toBeNull()
-    const fields = formsOf((await browser.get(pathOf(newer))).html)[0]?.fields ?? new URLSearchParams()
-
+    const form = await browser.load(pathOf(newer), { email: root.email, ...chosen })
     await createAdministrator(pool, tester, 'sooner@example.com', root.password)
-    for (const [name, value] of Object.entries({ email: root.email, ...chosen })) fields.set(name, value)
-    expect((await browser.post(pathOf(newer), fields)).status).toBe(404)
+    expect((await browser.send(form)).status).toBe(404)
     expect((await browser.get(pathOf(first))).status).toBe(404)
     expect(await inviteFirstAdministrator(pool, tester)).toBeNull()
     expect(await emails()).toEqual(['sooner@example.com'])
@@ -191,12 +187,11 @@ describe('the link of the first administrator', () => {
   test('stays valid after a wrong link is used', async () => {
     const path = pathOf(await inviteFirstAdministrator(pool, tester))
     const browser = createBrowser(client.app)
-    const fields = formsOf((await browser.get(path)).html)[0]?.fields ?? new URLSearchParams()
-    for (const [name, value] of Object.entries({ email: root.email, ...chosen })) fields.set(name, value)
-    expect((await browser.post(pathOf('A'.repeat(43)), fields)).status).toBe(404)
+    const form = await browser.load(path, { email: root.email, ...chosen })
+    expect((await browser.post(pathOf('A'.repeat(43)), form.fields)).status).toBe(404)
     const wrong = await acceptInvitation(pool, rootActor, 'A'.repeat(43), { email: null }, root.password)
     expect(wrong).toBeNull()
-    expect((await browser.post(path, fields)).status).toBe(303)
+    expect((await browser.send(form)).status).toBe(303)
   })
 
   test('is stored as a hash', async () => {

@@ -7,6 +7,7 @@
 //
 // `submit` loads the first page and posts its form: the hidden fields (the CSRF token among them) come from there, and
 // it goes where the form's `action` says. When a page has several forms, name the one you mean: `{ action }`.
+// `load` and `send` do the two halves: a form that is sent later, twice, or by another browser.
 // `post` sends a form as it is, without loading anything. Neither follows redirects: read `answer.location`.
 
 import type { FastifyInstance } from 'fastify'
@@ -41,6 +42,22 @@ export interface Form {
 
 const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'", '#x27': "'" }
 const decode = (html: string) => html.replace(/&(\w+|#\w+);/g, (whole, name: string) => entities[name] ?? whole)
+
+/** Returns the text of a part of a page, without tags, with single blanks. */
+const textOf = (html: string) =>
+  decode(html.replaceAll(/<[^>]*>/g, ' '))
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+
+/** Returns the texts of the cells of a page's tables, or of those in a part of it, row by row. */
+export const rowsOf = (html: string): string[][] =>
+  [...html.matchAll(/<tr>([\s\S]*?)<\/tr>/g)].map(([, row = '']) =>
+    [...row.matchAll(/<t[hd]\b[^>]*>([\s\S]*?)<\/t[hd]>/g)].map(([, cell = '']) => textOf(cell)),
+  )
+
+/** Returns the address of a pager's link to another page. */
+export const linkOf = ({ html }: Page, rel: 'next' | 'prev'): string | undefined =>
+  new RegExp(`href="([^"]*)" rel="${rel}"`).exec(html)?.[1]?.replaceAll('&amp;', '&')
 
 const attribute = (tag: string, name: string): string | null => {
   const found = new RegExp(`\\s${name}(?:="([^"]*)")?(?=[\\s/>])`).exec(tag)
@@ -111,9 +128,7 @@ export function createBrowser(app: FastifyInstance, options: BrowserOptions = {}
       status: response.statusCode,
       headers: response.headers,
       html: response.body,
-      text: decode(body.replaceAll(/<[^>]*>/g, ' '))
-        .replaceAll(/\s+/g, ' ')
-        .trim(),
+      text: textOf(body),
       location: response.headers.location,
       cookies,
     }
@@ -122,6 +137,20 @@ export function createBrowser(app: FastifyInstance, options: BrowserOptions = {}
   const post = (path: string, fields: Fields | URLSearchParams, headers: Record<string, string | undefined> = {}) =>
     send('POST', path, { payload: encode(fields).toString(), headers })
 
+  /**
+   * Loads a page, and fills in its last form, or the one with the action. A given field replaces the form's value.
+   */
+  async function load(path: string, fields: Fields = {}, action?: string): Promise<Form> {
+    const page = await send('GET', path)
+    const forms = formsOf(page.html).filter(form => form.method === 'post')
+    const form = forms.findLast(each => action === undefined || new URL(each.action, origin).pathname === action)
+    if (!form) throw new Error(`no such form on ${path} (${page.status}): ${page.text.slice(0, 300)}`)
+    const filled = new URLSearchParams(form.fields)
+    for (const name of Object.keys(fields)) filled.delete(name)
+    for (const [name, value] of encode(fields)) filled.append(name, value)
+    return { ...form, action: form.action === '' ? path : form.action, fields: filled }
+  }
+
   return {
     /** Its cookies, by name. */
     jar,
@@ -129,20 +158,19 @@ export function createBrowser(app: FastifyInstance, options: BrowserOptions = {}
     head: (path: string) => send('HEAD', path),
     post,
 
-    /** Loads a page, fills in its form, and posts it. A given field replaces the form's value. */
+    load,
+
+    /** Posts a form that was loaded. */
+    send: ({ action, fields }: Pick<Form, 'action' | 'fields'>) => post(action, fields),
+
+    /** Loads a page, fills in its form, and posts it. */
     async submit(
       path: string,
       fields: Fields = {},
       { action, headers = {} }: { action?: string; headers?: Record<string, string | undefined> } = {},
     ): Promise<Page> {
-      const page = await send('GET', path)
-      const forms = formsOf(page.html).filter(form => form.method === 'post')
-      const form = forms.findLast(each => action === undefined || new URL(each.action, origin).pathname === action)
-      if (!form) throw new Error(`no such form on ${path} (${page.status}): ${page.text.slice(0, 300)}`)
-      const filled = new URLSearchParams(form.fields)
-      for (const name of Object.keys(fields)) filled.delete(name)
-      for (const [name, value] of encode(fields)) filled.append(name, value)
-      return post(form.action === '' ? path : form.action, filled, headers)
+      const form = await load(path, fields, action)
+      return post(form.action, form.fields, headers)
     },
   }
 }

@@ -6,14 +6,12 @@ import { permissionNames } from '../../src/domain/token/permission.ts'
 import { rotateToken } from '../../src/domain/token/rotation.ts'
 import { getToken } from '../../src/domain/token/token.ts'
 import { createApp } from '../support/app.ts'
-import { createBuilders, tester } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
-import { createBrowser, type Fields, formsOf, type Page, root, signIn } from './support.ts'
+import { tester } from '../support/builders.ts'
+import { startService } from '../support/service.ts'
+import { createBrowser, type Fields, formsOf, linkOf, type Page, root, rowsOf, signIn } from './support.ts'
 
-const database = await createDatabase()
+const { database, build, client } = await startService({ LOG_LEVEL: 'trace', RATE_LIMIT_PER_MINUTE: '100000' })
 const { pool } = database
-const build = createBuilders(database)
-const client = await createApp(database, { LOG_LEVEL: 'trace', RATE_LIMIT_PER_MINUTE: '100000' })
 const logged = captureLog()
 const browser = await signIn(client, database)
 
@@ -31,18 +29,10 @@ function captureLog(): string[] {
   return lines
 }
 
-/** Returns the texts of a table's cells, row by row. */
-const rowsOf = ({ html }: Page): string[][] =>
-  [...(/<tbody>([\s\S]*?)<\/tbody>/.exec(html)?.[1] ?? '').matchAll(/<tr>([\s\S]*?)<\/tr>/g)].map(([, row = '']) =>
-    [...row.matchAll(/<(td|th)\b[^>]*>([\s\S]*?)<\/\1>/g)].map(([, , cell = '']) =>
-      cell
-        .replaceAll(/<[^>]*>/g, ' ')
-        .replaceAll(/\s+/g, ' ')
-        .trim(),
-    ),
-  )
+/** Returns the texts of the cells of a list, row by row. */
+const entriesOf = ({ html }: Page) => rowsOf(html).slice(1)
 
-const namesOf = (page: Page) => rowsOf(page).map(row => row[0])
+const namesOf = (page: Page) => entriesOf(page).map(row => row[0])
 
 const secretOf = ({ html }: Page) => /id="secret"[^>]*>(vgw_\w+)</.exec(html)?.[1] ?? ''
 
@@ -130,16 +120,11 @@ test('a token is created; its secret works, is shown once, and is stored nowhere
 })
 
 test('a reload of the secret, or a second click, creates no other token', async () => {
-  const [blank] = formsOf((await browser.get('/admin/tokens/new')).html).slice(-1)
-  const filled = new URLSearchParams(blank?.fields)
-  for (const [name, value] of Object.entries({ ...form, name: 'Once' })) filled.set(name, String(value))
+  const filled = await browser.load('/admin/tokens/new', { ...form, name: 'Once' })
   const before = (await all()).length
-  const clicks = await Promise.all([
-    browser.post('/admin/tokens/new', filled),
-    browser.post('/admin/tokens/new', filled),
-  ])
+  const clicks = await Promise.all([browser.send(filled), browser.send(filled)])
   expect(clicks.map(({ status }) => status).sort()).toEqual([201, 303])
-  const reloaded = await browser.post('/admin/tokens/new', filled)
+  const reloaded = await browser.send(filled)
   expect(reloaded.status).toBe(303)
   expect(reloaded.html).not.toContain('vgw_')
   const page = await browser.get(reloaded.location ?? '')
@@ -158,15 +143,13 @@ test('a form creates one token at all instances together, by creation and rotati
     ['/admin/tokens/new', { ...form, name: 'Once everywhere' }],
     [`/admin/tokens/${id}/rotate`, {}],
   ] as const) {
-    const [blank] = formsOf((await browser.get(path)).html).slice(-1)
-    const filled = new URLSearchParams(blank?.fields)
-    for (const [name, value] of Object.entries(fields)) filled.set(name, String(value))
-    const clicks = await Promise.all([browser, beside, browser, beside].map(each => each.post(path, filled)))
+    const filled = await browser.load(path, fields)
+    const clicks = await Promise.all([browser, beside, browser, beside].map(each => each.send(filled)))
     expect(clicks.map(({ status }) => status).sort()).toEqual([201, 303, 303, 303])
     const made = clicks.find(({ status }) => status === 201)
     const restarted = createBrowser((await createApp(database)).app)
     for (const [name, value] of browser.jar) restarted.jar.set(name, value)
-    for (const again of [...clicks.filter(({ status }) => status === 303), await restarted.post(path, filled)]) {
+    for (const again of [...clicks.filter(({ status }) => status === 303), await restarted.send(filled)]) {
       expect(again.status).toBe(303)
       expect(made?.html).toContain(`href="${again.location}"`)
       expect(again.html).not.toContain('vgw_')
@@ -260,12 +243,9 @@ test('an edit changes what v1 allows within a second, and is audited', async () 
 
 test('of two edits at the same time the second gets an error, and keeps its values', async () => {
   const { id } = await create({ name: 'Shared' })
-  const [begun] = formsOf((await browser.get(`/admin/tokens/${id}/edit`)).html).slice(-1)
+  const late = await browser.load(`/admin/tokens/${id}/edit`, { do: 'save', name: 'Shared, by me' })
   await browser.submit(`/admin/tokens/${id}/edit`, { do: 'save', name: 'Shared, by the other' })
-  const late = new URLSearchParams(begun?.fields)
-  late.set('name', 'Shared, by me')
-  late.set('do', 'save')
-  const rejected = await browser.post(`/admin/tokens/${id}/edit`, late)
+  const rejected = await browser.send(late)
   expect(rejected.status).toBe(422)
   expect(rejected.text).toContain('has changed this token')
   expect(rejected.html).toContain(`<a href="/admin/tokens/${id}/edit">Reload the form</a>`)
@@ -282,8 +262,8 @@ test('a rotation: both are valid during the overlap, the new one inherits all, a
     [`reach-${chain}`]: 'below',
     permission: [...permissionNames],
   })
-  const [blank] = formsOf((await browser.get(`/admin/tokens/${id}/rotate`)).html).slice(-1)
-  const page = await browser.post(`/admin/tokens/${id}/rotate`, new URLSearchParams(blank?.fields))
+  const rotation = await browser.load(`/admin/tokens/${id}/rotate`)
+  const page = await browser.send(rotation)
   expect(page.status).toBe(201)
   const next = secretOf(page)
   expect(next).not.toBe(secret)
@@ -303,13 +283,13 @@ test('a rotation: both are valid during the overlap, the new one inherits all, a
     detail: { successor: after.id, endsAt: expect.any(String), successorExpiresAt: expect.any(String) },
   })
 
-  const reloaded = await browser.post(`/admin/tokens/${id}/rotate`, new URLSearchParams(blank?.fields))
+  const reloaded = await browser.send(rotation)
   expect([reloaded.status, reloaded.location]).toEqual([303, `/admin/tokens/${after.id}`])
   const again = await browser.get(`/admin/tokens/${id}/rotate`)
   expect(again.text).toContain(`Token ${after.id} already replaces this token`)
   expect((await browser.get(`/admin/tokens/${id}`)).html).toContain(`<a href="/admin/tokens/${after.id}">`)
   expect((await browser.get(`/admin/tokens/${after.id}`)).html).toContain(`<a href="/admin/tokens/${id}">`)
-  const row = rowsOf(await browser.get('/admin/tokens?search=Turning')).find(cells => cells[1] === before.hint)
+  const row = entriesOf(await browser.get('/admin/tokens?search=Turning')).find(cells => cells[1] === before.hint)
   expect(row?.[6]).toMatch(/^replaced, ends \d+ \w+ \d{4}, \d\d:\d\d UTC$/)
 })
 
@@ -379,13 +359,10 @@ test('a revocation asks for confirmation; the token is then rejected within a se
 
 test('an expired token cannot be edited', async () => {
   const { id } = await build.token([mill], { name: 'Past' })
-  const [begun] = formsOf((await browser.get(`/admin/tokens/${id}/edit`)).html).slice(-1)
+  const late = await browser.load(`/admin/tokens/${id}/edit`, { do: 'save', name: 'Future' })
   await database.platform`
     update gateway.token set created_at = now() - interval '2 days', expires_at = now() - interval '1 day' where id = ${id}`
-  const late = new URLSearchParams(begun?.fields)
-  late.set('name', 'Future')
-  late.set('do', 'save')
-  const rejected = await browser.post(`/admin/tokens/${id}/edit`, late)
+  const rejected = await browser.send(late)
   expect(rejected.status).toBe(422)
   expect(rejected.text).toContain('is not active')
   expect((await getToken(pool, id)).name).toBe('Past')
@@ -411,7 +388,7 @@ test('the list shows each token, and applies search and filters', async () => {
 
   const found = await browser.get('/admin/tokens?search=wide+100%25')
   const { hint } = await getToken(pool, wide.id)
-  expect(rowsOf(found)).toEqual([
+  expect(entriesOf(found)).toEqual([
     [
       'Wide 100% wide@partner.example',
       hint,
@@ -490,11 +467,10 @@ test('each column orders the list, in both directions and over pages', async () 
     if (index < 50)
       await database.platform`update gateway.token set expires_at = now() + make_interval(days => ${index + 1}) where id = ${id}`
   }
-  const nextOf = ({ html }: Page) => /href="([^"]*)" rel="next"/.exec(html)?.[1]?.replaceAll('&amp;', '&')
   const read = async (sort: string) => {
     const first = await browser.get(`/admin/tokens?search=Sorted&sort=${sort}`)
-    const second = await browser.get(nextOf(first) ?? '')
-    expect(nextOf(second), sort).toBeUndefined()
+    const second = await browser.get(linkOf(first, 'next') ?? '')
+    expect(linkOf(second, 'next'), sort).toBeUndefined()
     return { first, names: [...namesOf(first), ...namesOf(second)] }
   }
   for (const order of ['created', 'name', 'token', 'tenants', 'permissions', 'used', 'ends']) {
@@ -512,8 +488,6 @@ test('each column orders the list, in both directions and over pages', async () 
 
 test('the list has pages of 50, to older tokens and back', async () => {
   for (let number = 0; number < 120; number += 1) await build.token([], { name: `Paged ${number}` })
-  const linkOf = ({ html }: Page, rel: string) =>
-    new RegExp(`href="([^"]*)" rel="${rel}"`).exec(html)?.[1]?.replaceAll('&amp;', '&')
   const first = await browser.get('/admin/tokens?search=Paged')
   expect(namesOf(first)).toEqual(Array.from({ length: 50 }, (_, index) => `Paged ${119 - index}`))
   expect(linkOf(first, 'prev')).toBeUndefined()

@@ -9,10 +9,9 @@ import { renderGuide } from '../../docs/render/markdown.ts'
 import { guides } from '../../src/docs/guides.ts'
 import { flawOf } from '../rest/support.ts'
 import { createApp } from '../support/app.ts'
-import { createDatabase } from '../support/database.ts'
+import { startService } from '../support/service.ts'
 
-const database = await createDatabase()
-const client = await createApp(database)
+const { database, client } = await startService()
 const plain = await createApp(database, { GRAPHIQL: 'off', COMPRESSION: 'off' })
 const get = (url: string, headers: Record<string, string> = {}, { ask } = client) =>
   ask({ method: 'GET', url, headers: { host: 'localhost:8080', ...headers } })

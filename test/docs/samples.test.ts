@@ -6,15 +6,11 @@ import { readGuide } from '../../docs/render/markdown.ts'
 import { sampleLanguages } from '../../docs/render/samples.ts'
 import { guides } from '../../src/docs/guides.ts'
 import { documentIdOf } from '../../src/graphql-http/trusted-documents.ts'
-import { createApp } from '../support/app.ts'
-import { createBuilders } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
 import { followed } from '../support/followed.ts'
+import { startService } from '../support/service.ts'
 import { type Extension, installClient, runSample, sampleFiles, samplesFolder } from './run-samples.ts'
 
-const database = await createDatabase()
-const build = createBuilders(database)
-const client = await createApp(database)
+const { database, build, client } = await startService()
 const { app } = client
 const origin = await app.listen({ host: '127.0.0.1', port: 0 })
 await installClient(origin)
