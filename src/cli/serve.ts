@@ -54,7 +54,6 @@ export const serveCommand = new Command('serve')
       listens = true
       let reason = 'error'
       try {
-        primary?.ready(service.origin)
         if (firstSteps) announce(config, database, service.origin, demoSecret, firstSteps)
         reason = await stopped
       } finally {

@@ -1,15 +1,12 @@
 // A worker of `serve --workers`: it answers requests, and the primary process does the rest.
 import type { WorkerCount, WorkerRole } from '../http/health.ts'
-import { type FromWorker, isFromPrimary } from './worker-messages.ts'
 
 /** The connection of a worker to the primary. */
 export interface PrimaryLink extends WorkerRole {
-  /** Resolves when the primary asks this worker to end, or a signal does, with the reason. */
+  /** Resolves when the primary, or a signal, asks this worker to end, with the reason. */
   stopped: Promise<string>
   /** The secret of the demo's token; null: this is no demo. */
   demoToken: string | null
-  /** Says that this worker listens. */
-  ready(origin: string): void
   /** Ends the connection, and so this process. */
   close(): void
 }
@@ -25,22 +22,22 @@ export function linkToPrimary(): PrimaryLink | null {
   const worker = Number(process.env[workerVariable] ?? 0)
   if (worker === 0 || process.send === undefined) return null
   let workers: WorkerCount | null = null
-  const stopped = new Promise<string>(resolve => {
-    process.on('message', message => {
-      if (!isFromPrimary(message)) return
-      if (message.kind === 'stop') resolve('primary')
-      else workers = message.workers
-    })
-    process.once('SIGTERM', resolve)
-    // Ctrl-C reaches all processes of a terminal: the primary stops its workers.
-    process.on('SIGINT', () => {})
+  process.on('message', message => {
+    if (isWorkerCount(message)) workers = message
   })
+  // The primary sends SIGTERM too, also to a worker that has got one already.
+  const stopped = new Promise<string>(resolve => process.on('SIGTERM', resolve))
+  // Ctrl-C reaches all processes of a terminal: the primary stops its workers.
+  process.on('SIGINT', () => {})
   return {
     worker,
     stopped,
     demoToken: process.env[demoTokenVariable] || null,
     workers: () => workers,
-    ready: origin => process.send?.({ kind: 'ready', origin } satisfies FromWorker),
     close: () => process.disconnect?.(),
   }
 }
+
+/** Returns whether a message reports the number of workers that listen: the primary sends it whenever it changes. */
+const isWorkerCount = (message: unknown): message is WorkerCount =>
+  typeof message === 'object' && message !== null && 'listening' in message && 'total' in message

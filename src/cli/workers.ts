@@ -8,9 +8,9 @@ import { addressUrl } from '../db/connect.ts'
 import { loggerOptions } from '../log.ts'
 import { createLogDestination } from '../log-destination.ts'
 import type { Database } from './database.ts'
+import { localOrigin } from './listen.ts'
 import { limitStop } from './stop.ts'
 import { demoTokenVariable, workerVariable } from './worker.ts'
-import { type FromPrimary, isFromWorker } from './worker-messages.ts'
 
 /** The wait before a worker that ended is started again: doubled while it ends soon after its start; in milliseconds. */
 const backOff = { first: 100, longest: 5000, resetAfter: 10_000 }
@@ -37,11 +37,9 @@ export interface RunningService {
   stop(reason: string): Promise<void>
 }
 
-interface WorkerOptions {
+interface WorkerOptions extends Pick<Config, 'host' | 'healthPort' | 'shutdownDelay'> {
   /** Variables that differ from those of this process. */
   environment: NodeJS.ProcessEnv
-  /** Seconds for which workers accept connections after they are asked to stop. */
-  shutdownDelay: number
   log: Logger
   /** Writes one line, with its line break. */
   write: (line: string) => void
@@ -66,7 +64,7 @@ export async function startPrimary(
   const workers = await startWorkers(count, {
     // The embedded server is the primary's: the workers connect to it.
     environment: { DATABASE_URL: addressUrl(database.address), [demoTokenVariable]: demoToken ?? '' },
-    shutdownDelay: config.shutdownDelay,
+    ...config,
     log,
     write: line => destination.write(line),
   })
@@ -106,13 +104,13 @@ async function startWorkers(count: number, options: WorkerOptions): Promise<{ or
     relayLines(worker.process.stderr, line => process.stderr.write(line))
     worker.on('error', error => log.warn({ err: error, worker: number }, 'a message to a worker failed'))
     return new Promise((resolve, reject) => {
-      worker.on('message', message => {
-        if (!isFromWorker(message)) return
+      worker.on('listening', ({ port }) => {
+        if (port === options.healthPort) return
         clearTimeout(killing)
         served = true
         listening.add(number)
         sendCount()
-        resolve(message.origin)
+        resolve(localOrigin(options.host, port))
       })
       worker.once('exit', async (code, signal) => {
         clearTimeout(killing)
@@ -130,26 +128,20 @@ async function startWorkers(count: number, options: WorkerOptions): Promise<{ or
     })
   }
 
-  function send(worker: Worker, message: FromPrimary): void {
-    if (worker.isConnected()) worker.send(message)
-  }
-
   function sendCount(): void {
     const workers = { listening: listening.size, total: count }
-    for (const worker of running.values()) send(worker, { kind: 'workers', workers })
+    for (const worker of running.values()) if (worker.isConnected()) worker.send(workers)
   }
 
   async function stop(): Promise<void> {
     stopping = true
     const all = [...running.values()]
     const ended = Promise.all(all.map(worker => new Promise(resolve => worker.once('exit', resolve))))
-    for (const worker of all) send(worker, { kind: 'stop' })
-    const killing = setTimeout(
-      () => {
-        for (const worker of all) worker.process.kill('SIGKILL')
-      },
-      options.shutdownDelay * 1000 + stopTimeout,
-    )
+    const killAll = (signal: NodeJS.Signals) => {
+      for (const worker of all) worker.process.kill(signal)
+    }
+    killAll('SIGTERM')
+    const killing = setTimeout(killAll, options.shutdownDelay * 1000 + stopTimeout, 'SIGKILL')
     await ended
     clearTimeout(killing)
   }
