@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
+import { LRUCache } from 'lru-cache'
 import { DatabaseRefusedError } from './db/refused.ts'
 import { placeOf, summarizeError } from './log.ts'
 
@@ -43,10 +44,13 @@ interface Cause {
   count: number
 }
 
+/** The cause of failures that are too many to have a count of their own. */
+const other = { message: 'other', code: 'other', statement: undefined }
+
 /** Creates the log of failures. @param log writes the lines that count failures */
 export function createFailureLog(log: FastifyBaseLogger): FailureLog {
-  /** The time at which failures other than outages were last written with their stacks. */
-  const written = new Map<string, number>()
+  /** The kinds of failures, other than outages, that were written with their stacks. */
+  const written = new LRUCache<string, true>({ max: limits.kinds, ttl: stackInterval })
   let outage: { from: number; last: number; count: number } | null = null
   let causes = new Map<string, Cause>()
   let requestIds: string[] = []
@@ -65,17 +69,10 @@ export function createFailureLog(log: FastifyBaseLogger): FailureLog {
 
   /** Returns whether a failure of this kind is written with its stack. */
   function isNew(kind: string): boolean {
-    const now = Date.now()
-    const last = written.get(kind)
-    if (last !== undefined && now - last < stackInterval) return false
-    // Deleted and set: the oldest comes first.
-    written.delete(kind)
-    if (written.size >= limits.kinds) {
-      const [oldest = '', time = 0] = written.entries().next().value ?? []
-      if (now - time < stackInterval) return false
-      written.delete(oldest)
-    }
-    written.set(kind, now)
+    if (written.has(kind)) return false
+    written.purgeStale()
+    if (written.size >= limits.kinds) return false
+    written.set(kind, true)
     return true
   }
 
@@ -119,10 +116,9 @@ export function createFailureLog(log: FastifyBaseLogger): FailureLog {
         log[level]({ reqId: request?.id, err: error }, message)
         return
       }
-      const cause = causes.get(key)
-      if (cause) cause.count++
-      else if (causes.size < limits.kinds) causes.set(key, { message, code, statement, count: 1 })
-      else countOther(causes)
+      const hasPlace = causes.has(key) || causes.size < limits.kinds
+      const [place, kept] = hasPlace ? [key, { message, code, statement }] : (['other', other] as const)
+      causes.set(place, { ...kept, count: (causes.get(place)?.count ?? 0) + 1 })
       isError ||= level === 'error'
       if (request && requestIds.length < limits.requestIds) requestIds.push(request.id)
     },
@@ -132,13 +128,6 @@ export function createFailureLog(log: FastifyBaseLogger): FailureLog {
       timer = null
     },
   }
-}
-
-/** Counts a failure whose kind is one too many to have a count of its own. */
-function countOther(causes: Map<string, Cause>): void {
-  const other = causes.get('other') ?? { message: 'other', code: 'other', statement: undefined, count: 0 }
-  other.count++
-  causes.set('other', other)
 }
 
 declare module 'fastify' {
