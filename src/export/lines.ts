@@ -1,10 +1,10 @@
 /** The lines of an export: the watermark, the records with a cursor behind each chunk, and the end. */
+import type { Semaphore } from '../domain/rate/semaphore.ts'
 import type { Chunk } from '../domain/record/chunk.ts'
 import type { Position } from '../domain/record/cursor.ts'
 import { beforeAll, type Instant } from '../domain/record/instant.ts'
 import type { PageWindow } from '../domain/record/page.ts'
 import type { Context } from '../graphql/context.ts'
-import type { Places } from './places.ts'
 import type { BulkExport, ExportedList, ExportedRow } from './routes.ts'
 
 /** The number of records that are written in one turn of the event loop: some 0.5 ms. */
@@ -26,7 +26,7 @@ interface ExportRun {
   window: PageWindow
   watermark: Instant
   /** The places that an export needs to hold records. */
-  places: Places
+  places: Semaphore
   /** Waits until a step may be written. */
   waitForStep: () => Promise<void>
   /** Called before each chunk; throws when the export may not go on. */
@@ -122,10 +122,10 @@ export async function* exportLines(run: ExportRun): AsyncGenerator<Buffer> {
     const remainder = await readChunk(run, after)
     try {
       for (let bytes = await remainder.write(run); bytes; bytes = await remainder.write(run)) {
-        const timer = setTimeout(drop, places.areWanted() ? turnMs : stallMs, remainder).unref()
+        const timer = setTimeout(drop, places.isWanted ? turnMs : stallMs, remainder).unref()
         yield bytes
         clearTimeout(timer)
-        if (places.areWanted() && remainder.isOverdue) remainder.drop()
+        if (places.isWanted && remainder.isOverdue) remainder.drop()
       }
       hasMore = remainder.mayHaveMore || remainder.isDropped
     } finally {

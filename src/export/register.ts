@@ -1,6 +1,7 @@
 /** Serves the bulk exports: a whole list in one response, outside v1, with v1's records, errors and cursors. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type FieldErrors, GatewayError, unauthenticated } from '../domain/errors.ts'
+import { Semaphore } from '../domain/rate/semaphore.ts'
 import type { ListIdentity } from '../domain/record/cursor.ts'
 import { createExportLimits, type ExportLease } from '../domain/record/export-limits.ts'
 import { type PageWindow, readWindow } from '../domain/record/page.ts'
@@ -17,7 +18,6 @@ import { requireLineHeaders } from '../http/headers.ts'
 import { exportPath } from '../http/paths.ts'
 import { queryParameter } from '../http/query-parameter.ts'
 import { exportLines } from './lines.ts'
-import { createPlaces } from './places.ts'
 import { type BulkExport, bulkExports } from './routes.ts'
 import { createStepScheduler } from './step-scheduler.ts'
 import { ExportStream } from './stream.ts'
@@ -49,7 +49,7 @@ export function registerExports(
   const limits = createExportLimits(gateway.pool, options.startsPerHour)
   const streams = new Set<ExportStream>()
   const waitForStep = createStepScheduler(options.whenIdle)
-  const places = createPlaces(maxChunks)
+  const places = new Semaphore({ maxRunning: maxChunks })
   app.addHook('preClose', async () => {
     for (const stream of streams) stream.end(stopping())
   })

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { createPlaces } from '../../src/export/places.ts'
+import { Semaphore } from '../../src/domain/rate/semaphore.ts'
 import { bearer, flawOf } from '../rest/support.ts'
 import { createApp } from '../support/app.ts'
 import { startService } from '../support/service.ts'
@@ -129,9 +129,9 @@ test('readers who take nothing, more than there are places, do not shut out othe
 })
 
 test('so many exports hold records at a time, and the next ones get their places in turn', async () => {
-  const places = createPlaces(2)
+  const places = new Semaphore({ maxRunning: 2 })
   const held = [await places.take(), await places.take()]
-  expect(places.areWanted()).toBe(false)
+  expect(places.isWanted).toBe(false)
   const order: number[] = []
   const takeAs = async (name: number) => {
     const release = await places.take()
@@ -139,7 +139,7 @@ test('so many exports hold records at a time, and the next ones get their places
     return release
   }
   const [third, fourth] = [takeAs(3), takeAs(4)]
-  expect(places.areWanted()).toBe(true)
+  expect(places.isWanted).toBe(true)
   held[0]?.()
   // A place that is given back twice is one place.
   held[0]?.()
@@ -148,5 +148,5 @@ test('so many exports hold records at a time, and the next ones get their places
   release()
   await fourth
   expect(order).toEqual([3, 4])
-  expect(places.areWanted()).toBe(false)
+  expect(places.isWanted).toBe(false)
 })

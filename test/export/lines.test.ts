@@ -1,10 +1,10 @@
 /** Exports that share one place for their records: with small records, readers that are slow would fill no connection. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { Semaphore } from '../../src/domain/rate/semaphore.ts'
 import { createCursorCipher } from '../../src/domain/record/cursor.ts'
 import { readWindow } from '../../src/domain/record/page.ts'
 import { exportLines } from '../../src/export/lines.ts'
-import { createPlaces } from '../../src/export/places.ts'
 import { bulkExports } from '../../src/export/routes.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
@@ -23,7 +23,7 @@ const { id: tokenId } = await build.token([tenantId])
 const contextOf = createContexts(database.pool)
 const bulkExport = bulkExports.find(({ name }) => name === 'ExportPurchasedVouchers')
 if (!bulkExport) throw new Error('There is no export of purchased vouchers.')
-const places = createPlaces(1)
+const places = new Semaphore({ maxRunning: 1 })
 const window = readWindow(createCursorCipher(Buffer.alloc(32)), bulkExport.listOf(tenantId).identity, {}, {})
 const watermark = '2026-01-03T00:00:00.000000Z'
 

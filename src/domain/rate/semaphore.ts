@@ -3,12 +3,13 @@ import type { GatewayError } from '../errors.ts'
 /** The limits of a semaphore. */
 export interface SemaphoreLimits {
   maxRunning: number
-  maxWaiting: number
+  /** How much work may wait; default: any. */
+  maxWaiting?: number
   /** Makes the error of a call that finds too many waiting. */
-  tooMany: () => GatewayError
+  tooMany?: () => GatewayError
 }
 
-/** Limits how much work runs and waits at a time. */
+/** Limits how much work runs and waits at a time; first come, first served. */
 export class Semaphore {
   readonly #limits: SemaphoreLimits
   readonly #waiting: (() => void)[] = []
@@ -23,21 +24,47 @@ export class Semaphore {
     return this.#running === 0
   }
 
+  /** True when work waits for a slot. */
+  get isWanted(): boolean {
+    return this.#waiting.length > 0
+  }
+
+  /** Waits for a slot. @returns a function that gives it back, once */
+  async take(): Promise<() => void> {
+    await this.#enter()
+    let isTaken = true
+    return () => {
+      if (isTaken) this.#leave()
+      isTaken = false
+    }
+  }
+
   /** Runs the work when a slot is free. @throws `tooMany`, without waiting, when too many calls are waiting */
   async run<Result>(work: () => Result | Promise<Result>): Promise<Result> {
-    const { maxRunning, maxWaiting, tooMany } = this.#limits
-    if (this.#running < maxRunning) this.#running++
-    else {
-      if (this.#waiting.length >= maxWaiting) throw tooMany()
-      // The finished call passes its slot on, so `#running` does not change.
-      await new Promise<void>(resolve => this.#waiting.push(resolve))
-    }
+    const waiting = this.#enter()
+    if (waiting) await waiting
     try {
       return await work()
     } finally {
-      const next = this.#waiting.shift()
-      if (next) next()
-      else this.#running--
+      this.#leave()
     }
+  }
+
+  /** Takes a slot. @returns null when one was free */
+  #enter(): Promise<void> | null {
+    const { maxRunning, maxWaiting = Number.POSITIVE_INFINITY, tooMany } = this.#limits
+    if (this.#running < maxRunning) {
+      this.#running++
+      return null
+    }
+    if (tooMany && this.#waiting.length >= maxWaiting) throw tooMany()
+    return new Promise(resolve => this.#waiting.push(resolve))
+  }
+
+  #leave(): void {
+    const next = this.#waiting.shift()
+    // The next work takes the slot over, so `#running` does not change.
+    if (next) next()
+    else this.#running--
   }
 }
