@@ -15,6 +15,7 @@ test('while a round trip has no answer after its limit, further calls are reject
   answer()
   await new Promise(setImmediate)
   const counted = store.hit('key', 3)
+  await new Promise(setImmediate)
   answer()
   expect(await counted).toEqual({ used: 3, resetsIn: 1 })
 })

@@ -1,3 +1,5 @@
+import { setImmediate as nextEvents, setTimeout as pause } from 'node:timers/promises'
+import DataLoader from 'dataloader'
 import type { RateWindow } from './rate.ts'
 
 /**
@@ -8,11 +10,9 @@ import type { RateWindow } from './rate.ts'
  */
 export type CountCalls = (calls: ReadonlyMap<string, number>) => Promise<ReadonlyMap<string, RateWindow>>
 
-interface Waiting {
+interface Hit {
   key: string
   calls: number
-  resolve: (window: RateWindow) => void
-  reject: (error: unknown) => void
 }
 
 class RateStoreTimeout extends Error {
@@ -24,8 +24,12 @@ class RateStoreTimeout extends Error {
 export class RateBatcher {
   readonly #count: CountCalls
   readonly #timeLimit: number
-  #waiting: Waiting[] = []
-  #inFlight = false
+  readonly #hits = new DataLoader<Hit, RateWindow>(hits => this.#send(hits), {
+    cache: false,
+    batchScheduleFn: send => void this.#roundTrip.then(send),
+  })
+  /** Resolves when the latest round trip has ended, or has taken longer than the limit. */
+  #roundTrip: Promise<unknown> = Promise.resolve()
   /** True when the round trip in flight has taken longer than the limit. */
   #late = false
 
@@ -43,58 +47,42 @@ export class RateBatcher {
    *   come before that round trip has ended
    */
   hit(key: string, calls: number): Promise<RateWindow> {
-    if (this.#late) return Promise.reject(new RateStoreTimeout('no answer'))
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ key, calls, resolve, reject })
-      if (!this.#inFlight) this.#send()
+    return this.#late ? Promise.reject(new RateStoreTimeout('no answer')) : this.#hits.load({ key, calls })
+  }
+
+  async #send(hits: readonly Hit[]): Promise<(RateWindow | Error)[]> {
+    if (this.#late) throw new RateStoreTimeout('no answer')
+    const totals = new Map<string, number>()
+    // The calls of a hit's key up to and with this hit.
+    const calls = hits.map(hit => {
+      const sum = (totals.get(hit.key) ?? 0) + hit.calls
+      totals.set(hit.key, sum)
+      return sum
+    })
+    const windows = await this.#withinLimit(this.#count(totals))
+    return hits.map(({ key }, index) => {
+      const window = windows.get(key)
+      if (!window) return new Error('The store of rates has not counted a key.')
+      return { used: window.used - totals.get(key)! + calls[index]!, resetsIn: window.resetsIn }
     })
   }
 
-  #send(): void {
-    const sent = this.#waiting
-    if (sent.length === 0) return
-    this.#waiting = []
-    this.#inFlight = true
-    const failAll = (error: unknown) => {
-      const unsent = this.#waiting
-      this.#waiting = []
-      for (const { reject } of sent) reject(error)
-      for (const { reject } of unsent) reject(error)
+  /** Returns the result of a round trip, or throws when it takes too long. */
+  #withinLimit<Result>(counting: Promise<Result>): Promise<Result> {
+    let hasEnded = false
+    const end = () => {
+      hasEnded = true
+      this.#late = false
     }
-    const cancelTimer = afterLimit(this.#timeLimit, () => {
+    counting.then(end, end)
+    const limited = waitForLimit(this.#timeLimit, () => hasEnded).then(() => {
+      if (hasEnded) return counting
       this.#late = true
-      failAll(new RateStoreTimeout('no answer'))
+      throw new RateStoreTimeout('no answer')
     })
-    this.#count(sumByKey(sent))
-      .then(windows => settle(sent, windows), failAll)
-      .finally(() => {
-        cancelTimer()
-        this.#inFlight = false
-        this.#late = false
-        this.#send()
-      })
-  }
-}
-
-function sumByKey(hits: readonly Waiting[]): Map<string, number> {
-  const calls = new Map<string, number>()
-  for (const hit of hits) calls.set(hit.key, (calls.get(hit.key) ?? 0) + hit.calls)
-  return calls
-}
-
-/** Gives each hit its place in the window: hits of one key were counted together. */
-function settle(hits: readonly Waiting[], windows: ReadonlyMap<string, RateWindow>): void {
-  const later = new Map<string, number>()
-  for (let at = hits.length - 1; at >= 0; at--) {
-    const { key, calls, resolve, reject } = hits[at]!
-    const window = windows.get(key)
-    if (!window) {
-      reject(new Error('The store of rates has not counted a key.'))
-      continue
-    }
-    const after = later.get(key) ?? 0
-    later.set(key, after + calls)
-    resolve({ used: window.used - after, resetsIn: window.resetsIn })
+    const first = Promise.race([counting, limited])
+    this.#roundTrip = first.catch(() => {})
+    return first
   }
 }
 
@@ -105,29 +93,22 @@ const slice = 10
 const longestFactor = 5
 
 /**
- * Calls something after a time limit. Time in which the event loop was blocked, or the process did not run, does not
- * count: the answer may have arrived, and a store on the same machine may not have run either.
+ * Waits for a time limit. Time in which the event loop was blocked, or the process did not run, does not count: the answer
+ * may have arrived, and a store on the same machine may not have run either.
  *
  * @param limit in milliseconds
- * @returns a function that cancels it
+ * @param hasEnded returns true when there is nothing to wait for any more
  */
-function afterLimit(limit: number, call: () => void): () => void {
+async function waitForLimit(limit: number, hasEnded: () => boolean): Promise<void> {
   const start = performance.now()
-  let counted = 0
   let last = start
-  let cancelled = false
-  let timer: NodeJS.Timeout
-  const check = () => {
+  for (let counted = 0; counted < limit && last - start < limit * longestFactor && !hasEnded(); ) {
+    await pause(slice)
     const now = performance.now()
     if (now - last < 1.5 * slice) counted += slice
     last = now
-    if (counted < limit && now - start < limit * longestFactor) timer = setTimeout(check, slice)
-    // Timers run before sockets are read, so it first reads the data that has arrived.
-    else setImmediate(() => setImmediate(() => cancelled || call()))
   }
-  timer = setTimeout(check, slice)
-  return () => {
-    cancelled = true
-    clearTimeout(timer)
-  }
+  // Timers run before sockets are read: the data that has arrived is read first.
+  await nextEvents()
+  await nextEvents()
 }
