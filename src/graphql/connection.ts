@@ -1,5 +1,5 @@
 import { badInput } from '../domain/errors.ts'
-import type { ListIdentity } from '../domain/record/cursor.ts'
+import type { Cursor, ListIdentity } from '../domain/record/cursor.ts'
 import { beforeAll, type Instant } from '../domain/record/instant.ts'
 import { type Page, type PageArguments, type PageWindow, readWindow } from '../domain/record/page.ts'
 import type { Count, KeyedPage } from '../domain/search/search-table.ts'
@@ -9,19 +9,18 @@ import { CountType } from './count.ts'
 
 type Listed = { id: number; updatedAt: Instant | null }
 
+type SourcePage<Row> = Page<Row> & Partial<KeyedPage<Row>>
+
 /** Reads a page of a list, and its length. */
 interface Source<Row> {
-  page: (window: PageWindow) => Promise<{ page: Page<Row> & Partial<KeyedPage<Row>>; serverTime: Instant }>
+  page: (window: PageWindow) => Promise<{ page: SourcePage<Row>; serverTime: Instant }>
   /** Counts the whole list exactly; null: it has a filter or the records of several tenants. */
   total: ((updatedSince: Instant | null) => Promise<number>) | null
   /** Counts the whole list up to a bound; left out: exactly. */
   count?: (updatedSince: Instant | null) => Promise<Count>
   /** Finds the fields of each row in which the words of the filter occur. */
-  matchedFields?: FindMatchedFields<Row>
+  matchedFields?: (rows: readonly Row[]) => Promise<ReadonlyMap<Row, readonly string[]>>
 }
-
-/** Returns the names of fields. */
-type FindMatchedFields<Row> = (rows: readonly Row[]) => Promise<ReadonlyMap<Row, readonly string[]>>
 
 /** The error of an exact count that would have to read more than the bound. */
 const noTotal = () =>
@@ -40,154 +39,129 @@ export async function readConnection<Row extends Listed>(
   { clock, cursors, fieldErrors }: Context,
   list: ListIdentity,
   args: PageArguments,
-  { page: readPage, total: countAll, count, matchedFields }: Source<Row>,
+  source: Source<Row>,
 ) {
   const window = readWindow(cursors, list, args, fieldErrors)
   clock.requireSteady()
-  const { page, serverTime } = await readPage(window)
-  const { updatedSince, backward } = window
-  const { keys, end } = page
-  const cursorAt = (id: number, key: string | null) =>
-    cursors.encrypt(list, { id, updatedAt: beforeAll, updatedSince, key })
-  const cursorOf = (row: Row) =>
-    keys
-      ? cursorAt(row.id, keys.get(row) ?? null)
-      : cursors.encrypt(list, { id: row.id, updatedAt: row.updatedAt ?? beforeAll, updatedSince })
-  const cursorOfEnd = end ? cursorAt(end.id, end.key) : null
-  const total = async () => {
-    if (!countAll) throw noTotal()
-    return countAll(updatedSince)
-  }
-  const counting: Counting = {
-    total,
-    count: async () => (count ? count(updatedSince) : { count: await total(), precision: 'EXACT' }),
-  }
-  const pageInfo = new PageInfo(page, cursorOf, backward ? { start: cursorOfEnd } : { end: cursorOfEnd })
-  return new Connection(pageInfo, page.rows, serverTime, cursorOf, counting, matchedFields)
+  const { updatedSince } = window
+  const encrypt = (cursor: Omit<Cursor, 'updatedSince'>) => cursors.encrypt(list, { ...cursor, updatedSince })
+  return new Connection(await source.page(window), source, window, encrypt)
 }
 
 // Classes, because an object literal creates its getters again for each object. Cursors are encrypted and edges created
 // only when a field reads them.
 
-class Edge<Row> {
-  readonly node: Row
-  readonly #cursorOf: (row: Row) => string
-  readonly #matchedFieldsOf: (row: Row) => Promise<readonly string[]>
+/** A page of a list, which is also its own page info. */
+class Connection<Row extends Listed> {
+  readonly serverTime: Instant
+  readonly #page: SourcePage<Row>
+  readonly #source: Source<Row>
+  readonly #window: PageWindow
+  readonly #encrypt: (cursor: Omit<Cursor, 'updatedSince'>) => string
+  #totalCount?: Promise<number>
+  #count?: Promise<Count>
+  #matchedFields?: Promise<ReadonlyMap<Row, readonly string[]>>
 
-  constructor(node: Row, cursorOf: (row: Row) => string, matchedFieldsOf: (row: Row) => Promise<readonly string[]>) {
-    this.node = node
-    this.#cursorOf = cursorOf
-    this.#matchedFieldsOf = matchedFieldsOf
+  constructor(
+    { page, serverTime }: { page: SourcePage<Row>; serverTime: Instant },
+    source: Source<Row>,
+    window: PageWindow,
+    encrypt: (cursor: Omit<Cursor, 'updatedSince'>) => string,
+  ) {
+    this.serverTime = serverTime
+    this.#page = page
+    this.#source = source
+    this.#window = window
+    this.#encrypt = encrypt
   }
 
-  matchedFields(): Promise<readonly string[]> {
-    return this.#matchedFieldsOf(this.node)
+  get edges(): Edge<Row>[] {
+    return this.#page.rows.map(node => new Edge(this, node))
+  }
+
+  get pageInfo(): this {
+    return this
+  }
+
+  get hasNextPage(): boolean {
+    return this.#page.hasNextPage
+  }
+
+  get hasPreviousPage(): boolean {
+    return this.#page.hasPreviousPage
+  }
+
+  get startCursor(): string | null {
+    return this.#cursorAt(0, this.#window.backward)
+  }
+
+  get endCursor(): string | null {
+    return this.#cursorAt(-1, !this.#window.backward)
+  }
+
+  get nextCursor(): string | null {
+    return this.hasNextPage ? this.endCursor : null
+  }
+
+  cursorOf(row: Row): string {
+    const { keys } = this.#page
+    return keys
+      ? this.#encrypt({ id: row.id, updatedAt: beforeAll, key: keys.get(row) ?? null })
+      : this.#encrypt({ id: row.id, updatedAt: row.updatedAt ?? beforeAll })
+  }
+
+  /** Returns the cursor of an end of the page. @param isReached whether the list was read in this direction */
+  #cursorAt(index: number, isReached: boolean): string | null {
+    const { rows, end } = this.#page
+    if (isReached && end) return this.#encrypt({ ...end, updatedAt: beforeAll })
+    const row = rows.at(index)
+    return row === undefined ? null : this.cursorOf(row)
+  }
+
+  /** Finds the fields of all rows at once. */
+  async matchedFieldsOf(row: Row): Promise<readonly string[]> {
+    this.#matchedFields ??= this.#source.matchedFields?.(this.#page.rows) ?? Promise.resolve(new Map())
+    return (await this.#matchedFields).get(row) ?? []
+  }
+
+  /** Counts the list once, however many aliases select the count. */
+  totalCount(): Promise<number> {
+    const { total } = this.#source
+    this.#totalCount ??= total ? total(this.#window.updatedSince) : Promise.reject(noTotal())
+    return this.#totalCount
+  }
+
+  /** As `totalCount`, up to a bound. */
+  count(): Promise<Count> {
+    const { count } = this.#source
+    this.#count ??= count
+      ? count(this.#window.updatedSince)
+      : this.totalCount().then(exact => ({ count: exact, precision: 'EXACT' }))
+    return this.#count
+  }
+}
+
+class Edge<Row extends Listed> {
+  readonly node: Row
+  readonly #connection: Connection<Row>
+
+  constructor(connection: Connection<Row>, node: Row) {
+    this.#connection = connection
+    this.node = node
   }
 
   get cursor(): string {
-    return this.#cursorOf(this.node)
+    return this.#connection.cursorOf(this.node)
+  }
+
+  matchedFields(): Promise<readonly string[]> {
+    return this.#connection.matchedFieldsOf(this.node)
   }
 }
 
 /** Returns the fields of the edge's record that contain words of the filter. */
 export const matchedFieldsOf = async (edge: object): Promise<readonly string[]> =>
   edge instanceof Edge ? edge.matchedFields() : []
-
-class PageInfo<Row> {
-  readonly hasNextPage: boolean
-  readonly hasPreviousPage: boolean
-  readonly #rows: readonly Row[]
-  readonly #cursorOf: (row: Row) => string
-  readonly #ends: Ends
-
-  /** @param ends the cursors of the page's ends where they are not those of its records */
-  constructor({ rows, hasNextPage, hasPreviousPage }: Page<Row>, cursorOf: (row: Row) => string, ends: Ends) {
-    this.hasNextPage = hasNextPage
-    this.hasPreviousPage = hasPreviousPage
-    this.#rows = rows
-    this.#cursorOf = cursorOf
-    this.#ends = ends
-  }
-
-  get startCursor(): string | null {
-    return this.#ends.start ?? this.#cursorAt(0)
-  }
-
-  get endCursor(): string | null {
-    return this.#ends.end ?? this.#cursorAt(-1)
-  }
-
-  #cursorAt(index: number): string | null {
-    const row = this.#rows.at(index)
-    return row === undefined ? null : this.#cursorOf(row)
-  }
-}
-
-interface Ends {
-  start?: string | null
-  end?: string | null
-}
-
-/** Counts a list. */
-interface Counting {
-  total: () => Promise<number>
-  count: () => Promise<Count>
-}
-
-class Connection<Row> {
-  readonly serverTime: Instant
-  readonly pageInfo: PageInfo<Row>
-  readonly #rows: readonly Row[]
-  readonly #cursorOf: (row: Row) => string
-  readonly #counting: Counting
-  readonly #findMatchedFields: FindMatchedFields<Row>
-  #totalCount?: Promise<number>
-  #count?: Promise<Count>
-  #matchedFields?: ReturnType<FindMatchedFields<Row>>
-
-  constructor(
-    pageInfo: PageInfo<Row>,
-    rows: readonly Row[],
-    serverTime: Instant,
-    cursorOf: (row: Row) => string,
-    counting: Counting,
-    findMatchedFields: FindMatchedFields<Row> = async () => new Map(),
-  ) {
-    this.serverTime = serverTime
-    this.#counting = counting
-    this.#findMatchedFields = findMatchedFields
-    this.pageInfo = pageInfo
-    this.#rows = rows
-    this.#cursorOf = cursorOf
-  }
-
-  get edges(): Edge<Row>[] {
-    const matchedFieldsOf = (row: Row) => this.#matchedFieldsOf(row)
-    return this.#rows.map(node => new Edge(node, this.#cursorOf, matchedFieldsOf))
-  }
-
-  /** Finds the fields of all rows at once. */
-  async #matchedFieldsOf(row: Row): Promise<readonly string[]> {
-    this.#matchedFields ??= this.#findMatchedFields(this.#rows)
-    return (await this.#matchedFields).get(row) ?? []
-  }
-
-  /** Counts the list once, however many aliases select the count. */
-  totalCount(): Promise<number> {
-    this.#totalCount ??= this.#counting.total()
-    return this.#totalCount
-  }
-
-  /** As `totalCount`, up to a bound. */
-  count(): Promise<Count> {
-    this.#count ??= this.#counting.count()
-    return this.#count
-  }
-
-  get nextCursor(): string | null {
-    return this.pageInfo.hasNextPage ? this.pageInfo.endCursor : null
-  }
-}
 
 /** The quota units that a count adds to its page, as `npm run bench -- searches` measures. */
 const costOfCount = 2

@@ -36,38 +36,17 @@ export const createPageLoader = <Wanted extends { window: PageWindow }, Row>(
     { cache: false },
   )
 
-/** Loads from a table that tenants own. Caches nothing: each field counts as an operation, and reads (R28). */
-export class TenantTableLoaders<Row> {
-  readonly #reader: Reader
-  readonly #table: TenantTable<Row>
-  #pages?: DataLoader<PageRequest, Reading<Row>>
-  #counts?: DataLoader<CountRequest, number>
-  #records?: DataLoader<RecordRequest, Row | null>
-
-  constructor(reader: Reader, table: TenantTable<Row>) {
-    this.#reader = reader
-    this.#table = table
-  }
-
-  get pages() {
-    this.#pages ??= createPageLoader(this.#reader, wanted => this.#table.pages(this.#reader.sql, wanted))
-    return this.#pages
-  }
-
-  get counts() {
-    this.#counts ??= new DataLoader(wanted => this.#table.counts(this.#sqlOfCounts(), wanted), { cache: false })
-    return this.#counts
-  }
-
-  /** A count may read a million rows, also in a request that is not expensive. */
-  #sqlOfCounts(): Sql {
-    const { pool, caller } = this.#reader
-    return pool.expensive(caller.isWaiting, caller.token.id)
-  }
-
-  get records() {
-    this.#records ??= new DataLoader(wanted => this.#table.records(this.#reader.sql, wanted), { cache: false })
-    return this.#records
+/** Creates loaders of a table that tenants own. They cache nothing: each field counts as an operation, and reads (R28). */
+export const createTableLoaders = <Row>(reader: Reader, table: TenantTable<Row>) => {
+  const { pool, sql, caller } = reader
+  return {
+    pages: createPageLoader(reader, (wanted: readonly PageRequest[]) => table.pages(sql, wanted)),
+    /** A count may read a million rows, also in a request that is not expensive. */
+    counts: new DataLoader(
+      (wanted: readonly CountRequest[]) => table.counts(pool.expensive(caller.isWaiting, caller.token.id), wanted),
+      { cache: false },
+    ),
+    records: new DataLoader((wanted: readonly RecordRequest[]) => table.records(sql, wanted), { cache: false }),
   }
 }
 

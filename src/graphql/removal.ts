@@ -6,7 +6,7 @@ import { exposeColumns } from './columns.ts'
 import { pageComplexity } from './complexity.ts'
 import { readConnection, updatedSinceDescription } from './connection.ts'
 import type { Context } from './context.ts'
-import { type Reader, TenantTableLoaders } from './loaders.ts'
+import { createTableLoaders, type Reader } from './loaders.ts'
 import { listNodeTypes, type NodeType } from './node-types.ts'
 import { requirePermissions } from './policy.ts'
 import { Tenant } from './tenant.ts'
@@ -54,7 +54,7 @@ function permittedTypes(context: Context, wanted: readonly string[] | null | und
   return nodeTypes.filter(({ removal }) => wanted.includes(removal))
 }
 
-type RemovalLoaders = (reader: Reader) => TenantTableLoaders<Row>
+type RemovalLoaders = (reader: Reader) => ReturnType<typeof createTableLoaders<Row>>
 
 const loadersByTypes = new Map<string, RemovalLoaders>()
 
@@ -63,7 +63,7 @@ function loadersOf(types: readonly NodeType[]): RemovalLoaders {
   const key = types.map(({ removal }) => removal).join()
   const defined = loadersByTypes.get(key)
   if (defined) return defined
-  const define: RemovalLoaders = reader => new TenantTableLoaders(reader, removalsOf(types, reader.caller.token))
+  const define: RemovalLoaders = reader => createTableLoaders(reader, removalsOf(types, reader.caller.token))
   loadersByTypes.set(key, define)
   return define
 }

@@ -9,7 +9,7 @@ import { builder, type Types } from './builder.ts'
 import { exposeColumns } from './columns.ts'
 import { pageComplexity, recordComplexity } from './complexity.ts'
 import { matchedFieldsOf, readConnection, updatedSinceDescription } from './connection.ts'
-import { type Reader, TenantTableLoaders } from './loaders.ts'
+import { createTableLoaders, type Reader } from './loaders.ts'
 import { addNodeType, describePermissions, typeNameOf } from './node-types.ts'
 import { recordKey } from './record-id.ts'
 import { addSearchInputs, addTextFields, readSearchArguments, searchArgs, searchResource } from './search.ts'
@@ -76,7 +76,7 @@ function addType(
   const sharedBy = shareReads(table)
   const loadersOf = (reader: Reader) => {
     const read = sharedBy(reader.group)
-    return new TenantTableLoaders(reader, personalData ? exportOf(reader.caller, read, reader.group) : read)
+    return createTableLoaders(reader, personalData ? exportOf(reader.caller, read, reader.group) : read)
   }
   const policy = { cost: 1, permissions }
   const needs = describePermissions(permissions)

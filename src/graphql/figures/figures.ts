@@ -1,12 +1,13 @@
 /** `Tenant.figures`: what was sold, what is outstanding, and who consented, counted in the database. */
 import { badInput, type FieldErrors, throwIfErrors } from '../../domain/errors.ts'
-import type { ConsentPeriod as ConsentRow } from '../../domain/figures/figure.ts'
+import type { Figures as FiguresRow, Selection } from '../../domain/figures/figure.ts'
 import { cutPeriod, isTimeZone, mostIntervals, timeZoneMessage } from '../../domain/figures/period.ts'
 import { signups } from '../../domain/record/signup.ts'
 import { vouchers } from '../../domain/record/voucher.ts'
 import { currencyMessage, parseCurrency } from '../../domain/search/field.ts'
 import { builder } from '../builder.ts'
 import { unitComplexity } from '../complexity.ts'
+import type { Context } from '../context.ts'
 import { describePermissions } from '../node-types.ts'
 import { Tenant } from '../tenant.ts'
 import { costs, figuresCost } from './cost.ts'
@@ -40,10 +41,25 @@ const TopProductOrder = builder.enumType('TopProductOrder', {
 })
 
 const needsSales = describePermissions(vouchers.permissions)
-const voucherPolicy = (figure: keyof typeof costs) => ({
-  cost: costs[figure],
-  permissions: vouchers.permissions,
+
+/** Returns the options that all figures share, and the policy of one. */
+const figure = (name: keyof typeof costs, permissions = vouchers.permissions) => ({
+  nullable: true as const,
+  policy: { cost: costs[name], permissions },
 })
+
+/** Returns the resolver that selects a figure. @param select as for `FiguresLoader.load` */
+const selecting =
+  <Result>(select: (selection: Selection) => (figures: FiguresRow) => Result) =>
+  (source: FiguresSource, _args: object, { loaders }: Context) =>
+    loaders.get(figuresLoader).load(source, select)
+
+/** Returns the resolver of a figure without arguments. */
+const only = <Name extends 'periods' | 'totals' | 'outstanding' | 'status' | 'consents'>(name: Name) =>
+  selecting(selection => {
+    selection[name] = true
+    return figures => figures[name]
+  })
 
 /** The intervals that most periods have; a limit of its own bounds them. */
 const intervalComplexity = { field: unitComplexity, multiplier: 150 }
@@ -62,58 +78,35 @@ const Figures = builder.objectRef<FiguresSource>('Figures').implement({
       description:
         'The instant that the figures have reached: every change whose `updatedAt` is earlier is included. A later one ' +
         'may be included too, whole or not at all.',
-      resolve: (source, _args, { loaders }) =>
-        loaders.get(figuresLoader).load(
-          source,
-          () =>
-            ({ asOf }) =>
-              asOf,
-        ),
+      resolve: selecting(() => figures => figures.asOf),
     }),
     timeZone: t.field({
       type: 'String',
       description: 'The IANA time zone of the calendar days.',
-      resolve: (source, _args, { loaders }) =>
-        loaders.get(figuresLoader).load(
-          source,
-          () =>
-            ({ timeZone }) =>
-              timeZone,
-        ),
+      resolve: selecting(() => figures => figures.timeZone),
     }),
     periods: t.field({
       type: [FigurePeriod],
-      nullable: true,
       description:
         'Every interval of the period, also one without sales. The first and the last are cut to the period. A voucher ' +
         `without a purchase timestamp is in none.${needsSales}`,
-      policy: voucherPolicy('periods'),
+      ...figure('periods'),
       complexity: intervalComplexity,
-      resolve: (source, _args, { loaders }) =>
-        loaders.get(figuresLoader).load(source, selection => {
-          selection.periods = true
-          return ({ periods }) => periods
-        }),
+      resolve: only('periods'),
     }),
     totals: t.field({
       type: [SalesFigure],
-      nullable: true,
       description: `What was sold in the whole period, by currency.${needsSales}`,
-      policy: voucherPolicy('totals'),
+      ...figure('totals'),
       complexity: currencyComplexity,
-      resolve: (source, _args, { loaders }) =>
-        loaders.get(figuresLoader).load(source, selection => {
-          selection.totals = true
-          return ({ totals }) => totals
-        }),
+      resolve: only('totals'),
     }),
     topProducts: t.field({
       type: [ProductFigure],
-      nullable: true,
       description:
         'The products of which most was sold in the period. By what was paid without `currency`: the first products of ' +
         `each currency. Vouchers without a product are left out.${needsSales}`,
-      policy: voucherPolicy('topProducts'),
+      ...figure('topProducts'),
       complexity: ({ first }) => ({ field: unitComplexity, multiplier: Math.min(mostProducts, Math.max(1, first)) }),
       args: {
         first: t.arg.int({
@@ -138,23 +131,17 @@ const Figures = builder.objectRef<FiguresSource>('Figures').implement({
     }),
     outstanding: t.field({
       type: [OutstandingFigure],
-      nullable: true,
       description: `What is outstanding now, by currency; the period does not matter.${needsSales}`,
-      policy: voucherPolicy('outstanding'),
+      ...figure('outstanding'),
       complexity: currencyComplexity,
-      resolve: (source, _args, { loaders }) =>
-        loaders.get(figuresLoader).load(source, selection => {
-          selection.outstanding = true
-          return ({ outstanding }) => outstanding
-        }),
+      resolve: only('outstanding'),
     }),
     expiring: t.field({
       type: [OutstandingFigure],
-      nullable: true,
       description:
         'What is outstanding now and valid until at most so many days from today, by currency. Today is the calendar day ' +
         `at the tenant that owns a voucher.${needsSales}`,
-      policy: voucherPolicy('expiring'),
+      ...figure('expiring'),
       complexity: currencyComplexity,
       args: {
         withinDays: t.arg.int({
@@ -175,29 +162,19 @@ const Figures = builder.objectRef<FiguresSource>('Figures').implement({
     }),
     status: t.field({
       type: [StatusFigure],
-      nullable: true,
       description: `How many vouchers have each status now; the period does not matter.${needsSales}`,
-      policy: voucherPolicy('status'),
+      ...figure('status'),
       complexity: { field: unitComplexity, multiplier: 6 },
-      resolve: (source, _args, { loaders }) =>
-        loaders.get(figuresLoader).load(source, selection => {
-          selection.status = true
-          return ({ status }) => status
-        }),
+      resolve: only('status'),
     }),
     consents: t.field({
       type: [ConsentPeriod],
-      nullable: true,
       description:
         'Consents to marketing of every interval of the period, also one without any.' +
         describePermissions(signups.permissions),
-      policy: { cost: costs.consents, permissions: signups.permissions },
+      ...figure('consents', signups.permissions),
       complexity: intervalComplexity,
-      resolve: (source, _args, { loaders }): Promise<ConsentRow[]> =>
-        loaders.get(figuresLoader).load(source, selection => {
-          selection.consents = true
-          return ({ consents }) => consents
-        }),
+      resolve: only('consents'),
     }),
   }),
 })
