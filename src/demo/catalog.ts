@@ -1,7 +1,7 @@
 import { type Day, isoInstant, type Microseconds, second } from './calendar.ts'
 import type { Row } from './copy-rows.ts'
 import { decimal } from './currency.ts'
-import { phrases } from './data/offerings.ts'
+import { phrases } from './data/phrases.ts'
 import { type DemoProduct, productAt } from './product.ts'
 import { Random } from './random.ts'
 import { sellers } from './tenant.ts'

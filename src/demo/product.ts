@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { type Currency, cardAmounts, type MinorUnits, priceIn, reduced, rounded } from './currency.ts'
-import { phrases } from './data/offerings.ts'
 import type { ExperienceCategory, Offering } from './data/phrases.ts'
+import { phrases } from './data/phrases.ts'
 import { Random } from './random.ts'
 import { firstSlotOf, type Seller, slots } from './tenant.ts'
 

@@ -1,6 +1,5 @@
 import type { Currency } from '../currency.ts'
-import type { phrases } from './offerings.ts'
-import type { ExperienceCategory } from './phrases.ts'
+import type { ExperienceCategory, phrases } from './phrases.ts'
 import type { Country } from './places.ts'
 
 /** An invented tenant. Its id is its position in the list, from 1. */
