@@ -48,20 +48,26 @@ export const builder = new SchemaBuilder<SchemaTypes>({
     pageInfoTypeOptions: { description: 'The position of a page in its list.' },
     hasNextPageFieldOptions: {
       description:
-        'Whether the list goes on after this page. With a filter that few records match, the next page may be empty.',
+        'Whether the list has a page after this one. With a filter that few records match, that page may be empty.',
     },
-    hasPreviousPageFieldOptions: { description: 'Whether the list goes on before this page, likewise.' },
+    hasPreviousPageFieldOptions: {
+      description:
+        'Whether the list has a page before this one. With a filter that few records match, that page may be empty.',
+    },
     startCursorFieldOptions: {
-      description: 'The cursor of the beginning of this page; null when there is nothing before it either.',
+      description:
+        'The cursor of the start of this page: of its first record, or of the place down to which the list was read. ' +
+        'Null when there is neither.',
     },
     endCursorFieldOptions: {
       description:
-        'The cursor of the end of this page: of its last record, or of how far the list was read; null when both lack.',
+        'The cursor of the end of this page: of its last record, or of the place up to which the list was read. Null ' +
+        'when there is neither.',
     },
     beforeArgOptions: { description: 'A cursor. Only records before it in the list.' },
     afterArgOptions: { description: 'A cursor. Only records after it in the list.' },
     firstArgOptions: {
-      description: 'The number of records from the start: 0 to 100. Default 50, when `last` is not given either.',
+      description: 'The number of records from the start: 0 to 100. Default: 50, unless `last` is given.',
     },
     lastArgOptions: { description: 'The number of records from the end: 0 to 100. Not together with `first`.' },
     defaultConnectionTypeOptions: { description: 'A page of a list.' },

@@ -177,8 +177,8 @@ builder.globalConnectionFields(t => ({
   }),
   totalCount: t.int({
     description:
-      'The exact number of records in the whole list. Counted only when it is selected. An error when the list has a ' +
-      'filter or the records of the tenants below: select `count`.',
+      'The exact number of records in the whole list. Counted only when it is selected. With a filter or ' +
+      '`withDescendants` it is an error: select `count` instead.',
     resolve: connection => connection.totalCount(),
   }),
   count: t.field({

@@ -46,8 +46,8 @@ builder.objectField(PurchasedVoucher, 'product', t =>
     type: CatalogVoucher,
     nullable: true,
     description:
-      'The product of which it was sold, as it is now: that of the variant, when a variant was sold. Null when it is ' +
-      'gone, or belongs to a tenant for which the token is not authorised.',
+      'The product that was purchased, as it is now; for a variant, the product of the variant. Null when the ' +
+      'product was deleted, or belongs to a tenant for which the token is not authorised.',
     policy: { permissions: products.permissions },
     resolve: (voucher, _args, context) => {
       const id = soldProductId(voucher)
@@ -68,8 +68,8 @@ builder.objectField(CatalogVoucher, 'purchasedVouchers', t =>
       type: PurchasedVoucher,
       nullable: true,
       description:
-        `The ${noun}s that its tenant sold of it or of one of its variants, by \`updatedAt\`, then \`id\`. ` +
-        `\`productId\` of the filter is this product.${describePermissions(permissions)}`,
+        `The ${noun}s of this product and of its variants that its tenant sold, by \`updatedAt\`, then \`id\`. In the ` +
+        `filter, \`productId\` is always this product.${describePermissions(permissions)}`,
       policy: {
         cost: args => costOfSearch(search, ofProduct(args, null)),
         permissions,

@@ -32,7 +32,8 @@ const RemovalReason = builder.enumType('RemovalReason', {
 
 const Removal = builder.objectRef<Row>('Removal').implement({
   description:
-    'A record that left a list of the tenant, so that a copy can follow. It is reported only while it is absent from that list.',
+    'The report that a record left a list of the tenant. It is given only while the record is absent from that ' +
+    'list.',
   fields: t => ({
     ...exposeColumns(t, removalColumns),
     resource: t.expose('resource', { type: RemovalResource, description: 'The type of the record.' }),

@@ -26,7 +26,7 @@ function addConnection<Row extends ResourceRow>({ noun, search }: Resource<Row>,
         fields: t => ({
           matchedFields: t.field({
             type: [TextField],
-            description: 'The fields in which a word of `text` in the filter occurs; empty without it.',
+            description: 'The fields that contain a word of `text` in the filter; empty without `text`.',
             resolve: edge => matchedFieldsOf(edge),
           }),
         }),

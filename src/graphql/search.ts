@@ -17,7 +17,7 @@ import { RecordId } from './record-id.ts'
 import { VoucherStatus } from './voucher-status.ts'
 
 const DateRange = builder.inputType('DateRange', {
-  description: 'A range of calendar days, both of which are in it.',
+  description: 'A range of calendar days. It includes `from` and `to`.',
   fields: t => ({
     from: t.field({ type: 'Date', description: 'The first day; without it, the range has no beginning.' }),
     to: t.field({ type: 'Date', description: 'The last day; without it, the range has no end.' }),
@@ -25,21 +25,24 @@ const DateRange = builder.inputType('DateRange', {
 })
 
 const InstantRange = builder.inputType('InstantRange', {
-  description: 'A range of time, from an instant on and before another.',
+  description: 'A range of time. It includes `from`, and ends before `before`.',
   fields: t => ({
     from: t.field({
       type: 'DateTime',
-      description: 'The first instant in it; without it, the range has no beginning.',
+      description: 'The first instant; without it, the range has no beginning.',
     }),
-    before: t.field({ type: 'DateTime', description: 'The first instant after it; without it, the range has no end.' }),
+    before: t.field({
+      type: 'DateTime',
+      description: 'The instant before which the range ends; without it, the range has no end.',
+    }),
   }),
 })
 
 const MoneyRange = builder.inputType('MoneyRange', {
-  description: 'A range of amounts, both of which are in it.',
+  description: 'A range of amounts. It includes `from` and `to`.',
   fields: t => ({
-    from: t.field({ type: 'Money', description: 'The lowest amount; without it, there is none.' }),
-    to: t.field({ type: 'Money', description: 'The highest amount; without it, there is none.' }),
+    from: t.field({ type: 'Money', description: 'The lowest amount; without it, the range has no lower limit.' }),
+    to: t.field({ type: 'Money', description: 'The highest amount; without it, the range has no upper limit.' }),
   }),
 })
 
@@ -73,7 +76,7 @@ const inputTypes = {
  */
 export function addSearchInputs(type: string, { filters, orders }: SearchDescription) {
   const Filter = builder.inputType(`${type}Filter`, {
-    description: 'What records must match, all of it. A field that is null is ignored.',
+    description: 'The conditions of a list: a record must meet all of them. A field that is null is ignored.',
     fields: t =>
       Object.fromEntries(
         Object.entries(filters).map(([name, { kind, description }]) => [
@@ -83,7 +86,7 @@ export function addSearchInputs(type: string, { filters, orders }: SearchDescrip
       ),
   })
   const Field = builder.enumType(`${type}OrderField`, {
-    description: 'What a list is ordered by. Records with the same value are ordered by `id`.',
+    description: 'The value by which a list is ordered. Records with the same value are ordered by `id`.',
     values: describeValues(
       Object.fromEntries(Object.entries(orders).map(([name, { description }]) => [name, description])),
     ),
@@ -91,7 +94,7 @@ export function addSearchInputs(type: string, { filters, orders }: SearchDescrip
   const Order = builder.inputType(`${type}Order`, {
     description: 'An order of the list.',
     fields: t => ({
-      field: t.field({ type: Field, required: true, description: 'What the list is ordered by.' }),
+      field: t.field({ type: Field, required: true, description: 'The value by which the list is ordered.' }),
       direction: t.field({
         type: OrderDirection,
         required: true,
@@ -128,7 +131,7 @@ export const searchArgs = (
   orderBy: arg({ type: Order, description: 'The order of the list; default: by `updatedAt`.' }),
   withDescendants: arg.boolean({
     defaultValue: false,
-    description: `Also the ${noun}s of the tenants below ${owner} that the token is authorised for.`,
+    description: `Whether to include the ${noun}s of the tenants below ${owner} for which the token is authorised.`,
   }),
 })
 

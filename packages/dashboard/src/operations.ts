@@ -12,7 +12,7 @@ export type CountPrecision =
   /** There are this many. */
   | 'EXACT';
 
-/** A range of calendar days, both of which are in it. */
+/** A range of calendar days. It includes `from` and `to`. */
 export type DateRange = {
   /** The first day; without it, the range has no beginning. */
   readonly from?: string | null | undefined;
@@ -20,7 +20,7 @@ export type DateRange = {
   readonly to?: string | null | undefined;
 };
 
-/** How long the intervals of a period are. */
+/** The length of the intervals of a period. */
 export type FigureInterval =
   /** Calendar days. */
   | 'DAY'
@@ -29,11 +29,11 @@ export type FigureInterval =
   /** Weeks that begin on Monday (ISO 8601). */
   | 'WEEK';
 
-/** A range of time, from an instant on and before another. */
+/** A range of time. It includes `from`, and ends before `before`. */
 export type InstantRange = {
-  /** The first instant after it; without it, the range has no end. */
+  /** The instant before which the range ends; without it, the range has no end. */
   readonly before?: string | null | undefined;
-  /** The first instant in it; without it, the range has no beginning. */
+  /** The first instant; without it, the range has no beginning. */
   readonly from?: string | null | undefined;
 };
 
@@ -48,11 +48,11 @@ export type MarketingSignupTextField =
   /** The `surname`. */
   | 'SURNAME';
 
-/** A range of amounts, both of which are in it. */
+/** A range of amounts. It includes `from` and `to`. */
 export type MoneyRange = {
-  /** The lowest amount; without it, there is none. */
+  /** The lowest amount; without it, the range has no lower limit. */
   readonly from?: number | null | undefined;
-  /** The highest amount; without it, there is none. */
+  /** The highest amount; without it, the range has no upper limit. */
   readonly to?: number | null | undefined;
 };
 
@@ -63,7 +63,7 @@ export type OrderDirection =
   /** From the highest value, the latest day or the letter Z on. */
   | 'DESC';
 
-/** A range of calendar days in the time zone of the figures, both included. */
+/** A range of calendar days in the time zone of the figures. It includes `from` and `to`. */
 export type PeriodInput = {
   /** The first day. */
   readonly from: string;
@@ -82,21 +82,21 @@ export type Permission =
   /** Read voucher products, and (with view_orders) purchased vouchers. */
   | 'view_vouchers';
 
-/** What records must match, all of it. A field that is null is ignored. */
+/** The conditions of a list: a record must meet all of them. A field that is null is ignored. */
 export type PurchasedVoucherFilter = {
   /** Vouchers whose balance lies in this range. Needs `currency`. */
   readonly balance?: MoneyRange | null | undefined;
   /** Vouchers of this currency: its ISO 4217 code. */
   readonly currency?: string | null | undefined;
-  /** Vouchers that were sold of this product or of one of its variants: the numeric or the global id of the product. */
+  /** Vouchers of this product or of one of its variants: the numeric or the global id of the product. */
   readonly productId?: string | null | undefined;
   /** Vouchers that were purchased in this range. */
   readonly purchased?: InstantRange | null | undefined;
   /** Vouchers that have one of these statuses now. */
   readonly status?: ReadonlyArray<VoucherStatus> | null | undefined;
-  /** Vouchers with this text in their reference, in the title of their product or, with `redeem_vouchers`, in the name of their recipient. Without regard to case. Several words must all occur; a word of one or two characters must be the beginning of a word. */
+  /** Vouchers with this text in their reference, in the title of their product or, with `redeem_vouchers`, in the name of their recipient. Case does not matter. All words must occur; one of one or two characters must begin a word of the text. */
   readonly text?: string | null | undefined;
-  /** Vouchers that are valid on at least one day of this range, as far as their dates say. */
+  /** Vouchers that are valid on at least one day of this range, by `dateValidStart` and `dateValidEnd`. */
   readonly validOn?: DateRange | null | undefined;
   /** Vouchers whose last valid day lies in this range. Those that do not expire are not included. */
   readonly validUntil?: DateRange | null | undefined;
@@ -106,11 +106,11 @@ export type PurchasedVoucherFilter = {
 export type PurchasedVoucherOrder = {
   /** The direction; default: ascending. */
   readonly direction?: OrderDirection;
-  /** What the list is ordered by. */
+  /** The value by which the list is ordered. */
   readonly field: PurchasedVoucherOrderField;
 };
 
-/** What a list is ordered by. Records with the same value are ordered by `id`. */
+/** The value by which a list is ordered. Records with the same value are ordered by `id`. */
 export type PurchasedVoucherOrderField =
   /** By `currentBalance`. Needs `currency` in the filter. */
   | 'BALANCE'
@@ -118,7 +118,7 @@ export type PurchasedVoucherOrderField =
   | 'PURCHASED_AT'
   /** By `updatedAt`, the order of the list by itself. */
   | 'UPDATED_AT'
-  /** By `dateValidEnd`. A voucher that does not expire comes after all that do, and before them when descending. */
+  /** By `dateValidEnd`. Vouchers that do not expire come last, or first when descending. */
   | 'VALID_UNTIL';
 
 /** A field in which the filter searches its `text`. */

@@ -56,7 +56,7 @@ export const products = defineResource<Product>({
         'Products of this category: its numeric or its global id.',
         (sql, id) => sql`id in (select product_id from product_category where category_id = ${id}::bigint)`,
       ),
-      isMonetary: isTrue('is_monetary', 'Products whose value is an amount of money, or those whose value is not.'),
+      isMonetary: isTrue('is_monetary', 'True: products whose value is an amount of money. False: all others.'),
       currency: ofCurrency(byPrice, 'Products of this currency: its ISO 4217 code.'),
       price: inRange('amounts', byPrice, 'Products whose own price lies in this range. Needs `currency`.'),
       text: searchedText(

@@ -67,7 +67,7 @@ export const vouchers = defineResource<PurchasedVoucher>({
       purchased: inRange('instants', byPurchase, 'Vouchers that were purchased in this range.'),
       productId: ofRecord(
         'catalog voucher',
-        'Vouchers that were sold of this product or of one of its variants: the numeric or the global id of the product.',
+        'Vouchers of this product or of one of its variants: the numeric or the global id of the product.',
         (sql, id) => sql`product_id = ${id}::bigint`,
       ),
       currency: ofCurrency(byBalance, 'Vouchers of this currency: its ISO 4217 code.'),

@@ -28,8 +28,8 @@ export interface SearchedText {
 export const searchedText = (texts: readonly SearchedText[], description: string): FilterField => ({
   kind: 'text',
   description:
-    `${description} Without regard to case. Several words must all occur; a word of one or two characters must be the ` +
-    'beginning of a word.',
+    `${description} Case does not matter. All words must occur; one of one or two characters must begin a word of the ` +
+    'text.',
   searches: true,
   textFields: fieldsOf(texts),
   read(given, report, permissions) {

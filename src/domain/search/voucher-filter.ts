@@ -11,8 +11,7 @@ export const byEnd: Order = {
   key: lastValidDay,
   type: 'date',
   nullable: false,
-  description:
-    'By `dateValidEnd`. A voucher that does not expire comes after all that do, and before them when descending.',
+  description: 'By `dateValidEnd`. Vouchers that do not expire come last, or first when descending.',
 }
 
 /** The states of the vouchers that have a status on a day on which they are valid (`gateway.voucher_state`). */
@@ -68,7 +67,7 @@ export function hasStatus(wanted: readonly VoucherStatus[]): FilterEffect {
 /** The vouchers that are valid on a day of a range, or on several, as far as their dates say. */
 export const validOn: FilterField = {
   kind: 'dates',
-  description: 'Vouchers that are valid on at least one day of this range, as far as their dates say.',
+  description: 'Vouchers that are valid on at least one day of this range, by `dateValidStart` and `dateValidEnd`.',
   read(given, report) {
     const { from, to } = readBounds('dates', given, report)
     const notEnded: Condition = sql => sql`${sql.unsafe(lastValidDay)} >= ${from}::text::date`

@@ -24,25 +24,25 @@ const WithoutBalance = builder.objectRef<WithoutBalanceRow>('WithoutBalance').im
 /** Sold vouchers of one currency. */
 export const SalesFigure = builder.objectRef<SalesRow>('SalesFigure').implement({
   description:
-    'What was sold in one currency: the vouchers that were purchased in a period, as they are now. Void vouchers count ' +
-    'in `voided` alone.',
+    'The sales in one currency: the vouchers that were purchased in a period, as they are now. Void vouchers ' +
+    'count in `voided` only.',
   fields: t => ({
     currency: t.exposeString('currency', { nullable: true, description: currencyDescription }),
     vouchers: t.exposeInt('vouchers', { description: 'The number of vouchers sold, without void ones.' }),
     paid: t.expose('paid', { type: 'Money', description: 'The sales: the sum of what was paid for them.' }),
     value: t.expose('value', {
       type: 'Money',
-      description: 'The sum of their initial balances: without those of `withoutBalance`.',
+      description: 'The sum of their initial balances. Vouchers of `withoutBalance` have none.',
     }),
     redeemed: t.expose('redeemed', {
       type: 'Money',
       description:
-        'What was redeemed of them until now: the sum of their initial balances less that of their balances.',
+        'The amount redeemed until now: the sum of their initial balances minus the sum of their current balances.',
     }),
     voided: t.exposeInt('voided', { description: 'The number of vouchers purchased in the period and voided since.' }),
     withoutBalance: t.field({
       type: WithoutBalance,
-      description: 'Those of the vouchers sold that have no balance.',
+      description: 'The vouchers sold that have no balance.',
       resolve: figure => figure.withoutBalance,
     }),
   }),
@@ -52,12 +52,12 @@ const intervalFields = {
   from: 'The first calendar day.',
   to: 'The last calendar day.',
   start: 'The instant at which the first day begins in the time zone.',
-  end: 'The instant at which the day after the last begins in the time zone: not part of the interval.',
+  end: 'The instant at which the interval ends: the start of the day after `to` in the time zone.',
 }
 
 /** An interval of a period with its sales. */
 export const FigurePeriod = builder.objectRef<PeriodRow>('FigurePeriod').implement({
-  description: 'What was sold in an interval of the period.',
+  description: 'The sales in an interval of the period.',
   fields: t => ({
     from: t.expose('from', { type: 'Date', description: intervalFields.from }),
     to: t.expose('to', { type: 'Date', description: intervalFields.to }),
@@ -65,7 +65,7 @@ export const FigurePeriod = builder.objectRef<PeriodRow>('FigurePeriod').impleme
     end: t.expose('end', { type: 'DateTime', description: intervalFields.end }),
     sales: t.field({
       type: [SalesFigure],
-      description: 'By currency; empty when nothing was sold.',
+      description: 'The sales by currency; empty when nothing was sold.',
       complexity: { field: 1, multiplier: 2 },
       resolve: period => period.sales,
     }),
@@ -83,7 +83,7 @@ export const ConsentPeriod = builder.objectRef<ConsentRow>('ConsentPeriod').impl
     given: t.exposeInt('given', {
       description: 'The number of customers who consented in the interval, also of those who have withdrawn since.',
     }),
-    withdrawn: t.exposeInt('withdrawn', { description: 'How many consents were withdrawn in the interval.' }),
+    withdrawn: t.exposeInt('withdrawn', { description: 'The number of consents that were withdrawn in the interval.' }),
   }),
 })
 
@@ -103,21 +103,21 @@ const ExpiryFigure = builder.objectRef<ExpiryRow>('ExpiryFigure').implement({
 /** Outstanding vouchers of one currency. */
 export const OutstandingFigure = builder.objectRef<OutstandingRow>('OutstandingFigure').implement({
   description:
-    'What is outstanding in one currency: vouchers that are not void, not expired and not redeemed. Those that are not ' +
-    'valid yet are among them.',
+    'The outstanding vouchers of one currency: those that are not void, expired or redeemed. Vouchers that are ' +
+    'not valid yet are included.',
   fields: t => ({
     currency: t.exposeString('currency', { nullable: true, description: currencyDescription }),
     vouchers: t.exposeInt('vouchers', { description: 'The number of vouchers.' }),
     balance: t.expose('balance', { type: 'Money', description: 'The sum of their balances.' }),
     byExpiry: t.field({
       type: [ExpiryFigure],
-      description: 'By the month of the last day on which they are valid; those that do not expire are the last.',
+      description: 'The vouchers by the month of their last valid day. Vouchers that do not expire come last.',
       complexity: { field: 1, multiplier: 24 },
       resolve: figure => figure.byExpiry,
     }),
     withoutBalance: t.field({
       type: WithoutBalance,
-      description: 'Those of the vouchers that have no balance.',
+      description: 'The outstanding vouchers that have no balance.',
       resolve: figure => figure.withoutBalance,
     }),
   }),

@@ -16,7 +16,7 @@ import { type FiguresSource, figuresLoader } from './loader.ts'
 import { ProductFigure } from './product-figure.ts'
 
 const PeriodInput = builder.inputType('PeriodInput', {
-  description: 'A range of calendar days in the time zone of the figures, both included.',
+  description: 'A range of calendar days in the time zone of the figures. It includes `from` and `to`.',
   fields: t => ({
     from: t.field({ type: 'Date', required: true, description: 'The first day.' }),
     to: t.field({ type: 'Date', required: true, description: 'The last day.' }),
@@ -24,7 +24,7 @@ const PeriodInput = builder.inputType('PeriodInput', {
 })
 
 const FigureInterval = builder.enumType('FigureInterval', {
-  description: 'How long the intervals of a period are.',
+  description: 'The length of the intervals of a period.',
   values: {
     DAY: { description: 'Calendar days.' },
     WEEK: { description: 'Weeks that begin on Monday (ISO 8601).' },
@@ -33,7 +33,7 @@ const FigureInterval = builder.enumType('FigureInterval', {
 })
 
 const TopProductOrder = builder.enumType('TopProductOrder', {
-  description: 'By what products are ranked.',
+  description: 'The value by which products are ranked.',
   values: {
     PAID: { description: 'The sum of what was paid. Amounts of two currencies are not compared.' },
     VOUCHERS: { description: 'The number of vouchers sold.' },
@@ -70,14 +70,15 @@ const mostDays = 3_660
 
 const Figures = builder.objectRef<FiguresSource>('Figures').implement({
   description:
-    'Figures of a tenant. All that a request selects of them is read in one snapshot of the database, so they agree with ' +
-    'each other. They follow the records, usually within half a second. Amounts are exact to 15 digits, and never added across currencies.',
+    'Figures of a tenant. All figures of a request are read in one snapshot of the database, so they agree with ' +
+    'each other. They follow the records, usually within half a second. Amounts are exact to 15 digits, and ' +
+    'never added across currencies.',
   fields: t => ({
     asOf: t.field({
       type: 'DateTime',
       description:
-        'The instant that the figures have reached: every change whose `updatedAt` is earlier is included. A later one ' +
-        'may be included too, whole or not at all.',
+        'The instant that the figures have reached: every change whose `updatedAt` is earlier is included. A later ' +
+        'change may be included too, either whole or not at all.',
       resolve: selecting(() => figures => figures.asOf),
     }),
     timeZone: t.field({
@@ -88,15 +89,15 @@ const Figures = builder.objectRef<FiguresSource>('Figures').implement({
     periods: t.field({
       type: [FigurePeriod],
       description:
-        'Every interval of the period, also one without sales. The first and the last are cut to the period. A voucher ' +
-        `without a purchase timestamp is in none.${needsSales}`,
+        'Each interval of the period, including intervals without sales. The first and the last interval are cut to ' +
+        `the period. Vouchers without a purchase timestamp are left out.${needsSales}`,
       ...figure('periods'),
       complexity: intervalComplexity,
       resolve: only('periods'),
     }),
     totals: t.field({
       type: [SalesFigure],
-      description: `What was sold in the whole period, by currency.${needsSales}`,
+      description: `The sales of the whole period, by currency.${needsSales}`,
       ...figure('totals'),
       complexity: currencyComplexity,
       resolve: only('totals'),
@@ -104,7 +105,7 @@ const Figures = builder.objectRef<FiguresSource>('Figures').implement({
     topProducts: t.field({
       type: [ProductFigure],
       description:
-        'The products of which most was sold in the period. By what was paid without `currency`: the first products of ' +
+        'The best-selling products of the period. By `PAID` and without `currency`: the best-selling products of ' +
         `each currency. Vouchers without a product are left out.${needsSales}`,
       ...figure('topProducts'),
       complexity: ({ first }) => ({ field: unitComplexity, multiplier: Math.min(mostProducts, Math.max(1, first)) }),
@@ -131,7 +132,7 @@ const Figures = builder.objectRef<FiguresSource>('Figures').implement({
     }),
     outstanding: t.field({
       type: [OutstandingFigure],
-      description: `What is outstanding now, by currency; the period does not matter.${needsSales}`,
+      description: `The vouchers that are outstanding now, by currency. The period does not matter.${needsSales}`,
       ...figure('outstanding'),
       complexity: currencyComplexity,
       resolve: only('outstanding'),
@@ -139,15 +140,15 @@ const Figures = builder.objectRef<FiguresSource>('Figures').implement({
     expiring: t.field({
       type: [OutstandingFigure],
       description:
-        'What is outstanding now and valid until at most so many days from today, by currency. Today is the calendar day ' +
-        `at the tenant that owns a voucher.${needsSales}`,
+        'The outstanding vouchers whose last valid day is at most `withinDays` days from today, by currency. Today ' +
+        `is the calendar day in the time zone of the tenant that owns the voucher.${needsSales}`,
       ...figure('expiring'),
       complexity: currencyComplexity,
       args: {
         withinDays: t.arg.int({
           required: true,
           defaultValue: 30,
-          description: `The number of days: 0 (those of which today is the last valid day) to ${mostDays}.`,
+          description: `The number of days, 0 to ${mostDays}. With 0: vouchers whose last valid day is today.`,
         }),
       },
       resolve: (source, { withinDays }, { loaders }) => {
@@ -170,8 +171,8 @@ const Figures = builder.objectRef<FiguresSource>('Figures').implement({
     consents: t.field({
       type: [ConsentPeriod],
       description:
-        'Consents to marketing of every interval of the period, also one without any.' +
-        describePermissions(signups.permissions),
+        'The consents to marketing in each interval of the period, including intervals without ' +
+        `any.${describePermissions(signups.permissions)}`,
       ...figure('consents', signups.permissions),
       complexity: intervalComplexity,
       resolve: only('consents'),
@@ -184,15 +185,19 @@ builder.objectField(Tenant, 'figures', t =>
     type: Figures,
     nullable: true,
     description:
-      'Figures of a period and of now. Each figure counts as operations of the rate limit, by what it costs.',
+      'Figures of a period, and current figures. Each figure counts as one or more operations of the rate limit.',
     policy: { cost: figuresCost },
     args: {
-      period: t.arg({ type: PeriodInput, required: true, description: 'The period of the figures by period.' }),
+      period: t.arg({
+        type: PeriodInput,
+        required: true,
+        description: 'The period of `periods`, `totals`, `topProducts` and `consents`.',
+      }),
       by: t.arg({
         type: FigureInterval,
         required: true,
         defaultValue: 'MONTH',
-        description: `The intervals of the period: at most ${mostIntervals}.`,
+        description: `The length of the intervals of the period, which has at most ${mostIntervals} of them.`,
       }),
       timeZone: t.arg.string({
         description: 'The IANA time zone of the calendar days, for example Europe/Berlin. Default: that of the tenant.',
@@ -200,7 +205,7 @@ builder.objectField(Tenant, 'figures', t =>
       withDescendants: t.arg.boolean({
         required: true,
         defaultValue: false,
-        description: 'Whether the tenants below this one count, too, as far as the token is authorised for them.',
+        description: 'Whether to include the tenants below this one for which the token is authorised.',
       }),
     },
     resolve: ({ id: tenantId }, { period, by, timeZone = null, withDescendants }, { loaders }) => {

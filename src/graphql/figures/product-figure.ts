@@ -6,12 +6,12 @@ import { findAuthorisedProduct } from '../purchased-voucher.ts'
 
 /** The sales of a product. */
 export const ProductFigure = builder.objectRef<Row>('ProductFigure').implement({
-  description: 'What was sold of a product in one currency. Vouchers of a variant count for its product.',
+  description: 'The sales of a product in one currency. Vouchers of a variant count for its product.',
   fields: t => ({
     productId: t.expose('productId', { type: 'BigInt', description: 'The numeric id of the product.' }),
     title: t.exposeString('title', {
       nullable: true,
-      description: 'The title of the product; that on a sold voucher, when the product is gone.',
+      description: 'The title of the product. When the product was deleted: the title on one of its vouchers.',
     }),
     currency: t.exposeString('currency', {
       nullable: true,
@@ -24,7 +24,8 @@ export const ProductFigure = builder.objectRef<Row>('ProductFigure').implement({
       type: CatalogVoucher,
       nullable: true,
       description:
-        'The product, as it is now. Null when it is gone, or belongs to a tenant for which the token is not authorised.',
+        'The product, as it is now. Null when it was deleted, or belongs to a tenant for which the token is not ' +
+        'authorised.',
       policy: { permissions: products.permissions },
       resolve: ({ productId }, _args, context) => findAuthorisedProduct(productId, context),
     }),
