@@ -106,7 +106,7 @@ async function send(
   return { operations: Number(extensions.cost.requested), ms, wholeMs, nextCursor }
 }
 
-/** The selections that are read of each search. A page has as many records as it may have. */
+/** The selections that are read of each search. A page has the greatest size. */
 const reads = {
   page: { first: 100, selection: 'edges { matchedFields node { databaseId } } nextCursor' },
   'next page': { first: 100, selection: 'edges { matchedFields node { databaseId } }' },

@@ -217,7 +217,7 @@ begin
 end $$;
 
 -- Makes a stamp that of all rows which are written from now on, and gives it to those that have one of the former stamps.
--- Locks these rows, which the transaction has written, and so locked, already.
+-- The update waits for no lock, because the transaction has written these rows before.
 create function gateway.restamp(formers bigint[], stamp bigint) returns void
 language plpgsql set enable_seqscan = off
 as $$
@@ -368,8 +368,8 @@ begin
   return gateway.from_microseconds(current_setting('gateway.stamp')::bigint);
 end $$;
 
--- For a bulk load, as the first statement of its transaction: makes the stamp final at once, so that the rows are written
--- once. The watermark then stays until the transaction ends, for all lists.
+-- Makes the stamp of a bulk load final at once, so that its rows are written once. It must be the first statement of the
+-- transaction. The watermark then stays until the transaction ends, for all lists.
 --
 -- expected: how long the load will take, at most an hour. Its stamp lies ahead by that time: the rows are not listed
 -- before, and the watermark stays only when the load takes longer.

@@ -3,8 +3,8 @@
 -- The walks use the indexes of public.tenant. A session keeps the plans that it made while the table was small, and these
 -- would read the whole table at each step after it has grown: hence the settings of the functions.
 
--- Returns the path of a tenant: its id, then the ids of those above it, as far up as they are there; null when it is not. A
--- loop, which appliers can make, ends the path.
+-- Returns the path of a tenant: its id, then the ids of the tenants above it. The path ends below a tenant that does not
+-- exist; it is null when the tenant itself does not exist. A loop, which appliers can make, ends the path.
 --
 -- The cost is what Postgres expects of a recursive query. With a lower one it reads all removals and sorts them, instead of
 -- the first ones in their order.

@@ -49,8 +49,8 @@ end $$;
 
 -- Compares the server with the one that is recorded, and requires a full pass when it is another one.
 --
--- The identifier of the cluster differs in a new cluster, the timeline after a promotion or a recovery to a point in time,
--- and the oid in a database that was copied, or restored from a dump.
+-- A new cluster has another identifier. A promotion, or a recovery to a point in time, begins another timeline. A database
+-- that was copied, or restored from a dump, has another oid.
 -- Returns the identity of the former server when it was replaced, else null. The first call only records the server.
 create function gateway.detect_server_change() returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp

@@ -75,6 +75,6 @@ async function readPages(origin: string, transport: Transport, operation: Operat
   return found
 }
 
-/** @returns an answer's text without what differs from answer to answer: times, cursors and redemption tokens */
+/** @returns the text of an answer without its times, cursors and redemption tokens, which differ in each answer */
 export const maskAnswer = (text: string): string =>
   text.replace(/"(next_?cursor|server_?time|redemption_?token)":"[^"]*"/gi, '"$1":"…"')

@@ -10,8 +10,8 @@ const line = /^\s*((export\s+)?[A-Za-z_]\w*\s*=.*|#.*)?$/
 const quotedValue = /=[ \t]*(["'`])[\s\S]*?\1/g
 
 /**
- * Adds the variables of `.env` in the working directory, if the file exists, to the environment. Variables that are set
- * already win.
+ * Adds the variables of `.env` in the working directory, if the file exists, to the environment. A variable that is
+ * already set keeps its value.
  *
  * @throws Error when the file cannot be read, or has a line that is not an assignment (Node would skip it)
  */

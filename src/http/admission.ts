@@ -17,8 +17,8 @@ interface Admitted {
 
 /**
  * Refuses requests of a scope with `UNAVAILABLE`, before any other work, while the service has more than it can answer
- * soon: when `max` requests are under way, or three quarters of that of their operation. So a locked table does not hold
- * up the operations that do not need it. The scope must have `holdRefusal`.
+ * soon. That is when `max` requests are under way, or three quarters of `max` of the same operation. So a locked table
+ * does not hold up the operations that do not need it. The scope must have `holdRefusal`.
  *
  * @param max the most requests under way
  * @returns a function that waits until no request is under way, for at most a limit in milliseconds

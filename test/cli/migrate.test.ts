@@ -175,7 +175,7 @@ test('with --json it prints the files that it applied as one JSON object', async
   )
 })
 
-test('it lets writers go first while a transaction holds a lock, names it, and goes on afterwards', async () => {
+test('while a transaction holds a lock, the command names it, lets writers go first, and goes on afterwards', async () => {
   const { open, write, environment } = await createFormerDatabase()
   const holder = open({ application_name: 'night batch' })
   const migration = await holder.begin(async transaction => {

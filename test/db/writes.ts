@@ -61,7 +61,7 @@ function withoutValues(text: string): string {
     const from = at + 2
     for (at = from; depth > 0 || text[at] !== '}'; at++) depth += text[at] === '{' ? 1 : text[at] === '}' ? -1 : 0
     const inner = text.slice(from, at)
-    // A template within one is SQL too.
+    // A template inside another template is SQL too.
     plain += inner.includes('`') ? `(${withoutValues(inner)})` : '?'
   }
   return plain

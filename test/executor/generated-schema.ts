@@ -332,7 +332,7 @@ function exposed(property: string): GraphQLFieldResolver<unknown, World> {
   return resolve
 }
 
-/** Makes a property of a class do what the seed decides, as a getter or, where methods are called, as a method. */
+/** Defines a property of a class as a getter or as a method; the seed decides which, and what it returns. */
 function defineProperty(prototype: object, name: string, type: GraphQLOutputType, mayBeMethod: boolean): void {
   Object.defineProperty(prototype, name, {
     get(this: Thing) {

@@ -1,4 +1,4 @@
-/** Exports that share one place for their records: with small records, readers that are slow would fill no connection. */
+/** Exports that share one place for their records. Slow readers of smaller records would fill no connection. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { Semaphore } from '../../src/domain/rate/semaphore.ts'

@@ -52,7 +52,7 @@ async function until(what: string, holds: () => boolean | Promise<boolean>, limi
   }
 }
 
-/** No call failed, nor waited for the store; `undisturbed` are calls of a service without the fault at the same time. */
+/** Expects that no call failed or waited for the store. @param undisturbed calls of a service without the fault meanwhile */
 function expectUndisturbed(during: readonly BurstAnswer[], undisturbed: readonly BurstAnswer[]): void {
   expect(new Set(during.map(({ status }) => status))).toEqual(new Set([200]))
   if (!isShort) expect(p99(during) - p99(undisturbed)).toBeLessThan(bounds.added)
@@ -74,7 +74,7 @@ test.each([
   const service = await serve(settings)
   const other = await serve(settings)
   const { secret } = await newToken(1_000_000)
-  // Another service on another database, without the fault, tells what this machine can do meanwhile.
+  // A second service, on another database and without the fault, measures what this machine can do meanwhile.
   const control = await serve({ DATABASE_URL: elsewhere.url, LOG_LEVEL: 'warn' })
   const undisturbed = askFor(4000, 4, control.restAddress, (await controlToken()).secret)
   const loading = askFor(4000, 4, service.restAddress, secret)

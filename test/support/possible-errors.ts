@@ -187,7 +187,7 @@ function innermost(type: GraphQLOutputType): object {
   return isListType(inner) ? innermost(inner.ofType) : inner
 }
 
-/** Null as soon as something on the way is null. */
+/** Returns the value at a path, or null when a value on the path is null. */
 function valueAt(data: unknown, path: Path): unknown {
   let at = data
   for (const key of path) {

@@ -59,7 +59,7 @@ type Transport = keyof typeof transports
 
 /** A client that resumes in one way, over one transport. */
 type ClientKind =
-  /** Keeps a whole copy by the recipe, of what its token is authorised for. */
+  /** Keeps a copy of all that its token is authorised for, by the recipe. */
   | { recipe: 'root' | 'branch' | 'single tenants'; transport: Transport; resumption: RecipeResumption }
   /** Reads all lists of some tenants, each list by itself, without removals. */
   | { recipe?: undefined; transport: Transport; resumption: Resumption }

@@ -106,7 +106,7 @@ function Tree({ view, go, tenants, roots, opened, setOpened }: TreeProps) {
   useEffect(() => {
     if (single) setOpened(before => new Set([...before, single]))
   }, [single])
-  // Loads what an open tenant lacks, also one that was opened by its descendant.
+  // Loads the missing children of an open tenant, also when the choice of a descendant has opened it.
   useEffect(() => {
     if (complete || !started) return
     for (const id of opened) if (!tenants.loaded.has(id)) tenants.loadChildren(id)

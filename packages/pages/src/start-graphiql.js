@@ -48,7 +48,7 @@ async function send(request, typedHeaders = {}) {
   return { status: response.status, body, hadToken: sent !== null }
 }
 
-/** Asks the service whose the token is. Without an answer, the header does not name it. */
+/** Asks the service for the name of the token. Without an answer, the header shows no name. */
 async function checkToken() {
   const token = readToken()
   const { body } = await send({ documentId: tokenDocument })

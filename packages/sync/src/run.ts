@@ -32,7 +32,7 @@ export interface SyncOptions {
   /** True when all lists are read again from their beginning. */
   full?: boolean
   selection: CopySelection
-  /** Seconds from the start of a round to the start of the next; null: until the copy is in step once. */
+  /** Seconds from the start of a round to the start of the next; null: it ends as soon as the copy is in step. */
   watch: number | null
 }
 

@@ -58,7 +58,7 @@ interface PagerProps {
   page: Pick<ListPage<unknown>, 'newer' | 'older'>
 }
 
-/** Links to the pages beside this one. */
+/** Links to the previous and the next page. */
 export function Pager({ noun, path, filters, page: { newer, older } }: PagerProps) {
   if (newer === null && older === null) return null
   return (

@@ -72,7 +72,7 @@ export const operationLabel = (name: string): string =>
     ? 'Unknown operation'
     : name.replace(/(?!^)[A-Z](?=[a-z])/g, capital => ` ${capital.toLowerCase()}`)
 
-/** Returns the operations that were requested. Those on one resource share a color; all but its list are hatched. */
+/** Returns the operations that were requested. Operations on one resource share a color; only its list is not hatched. */
 function operationsOf(counts: readonly RequestCount[]): Series[] {
   const subjects = Object.keys(colors)
   const operations = [...new Set(counts.map(({ operation }) => operation))].sort().map(name => {

@@ -3,7 +3,7 @@ import { arrayText, type Sql } from '../../db/connect.ts'
 
 /** A field of records in which a text is searched. */
 export interface TextField {
-  /** The property of a row that has its text. */
+  /** The property of a row that has the text of the field. */
   property: string
   description: string
 }

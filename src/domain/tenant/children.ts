@@ -65,7 +65,7 @@ export async function listChildTenants(
   })
 }
 
-/** Counts the tenants directly below each of these that the token is authorised for. */
+/** Counts the children of each tenant that the token may access. The counts are in the order of `parentIds`. */
 export async function countChildTenants(sql: Sql, token: Token, parentIds: readonly number[]): Promise<number[]> {
   const { parents, grants, isVisible } = visibleBelow(sql, token, parentIds)
   const rows = await sql<{ count: number }[]>`

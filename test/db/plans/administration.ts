@@ -33,7 +33,7 @@ const day = new Date(Date.now() - 30 * 86_400_000).toISOString().slice(0, 10)
 const passwords = (password: string) => ({ password, again: password })
 const token = { name: 'Till', tenant: '54321', permission: ['view_vouchers'] }
 
-const passed = 'Reads tokens from the newest on until the page is full; people create each of them.'
+const passed = 'Reads tokens from the newest on until the page is full. They are few, because people create them.'
 const partOfName = 'No index finds a part of a name: a search by a person reads all tenants.'
 
 /** The actions of administrators, and of people who sign in. */
@@ -128,13 +128,13 @@ export const administration: Journey[] = [
     what: 'tokens to look at',
     runs: ['token.count_in_need'],
     go: visit('/admin/tokens'),
-    excused: 'Counts all tokens; people create each of them.',
+    excused: 'Counts all tokens. They are few, because people create them.',
   },
   {
     what: 'tokens in another order',
     runs: ['token.list'],
     go: visit('/admin/tokens?sort=used'),
-    excused: 'Orders all tokens; people create each of them.',
+    excused: 'Orders all tokens. They are few, because people create them.',
   },
   { what: 'tokens that hold', runs: ['token.list'], go: visit('/admin/tokens?status=active') },
   {

@@ -1,4 +1,4 @@
-/** A fault under load, and what holds for all faults. */
+/** Runs a fault under load, with the checks that all faults share. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'vitest'
 import type { Service } from '../../support/process.ts'

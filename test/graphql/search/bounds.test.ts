@@ -11,7 +11,7 @@ import { type Asked, ask, idsOf, list } from './support.ts'
 
 /** Vouchers of the first tenant, and of each of the tenants below it. */
 const [many, some] = [12_000, 700]
-/** Every so many vouchers have `~~~` in their reference. */
+/** One of this many vouchers has `~~~` in its reference. */
 const every = 1_997
 
 const { build, client, database } = await startService()

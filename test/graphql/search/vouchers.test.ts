@@ -63,7 +63,7 @@ for (let n = 0; n < 160; n++) {
 }
 await followed(database.pool)
 
-// Each time anew: a day may end somewhere during the tests.
+// Before each test, because a day may end in a time zone while the tests run.
 beforeEach(async () => {
   const found = await database.pool<{ id: number; today: string }[]>`
     select id, (now() at time zone time_zone)::date as today from tenant`

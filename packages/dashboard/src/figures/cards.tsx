@@ -123,8 +123,8 @@ const countConsents = (periods: readonly Pick<ConsentPeriod, 'given' | 'withdraw
 })
 
 /**
- * Says which share of the balances sold has been redeemed by now. It is not compared with that of the period before: no
- * record says when a balance changed, so the share that those sales had at the same age is not known.
+ * Says which share of the balances sold has been redeemed by now. The period before is not compared: no record says when a
+ * balance changed, so the share at the same age is unknown.
  */
 function describeShare(sold: Sales): string {
   const share = redeemedShare(sold)

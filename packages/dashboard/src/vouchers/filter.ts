@@ -54,7 +54,7 @@ export const readStatuses = (text = ''): VoucherStatus[] => statuses.filter(stat
 interface Place {
   /** The time zone of the days, an IANA name. */
   timeZone: string
-  /** The currency that the dashboard shows: that of a balance when the filters name none. */
+  /** The currency that the dashboard shows. A balance has it when the filters name no other. */
   currency: string | null
 }
 
