@@ -8,7 +8,8 @@
 create type gateway.figure_kind as enum ('sale', 'balance', 'product', 'consent', 'withdrawal');
 create type gateway.figure_grain as enum ('half_hour', 'three_hours', 'day', 'month', 'quarter', 'year', 'all');
 
--- A row in which all sums are 0 is deleted.
+-- A row in which all sums are 0 is deleted. A page has room for another version of most of its rows: a step after a bulk
+-- commit changes nearly all of some pages, and a version on the same page needs no entry of the index.
 create table gateway.figure_rollup (
   ancestor_id bigint not null,
   kind        gateway.figure_kind not null,
@@ -21,7 +22,7 @@ create table gateway.figure_rollup (
   initial     numeric not null,
   balance     numeric not null,
   paid        numeric not null
-) with (fillfactor = 80);
+) with (fillfactor = 55);
 comment on column gateway.figure_rollup.ancestor_id is 'The sums are those of its gateway.figure_member';
 comment on column gateway.figure_rollup.kind is
   'sale: vouchers by purchase; balance: vouchers by the end of their validity; product: vouchers by product; consent: customers by consent; withdrawal: withdrawn consents';
@@ -110,23 +111,25 @@ create type gateway.figure as (
   paid       numeric
 );
 
--- Returns what an entry adds to the figures of its tenant; nothing for null.
+-- Returns what an entry adds to the figures of its tenant.
 --
 -- sign: 1, or -1 for what it takes away.
 create function gateway.figures_of(entry gateway.voucher_entry, sign integer) returns setof gateway.figure
 language sql stable parallel safe
 begin atomic
-  select entry.tenant_id, figure.kind::gateway.figure_kind, figure.at, coalesce(entry.currency, ''), figure.state,
-         figure.product_id, sign, sign * figure.initial, sign * figure.balance, sign * coalesce(entry.purchase_value, 0)
-  from (select coalesce(gateway.half_hour(entry.purchase_timestamp), '-infinity') as purchased_at,
-               gateway.figure_state(entry.state, entry.current_balance) as state,
-               coalesce(entry.initial_balance, 0) as initial, coalesce(entry.current_balance, 0) as balance) own,
-       lateral (values
-         ('sale', own.purchased_at, gateway.sale_state(own.state), 0::bigint, own.initial, own.balance),
-         ('balance', entry.date_valid_end::timestamp at time zone 'UTC', own.state, 0, 0, own.balance),
-         ('product', date_trunc('month', own.purchased_at, 'UTC'), case own.state when 'void' then 'void' else 'sold' end,
-          coalesce(entry.product_id, 0), own.initial, 0)) figure (kind, at, state, product_id, initial, balance)
-  where entry.id is not null;
+  select entry.tenant_id, kind,
+         case kind when 'balance' then entry.date_valid_end::timestamp at time zone 'UTC'
+                   when 'sale' then coalesce(gateway.half_hour(entry.purchase_timestamp), '-infinity')
+                   else coalesce(date_trunc('month', entry.purchase_timestamp, 'UTC'), '-infinity') end,
+         coalesce(entry.currency, ''),
+         case kind when 'balance' then gateway.figure_state(entry.state, entry.current_balance)
+                   when 'sale' then gateway.sale_state(gateway.figure_state(entry.state, entry.current_balance))
+                   when 'product' then case entry.state when 'void' then 'void' else 'sold' end end,
+         case kind when 'product' then coalesce(entry.product_id, 0) else 0 end, sign,
+         case when kind <> 'balance' then sign * coalesce(entry.initial_balance, 0) else 0 end,
+         case when kind <> 'product' then sign * coalesce(entry.current_balance, 0) else 0 end,
+         sign * coalesce(entry.purchase_value, 0)
+  from unnest(array['sale', 'balance', 'product']::gateway.figure_kind[]) kind;
 end;
 
 create function gateway.figures_of(entry gateway.consent_entry, sign integer) returns setof gateway.figure
@@ -165,6 +168,8 @@ as $$
            sum(records) as records, sum(initial) as initial, sum(balance) as balance, sum(paid) as paid
     from unnest(changes), gateway.figure_grains(kind, at)
     group by 1, 2, 3, 4, 5, 6, 7
+    -- In the order of the index, so that sums that lie side by side are read and written one after the other.
+    order by 1, 2, 3, 4, 5, 6, 7
   ) change
   on rollup.ancestor_id = change.owner_id and rollup.kind = change.kind and rollup.grain = change.grain
     and rollup.at = change.starts_at and rollup.currency = change.currency and rollup.state = change.state
@@ -222,21 +227,21 @@ begin
   end loop;
 end $$;
 
--- Counts the rollups from all entries.
-create function gateway.recount_rollups() returns setof gateway.figure_rollup
+-- Counts the rollup of an ancestor from the entries: one at a time, so that its sums fit into memory.
+create function gateway.recount_rollup(ancestor bigint) returns setof gateway.figure_rollup
 language sql stable
 begin atomic
   with figure as materialized (
-    select ancestor_id, kind, at, currency, state, product_id, sum(records)::bigint as records, sum(initial) as initial,
+    select kind, at, currency, state, product_id, sum(records)::bigint as records, sum(initial) as initial,
            sum(balance) as balance, sum(paid) as paid
-    from gateway.entry_figure join gateway.figure_member on tenant_id = owner_id
-    group by 1, 2, 3, 4, 5, 6
+    from gateway.entry_figure
+    where owner_id = any(array(select tenant_id from gateway.figure_member where ancestor_id = ancestor))
+    group by 1, 2, 3, 4, 5
   )
-  select ancestor_id, kind, grain, at, currency, state, product_id, records, initial, balance, paid
+  select ancestor, kind, grain, at, currency, state, product_id, records, initial, balance, paid
   from figure, gateway.figure_grains(kind, at) where is_finest
   union all
-  select ancestor_id, kind, grain, starts_at, currency, state, product_id, sum(records)::bigint, sum(initial), sum(balance),
-         sum(paid)
+  select ancestor, kind, grain, starts_at, currency, state, product_id, sum(records)::bigint, sum(initial), sum(balance), sum(paid)
   from figure, gateway.figure_grains(kind, at) where not is_finest
   group by 1, 2, 3, 4, 5, 6, 7;
 end;
@@ -249,7 +254,8 @@ begin atomic
   select ancestor_id, kind, grain, at, currency, state, product_id,
          sum(records)::bigint, sum(initial), sum(balance), sum(paid)
   from (
-    select * from gateway.recount_rollups()
+    select recount.*
+    from (select distinct ancestor_id from gateway.figure_member) ancestor, gateway.recount_rollup(ancestor_id) recount
     union all
     select ancestor_id, kind, grain, at, currency, state, product_id, -records, -initial, -balance, -paid
     from gateway.figure_rollup
@@ -258,6 +264,6 @@ begin atomic
   having sum(records) <> 0 or sum(initial) <> 0 or sum(balance) <> 0 or sum(paid) <> 0;
 end;
 
-revoke execute on function gateway.add_figures, gateway.follow_tree, gateway.recount_rollups, gateway.figure_differences
+revoke execute on function gateway.add_figures, gateway.follow_tree, gateway.recount_rollup, gateway.figure_differences
   from public;
-grant execute on function gateway.recount_rollups, gateway.figure_differences to voucher_gateway;
+grant execute on function gateway.recount_rollup, gateway.figure_differences to voucher_gateway;
