@@ -1,4 +1,3 @@
-import { createServer } from 'node:net'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { createAdministrator } from '../../src/domain/administrator/administrator-password.ts'
@@ -11,6 +10,7 @@ import { createApp } from '../support/app.ts'
 import { startBrowser } from '../support/browser.ts'
 import { createBuilders, tester } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
+import { freePort } from '../support/free-port.ts'
 import { pickTenant, signIn, trySignIn } from './admin-actions.ts'
 import { fillLifelike } from './lifelike.ts'
 import { look, picture } from './look.ts'
@@ -121,16 +121,6 @@ test('the sign-in through an OpenID provider, which is another site', () =>
     await page.getByText('not allowed to use this page').waitFor()
     await see(page, 'openid-stranger')
   }))
-
-/** A port without a listener. */
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise(resolve => server.close(resolve))
-  if (address === null || typeof address === 'string') throw new Error('it did not listen')
-  return address.port
-}
 
 test('the list, and the creation of a token', () =>
   tour(async see => {

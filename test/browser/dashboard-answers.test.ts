@@ -9,8 +9,8 @@ import {
   DashboardVouchers,
 } from '../../packages/dashboard/src/operations.ts'
 import { dayIn } from '../../packages/dashboard/src/period.ts'
-import { until } from '../rest/support.ts'
 import { followed } from '../support/followed.ts'
+import { until } from '../support/until.ts'
 import { hold, intercept, openDashboard, tables } from './dashboard-page.ts'
 import { startSite } from './site.ts'
 

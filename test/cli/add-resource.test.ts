@@ -96,6 +96,13 @@ insert(
     operation('GET', '/tenants/:tenant/locations/:location', documents.GetLocation, nothing, 'One location.'),`,
 )
 
+// What the client uses of a document is generated in the same run.
+write('packages/client/src/viewer.graphql', 'query CountTenants { tenants { totalCount } }\n')
+write(
+  'packages/client/src/viewer.ts',
+  "import { CountTenants } from './documents.ts'\nexport const id = CountTenants.id\n",
+)
+
 const database = await createDatabase()
 const build = createBuilders(database)
 const tenant = await build.tenant()
@@ -105,7 +112,14 @@ let url = ''
 const ids: number[] = []
 
 beforeAll(async () => {
+  const stale = await runScript('generate', '--', '--check')
+  expect([stale.code, stale.printed]).toEqual([
+    1,
+    expect.stringContaining('src/rest/v1/operations.ts is not up to date'),
+  ])
+  expect(stale.printed).not.toContain('Error')
   expect(await runScript('generate')).toEqual({ code: 0, printed: '' })
+  expect(await runScript('generate', '--', '--check')).toEqual({ code: 0, printed: '' })
   // All but the guides and the downloads.
   const parts = ['driver', 'client', 'sync', 'service', 'documents', 'pages']
   expect(await runScript('build', '--', ...parts)).toEqual({ code: 0, printed: '' })

@@ -5,40 +5,12 @@ import { describe, expect, test } from 'vitest'
 import type { Pool } from '../../src/db/connect.ts'
 import { createAdministrator } from '../../src/domain/administrator/administrator-password.ts'
 import { inviteFirstAdministrator } from '../../src/domain/administrator/invitation.ts'
-import { formsOf } from '../admin/support.ts'
 import { tester } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
 import { createDataDirectory, onTerminal, run, serve } from '../support/process.ts'
+import { createVisitor } from '../support/visitor.ts'
 
 const password = 'a lot of quiet water'
-
-/** As much of a browser as a real service needs: cookies, and the origin. */
-function createVisitor(origin: string) {
-  const jar = new Map<string, string>()
-  async function ask(path: string, body?: URLSearchParams) {
-    const answer = await fetch(new URL(path, origin), {
-      redirect: 'manual',
-      method: body ? 'POST' : 'GET',
-      headers: { cookie: [...jar].map(pair => pair.join('=')).join('; '), ...(body ? { origin } : {}) },
-      ...(body ? { body } : {}),
-    })
-    for (const cookie of answer.headers.getSetCookie()) {
-      const [name = '', value = ''] = cookie.split(';', 1)[0]?.split(/=(.*)/s) ?? []
-      jar.set(name, value)
-    }
-    return { status: answer.status, html: await answer.text() }
-  }
-  return {
-    jar,
-    get: (path: string) => ask(path),
-    async submit(path: string, fields: Record<string, string>) {
-      const form = formsOf((await ask(path)).html).findLast(each => each.method === 'post')
-      const filled = form?.fields ?? new URLSearchParams()
-      for (const [name, value] of Object.entries(fields)) filled.set(name, value)
-      return ask(form?.action ?? path, filled)
-    },
-  }
-}
 
 const shared = await createDatabase()
 
@@ -84,22 +56,6 @@ describe('the start on a terminal', { timeout: 120_000 }, () => {
     const printed = await loader<{ actor: string }[]>`
       select actor from gateway.audit_entry where action = 'administrator.invite' and detail ->> 'email' is null`
     expect(printed.map(({ actor }) => /^command line \(.+\)$/.test(actor))).toEqual([true])
-  })
-
-  test('leaves the links of other instances valid, until one of them is used', async () => {
-    const { url, pool } = await createDatabase()
-    const environment = { DATABASE_URL: url, LOG_LEVEL: 'warn' }
-    const [first, second] = await Promise.all([serve(environment, onTerminal), serve(environment, onTerminal)])
-    const third = await serve(environment, onTerminal)
-    const links = [first, second, third].map(({ printed }) => setupLink(printed())?.[2] ?? '')
-    expect(new Set(links).size).toBe(3)
-    const visitor = createVisitor(new URL(first.restAddress).origin)
-    for (const link of links) expect((await visitor.get(link)).status).toBe(200)
-    const fields = { email: 'root@example.com', password, again: password }
-    expect((await visitor.submit(links[1] ?? '', fields)).status).toBe(303)
-    for (const link of links) expect((await visitor.get(link)).status).toBe(404)
-    expect(await invitations(pool)).toEqual([])
-    await Promise.all([first, second, third].map(({ stop }) => stop('SIGTERM')))
   })
 
   test('prints PUBLIC_URL when it is set', async () => {

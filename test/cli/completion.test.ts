@@ -14,6 +14,7 @@ test.each([
   { words: [''], wanted: ['serve', 'migrate', 'demo', 'token', 'sync', 'admin', 'verify', 'complete', 'help'] },
   { words: ['token', ''], wanted: ['create', 'list', 'show', 'edit', 'rotate', 'revoke', 'help'] },
   { words: ['sync', '--'], wanted: ['--url', '--to', '--json', '--status', '--verify', '--help'] },
+  { words: ['token', 'create', '--perm'], wanted: ['--permission'] },
   { words: ['migrate', '--'], wanted: ['--wait', '--json', '--help'] },
 ])('the completion prints one line for each candidate: $words', async ({ words, wanted }) => {
   const candidates = await complete(...words)
@@ -21,4 +22,8 @@ test.each([
   const names = candidates.map(([name]) => name)
   expect(names).toEqual(expect.arrayContaining(wanted))
   expect(new Set(names).size).toBe(names.length)
+})
+
+test('a shell gets its script', async () => {
+  expect((await run(['complete', 'bash'], {})).stdout).toContain('bash completion for voucher-gateway')
 })

@@ -1,9 +1,9 @@
-import { once } from 'node:events'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, inject, onTestFinished, test } from 'vitest'
+import { describe, expect, inject, test } from 'vitest'
 import { createDatabase } from '../support/database.ts'
+import { listen } from '../support/free-port.ts'
 import { createDataDirectory, type Outcome, type ProcessOptions, run } from '../support/process.ts'
 
 const { url } = await createDatabase()
@@ -21,10 +21,7 @@ describe('an address on which the service cannot listen', () => {
     reasonOf(await run(['serve'], { DATABASE_URL: url, LOG_LEVEL: 'silent', ...environment }, options))
 
   test.each(['127.0.0.1', '0.0.0.0'])('a port in use on %s: the error names PORT', async host => {
-    const other = createServer().listen(0, '127.0.0.1')
-    await once(other, 'listening')
-    onTestFinished(() => void other.close())
-    const { port } = other.address() as AddressInfo
+    const port = await listen(createServer())
     const reason = await start({ HOST: host, PORT: String(port) })
     expect(reason).toContain(`HOST=${host} and PORT=${port} (EADDRINUSE)`)
     expect(reason).toContain('set PORT to another port')

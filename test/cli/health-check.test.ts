@@ -3,8 +3,8 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { freePort } from '../faults/support/server.ts'
 import { createDatabase } from '../support/database.ts'
+import { freePort } from '../support/free-port.ts'
 import { serve } from '../support/process.ts'
 
 const dockerfile = readFileSync(join(import.meta.dirname, '../../Dockerfile'), 'utf8')

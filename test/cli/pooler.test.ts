@@ -1,11 +1,11 @@
 /** Sessions that a pooler or a setting of the database has made other than they must be. */
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { type AddressInfo, connect, createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
-import { afterAll, expect, onTestFinished, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
+import { listen } from '../support/free-port.ts'
 import { run, serve } from '../support/process.ts'
 
 const database = await createDatabase()
@@ -40,13 +40,8 @@ async function startPooler(change: (startup: Buffer) => Buffer, user = owner): P
     server.pipe(client)
     client.on('error', () => {}).on('close', () => server.destroy())
     server.on('error', () => {}).on('close', () => client.destroy())
-  }).listen(0, '127.0.0.1')
-  onTestFinished(() => {
-    proxy.close()
   })
-  await once(proxy, 'listening')
-  const { port } = proxy.address() as AddressInfo
-  return `postgres://${user}@127.0.0.1:${port}/${address.database}`
+  return `postgres://${user}@127.0.0.1:${await listen(proxy)}/${address.database}`
 }
 
 /** Takes the names and their values out of a StartupMessage, as PgBouncer does with `ignore_startup_parameters`. */
@@ -80,13 +75,8 @@ test('a pooler that refuses start-up parameters is named with the remedy', async
   const refusal = Buffer.concat([Buffer.from([0x45, 0, 0, 0, 4 + fields.length]), fields])
   const proxy = createServer(client => {
     client.on('error', () => {}).once('data', () => client.end(refusal))
-  }).listen(0, '127.0.0.1')
-  onTestFinished(() => {
-    proxy.close()
   })
-  await once(proxy, 'listening')
-  const { port } = proxy.address() as AddressInfo
-  const rejected = await run(['serve'], { DATABASE_URL: `postgres://${owner}@127.0.0.1:${port}/x` })
+  const rejected = await run(['serve'], { DATABASE_URL: `postgres://${owner}@127.0.0.1:${await listen(proxy)}/x` })
   expect(rejected.code).toBe(1)
   expect(rejected.stderr).toContain('unsupported startup parameter: statement_timeout')
   expect(rejected.stderr).toContain('DATABASE_STARTUP_PARAMETERS=off')

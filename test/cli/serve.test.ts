@@ -7,18 +7,14 @@ import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import postgres from '#postgres'
 import { createDatabase } from '../support/database.ts'
 import { commandProcess, createDataDirectory, run, serve } from '../support/process.ts'
+import { until } from '../support/until.ts'
 
 const dataDir = createDataDirectory()
 const environment = { DATA_DIR: dataDir, LOG_LEVEL: 'warn' }
 
 /** Waits until no PostgreSQL server runs on the data directory. */
-async function untilServerEnds(): Promise<void> {
-  const deadline = Date.now() + 10_000
-  while (existsSync(join(dataDir, 'postgres/postmaster.pid'))) {
-    if (Date.now() > deadline) throw new Error('an orphaned PostgreSQL server still runs on the data directory')
-    await new Promise(resolve => setTimeout(resolve, 20))
-  }
-}
+const untilServerEnds = () =>
+  until('the server of the data directory has ended', () => !existsSync(join(dataDir, 'postgres/postmaster.pid')))
 
 const curlLine = (printed: string) => /^ *(curl .*)$/m.exec(printed)?.[1] ?? ''
 
@@ -127,11 +123,15 @@ test('a signal ends a service that does not listen yet', async () => {
   expect(await once(child, 'close')).toEqual([0, null])
 })
 
-test('reports all configuration errors in one message', async () => {
+test('reports all configuration errors in one message, without secrets', async () => {
   const settings = { PORT: 'abc', RATE_LIMIT_PER_MINUTE: '0', TRUST_PROXY: '1.2.3.4/99', RATE_STORE: 'memory' }
-  const rejected = await run(['serve', '--workers', '2'], settings)
+  const openId = { PUBLIC_URL: 'http://localhost:1', OIDC_ISSUER: 'http://localhost:1', OIDC_DOMAINS: 'example.com' }
+  const secrets = { CURSOR_KEY: '5ec4e7'.repeat(9), OIDC_CLIENT_ID: 'gateway', OIDC_CLIENT_SECRET: '5ec4e7' }
+  const DATABASE_URL = 'postgres://ann:5ec4e7@localhost/shop'
+  const rejected = await run(['serve', '--workers', '2'], { DATABASE_URL, ...settings, ...openId, ...secrets })
   expect(rejected.code).toBe(1)
   for (const name of Object.keys(settings)) expect(rejected.stderr).toContain(name)
+  expect(rejected.stdout + rejected.stderr).not.toContain('5ec4e7')
 })
 
 test('--version prints the version of package.json, also with an invalid .env', async () => {
@@ -146,22 +146,23 @@ test('--version prints the version of package.json, also with an invalid .env', 
 test('an invalid argument gives one line, a suggestion if there is one, and exit code 2', async () => {
   const { url } = await createDatabase()
   const environment = { DATABASE_URL: url }
-  const invalid = [
-    ['tokn'],
-    ['serve', '--fast'],
-    ['demo', '--scale', '0'],
-    ['token', 'create'],
-    ['token', 'create', '--name', ''],
-    ['token', 'create', '--name', 'x', '--permission', 'everything'],
-    ['token', 'create', '--name', 'x', '--tenant', 'one'],
-    ['token', 'create', '--name', 'x', '--expires-in', 'soon'],
-    ['token', 'revoke', 'first'],
+  const invalid: [command: string, meant?: string][] = [
+    ['tokn list', 'token'],
+    ['token lst', 'list'],
+    ['token list --jsn', '--json'],
+    ['serve --fast'],
+    ['demo --scale 0'],
+    ['token create'],
+    ['token create --name x --permission everything'],
+    ['token create --name x --tenant one'],
+    ['token create --name x --expires-in soon'],
+    ['token revoke first'],
   ]
-  const outcomes = await Promise.all(invalid.map(args => run(args, environment)))
-  for (const [index, outcome] of outcomes.entries()) {
-    expect(outcome.code, invalid[index]?.join(' ')).toBe(2)
-    const [, ...rest] = outcome.stderr.trim().split('\n')
-    expect(rest, invalid[index]?.join(' ')).toEqual(invalid[index]?.[0] === 'tokn' ? ['(Did you mean token?)'] : [])
+  const outcomes = await Promise.all(invalid.map(([command]) => run(command.split(' '), environment)))
+  for (const [index, [command, meant]] of invalid.entries()) {
+    const { code, stderr } = outcomes[index]!
+    const [, ...rest] = stderr.trim().split('\n')
+    expect([command, code, ...rest]).toEqual([command, 2, ...(meant ? [`(Did you mean ${meant}?)`] : [])])
   }
 })
 

@@ -111,15 +111,11 @@ test('a token is shown and edited: what no option names stays', { timeout: 60_00
   expect((await token('edit', String(made.id), '--permission', 'everything')).code).toBe(2)
 })
 
-test('lists are tables without quotes and index; a shell completes commands and options', async () => {
+test('lists are tables without quotes and index', async () => {
   const { stdout } = await token('list')
   const [head = '', ...rows] = stdout.trim().split('\n')
   expect(head).toMatch(/^ID +NAME +TOKEN +STATUS +PERMISSIONS +TENANTS +EXPIRES AT +LAST USED AT$/)
   expect(rows.length).toBe((await list()).length)
   expect(stdout).not.toMatch(/['"│─]/)
   expect((await token('rotate', '--help')).stdout).toContain('(default: 24h)')
-  const completed = (...words: string[]) => run(['complete', '--', ...words], {})
-  expect((await completed('token', '')).stdout).toMatch(/^edit\tChange a token/m)
-  expect((await completed('token', 'create', '--perm')).stdout).toMatch(/^--permission\t/m)
-  expect((await run(['complete', 'bash'], {})).stdout).toContain('bash completion for voucher-gateway')
 })

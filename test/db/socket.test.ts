@@ -1,13 +1,13 @@
 /** Tests what `src/db/socket.ts` adds to the driver, against a proxy that misbehaves before a real server. */
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { type AddressInfo, connect as connectSocket, createServer, type Socket } from 'node:net'
+import { connect as connectSocket, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { TLSSocket } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
 import { connect, type PoolOptions, serviceRole } from '../../src/db/connect.ts'
 import { isOutage } from '../../src/db/outage.ts'
 import { createDatabase } from '../support/database.ts'
+import { listen } from '../support/free-port.ts'
 
 const { address } = await createDatabase()
 
@@ -34,16 +34,12 @@ async function openBehind(
   const proxy = createServer(client => {
     client.on('error', () => {})
     serve(client, ++accepted)
-  }).listen(0, '127.0.0.1')
-  await once(proxy, 'listening')
-  const { port } = proxy.address() as AddressInfo
+  })
+  const port = await listen(proxy)
   const { sslmode = 'disable', ...limits } = options
   const url = `postgres://${address.user}@127.0.0.1:${port}/${address.database}?sslmode=${sslmode}`
   const pool = connect(url, { max: 1, statementTimeoutMs: 5_000, ...limits })
-  onTestFinished(async () => {
-    await pool.end({ timeout: 0 })
-    proxy.close()
-  })
+  onTestFinished(() => pool.end({ timeout: 0 }))
   return { pool, accepted: () => accepted }
 }
 
@@ -85,16 +81,11 @@ test('a server that falls silent is found on a connection that was idle for long
   await expect(pool`select 1`).rejects.toMatchObject({ code: 'ETIMEDOUT' })
 })
 
-test('a connection without TLS may be idle for longer than the TLS offer may take', async () => {
-  const { pool, accepted } = await openBehind(pass, { sslmode: 'prefer', answerTimeoutMs: 1_000 })
-  await pool`select 1`
-  await new Promise(resolve => setTimeout(resolve, 2_500))
-  await pool`select 1`
-  expect(accepted()).toBe(1)
-})
-
-test('a connection without a statement may be silent for longer', async () => {
-  const { pool, accepted } = await openBehind(pass, { answerTimeoutMs: 1_000 })
+test.each([
+  ['a connection without a statement may be silent for longer', 'disable'],
+  ['one without TLS may be idle for longer than the TLS offer may take', 'prefer'],
+])('%s', async (_, sslmode) => {
+  const { pool, accepted } = await openBehind(pass, { sslmode, answerTimeoutMs: 1_000 })
   const [before] = await pool`select pg_backend_pid() as pid`
   await new Promise(resolve => setTimeout(resolve, 2_500))
   expect(await pool`select pg_backend_pid() as pid`).toEqual([before])

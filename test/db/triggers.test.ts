@@ -1,9 +1,9 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { listTriggers, ownTriggers } from '../../src/db/own-triggers.ts'
-import { until } from '../rest/support.ts'
 import { createApp } from '../support/app.ts'
 import { createDatabase } from '../support/database.ts'
 import { collectLog } from '../support/log.ts'
+import { until } from '../support/until.ts'
 
 const database = await createDatabase()
 const { platform } = database
@@ -168,24 +168,6 @@ test.each(problems)('/readyz and the log report $what, once, and its repair', as
   for (let time = 0; time < 3; time++) expect(await ready()).toMatchObject({ status: 200, body: healthy })
   expect(logged()).toMatchObject([{ msg: broken }, { level: 30, msg: repaired }])
   await close()
-})
-
-test('the problems that are reported do break stamps', async () => {
-  const [owner] = await platform<{ id: number }[]>`insert into tenant (name) values ('Owner') returning id`
-  await platform
-    .unsafe(`${touch('update', 'zz_touch', 'customer')};
-    create table former_customer () inherits (customer)`)
-    .simple()
-  await platform`insert into customer (tenant_id, marketing_opted) values (${owner!.id}, true), (${owner!.id}, true)`
-  const overwritten = await platform.begin(async sql => {
-    await sql`update customer set surname = 'changed'`
-    return sql`select count(*)::integer from customer where updated_at = now()`
-  })
-  expect(overwritten).toEqual([{ count: 2 }])
-  await platform`
-    insert into former_customer (id, tenant_id, marketing_opted, updated_at) values (1, ${owner!.id}, true, '2020-01-01')`
-  expect(await platform`select from customer where updated_at = '2020-01-01T00:00:00Z'`).toHaveLength(1)
-  await platform.unsafe(`${untouch}; drop table former_customer`)
 })
 
 test('a second problem is logged with the first', async () => {

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 import { createLoadingCache } from '../../src/domain/loading-cache.ts'
-import { until } from '../rest/support.ts'
+import { until } from '../support/until.ts'
 
 const lifetime = 500
 

@@ -9,11 +9,12 @@ import { revokeToken } from '../../src/domain/token/lifecycle.ts'
 import { bulkExports } from '../../src/export/routes.ts'
 import { requestDeadlines } from '../../src/http/timeouts.ts'
 import { buildServer } from '../../src/server.ts'
-import { flawOf, until } from '../rest/support.ts'
+import { flawOf } from '../rest/support.ts'
 import { createApp } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
 import { untilLockWaits } from '../support/locks.ts'
 import { startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 import { arrivedAt, exportList, openExport, readLines } from './support.ts'
 
 const { build, client, database } = await startService({ EXPORTS_PER_HOUR: '1000' })

@@ -1,55 +1,45 @@
 /** The database fails in all ways while callers send requests, a platform writes and a client syncs. */
 
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, describe, expect, test } from 'vitest'
-import { serve } from '../support/process.ts'
+import { describe, expect, test } from 'vitest'
+import type postgres from '#postgres'
+import { afterFile } from '../support/cleanups.ts'
+import { startProxy } from '../support/proxy.ts'
 import { isShort } from './support/form.ts'
 import { type Expectations, hold as holdUnder } from './support/hold.ts'
-import { startProxy } from './support/proxy.ts'
-import { createFaultServer, type FaultServer } from './support/server.ts'
-import { createWorld } from './support/world.ts'
+import type { FaultServer } from './support/server.ts'
+import { startWorld } from './support/start.ts'
 
-const primary = await createFaultServer()
-await primary.start()
-const world = await createWorld(primary, 'faults')
+const { server: primary, world, start } = await startWorld('faults')
 let current: FaultServer = primary
 const proxy = await startProxy(() => current.port)
-const environment = {
+afterFile(() => proxy.stop())
+const service = await start({
   DATABASE_URL: `postgres://postgres@127.0.0.1:${proxy.port}/${world.database}`,
   RATE_STORE: 'postgres',
-  RATE_LIMIT_PER_MINUTE: '1000000',
-  LOG_LEVEL: 'fatal',
-}
-const service = await serve(environment)
-const owner = () => current.open(world.database)
-const servers = [primary]
-afterAll(async () => {
-  await service.stop('SIGKILL')
-  await proxy.stop()
-  for (const server of servers.reverse()) await server.remove()
 })
+
+/** Runs statements of the owner. */
+async function asOwner(work: (sql: postgres.Sql) => Promise<unknown>): Promise<void> {
+  const sql = current.open(world.database)
+  await work(sql)
+  await sql.end()
+}
 
 const hold = (fault: () => Promise<void>, expectations?: Expectations) =>
   holdUnder({ service, world, server: () => current }, fault, expectations)
 
 describe('the service holds while', () => {
-  test('backends are killed', async () => {
-    const sql = owner()
-    await hold(async () => {
-      for (let time = 0; time < (isShort ? 3 : 10); time++) {
-        await sql`select pg_terminate_backend(pid) from pg_stat_activity
-          where datname = ${world.database} and application_name = 'voucher-gateway'`
-        await pause(300)
-      }
-    })
-    await sql.end()
-  })
-
-  test('the database is restarted', () =>
-    hold(async () => {
-      await primary.stop()
-      await primary.start()
-    }))
+  test('backends are killed', () =>
+    asOwner(sql =>
+      hold(async () => {
+        for (let time = 0; time < (isShort ? 3 : 10); time++) {
+          await sql`select pg_terminate_backend(pid) from pg_stat_activity
+            where datname = ${world.database} and application_name = 'voucher-gateway'`
+          await pause(300)
+        }
+      }),
+    ))
 
   test('the database is stopped at once, and recovers', () =>
     hold(async () => {
@@ -76,77 +66,60 @@ describe('the service holds while', () => {
   test('the database has no free connections', () =>
     hold(async () => {
       const hoarders = primary.open('postgres', 60)
-      const sql = owner()
-      await sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'voucher-gateway'`
-      await Promise.allSettled(Array.from({ length: 60 }, () => hoarders`select pg_sleep(3)`))
+      await asOwner(async sql => {
+        await sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'voucher-gateway'`
+        await Promise.allSettled(Array.from({ length: 60 }, () => hoarders`select pg_sleep(3)`))
+      })
       await hoarders.end({ timeout: 1 })
-      await sql.end()
     }))
 
-  test('a table is locked for eight seconds', async () => {
-    const calls = await hold(
-      async () => {
-        const sql = owner()
-        await sql.begin(async transaction => {
+  const isSignup = (name: string) => name.startsWith('signup')
+  const written = ['audit_entry', 'redemption_token', 'request_count', 'request_error', 'token']
+
+  test.each<[string, (name: string) => boolean, (sql: postgres.Sql) => Promise<unknown>]>([
+    [
+      'a table is locked for eight seconds',
+      isSignup,
+      sql =>
+        sql.begin(async transaction => {
           await transaction`lock table customer`
           await pause(8_000)
-        })
-        await sql.end()
-      },
-      { unaffected: name => !name.startsWith('signup') },
-    )
-    expect(calls.some(({ name, status }) => name.startsWith('signup') && status === 503)).toBe(true)
-  })
-
-  test('a statement takes longer than it may', async () => {
-    const calls = await hold(
-      async () => {
-        const sql = owner()
+        }),
+    ],
+    [
+      'a statement takes longer than it may',
+      isSignup,
+      async sql => {
         await sql`create policy slow on customer using (pg_sleep(30) is null)`
         await sql`alter table customer enable row level security`
         await pause(6_000)
         await sql`alter table customer disable row level security`
         await sql`drop policy slow on customer`
-        await sql.end()
       },
-      { unaffected: name => !name.startsWith('signup') },
-    )
-    expect(calls.some(({ name, status }) => name.startsWith('signup') && status === 503)).toBe(true)
-  })
-
-  test('the disk has no room for what the service writes', async () => {
-    const writes = ['audit_entry', 'redemption_token', 'request_count', 'request_error', 'token']
-    const calls = await hold(
-      async () => {
-        const sql = owner()
+    ],
+    [
+      'the disk has no room for what the service writes',
+      name => isSignup(name) || name === 'resolution',
+      async sql => {
         await sql`create function gateway.fill_disk() returns trigger language plpgsql as
           $$ begin raise exception 'could not extend file' using errcode = 'disk_full'; end $$`
-        for (const table of writes) {
+        for (const table of written) {
           await sql.unsafe(`create trigger fill_disk before insert or update on gateway.${table}
             execute function gateway.fill_disk()`)
         }
         await pause(3_000)
         await sql`drop function gateway.fill_disk() cascade`
-        await sql.end()
       },
-      { unaffected: name => !name.startsWith('signup') && name !== 'resolution' },
-    )
-    expect(calls.some(({ name, status }) => name === 'resolution' && status === 503)).toBe(true)
+    ],
+  ])('%s: only calls that need it are 503', async (_, isAffected, fault) => {
+    const calls = await hold(() => asOwner(fault), { unaffected: name => !isAffected(name) })
+    expect(calls.some(({ name, status }) => isAffected(name) && status === 503)).toBe(true)
   })
-
-  test('a migration adds a column to a table that is read', () =>
-    hold(async () => {
-      const sql = owner()
-      await sql`alter table purchased_voucher add column colour text`
-      await pause(500)
-      await sql`alter table purchased_voucher drop column colour`
-      await sql.end()
-    }))
 
   test('the standby is promoted', async () => {
     await primary.stop()
     const standby = await primary.createStandby()
-    servers.push(standby)
+    afterFile(() => standby.remove())
     await primary.start()
     await standby.start()
     await hold(async () => {

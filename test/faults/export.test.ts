@@ -2,16 +2,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, describe, expect, test } from 'vitest'
 import type postgres from '#postgres'
-import { arrivedAt, openExport, readLines } from '../export/support.ts'
-import { serve } from '../support/process.ts'
+import { openExport, readLines } from '../export/support.ts'
 import { isShort } from './support/form.ts'
-import { createFaultServer } from './support/server.ts'
-import { createWorld } from './support/world.ts'
+import { startWorld } from './support/start.ts'
 
-const server = await createFaultServer()
-await server.start()
-const world = await createWorld(server, 'exports')
-afterAll(() => server.remove())
+const { server, world, start: serve } = await startWorld('exports')
 const owner = world.owners[0]!
 const sql: postgres.Sql = server.open(world.database, 2)
 afterAll(() => sql.end())
@@ -28,7 +23,7 @@ const [{ count: total }] = (await sql`
   { count: number },
 ]
 const path = `/tenants/${owner.tenantId}/purchased-vouchers`
-const start = () => serve({ DATABASE_URL: server.url(world.database), EXPORTS_PER_HOUR: '1000', LOG_LEVEL: 'fatal' })
+const start = () => serve({ EXPORTS_PER_HOUR: '1000' })
 
 async function openStalled(origin: string, headers: Record<string, string> = {}) {
   for (;;) {
@@ -106,18 +101,6 @@ describe('an export', () => {
     },
     60_000,
   )
-
-  test('whose reader has stopped does not keep the service from stopping, and gets nothing more', async () => {
-    const service = await start()
-    const open = await openStalled(new URL(service.restAddress).origin)
-    const arrived = await arrivedAt(open.response.socket)
-    const from = performance.now()
-    expect(await service.stop('SIGTERM')).toBe(0)
-    expect(performance.now() - from).toBeLessThan(10_000)
-    open.body.resume()
-    expect(await open.ended).toBe('broken')
-    expect(open.response.socket.bytesRead).toBeLessThanOrEqual(arrived)
-  }, 60_000)
 
   test('is broken off when its token loses a permission or the tenant', async () => {
     const service = await start()

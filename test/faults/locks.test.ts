@@ -1,11 +1,10 @@
 /** A table is locked for long: only the calls that need it are held up. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, expect, test } from 'vitest'
-import { serve } from '../support/process.ts'
+import { expect, test } from 'vitest'
 import { callLimit, isShort } from './support/form.ts'
 import { type Call, startLoad } from './support/load.ts'
-import { createFaultServer } from './support/server.ts'
-import { createWorld, type World } from './support/world.ts'
+import { startWorld } from './support/start.ts'
+import type { World } from './support/world.ts'
 
 /** The times that calls are counted before the lock and after it, and that it is held, in milliseconds. */
 const durations = { free: 5_000, locked: isShort ? 8_000 : 30_000 }
@@ -13,19 +12,9 @@ const durations = { free: 5_000, locked: isShort ? 8_000 : 30_000 }
 /** The service that other calls keep: the share of their throughput, and the time of an answer in milliseconds. */
 const others = { kept: 0.8, slowest: 1_000 }
 
-const server = await createFaultServer()
-await server.start()
-const world = await createWorld(server, 'locks')
-const service = await serve({
-  DATABASE_URL: server.url(world.database),
-  RATE_LIMIT_PER_MINUTE: '1000000',
-  LOG_LEVEL: 'fatal',
-})
+const { server, world, start } = await startWorld('locks')
+const service = await start()
 const { origin } = new URL(service.restAddress)
-afterAll(async () => {
-  await service.stop('SIGKILL')
-  await server.remove()
-})
 
 /** @returns the world with the operations of these names alone */
 const only = (isWanted: (name: string) => boolean): World => ({
@@ -98,30 +87,4 @@ test.each([
     expect(retryAfter).toMatch(/^[1-5]$/)
   }
   expect(slowest(held), summary).toBeLessThan(callLimit)
-})
-
-test('statements that wait for a lock are not run when their callers have gone', async () => {
-  const sql = server.open(world.database)
-  const exports = async () => {
-    const [row] = await sql<{ count: number }[]>`
-      select count(*)::integer as count from gateway.audit_entry where action = 'customer.export'`
-    return row?.count ?? 0
-  }
-  const [owner] = world.owners
-  const list = owner?.operations.find(({ name }) => name === 'signups')
-  if (!list) throw new Error('There is no list of signups.')
-  const before = await exports()
-  const headers = { accept: 'application/json', authorization: `Bearer ${list.secret}` }
-  await withLock('lock table customer', async () => {
-    const asked = Array.from({ length: 60 }, () =>
-      fetch(origin + list.path, { headers, signal: AbortSignal.timeout(500) }).catch(() => null),
-    )
-    // Requests that the service refuses because the operation is slow are not run either.
-    expect((await Promise.all(asked)).filter(answer => answer !== null && answer.status !== 503)).toEqual([])
-    await pause(1_000)
-  })
-  await pause(1_000)
-  // Those that were sent at once, before their callers left.
-  expect((await exports()) - before).toBeLessThanOrEqual(10)
-  await sql.end()
 })

@@ -5,22 +5,17 @@ import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, expect, onTestFinished, test } from 'vitest'
-import { until } from '../rest/support.ts'
-import { serve } from '../support/process.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { freePort } from '../support/free-port.ts'
+import { until } from '../support/until.ts'
 import { startLoad } from './support/load.ts'
 import { logLinesIn } from './support/log-lines.ts'
-import { createFaultServer, freePort } from './support/server.ts'
-import { createWorld } from './support/world.ts'
+import { startWorld } from './support/start.ts'
 
-const server = await createFaultServer()
-await server.start()
-const world = await createWorld(server, 'log')
-afterAll(() => server.remove())
+const { server, world, start } = await startWorld('log')
 
 test('an outage under load is about one line a second, and a line when it is over', async () => {
-  const service = await serve({ DATABASE_URL: server.url(world.database), RATE_LIMIT_PER_MINUTE: '1000000' })
-  onTestFinished(() => void service.child.kill('SIGKILL'))
+  const service = await start({ LOG_LEVEL: 'info' })
   const load = startLoad(() => new URL(service.restAddress).origin, world)
   await load.succeed(100)
   const from = service.printed().length

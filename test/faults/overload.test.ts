@@ -1,28 +1,18 @@
 /** More requests than the service can answer: it answers as many as it can, in time, and refuses the others. */
 import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createTokenSecret } from '../../src/domain/token/secret.ts'
-import { serve } from '../support/process.ts'
+import { freePort } from '../support/free-port.ts'
 import { callLimit, isShort } from './support/form.ts'
 import { generateLoad, type LoadOrder } from './support/load-generator.ts'
-import { createFaultServer, freePort } from './support/server.ts'
-import { createWorld } from './support/world.ts'
+import { startWorld } from './support/start.ts'
 
 const seconds = isShort ? 5 : 15
 
-const server = await createFaultServer()
-await server.start()
-const world = await createWorld(server, 'overload')
-afterAll(() => server.remove())
+const { world, start } = await startWorld('overload')
 const healthPort = await freePort()
-const service = await serve({
-  DATABASE_URL: server.url(world.database),
-  HEALTH_PORT: String(healthPort),
-  RATE_LIMIT_PER_MINUTE: '1000000',
-  LOG_LEVEL: 'fatal',
-})
-afterAll(() => service.stop('SIGKILL'))
+const service = await start({ HEALTH_PORT: String(healthPort) })
 const origin = new URL(service.restAddress)
 const port = Number(origin.port)
 const requests = world.owners.flatMap(({ operations }) => operations)

@@ -2,15 +2,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import postgres from '#postgres'
+import { freePort } from '../support/free-port.ts'
 import { createPgBouncer, pgBouncerIsAtLeast } from '../support/pgbouncer.ts'
 import { run, serve } from '../support/process.ts'
 import { hold } from './support/hold.ts'
-import { createFaultServer, freePort } from './support/server.ts'
-import { createWorld } from './support/world.ts'
+import { startWorld } from './support/start.ts'
 
-const server = await createFaultServer()
-await server.start()
-const world = await createWorld(server, 'pooled')
+const { server, world } = await startWorld('pooled')
 const owner = server.open(world.database)
 const login = 'gateway_login'
 await owner.unsafe(`create role ${login} login in role voucher_gateway`)
@@ -27,7 +25,6 @@ const on = { ...off, DATABASE_STARTUP_PARAMETERS: 'on' }
 afterAll(async () => {
   await owner.end({ timeout: 1 })
   await pooler.remove()
-  await server.remove()
 })
 
 /** Runs a command through PgBouncer in a changed configuration. */
@@ -40,30 +37,6 @@ async function runBehind(changes: Record<string, string | null>, environment: No
 const parameters = 'role, statement_timeout, default_transaction_isolation, jit, work_mem'
 
 describe('the service does not start', () => {
-  test('when PgBouncer refuses start-up parameters', async () => {
-    const { code, stderr } = await runBehind({}, on)
-    expect([code, stderr]).toEqual([1, expect.stringContaining('DATABASE_STARTUP_PARAMETERS=off')])
-    expect(stderr).toContain('unsupported startup parameter')
-  })
-
-  test('when PgBouncer ignores start-up parameters', async () => {
-    const { code, stderr } = await runBehind({ connect_query: null, ignore_startup_parameters: parameters }, on)
-    expect([code, stderr]).toEqual([1, expect.stringContaining(`the role is ${login} and not voucher_gateway`)])
-    expect(stderr).toContain('ignore_startup_parameters')
-  })
-
-  test('when PgBouncer sets nothing', async () => {
-    const { code, stderr } = await runBehind({ connect_query: null }, off)
-    expect([code, stderr]).toEqual([1, expect.stringContaining('connect_query')])
-  })
-
-  test('when PgBouncer leaves jit on, with which figures time out', async () => {
-    const query = 'set role voucher_gateway; set statement_timeout = 4000'
-    const { code, stderr } = await runBehind({ connect_query: query }, off)
-    expect([code, stderr]).toEqual([1, expect.stringContaining('jit is on and not off')])
-    expect(stderr).toContain('connect_query')
-  })
-
   test.runIf(pgBouncerIsAtLeast(1, 26))('when PgBouncer keeps no prepared statements', async () => {
     const { code, stderr } = await runBehind({ max_prepared_statements: '0' }, off)
     expect([code, stderr]).toEqual([1, expect.stringContaining('Set max_prepared_statements = 500')])
@@ -103,8 +76,35 @@ describe('commands work', () => {
   })
 })
 
-/** Starts the service behind PgBouncer, with callers, writers and a client that syncs. */
-async function startUnderLoad() {
+test.each<[string, () => Promise<unknown>]>([
+  [
+    'PgBouncer is killed and started again',
+    async () => {
+      for (let time = 0; time < 3; time++) {
+        await pooler.kill()
+        await pause(500)
+        await pooler.start()
+        await pause(1_000)
+      }
+    },
+  ],
+  [
+    'PgBouncer is frozen for eight seconds',
+    async () => {
+      pooler.freeze()
+      await pause(8_000)
+      pooler.thaw()
+    },
+  ],
+  [
+    'the database behind PgBouncer is restarted',
+    async () => {
+      await server.stop()
+      await pause(1_000)
+      await server.start()
+    },
+  ],
+])('the service holds while %s', async (_, fault) => {
   await pooler.kill()
   await pooler.start()
   const service = await serve(off)
@@ -112,43 +112,9 @@ async function startUnderLoad() {
   onTestFinished(async () => {
     await service.stop('SIGKILL')
   })
-  return { service, hold: (fault: () => Promise<void>) => hold({ service, world, server: () => server }, fault) }
-}
-
-describe('the service holds while', () => {
-  test('PgBouncer is killed and started again', async () => {
-    const { service, hold } = await startUnderLoad()
-    const calls = await hold(async () => {
-      for (let time = 0; time < 3; time++) {
-        await pooler.kill()
-        await pause(500)
-        await pooler.start()
-        await pause(1_000)
-      }
-    })
-    expect(calls.some(({ status }) => status === 503)).toBe(true)
-    expect(await service.stop('SIGTERM')).toBe(0)
-  })
-
-  test('PgBouncer is frozen for eight seconds', async () => {
-    const { service, hold } = await startUnderLoad()
-    await hold(async () => {
-      pooler.freeze()
-      await pause(8_000)
-      pooler.thaw()
-    })
-    expect(await service.stop('SIGTERM')).toBe(0)
-  })
-
-  test('the database behind PgBouncer is restarted', async () => {
-    const { service, hold } = await startUnderLoad()
-    await hold(async () => {
-      await server.stop()
-      await pause(1_000)
-      await server.start()
-    })
-    expect(await service.stop('SIGTERM')).toBe(0)
-  })
+  const calls = await hold({ service, world, server: () => server }, async () => void (await fault()))
+  expect(calls.some(({ status }) => status === 503)).toBe(true)
+  expect(await service.stop('SIGTERM')).toBe(0)
 })
 
 test('a server connection that another client has changed is closed, and not used', async () => {
@@ -164,24 +130,4 @@ test('a server connection that another client has changed is closed, and not use
   expect(after?.pid).not.toBe(before?.pid)
   expect((await run(['token', 'list'], off)).code).toBe(0)
   await other.end()
-})
-
-test('when PgBouncer stops setting the role, the service says so, and works when it is set again', async () => {
-  const { service } = await startUnderLoad()
-  const ready = async () => {
-    const response = await fetch(new URL('/readyz', service.restAddress))
-    return { status: response.status, body: await response.text() }
-  }
-  expect((await ready()).status).toBe(200)
-  await pooler.kill()
-  await pooler.start({ connect_query: 'set statement_timeout = 4000' })
-  await expect.poll(ready, { timeout: 5_000 }).toMatchObject({
-    status: 503,
-    body: expect.stringContaining(`the role is ${login} and not voucher_gateway`),
-  })
-  await expect.poll(service.printed).toContain(`the role is ${login} and not voucher_gateway`)
-  await pooler.kill()
-  await pooler.start()
-  await expect.poll(ready, { timeout: 5_000 }).toMatchObject({ status: 200 })
-  expect(await service.stop('SIGTERM')).toBe(0)
 })

@@ -1,32 +1,22 @@
 /** The process is stopped and killed while callers send requests, and is started again at the same port. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { connect } from '../../src/db/connect.ts'
-import { run, serve } from '../support/process.ts'
+import { freePort } from '../support/free-port.ts'
+import { run } from '../support/process.ts'
 import { isShort } from './support/form.ts'
 import { startLoad, withoutRetryAfter } from './support/load.ts'
-import { createFaultServer, freePort } from './support/server.ts'
+import { startWorld } from './support/start.ts'
 import { startSync } from './support/sync.ts'
-import { createWorld } from './support/world.ts'
 
 /** The number of stops, and the longest that one may take, in milliseconds. */
 const stops = isShort ? 3 : 20
 const stopLimit = 10_000
 
-const server = await createFaultServer()
-await server.start()
-const world = await createWorld(server, 'process')
+const { server, world, start: serve } = await startWorld('process')
 const port = await freePort()
 const origin = () => `http://127.0.0.1:${port}`
-const start = () =>
-  serve({
-    DATABASE_URL: server.url(world.database),
-    PORT: String(port),
-    RATE_LIMIT_PER_MINUTE: '1000000',
-    LOG_LEVEL: 'fatal',
-    SHUTDOWN_DELAY: '0',
-  })
-afterAll(() => server.remove())
+const start = () => serve({ PORT: String(port), SHUTDOWN_DELAY: '0' })
 
 /** Stops and starts the service under load. */
 async function interrupt(signal: 'SIGTERM' | 'SIGKILL', times: number) {
@@ -58,6 +48,8 @@ describe('under load', () => {
     // 0: nothing listens, or the connection was closed when the request arrived. 503: it waited for a process that had
     // just started, which answers so to a request that may have waited long.
     expect(calls.filter(({ status }) => ![0, 200, 503].includes(status))).toEqual([])
+    // The kernel resets connections that it has accepted and the process has not, when the process stops listening.
+    expect(calls.filter(({ status, reused }) => status === 0 && reused)).toEqual([])
     expect(withoutRetryAfter(calls)).toEqual([])
     expect(calls.filter(({ status, isWhole }) => status !== 0 && !isWhole)).toEqual([])
     expect(calls.filter(({ isForeign }) => isForeign)).toEqual([])

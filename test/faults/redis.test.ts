@@ -1,19 +1,18 @@
 /** Redis is killed and frozen, and the table of rates is locked, while callers send requests. */
 import { once } from 'node:events'
-import { type AddressInfo, connect, createServer } from 'node:net'
-import { setTimeout as pause } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { expect, test } from 'vitest'
 import { connectRedis } from '../../src/db/redis.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
-import type { Service } from '../support/process.ts'
+import { type Service, serve } from '../support/process.ts'
+import { startProxy } from '../support/proxy.ts'
 import { startRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 import {
   ask,
   askFor,
   type BurstAnswer,
-  createStarter,
   expectExactBurst,
   left,
   p99,
@@ -31,7 +30,6 @@ const tenantId = await build.tenant()
 const newToken = (rateLimit: number) => build.token([tenantId], { rateLimit })
 const newSecret = async () => (await newToken(120)).secret
 const redis = await startRedis()
-const serve = createStarter()
 
 const elsewhere = await createDatabase()
 const buildElsewhere = createBuilders(elsewhere)
@@ -44,12 +42,6 @@ const hasRecovered = (service: Service) => storeLinesIn(service).at(-1) === reco
 function expectPairs(service: Service): void {
   const lines = storeLinesIn(service)
   expect(lines).toEqual(lines.map((_, at) => (at % 2 === 0 ? failure : recovery)))
-}
-
-async function until(what: string, holds: () => boolean | Promise<boolean>, limit: number): Promise<void> {
-  for (const deadline = performance.now() + limit; !(await holds()); await pause(20)) {
-    if (performance.now() > deadline) throw new Error(`not within ${limit} ms: ${what}`)
-  }
 }
 
 /** Expects that no call failed or waited for the store. @param undisturbed calls of a service without the fault meanwhile */
@@ -119,14 +111,8 @@ test('after a failover it counts in the new primary, although the former one kee
   const [former, next] = [await startRedis(), await startRedis()]
   const portOf = ({ url }: { url: string }) => Number(new URL(url).port)
   let primary = portOf(former)
-  const proxy = createServer(client => {
-    const server = connect(primary, '127.0.0.1')
-    for (const socket of [client, server]) socket.on('error', () => {})
-    client.pipe(server).pipe(client)
-  }).listen(0, '127.0.0.1')
-  await once(proxy, 'listening')
-  const { port } = proxy.address() as AddressInfo
-  const REDIS_URL = `redis://127.0.0.1:${port}`
+  const proxy = await startProxy(() => primary)
+  const REDIS_URL = `redis://127.0.0.1:${proxy.port}`
   const service = await serve({ DATABASE_URL: database.url, REDIS_URL, LOG_LEVEL: 'info' })
   const { secret } = await newToken(120)
   expect(left(await ask(service.restAddress, secret))).toBe(119)
@@ -143,7 +129,7 @@ test('after a failover it counts in the new primary, although the former one kee
   await until('reported', () => hasRecovered(service), bounds.healed)
   expectPairs(service)
   expect(await service.stop('SIGTERM')).toBe(0)
-  proxy.close()
+  proxy.stop()
 })
 
 test('a service starts while the table of rates is locked, and stops', async () => {

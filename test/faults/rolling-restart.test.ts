@@ -1,40 +1,32 @@
 /** Two instances are restarted one after the other, while callers send requests through a load balancer, or directly. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, describe, expect, test } from 'vitest'
-import { serve } from '../support/process.ts'
+import { describe, expect, test } from 'vitest'
+import { freePort } from '../support/free-port.ts'
+import { until } from '../support/until.ts'
 import { isShort } from './support/form.ts'
 import { startLoad, withoutRetryAfter } from './support/load.ts'
 import { type Backend, startLoadBalancer } from './support/load-balancer.ts'
-import { createFaultServer, freePort } from './support/server.ts'
-import { createWorld } from './support/world.ts'
+import { startWorld } from './support/start.ts'
 
 const stops = isShort ? 2 : 20
 const timeout = stops * 15_000 + 60_000
 
-const server = await createFaultServer()
-await server.start()
-const world = await createWorld(server, 'rolling')
-afterAll(() => server.remove())
+const { world, start: serve } = await startWorld('rolling')
 
 const start = ({ port, healthPort }: Backend, delay: number) =>
-  serve({
-    DATABASE_URL: server.url(world.database),
-    PORT: String(port),
-    HEALTH_PORT: String(healthPort),
-    RATE_LIMIT_PER_MINUTE: '1000000',
-    LOG_LEVEL: 'fatal',
-    SHUTDOWN_DELAY: String(delay),
-  })
+  serve({ PORT: String(port), HEALTH_PORT: String(healthPort), SHUTDOWN_DELAY: String(delay) })
 const createBackend = async () => ({ port: await freePort(), healthPort: await freePort() })
 
-async function untilReady({ healthPort }: Backend): Promise<void> {
-  for (const limit = Date.now() + 20_000; Date.now() < limit; await pause(20)) {
-    const answer = await fetch(`http://127.0.0.1:${healthPort}/readyz`).catch(() => null)
-    await answer?.body?.cancel()
-    if (answer?.status === 200) return
-  }
-  throw new Error('The instance does not become ready.')
-}
+const untilReady = ({ healthPort }: Backend) =>
+  until(
+    'the instance is ready',
+    async () => {
+      const answer = await fetch(`http://127.0.0.1:${healthPort}/readyz`).catch(() => null)
+      await answer?.body?.cancel()
+      return answer?.status === 200
+    },
+    20_000,
+  )
 
 describe('a rolling restart under load', () => {
   test.each(['haproxy', 'nginx'] as const)('behind %s loses no request', { timeout }, async kind => {
@@ -67,22 +59,4 @@ describe('a rolling restart under load', () => {
       await Promise.all(services.map(service => service.stop('SIGTERM')))
     }
   })
-})
-
-test('a caller that uses its connections all the time gets an answer to each request that it sent on one', {
-  timeout,
-}, async () => {
-  const backend = await createBackend()
-  let service = await start(backend, 0)
-  const load = startLoad(() => `http://127.0.0.1:${backend.port}`, world)
-  for (let time = 0; time < stops; time++) {
-    await load.succeed(100)
-    expect(await service.stop('SIGTERM')).toBe(0)
-    service = await start(backend, 0)
-  }
-  const calls = await load.stop()
-  await service.stop('SIGTERM')
-  // The kernel resets connections that it has accepted and the process has not, when the process stops listening.
-  const lost = calls.filter(({ status, reused }) => status !== 200 && reused)
-  expect(lost.map(({ name, status, error }) => `${name} ${status} ${error}`)).toEqual([])
 })

@@ -1,34 +1,25 @@
 /** The connections to the database fall silent without a reset, as after a failover or with a hung pooler. */
 import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, expect, onTestFinished, test } from 'vitest'
-import { type ProcessOptions, serve } from '../support/process.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import type { ProcessOptions } from '../support/process.ts'
+import { startProxy } from '../support/proxy.ts'
 import { callLimit } from './support/form.ts'
 import { type Call, type Load, startLoad, withoutRetryAfter } from './support/load.ts'
-import { createFaultServer } from './support/server.ts'
-import { startSilentProxy } from './support/silent-proxy.ts'
-import { createWorld } from './support/world.ts'
+import { startWorld } from './support/start.ts'
 
 /**
  * The time until the service works after the silence began, and until the process ends after SIGTERM, in milliseconds.
  */
 const limits = { service: 15_000, stop: 10_000 }
 
-const server = await createFaultServer()
-await server.start()
-const world = await createWorld(server, 'silence')
-afterAll(() => server.remove())
+const { server, world, start } = await startWorld('silence')
 
 /** Starts a service behind a proxy of its own. */
 async function startService(options: ProcessOptions = {}) {
-  const proxy = await startSilentProxy(server.port)
-  const environment = {
-    DATABASE_URL: `postgres://postgres@127.0.0.1:${proxy.port}/${world.database}`,
-    RATE_STORE: 'postgres',
-    RATE_LIMIT_PER_MINUTE: '1000000',
-    LOG_LEVEL: 'fatal',
-  }
-  const service = await serve(environment, options)
+  const proxy = await startProxy(() => server.port)
+  const DATABASE_URL = `postgres://postgres@127.0.0.1:${proxy.port}/${world.database}`
+  const service = await start({ DATABASE_URL, RATE_STORE: 'postgres' }, options)
   onTestFinished(async () => {
     await service.stop('SIGKILL')
     proxy.stop()

@@ -2,23 +2,13 @@
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, describe, expect, test } from 'vitest'
-import { serve } from '../support/process.ts'
+import { describe, expect, test } from 'vitest'
 import { isShort } from './support/form.ts'
 import type { Operation } from './support/load.ts'
-import { createFaultServer } from './support/server.ts'
-import { createWorld } from './support/world.ts'
+import { startWorld } from './support/start.ts'
 
-const server = await createFaultServer()
-await server.start()
-const world = await createWorld(server, 'slow_clients')
-afterAll(() => server.remove())
-const service = await serve({
-  DATABASE_URL: server.url(world.database),
-  RATE_LIMIT_PER_MINUTE: '1000000',
-  LOG_LEVEL: 'fatal',
-})
-afterAll(() => service.stop('SIGTERM'))
+const { world, start } = await startWorld('slow_clients')
+const service = await start()
 const { origin, port } = new URL(service.restAddress)
 const [owner] = world.owners
 const operationOf = (name: string): Operation => {

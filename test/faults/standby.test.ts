@@ -1,14 +1,11 @@
 /** The address of the database leads to a standby, as during a failover: the service says so until it is promoted. */
 import { afterAll, expect, onTestFinished, test } from 'vitest'
+import { freePort } from '../support/free-port.ts'
 import { createPgBouncer } from '../support/pgbouncer.ts'
-import { serve } from '../support/process.ts'
-import { startProxy } from './support/proxy.ts'
-import { createFaultServer, freePort } from './support/server.ts'
-import { createWorld } from './support/world.ts'
+import { startProxy } from '../support/proxy.ts'
+import { startWorld } from './support/start.ts'
 
-const primary = await createFaultServer()
-await primary.start()
-const world = await createWorld(primary, 'standby')
+const { server: primary, world, start } = await startWorld('standby')
 const login = 'gateway_login'
 const setUp = primary.open('postgres')
 await setUp.unsafe(`create role ${login} login in role voucher_gateway`)
@@ -19,8 +16,7 @@ const pooler = createPgBouncer({ server: { host: '127.0.0.1', port: proxy.port }
 await pooler.start()
 afterAll(async () => {
   await pooler.remove()
-  await proxy.stop()
-  await primary.remove()
+  proxy.stop()
 })
 
 const direct = { DATABASE_URL: `postgres://postgres@127.0.0.1:${proxy.port}/${world.database}` }
@@ -32,7 +28,7 @@ test.each([
   { way: 'through PgBouncer', environment: pooled },
 ])('/readyz is 503 on a standby $way, and 200 once it is promoted', async ({ environment }) => {
   current = primary
-  const service = await serve({ ...environment, LOG_LEVEL: 'fatal' })
+  const service = await start(environment)
   onTestFinished(async () => {
     await service.stop('SIGKILL')
   })

@@ -6,9 +6,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type postgres from '#postgres'
 import { connect } from '../../src/db/connect.ts'
 import { migrate } from '../../src/db/migrate.ts'
-import { createToken } from '../../src/domain/token/lifecycle.ts'
-import { directoryPlace, hasSqlite, type Place, postgresPlace, readService, sqlitePlace } from '../support/copies.ts'
+import type { Permission } from '../../src/domain/token/permission.ts'
+import { createTestToken, whole } from '../support/builders.ts'
+import { everyPlace, type Place, readService } from '../support/copies.ts'
 import { commandProcess, serve } from '../support/process.ts'
+import { createRandom } from '../sync/random.ts'
 import { isShort } from './support/form.ts'
 import { createFaultServer } from './support/server.ts'
 
@@ -20,6 +22,8 @@ const longestLife = 700
 const killsPerFullPass = 12
 
 const timeout = 600_000
+
+const permissions: Permission[] = ['view_vouchers', 'view_orders', 'export_customer_information']
 
 const server = await createFaultServer()
 await server.start()
@@ -43,20 +47,7 @@ async function createSource(database: string): Promise<string> {
     await sql`
       insert into customer (tenant_id, surname, marketing_opted)
       select id, n, true from tenant cross join generate_series(1, 80) n`
-    const grants = [{ tenantId: chain!.id, withDescendants: true }]
-    const created = await createToken(
-      sql,
-      { name: 'faults', address: null },
-      {
-        name: 'sync',
-        contact: null,
-        rateLimit: 1_000_000,
-        permissions: ['view_vouchers', 'view_orders', 'export_customer_information'],
-        tenants: grants,
-        expiresAt: null,
-      },
-    )
-    return created.secret
+    return (await createTestToken(sql, [whole(chain!.id)], { rateLimit: 1_000_000, permissions })).secret
   } finally {
     await sql.end({ timeout: 1 })
   }
@@ -120,22 +111,7 @@ async function runSync(environment: NodeJS.ProcessEnv, place: Place, life: numbe
   return { code, errors, resumed, events }
 }
 
-/** A sequence of numbers from 0 to 1 that looks random and is the same in each run. */
-function createRandom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32
-    return state / 2 ** 32
-  }
-}
-
-const places: [string, (url: string) => Place][] = [
-  ['a directory', () => directoryPlace()],
-  ['PostgreSQL', url => postgresPlace(url)],
-  ...((await hasSqlite()) ? [['SQLite', () => sqlitePlace()] satisfies [string, () => Place]] : []),
-]
-
-describe.each(places)('a copy in %s', async (kind, placeOf) => {
+describe.each(everyPlace)('a copy in %s', async (kind, placeOf) => {
   const database = kind.toLowerCase().replace(/\W/g, '_')
   let secret = ''
   let service: Awaited<ReturnType<typeof serve>>
@@ -162,7 +138,7 @@ describe.each(places)('a copy in %s', async (kind, placeOf) => {
     let resumed = 0
     for (let run = 1; killed < kills; run++) {
       if (run % killsPerFullPass === 0) await sql`select gateway.require_full_pass(clock_timestamp())`
-      const outcome = await runSync(environment, place, random() * longestLife)
+      const outcome = await runSync(environment, place, random.next() * longestLife)
       if (outcome.code === null) killed += 1
       else expect([outcome.code, outcome.errors]).toEqual([0, ''])
       if (outcome.resumed) resumed += 1

@@ -1,19 +1,12 @@
-import { afterAll, expect, test } from 'vitest'
-import { serve } from '../support/process.ts'
-import { createFaultServer } from './support/server.ts'
-import { createWorld } from './support/world.ts'
+import { expect, test } from 'vitest'
+import { isShort } from './support/form.ts'
+import { startWorld } from './support/start.ts'
 
-const server = await createFaultServer({ max_prepared_transactions: '2' })
-await server.start()
-const world = await createWorld(server, 'watermark')
-const service = await serve({ DATABASE_URL: server.url(world.database), LOG_LEVEL: 'info' })
-afterAll(async () => {
-  await service.stop('SIGKILL')
-  await server.remove()
-})
+const { server, world, start } = await startWorld('watermark', { max_prepared_transactions: '2' })
+const service = await start({ LOG_LEVEL: 'info' })
 
 /** The number of warnings that the test waits for. */
-const count = process.env.FAULTS === 'short' ? 1 : 2
+const count = isShort ? 1 : 2
 
 /** The warnings so far, and when each was written, in milliseconds since 1970. */
 const warnings = () =>

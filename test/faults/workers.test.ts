@@ -2,16 +2,14 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
-import { commandProcess, createDataDirectory, onTerminal, run, type Service } from '../support/process.ts'
-import { ask, createStarter, expectExactBurst, left } from './support/burst.ts'
+import { commandProcess, createDataDirectory, onTerminal, run, type Service, serve } from '../support/process.ts'
+import { startProxy } from '../support/proxy.ts'
+import { until as untilHolds } from '../support/until.ts'
+import { ask, expectExactBurst } from './support/burst.ts'
 import { logLinesIn } from './support/log-lines.ts'
-import { startSilentProxy } from './support/silent-proxy.ts'
 
-const serve = createStarter()
 const twoWorkers = { args: ['--workers', '2'] }
 
 const linesOf = (service: Service) => logLinesIn(service.printed())
@@ -31,11 +29,7 @@ const isAlive = (pid: number) => {
   }
 }
 
-async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (const deadline = performance.now() + 20_000; !(await holds()); await pause(20)) {
-    if (performance.now() > deadline) throw new Error(`not within 20 s: ${what}`)
-  }
-}
+const until = (what: string, holds: () => unknown) => untilHolds(what, holds, 60_000)
 
 test('two workers on an embedded database have one rate, one link, one log and one end', async () => {
   const environment = { DATA_DIR: createDataDirectory(), LOG_LEVEL: 'info' }
@@ -67,24 +61,39 @@ test('two workers on an embedded database have one rate, one link, one log and o
   expect(pids.filter(isAlive)).toEqual([])
 })
 
-test('a worker that ends while the others still start is started again', async () => {
-  const { url } = await createDatabase()
-  const { command, args, options } = commandProcess(['serve', '--workers', '2'], { DATABASE_URL: url, PORT: '0' })
+/** Starts two workers, and does something once when the first one listens. */
+function startWorkers(DATABASE_URL: string, whenListening: (pid: number) => void) {
+  const { command, args, options } = commandProcess(['serve', '--workers', '2'], { DATABASE_URL, PORT: '0' })
   const child = spawn(command, args, options)
   onTestFinished(() => void child.kill('SIGKILL'))
   const ended = once(child, 'close')
   let printed = ''
+  let isListening = false
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', chunk => {
+      printed += chunk
+      const [first] = workersIn(printed).values()
+      if (isListening || first === undefined) return
+      isListening = true
+      whenListening(first)
+    })
+  }
+  return { child, ended, printed: () => printed }
+}
+
+test('a worker that ends while the others still start is started again', async () => {
+  const { url } = await createDatabase()
   let killed: number | undefined
-  child.stdout?.on('data', chunk => {
-    printed += chunk
-    if (killed !== undefined || !workersIn(printed).has(1)) return
-    killed = workersIn(printed).get(1) ?? 0
-    expect([...workersIn(printed).keys()]).toEqual([1])
-    process.kill(killed, 'SIGKILL')
+  const { child, ended, printed } = startWorkers(url, pid => {
+    killed = pid
+    process.kill(pid, 'SIGKILL')
   })
   await until('the first worker listens', () => killed !== undefined)
-  await until('both listen', () => workersIn(printed).size === 2 && workersIn(printed).get(1) !== killed)
-  await until('the service has started', () => printed.includes('Ctrl-C stops it'))
+  await until(
+    'both listen',
+    () => workersIn(printed()).size === 2 && ![...workersIn(printed()).values()].includes(killed!),
+  )
+  await until('the service has started', () => printed().includes('Ctrl-C stops it'))
   child.kill('SIGTERM')
   expect((await ended)[0]).toBe(0)
 })
@@ -92,26 +101,10 @@ test('a worker that ends while the others still start is started again', async (
 /** Starts two workers on a database that falls silent when the first one listens. */
 async function startBeforeSilence() {
   const { address } = await createDatabase()
-  const proxy = await startSilentProxy(join(address.host, `.s.PGSQL.${address.port}`))
-  const DATABASE_URL = `postgres://${address.user}@127.0.0.1:${proxy.port}/${address.database}`
-  const { command, args, options } = commandProcess(['serve', '--workers', '2'], { DATABASE_URL, PORT: '0' })
-  const child = spawn(command, args, options)
-  onTestFinished(() => {
-    child.kill('SIGKILL')
-    proxy.stop()
-  })
-  const ended = once(child, 'close')
-  let printed = ''
-  let isSilent = false
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.on('data', chunk => {
-      printed += chunk
-      if (isSilent || workersIn(printed).size === 0) return
-      isSilent = true
-      proxy.silence()
-    })
-  }
-  return { child, proxy, ended, printed: () => printed }
+  const proxy = await startProxy(() => join(address.host, `.s.PGSQL.${address.port}`))
+  onTestFinished(() => proxy.stop())
+  const url = `postgres://${address.user}@127.0.0.1:${proxy.port}/${address.database}`
+  return { proxy, ...startWorkers(url, proxy.silence) }
 }
 
 test('while one worker serves, others that cannot start are tried again, and /readyz says how many listen', async () => {
@@ -157,21 +150,6 @@ test('a worker that starts when SIGTERM comes ends at once, and the log says how
       'primary: the service has stopped',
     ]),
   )
-})
-
-test('the workers of two services on one database have one rate', async () => {
-  const database = await createDatabase()
-  const build = createBuilders(database)
-  const tenantId = await build.tenant()
-  const newSecret = async () => (await build.token([tenantId])).secret
-  const environment = { DATABASE_URL: database.url, LOG_LEVEL: 'warn' }
-  const one = await serve(environment, twoWorkers)
-  const secret = await newSecret()
-  for (let call = 0; call < 20; call++) expect(left(await ask(one.restAddress, secret))).toBe(119 - call)
-  const other = await serve(environment, twoWorkers)
-  expect(left(await ask(other.restAddress, secret))).toBe(99)
-  await expectExactBurst([one, other], newSecret, 1000)
-  for (const service of [one, other]) expect(await service.stop('SIGTERM')).toBe(0)
 })
 
 test('workers end when their primary is killed, and a service whose workers cannot listen does not start', async () => {

@@ -6,11 +6,12 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { limitRequests } from '../../src/http/admission.ts'
 import { enforceDeadline } from '../../src/http/deadline.ts'
 import { OverloadError } from '../../src/http/errors.ts'
-import { createWorld, until } from '../rest/support.ts'
+import { createWorld } from '../rest/support.ts'
 import { type Answer, createApp, v1 } from '../support/app.ts'
 import { untilLockWaits } from '../support/locks.ts'
 import { collectLog } from '../support/log.ts'
 import { openSocket } from '../support/sockets.ts'
+import { until } from '../support/until.ts'
 
 const world = await createWorld()
 const { platform, secret, tenantId } = world

@@ -1,10 +1,11 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
-import { createWorld, until } from '../rest/support.ts'
+import { createWorld } from '../rest/support.ts'
 import { createApp, v1 } from '../support/app.ts'
 import { untilLockWaits } from '../support/locks.ts'
 import { headOf, openSocket } from '../support/sockets.ts'
+import { until } from '../support/until.ts'
 
 const world = await createWorld()
 const { client, platform, secret, tenantId } = world

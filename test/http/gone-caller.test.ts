@@ -5,10 +5,11 @@ import { afterAll, expect, test } from 'vitest'
 import { connect, serviceRole } from '../../src/db/connect.ts'
 import { listRequestCounts, listRequestErrors } from '../../src/domain/token/request-count.ts'
 import { signIn } from '../admin/support.ts'
-import { createWorld, until } from '../rest/support.ts'
+import { createWorld } from '../rest/support.ts'
 import { createApp, v1 } from '../support/app.ts'
 import { untilLockWaits } from '../support/locks.ts'
 import { collectLog } from '../support/log.ts'
+import { until } from '../support/until.ts'
 
 const world = await createWorld()
 const { build, platform, address, secret, tenantId } = world

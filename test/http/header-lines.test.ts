@@ -2,9 +2,11 @@ import { once } from 'node:events'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createProxyServer } from 'http-proxy-3'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createWorld } from '../rest/support.ts'
 import { createApp, v1 } from '../support/app.ts'
+import { afterFile } from '../support/cleanups.ts'
+import { listen } from '../support/free-port.ts'
 import { openSocket } from '../support/sockets.ts'
 
 const world = await createWorld()
@@ -19,13 +21,8 @@ async function startProxy({ app }: typeof behindProxy): Promise<number> {
     void proxy.web(incoming, response)
   })
   server.maxHeadersCount = 0
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  afterAll(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return (server.address() as AddressInfo).port
+  afterFile(() => server.closeAllConnections())
+  return listen(server)
 }
 
 const alonePort = await startProxy(world.client)
@@ -51,7 +48,7 @@ async function get(port: number, path: string, headers: Record<string, string>):
 }
 
 /** Counts below and above those at which Node drops header lines by default. */
-const counts = [0, 10, 900, 980, 990, 995, 999, 1000, 1001, 1023, 1024, 1100, 1500, 1999, 2000, 2001, 2500, 3000, 3500]
+const counts = [0, 990, 999, 1000, 1001, 1024, 2000, 2001, 3500]
 
 describe('behind a proxy that adds its headers last', () => {
   test.each(counts)('/admin is not available without PUBLIC_URL, after %i header lines', async count => {

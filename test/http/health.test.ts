@@ -3,18 +3,18 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import { connect, serviceRole } from '../../src/db/connect.ts'
 import { buildServer } from '../../src/server.ts'
-import { startSilentProxy } from '../faults/support/silent-proxy.ts'
-import { until } from '../rest/support.ts'
 import { createClient } from '../support/app.ts'
 import { createDatabase } from '../support/database.ts'
 import { followed } from '../support/followed.ts'
 import { collectLog } from '../support/log.ts'
+import { startProxy } from '../support/proxy.ts'
 import { openSocket } from '../support/sockets.ts'
+import { until } from '../support/until.ts'
 
 const { address, platform, pool } = await createDatabase()
 
 /** Stands before the database of the health checks. */
-const proxy = await startSilentProxy(join(address.host, `.s.PGSQL.${address.port}`))
+const proxy = await startProxy(() => join(address.host, `.s.PGSQL.${address.port}`))
 const health = connect(
   { ...address, host: '127.0.0.1', port: proxy.port },
   { max: 1, statementTimeoutMs: 1_000, answerTimeoutMs: 1_000, connectTimeoutMs: 1_000, role: serviceRole },

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { revokeToken } from '../../src/domain/token/lifecycle.ts'
 import { createBrowser, root, signIn } from '../admin/support.ts'
-import { until } from '../rest/support.ts'
 import { createApp, v1 } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
 import { collectLog, type LogLine } from '../support/log.ts'
 import { startService } from '../support/service.ts'
 import { openSocket } from '../support/sockets.ts'
+import { until } from '../support/until.ts'
 
 const { build, database } = await startService()
 const { platform } = database
@@ -141,7 +141,7 @@ describe('the line of a request', () => {
 })
 
 describe('on a connection', async () => {
-  const { app, requests } = await createLogged({ LOG_REQUESTS: 'errors' })
+  const { app, requests, text } = await createLogged({ LOG_REQUESTS: 'errors' })
   const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
   const open = () => openSocket(Number(port))
   const lineOf = async (id: string): Promise<LogLine | undefined> => {
@@ -173,6 +173,7 @@ describe('on a connection', async () => {
     await closed
     const id = /X-Request-Id: (\S+)/.exec(received())?.[1] ?? ''
     expect(await lineOf(id)).toMatchObject({ status, address: '127.0.0.1', errors: [{ code }] })
+    expect(text()).not.toMatch(/secret/i)
   })
 })
 

@@ -142,25 +142,9 @@ describe.each(underTenant)('$name, below a tenant', operation => {
   })
 
   test('returns 404 for an id that is not a plain positive integer', async () => {
-    for (const id of [
-      '0',
-      '-1',
-      '+1',
-      `0${tenantId}`,
-      `${tenantId}.0`,
-      `${tenantId}e0`,
-      `%20${tenantId}`,
-      '0x1',
-      'abc',
-      'null',
-      '9007199254740992',
-      '99999999999999999999',
-      '%00',
-      '%2F',
-      '%F0%9F%8E%81',
-      `${tenantId}%00`,
-      Buffer.from(`Tenant:${tenantId}`).toString('base64url'),
-    ]) {
+    const never = '0 -1 +1 0x1 abc null 9007199254740992 99999999999999999999 %00 %2F %F0%9F%8E%81'.split(' ')
+    const nearly = [`0${tenantId}`, `${tenantId}.0`, `${tenantId}e0`, `%20${tenantId}`, `${tenantId}%00`]
+    for (const id of [...never, ...nearly, Buffer.from(`Tenant:${tenantId}`).toString('base64url')]) {
       expect(flawOf(await ask(id), 404), id).toBeNull()
     }
     expect((await ask('9007199254740991')).status).toBe(404)

@@ -53,7 +53,7 @@ describe.each(lists)('a cursor of $name', list => {
   })
 
   test('is 422 when it was never a cursor', async () => {
-    for (const text of [
+    const texts = [
       'x',
       '0',
       'undefined',
@@ -64,7 +64,8 @@ describe.each(lists)('a cursor of $name', list => {
       '../../etc/passwd',
       '🎁',
       "' or 1=1 --",
-    ]) {
+    ]
+    for (const text of texts) {
       const answer = await pageOf(path, text)
       expect(flawOf(answer, 422), text).toBeNull()
       expect(faultyFields(answer)).toEqual(['cursor'])

@@ -4,7 +4,8 @@ import type { Answer } from '../support/app.ts'
 import { v1 } from '../support/app.ts'
 import { differenceFrom } from '../support/openapi.ts'
 import { openSocket } from '../support/sockets.ts'
-import { bearer, createWorld, flawOf, until } from './support.ts'
+import { until } from '../support/until.ts'
+import { bearer, createWorld, flawOf } from './support.ts'
 
 const { client, secret, tenantId, place } = await createWorld()
 await client.app.listen({ host: '127.0.0.1', port: 0 })
@@ -30,6 +31,7 @@ async function send(bytes: string | Buffer): Promise<Answer> {
 }
 
 const known = `Accept: application/json\r\nAuthorization: Bearer ${secret}\r\n`
+const chunked = 'Transfer-Encoding: chunked'
 const get = (target: string, headers = known) =>
   send(Buffer.from(`GET ${target} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`, 'latin1'))
 
@@ -46,11 +48,7 @@ describe('malformed HTTP', () => {
     ['a NUL in a header', `GET ${v1}/tenants HTTP/1.1\r\nHost: x\r\nAccept: \0\r\n\r\n`, 400],
     ['a header without a colon', `GET ${v1}/tenants HTTP/1.1\r\nHost: x\r\nnonsense\r\n\r\n`, 400],
     ['two lengths', `POST ${v1}/x HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab`, 400],
-    [
-      'a length and chunks',
-      `POST ${v1}/x HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n`,
-      400,
-    ],
+    ['a length and chunks', `POST ${v1}/x HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n${chunked}\r\n\r\n`, 400],
     ['headers too large', `GET ${v1}/tenants HTTP/1.1\r\nHost: x\r\nX-A: ${'a'.repeat(20_000)}\r\n\r\n`, 431],
     ['a target too long', `GET ${v1}/${'a'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431],
   ])('%s gets a message', async (_, bytes, status) => {
@@ -59,11 +57,6 @@ describe('malformed HTTP', () => {
     expect(differenceFrom({ method: 'GET', url: v1, ...answer })).toBeNull()
     expect(answer.headers.connection).toBe('close')
     expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
-  })
-
-  test('the next request is answered', async () => {
-    await send('garbage\r\n\r\n')
-    expect((await get(`${v1}/tenants`)).status).toBe(200)
   })
 
   test('a body that ends in broken chunks gets a message', async () => {
@@ -93,30 +86,28 @@ describe('unusual but valid HTTP is answered', () => {
 })
 
 describe('an unknown path', () => {
+  const catalog = `/tenants/${tenantId}/catalog/vouchers`
   const paths = [
-    '',
-    '/',
-    '/tenant',
-    '/tenants/',
-    '//tenants',
-    '/TENANTS',
-    '/%zz',
-    '/%',
-    '/%ff',
-    '/tenants/%zz/catalog/vouchers',
-    '/tenants/%C0%AF/catalog/vouchers',
-    '/tenants/%ff%fe/sales/purchased-vouchers/1',
-    `/tenants/${tenantId}/catalog/vouchers/%`,
-    `/tenants/${tenantId}/catalog/vouchers/%25zz%zz`,
-    `/tenants/${tenantId}/catalog/vouchers/%00`,
-    `/tenants/${tenantId}/catalog/vouchers/${place.product}%00`,
-    `/tenants/${tenantId}/catalog/vouchers/${'9'.repeat(10_000)}`,
+    ...[
+      '',
+      '/',
+      '/tenant',
+      '/tenants/',
+      '//tenants',
+      '/TENANTS',
+      '/%zz',
+      '/%',
+      '/%ff',
+      '/tenants/%zz/catalog/vouchers',
+    ],
+    ...['/tenants/%C0%AF/catalog/vouchers', '/tenants/%ff%fe/sales/purchased-vouchers/1'],
+    ...['/tenants%2F1%2Fcatalog%2Fvouchers', '/tenants/%zz/catalog/vouchers?cursor=%zz'],
+    ...['%', '%25zz%zz', '%00', `${place.product}%00`, `${place.product}/`, '9'.repeat(10_000)].map(
+      id => `${catalog}/${id}`,
+    ),
     `/tenants/${'x'.repeat(10_000)}/catalog/vouchers`,
-    `/tenants/${tenantId}/catalog/vouchers/${place.product}/`,
     `/tenants/${tenantId}/../${tenantId}/catalog/vouchers`,
     `/tenants/${tenantId};x/catalog/vouchers`,
-    '/tenants%2F1%2Fcatalog%2Fvouchers',
-    '/tenants/%zz/catalog/vouchers?cursor=%zz',
   ]
 
   test.each(
@@ -126,13 +117,8 @@ describe('an unknown path', () => {
     expect(flawOf(await get(v1 + path, ''), 401)).toBeNull()
   })
 
-  test.each([
-    '/nowhere',
-    '*',
-    '/%zz',
-    '/%ff',
-    '/api/external/v2/tenants',
-  ])('%s outside of v1 is 404 with a message', async target => {
+  const elsewhere = ['/nowhere', '*', '/%zz', '/%ff', '/api/external/v2/tenants']
+  test.each(elsewhere)('%s outside of v1 is 404 with a message', async target => {
     expect(flawOf(await get(target), 404)).toBeNull()
     expect(flawOf(await get(target, ''), 404)).toBeNull()
   })
@@ -141,14 +127,8 @@ describe('an unknown path', () => {
     expect(flawOf(await get(target), 404)).toBeNull()
   })
 
-  test.each([
-    'POST',
-    'PUT',
-    'DELETE',
-    'OPTIONS',
-    'QUERY',
-    'PROPFIND',
-  ] as const)('is 404 by %s, whatever the body', async method => {
+  const methods = ['POST', 'PUT', 'DELETE', 'OPTIONS', 'QUERY', 'PROPFIND'] as const
+  test.each(methods)('is 404 by %s, whatever the body', async method => {
     const bodies = [undefined, '{', 'a'.repeat(100_000)]
     for (const payload of bodies) {
       for (const type of ['application/json', 'text/html', ';;', undefined]) {
@@ -171,16 +151,8 @@ describe('X-Request-Id', () => {
     }
   })
 
-  test.each([
-    '',
-    ' ',
-    'a b',
-    'a,b',
-    'é',
-    '<b>',
-    'x'.repeat(129),
-    'a\r\nX-Request-Id: b',
-  ])('%j is replaced', async id => {
+  const invalid = ['', ' ', 'a b', 'a,b', 'é', '<b>', 'x'.repeat(129), 'a\r\nX-Request-Id: b']
+  test.each(invalid)('%j is replaced', async id => {
     const answer = await get(`${v1}/tenants`, `${known}X-Request-Id: ${id}\r\n`)
     expect(answer.headers['x-request-id']).toMatch(
       /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,

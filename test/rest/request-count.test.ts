@@ -6,7 +6,8 @@ import { type Client, createApp, v1 } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
 import { untilLockWaits } from '../support/locks.ts'
 import { headOf, openSocket } from '../support/sockets.ts'
-import { bearer, createWorld, operations, perform, until } from './support.ts'
+import { until } from '../support/until.ts'
+import { bearer, createWorld, operations, perform } from './support.ts'
 
 const world = await createWorld()
 const { build, pool, platform, loader, place, tenantId } = world

@@ -59,19 +59,8 @@ describe('the body of a resolution', () => {
     }
   })
 
-  test.each([
-    '\0',
-    'WORLD-1\0',
-    '\ud800',
-    '\\',
-    '%',
-    '_',
-    "' or true --",
-    'W%',
-    '\u202e',
-    'undefined',
-    'NaN',
-  ])('is 404 when no voucher has it: %j', async text => {
+  const unknown = ['\0', 'WORLD-1\0', '\ud800', '\\', '%', '_', "' or true --", 'W%', '\u202e', 'undefined', 'NaN']
+  test.each(unknown)('is 404 when no voucher has it: %j', async text => {
     expect(flawOf(await resolve({ voucher_reference: text }), 404)).toBeNull()
     expect(flawOf(await resolve({ qr_token: text }), 404)).toBeNull()
     const url = `https://x.example/v?${new URLSearchParams({ token: text })}`

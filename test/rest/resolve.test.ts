@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { createApp } from '../support/app.ts'
 import { whole } from '../support/builders.ts'
-import { createWorld, flawOf, until } from './support.ts'
+import { until } from '../support/until.ts'
+import { createWorld, flawOf } from './support.ts'
 
 const world = await createWorld()
 const { client, build, pool, platform, secret, tenantId } = world

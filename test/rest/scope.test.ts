@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Answer } from '../support/app.ts'
 import { whole } from '../support/builders.ts'
-import { createWorld, flawOf, until } from './support.ts'
+import { until } from '../support/until.ts'
+import { createWorld, flawOf } from './support.ts'
 
 const { client, build, platform, pool } = await createWorld()
 

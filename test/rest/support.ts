@@ -1,5 +1,4 @@
 import type { InjectOptions } from 'fastify'
-import { expect } from 'vitest'
 import type { Permission } from '../../src/domain/token/permission.ts'
 import { type Answer, type Client, v1 } from '../support/app.ts'
 import { startService } from '../support/service.ts'
@@ -110,10 +109,6 @@ export async function walk(client: Client, secret: string, path: string, query: 
   } while (cursor !== null && pages.length < 20)
   return { pages, cursors, records: pages.flat() }
 }
-
-/** Repeats a check until it holds. Fails after the deadline: name one when it has to hold soon. */
-export const until = (what: string, holds: () => Promise<boolean>, timeout = 10_000): Promise<void> =>
-  expect.poll(holds, { interval: 20, timeout, message: what }).toBe(true)
 
 /** The errors of a 422, by field; null for anything else. */
 export const faultyFields = ({ status, body }: Answer): string[] | null =>

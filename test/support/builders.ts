@@ -1,6 +1,6 @@
-import { arrayText } from '../../src/db/connect.ts'
+import { arrayText, type Pool } from '../../src/db/connect.ts'
 import type { Actor } from '../../src/domain/administrator/audit.ts'
-import { createToken } from '../../src/domain/token/lifecycle.ts'
+import { type CreatedToken, createToken } from '../../src/domain/token/lifecycle.ts'
 import type { Permission } from '../../src/domain/token/permission.ts'
 import { permissionNames } from '../../src/domain/token/permission.ts'
 import type { TenantGrant } from '../../src/domain/token/token.ts'
@@ -64,21 +64,28 @@ export function createBuilders({ loader, pool }: TestDatabase) {
       insert('customer', { tenant_id: tenantId, marketing_opted: true, ...columns }),
 
     /** The token has all permissions by default. @returns the token's id and secret */
-    token: async (
-      tenants: (number | TenantGrant)[],
-      options: { permissions?: Permission[]; name?: string; rateLimit?: number; expiresAt?: Date } = {},
-    ): Promise<{ id: number; secret: string }> =>
-      createToken(pool, tester, {
-        name: options.name ?? `Token ${++count}`,
-        contact: null,
-        rateLimit: options.rateLimit ?? null,
-        permissions: options.permissions ?? [...permissionNames],
-        tenants: tenants.map(tenant =>
-          typeof tenant === 'number' ? { tenantId: tenant, withDescendants: false } : tenant,
-        ),
-        expiresAt: options.expiresAt ?? null,
-      }),
+    token: (tenants: (number | TenantGrant)[], options: TokenOptions = {}) =>
+      createTestToken(pool, tenants, { name: `Token ${++count}`, ...options }),
   }
 }
 
 export type Builders = ReturnType<typeof createBuilders>
+
+type TokenOptions = { permissions?: Permission[]; name?: string; rateLimit?: number; expiresAt?: Date }
+
+/** Creates a token, by default with all permissions. @param tenants a number means the tenant without its descendants */
+export const createTestToken = (
+  pool: Pool,
+  tenants: readonly (number | TenantGrant)[],
+  { name = 'Token', rateLimit, permissions = [...permissionNames], expiresAt }: TokenOptions = {},
+): Promise<CreatedToken> =>
+  createToken(pool, tester, {
+    name,
+    contact: null,
+    rateLimit: rateLimit ?? null,
+    permissions,
+    tenants: tenants.map(tenant =>
+      typeof tenant === 'number' ? { tenantId: tenant, withDescendants: false } : tenant,
+    ),
+    expiresAt: expiresAt ?? null,
+  })

@@ -125,6 +125,13 @@ export const hasSqlite = async () =>
     () => false,
   )
 
+/** A place for a copy in each kind of store that this Node has, by its name. `url` is the address of a database. */
+export const everyPlace: [kind: string, (url: string) => Place][] = [
+  ['a directory', () => directoryPlace()],
+  ['PostgreSQL', url => postgresPlace(url)],
+  ...((await hasSqlite()) ? [['SQLite', () => sqlitePlace()] satisfies [string, () => Place]] : []),
+]
+
 /**
  * Reads with v1 what a copy has to contain.
  *

@@ -69,7 +69,7 @@ async function startPooler({
 }) {
   const { connect } = await import('../../src/db/connect.ts')
   const { createPgBouncer } = await import('./pgbouncer.ts')
-  const { freePort } = await import('../faults/support/server.ts')
+  const { freePort } = await import('./free-port.ts')
   const login = 'gateway_login'
   const admin = connect({ host, port, user, database }, { max: 1, statementTimeoutMs: 60_000 })
   await admin.unsafe(`create role ${login} login in role voucher_gateway`)

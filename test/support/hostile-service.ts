@@ -1,6 +1,7 @@
 /** A service that another party controls: it answers as the real one does, but for one value that a test chooses. */
 import { createServer } from 'node:http'
 import { afterFile } from './cleanups.ts'
+import { listen } from './free-port.ts'
 
 const time = '2026-01-31T09:30:00.000000Z'
 
@@ -124,13 +125,7 @@ export async function startHostileService() {
       send({ data: { tenant: { removals } } })
     })
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  afterFile(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const address = server.address()
-  if (typeof address !== 'object' || !address) throw new Error('The service has no port.')
-  service.url = `http://127.0.0.1:${address.port}`
+  service.url = `http://127.0.0.1:${await listen(server)}`
+  afterFile(() => server.closeAllConnections())
   return service
 }

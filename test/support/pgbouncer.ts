@@ -2,11 +2,11 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { findCluster } from '../../src/db/embedded-paths.ts'
+import { canConnect } from './free-port.ts'
+import { until } from './until.ts'
 
 /** A PgBouncer, running or not. It listens on one port of 127.0.0.1 all the time. */
 export interface PgBouncer {
@@ -124,16 +124,8 @@ function configure(
 }
 
 /** @throws Error when the process ends, or after 10 seconds */
-async function untilListening(port: number, child: ChildProcess): Promise<void> {
-  for (const deadline = Date.now() + 10_000; Date.now() < deadline; await pause(10)) {
+const untilListening = (port: number, child: ChildProcess) =>
+  until('PgBouncer listens', async () => {
     if (child.exitCode !== null) throw new Error(`PgBouncer ended with ${child.exitCode}.`)
-    const socket = connect(port, '127.0.0.1')
-    const connected = await Promise.race([
-      once(socket, 'connect').then(() => true),
-      once(socket, 'close').then(() => false),
-    ]).catch(() => false)
-    socket.destroy()
-    if (connected) return
-  }
-  throw new Error('PgBouncer does not listen.')
-}
+    return canConnect(port)
+  })

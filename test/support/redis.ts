@@ -1,9 +1,9 @@
 /** A Redis server of its own, which a test kills and freezes. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { createServer } from 'node:net'
-import { setTimeout as pause } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { afterFile } from './cleanups.ts'
+import { freePort } from './free-port.ts'
+import { until } from './until.ts'
 
 /** The server, running or not. Its data are lost when it ends. */
 export interface TestRedis {
@@ -61,27 +61,15 @@ export async function startRedis(): Promise<TestRedis> {
   return redis
 }
 
-async function untilReady(connect: () => Redis): Promise<void> {
-  for (const deadline = Date.now() + 10_000; ; await pause(20)) {
+const untilReady = (connect: () => Redis) =>
+  until('redis-server answers', async () => {
     const client = connect()
     client.on('error', () => {})
-    try {
-      await client.ping()
-      return
-    } catch (error) {
-      if (Date.now() > deadline) throw error
-    } finally {
-      client.disconnect()
-    }
-  }
-}
-
-/** @returns a port that was free a moment ago */
-function freePort(): Promise<number> {
-  return new Promise(resolve => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
-    })
+    return client
+      .ping()
+      .then(
+        () => true,
+        () => false,
+      )
+      .finally(() => client.disconnect())
   })
-}

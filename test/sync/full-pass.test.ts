@@ -1,23 +1,16 @@
-import { execFileSync } from 'node:child_process'
-import { chmodSync, cpSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import postgres from '#postgres'
 import { readConfig } from '../../src/config.ts'
 import { connect, type DatabaseAddress, type Pool, serviceRole } from '../../src/db/connect.ts'
-import { startEmbedded } from '../../src/db/embedded.ts'
-import { clusterOf, serverAccount } from '../../src/db/embedded-paths.ts'
-import { migrate } from '../../src/db/migrate.ts'
-import { createToken } from '../../src/domain/token/lifecycle.ts'
-import { permissionNames } from '../../src/domain/token/permission.ts'
 import { buildServer } from '../../src/server.ts'
+import type { FaultServer } from '../faults/support/server.ts'
+import { startWorld } from '../faults/support/start.ts'
 import { type Client, createApp, createClient } from '../support/app.ts'
-import { createBuilders, tester } from '../support/builders.ts'
+import { createBuilders } from '../support/builders.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { untilLockWaits } from '../support/locks.ts'
 import { collectLog } from '../support/log.ts'
-import { createDataDirectory } from '../support/process.ts'
+import { until } from '../support/until.ts'
 
 const query = `query ($tenant: ID!, $since: DateTime, $after: String, $first: Int) {
   tenant(id: $tenant) {
@@ -266,7 +259,7 @@ async function copyDatabase({ address }: TestDatabase) {
   return { ...pools, otherPool: others.pool }
 }
 
-function openPools(address: DatabaseAddress) {
+function openPools(address: DatabaseAddress | string) {
   const pool = connect(address, { max: 4, statementTimeoutMs: 10_000, role: serviceRole })
   const platform = connect(address, { max: 2, statementTimeoutMs: 10_000 })
   const end = () => Promise.all([pool.end({ timeout: 1 }), platform.end({ timeout: 1 })])
@@ -313,51 +306,40 @@ test('a database from another cluster requires a full pass', async () => {
 })
 
 test('a promoted standby that lacks changes requires a full pass', { timeout: 60_000 }, async () => {
-  const settings = { dataDir: createDataDirectory(), durable: false }
-  const before = await startEmbedded(settings)
-  const owner = connect(before, { max: 1, statementTimeoutMs: 10_000 })
-  await migrate(owner)
-  const [made] = await owner<{ id: number }[]>`insert into tenant (name) values ('first') returning id`
-  const tenant = String(made?.id)
-  const first = openPools(before)
-  const token = { name: 'Sync', contact: null, rateLimit: null, expiresAt: null, permissions: [...permissionNames] }
-  const tenants = [{ tenantId: Number(tenant), withDescendants: false }]
-  const { secret } = await createToken(first.pool, tester, { ...token, tenants })
-  const serving = await startInstance(first.pool)
-  const { epoch } = await removals(serving.client, secret, { tenant })
-  await serving.app.close()
-  await Promise.all([first.end(), owner.end()])
-  await before.stop()
+  const { server: primary, world } = await startWorld('failover')
+  const [owner] = world.owners
+  /** Starts an instance on a server, and a function that reads removals there. */
+  async function startOn(server: FaultServer) {
+    const pools = openPools(server.url(world.database))
+    const instance = await startInstance(pools.pool)
+    const ask = (since?: string) => removals(instance.client, owner!.secret, { tenant: String(owner!.tenantId), since })
+    return { ...instance, ask, close: () => instance.app.close().then(pools.end) }
+  }
+  const before = await startOn(primary)
+  const { epoch } = await before.ask()
+  await before.close()
 
   // The standby has the state of the primary at this point. A restart of the primary is no failover; its later writes are lost.
-  const standbyDir = createDataDirectory()
-  const cluster = clusterOf(standbyDir)
-  cpSync(clusterOf(settings.dataDir), cluster, { recursive: true })
-  const account = serverAccount(clusterOf(settings.dataDir))
-  writeFileSync(join(cluster, 'standby.signal'), '')
-  execFileSync('chown', ['-R', `${account.uid}:${account.gid}`, cluster])
-  chmodSync(cluster, 0o700)
-  const primary = await startEmbedded(settings)
-  const second = openPools(primary)
-  const ahead = await startInstance(second.pool)
-  const latest = await removals(ahead.client, secret, { tenant })
+  await primary.stop()
+  const standby = await primary.createStandby()
+  await primary.start()
+  const ahead = await startOn(primary)
+  const latest = await ahead.ask()
   expect(latest.epoch).toBe(epoch)
   expect(ahead.lines()).toEqual([])
-  await ahead.app.close()
-  await second.end()
+  await ahead.close()
   await primary.stop()
 
-  const promoted = await startEmbedded({ ...settings, dataDir: standbyDir })
-  const third = openPools(promoted)
-  await third.platform`select pg_promote()`
-  const instance = await startInstance(third.pool)
-  expect(instance.lines().map(({ msg }) => msg)).toEqual([expect.stringContaining('failed over')])
-  const resumed = await removals(instance.client, secret, { tenant, since: latest.serverTime })
-  expect(resumed.error).toContain('a full pass is needed')
-  expect((await removals(instance.client, secret, { tenant })).epoch).toBeGreaterThan(epoch)
-  await instance.app.close()
-  await third.end()
-  await promoted.stop()
+  await standby.start()
+  const sql = standby.open('postgres')
+  await sql`select pg_promote()`
+  await sql.end()
+  const promoted = await startOn(standby)
+  expect(promoted.lines().map(({ msg }) => msg)).toEqual([expect.stringContaining('failed over')])
+  expect((await promoted.ask(latest.serverTime)).error).toContain('a full pass is needed')
+  expect((await promoted.ask()).epoch).toBeGreaterThan(epoch)
+  await promoted.close()
+  await standby.remove()
 })
 
 const inAnHour = new Date(Date.now() + 3_600_000).toISOString().replace('Z', '000Z')
@@ -417,12 +399,8 @@ test('lists work again when the clock has caught up', async () => {
   const instance = await startInstance(pool)
   const ask = () => instance.client.rest(secret, `/tenants/${tenant}/sales/purchased-vouchers`)
   expect((await ask()).status).toBe(503)
-  await instance.app.ready()
-  let answer = await ask()
-  for (const deadline = Date.now() + 60_000; answer.status === 503 && Date.now() < deadline; await pause(50)) {
-    answer = await ask()
-  }
-  expect(answer.status).toBe(200)
+  await until('the clock has caught up', async () => (await ask()).status === 200, 60_000)
+  const answer = await ask()
   expect(answer.body.data).toHaveLength(1)
   expect(answer.body.server_time > soon).toBe(true)
 })

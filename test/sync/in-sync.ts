@@ -1,9 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'vitest'
 import type postgres from '#postgres'
-import { createToken } from '../../src/domain/token/lifecycle.ts'
-import { permissionNames } from '../../src/domain/token/permission.ts'
 import { createApp } from '../support/app.ts'
+import { createTestToken, whole } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
 import { createNaiveAsk, createSyncClient, lostFrom, patient, resumptions } from './clients.ts'
 import { lists, transports } from './lists.ts'
@@ -19,18 +18,7 @@ export async function createSyncedClients() {
   const { app } = await createApp(database, { RATE_LIMIT_PER_MINUTE: '1000000', EXPORTS_PER_HOUR: '1000000' })
   const knownIds = await seedDatabase(address, 4)
   const [tenant = 0] = knownIds.owners
-  const { secret } = await createToken(
-    pool,
-    { name: 'test', address: null },
-    {
-      name: 'step',
-      contact: null,
-      rateLimit: null,
-      permissions: [...permissionNames],
-      tenants: [{ tenantId: knownIds.root, withDescendants: true }],
-      expiresAt: null,
-    },
-  )
+  const { secret } = await createTestToken(pool, [whole(knownIds.root)])
   const clients = lists.flatMap(list =>
     pageTransports.flatMap(transport =>
       list.path || transport === 'GraphQL'

@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import type postgres from '#postgres'
 import { startEmbedded } from '../../src/db/embedded.ts'
+import { until } from '../support/until.ts'
 import { type Address, open } from './seed.ts'
 
 /** The platform's tables, in an order in which foreign keys allow inserts. */
@@ -28,7 +28,7 @@ export interface SubscriptionOptions {
   stamps?: boolean
   /** True when existing rows are copied; default true. */
   copyData?: boolean
-  /** The sending of large transactions before they commit; `parallel` means `on` below PostgreSQL 16. Default off. */
+  /** The sending of large transactions before they commit. Default off. */
   streaming?: 'off' | 'on' | 'parallel'
   /** True when `prepare transaction` is replicated; default false: the transaction is sent at `commit prepared`. */
   twoPhase?: boolean
@@ -40,7 +40,6 @@ export interface Publisher {
   address: Address
   /**
    * Creates a publication and a subscription to it; resolves when the tables are copied and changes are applied.
-   * PostgreSQL 15 restarts its workers on the way, each after `wal_retrieve_retry_interval` (5 s by default).
    *
    * @param subscriber a migrated database of another server; its user, who must be a superuser, owns the subscription
    * @returns the subscription's name
@@ -94,14 +93,6 @@ export async function startPublisher(settings: Record<string, string> = {}): Pro
   await sql.unsafe(readFileSync(schema, 'utf8'))
   const subscriptions = new Map<string, postgres.Sql>()
 
-  /** Polls until the condition holds. */
-  async function until(holds: () => Promise<boolean>, deadline: number, name: string): Promise<void> {
-    while (!(await holds())) {
-      if (Date.now() > deadline) throw new Error(`${name} has not caught up: ${await describe(name)}`)
-      await pause(5)
-    }
-  }
-
   /** Returns what both servers report of a subscription, for an error message. */
   async function describe(name: string): Promise<string> {
     const subscriber = subscriptions.get(name)
@@ -129,25 +120,24 @@ export async function startPublisher(settings: Record<string, string> = {}): Pro
     return row?.ready ?? false
   }
 
-  /** Waits until a subscription has applied the publisher's log up to a position. */
-  async function applied(name: string, position: string, deadline: number): Promise<void> {
-    await until(() => isReady(name), deadline, name)
-    await until(
-      async () => {
-        const [row] = await sql<{ applied: boolean }[]>`
-          select replay_lsn >= ${position}::text::pg_lsn as applied from pg_stat_replication
-          where application_name = ${name} and state = 'streaming'`
-        return row?.applied ?? false
-      },
-      deadline,
-      name,
-    )
+  /** Returns whether a subscription has applied the publisher's log up to a position. */
+  async function isApplied(name: string, position: string): Promise<boolean> {
+    const [row] = await sql<{ applied: boolean }[]>`
+      select replay_lsn >= ${position}::text::pg_lsn as applied from pg_stat_replication
+      where application_name = ${name} and state = 'streaming'`
+    return (await isReady(name)) && (row?.applied ?? false)
   }
 
   async function caughtUp(timeout = 30_000): Promise<void> {
-    const deadline = Date.now() + timeout
     const [row] = await sql<{ position: string }[]>`select pg_current_wal_flush_lsn()::text as position`
-    await Promise.all([...subscriptions.keys()].map(name => applied(name, row?.position ?? '', deadline)))
+    const waits = [...subscriptions.keys()].map(name =>
+      until('the subscription has caught up', () => isApplied(name, row?.position ?? ''), timeout).catch(
+        async cause => {
+          throw new Error(`${name} has not caught up: ${await describe(name)}`, { cause })
+        },
+      ),
+    )
+    await Promise.all(waits)
   }
 
   async function unsubscribe(name: string): Promise<void> {
@@ -163,7 +153,7 @@ export async function startPublisher(settings: Record<string, string> = {}): Pro
     address,
 
     async subscribe(subscriber, options = {}) {
-      const { tables = platformTables, stamps = true, copyData = true, twoPhase = false } = options
+      const { tables = platformTables, stamps = true, copyData = true, streaming = 'off', twoPhase = false } = options
       const name = `s_${randomBytes(4).toString('hex')}`
       const published = await Promise.all(
         tables.map(async table => {
@@ -176,15 +166,11 @@ export async function startPublisher(settings: Record<string, string> = {}): Pro
       )
       await sql.unsafe(`create publication ${name} for table ${published.join(', ')}`)
       const subscriberSql = open(subscriber)
-      const [version] = await subscriberSql<{ number: number }[]>`
-        select current_setting('server_version_num')::int as number`
-      const { streaming = 'off' } = options
-      const known = streaming === 'parallel' && (version?.number ?? 0) < 160_000 ? 'on' : streaming
       subscriptions.set(name, subscriberSql)
       await subscriberSql.unsafe(
         `create subscription ${name}
            connection 'host=${host} port=${port} user=${user} dbname=${database}' publication ${name}
-           with (copy_data = ${copyData}, streaming = ${known}, two_phase = ${twoPhase})`,
+           with (copy_data = ${copyData}, streaming = ${streaming}, two_phase = ${twoPhase})`,
       )
       await caughtUp()
       return name

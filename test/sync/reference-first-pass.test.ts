@@ -1,10 +1,11 @@
 /** Tests how the reference sync reads a long list for the first time. */
 import { createServer } from 'node:http'
 import { createProxyServer } from 'http-proxy-3'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { SyncEvent } from '../../packages/sync/src/report.ts'
 import { createApp } from '../support/app.ts'
 import { directoryPlace, postgresPlace, readService } from '../support/copies.ts'
+import { listen } from '../support/free-port.ts'
 import { createWorld, sync } from '../support/reference-sync.ts'
 
 const { database, build, origin, chain } = await createWorld(1_200, { EXPORTS_PER_HOUR: '1' })
@@ -36,10 +37,7 @@ async function startProxy(isRefused: (path: string) => boolean, status: number, 
     if (!isRefused(request.url ?? '')) return proxy.web(request, response)
     response.writeHead(status, { 'content-type': 'application/json' }).end(body)
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  afterAll(() => server.close())
-  const address = server.address()
-  return `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
+  return `http://127.0.0.1:${await listen(server)}`
 }
 
 test.each([

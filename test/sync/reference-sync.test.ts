@@ -3,20 +3,13 @@ import { describe, expect, test } from 'vitest'
 import { Checkpoint, tenantKey } from '../../packages/sync/src/checkpoint.ts'
 import type { SyncEvent } from '../../packages/sync/src/report.ts'
 import { readTarget } from '../../packages/sync/src/target.ts'
-import { directoryPlace, hasSqlite, type Place, postgresPlace, readService, sqlitePlace } from '../support/copies.ts'
-import type { TestDatabase } from '../support/database.ts'
+import { directoryPlace, everyPlace, postgresPlace, readService } from '../support/copies.ts'
 import { createWorld, sync } from '../support/reference-sync.ts'
 
-const places: [string, (database: TestDatabase) => Place][] = [
-  ['a directory', () => directoryPlace()],
-  ['PostgreSQL', ({ url }) => postgresPlace(url)],
-  ...((await hasSqlite()) ? [['SQLite', () => sqlitePlace()] satisfies [string, () => Place]] : []),
-]
-
-describe.each(places)('a copy in %s', async (_kind, placeOf) => {
+describe.each(everyPlace)('a copy in %s', async (_kind, placeOf) => {
   const { database, build, origin, chain, venue, sold, token } = await createWorld()
   const { platform } = database
-  const place = placeOf(database)
+  const place = placeOf(database.url)
   const run = (options = {}) => sync(origin, token.secret, place, options)
   const expectInStep = async () => expect(await place.read()).toEqual(await readService(origin, token.secret))
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openSqlite } from '../../packages/sync/src/stores/node-sqlite.ts'
 import { readTarget } from '../../packages/sync/src/target.ts'
-import { directoryPlace, hasSqlite, type Place, postgresPlace, readService, sqlitePlace } from '../support/copies.ts'
+import { directoryPlace, everyPlace, type Place, readService } from '../support/copies.ts'
 import type { TestDatabase } from '../support/database.ts'
 import { createWorld, sync } from '../support/reference-sync.ts'
 
@@ -79,30 +79,17 @@ function damageSqlite({ to }: Place): Damage {
   }
 }
 
-const places: [string, (database: TestDatabase) => { place: Place; damage: Damage }][] = [
-  [
-    'a directory',
-    () => {
-      const place = directoryPlace()
-      return { place, damage: damageDirectory(place) }
-    },
-  ],
-  ['PostgreSQL', database => ({ place: postgresPlace(database.url), damage: damagePostgres(database) })],
-]
-if (await hasSqlite()) {
-  places.push([
-    'SQLite',
-    () => {
-      const place = sqlitePlace()
-      return { place, damage: damageSqlite(place) }
-    },
-  ])
+const damages: Record<string, (place: Place, database: TestDatabase) => Damage> = {
+  'a directory': damageDirectory,
+  PostgreSQL: (_place, database) => damagePostgres(database),
+  SQLite: damageSqlite,
 }
 
-describe.each(places)('a copy in %s', async (_kind, create) => {
+describe.each(everyPlace)('a copy in %s', async (kind, placeOf) => {
   const { database, build, origin, chain, venue, sold, token } = await createWorld()
   const { platform } = database
-  const { place, damage } = create(database)
+  const place = placeOf(database.url)
+  const damage = damages[kind]!(place, database)
   const run = (options = {}) => sync(origin, token.secret, place, options)
   const verify = () => run({ task: 'verify' })
 

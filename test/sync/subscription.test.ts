@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type postgres from '#postgres'
 import { checkFigures } from '../../src/domain/figures/check.ts'
 import { followed } from '../support/followed.ts'
+import { until } from '../support/until.ts'
 import { createSyncedClients } from './in-sync.ts'
 import { type PlatformTable, platformTables, type SubscriptionOptions, startPublisher } from './publisher.ts'
 import { open } from './seed.ts'
@@ -18,9 +19,6 @@ afterAll(async () => {
   await platform.end()
   await publisher.stop()
 })
-
-const [server] = await sql<{ version: number }[]>`select current_setting('server_version_num')::int as version`
-const knowsParallel = (server?.version ?? 0) >= 160_000
 
 /** Tenants have their own subscription: both sides hold the same ones from the start. */
 const tables = platformTables.filter(table => table !== 'tenant')
@@ -141,13 +139,6 @@ function subscribed(options: SubscriptionOptions = {}): void {
   afterAll(() => publisher.unsubscribe(name))
 }
 
-/** Polls until the condition holds. */
-async function until(what: string, holds: () => Promise<boolean | undefined>): Promise<void> {
-  for (const deadline = Date.now() + 20_000; !(await holds()); ) {
-    if (Date.now() > deadline) throw new Error(`not within 20 seconds: ${what}`)
-  }
-}
-
 const stampOf = async (product: number) => {
   const [row] = await sql<{ stamp: string }[]>`select updated_at::text as stamp from product where id = ${product}`
   return row?.stamp
@@ -263,7 +254,7 @@ describe.each(['on', 'parallel'] as const)('with streaming = %s', streaming => {
       // Only flushed changes are sent, and a commit flushes.
       await platform`select pg_logical_emit_message(true, 'flush', '')`
       await until('changes are sent before the commit', async () => (await streamed()) > before)
-      if (streaming === 'parallel' && knowsParallel) {
+      if (streaming === 'parallel') {
         await until('they are applied before the commit', async () => {
           const [row] = await sql<{ applies: boolean }[]>`
             select exists (select from pg_stat_activity where backend_type = 'logical replication parallel worker'

@@ -2,7 +2,7 @@ import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { createSyncedClients } from './in-sync.ts'
 import { open } from './seed.ts'
 
-const { database, knownIds, tenant, sql, pass, expectInSync, serverTime, end, mark, insert, change, pages } =
+const { database, tenant, sql, pass, expectInSync, serverTime, end, mark, insert, change, pages } =
   await createSyncedClients()
 const { address } = database
 afterAll(end)
@@ -52,21 +52,6 @@ test('a writer that is terminated leaves nothing that holds the watermark', asyn
   const [clock] = await sql<{ now: string }[]>`select to_json(clock_timestamp() at time zone 'UTC') #>> '{}' as now`
   expect((await serverTime()) > (clock?.now ?? '')).toBe(true)
   await expectInSync()
-})
-
-describe('a loader that keeps its stamps', () => {
-  test('keeps them, and cannot give one in the future', async () => {
-    const load = (stamp: string) =>
-      sql.begin(async transaction => {
-        await transaction`set local gateway.keep_updated_at = 'on'`
-        return transaction`
-          insert into purchased_voucher (tenant_id, reference, updated_at)
-          values (${knownIds.owners[1] ?? 0}, ${mark()}, ${stamp}::text::timestamptz)
-          returning updated_at = ${stamp}::text::timestamptz as kept`
-      })
-    expect(await load('2001-02-03T04:05:06Z')).toEqual([{ kept: true }])
-    await expect(load('2999-01-01T00:00:00Z')).rejects.toThrow('future')
-  })
 })
 
 describe('no lock waits', () => {

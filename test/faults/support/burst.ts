@@ -2,9 +2,7 @@
 import { Agent, request } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'vitest'
-import { formsOf } from '../../admin/support.ts'
-import { afterFile } from '../../support/cleanups.ts'
-import { type ProcessOptions, type Service, serve } from '../../support/process.ts'
+import type { Service } from '../../support/process.ts'
 import { logLinesIn } from './log-lines.ts'
 
 /** The answer to a request, and the time that it took in milliseconds. */
@@ -166,37 +164,3 @@ export const manyLists = (count: number) =>
   `{ ${places(count)
     .map(n => `f${n}: tenants(first: 1) { nodes { name } }`)
     .join(' ')} }`
-
-/** Returns a function that starts services, which are killed after the file's tests if they still run. */
-export function createStarter(): typeof serve {
-  const services: Service[] = []
-  afterFile(() => {
-    for (const { child } of services) child.kill('SIGKILL')
-  })
-  return async (environment: NodeJS.ProcessEnv, options?: ProcessOptions) => {
-    const service = await serve(environment, options)
-    services.push(service)
-    return service
-  }
-}
-
-/** Loads a page over HTTP, fills in its form, and posts it. @returns the status */
-export async function submitForm(url: string, fields: Record<string, string>): Promise<number> {
-  const page = await fetch(url)
-  const form = formsOf(await page.text())[0]
-  if (!form) return page.status
-  const filled = new URLSearchParams(form.fields)
-  for (const [name, value] of Object.entries(fields)) filled.set(name, value)
-  const cookie = page.headers
-    .getSetCookie()
-    .map(each => each.split(';', 1)[0])
-    .join('; ')
-  const headers = { cookie, origin: new URL(url).origin, 'content-type': 'application/x-www-form-urlencoded' }
-  const answer = await fetch(new URL(form.action || url, url), {
-    method: 'POST',
-    headers,
-    body: filled.toString(),
-    redirect: 'manual',
-  })
-  return answer.status
-}

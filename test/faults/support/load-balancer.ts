@@ -1,11 +1,10 @@
 /** HAProxy and nginx before instances of the service, with the settings that docs/operating.md recommends. */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
-import { freePort } from './server.ts'
+import { canConnect, freePort } from '../../support/free-port.ts'
+import { until } from '../../support/until.ts'
 
 /** An instance as a load balancer needs to know it. */
 export interface Backend {
@@ -86,7 +85,7 @@ export async function startLoadBalancer(
   const args = kind === 'haproxy' ? ['-f', file, '-db'] : ['-c', file, '-p', directory]
   const child = spawn(kind, args, { stdio: ['ignore', 'ignore', 'inherit'] })
   const ended = new Promise<void>(resolve => child.once('exit', () => resolve()))
-  await untilOpen(port)
+  await until('the load balancer listens', () => canConnect(port))
   return {
     origin: `http://127.0.0.1:${port}`,
     async stop() {
@@ -95,16 +94,4 @@ export async function startLoadBalancer(
       rmSync(directory, { recursive: true, force: true })
     },
   }
-}
-
-async function untilOpen(port: number): Promise<void> {
-  for (const limit = Date.now() + 10_000; Date.now() < limit; await pause(20)) {
-    const socket = connect(port, '127.0.0.1')
-    const opened = await new Promise<boolean>(resolve => {
-      socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
-    })
-    socket.destroy()
-    if (opened) return
-  }
-  throw new Error(`Nothing listens on port ${port}.`)
 }

@@ -1,13 +1,13 @@
 /** A PostgreSQL server that a test crashes, freezes and restarts. It listens on one TCP port all the time. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { chmodSync, cpSync, lchownSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import postgres from '#postgres'
 import { startEmbedded } from '../../../src/db/embedded.ts'
 import { findBinaries, findCluster } from '../../../src/db/embedded-paths.ts'
+import { freePort } from '../../support/free-port.ts'
+import { until } from '../../support/until.ts'
 
 /** The server, running or not. */
 export interface FaultServer {
@@ -126,32 +126,17 @@ function serverOf(dataDir: string, port: number, options: Record<string, string>
 }
 
 /** Waits until a database accepts connections and statements. */
-async function untilReady(open: (database: string) => postgres.Sql): Promise<void> {
-  for (const deadline = Date.now() + 60_000; ; ) {
-    const sql = open('postgres')
-    try {
-      await sql`select 1`
-      return
-    } catch (error) {
-      if (Date.now() > deadline) throw error
-      await pause(20)
-    } finally {
+const untilReady = (open: (database: string) => postgres.Sql) =>
+  until(
+    'the database answers',
+    async () => {
+      const sql = open('postgres')
+      const answer = await sql`select 1`.catch(() => null)
       await sql.end({ timeout: 1 })
-    }
-  }
-}
-
-/** @returns a port that was free a moment ago */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() =>
-        typeof address === 'object' && address ? resolve(address.port) : reject(new Error('There is no free port.')),
-      )
-    })
-  })
-}
+      return answer !== null
+    },
+    60_000,
+  )
 
 /** @returns the ids of the processes that a process started */
 const childrenOf = (pid: number): number[] =>

@@ -2,8 +2,8 @@
 import { join } from 'node:path'
 import { connect, type Pool } from '../../../src/db/connect.ts'
 import { migrate } from '../../../src/db/migrate.ts'
-import { createToken } from '../../../src/domain/token/lifecycle.ts'
-import { permissionNames } from '../../../src/domain/token/permission.ts'
+import { v1 } from '../../support/app.ts'
+import { createTestToken, whole } from '../../support/builders.ts'
 import type { Operation } from './load.ts'
 import type { FaultServer } from './server.ts'
 
@@ -20,8 +20,6 @@ export interface World {
   database: string
   owners: readonly Owner[]
 }
-
-const v1 = '/api/external/v1'
 
 /** The number of tenants, and of records of each. */
 const size = { owners: 4, vouchers: 300, products: 20, customers: 60 }
@@ -65,18 +63,7 @@ async function createOwner(sql: Pool): Promise<Owner> {
       insert into customer (tenant_id, surname, marketing_opted)
       select ${tenantId}, ${mark}::text || number, true from generate_series(1, ${size.customers}) as number returning id`,
   )
-  const { secret } = await createToken(
-    sql,
-    { name: 'faults', address: null },
-    {
-      name: `${mark}token`,
-      contact: null,
-      rateLimit: 1_000_000,
-      permissions: [...permissionNames],
-      tenants: [{ tenantId, withDescendants: true }],
-      expiresAt: null,
-    },
-  )
+  const { secret } = await createTestToken(sql, [whole(tenantId)], { name: `${mark}token`, rateLimit: 1_000_000 })
   const tenant = `${v1}/tenants/${tenantId}`
   const get = (name: string, path: string): Operation => ({ name, method: 'GET', path: join(tenant, path), secret })
   const query = `{ tenant(id: "${tenantId}") { name catalogVouchers(first: 5) { nodes { title variants { title } } } } }`

@@ -1,0 +1,26 @@
+import { afterFile } from '../../support/cleanups.ts'
+import { type ProcessOptions, serve } from '../../support/process.ts'
+import { createFaultServer } from './server.ts'
+import { createWorld } from './world.ts'
+
+/** The settings of a service under faults: a rate that no caller exceeds, and a log without what a fault causes. */
+const quiet = { RATE_LIMIT_PER_MINUTE: '1000000', LOG_LEVEL: 'fatal' }
+
+/**
+ * Starts a server with tenants and their callers, which is removed after the file's tests.
+ *
+ * @param settings further settings of PostgreSQL
+ */
+export async function startWorld(database: string, settings?: Record<string, string>) {
+  const server = await createFaultServer(settings)
+  await server.start()
+  afterFile(() => server.remove())
+  const world = await createWorld(server, database)
+  return {
+    server,
+    world,
+    /** Starts a service on it. */
+    start: (environment: NodeJS.ProcessEnv = {}, options?: ProcessOptions) =>
+      serve({ DATABASE_URL: server.url(database), ...quiet, ...environment }, options),
+  }
+}

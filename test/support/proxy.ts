@@ -1,0 +1,62 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+/** A TCP proxy before a server. */
+export interface Proxy {
+  port: number
+  /** Returns the number of connections that were accepted. */
+  accepted(): number
+  /** Cuts all connections, as when the address of a cluster moves. */
+  cut(): void
+  /** Silences the connections that are open, for ever, and those that come until `accept`: no byte passes, none is closed. */
+  silence(): void
+  /** Forwards connections that come from now on. */
+  accept(): void
+  stop(): void
+}
+
+/**
+ * Starts a proxy.
+ *
+ * @param target returns the port of the server, or its Unix socket, for each connection
+ * @param port where it listens; 0: at any free port
+ */
+export async function startProxy(target: () => number | string, port = 0): Promise<Proxy> {
+  const sockets = new Set<Socket>()
+  let silent = false
+  let accepted = 0
+  const keep = (socket: Socket) => {
+    sockets.add(socket)
+    return socket.on('error', () => {}).on('close', () => sockets.delete(socket))
+  }
+  const server = createServer({ pauseOnConnect: true }, client => {
+    accepted++
+    keep(client)
+    if (silent) return
+    const to = target()
+    const backend = keep(typeof to === 'number' ? connect(to, '127.0.0.1') : connect(to))
+    client.pipe(backend).pipe(client)
+    client.on('close', () => backend.destroy())
+    backend.on('close', () => client.destroy())
+  }).listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  const cut = () => {
+    for (const socket of sockets) socket.destroy()
+  }
+  return {
+    port: (server.address() as AddressInfo).port,
+    accepted: () => accepted,
+    cut,
+    silence() {
+      silent = true
+      for (const socket of sockets) socket.removeAllListeners('close').unpipe().pause()
+    },
+    accept() {
+      silent = false
+    },
+    stop() {
+      cut()
+      server.close()
+    },
+  }
+}

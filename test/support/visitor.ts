@@ -1,0 +1,32 @@
+import { formsOf } from '../admin/support.ts'
+
+/** As much of a browser as a service in a process of its own needs: cookies, and the origin. */
+export function createVisitor(origin: string) {
+  const jar = new Map<string, string>()
+  async function ask(path: string, body?: URLSearchParams) {
+    const answer = await fetch(new URL(path, origin), {
+      redirect: 'manual',
+      method: body ? 'POST' : 'GET',
+      headers: { cookie: [...jar].map(pair => pair.join('=')).join('; '), ...(body && { origin }) },
+      ...(body && { body }),
+    })
+    for (const cookie of answer.headers.getSetCookie()) {
+      const [name = '', value = ''] = cookie.split(';', 1)[0]?.split(/=(.*)/s) ?? []
+      jar.set(name, value)
+    }
+    return { status: answer.status, html: await answer.text() }
+  }
+  return {
+    /** Its cookies, by name. */
+    jar,
+    get: (path: string) => ask(path),
+    /** Loads a page, fills in its last form, and posts it; an address without a form is only loaded. */
+    async submit(path: string, fields: Record<string, string>) {
+      const page = await ask(path)
+      const form = formsOf(page.html).findLast(each => each.method === 'post')
+      if (!form) return { ...page, sent: null }
+      for (const [name, value] of Object.entries(fields)) form.fields.set(name, value)
+      return { ...(await ask(form.action || path, form.fields)), sent: form.fields }
+    },
+  }
+}
