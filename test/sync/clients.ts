@@ -72,6 +72,8 @@ export function upsert(copy: Map<string, CopiedRecord>, record: CopiedRecord, co
 export interface SyncClient {
   copy: Map<string, CopiedRecord>
   counts: ClientCounts
+  /** The bound of the next pass; null before the first one. */
+  readonly since: string | null
   /** Reads from the bound of the last pass to the end of the list. */
   pass(): Promise<void>
 }
@@ -91,7 +93,14 @@ export function createSyncClient(ask: Ask, resumption: Resumption): SyncClient {
     since = { 'first page': first, 'last page': last, 'newest record': newest }[resumption]
     counts.passes += 1
   }
-  return { copy, counts, pass }
+  return {
+    copy,
+    counts,
+    pass,
+    get since() {
+      return since
+    },
+  }
 }
 
 /** Repeats a pass, with random pauses, until `stop` is aborted. */

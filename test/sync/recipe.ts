@@ -118,6 +118,8 @@ export interface NaiveRecipeClient {
   /** The records of each list, by the list's name. */
   copy: Map<string, Map<string, CopiedRecord>>
   counts: ClientCounts
+  /** The vouchers that it deleted, and will not read again although they came back. */
+  lost: Set<string>
   round(): Promise<void>
 }
 
@@ -130,6 +132,7 @@ export function createNaiveRecipeClient(
   const copy = new Map(recordLists.map(({ name }) => [name, new Map<string, CopiedRecord>()]))
   const counts = { passes: 0, received: 0, repeated: 0 }
   const bounds = new Map<string, string>()
+  const lost = new Set<string>()
   let removalsSince = '-infinity'
 
   async function round() {
@@ -153,7 +156,15 @@ export function createNaiveRecipeClient(
         bounds.set(key, (await readPass(askFor(list, tenant), bounds.get(key) ?? null, accept)).first)
       }
     }
+    const deleted = entries.filter(
+      ({ resource, id }) => resource === 'PURCHASED_VOUCHER' && !copy.get('vouchers')?.has(id),
+    )
+    const back = await sql<{ id: string }[]>`
+      select id::text from purchased_voucher
+      where id = any(${arrayText(deleted.map(({ id }) => id))}::text::bigint[])
+        and tenant_id = any(${arrayText(tenants)}::text::bigint[]) and updated_at < ${removalsSince}::text::timestamptz`
+    for (const { id } of back) lost.add(id)
     counts.passes += 1
   }
-  return { copy, counts, round }
+  return { copy, counts, lost, round }
 }

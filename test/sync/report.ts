@@ -1,6 +1,4 @@
-import { kindOf, kinds } from './changes.ts'
 import type { ClientCounts } from './clients.ts'
-import type { Lag } from './lag.ts'
 import type { Outcome } from './outcome.ts'
 import type { StressOptions, StressReport } from './run.ts'
 
@@ -10,38 +8,19 @@ const tooMuch = (outcomes: Outcome[]) => outcomes.reduce((total, outcome) => tot
 /** @returns how many records the clients lack, have in an old state, or have although they no longer exist */
 export const wrongInClients = ({ clients }: StressReport): number => missing(clients) + tooMuch(clients)
 
-/** @returns the same for each control; none may be 0, because a check that cannot fail proves nothing */
-export const wrongInControls = ({ control, removalsControl }: StressReport) => ({
-  stamps: missing(control),
-  removals: missing(removalsControl) + tooMuch(removalsControl),
+/** Returns how many changes the controls have lost, of each kind; none may be 0: a check that cannot fail proves nothing. */
+export const wrongInControls = ({ lost, lostByRemovals }: StressReport) => ({
+  ...lost,
+  removals: lostByRemovals,
 })
-
-/** @returns how many vouchers the control of the stamps lacks, by the kind of writer that wrote them last */
-export function lostByKind({ control }: StressReport) {
-  const marks = control.flatMap(outcome => outcome.missing.map(({ mark }) => kindOf(mark)))
-  return kinds.map(kind => ({ kind, lost: marks.filter(mark => mark === kind).length }))
-}
 
 /** Returns how many records came again unchanged, in per cent of the new ones. */
 const repeats = ({ received, repeated }: ClientCounts) =>
   ((100 * repeated) / Math.max(1, received - repeated)).toFixed(1)
 
-const lagText = ({ p50, max, count }: Lag) => `p50 ${p50.toFixed(1)} ms, max ${max.toFixed(1)} ms (${count} looks)`
-
-function bulkText({ lagBesideBulk: bulk }: StressReport): string[] {
-  if (!bulk) return []
-  const milliseconds = (time: number) => `${time.toFixed(0)} ms`
-  return [
-    `lag beside a transaction of ${bulk.rows} rows of another tenant: ${lagText(bulk.watermark)}`,
-    `  server_time of pages as they arrive: ${lagText(bulk.pages)}`,
-    `  it wrote for ${milliseconds(bulk.writing)}, its commit took ${milliseconds(bulk.committing)}, and its rows ` +
-      `were listed ${milliseconds(bulk.listing)} after that`,
-  ]
-}
-
 /** Returns the report as text. */
 export function formatReport(report: StressReport, options: StressOptions): string {
-  const { counts, clients, control, removalsControl, lag, lagBesideLong, figures } = report
+  const { counts, clients, control, removalsControl, lost, lostByRemovals, figures } = report
   const head = ['client', 'list', 'records', 'MISSING', 'TOO MUCH', 'received', 'again %', 'passes']
   const rows = [...clients, ...control, ...removalsControl].map(outcome => [
     outcome.client,
@@ -58,7 +37,6 @@ export function formatReport(report: StressReport, options: StressOptions): stri
       .join('  ')
       .trimEnd()
   const did = Object.entries(counts).map(([name, count]) => `${name} ${count}`)
-  const controls = wrongInControls(report)
   return [
     `${options.seconds} s, ${options.writers} writers, ${options.clients} clients, ` +
       `transactions up to ${options.longest} s, seed ${options.seed}`,
@@ -67,15 +45,12 @@ export function formatReport(report: StressReport, options: StressOptions): stri
     line(head),
     ...rows.map(line),
     '',
-    `lag among all writers, with prepared transactions and immediate constraints, which hold the watermark: ${lagText(lag)}`,
-    ...(lagBesideLong ? [`lag beside a transaction of ${options.hold} s: ${lagText(lagBesideLong)}`] : []),
-    ...bulkText(report),
     `clients: ${missing(clients)} missing, ${tooMuch(clients)} too much`,
-    `control of the stamps: ${controls.stamps} missing, by the kind of writer: ` +
-      lostByKind(report)
-        .map(({ kind, lost }) => `${kind} ${lost}`)
+    `control of the stamps: changes that it passed over, by the kind of writer: ` +
+      Object.entries(lost)
+        .map(([kind, count]) => `${kind} ${count}`)
         .join(', '),
-    `control of the removals: ${missing(removalsControl)} missing, ${tooMuch(removalsControl)} too much`,
+    `control of the removals: vouchers that came back and were lost: ${lostByRemovals}`,
     `figures: ${figures.checks} times compared with the records, ${figures.wrong} rows wrong`,
     ...clients.flatMap(({ client, list, examples }) => examples.map(example => `  ${client}, ${list}: ${example}`)),
   ].join('\n')

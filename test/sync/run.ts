@@ -2,13 +2,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type postgres from '#postgres'
 import { connect } from '../../src/db/connect.ts'
-import { type CreatedToken, createToken } from '../../src/domain/token/lifecycle.ts'
-import { permissionNames } from '../../src/domain/token/permission.ts'
+import type { CreatedToken } from '../../src/domain/token/lifecycle.ts'
 import type { TenantGrant } from '../../src/domain/token/token.ts'
 import { bulkExports } from '../../src/export/routes.ts'
+import { createTestToken, whole } from '../support/builders.ts'
+import { type Kind, kindOf, kinds } from './changes.ts'
 import { createNaiveAsk, createSyncClient, follow, patient, type Resumption, resumptions } from './clients.ts'
 import { type FigureChecks, watchFigures } from './figures.ts'
-import { type BulkLag, type Lag, lagBesideBulk, lagBesideLongWriter, watchLag } from './lag.ts'
 import { type List, lists, transports } from './lists.ts'
 import {
   createTruths,
@@ -28,6 +28,7 @@ import { createWriterCounts, sell, type WriterCounts, type WriterOptions, write 
 
 /** The size of a run. Times are in seconds. */
 export interface StressOptions {
+  /** How long the writers run at least: they go on until the controls have lost vouchers of each kind of writer. */
   seconds: number
   writers: number
   /** The number of `clientKinds` that run, from the first. */
@@ -35,10 +36,6 @@ export interface StressOptions {
   longest: number
   seed: number
   bulkRows: number
-  /** The time that a writer holds its transaction open while the lag is measured; 0 for no such measurement. */
-  hold: number
-  /** The number of rows that one transaction writes while the lag is measured; 0 for no such measurement. */
-  bulkBeside: number
 }
 
 /** The result of a run. */
@@ -49,9 +46,10 @@ export interface StressReport {
   control: Outcome[]
   /** The outcome of the control that applies all removals. */
   removalsControl: Outcome[]
-  lag: Lag
-  lagBesideLong: Lag | null
-  lagBesideBulk: BulkLag | null
+  /** How many changes of vouchers the control of the stamps has passed over, by the kind of their writer. */
+  lost: Record<Kind, number>
+  /** How many vouchers the control of the removals has lost. */
+  lostByRemovals: number
   figures: FigureChecks
 }
 
@@ -96,6 +94,9 @@ interface Setting {
   createToken(grants: TenantGrant[]): Promise<CreatedToken>
 }
 
+/** The longest that writers go on until the controls have lost vouchers of all kinds, in seconds. */
+const mostExtraSeconds = 240
+
 /** Chunks so small that each export has many, with writers at work between them. */
 const exportChunkSize = 40
 
@@ -105,9 +106,8 @@ const askThrough = (app: FastifyInstance, transport: Transport, secret: string) 
 
 async function createClient(kind: ClientKind, { app, knownIds, listed, createToken }: Setting): Promise<Client> {
   const { transport, resumption } = kind
-  const withDescendants = (tenantId: number) => [{ tenantId, withDescendants: true }]
   if (!kind.recipe) {
-    const { secret } = await createToken(withDescendants(knownIds.root))
+    const { secret } = await createToken([whole(knownIds.root)])
     const ask = askThrough(app, transport, secret)
     const followed: FollowedList[] = lists
       .filter(({ path }) => path || transport === 'GraphQL')
@@ -123,8 +123,8 @@ async function createClient(kind: ClientKind, { app, knownIds, listed, createTok
   }
   const single = [...listed, knownIds.branch, ...knownIds.shops.slice(0, 2), ...knownIds.tenants.slice(0, 5)]
   const grants = {
-    root: withDescendants(knownIds.root),
-    branch: withDescendants(knownIds.branch),
+    root: [whole(knownIds.root)],
+    branch: [whole(knownIds.branch)],
     'single tenants': single.map(tenantId => ({ tenantId, withDescendants: false })),
   }[kind.recipe]
   const token = await createToken(grants)
@@ -136,25 +136,45 @@ async function createClient(kind: ClientKind, { app, knownIds, listed, createTok
 /** Creates the clients that must miss records, each with its own connection. */
 async function createControls({ address, app, knownIds, listed, createToken }: Setting) {
   const connections: postgres.Sql[] = []
+  const lost = new Set<string>()
   const followed = listed.flatMap(tenant =>
     resumptions.map(resumption => {
       const { ask, sql } = createNaiveAsk(address, tenant)
       connections.push(sql)
-      return { list: voucherList, tenant, client: createSyncClient(ask, resumption) }
+      const client = createSyncClient(ask, resumption)
+      const pass = async () => {
+        await client.pass()
+        // A pass that begins at the bound reads none of these any more.
+        const passed = await sql<{ id: string; mark: string }[]>`
+          select id::text, product_title as mark from purchased_voucher where tenant_id = ${tenant}
+          and naive_stamp > now() - interval '20 seconds' and naive_stamp < ${client.since}::text::timestamptz`
+        for (const { id, mark } of passed) if (client.copy.get(id)?.mark !== mark) lost.add(mark)
+      }
+      return { list: voucherList, tenant, client, pass }
     }),
   )
-  const { secret } = await createToken([{ tenantId: knownIds.root, withDescendants: true }])
+  const lostByKind = () => {
+    const counts = Object.fromEntries(kinds.map(kind => [kind, 0])) as Record<Kind, number>
+    for (const mark of lost) {
+      const kind = kindOf(mark)
+      if (kind) counts[kind] += 1
+    }
+    return counts
+  }
+  const { secret } = await createToken([whole(knownIds.root)])
   const sql = open(address)
   connections.push(sql)
   const removals = createNaiveRecipeClient(sql, askThrough(app, 'REST', secret), listed)
   return {
     stamps: {
-      passes: followed.map(({ client }) => client.pass),
+      passes: followed.map(({ pass }) => pass),
       outcomes: (truths: Truths) => outcomesOfLists('naive stamps', followed, truths),
+      lostByKind,
     },
     removals: {
       passes: [removals.round],
       outcomes: (truths: Truths) => outcomesOfNaiveRecipe(removals, listed, truths),
+      lost: removals.lost,
     },
     end: () => Promise.all(connections.map(connection => connection.end())),
   }
@@ -186,12 +206,7 @@ export async function stress(
     app,
     knownIds,
     listed,
-    createToken: tenants =>
-      createToken(
-        pool,
-        { name: 'test', address: null },
-        { name: 'stress', contact: null, rateLimit: null, permissions: [...permissionNames], tenants, expiresAt: null },
-      ),
+    createToken: tenants => createTestToken(pool, tenants),
   }
   const clients = await Promise.all(clientKinds.slice(0, options.clients).map(kind => createClient(kind, setting)))
   const controls = await createControls(setting)
@@ -212,23 +227,21 @@ export async function stress(
   const following = passes.map((pass, number) =>
     follow(pass, createRandom(seed * 1000 + 500 + number), clientsStop.signal),
   )
-  const watching = watchLag(address, writersStop.signal)
   const figures = watchFigures(address, writersStop.signal)
   const failed = Promise.all([...writing, ...following])
   const run = async () => {
-    await Promise.race([pause(options.seconds * 1000), failed])
+    const end = Date.now() + options.seconds * 1000
+    const isProven = () => controls.removals.lost.size > 0 && !Object.values(controls.stamps.lostByKind()).includes(0)
+    while (Date.now() < end || (!isProven() && Date.now() < end + mostExtraSeconds * 1000)) {
+      await Promise.race([pause(200), failed])
+    }
     writersStop.abort()
     await Promise.all(writing)
-    return {
-      lag: await watching,
-      lagBesideLong: options.hold > 0 ? await lagBesideLongWriter(address, knownIds, options.hold) : null,
-      lagBesideBulk: options.bulkBeside > 0 ? await watchBulk(setting, options.bulkBeside) : null,
-    }
   }
   // Also when one of them fails: the others would keep the process running.
-  const lags = await run().finally(() => {
+  await run().finally(() => {
     for (const stop of [writersStop, clientsStop]) stop.abort()
-    return Promise.allSettled([...writing, ...following, watching])
+    return Promise.allSettled([...writing, ...following])
   })
   await failed
 
@@ -248,7 +261,8 @@ export async function stress(
     clients: (await Promise.all(clients.map(client => client.outcomes(truths)))).flat(),
     control: await controls.stamps.outcomes(truths),
     removalsControl: await controls.removals.outcomes(truths),
-    ...lags,
+    lost: controls.stamps.lostByKind(),
+    lostByRemovals: controls.removals.lost.size,
     figures: await figures.end(),
   }
   await Promise.all([sql.end(), publisherSql.end(), pool.end(), controls.end()])
@@ -278,19 +292,4 @@ async function untilAllIsListed(sql: postgres.Sql): Promise<void> {
     if (row?.listed) return
   }
   throw new Error('The writers are done, but a page cannot list all rows that they wrote.')
-}
-
-/** Measures the lag beside a bulk load for a tenant that no other client reads. */
-async function watchBulk({ address, app, knownIds, createToken }: Setting, rows: number): Promise<BulkLag> {
-  const sql = open(address)
-  const [made] = await sql`insert into tenant (name) values ('bulk') returning id`
-  const tenant = Number(made?.id)
-  await sql.end()
-  const token = await createToken([
-    { tenantId: tenant, withDescendants: false },
-    { tenantId: knownIds.root, withDescendants: true },
-  ])
-  const ask = askThrough(app, 'REST', token.secret)
-  const pages = { bulk: ask(voucherList, tenant), other: ask(voucherList, knownIds.owners[0] ?? 0) }
-  return lagBesideBulk(address, knownIds, { tenant, rows, ...pages })
 }
