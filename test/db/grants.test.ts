@@ -113,14 +113,3 @@ test('the service owns nothing, and can create nothing', async () => {
            exists (select from pg_class where relowner = 'voucher_gateway'::regrole) as owns`
   expect(rights).toEqual({ gateway: false, public: false, powers: false, owns: false })
 })
-
-test('the database gives an audit entry its id and its time', async () => {
-  const { pool } = await createDatabase()
-  await pool`insert into gateway.audit_entry (actor, action) values ('x', 'token.edit')`
-  for (const forged of [
-    pool`insert into gateway.audit_entry (at, actor, action) values ('2020-01-01', 'x', 'token.edit')`,
-    pool`insert into gateway.audit_entry (id, actor, action) overriding system value values (7, 'x', 'token.edit')`,
-  ]) {
-    await expect(forged).rejects.toMatchObject({ code: '42501' })
-  }
-})

@@ -1,4 +1,4 @@
-/** Each test fails without one of the changes in `tools/driver`, which it names; the last runs all faults at once. */
+/** Each test fails without one of the changes in `tools/driver`, which it names. `test/faults/database.test.ts` has load. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { connect, type Pool } from '../../src/db/connect.ts'
@@ -121,57 +121,5 @@ test('the list of free connections does not grow with each statement', async () 
   }
   expect(longest).toBeGreaterThan(0)
   expect(longest).toBeLessThan(100)
-  await pool.end()
-})
-
-test('under load, while connections are killed, each statement returns its own rows or an outage', async () => {
-  const pool = open(4)
-  let killing = true
-  let [answered, failed] = [0, 0]
-  async function client(of: number) {
-    for (let n = 0; killing || n % 8 !== 0; n++) {
-      const id = `${of}.${n}`
-      try {
-        switch (n % 4) {
-          case 0:
-            expect(await pool`select ${id}::text as id, i from generate_series(1, ${2 + (n % 3)}::int) i`).toEqual(
-              Array.from({ length: 2 + (n % 3) }, (_, i) => ({ id, i: i + 1 })),
-            )
-            break
-          case 1:
-            expect(await pool`select ${id}::text as id, ${n % 8 === 1}::boolean as flag`).toEqual([
-              { id, flag: n % 8 === 1 },
-            ])
-            break
-          case 2:
-            await expect(pool`select 1 / (300 - i) from generate_series(1, 300) i`).rejects.toSatisfy(
-              error => isOutage(error) || error.code === '22012',
-            )
-            break
-          case 3:
-            await expect(pool`select ${undefined as never}`).rejects.toSatisfy(
-              error => isOutage(error) || error.code === 'UNDEFINED_VALUE',
-            )
-        }
-        answered++
-      } catch (error) {
-        if (!isOutage(error)) throw error
-        failed++
-      }
-    }
-  }
-  const clients = Array.from({ length: 24 }, (_, of) => client(of))
-  for (let time = 0; time < 60; time++) {
-    await platform`
-      select pg_terminate_backend(pid) from pg_stat_activity
-      where datname = ${address.database} and query like '%generate_series%' and pid <> pg_backend_pid()
-      limit ${1 + (time % 4)}::int`
-    await platform`select pg_sleep(0.02)`
-  }
-  killing = false
-  await Promise.all(clients)
-  expect(answered).toBeGreaterThan(failed)
-  expect(failed).toBeGreaterThan(0)
-  expect(await pool`select 1 as one`).toEqual([{ one: 1 }])
   await pool.end()
 })

@@ -100,7 +100,10 @@ describe('a request that is answered before its body has arrived', () => {
   beforeAll(() => client.rest(spent.secret, '/tenants'))
 
   const cases = requests.flatMap(([name, line, headers, status]) =>
-    Object.entries(framings).map(([framing, body]) => ({ name, framing, line, headers, status, body })),
+    Object.entries(framings)
+      // How the body is framed matters little to what answers.
+      .filter(([framing]) => framing === 'length' || /^(v1 without a token|GraphQL without|a form)/.test(name))
+      .map(([framing, body]) => ({ name, framing, line, headers, status, body })),
   )
 
   test.concurrent.each(cases)('$name, $framing: the connection is closed', async ({ line, headers, status, body }) => {

@@ -232,17 +232,6 @@ test('the watermark advances while requiring a full pass waits for a purge', asy
   await required
 })
 
-test('a writer without the right cannot require a full pass', async () => {
-  const { platform } = await createFixture()
-  await expect(
-    platform.begin(async writer => {
-      await writer`create role test_writer`
-      await writer`set local role test_writer`
-      await writer`select gateway.require_full_pass()`
-    }),
-  ).rejects.toMatchObject({ code: '42501' })
-})
-
 /** Copies a database, as a restore from a dump does: under another oid. @returns pools, one each for two instances */
 async function copyDatabase({ address }: TestDatabase) {
   const database = `${address.database}_copy`
