@@ -2,8 +2,12 @@ import { describe, expect, test } from 'vitest'
 import { flawOf, operations } from '../rest/support.ts'
 import { createApp } from '../support/app.ts'
 import { startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const { client, database } = await startService()
+
+// The first request imports GraphiQL, which takes seconds on a busy machine.
+await until('GraphiQL is loaded', async () => (await client.ask({ url: '/graphiql' })).status === 200, 60_000)
 
 const chromium = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8'
 
