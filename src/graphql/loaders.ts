@@ -62,6 +62,11 @@ export class Loaders {
     this.#reader = reader
   }
 
+  /** The same object for all requests whose statements may be shared. */
+  get group(): object {
+    return this.#reader.group
+  }
+
   /** Returns the request's loader of a definition: the same function for each call that means this loader. */
   get<Loader>(create: (reader: Reader) => Loader): Loader {
     // The map holds for each function what that function returned.

@@ -78,11 +78,11 @@ builder.mutationField('resolveVoucher', t =>
     args: {
       input: t.arg({ type: ResolveVoucherInput, required: true, description: 'The voucher and the tenant.' }),
     },
-    resolve: async (_, { input }, { sql, caller, scope, fieldErrors, redemptionTokenTtl }) => {
+    resolve: async (_, { input }, { sql, loaders, caller, scope, fieldErrors, redemptionTokenTtl }) => {
       const name = readVoucherName(input, fieldErrors)
       const at = requireTenantId(input.tenantId)
       const path = orNotFound('tenant')(await scope.findPath(at))
-      return resolveVoucher(sql, caller.token, at, path, name, redemptionTokenTtl)
+      return resolveVoucher(sql, loaders.group, caller.token, at, path, name, redemptionTokenTtl)
     },
   }),
 )
