@@ -43,7 +43,8 @@ export type FieldSource =
   | { kind: 'typename' }
   | { kind: 'property' | 'default'; name: string }
   | { kind: 'batch'; resolveBatch: ResolveBatch }
-  | { kind: 'resolver'; resolve: GraphQLFieldResolver<unknown, unknown> }
+  /** `column` is the property that it returns of a parent that is a row. */
+  | { kind: 'resolver'; resolve: GraphQLFieldResolver<unknown, unknown>; column?: string }
 
 /** A field of an object: all nodes of the document that have its response key there. Places of one selection share it. */
 export interface FieldPlan {

@@ -153,7 +153,9 @@ export class FieldPlanner {
 function sourceOf({ name, args, resolve = defaultFieldResolver }: FieldPlan['field']): FieldSource {
   if (args.length > 0) return { kind: 'resolver', resolve }
   if (resolve === defaultFieldResolver) return { kind: 'default', name }
-  return directResolverOf(resolve) ?? { kind: 'resolver', resolve }
+  const direct = directResolverOf(resolve)
+  if (!direct) return { kind: 'resolver', resolve }
+  return direct.kind === 'column' ? { kind: 'resolver', resolve, column: direct.name } : direct
 }
 
 /** Caches the columns of the last layout: the rows of one place nearly always have the same layout. */
@@ -169,10 +171,15 @@ function createColumnFinder(fields: readonly FieldPlan[]): ObjectPlan['columnsOf
   }
 }
 
-function columnOf({ field, source, prefix, nonNull, omitNull }: FieldPlan, layout: ColumnLayout): ColumnField | null {
+/** Returns the property of a row that the field has the value of; undefined: it has another value. */
+function propertyOf(source: FieldSource): string | undefined {
   // A `default` field has no resolver that a policy could be in: graphql-js reads the property, too.
-  if (source.kind !== 'property' && source.kind !== 'default') return null
-  const column = layout.get(source.name)
+  if (source.kind === 'property' || source.kind === 'default') return source.name
+  return source.kind === 'resolver' ? source.column : undefined
+}
+
+function columnOf({ field, source, prefix, nonNull, omitNull }: FieldPlan, layout: ColumnLayout): ColumnField | null {
+  const column = layout.get(propertyOf(source) ?? '')
   const type = isNonNullType(field.type) ? field.type.ofType : field.type
   if (column?.codec.scalar !== String(type)) return null
   return { prefix, nonNull, omitNull, offset: column.offset, writeJson: column.codec.writeJson }

@@ -5,6 +5,7 @@ import type { ColumnKind, ColumnValue } from '../db/column-codecs.ts'
 import { mapMaybePromise } from '../domain/maybe-promise.ts'
 import type { Types } from './builder.ts'
 import type { Context } from './context.ts'
+import { offerColumn } from './direct-resolver.ts'
 
 type Fields<Parent> = PothosSchemaTypes.ObjectFieldBuilder<Types, Parent>
 
@@ -37,16 +38,20 @@ export function exposeColumns<Of extends Described, Row extends RowOf<Of>>(t: Fi
   return addFields(columns, (name, options) => untyped.expose(name, options))
 }
 
-/** Adds the fields of `exposeColumns` to a type whose row may have to be loaded. */
+/**
+ * Adds the fields of `exposeColumns` to a type whose row may have to be loaded.
+ *
+ * @param load returns a parent that is a row itself
+ */
 export function loadColumns<Parent, Row extends Readonly<Record<string, ColumnValue<ColumnKind> | null>>>(
   t: Fields<Parent>,
   columns: Columns<Row>,
   load: (parent: Parent, context: Context) => Row | Promise<Row>,
 ) {
-  return addFields(columns, (name, options) =>
-    t.field({
-      ...options,
-      resolve: (parent, _args, context) => mapMaybePromise(load(parent, context), row => row[name]),
-    }),
-  )
+  return addFields(columns, (name, options) => {
+    const resolve = (parent: Parent, _args: object, context: Context) =>
+      mapMaybePromise(load(parent, context), row => row[name])
+    offerColumn(resolve, name)
+    return t.field({ ...options, resolve })
+  })
 }

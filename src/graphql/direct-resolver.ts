@@ -5,23 +5,34 @@
 /** Reads a field for many parents at once: for each, in order, what the field's resolver would return. */
 export type ResolveBatch = (parents: readonly never[], context: never) => Promise<readonly unknown[]>
 
-/** All that a resolver does: it returns a property of its parent, or what `resolveBatch` returns for its parent. */
-type DirectResolver = { kind: 'property'; name: string } | { kind: 'batch'; resolveBatch: ResolveBatch }
+/**
+ * What a resolver does: it returns a property of its parent (`column`: of a parent that is a row, and otherwise has to be
+ * called), or what `resolveBatch` returns for its parent.
+ */
+type DirectResolver =
+  | { kind: 'property'; name: string }
+  | { kind: 'column'; name: string }
+  | { kind: 'batch'; resolveBatch: ResolveBatch }
 
-const offered = new WeakMap<object, ResolveBatch>()
+const offered = new WeakMap<object, DirectResolver>()
 const marked = new WeakMap<object, DirectResolver>()
 
 /** Declares that a function reads for many parents what a resolver reads for one. */
 export function offerBatch(resolver: object, resolveBatch: ResolveBatch): void {
-  offered.set(resolver, resolveBatch)
+  offered.set(resolver, { kind: 'batch', resolveBatch })
+}
+
+/** Declares that a resolver returns a property of each parent that is a row. */
+export function offerColumn(resolver: object, name: string): void {
+  offered.set(resolver, { kind: 'column', name })
 }
 
 /** Marks the resolver of a field without a policy. `exposed` is the property that it returns, if it does only that. */
 export function markDirect(resolver: object, exposed: string | null): void {
-  const resolveBatch = offered.get(resolver)
-  if (resolveBatch) marked.set(resolver, { kind: 'batch', resolveBatch })
+  const direct = offered.get(resolver)
+  if (direct) marked.set(resolver, direct)
   else if (exposed !== null) marked.set(resolver, { kind: 'property', name: exposed })
 }
 
-/** Returns all that the resolver does; undefined: it is not marked, and has to be called. */
+/** Returns what the resolver does; undefined: it is not marked, and has to be called. */
 export const directResolverOf = (resolver: object): DirectResolver | undefined => marked.get(resolver)

@@ -27,7 +27,7 @@ import {
 } from 'graphql'
 import { nullable, type RowOf } from '../../src/db/column.ts'
 import { rowCodec } from '../../src/db/row-codec.ts'
-import { markDirect, offerBatch } from '../../src/graphql/direct-resolver.ts'
+import { markDirect, offerBatch, offerColumn } from '../../src/graphql/direct-resolver.ts'
 
 /** The context of one run. */
 export interface World {
@@ -332,6 +332,14 @@ function exposed(property: string): GraphQLFieldResolver<unknown, World> {
   return resolve
 }
 
+/** A resolver that the executor may replace by the column of a parent that is a row. */
+function loaded(property: string): GraphQLFieldResolver<unknown, World> {
+  const resolve: GraphQLFieldResolver<unknown, World> = parent => Reflect.get(Object(parent), property)
+  offerColumn(resolve, property)
+  markDirect(resolve, null)
+  return resolve
+}
+
 /** Defines a property of a class as a getter or as a method; the seed decides which, and what it returns. */
 function defineProperty(prototype: object, name: string, type: GraphQLOutputType, mayBeMethod: boolean): void {
   Object.defineProperty(prototype, name, {
@@ -468,6 +476,7 @@ const RowType: GraphQLObjectType = new GraphQLObjectType({
       for (const type of [plain!, ...others]) {
         fields[`${property}_${Object.keys(fields).length}`] = { type, resolve: exposed(property) }
       }
+      fields[`${property}Loaded`] = { type: plain!, resolve: loaded(property) }
       fields[`${property}Required`] = {
         type: new GraphQLNonNull(getNullableType(plain!)),
         resolve: exposed(property),
