@@ -42,9 +42,10 @@ it('counts a filtered list once, however often the count is selected', async () 
   const query = `query { tenant(id: ${tenantId}) { ${list} } } fragment more on PurchasedVoucherConnection { c: count { count } }`
   expect(await namesFor(query)).toEqual([
     'follower.read',
-    'voucher.search',
     'voucher.search_count',
-    'voucher.search_estimate',
+    'voucher.search_range',
+    'voucher.search_sizes',
+    'voucher.search_sizes',
   ])
 })
 

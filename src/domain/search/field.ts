@@ -29,7 +29,6 @@ export interface IndexRange {
 /** The effect of a field on a list. */
 export interface FilterEffect {
   where: Condition
-  /** The narrowest comes first. The others serve a list that is ordered by their key. */
   ranges?: readonly IndexRange[]
   /** Conditions that all matching rows meet, each of which the index of texts serves alone. */
   textConditions?: readonly Condition[]
@@ -87,6 +86,10 @@ export function readBounds(kind: keyof typeof rangeKinds, given: unknown, report
   return { from: read('from'), to: read(end) }
 }
 
+/** Returns a value of a condition. As a subquery: PostgreSQL would parse the text of a date or an instant for each row. */
+export const parsedOnce = (sql: Sql, text: string | null, type: string): Fragment =>
+  sql`(select ${text}::text::${sql.unsafe(type)})`
+
 /** A field of rows whose value lies in a range. Rows without a value do not match. @param order by that value */
 export const inRange = (kind: keyof typeof rangeKinds, order: Order, description: string): FilterField => ({
   kind,
@@ -101,7 +104,7 @@ export const inRange = (kind: keyof typeof rangeKinds, order: Order, description
     return within(order.key, sql => {
       const key = sql.unsafe(order.key)
       const bound = (comparison: string, text: string | null) =>
-        text === null ? sql`` : sql`and ${key} ${sql.unsafe(comparison)} ${text}::text::${sql.unsafe(type)}`
+        text === null ? sql`` : sql`and ${key} ${sql.unsafe(comparison)} ${parsedOnce(sql, text, type)}`
       return sql`${key} is not null ${bound('>=', from)} ${bound(operator, to)}`
     })
   },

@@ -1,7 +1,7 @@
 /** The rows that filtered and ordered lists read, as parts of their statements. */
 import type { Fragment, Sql } from '../../db/connect.ts'
 import type { PageWindow } from '../record/page.ts'
-import type { Condition } from './field.ts'
+import { type Condition, parsedOnce } from './field.ts'
 import type { Search } from './search.ts'
 
 /** A table of texts that are searched, apart from the entries. */
@@ -26,9 +26,9 @@ export interface SearchedTable {
 }
 
 /**
- * Writes the reads of a search. Each row has `record_id`, `sort_key`, `missing` (whether it has no key) and `matches`:
- * the filter is a column and no condition, so that a limit bounds the rows that are read. The tenants are the relation
- * `owner`.
+ * Writes the reads of a search. Each row has `record_id`, `sort_key`, `missing` (whether it has no key), `matches` and
+ * `is_end` (whether its list goes on beyond it, unread): the filter is a column and no condition, so that a limit bounds
+ * the rows that are read. The tenants are the relation `owner`.
  */
 export class Ranges {
   /** The order of a relation `page` of such rows. */
@@ -38,7 +38,7 @@ export class Ranges {
   readonly #search: Search
   readonly #window: PageWindow
   /** `desc` when keys are read from the highest to the lowest. */
-  readonly #direction: Fragment
+  readonly #direction: string
 
   constructor(sql: Sql, table: SearchedTable, search: Search, window: PageWindow) {
     this.#sql = sql
@@ -46,19 +46,28 @@ export class Ranges {
     this.#search = search
     this.#window = window
     const direction = search.descending !== window.backward ? 'desc' : ''
-    this.#direction = sql.unsafe(direction)
+    this.#direction = direction
     this.sorting = sql.unsafe(
       `page.missing ${window.backward ? 'desc' : ''}, page.sort_key ${direction}, page.record_id ${direction}`,
     )
   }
 
-  /** Selects the first rows of each tenant's list, matching or not. */
-  first(size: number): Fragment {
+  /**
+   * Selects the first rows of the list of each tenant of a relation: those that match, or where the read ended.
+   *
+   * @param depth how many rows are read of each list at most
+   */
+  first(owners: Fragment, depth: number): Fragment {
     const sql = this.#sql
-    if (!this.#search.order.nullable) return this.#segment(false, size)
-    return sql`
-      select * from (${this.#segment(false, size)} union all ${this.#segment(true, size)}) page
-      order by ${this.sorting} limit ${size}`
+    const [first, second] = this.#window.backward ? [true, false] : [false, true]
+    const list = this.#search.order.nullable
+      ? sql`
+        with page as materialized (${this.#segment(first, depth)})
+        select * from page union all
+        select * from (${this.#segment(second, depth)}) others
+        where (select count(*) < ${this.#size} and not coalesce(bool_or(is_end), false) from page)`
+      : this.#segment(false, depth)
+    return sql`select owner.*, page.* from ${owners} owner cross join lateral (${list}) page`
   }
 
   /** Selects the rows of all tenants, matching or not, that meet a condition which an index serves. */
@@ -68,15 +77,19 @@ export class Ranges {
     return sql`
       select page.* from owner cross join lateral (
         select ${sql.unsafe(`id as record_id, ${key} as sort_key, ${nullable ? `${key} is null` : false} as missing`)},
-          ${this.#matches()} as matches
+          ${this.#matches()} as matches, false as is_end
         from ${inTexts ? this.#rowsByText(where(sql)) : this.#rows()} and ${where(sql)} ${this.#limit(limit)}
       ) page limit ${limit}`
   }
 
-  /** Selects the rows of all tenants that meet a condition. */
-  meeting(where: Condition): Fragment {
+  /** Selects the number of rows of all tenants that meet a condition which an index serves, up to a limit. */
+  size(where: Condition, limit: number): Fragment {
     const sql = this.#sql
-    return sql`select from owner cross join lateral (select from ${this.#rows()} and ${where(sql)}) met`
+    return sql`
+      (select count(*) from (
+         select from owner cross join lateral (
+           select from ${sql.unsafe(this.#table.table)} where ${this.#ofTenant()} and ${where(sql)} ${this.#limit(limit)}
+         ) met limit ${limit}) counted)`
   }
 
   /** Selects the latest rows of each tenant, whole. */
@@ -99,7 +112,7 @@ export class Ranges {
         const isBeyond = sql`${id} ${operator} ${cursor.id}::bigint`
         return isAfter ? sql`(${missing} and ${isBeyond})` : sql`(not ${missing} or ${isBeyond})`
       }
-      const place = sql`(${cursor.key}::text::${sql.unsafe(order.type)}, ${cursor.id}::bigint)`
+      const place = sql`(${parsedOnce(sql, cursor.key, order.type)}, ${cursor.id}::bigint)`
       const isBeyond = sql`(${key}, ${id}) ${operator} ${place}`
       return isAfter ? sql`(${missing} or ${isBeyond})` : sql`(not ${missing} and ${isBeyond})`
     }
@@ -117,22 +130,30 @@ export class Ranges {
                           where ${this.#conditions(sql.unsafe(only))}) present`
   }
 
-  /** The first rows with a key, or those without one. */
-  #segment(isMissing: boolean, size: number): Fragment {
+  /** The first rows with a key, or those without one. A read ends with the row that fills the page. */
+  #segment(isMissing: boolean, depth: number): Fragment {
     const sql = this.#sql
-    const { key, type, nullable } = this.#search.order
+    const { key, nullable } = this.#search.order
     const direction = this.#direction
-    const columns = sql.unsafe(
-      `id as record_id, ${isMissing ? `null::${type}` : key} as sort_key, ${isMissing} as missing`,
-    )
+    const columns = sql.unsafe(`id as record_id, ${key} as sort_key, ${isMissing} as missing`)
     const present = sql.unsafe(nullable ? `and ${key} is ${isMissing ? '' : 'not'} null` : '')
-    const served = this.#search.served.map(condition => sql`and ${condition(sql)}`)
+    const served = this.#search.served ? sql`and ${this.#search.served(sql)}` : sql``
+    const order = sql.unsafe(`order by sort_key ${direction}, record_id ${direction}`)
     return sql`(
-      select ${columns}, ${this.#matches()} as matches from ${this.#rows()} ${present}
-      ${served.reduce((one, other) => sql`${one} ${other}`, sql``)}
-      ${key === this.#table.stamp ? sql`and ${this.#stamped()}` : sql``}
-      and ${this.between(sql.unsafe(String(isMissing)), sql.unsafe(key), sql`id`)}
-      order by ${isMissing ? sql`` : sql`${sql.unsafe(key)} ${direction},`} id ${direction} ${this.#limit(size)})`
+      select * from (
+        select *, row_number() over (${order}) = ${depth} as is_end from (
+          select ${columns}, ${this.#matches()} as matches from ${this.#rows()} ${present} ${served}
+          ${key === this.#table.stamp ? sql`and ${this.#stamped()}` : sql``}
+          and ${this.between(sql.unsafe(String(isMissing)), sql.unsafe(key), sql`id`)}
+          ${order} ${this.#limit(depth)}
+        ) list
+      ) numbered
+      where matches or is_end ${order} limit ${this.#size})`
+  }
+
+  /** One more than the page has, to know whether the list goes on. */
+  get #size(): number {
+    return this.#window.limit + 1
   }
 
   /** The rows of a tenant, each with its texts if these are searched. `offset 0`: each is looked up by its key. */
@@ -161,7 +182,7 @@ export class Ranges {
   #ofTenant(): Fragment {
     const { only } = this.#table
     const listed = this.#sql.unsafe(only === undefined ? '' : `and ${only}`)
-    return this.#sql`tenant_id = ${this.#tenant()} ${listed} and gateway.is_read(id)`
+    return this.#sql`tenant_id = ${this.#tenant()} ${listed} and (tenant_id > 0 or gateway.is_read(tenant_id))`
   }
 
   #tenant(): Fragment {
@@ -179,7 +200,8 @@ export class Ranges {
   }
 
   #matches(): Fragment {
-    return this.#conditions(this.#stamped())
+    // A comparison with a text that is null is null.
+    return this.#sql`(${this.#conditions(this.#stamped())}) is true`
   }
 
   #conditions(first: Fragment): Fragment {
@@ -191,6 +213,6 @@ export class Ranges {
   #stamped(): Fragment {
     const sql = this.#sql
     const { until } = this.#window
-    return until === null ? sql`true` : sql`${sql.unsafe(this.#table.stamp)} < ${until}::text::timestamptz`
+    return until === null ? sql`true` : sql`${sql.unsafe(this.#table.stamp)} < ${parsedOnce(sql, until, 'timestamptz')}`
   }
 }

@@ -5,10 +5,11 @@ import type { RowCodec } from '../../db/row-codec.ts'
 import { unprepared } from '../../db/statement.ts'
 import type { Instant } from '../record/instant.ts'
 import { type Page, type PageWindow, toPage } from '../record/page.ts'
-import type { Condition, IndexRange } from './field.ts'
-import { type Owners, readOwners } from './owners.ts'
+import { type Condition, parsedOnce } from './field.ts'
+import { readOwners } from './owners.ts'
 import { Ranges, type SearchedTable } from './ranges.ts'
 import type { Search } from './search.ts'
+import { narrowestRange, type Reading, rareText } from './selectivity.ts'
 
 /** A table whose lists can be filtered and ordered. */
 interface SearchTableOptions<Row> extends SearchedTable {
@@ -49,37 +50,27 @@ export interface SearchTable<Row> {
   count(sql: Sql, search: Search, updatedSince: Instant | null): Promise<Count>
 }
 
-/** The most rows of an index range that are read to find those that match, and the highest count. */
+/** The most rows of a list or of an index range that a page reads, matching or not, and the highest count. */
 export const mostCandidates = 5_000
 
-/** The number of latest rows that show how common each text condition is. */
-const sampleSize = 500
-
-/** A condition that more rows meet is not looked up: the index would be read for all of them before the first row. */
-const mostMatches = sampleSize / 20
-
-/** The most text conditions that are looked up at one tenant, and at each of several: each searches the index. */
-const mostConditions = { ofOne: 6, ofEach: 2 }
-
-/** The most tenants at which text conditions are looked up: that takes 0.2 ms for each of them. */
-const mostTenants = 1_000
-
-/** The number of rows of a list that are read first: enough for a filter that one row in ten matches. */
-const firstRows = 500
+/** So few rows of an index range are read before the beginning of a list, which may be longer. */
+const fewCandidates = 1_500
 
 /** Adds the condition of `updatedSince`, which the index of the default order serves. */
 function since(search: Search, stamp: string, updatedSince: Instant | null): Search {
   if (updatedSince === null) return search
-  const where: Condition = sql => sql`${sql.unsafe(stamp)} >= ${updatedSince}::text::timestamptz`
+  const where: Condition = sql => sql`${sql.unsafe(stamp)} >= ${parsedOnce(sql, updatedSince, 'timestamptz')}`
   return {
     ...search,
     conditions: [...search.conditions, where],
     ranges: [...search.ranges, { key: stamp, where }],
-    served: search.order.key === stamp ? [...search.served, where] : search.served,
+    served: search.order.key === stamp ? where : search.served,
   }
 }
 
-const everything: PageWindow = {
+const everything: Condition = sql => sql`true`
+
+const wholeList: PageWindow = {
   limit: 0,
   backward: false,
   after: null,
@@ -88,128 +79,77 @@ const everything: PageWindow = {
   until: null,
 }
 
-const keyTexts = z.array(z.string().nullable())
-const planText = z.tuple([z.object({ Plan: z.object({ 'Plan Rows': z.number() }) })])
-const placeText = z.tuple([z.string().nullable(), z.number()])
-const parsed = (bytes: Buffer | null | undefined): unknown => bytes && JSON.parse(bytes.toString())
-
-function toPlace(bytes: Buffer | null | undefined): Place | null {
-  if (!bytes) return null
-  const [key, id] = placeText.parse(parsed(bytes))
-  return { key, id }
-}
+const placesText = z.array(z.tuple([z.string().nullable(), z.number(), z.boolean(), z.boolean()]))
 
 /** Creates the reader of a table. */
-export function searchTable<Row>({ name, row, records, ...searched }: SearchTableOptions<Row>): SearchTable<Row> {
-  const { stamp } = searched
+export function searchTable<Row extends { id: number }>({
+  name,
+  row,
+  records,
+  ...searched
+}: SearchTableOptions<Row>): SearchTable<Row> {
   const hasEntries = searched.table !== records
 
-  /**
-   * Returns the ranges of one tenant in which the planner expects few enough rows: reading one that has too many is in vain.
-   *
-   * @param least how many are returned even so
-   */
-  async function narrowest(sql: Sql, ranges: Ranges, relation: Fragment, all: readonly IndexRange[], least: number) {
-    const estimated: { range: IndexRange; rows: number }[] = []
-    for (const range of all) {
-      const [found] = await unprepared(
-        sql`explain (format json) with ${sql.unsafe(`/* ${name}.search_estimate */`)} ${relation} ${ranges.meeting(range.where)}`.raw(),
-      )
-      const [plan] = planText.parse(parsed(found?.[0]))
-      estimated.push({ range, rows: plan.Plan['Plan Rows'] })
-    }
-    estimated.sort((one, other) => one.rows - other.rows)
-    // It expects `gateway.is_read` of a third of the rows.
-    return estimated.filter(({ rows }, place) => place < least || 2 * rows <= mostCandidates).map(({ range }) => range)
-  }
-
-  /**
-   * Returns the relations that have all matching rows, each of an index. The index of texts needs rare trigrams.
-   *
-   * @param least how many ranges of filters are among them however many rows these have
-   */
-  async function candidatesOf(
-    sql: Sql,
-    ranges: Ranges,
-    { relation, count }: Owners,
-    search: Search,
-    least: number,
-  ): Promise<Fragment[]> {
-    const tried = count === 1 ? await narrowest(sql, ranges, relation, search.ranges, least) : search.ranges
-    const all = tried.map(({ where }) => ranges.candidates(where, false, mostCandidates + 1))
+  async function open(sql: Sql, unbounded: Search, window: PageWindow): Promise<Reading> {
+    const search = since(unbounded, searched.stamp, window.updatedSince)
+    const owners = await readOwners(sql, search)
     // A short list of several tenants is read whole: a scan ends where the rows that it reads of one of them do.
-    if (all.length === 0 && count > 1) all.push(ranges.candidates(sql => sql`true`, false, mostCandidates + 1))
-    if (search.textConditions.length === 0 || count > mostTenants) return all
-    const met = search.textConditions.map(condition => sql`count(*) filter (where ${condition(sql)})`)
-    const [found] = await unprepared(
-      sql`
-      with ${sql.unsafe(`/* ${name}.search_sample */`)} ${relation}
-      select ${met.reduce((one, other) => sql`${one}, ${other}`)}
-      from (${ranges.latest(Math.ceil(sampleSize / count), sampleSize)}) latest`.raw(),
-    )
-    const rare = search.textConditions
-      .map((condition, index) => ({ condition, rows: Number(found?.[index]) }))
-      .filter(({ rows }) => rows <= mostMatches)
-      .sort((one, other) => one.rows - other.rows)
-      .slice(0, count === 1 ? mostConditions.ofOne : mostConditions.ofEach)
-    if (rare.length === 0) return all
-    const where: Condition = sql =>
-      rare.map(({ condition }) => condition(sql)).reduce((one, other) => sql`${one} and ${other}`)
-    return [ranges.candidates(where, true, mostCandidates + 1), ...all]
+    const all = owners.count > 1 && search.ranges.length === 0 ? [{ key: '', where: everything }] : search.ranges
+    return { sql, name, search: { ...search, ranges: all }, owners, ranges: new Ranges(sql, searched, search, window) }
   }
 
   /**
    * Returns the end of a statement that reads a page: the records as they are now, without those that no longer match their
    * entries.
    *
-   * @param page the places of the rows that match, in order, one more than the page has
+   * @param page the rows that match, and those at which lists end
    * @param more one more column
    */
-  const readPlaces = (sql: Sql, ranges: Ranges, { limit }: PageWindow, page: Fragment, more: Fragment): Fragment => sql`
-    picked as materialized (
-      select record_id, sort_key, row_number() over (order by ${ranges.sorting}) as rank from (${page}) page
-    )
-    select string_agg(row, ''), json_agg(sort_key), (select count(*) from picked),
-           (select json_build_array(sort_key::text, record_id) from picked where rank = ${limit}), ${more}
+  const readPlaces = ({ sql, ranges }: Reading, limit: number, page: Fragment, more: Fragment): Fragment => sql`
+    picked as materialized (select * from (${page}) page order by ${ranges.sorting} limit ${limit + 1})
+    select string_agg(row, ''),
+           (select json_agg(json_build_array(sort_key::text, record_id, matches, is_end) order by ${ranges.sorting})
+            from picked page),
+           ${more}
     from (
-      select ${row.select(sql)} as row, picked.sort_key::text as sort_key
-      from picked join ${sql.unsafe(records)} on id = record_id join owner on owner_id = tenant_id
+      select ${row.select(sql)} as row
+      from picked page join ${sql.unsafe(records)} on id = record_id join owner on owner.owner_id = tenant_id
       ${hasEntries ? ranges.present(records) : sql``}
-      where rank <= ${limit} order by rank
+      where matches order by ${ranges.sorting}
     ) listed`
 
-  /** @param reached how far the list was read for a page that is not full; null: to its end */
-  function toKeyedPage(
-    window: PageWindow,
-    found: readonly (Buffer | null)[] | undefined,
-    reached: Place | null,
-  ): ReadPage<Row> {
-    const [rows, keys, count, last] = found ?? []
-    const read = row.read(rows)
-    const texts = keyTexts.parse(parsed(keys) ?? [])
-    const isFull = Number(count) > window.limit
-    const end = isFull ? toPlace(last) : reached
+  function toKeyedPage(window: PageWindow, found: readonly (Buffer | null)[] | undefined): ReadPage<Row> {
+    const [rows, texts] = found ?? []
+    const places = placesText
+      .parse(JSON.parse(texts?.toString() ?? '[]'))
+      .map(([key, id, matches, isEnd]) => ({ key, id, matches, isEnd }))
+    const ending = places.findIndex(({ isEnd }) => isEnd)
+    const reached = ending < 0 ? places : places.slice(0, ending + 1)
+    const isFull = reached.filter(({ matches }) => matches).length > window.limit
+    const keys = new Map(reached.slice(0, window.limit).map(({ key, id }) => [id, key]))
+    const read = row.read(rows).filter(({ id }) => keys.has(id))
+    const end = (isFull ? reached[window.limit - 1] : places[ending]) ?? null
     return {
       ...toPage(window, read, isFull || end !== null),
-      keys: new Map(read.map((one, index) => [one, texts[index] ?? null])),
+      keys: new Map(read.map(one => [one, keys.get(one.id) ?? null])),
       end,
       isWhole: isFull || end === null,
     }
   }
 
-  /** Reads the page from the candidates of an index; null when there are too many. */
-  async function readCandidates(sql: Sql, ranges: Ranges, { relation }: Owners, all: Fragment, window: PageWindow) {
+  /** Reads the page from the rows of an index that meet a condition; null when there are too many of them. */
+  async function readCandidates(reading: Reading, window: PageWindow, where: Condition, inTexts: boolean) {
+    const { sql, owners, ranges } = reading
     const between = ranges.between(sql`missing`, sql`sort_key`, sql`record_id`)
-    const page = sql`
-      select * from candidate page
-      where matches and ${between} and (select count(*) from candidate) <= ${mostCandidates}
-      order by ${ranges.sorting} limit ${window.limit + 1}`
+    const count = sql`(select count(*) from candidate)`
+    const page = sql`select * from candidate where matches and ${between} and ${count} <= ${mostCandidates}`
     const [found] = await unprepared(
       sql`
-      with ${sql.unsafe(`/* ${name}.search_range */`)} ${relation}, candidate as materialized (${all}),
-        ${readPlaces(sql, ranges, window, page, sql`(select count(*) from candidate)`)}`.raw(),
+      with ${sql.unsafe(`/* ${name}.search_range */`)} ${owners.relation},
+        candidate as materialized (${ranges.candidates(where, inTexts, mostCandidates + 1)}),
+        ${readPlaces(reading, window.limit, page, count)}`.raw(),
     )
-    return Number(found?.[4]) > mostCandidates ? null : toKeyedPage(window, found, null)
+    return Number(found?.[2]) > mostCandidates ? null : toKeyedPage(window, found)
   }
 
   /**
@@ -217,87 +157,67 @@ export function searchTable<Row>({ name, row, records, ...searched }: SearchTabl
    * few rows of each list, and more of the lists whose rows end first. The page ends where the rows of a longer list
    * end.
    *
-   * @param rows about how many are read; 0: as many as fill the page when all match
+   * @param rows about how many are read at most; 0: as many as fill the page when all match
    */
-  async function scan(sql: Sql, ranges: Ranges, owners: Owners, window: PageWindow, rows: number) {
+  async function scan(reading: Reading, window: PageWindow, rows: number) {
+    const { sql, owners, ranges } = reading
     const size = window.limit + 1
     const isMany = owners.count > size
     const depth = Math.max(isMany ? 1 : size, Math.floor(rows / owners.count))
-    const deep = depth + (rows === 0 ? size : Math.floor(rows / size))
-    const listed = (lists: Fragment, length: number) => sql`
-      select owner.*, ${length}::int as length, page.* from ${lists} owner cross join lateral (${ranges.first(length)}) page`
     const merged = sql`
-      head as materialized (${listed(sql`owner`, depth)}), nearest as materialized (
-        select owner.* from (
-          select owner_id from (select owner_id, row_number() over (order by ${ranges.sorting}) as place from head page) placed
-          group by owner_id having count(*) = ${depth} order by max(place) limit ${size}
-        ) first join owner using (owner_id)
+      head as materialized (${ranges.first(sql`owner`, depth)}), nearest as materialized (
+        select owner.* from (select owner_id from head page where is_end order by ${ranges.sorting} limit ${size}) first
+        join owner using (owner_id)
       ), listed as (
-        select * from head where owner_id not in (select owner_id from nearest) union all ${listed(sql`nearest`, deep)}
+        select * from head where owner_id not in (select owner_id from nearest)
+        union all ${ranges.first(sql`nearest`, depth + Math.max(size, Math.floor(rows / size)))}
       )`
     const [found] = await unprepared(
       sql`
       with ${sql.unsafe(`/* ${name}.search */`)} ${owners.relation},
-      ${isMany ? merged : sql`listed as (${listed(sql`owner`, depth)})`},
-      numbered as materialized (select *, row_number() over (order by ${ranges.sorting}) as place from listed page),
-      reached as materialized (
-        select min(place) as place
-        from (select max(place) as place from numbered group by owner_id, length having count(*) = length) cut
-      ),
-      ${readPlaces(
-        sql,
-        ranges,
-        window,
-        sql`select page.* from numbered page, reached
-            where matches and page.place <= coalesce(reached.place, page.place) order by page.place limit ${size}`,
-        sql`(select json_build_array(sort_key::text, record_id) from numbered join reached using (place))`,
-      )}`.raw(),
+      ${isMany ? merged : sql`listed as (${ranges.first(sql`owner`, depth)})`},
+      ${readPlaces(reading, window.limit, sql`select * from listed`, sql`null`)}`.raw(),
     )
-    return toKeyedPage(window, found, toPlace(found?.[4]))
+    return toKeyedPage(window, found)
   }
 
   return {
     async page(sql, unbounded, window) {
-      const search = since(unbounded, stamp, window.updatedSince)
-      const ranges = new Ranges(sql, searched, search, window)
-      const owners = await readOwners(sql, search)
+      const reading = await open(sql, unbounded, window)
+      const { search, owners } = reading
       if (owners.count === 0) return { ...toPage<Row>(window, [], false), keys: new Map(), end: null }
-      const size = window.limit + 1
       const isOne = owners.count === 1
-      // The texts of a row are looked up, and a word that is common is in most rows.
-      const start = search.isServed ? 0 : isOne && search.words ? 2 * size : firstRows
-      const first = await scan(sql, ranges, owners, window, start)
       // The price of such a page covers only these rows (`costOfSearch`).
-      if (first.isWhole || (search.isServed && !isOne)) return first
-      // Twice the rows that should fill the page, by the share of the first rows that matched.
-      const likely = (2 * Math.max(start, size) * size) / first.rows.length
-      if (isOne && likely <= mostCandidates) {
-        const page = await scan(sql, ranges, owners, window, likely)
-        if (page.isWhole) return page
-      }
-      for (const candidates of await candidatesOf(sql, ranges, owners, search, 0)) {
-        const page = await readCandidates(sql, ranges, owners, candidates, window)
-        if (page) return page
-      }
-      return scan(sql, ranges, owners, window, mostCandidates)
+      if (search.isServed && !isOne) return scan(reading, window, 0)
+      const text = await rareText(reading)
+      const byText = text && (await readCandidates(reading, window, text, true))
+      if (byText) return byText
+      // The beginning of one tenant's list is the same range.
+      const isCounted = (key: string) => !isOne || key !== search.order.key
+      const narrow = await narrowestRange(reading, isCounted, mostCandidates)
+      const readRange = () => narrow && readCandidates(reading, window, narrow.where, false)
+      const isFew = narrow !== null && narrow.size <= fewCandidates
+      const first = (isFew && (await readRange())) || (await scan(reading, window, mostCandidates))
+      return first.isWhole ? first : ((await readRange()) ?? first)
     },
 
     async count(sql, unbounded, updatedSince) {
-      const search = since(unbounded, stamp, updatedSince)
-      const ranges = new Ranges(sql, searched, search, everything)
-      const owners = await readOwners(sql, search)
-      const all = await candidatesOf(sql, ranges, owners, search, 1)
-      if (all.length === 0) all.push(ranges.candidates(sql => sql`true`, false, mostCandidates + 1))
+      const reading = await open(sql, unbounded, { ...wholeList, updatedSince })
       let most = 0
-      for (const candidates of all) {
-        const [counted] = await unprepared(sql<{ count: number; read: number }[]>`
-          with ${sql.unsafe(`/* ${name}.search_count */`)} ${owners.relation}
-          select count(*) filter (where matches) as count, count(*) as read from (${candidates}) candidate`)
-        const { count = 0, read = 0 } = counted ?? {}
-        if (read <= mostCandidates) return { count, precision: 'EXACT' }
+      const countWhere = async (where: Condition, inTexts: boolean): Promise<Count | null> => {
+        const [found] = await unprepared(sql<{ count: number; read: number }[]>`
+          with ${sql.unsafe(`/* ${name}.search_count */`)} ${reading.owners.relation}
+          select count(*) filter (where matches) as count, count(*) as read
+          from (${reading.ranges.candidates(where, inTexts, mostCandidates + 1)}) candidate`)
+        const { count = 0, read = 0 } = found ?? {}
         most = Math.max(most, Math.min(count, mostCandidates))
+        return read > mostCandidates ? null : { count, precision: 'EXACT' }
       }
-      return { count: most, precision: 'AT_LEAST' }
+      const text = await rareText(reading)
+      const byText = text && (await countWhere(text, true))
+      if (byText) return byText
+      const range = (await narrowestRange(reading, () => true, mostCandidates)) ?? reading.search.ranges[0]
+      return (await countWhere(range?.where ?? everything, false)) ?? { count: most, precision: 'AT_LEAST' }
     },
   }
 }

@@ -32,10 +32,10 @@ export interface Search {
   /** The token, when the list also has the records of the tenants below that it is granted. */
   descendantsOf: Token | null
   conditions: readonly Condition[]
-  /** Index ranges, each with every row that matches. Those that tend to have the fewest rows come first. */
+  /** Index ranges, each with every row that matches. */
   ranges: readonly IndexRange[]
-  /** Conditions that all matching rows meet, each of which the index of the order serves. */
-  served: readonly Condition[]
+  /** The condition of the range that the index of the order has. */
+  served: Condition | undefined
   /** Conditions that all matching rows meet, each of which the index of texts serves. */
   textConditions: readonly Condition[]
   /** True when a condition searches names or addresses of persons. */
@@ -109,13 +109,11 @@ export function readSearch(
   const order = orderOf(description, args)
   const conditions: Condition[] = []
   const ranges = new Map<string, Condition>()
-  const served: Condition[] = []
   const textConditions: Condition[] = []
   let searchesPersonalData = false
   let words: SearchedWords | null = null
 
-  // A later field tends to match fewer rows.
-  for (const [name, field] of Object.entries(filters).reverse()) {
+  for (const [name, field] of Object.entries(filters)) {
     if (!isGiven(name)) continue
     if (field.needs && !isGiven(field.needs.field)) fieldErrors[`filter.${name}`] = [field.needs.message]
     const report: Report = (message, part) => {
@@ -124,16 +122,13 @@ export function readSearch(
     const effect = field.read(filter[name], report, token.permissions)
     if (!effect) continue
     conditions.push(effect.where)
-    const [narrowest, ...others] = effect.ranges ?? []
-    if (narrowest) ranges.set(narrowest.key, both(ranges.get(narrowest.key), narrowest.where))
-    served.push(...others.filter(({ key }) => key === order.key).map(range => range.where))
+    for (const { key, where } of effect.ranges ?? []) ranges.set(key, both(ranges.get(key), where))
     textConditions.push(...(effect.textConditions ?? []))
     searchesPersonalData ||= effect.searchesPersonalData === true
     words = effect.words ?? words
   }
   if (order.needs && !isGiven(order.needs.field)) fieldErrors.orderBy = [order.needs.message]
   throwIfErrors(fieldErrors)
-  const ofOrder = ranges.get(order.key)
 
   return {
     list: { ...list, name: `${list.name}?${digest(args, Object.keys(filters))}` },
@@ -141,7 +136,7 @@ export function readSearch(
     descendantsOf: args.withDescendants === true ? token : null,
     conditions,
     ranges: [...ranges].map(([key, where]) => ({ key, where })),
-    served: ofOrder ? [...served, ofOrder] : served,
+    served: ranges.get(order.key),
     textConditions,
     searchesPersonalData,
     words,

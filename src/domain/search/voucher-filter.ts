@@ -1,6 +1,14 @@
 /** The filters of vouchers by their status and by the days on which they are valid. */
 import type { VoucherStatus } from '../record/voucher-status.ts'
-import { type Condition, type FilterEffect, type FilterField, type IndexRange, inRange, readBounds } from './field.ts'
+import {
+  type Condition,
+  type FilterEffect,
+  type FilterField,
+  type IndexRange,
+  inRange,
+  parsedOnce,
+  readBounds,
+} from './field.ts'
 import type { Order } from './order.ts'
 
 /** The last day on which a voucher is valid: one that does not expire ends at infinity. */
@@ -23,18 +31,18 @@ const stateOf: Partial<Record<VoucherStatus, string>> = {
 
 const notVoid = Object.values(stateOf)
 
-// The planner does not know a tenant's day when it estimates; the days of the outermost time zones it does.
-const earliestToday = "(now() at time zone 'Etc/GMT+12')::date"
-const latestToday = "(now() at time zone 'Etc/GMT-14')::date"
-
-const begins = `date_valid_start > owner.today and date_valid_start > ${earliestToday}`
+const begins = 'date_valid_start > owner.today'
 const hasBegun = '(date_valid_start is null or date_valid_start <= owner.today)'
-const ended = `${lastValidDay} < owner.today and ${lastValidDay} < ${latestToday}`
-const ends = `${lastValidDay} >= owner.today and ${lastValidDay} >= ${earliestToday}`
+const ended = `${lastValidDay} < owner.today`
+const ends = `${lastValidDay} >= owner.today`
 
 const isIn = (states: readonly string[]) => `state = any('{${states.join()}}')`
 
 const range = (key: string, where: string): IndexRange => ({ key, where: sql => sql.unsafe(where) })
+
+/** Returns the range of vouchers in some states, and with an end of their validity; none unless the index has these states. */
+const ofStates = (states: readonly string[], end = 'true'): IndexRange[] =>
+  states.every(state => ['void', 'part'].includes(state)) ? [range('state', `${isIn(states)} and ${end}`)] : []
 
 /** Vouchers in some of the states whose days meet a condition. */
 interface Group {
@@ -50,18 +58,20 @@ interface Group {
 export function hasStatus(wanted: readonly VoucherStatus[]): FilterEffect {
   const live = wanted.flatMap(status => stateOf[status] ?? [])
   const groups: Group[] = []
-  if (wanted.includes('VOID')) groups.push({ states: ['void'], days: 'true', ranges: [range('state', isIn(['void']))] })
+  if (wanted.includes('VOID')) groups.push({ states: ['void'], days: 'true', ranges: ofStates(['void']) })
   if (wanted.includes('NOT_YET_VALID'))
     groups.push({ states: notVoid, days: begins, ranges: [range('date_valid_start', begins)] })
   if (wanted.includes('EXPIRED')) groups.push({ states: notVoid, days: ended, ranges: [range(lastValidDay, ended)] })
-  if (live.length > 0) {
-    const ranges = [range('state', `${isIn(live)} and ${ends}`), range(lastValidDay, ends)]
-    groups.push({ states: live, days: `${hasBegun} and ${ends}`, ranges })
-  }
+  if (live.length > 0)
+    groups.push({
+      states: live,
+      days: `${hasBegun} and ${ends}`,
+      ranges: [range(lastValidDay, ends), ...ofStates(live, ends)],
+    })
   const where = groups.map(({ states, days }) => `${isIn(states)} and ${days}`).join(' or ')
   const [one, another] = groups
-  const ofStates = range('state', isIn([...new Set(groups.flatMap(({ states }) => states))]))
-  return { where: sql => sql.unsafe(`(${where})`), ranges: one && !another ? one.ranges : [ofStates] }
+  const ranges = one && !another ? one.ranges : ofStates(groups.flatMap(({ states }) => states))
+  return { where: sql => sql.unsafe(`(${where})`), ranges }
 }
 
 /** The vouchers that are valid on a day of a range, or on several, as far as their dates say. */
@@ -70,11 +80,11 @@ export const validOn: FilterField = {
   description: 'Vouchers that are valid on at least one day of this range, by `dateValidStart` and `dateValidEnd`.',
   read(given, report) {
     const { from, to } = readBounds('dates', given, report)
-    const notEnded: Condition = sql => sql`${sql.unsafe(lastValidDay)} >= ${from}::text::date`
+    const notEnded: Condition = sql => sql`${sql.unsafe(lastValidDay)} >= ${parsedOnce(sql, from, 'date')}`
     return {
       where: sql => sql`
         ${from === null ? sql`true` : notEnded(sql)}
-        and ${to === null ? sql`true` : sql`(date_valid_start is null or date_valid_start <= ${to}::text::date)`}`,
+        and ${to === null ? sql`true` : sql`(date_valid_start is null or date_valid_start <= ${parsedOnce(sql, to, 'date')})`}`,
       ranges: from === null ? [] : [{ key: lastValidDay, where: notEnded }],
     }
   },

@@ -161,7 +161,7 @@ export const integration: Journey[] = [
   },
   {
     what: 'the purchased vouchers of products',
-    runs: ['voucher.search', 'voucher.search_count'],
+    runs: ['voucher.search_range', 'voucher.search_count'],
     go: ofTenant('catalogVouchers(first: 3) { nodes { purchasedVouchers(first: 5) { count { count } nextCursor } } }'),
   },
   { what: 'a purchased voucher', runs: ['voucher.find'], go: rest('/tenants/1/sales/purchased-vouchers/50000') },

@@ -1,0 +1,76 @@
+/** Finds the conditions of a search that few rows meet, so that an index is read instead of the list. */
+import type { Sql } from '../../db/connect.ts'
+import { unprepared } from '../../db/statement.ts'
+import type { Condition } from './field.ts'
+import type { Owners } from './owners.ts'
+import type { Ranges } from './ranges.ts'
+import type { Search } from './search.ts'
+
+/** The number of latest rows that show how common each text condition is. */
+const sampleSize = 100
+
+/** A condition that more of them meet is not looked up: the index would be read for all its rows before the first. */
+const mostMatches = sampleSize / 20
+
+/** The most text conditions that are looked up at one tenant, and at each of several: each searches the index. */
+const mostConditions = { ofOne: 6, ofEach: 2 }
+
+/** The most tenants at which text conditions are looked up: that takes 0.2 ms for each of them. */
+const mostTenants = 1_000
+
+/** The parts of a search's statements. */
+export interface Reading {
+  sql: Sql
+  /** The first part of the names of the statements: `voucher` for `voucher.search`. */
+  name: string
+  search: Search
+  owners: Owners
+  ranges: Ranges
+}
+
+/**
+ * Counts the rows of index ranges.
+ *
+ * @param isCounted whether the range of a key is counted
+ * @param most the rows of each that are counted at most
+ * @returns the smallest range; null when each has more rows
+ */
+export async function narrowestRange(
+  { sql, name, search, owners, ranges }: Reading,
+  isCounted: (key: string) => boolean,
+  most: number,
+): Promise<{ where: Condition; size: number } | null> {
+  const all = search.ranges.filter(({ key }) => isCounted(key))
+  if (all.length === 0) return null
+  const sizes = all.map(({ where }) => ranges.size(where, most + 1))
+  const [found] = await unprepared(
+    sql`
+    with ${sql.unsafe(`/* ${name}.search_sizes */`)} ${owners.relation}
+    select ${sizes.reduce((one, other) => sql`${one}, ${other}`)}`.raw(),
+  )
+  const [smallest] = all
+    .map(({ where }, index) => ({ where, size: Number(found?.[index]) }))
+    .sort((one, other) => one.size - other.size)
+  return smallest && smallest.size <= most ? smallest : null
+}
+
+/** Returns the condition of the rarest trigrams of the text that is searched; null when none is rare. */
+export async function rareText({ sql, name, search, owners, ranges }: Reading): Promise<Condition | null> {
+  const { textConditions } = search
+  const { relation, count } = owners
+  if (textConditions.length === 0 || count > mostTenants) return null
+  const met = textConditions.map(condition => sql`count(*) filter (where ${condition(sql)})`)
+  const [found] = await unprepared(
+    sql`
+    with ${sql.unsafe(`/* ${name}.search_sample */`)} ${relation}
+    select ${met.reduce((one, other) => sql`${one}, ${other}`)}
+    from (${ranges.latest(Math.ceil(sampleSize / count), sampleSize)}) latest`.raw(),
+  )
+  const rare = textConditions
+    .map((condition, index) => ({ condition, rows: Number(found?.[index]) }))
+    .filter(({ rows }) => rows <= mostMatches)
+    .sort((one, other) => one.rows - other.rows)
+    .slice(0, count === 1 ? mostConditions.ofOne : mostConditions.ofEach)
+  if (rare.length === 0) return null
+  return sql => rare.map(({ condition }) => condition(sql)).reduce((one, other) => sql`${one} and ${other}`)
+}
