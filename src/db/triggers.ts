@@ -5,7 +5,6 @@
  * make set off the triggers of the tables that they write.
  */
 
-import { coalesceReads } from './coalesce-reads.ts'
 import { arrayText, type Sql } from './connect.ts'
 import { isNewerThanCode } from './migrate.ts'
 import { type Firing, listTriggers, ownTriggers, type TableTriggers } from './own-triggers.ts'
@@ -13,7 +12,7 @@ import { type Firing, listTriggers, ownTriggers, type TableTriggers } from './ow
 /** Reports triggers that are not as `sql/` makes them: clients would miss changes. */
 export interface TriggerWatch {
   /**
-   * Reads the catalog. Concurrent calls share a read.
+   * Reads the catalog.
    *
    * @returns a sentence for each problem, with its remedy, no older than the call; none when all triggers are right, or
    *   when the database is newer than this code
@@ -29,13 +28,14 @@ export interface TriggerWatch {
  */
 export function createTriggerWatch(sql: Sql, onChange: (problems: string[]) => void): TriggerWatch {
   let latest: string[] = []
-  const check = async () => {
-    const problems = await findProblems(sql)
-    if (problems.join('\n') !== latest.join('\n')) onChange(problems)
-    latest = problems
-    return problems
+  return {
+    async check() {
+      const problems = await findProblems(sql)
+      if (problems.join('\n') !== latest.join('\n')) onChange(problems)
+      latest = problems
+      return problems
+    },
   }
-  return { check: coalesceReads(check) }
 }
 
 /** A trigger in the catalog. `quoted` and `function` are as SQL writes them. */
