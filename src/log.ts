@@ -6,30 +6,11 @@ export interface LogDestination {
   write(line: string): void
 }
 
-/**
- * An error as a log line contains it. The error's own message is left out, because it can quote a row or a request; so
- * can the detail, the hint and the context of a Postgres error.
- */
-type LoggedError = {
+/** An error as a log line contains it, with further properties for errors of Postgres and of connections. */
+interface LoggedError extends Record<string, unknown> {
   type: string
   /** The code or the type, and the name of the statement. */
   message: string
-  code?: string | undefined
-  /** The name of the statement that failed. */
-  statement?: string | undefined
-  /** Fields of a Postgres error: its severity, where the server raised it, and the object it concerns. */
-  severity?: string | undefined
-  routine?: string | undefined
-  schema?: string | undefined
-  table?: string | undefined
-  column?: string | undefined
-  constraint?: string | undefined
-  /** Fields of a connection error. */
-  syscall?: string | undefined
-  address?: string | undefined
-  port?: number | undefined
-  /** Of a database that the service must not use: our own sentences, with the remedy. */
-  reasons?: string[] | undefined
   /** Function names, files and line numbers. */
   stack: string
   cause?: LoggedError | undefined
@@ -68,7 +49,8 @@ export function loggerOptions(level: string, destination?: LogDestination) {
 }
 
 /**
- * Returns a thrown value as the log may contain it: without any text that can come from a row or a request.
+ * Returns a thrown value as the log may contain it: without any text that can come from a row or a request. So its message
+ * is left out, and the detail, the hint and the context of a Postgres error.
  *
  * @param depth how many causes lie above it
  */
@@ -76,13 +58,11 @@ export function toLoggedError(error: unknown, depth = 0): LoggedError {
   if (!(error instanceof Error)) return { type: typeof error, message: typeof error, stack: '' }
   const own = (name: string): unknown => Reflect.get(error, name)
   const inner = (each: unknown) => toLoggedError(each, depth + 1)
-  const type = word(error.name) ?? 'Error'
-  const code = word(own('code'))
-  const statement = statementIn(own('query'))
+  const { code, statement } = summarizeError(error)
   return {
-    type,
-    message: [code ?? type, ...(statement ? ['in', statement] : [])].join(' '),
-    code,
+    type: word(error.name) ?? 'Error',
+    message: statement ? `${code} in ${statement}` : code,
+    code: word(own('code')),
     statement,
     severity: word(own('severity')),
     routine: word(own('routine')),
@@ -93,6 +73,7 @@ export function toLoggedError(error: unknown, depth = 0): LoggedError {
     syscall: word(own('syscall')),
     address: address(own('address')),
     port: port(own('port')),
+    // Our own sentences, with the remedy.
     reasons: error instanceof DatabaseRefusedError ? [...error.reasons] : undefined,
     stack: framesOf(error),
     cause: error.cause instanceof Error && depth < limits.depth ? inner(error.cause) : undefined,

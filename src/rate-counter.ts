@@ -5,8 +5,9 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from './config.ts'
 import type { Pool } from './db/connect.ts'
 import { connectRedis, createRedisCounter } from './db/redis.ts'
+import type { CountCalls } from './domain/rate/batch.ts'
 import { type RateCounter, rateWindowSeconds } from './domain/rate/rate.ts'
-import { createSharedRateCounter, type SharedRateCounter } from './domain/rate/shared-counter.ts'
+import { createSharedRateCounter } from './domain/rate/shared-counter.ts'
 import { countInTable } from './domain/rate/table.ts'
 import { RateWindows } from './domain/rate/windows.ts'
 import { getOrCreateSecret } from './domain/setting.ts'
@@ -20,7 +21,7 @@ export interface OpenRateCounter {
   close(): Promise<void>
 }
 
-/** The time that counting may take before this process counts by itself, in milliseconds. */
+/** The stores that processes share, each with the time that counting may take before this process counts by itself, in ms. */
 const timeLimits = { redis: 50, postgres: 100 }
 
 /** The time that a start waits for Redis, in milliseconds. */
@@ -43,17 +44,11 @@ export async function openRateCounter(
 ): Promise<OpenRateCounter> {
   // The configuration is invalid with REDIS_URL and another store.
   if (config.redisUrl !== undefined) return openRedisCounter(config.redisUrl, pool, log)
-  if (config.rateStore === 'postgres') return openTableCounter(ratePool, log)
+  if (config.rateStore === 'postgres') return openSharedCounter('postgres', countInTable(ratePool), log)
   if (config.databaseUrl !== undefined) {
     log.info('this process counts the rate in its memory: several instances need RATE_STORE=postgres or REDIS_URL')
   }
   return { counter: new RateWindows(), close: async () => {} }
-}
-
-/** Creates a logger of the failures of the rate store, and of their end. */
-const reportRateStore = (log: RateLog, store: keyof typeof timeLimits) => (error: unknown) => {
-  if (error === null) log.info({ store }, 'the store of rates counts again')
-  else log.warn({ store, err: error }, 'the store of rates does not answer: this process counts by itself meanwhile')
 }
 
 async function openRedisCounter(url: string, pool: Pool, log: RateLog): Promise<OpenRateCounter> {
@@ -61,31 +56,30 @@ async function openRedisCounter(url: string, pool: Pool, log: RateLog): Promise<
   const prefix = await getOrCreateSecret(pool, 'rate_key_prefix', randomBytes(6))
   const redis = connectRedis(url)
   const countOne = createRedisCounter(redis, `voucher-gateway:${prefix.toString('hex')}`, rateWindowSeconds)
-  const counter = createSharedRateCounter(
-    async calls =>
-      new Map(await Promise.all([...calls].map(async ([key, count]) => [key, await countOne(key, count)] as const))),
-    { timeLimit: timeLimits.redis, report: reportRateStore(log, 'redis') },
-  )
   await once(redis, 'ready', { signal: AbortSignal.timeout(connectTimeout) }).catch(() => {})
+  const count: CountCalls = async calls =>
+    new Map(await Promise.all([...calls].map(async ([key, calls]) => [key, await countOne(key, calls)] as const)))
+  const { counter, close } = await openSharedCounter('redis', count, log)
+  return { counter, close: () => close().then(() => redis.disconnect()) }
+}
+
+async function openSharedCounter(
+  store: keyof typeof timeLimits,
+  count: CountCalls,
+  log: RateLog,
+): Promise<OpenRateCounter> {
+  const report = (error: unknown) => {
+    if (error === null) log.info({ store }, 'the store of rates counts again')
+    else log.warn({ store, err: error }, 'the store of rates does not answer: this process counts by itself meanwhile')
+  }
+  const counter = createSharedRateCounter(count, { timeLimit: timeLimits[store], report })
   await counter.check()
   return {
     counter,
     async close() {
-      await settle(counter)
-      redis.disconnect()
+      // A failure counts as done.
+      await Promise.race([counter.share().catch(() => {}), pause(closeTimeout, undefined, { ref: false })])
+      counter.close()
     },
   }
-}
-
-async function openTableCounter(pool: Pool, log: RateLog): Promise<OpenRateCounter> {
-  const { postgres: timeLimit } = timeLimits
-  const counter = createSharedRateCounter(countInTable(pool), { timeLimit, report: reportRateStore(log, 'postgres') })
-  await counter.check()
-  return { counter, close: () => settle(counter) }
-}
-
-/** Shares the last counts, if the store answers. A failure counts as done. */
-async function settle(counter: SharedRateCounter): Promise<void> {
-  await Promise.race([counter.share().catch(() => {}), pause(closeTimeout, undefined, { ref: false })])
-  counter.close()
 }

@@ -1,15 +1,11 @@
 import { SingleBar } from 'cli-progress'
-import { Command, InvalidArgumentError } from 'commander'
+import { Command } from 'commander'
 import { readConfig } from '../config.ts'
 import { loadDemo } from '../demo/load.ts'
 import { withDatabase } from './database.ts'
-import { jsonOption, printResult } from './output.ts'
+import { jsonOption, printResult, readNumber } from './output.ts'
 
-function readScale(text: string): number {
-  if (!/^[1-9]\d{0,4}$/.test(text))
-    throw new InvalidArgumentError('Expected a whole number from 1 to 99999, for example 10.')
-  return Number(text)
-}
+const readScale = readNumber(/^[1-9]\d{0,4}$/, 'Expected a whole number from 1 to 99999, for example 10.')
 
 /** `demo`: fills an empty database with realistic data. */
 export const demoCommand = new Command('demo')

@@ -1,9 +1,11 @@
-import { Command, InvalidArgumentError } from 'commander'
+import { Command } from 'commander'
 import { readConfig } from '../config.ts'
 import { type Blocker, describeBlocker } from '../db/blockers.ts'
 import { defaultLockWait, migrate } from '../db/migrate.ts'
 import { withUnmigratedDatabase } from './database.ts'
-import { jsonOption, printResult } from './output.ts'
+import { jsonOption, printResult, readNumber } from './output.ts'
+
+const readSeconds = readNumber(/^\d{1,6}$/, 'It must be a whole number of seconds, for example 60.')
 
 /** `migrate`: applies the missing migrations. */
 export const migrateCommand = new Command('migrate')
@@ -21,8 +23,3 @@ export const migrateCommand = new Command('migrate')
     const lines = applied.length > 0 ? applied.map(file => `applied ${file}`) : ['The database is up to date.']
     printResult(json, { applied }, lines.join('\n'))
   })
-
-function readSeconds(text: string): number {
-  if (/^\d{1,6}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('It must be a whole number of seconds, for example 60.')
-}

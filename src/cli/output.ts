@@ -1,9 +1,20 @@
 /** The output of commands: tables for people, JSON for programs. */
 import Table from 'cli-table3'
-import { Option } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
 
 /** The option of every command whose result a program can read. */
 export const jsonOption = () => new Option('--json', 'print JSON').default(false)
+
+/**
+ * Returns the reader of an option that is a whole number.
+ *
+ * @param pattern the texts that are accepted
+ * @param message the error for any other text: what to give, with an example
+ */
+export const readNumber = (pattern: RegExp, message: string) => (text: string) => {
+  if (!pattern.test(text)) throw new InvalidArgumentError(message)
+  return Number(text)
+}
 
 /** No lines: columns are apart by two spaces, so that `awk` and people can read them. */
 const plain = {

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Command, InvalidArgumentError } from 'commander'
+import { Command } from 'commander'
 import { type Config, readConfig } from '../config.ts'
 import { letDriverCompile } from '../db/compilable.ts'
 import type { Pool } from '../db/connect.ts'
@@ -18,22 +18,19 @@ import { createLogDestination } from '../log-destination.ts'
 import { commandLine } from './actor.ts'
 import { type Database, requireMigrated, withUnmigratedDatabase } from './database.ts'
 import { listen } from './listen.ts'
+import { readNumber } from './output.ts'
 import { recordServiceOrigin, removeServiceOrigin } from './service-origin.ts'
 import { shellCommand } from './shell-command.ts'
 import { endAtSecondSignal, stopService, untilSignal } from './stop.ts'
 import { linkToPrimary, type PrimaryLink } from './worker.ts'
 import { type RunningService, startPrimary } from './workers.ts'
 
-/** Reads the number of workers. @throws InvalidArgumentError */
-function parseWorkers(text: string): number {
-  if (!/^[1-9]\d?$/.test(text)) throw new InvalidArgumentError('Give a whole number from 1 to 99, such as 4.')
-  return Number(text)
-}
+const readWorkers = readNumber(/^[1-9]\d?$/, 'Give a whole number from 1 to 99, such as 4.')
 
 /** `serve`: runs the service until SIGINT or SIGTERM. */
 export const serveCommand = new Command('serve')
   .description('Run the service.')
-  .option('--workers <number>', 'How many processes answer requests, for example one for each core.', parseWorkers, 1)
+  .option('--workers <number>', 'How many processes answer requests, for example one for each core.', readWorkers, 1)
   .action(async ({ workers }: { workers: number }) => {
     const config = readConfig(process.env, workers)
     const primary = linkToPrimary()

@@ -2,6 +2,7 @@ import { InvalidArgumentError, Option } from 'commander'
 import { parseIdentifier } from '../domain/record/identifier.ts'
 import { type Permission, permissionNames, permissions } from '../domain/token/permission.ts'
 import { readTimeFromNow } from './duration.ts'
+import { readNumber } from './output.ts'
 
 /** Reads the id of a record. @throws InvalidArgumentError */
 export function readId(text: string): number {
@@ -13,11 +14,7 @@ export function readId(text: string): number {
 const readIds = (text: string, earlier: number[] = []) => [...earlier, readId(text)]
 
 /** Reads a request rate. @throws InvalidArgumentError */
-export function readRate(text: string): number {
-  if (!/^[1-9]\d{0,6}$/.test(text))
-    throw new InvalidArgumentError('Give a whole number from 1 to 1,000,000, such as 600.')
-  return Number(text)
-}
+export const readRate = readNumber(/^[1-9]\d{0,6}$/, 'Give a whole number from 1 to 1,000,000, such as 600.')
 
 /** The properties of a token that its options give; undefined: not given. */
 export interface TokenOptions {
