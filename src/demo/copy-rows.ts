@@ -1,11 +1,6 @@
 import { pipeline } from 'node:stream/promises'
+import type { Row } from '#demo'
 import type { Sql } from '../db/connect.ts'
-
-/** The value of a column; an array becomes a `text[]`. */
-type CellValue = string | number | boolean | readonly string[] | null
-
-/** A row by column name. All rows of a table have the same columns in the same order. */
-export type Row = Readonly<Record<string, CellValue>>
 
 const chunkLength = 64 * 1024
 
@@ -14,7 +9,7 @@ const escapes: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n'
 const escaped = (text: string) =>
   /[\\\t\n\r]/.test(text) ? text.replace(/[\\\t\n\r]/g, character => escapes[character]!) : text
 
-function columnText(cell: CellValue): string {
+function columnText(cell: Row[string]): string {
   if (cell === null) return '\\N'
   if (typeof cell === 'string') return escaped(cell)
   if (typeof cell !== 'object') return String(cell)

@@ -1,17 +1,12 @@
+import { countsAt, demoTenant, rowsByTable } from '#demo'
 import type { Pool, Sql } from '../db/connect.ts'
-import { categoryRows, productCategoryRows, productRows, variantRows } from './catalog.ts'
-import { withdrawalRows } from './consent.ts'
 import { copyRows } from './copy-rows.ts'
-import { customerRows } from './customer.ts'
-import { demoTenant } from './demo-tenant.ts'
-import { productsAtScaleOne } from './product.ts'
-import { sellers, tenantRows } from './tenant.ts'
-import { voucherRows } from './voucher.ts'
 
-const vouchersAtScaleOne = 4_000
-const customersAtScaleOne = 800
 const largestScale = 99_999
 const progressStep = 2_000
+
+/** The tables whose rows the progress counts. */
+const countedTables = new Set(['tenant', 'product', 'purchased_voucher', 'customer'])
 
 /** Returns whether the database has the demo data: whether the demo voucher exists. */
 export async function isDemo(sql: Sql): Promise<boolean> {
@@ -50,11 +45,8 @@ export async function loadDemo(
   if (!Number.isInteger(scale) || scale < 1 || scale > largestScale) {
     throw new RangeError(`The scale of the demo data must be a whole number from 1 to ${largestScale}, not ${scale}.`)
   }
-  const tenants = sellers.length
-  const products = productsAtScaleOne * scale
-  const vouchers = vouchersAtScaleOne * scale
-  const customers = customersAtScaleOne * scale
-  const total = tenants + products + vouchers + customers
+  const counts = countsAt(scale)
+  const total = Object.values(counts).reduce((sum, count) => sum + count, 0)
   let done = 0
   const onRow = () => {
     done++
@@ -67,21 +59,14 @@ export async function loadDemo(
     // The database's clock, because validity is compared with it.
     const [date] = await transaction<{ today: number }[]>`
       select /* demo.today */ (now() at time zone 'UTC')::date - date '1970-01-01' as today`
-    const today = day ?? date!.today
-    await copyRows(transaction, 'tenant', tenantRows(today), onRow)
-    await copyRows(transaction, 'category', categoryRows())
-    await copyRows(transaction, 'product', productRows(products, today), onRow)
-    await copyRows(transaction, 'variant', variantRows(products, today))
-    await copyRows(transaction, 'product_category', productCategoryRows(products))
-    await copyRows(transaction, 'purchased_voucher', voucherRows(vouchers, today, products), onRow)
-    await copyRows(transaction, 'customer', customerRows(customers, today), onRow)
-    // At the times at which they happened. No copy can miss them: the customers were in no list before.
-    await copyRows(transaction, 'gateway.removal', withdrawalRows(customers, today))
+    for (const [table, rows] of Object.entries(rowsByTable(counts, day ?? date!.today))) {
+      await copyRows(transaction, table, rows, countedTables.has(table) ? onRow : undefined)
+    }
     await moveSequences(transaction)
     await transaction`
       analyze /* demo.analyze */ tenant, category, product, product_category, variant, purchased_voucher, customer`
   })
-  return { tenants, products, vouchers, customers }
+  return counts
 }
 
 /** Advances the sequences, because the rows bring ids of their own. */

@@ -1,4 +1,4 @@
-import { Random } from '../../src/demo/random.ts'
+import { Random } from '../../packages/demo/src/random.ts'
 import type { AuditAction } from '../../src/domain/administrator/audit.ts'
 import { createToken, editToken, revokeToken } from '../../src/domain/token/lifecycle.ts'
 import type { Permission } from '../../src/domain/token/permission.ts'

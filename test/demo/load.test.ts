@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
+import { demoTenant } from '#demo'
+import { Random } from '../../packages/demo/src/random.ts'
+import { qrTokenOf, referenceOf } from '../../packages/demo/src/voucher-code.ts'
 import type { Pool } from '../../src/db/connect.ts'
-import { demoTenant } from '../../src/demo/demo-tenant.ts'
 import { isEmpty, loadDemo } from '../../src/demo/load.ts'
-import { Random } from '../../src/demo/random.ts'
-import { qrTokenOf, referenceOf } from '../../src/demo/voucher-code.ts'
 import { type ReasonCode, type ResolvedVoucher, reasonAgainst } from '../../src/domain/record/resolution.ts'
 import { createDatabase } from '../support/database.ts'
 

@@ -1,8 +1,8 @@
 /** The times at which customers registered, consented to marketing and withdrew their consent. */
 import { type Day, dayOf, isoInstant, type Microseconds, microsecondsPerDay, second } from './calendar.ts'
-import type { Row } from './copy-rows.ts'
 import { findImport } from './import-batch.ts'
 import { Random } from './random.ts'
+import type { Row } from './row.ts'
 import { randomPurchase } from './season.ts'
 import { type Seller, slots } from './tenant.ts'
 

@@ -1,9 +1,9 @@
 import { type Day, isoInstant } from './calendar.ts'
 import { historyOf } from './consent.ts'
-import type { Row } from './copy-rows.ts'
 import { type Country, places } from './data/places.ts'
 import { randomPerson } from './person.ts'
 import { Random } from './random.ts'
+import type { Row } from './row.ts'
 
 const mailHosts = ['example.com', 'example.org', 'example.net']
 const consentSources = ['checkout', 'checkout', 'newsletter_form', 'in_venue_tablet', 'phone']

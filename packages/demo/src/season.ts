@@ -1,6 +1,5 @@
 /** The times at which vouchers are bought: growth, seasons, feasts, weekdays and hours of the day. */
-import { millisecondsPerDay } from '../domain/record/date.ts'
-import { type Day, type Microseconds, microsecondsPerDay, second } from './calendar.ts'
+import { type Day, type Microseconds, microsecondsPerDay, millisecondsPerDay, second } from './calendar.ts'
 import type { Country } from './data/places.ts'
 import { feasts, hours, months, weekdays } from './data/seasons.ts'
 import type { Random } from './random.ts'

@@ -1,11 +1,11 @@
 import { type Day, dayOf, isoDay, isoInstant, type Microseconds, second } from './calendar.ts'
-import type { Row } from './copy-rows.ts'
 import { decimal, type MinorUnits } from './currency.ts'
 import { findImport } from './import-batch.ts'
 import { orderOf } from './order.ts'
 import { randomPerson } from './person.ts'
 import { type DemoProduct, productAt, randomProductRow } from './product.ts'
 import { Random } from './random.ts'
+import type { Row } from './row.ts'
 import { qrTokenOf, referenceOf } from './voucher-code.ts'
 import { randomLife, type VoucherLife } from './voucher-life.ts'
 

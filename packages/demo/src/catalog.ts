@@ -1,9 +1,9 @@
 import { type Day, isoInstant, type Microseconds, second } from './calendar.ts'
-import type { Row } from './copy-rows.ts'
 import { decimal } from './currency.ts'
 import { phrases } from './data/phrases.ts'
 import { type DemoProduct, productAt } from './product.ts'
 import { Random } from './random.ts'
+import type { Row } from './row.ts'
 import { sellers } from './tenant.ts'
 
 const categories = ['cards', 'dining', 'spa', 'stay', 'season'] as const

@@ -1,7 +1,7 @@
 import { type Day, isoInstant, microsecondsPerDay } from './calendar.ts'
-import type { Row } from './copy-rows.ts'
 import { type DemoTenant, tenants } from './data/tenants.ts'
 import { Random } from './random.ts'
+import type { Row } from './row.ts'
 
 /** A tenant of the demo data, with its id. */
 export interface Seller extends DemoTenant {

@@ -1,4 +1,5 @@
-import { millisecondsPerDay } from '../domain/record/date.ts'
+/** A day, in milliseconds. */
+export const millisecondsPerDay = 86_400_000
 
 /** A date, as the number of days since 1970-01-01. */
 export type Day = number

@@ -1,0 +1,46 @@
+/** The demo data, as the rows of the platform's tables. */
+import type { Day } from './calendar.ts'
+import { categoryRows, productCategoryRows, productRows, variantRows } from './catalog.ts'
+import { withdrawalRows } from './consent.ts'
+import { customerRows } from './customer.ts'
+import { productsAtScaleOne } from './product.ts'
+import type { Row } from './row.ts'
+import { sellers, tenantRows } from './tenant.ts'
+import { voucherRows } from './voucher.ts'
+import { referenceOf } from './voucher-code.ts'
+
+/** The demo tenant, a group with six venues below it, and a redeemable voucher of its own; the same at any scale. */
+export const demoTenant = { tenantId: 1, voucherReference: referenceOf(0) }
+
+export type { Row } from './row.ts'
+
+/** The numbers of the records that a person counts. */
+interface DemoCounts {
+  tenants: number
+  products: number
+  vouchers: number
+  customers: number
+}
+
+/** Returns the numbers of records. @param scale a factor; 1 means 150 products, 4,000 vouchers and 800 customers */
+export const countsAt = (scale: number): DemoCounts => ({
+  tenants: sellers.length,
+  products: productsAtScaleOne * scale,
+  vouchers: 4_000 * scale,
+  customers: 800 * scale,
+})
+
+/** Returns the rows by table, in the order in which tables refer to each other. @param today the day of the data */
+export function rowsByTable({ products, vouchers, customers }: DemoCounts, today: Day): Record<string, Iterable<Row>> {
+  return {
+    tenant: tenantRows(today),
+    category: categoryRows(),
+    product: productRows(products, today),
+    variant: variantRows(products, today),
+    product_category: productCategoryRows(products),
+    purchased_voucher: voucherRows(vouchers, today, products),
+    customer: customerRows(customers, today),
+    // At the times at which the consents ended. No copy can miss them: the customers were in no list before.
+    'gateway.removal': withdrawalRows(customers, today),
+  }
+}
