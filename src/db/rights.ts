@@ -10,11 +10,7 @@ interface LoginRights {
   setsServiceRole: boolean | null
 }
 
-/**
- * Reads the rights of the login.
- *
- * @param sql a connection under the role that logs in
- */
+/** Reads the rights of the login. @param sql a connection under the role that logs in */
 export async function readRights(sql: Sql): Promise<LoginRights> {
   // From PostgreSQL 16 on, some members may not set the role.
   const [rights] = await sql<LoginRights[]>`

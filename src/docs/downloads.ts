@@ -23,11 +23,7 @@ const packagesFolder = new URL('../../dist/docs/downloads/', import.meta.url)
 
 const schemaFolder = new URL('../../schema/', import.meta.url)
 
-/**
- * Reads the files.
- *
- * @throws Error when one is missing: the build was not run
- */
+/** Reads the files. @throws Error when one is missing: the build was not run */
 export function readDownloads(): Download[] {
   const describe = (name: string) =>
     name.startsWith('voucher-gateway-sync')

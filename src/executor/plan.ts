@@ -83,11 +83,7 @@ export class OperationPlan {
     return this.#fields
   }
 
-  /**
-   * Plans all choices of the fields that conditions leave.
-   *
-   * @throws when graphql-js would have to run one of them
-   */
+  /** Plans all choices of the fields that conditions leave. @throws when graphql-js would have to run one of them */
   planAll(): this {
     for (let choice = 0; choice < 2 ** this.#conditions.length; choice++) {
       const { root } = this.#variantFor(this.#conditions.map((_, index) => (choice & (1 << index)) !== 0))

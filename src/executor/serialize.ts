@@ -133,11 +133,7 @@ export const serializeObjects =
       ? writeMissing(answer, objects[at], field, depth)
       : writeObject(answer, plan, level, places ? places[at]! : at, depth + 1)
 
-/**
- * Writes one of the objects of a level.
- *
- * @param depth where the keys of its fields are in the path of an error
- */
+/** Writes one of the objects of a level. @param depth where the keys of its fields are in the path of an error */
 export function writeObject(
   answer: Answer,
   plan: ObjectPlan,

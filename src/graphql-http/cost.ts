@@ -4,22 +4,13 @@ import { callsLeft, secondsLeft } from '../domain/rate/rate.ts'
 import type { Caller } from '../domain/token/caller.ts'
 import { writeRateHeaders } from '../http/caller.ts'
 
-/** The cost of a request. `remaining` and `resetsIn` have the values of the rate headers. */
-interface Cost {
-  /** The most that the document costs, with its variables; 1 when it does not run. */
-  requested: number
-  /** The quota units that the request was charged for. */
-  actual: number
-  /** The quota units left in the window. */
-  remaining: number
-  /** The seconds until the window ends. */
-  resetsIn: number
-}
-
 /** Returns the cost of a request that has been executed or rejected. */
-export const reportCost = ({ requestedCost, cost, rejectedCost, rate, window }: Caller): Cost => ({
+export const reportCost = ({ requestedCost, cost, rejectedCost, rate, window }: Caller) => ({
+  /** The most that the document costs, with its variables; 1 when it does not run. */
   requested: requestedCost,
+  /** The quota units that the request was charged for. */
   actual: Math.max(1, cost - rejectedCost),
+  // As in the rate headers: the quota units left in the window, and the seconds until it ends.
   remaining: callsLeft(rate.limit, window),
   resetsIn: secondsLeft(window),
 })

@@ -68,11 +68,7 @@ export class RecordId {
   }
 }
 
-/**
- * Returns the numeric id of the tenant that an argument names.
- *
- * @throws `NOT_FOUND` when it names none (R7, R19)
- */
+/** Returns the numeric id of the tenant that an argument names. @throws `NOT_FOUND` when it names none (R7, R19) */
 export function requireTenantId(argument: unknown): number {
   if (argument instanceof RecordId) {
     const { numeric, global } = argument

@@ -16,34 +16,39 @@ import { typeNameOf } from './node-types.ts'
 import { RecordId } from './record-id.ts'
 import { VoucherStatus } from './voucher-status.ts'
 
-const DateRange = builder.inputType('DateRange', {
-  description: 'A range of calendar days. It includes `from` and `to`.',
-  fields: t => ({
-    from: t.field({ type: 'Date', description: 'The first day; without it, the range has no beginning.' }),
-    to: t.field({ type: 'Date', description: 'The last day; without it, the range has no end.' }),
-  }),
+/** Adds the input of a range of values. @param bounds the description of each bound, by its name */
+const addRange = (
+  name: string,
+  type: 'Date' | 'DateTime' | 'Money',
+  description: string,
+  bounds: Readonly<Record<string, string>>,
+) =>
+  builder.inputType(name, {
+    description,
+    fields: t =>
+      Object.fromEntries(
+        Object.entries(bounds).map(([bound, description]) => [bound, t.field({ type, description })] as const),
+      ),
+  })
+
+const DateRange = addRange('DateRange', 'Date', 'A range of calendar days. It includes `from` and `to`.', {
+  from: 'The first day; without it, the range has no beginning.',
+  to: 'The last day; without it, the range has no end.',
 })
 
-const InstantRange = builder.inputType('InstantRange', {
-  description: 'A range of time. It includes `from`, and ends before `before`.',
-  fields: t => ({
-    from: t.field({
-      type: 'DateTime',
-      description: 'The first instant; without it, the range has no beginning.',
-    }),
-    before: t.field({
-      type: 'DateTime',
-      description: 'The instant before which the range ends; without it, the range has no end.',
-    }),
-  }),
-})
+const InstantRange = addRange(
+  'InstantRange',
+  'DateTime',
+  'A range of time. It includes `from`, and ends before `before`.',
+  {
+    from: 'The first instant; without it, the range has no beginning.',
+    before: 'The instant before which the range ends; without it, the range has no end.',
+  },
+)
 
-const MoneyRange = builder.inputType('MoneyRange', {
-  description: 'A range of amounts. It includes `from` and `to`.',
-  fields: t => ({
-    from: t.field({ type: 'Money', description: 'The lowest amount; without it, the range has no lower limit.' }),
-    to: t.field({ type: 'Money', description: 'The highest amount; without it, the range has no upper limit.' }),
-  }),
+const MoneyRange = addRange('MoneyRange', 'Money', 'A range of amounts. It includes `from` and `to`.', {
+  from: 'The lowest amount; without it, the range has no lower limit.',
+  to: 'The highest amount; without it, the range has no upper limit.',
 })
 
 const OrderDirection = builder.enumType('OrderDirection', {
@@ -142,11 +147,7 @@ const searchArguments = z.object({
   updatedSince: z.string().nullish(),
 })
 
-/**
- * Reads the arguments of a filtered or ordered list.
- *
- * @returns null when they ask for the list itself
- */
+/** Reads the arguments of a filtered or ordered list. @returns null when they ask for the list itself */
 export function readSearchArguments(
   description: SearchDescription,
   args: { filter?: unknown; orderBy?: unknown; withDescendants?: unknown; updatedSince?: unknown },

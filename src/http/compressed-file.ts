@@ -13,11 +13,7 @@ export interface CompressedFile {
 
 const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }
 
-/**
- * Compresses a large file once, in the threads of Node's pool.
- *
- * @param type its media type
- */
+/** Compresses a large file once, in the threads of Node's pool. @param type its media type */
 export async function compressFile(type: string, content: string | Buffer): Promise<CompressedFile> {
   const identity = Buffer.from(content)
   const [br, gz] = await Promise.all([promisify(brotliCompress)(identity, quality), promisify(gzip)(identity)])

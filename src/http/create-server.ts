@@ -23,11 +23,7 @@ export interface HttpServer {
   draining: Draining
 }
 
-/**
- * Creates the server. It does not listen yet.
- *
- * @param log the destination of log lines; default: standard output
- */
+/** Creates the server. It does not listen yet. @param log the destination of log lines; default: standard output */
 export function createServer(config: Config, log: LogDestination | undefined): HttpServer {
   const requests: FastifyServerOptions = {
     logController: new LogController({ disableRequestLogging: true }),

@@ -31,11 +31,7 @@ export function prepareOperation(document: DocumentNode): RunOperation {
   }
 }
 
-/**
- * Plans the records of a document's list.
- *
- * @throws when the document cannot be planned, or has no list `data`
- */
+/** Plans the records of a document's list. @throws when the document cannot be planned, or has no list `data` */
 export const prepareRecords = (document: DocumentNode): RecordSelection => planDocument(document).recordsOf('data')
 
 function planDocument(document: DocumentNode): OperationPlan {

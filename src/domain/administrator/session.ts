@@ -37,11 +37,9 @@ export interface SessionRecord {
 }
 
 /**
- * A session ends 12 hours after its start, after an hour without use, and when the generation of its account changes:
- * so a session that starts while all sessions are ended does not survive.
+ * Returns the condition that a row of `gateway.session` has not ended. A session ends 12 hours after its start, after an
+ * hour without use, and when the generation of its account changes: so one that starts while all are ended does not survive.
  */
-const lifetime = (sql: Sql) => sql`interval '12 hours'`
-/** Returns the condition that a row of `gateway.session` is a session that has not ended. */
 export const isValidSession = (sql: Sql) => sql`
   session.expires_at > now() and session.used_at > now() - interval '1 hour'
   and exists (select from gateway.administrator
@@ -58,7 +56,7 @@ const maxUserAgentLength = 300
 export const sessionEntry = (sql: Sql, actor: Actor, { id, userAgent }: NewSession, account: Fragment): Fragment => sql`
   insert into gateway.session (id_hash, administrator_id, generation, data, address, user_agent, expires_at)
   select ${hashSecret(id)}, id, generation, '{}', ${actor.address}::text,
-         ${userAgent?.slice(0, maxUserAgentLength) ?? null}::text, now() + ${lifetime(sql)}
+         ${userAgent?.slice(0, maxUserAgentLength) ?? null}::text, now() + interval '12 hours'
   from ${account}
   returning administrator_id`
 

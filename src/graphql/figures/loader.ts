@@ -15,26 +15,11 @@ const nothing = (): Selection => ({
   topProducts: [],
 })
 
-/** The figures of one request. All selected figures are read together. */
-export class FiguresSource {
+/** Figures with the same arguments, of one request. All that are selected are read together. */
+export interface FiguresSource {
   readonly request: FiguresRequest
-  #selection = nothing()
-
-  constructor(request: FiguresRequest) {
-    this.request = request
-  }
-
   /** The fields that were selected since the last read. */
-  get selection(): Selection {
-    return this.#selection
-  }
-
-  /** Returns the selection, and begins a new one. */
-  takeSelection(): Selection {
-    const selection = this.#selection
-    this.#selection = nothing()
-    return selection
-  }
+  selection: Selection
 }
 
 /**
@@ -59,9 +44,9 @@ export class FiguresLoader {
       sources => {
         const reads = new Map<FiguresSource, Promise<Figures>>()
         for (const source of sources) {
-          if (!reads.has(source)) {
-            reads.set(source, readFigures(sql, caller.token, source.request, source.takeSelection()))
-          }
+          if (reads.has(source)) continue
+          reads.set(source, readFigures(sql, caller.token, source.request, source.selection))
+          source.selection = nothing()
         }
         return Promise.all(sources.map(source => settle(reads.get(source))))
       },
@@ -72,9 +57,7 @@ export class FiguresLoader {
   /** Returns the source of these figures: one for all fields with the same arguments. */
   sourceOf(request: FiguresRequest): FiguresSource {
     const key = JSON.stringify(request)
-    const known = this.#sources.get(key)
-    if (known) return known
-    const source = new FiguresSource(request)
+    const source = this.#sources.get(key) ?? { request, selection: nothing() }
     this.#sources.set(key, source)
     return source
   }
