@@ -227,9 +227,10 @@ begin
   end loop;
 end $$;
 
--- Counts the rollup of an ancestor from the entries: one at a time, so that its sums fit into memory.
+-- Counts the rollup of an ancestor from the entries: one at a time, so that its sums fit into memory. Entries are read page by
+-- page: those of a tenant lie on many pages.
 create function gateway.recount_rollup(ancestor bigint) returns setof gateway.figure_rollup
-language sql stable
+language sql stable set enable_seqscan = off set enable_indexscan = off
 begin atomic
   with figure as materialized (
     select kind, at, currency, state, product_id, sum(records)::bigint as records, sum(initial) as initial,

@@ -52,7 +52,7 @@ alter table public.customer
 --
 -- Returns whether it had something to do.
 create function gateway.write_first_entries(reached gateway.follower, watermark timestamptz, at_most integer) returns boolean
-language plpgsql set maintenance_work_mem = '256MB' set enable_seqscan = off set enable_indexscan = off
+language plpgsql set maintenance_work_mem = '256MB'
 as $$
 declare
   command text;
@@ -171,16 +171,8 @@ create function gateway.follow_records(
 language plpgsql set enable_seqscan = off
 as $$
 declare
-  part record;
-  fresh_vouchers gateway.voucher_entry[];
-  stale_vouchers gateway.voucher_entry[];
-  fresh_consents gateway.consent_entry[];
-  stale_consents gateway.consent_entry[];
-  withdrawals gateway.withdrawal_entry[];
-  crosses boolean;
-begin
-  tree_changed := false;
-  for part in
+  -- A cursor holds one part at a time; a loop over a query would read the next fifty ahead.
+  parts cursor for
     with followed as (
       select * from gateway.changed_records(reached, watermark)
       union
@@ -203,8 +195,16 @@ begin
       select kind, array_agg(id) as ids
       from (select kind, id, (row_number() over (partition by kind order by id) - 1) / at_most as place from followed) numbered
       group by kind, place
-    ) parts
-  loop
+    ) part;
+  fresh_vouchers gateway.voucher_entry[];
+  stale_vouchers gateway.voucher_entry[];
+  fresh_consents gateway.consent_entry[];
+  stale_consents gateway.consent_entry[];
+  withdrawals gateway.withdrawal_entry[];
+  crosses boolean;
+begin
+  tree_changed := false;
+  for part in parts loop
     tree_changed := tree_changed or part.kind = 'tenant';
 
     select array_agg(fresh) filter (where fresh.id is not null), array_agg(stale) filter (where stale.id is not null)
