@@ -52,6 +52,29 @@ describe('the result', () => {
   })
 })
 
+test('resolutions at the same time each get the voucher of their own scope', async () => {
+  const tills = await Promise.all(
+    [1, 2, 3].map(async number => {
+      const till = await build.tenant()
+      const { secret } = await build.token([till])
+      await build.voucher(till, { reference: `BESIDE-${number}`, qr_token: `beside-${number}` })
+      // Token and tenant are in the cache then, so that the requests below ask in the same turn.
+      await client.resolve(secret, till, { voucher_reference: 'absent' })
+      return { till, secret, number }
+    }),
+  )
+  const asked = tills.flatMap(({ till, secret, number }) =>
+    [1, 2, 3, 4].flatMap(of =>
+      [{ voucher_reference: `beside-${of}` }, { qr_token: `beside-${of}` }].map(async name => {
+        const { status, body } = await client.resolve(secret, till, name)
+        const wanted = of === number ? [200, `BESIDE-${of}`, till] : [404, undefined, undefined]
+        expect([status, body.data?.voucher.reference, body.data?.tenant.id]).toEqual(wanted)
+      }),
+    ),
+  )
+  await Promise.all(asked)
+})
+
 describe('the reason', () => {
   const start = { date_valid_start: future, date_valid_end: null }
   const end = { date_valid_start: null, date_valid_end: past }
