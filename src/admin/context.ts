@@ -88,6 +88,7 @@ export function sendPage(reply: FastifyReply, page: VNode, fieldErrors: FieldErr
     site: reply.server.site,
     administrator: findSignedIn(request),
     flash,
+    posted: request.body instanceof URLSearchParams ? request.body : null,
     fieldErrors,
     // Made once for all forms: without a cookie yet, a second token would replace the secret of the first.
     csrfToken() {

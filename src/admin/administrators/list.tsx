@@ -29,9 +29,8 @@ export const showAdministrators: Handler = (context, _request, reply) => sendLis
 /** Creates the one-time link of an invitation, and shows it once. */
 export const invite: Handler = async (context, request, reply) => {
   const { sql } = context
-  const entered = formBody(request).get('email') ?? ''
-  const email = parseEmail(entered)
-  const sendError = (message: string) => sendList(context, reply, entered, { email: [message] })
+  const email = parseEmail(formBody(request).get('email') ?? '')
+  const sendError = (message: string) => sendList(context, reply, { email: [message] })
   if (email === null) return sendError('Give an e-mail, such as ann@example.com.')
   const administrators = await listAdministrators(sql)
   if (administrators.some(administrator => administrator.email === email)) {
@@ -49,7 +48,7 @@ export const withdraw: Handler = async ({ sql }, request, reply) => {
   return redirectWithFlash(reply, listPath, `The invitation of ${email} is withdrawn.`)
 }
 
-async function sendList({ sql }: AdminContext, reply: FastifyReply, email = '', fieldErrors: FieldErrors = {}) {
+async function sendList({ sql }: AdminContext, reply: FastifyReply, fieldErrors?: FieldErrors) {
   const [administrators, invitations] = await Promise.all([listAdministrators(sql), listInvitations(sql)])
   const page = (
     <Layout title="Administrators" section="administrators">
@@ -69,7 +68,6 @@ async function sendList({ sql }: AdminContext, reply: FastifyReply, email = '', 
       <PostForm action={listPath} class="card">
         <EmailField
           hint="You get a one-time link to hand over. It opens a page to choose a password, within 24 hours."
-          value={email}
           autocomplete="off"
         />
         <button type="submit">Create the link</button>

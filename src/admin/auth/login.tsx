@@ -8,7 +8,7 @@ import { ButtonLink } from '../components/button-link.tsx'
 import { EmailField, ErrorSummary } from '../components/field.tsx'
 import { Layout, PostForm } from '../components/layout.tsx'
 import { type AdminContext, actorOf, findSignedIn, type Handler, sendPage } from '../context.ts'
-import { formBody, queryParameters } from '../form-body.ts'
+import { formBody, queryParameters, textField } from '../form-body.ts'
 import { DemoSignIn } from './demo.tsx'
 import { NoAdministratorYet } from './first-administrator.tsx'
 import { PasswordField } from './password-fields.tsx'
@@ -36,10 +36,10 @@ export const logIn: Handler = async (context, request, reply) => {
   const { sql, throttle } = context
   const form = formBody(request)
   const next = parseNext(form.get('next'))
-  const entered = form.get('email') ?? ''
+  const entered = textField(form, 'email')
   const password = form.get('password') ?? ''
-  const sendErrors = (fieldErrors: FieldErrors) => sendLogin(context, reply, { next, email: entered }, fieldErrors)
-  if (entered.trim() === '') return sendErrors({ email: ['Give your e-mail.'] })
+  const sendErrors = (fieldErrors: FieldErrors) => sendLogin(context, reply, { next }, fieldErrors)
+  if (entered === '') return sendErrors({ email: ['Give your e-mail.'] })
   if (password === '') return sendErrors({ password: ['Give your password.'] })
 
   // A text that is not an e-mail is not recorded: it may be a password in the wrong field.
@@ -74,13 +74,12 @@ export const signOutFromPage: Handler = async ({ sql, config }, request, reply) 
 interface LoginProps {
   next: string
   message?: (typeof loginMessages)[keyof typeof loginMessages] | undefined
-  email?: string
 }
 
 async function sendLogin(
   { sql, config, site }: AdminContext,
   reply: FastifyReply,
-  { next, message, email = '' }: LoginProps,
+  { next, message }: LoginProps,
   fieldErrors?: FieldErrors,
 ) {
   const noAdministrator = await hasNoAdministrator(sql)
@@ -97,7 +96,7 @@ async function sendLogin(
       <ErrorSummary />
       <PostForm action={loginPath} class="card">
         <input type="hidden" name="next" value={next} />
-        <EmailField value={email} autocomplete="username" />
+        <EmailField autocomplete="username" />
         <PasswordField name="password" label="Password" autocomplete="current-password" />
         <button type="submit">Sign in</button>
       </PostForm>

@@ -28,15 +28,14 @@ export const setUp: SetupHandler = async ({ sql }, request, reply) => {
   const invitation = await findInvitation(sql, secret)
   if (!invitation) return sendPage(reply.code(404), <InvalidLink />)
   const form = formBody(request)
-  const entered = form.get('email') ?? ''
-  const email = invitation.email ?? parseEmail(entered)
+  const email = invitation.email ?? parseEmail(form.get('email') ?? '')
   const password = form.get('password') ?? ''
   const fieldErrors = {
     ...(email === null && { email: ['Give an e-mail, such as ann@example.com.'] }),
     ...passwordErrors(email ?? '', password, form.get('again') ?? ''),
   }
   if (email === null || hasErrors(fieldErrors)) {
-    return sendPage(reply, <Setup action={request.url} invitation={invitation} email={entered} />, fieldErrors)
+    return sendPage(reply, <Setup action={request.url} invitation={invitation} />, fieldErrors)
   }
   const actor = { name: email, address: clientAddress(request) }
   const verified = await acceptInvitation(sql, actor, secret, invitation, password)
@@ -44,13 +43,7 @@ export const setUp: SetupHandler = async ({ sql }, request, reply) => {
   return redirectWithFlash(reply, `${adminPath}/tokens`, 'Your password is set, and you are signed in.')
 }
 
-interface SetupProps {
-  action: string
-  invitation: Invitation
-  email?: string
-}
-
-function Setup({ action, invitation, email = '' }: SetupProps) {
+function Setup({ action, invitation }: { action: string; invitation: Invitation }) {
   const first = invitation.email === null
   return (
     <Layout title={first ? 'Set up the first administrator' : 'Choose your password'} narrow>
@@ -62,7 +55,7 @@ function Setup({ action, invitation, email = '' }: SetupProps) {
       <ErrorSummary />
       <PostForm action={action} class="card">
         {invitation.email === null ? (
-          <EmailField value={email} autocomplete="username" />
+          <EmailField autocomplete="username" />
         ) : (
           <>
             <p>

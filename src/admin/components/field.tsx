@@ -1,5 +1,6 @@
 import { type ComponentChildren, h } from 'preact'
 import { hasErrors } from '../../domain/errors.ts'
+import { textField } from '../form-body.ts'
 import { useRequestContext } from './layout.tsx'
 
 interface FieldProps {
@@ -10,6 +11,7 @@ interface FieldProps {
   type?: 'text' | 'email' | 'password' | 'search' | 'date'
   /** The values to choose from. Without them the field is for text. */
   options?: { value: string; label: string }[]
+  /** The value of a form that was not posted yet. */
   value?: string
   required?: boolean
   maxlength?: number
@@ -18,8 +20,10 @@ interface FieldProps {
 }
 
 /** A control with its label, its hint and its error, which screen readers announce with the control. */
-export function Field({ name, label, hint, options, ...attributes }: FieldProps) {
-  const invalid = useRequestContext().fieldErrors[name] !== undefined
+export function Field({ name, label, hint, options, value: initial, ...attributes }: FieldProps) {
+  const { fieldErrors, posted } = useRequestContext()
+  const invalid = fieldErrors[name] !== undefined
+  const current = posted ? textField(posted, name) : initial
   const describedBy = [hint && `${name}-hint`, invalid && `${name}-error`].filter(Boolean).join(' ')
   const connected = {
     id: name,
@@ -39,13 +43,14 @@ export function Field({ name, label, hint, options, ...attributes }: FieldProps)
       {options ? (
         <select {...connected}>
           {options.map(({ value, label }) => (
-            <option value={value} selected={value === attributes.value}>
+            <option value={value} selected={value === current}>
               {label}
             </option>
           ))}
         </select>
       ) : (
-        h('input', { ...attributes, ...connected })
+        // A password is not sent back.
+        h('input', { ...attributes, ...(attributes.type !== 'password' && { value: current }), ...connected })
       )}
     </div>
   )
@@ -91,6 +96,6 @@ export const FieldGroup = (props: { legend: string; hint?: string; children: Com
 )
 
 /** The e-mail of an account. */
-export const EmailField = (props: Pick<FieldProps, 'value' | 'hint' | 'autocomplete'>) => (
+export const EmailField = (props: Pick<FieldProps, 'hint' | 'autocomplete'>) => (
   <Field {...props} name="email" label="E-mail" type="email" required maxlength={254} />
 )

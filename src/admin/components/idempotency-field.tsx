@@ -1,19 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import { textField } from '../form-body.ts'
+import { useRequestContext } from './layout.tsx'
 
 /**
  * A hidden field that identifies one showing of a form. A form that creates a token creates one token however often it
  * is sent: a second click, or a reload of the page that shows the secret, creates no other.
  */
-export const IdempotencyField = ({ value }: { value: string }) => (
-  <input type="hidden" name="idempotencyKey" value={value} />
+export const IdempotencyField = () => (
+  <input type="hidden" name="idempotencyKey" value={readIdempotencyKey(useRequestContext().posted)} />
 )
 
-/** Returns 128 random bits in base64url. */
-export const createIdempotencyKey = (): string => randomBytes(16).toString('base64url')
-
-/** Returns the key that the form carries; a new one when the form has none. */
-export function readIdempotencyKey(form: URLSearchParams): string {
-  const key = textField(form, 'idempotencyKey')
-  return /^[\w-]{22}$/.test(key) ? key : createIdempotencyKey()
+/** Returns the key that the form carries; without one, a new one: 128 random bits in base64url. */
+export function readIdempotencyKey(form: URLSearchParams | null): string {
+  const key = form?.get('idempotencyKey') ?? ''
+  return /^[\w-]{22}$/.test(key) ? key : randomBytes(16).toString('base64url')
 }

@@ -16,6 +16,8 @@ interface AdminRequestContext {
   csrfToken(): string
   /** A message that is shown once, about what was just done. */
   flash: string | null
+  /** The form that was posted, whose fields are shown as they were filled in; null when the page is read. */
+  posted: URLSearchParams | null
   /** The errors of the form that was posted. */
   fieldErrors: FieldErrors
 }

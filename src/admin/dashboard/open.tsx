@@ -8,7 +8,7 @@ import type { TenantGrant } from '../../domain/token/token.ts'
 import { adminPath, assetsPath, dashboardPath } from '../../http/paths.ts'
 import { FieldGroup } from '../components/field.tsx'
 import { formatCount } from '../components/format.ts'
-import { createIdempotencyKey, IdempotencyField, readIdempotencyKey } from '../components/idempotency-field.tsx'
+import { IdempotencyField, readIdempotencyKey } from '../components/idempotency-field.tsx'
 import { Layout } from '../components/layout.tsx'
 import { type AdminContext, actorOf, getSignedIn, type Handler, redirectWithFlash, sendPage } from '../context.ts'
 import { fieldErrorsOf, formBody } from '../form-body.ts'
@@ -25,30 +25,17 @@ const hours = 8
 /** Operations a minute: a view of all figures counts as some 25 (R28), and people look at several in a minute. */
 const rate = 1200
 
-interface OpenForm {
-  idempotencyKey: string
-  /** True when the token may read personal data, which the figures of marketing need. */
-  marketing: boolean
-  picker: PickerState
-}
-
 /** GET /admin/dashboard */
-export const showOpen: Handler = (context, _request, reply) =>
-  sendForm(context, reply, {
-    idempotencyKey: createIdempotencyKey(),
-    marketing: false,
-    picker: createPickerState([]),
-  })
+export const showOpen: Handler = (context, _request, reply) => sendForm(context, reply, createPickerState([]))
 
 /**
  * POST /admin/dashboard: answers with a page that takes the token to the dashboard. Redirects to a new form when the same
  * form has already created its token.
  */
 export const open: Handler = async (context, request, reply) => {
-  const body = formBody(request)
-  const { state: picker, save } = readPicker(body)
-  const form = { idempotencyKey: readIdempotencyKey(body), marketing: body.get('marketing') === 'yes', picker }
-  if (!save) return sendForm(context, reply, form)
+  const form = formBody(request)
+  const { state: picker, save } = readPicker(form)
+  if (!save) return sendForm(context, reply, picker)
   const { email } = getSignedIn(request)
   try {
     const input = {
@@ -60,20 +47,23 @@ export const open: Handler = async (context, request, reply) => {
       expiresAt: new Date(Date.now() + hours * 3_600_000),
       sessionId: request.session.sessionId,
     }
-    const { secret } = await createToken(context.sql, actorOf(request), input, form.idempotencyKey)
+    const { secret } = await createToken(context.sql, actorOf(request), input, readIdempotencyKey(form))
     return secret === null ? redirectWithFlash(reply, path, alreadyOpened) : sendToken(reply, secret)
   } catch (error) {
-    return sendForm(context, reply, form, fieldErrorsOf(error))
+    return sendForm(context, reply, picker, fieldErrorsOf(error))
   }
 }
 
 const alreadyOpened =
   'This form has already opened the dashboard. Its token cannot be shown again: open the dashboard once more for a new one.'
 
-const permissionsFor = ({ marketing }: OpenForm): Permission[] => [
+/** Returns whether the token may read personal data, which the figures of marketing need. */
+const includesMarketing = (form: URLSearchParams) => form.get('marketing') === 'yes'
+
+const permissionsFor = (form: URLSearchParams): Permission[] => [
   'view_vouchers',
   'view_orders',
-  ...(marketing ? (['export_customer_information'] as const) : []),
+  ...(includesMarketing(form) ? (['export_customer_information'] as const) : []),
 ]
 
 /** The most root tenants for which a token is created without a choice. */
@@ -88,8 +78,8 @@ async function grantAll({ sql }: AdminContext): Promise<TenantGrant[]> {
   return roots.map(tenantId => ({ tenantId, withDescendants: true }))
 }
 
-async function sendForm({ sql }: AdminContext, reply: FastifyReply, form: OpenForm, fieldErrors?: FieldErrors) {
-  const { idempotencyKey, marketing, picker } = form
+async function sendForm({ sql }: AdminContext, reply: FastifyReply, picker: PickerState, fieldErrors?: FieldErrors) {
+  const marketing = includesMarketing(formBody(reply.request))
   const page = (
     <Layout title="Open the dashboard" section="dashboard" narrow>
       <p>
@@ -98,7 +88,7 @@ async function sendForm({ sql }: AdminContext, reply: FastifyReply, form: OpenFo
         <a href={tokensPath}>tokens</a>, where it can be revoked before.
       </p>
       <PickerForm path={path} submitLabel="Open the dashboard">
-        <IdempotencyField value={idempotencyKey} />
+        <IdempotencyField />
         <FieldGroup legend="Permissions">
           <div class="option">
             <input type="checkbox" id="marketing" name="marketing" value="yes" checked={marketing} />

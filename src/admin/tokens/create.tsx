@@ -3,69 +3,42 @@ import { type FieldErrors, throwIfErrors } from '../../domain/errors.ts'
 import { millisecondsPerDay } from '../../domain/record/date.ts'
 import { createToken } from '../../domain/token/lifecycle.ts'
 import { Field, FieldGroup } from '../components/field.tsx'
-import { createIdempotencyKey, IdempotencyField, readIdempotencyKey } from '../components/idempotency-field.tsx'
+import { IdempotencyField, readIdempotencyKey } from '../components/idempotency-field.tsx'
 import { Layout } from '../components/layout.tsx'
 import { type AdminContext, actorOf, type Handler, sendPage } from '../context.ts'
 import { fieldErrorsOf, formBody, textField } from '../form-body.ts'
 import { loadPicker } from '../tenant-picker/load.ts'
 import { createPickerState, type PickerState, readPicker } from '../tenant-picker/state.ts'
-import { checkForm, emptyValues, readValues, TokenForm, type TokenFormValues, toTokenInput } from './form.tsx'
+import { checkForm, readTokenInput, TokenForm } from './form.tsx'
 import { tokensPath } from './parts.tsx'
 import { sendSecret } from './secret.tsx'
 
 const path = `${tokensPath}/new`
 
-/** The end of the token, as entered. */
-interface ExpiryValues {
-  /** A number of days from now, `never`, or `date`. */
-  expiry: string
-  /** `YYYY-MM-DD` */
-  expiresAt: string
-}
-
-interface CreateForm {
-  idempotencyKey: string
-  values: TokenFormValues
-  expiry: ExpiryValues
-  picker: PickerState
-}
-
 /** GET /admin/tokens/new */
-export const showCreate: Handler = (context, _request, reply) =>
-  sendForm(context, reply, {
-    idempotencyKey: createIdempotencyKey(),
-    values: emptyValues,
-    expiry: { expiry: '90', expiresAt: '' },
-    picker: createPickerState([]),
-  })
+export const showCreate: Handler = (context, _request, reply) => sendForm(context, reply, createPickerState([]))
 
 /** POST /admin/tokens/new */
 export const create: Handler = async (context, request, reply) => {
-  const body = formBody(request)
-  const { state: picker, save } = readPicker(body)
-  const idempotencyKey = readIdempotencyKey(body)
-  const values = readValues(body)
-  const expiry = { expiry: textField(body, 'expiry'), expiresAt: textField(body, 'expiresAt') }
-  const form = { idempotencyKey, values, expiry, picker }
-  if (!save) return sendForm(context, reply, form)
+  const form = formBody(request)
+  const { state: picker, save } = readPicker(form)
+  if (!save) return sendForm(context, reply, picker)
   try {
-    const input = toTokenInput(values, picker.grants)
-    const { expiresAt, fieldErrors } = readExpiry(expiry)
+    const input = readTokenInput(form, picker.grants)
+    const { expiresAt, fieldErrors } = readExpiry(form)
     throwIfErrors({ ...checkForm(input), ...fieldErrors })
-    const token = await createToken(context.sql, actorOf(request), { ...input, expiresAt }, idempotencyKey)
-    return sendSecret(reply, token)
+    const key = readIdempotencyKey(form)
+    return sendSecret(reply, await createToken(context.sql, actorOf(request), { ...input, expiresAt }, key))
   } catch (error) {
-    return sendForm(context, reply, form, fieldErrorsOf(error))
+    return sendForm(context, reply, picker, fieldErrorsOf(error))
   }
 }
 
 const expiries = ['30', '90', '180', '365']
 
-function readExpiry({ expiry, expiresAt }: ExpiryValues): { expiresAt: Date | null; fieldErrors: FieldErrors } {
-  const invalid = (name: keyof ExpiryValues, message: string) => ({
-    expiresAt: null,
-    fieldErrors: { [name]: [message] },
-  })
+function readExpiry(form: URLSearchParams): { expiresAt: Date | null; fieldErrors: FieldErrors } {
+  const [expiry, expiresAt] = [textField(form, 'expiry'), textField(form, 'expiresAt')]
+  const invalid = (name: string, message: string) => ({ expiresAt: null, fieldErrors: { [name]: [message] } })
   const valid = (date: Date | null) => ({ expiresAt: date, fieldErrors: {} })
   if (expiry === 'date') {
     const date = new Date(`${expiresAt}T23:59:59Z`)
@@ -82,33 +55,33 @@ function readExpiry({ expiry, expiresAt }: ExpiryValues): { expiresAt: Date | nu
 async function sendForm(
   { sql, config }: AdminContext,
   reply: FastifyReply,
-  { idempotencyKey, values, expiry, picker }: CreateForm,
+  picker: PickerState,
   fieldErrors?: FieldErrors,
 ) {
   const page = (
     <Layout title="Create a token" section="tokens" narrow>
       <TokenForm
         path={path}
-        values={values}
+        token={null}
         picker={await loadPicker(sql, picker)}
         defaultRate={config.rateLimitPerMinute}
         submitLabel="Create the token"
         cancelPath={tokensPath}
       >
-        <IdempotencyField value={idempotencyKey} />
-        <Expiry expiry={expiry} />
+        <IdempotencyField />
+        <Expiry />
       </TokenForm>
     </Layout>
   )
   return sendPage(reply, page, fieldErrors)
 }
 
-const Expiry = ({ expiry: { expiry, expiresAt } }: { expiry: ExpiryValues }) => (
+const Expiry = () => (
   <FieldGroup legend="End" hint="An end limits the damage of a lost secret. The token can be rotated before it ends.">
     <Field
       name="expiry"
       label="The token ends"
-      value={expiry}
+      value="90"
       options={[
         ...expiries.map(days => ({ value: days, label: `in ${days} days` })),
         { value: 'date', label: 'on a date' },
@@ -120,7 +93,6 @@ const Expiry = ({ expiry: { expiry, expiresAt } }: { expiry: ExpiryValues }) => 
       label="Date"
       type="date"
       hint="Only for “on a date”. The token is valid until the end of that day, UTC."
-      value={expiresAt}
     />
   </FieldGroup>
 )

@@ -3,43 +3,33 @@ import { type FieldErrors, throwIfErrors } from '../../domain/errors.ts'
 import { parseIdentifier } from '../../domain/record/identifier.ts'
 import { editToken } from '../../domain/token/lifecycle.ts'
 import { type TokenRecord, tokenStatus } from '../../domain/token/token.ts'
-import { Layout } from '../components/layout.tsx'
+import { Layout, useRequestContext } from '../components/layout.tsx'
 import { type AdminContext, actorOf, type HandlerById, redirectWithFlash, sendPage } from '../context.ts'
 import { fieldErrorsOf, formBody, textField } from '../form-body.ts'
 import { loadPicker } from '../tenant-picker/load.ts'
 import { createPickerState, type PickerState, readPicker } from '../tenant-picker/state.ts'
-import { checkForm, readValues, TokenForm, type TokenFormValues, toTokenInput, valuesOf } from './form.tsx'
+import { checkForm, readTokenInput, TokenForm } from './form.tsx'
 import { NotActive, tokenOf, tokenPath } from './parts.tsx'
-
-interface EditForm {
-  values: TokenFormValues
-  picker: PickerState
-  /** The revision of the token that the form was loaded with; null when the form has none. */
-  revision: number | null
-}
 
 /** GET /admin/tokens/:id/edit */
 export const showEdit: HandlerById = async (context, request, reply) => {
   const token = await tokenOf(context, request.params)
-  const { revision, tenants } = token
   if (tokenStatus(token) !== 'active') return sendPage(reply, <NotActive token={token} action="Edit" />)
-  const form = { values: valuesOf(token), picker: createPickerState(tenants), revision }
-  return sendForm(context, reply, token, form)
+  return sendForm(context, reply, token, createPickerState(token.tenants))
 }
 
 /** POST /admin/tokens/:id/edit */
 export const edit: HandlerById = async (context, request, reply) => {
   const token = await tokenOf(context, request.params)
-  const body = formBody(request)
-  const { state: picker, save } = readPicker(body)
-  const form = { values: readValues(body), picker, revision: parseIdentifier(textField(body, 'revision')) }
-  if (!save) return sendForm(context, reply, token, form)
+  const form = formBody(request)
+  const { state: picker, save } = readPicker(form)
+  if (!save) return sendForm(context, reply, token, picker)
   try {
-    const input = toTokenInput(form.values, picker.grants)
+    const input = readTokenInput(form, picker.grants)
     throwIfErrors(checkForm(input))
-    await editToken(context.sql, actorOf(request), token.id, form.revision, input)
+    await editToken(context.sql, actorOf(request), token.id, parseIdentifier(textField(form, 'revision')), input)
   } catch (error) {
-    return sendForm(context, reply.code(422), token, form, fieldErrorsOf(error))
+    return sendForm(context, reply.code(422), token, picker, fieldErrorsOf(error))
   }
   const message = 'The token is saved. All instances of the service apply it within a second.'
   return redirectWithFlash(reply, tokenPath(token.id), message)
@@ -49,7 +39,7 @@ async function sendForm(
   { sql, config }: AdminContext,
   reply: FastifyReply,
   token: TokenRecord,
-  { values, picker, revision }: EditForm,
+  picker: PickerState,
   errors: FieldErrors = {},
 ) {
   const { revision: revisionErrors, ...fieldErrors } = errors
@@ -65,15 +55,20 @@ async function sendForm(
       )}
       <TokenForm
         path={path}
-        values={values}
+        token={token}
         picker={await loadPicker(sql, picker)}
         defaultRate={config.rateLimitPerMinute}
         submitLabel="Save the token"
         cancelPath={tokenPath(token.id)}
       >
-        <input type="hidden" name="revision" value={revision ?? ''} />
+        <Revision of={token} />
       </TokenForm>
     </Layout>
   )
   return sendPage(reply, page, fieldErrors)
 }
+
+/** The revision of the token that the form was loaded with: another change since then rejects this one. */
+const Revision = ({ of: { revision } }: { of: TokenRecord }) => (
+  <input type="hidden" name="revision" value={useRequestContext().posted?.get('revision') ?? revision} />
+)

@@ -7,53 +7,34 @@ import type { TenantGrant, TokenRecord } from '../../domain/token/token.ts'
 import { ButtonLink } from '../components/button-link.tsx'
 import { Field, FieldGroup } from '../components/field.tsx'
 import { formatCount } from '../components/format.ts'
+import { useRequestContext } from '../components/layout.tsx'
 import { textField } from '../form-body.ts'
 import type { Picker } from '../tenant-picker/load.ts'
 import { PickerForm, TenantPicker } from '../tenant-picker/tenant-picker.tsx'
 import { PermissionName } from './parts.tsx'
 
-/** The values of the form's own fields, as entered. */
-export interface TokenFormValues {
-  name: string
-  contact: string
-  /** Operations a minute. */
-  rateLimit: string
-  permissions: Permission[]
+/** Returns the permissions that are ticked in the form. */
+const readPermissions = (form: URLSearchParams): Permission[] => {
+  const chosen = form.getAll('permission')
+  return permissionNames.filter(name => chosen.includes(name))
 }
 
-/** The values of an empty form. */
-export const emptyValues: TokenFormValues = { name: '', contact: '', rateLimit: '', permissions: [] }
-
-/** Returns the values that show a token as it is. */
-export const valuesOf = ({ name, contact, rateLimit, permissions }: TokenRecord): TokenFormValues => ({
-  name,
-  contact: contact ?? '',
-  rateLimit: rateLimit === null ? '' : String(rateLimit),
-  permissions,
-})
-
-/** Returns the values that were posted. */
-export function readValues(form: URLSearchParams): TokenFormValues {
-  const chosen = form.getAll('permission')
+/**
+ * Returns the token input of the form that was posted.
+ *
+ * @param tenants the grants of its tenant picker
+ * @returns the input; its rate limit is NaN, which `checkForm` rejects, when it is not a number
+ */
+export function readTokenInput(form: URLSearchParams, tenants: TenantGrant[]): TokenInput {
+  const rateLimit = textField(form, 'rateLimit')
   return {
     name: textField(form, 'name'),
-    contact: textField(form, 'contact'),
-    rateLimit: textField(form, 'rateLimit'),
-    permissions: permissionNames.filter(name => chosen.includes(name)),
+    contact: textField(form, 'contact') || null,
+    rateLimit: rateLimit === '' ? null : /^\d{1,15}$/.test(rateLimit) ? Number(rateLimit) : Number.NaN,
+    permissions: readPermissions(form),
+    tenants,
   }
 }
-
-/** Returns the token input of the values; its rate limit is NaN, which `checkForm` rejects, when it is not a number. */
-export const toTokenInput = (
-  { name, contact, rateLimit, permissions }: TokenFormValues,
-  tenants: TenantGrant[],
-): TokenInput => ({
-  name,
-  contact: contact || null,
-  rateLimit: rateLimit === '' ? null : /^\d{1,15}$/.test(rateLimit) ? Number(rateLimit) : Number.NaN,
-  permissions,
-  tenants,
-})
 
 /** Returns all errors of the input; the form, unlike the command line, demands a tenant. */
 export const checkForm = (input: TokenInput): FieldErrors => ({
@@ -64,7 +45,8 @@ export const checkForm = (input: TokenInput): FieldErrors => ({
 interface TokenFormProps {
   /** The path that the form is posted to. */
   path: string
-  values: TokenFormValues
+  /** The token that is edited; null: a new one. */
+  token: TokenRecord | null
   picker: Picker
   /** The rate of a token without one of its own, in operations a minute. */
   defaultRate: number
@@ -77,7 +59,7 @@ interface TokenFormProps {
 
 /** The form that creates or edits a token. */
 export function TokenForm(props: TokenFormProps) {
-  const { path, values, picker, defaultRate, submitLabel, cancelPath, children } = props
+  const { path, token, picker, defaultRate, submitLabel, cancelPath, children } = props
   return (
     <PickerForm path={path} submitLabel={submitLabel}>
       <FieldGroup legend="About">
@@ -85,7 +67,7 @@ export function TokenForm(props: TokenFormProps) {
           name="name"
           label="Name"
           hint="The partner and the purpose, for example “Acme booking system”."
-          value={values.name}
+          value={token?.name ?? ''}
           required
           maxlength={200}
           autocomplete="off"
@@ -94,7 +76,7 @@ export function TokenForm(props: TokenFormProps) {
           name="contact"
           label="Contact"
           hint="The person at the partner who is responsible for it, for example an e-mail address. Optional."
-          value={values.contact}
+          value={token?.contact ?? ''}
           maxlength={200}
           autocomplete="off"
         />
@@ -102,12 +84,12 @@ export function TokenForm(props: TokenFormProps) {
           name="rateLimit"
           label="Rate"
           hint={`Operations a minute. When empty: ${formatCount(defaultRate)}, the default.`}
-          value={values.rateLimit}
+          value={String(token?.rateLimit ?? '')}
           maxlength={15}
           autocomplete="off"
         />
       </FieldGroup>
-      <Permissions chosen={values.permissions} />
+      <Permissions token={token} />
       <TenantPicker picker={picker} />
       {children}
       <div class="actions">
@@ -120,7 +102,9 @@ export function TokenForm(props: TokenFormProps) {
   )
 }
 
-function Permissions({ chosen }: { chosen: Permission[] }) {
+function Permissions({ token }: Pick<TokenFormProps, 'token'>) {
+  const { posted } = useRequestContext()
+  const chosen = posted ? readPermissions(posted) : (token?.permissions ?? [])
   return (
     <FieldGroup
       legend="Permissions"

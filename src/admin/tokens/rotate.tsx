@@ -5,7 +5,7 @@ import { type TokenRecord, tokenStatus } from '../../domain/token/token.ts'
 import { ButtonLink } from '../components/button-link.tsx'
 import { ErrorSummary, Field } from '../components/field.tsx'
 import { formatTimestamp } from '../components/format.ts'
-import { createIdempotencyKey, IdempotencyField, readIdempotencyKey } from '../components/idempotency-field.tsx'
+import { IdempotencyField, readIdempotencyKey } from '../components/idempotency-field.tsx'
 import { Layout, PostForm } from '../components/layout.tsx'
 import { Timestamp } from '../components/timestamp.tsx'
 import { actorOf, type HandlerById, sendPage } from '../context.ts'
@@ -24,31 +24,21 @@ const overlaps = [
   { value: String(7 * secondsPerDay), label: '7 days' },
 ]
 
-interface RotateForm {
-  idempotencyKey: string
-  overlap: string
-  expiry: string
-}
-
 /** GET /admin/tokens/:id/rotate */
-export const showRotate: HandlerById = async (context, request, reply) => {
-  const token = await tokenOf(context, request.params)
-  const form = { idempotencyKey: createIdempotencyKey(), overlap: String(secondsPerDay), expiry: 'inherit' }
-  return sendForm(reply, token, form)
-}
+export const showRotate: HandlerById = async (context, request, reply) =>
+  sendForm(reply, await tokenOf(context, request.params))
 
 /** POST /admin/tokens/:id/rotate */
 export const rotate: HandlerById = async (context, request, reply) => {
   const token = await tokenOf(context, request.params)
-  const body = formBody(request)
-  const idempotencyKey = readIdempotencyKey(body)
-  const form = { idempotencyKey, overlap: textField(body, 'overlap'), expiry: textField(body, 'expiresAt') }
+  const form = formBody(request)
   try {
     const rotation = readRotation(token, form)
-    return sendSecret(reply, await rotateToken(context.sql, actorOf(request), token.id, rotation, idempotencyKey))
+    const key = readIdempotencyKey(form)
+    return sendSecret(reply, await rotateToken(context.sql, actorOf(request), token.id, rotation, key))
   } catch (error) {
     const errors = fieldErrorsOf(error)
-    return sendForm(reply.code(422), await tokenOf(context, request.params), form, errors)
+    return sendForm(reply.code(422), await tokenOf(context, request.params), errors)
   }
 }
 
@@ -66,7 +56,8 @@ function expiriesFor({ expiresAt }: TokenRecord) {
 }
 
 /** @throws `BAD_USER_INPUT` with the errors of `overlap` and `expiresAt` */
-function readRotation(token: TokenRecord, { overlap, expiry }: RotateForm) {
+function readRotation(token: TokenRecord, form: URLSearchParams) {
+  const [overlap, expiry] = [textField(form, 'overlap'), textField(form, 'expiresAt')]
   const fieldErrors: FieldErrors = {}
   if (!overlaps.some(({ value }) => value === overlap)) fieldErrors.overlap = ['Choose how long both are valid.']
   if (!expiriesFor(token).some(({ value }) => value === expiry))
@@ -79,7 +70,7 @@ function readRotation(token: TokenRecord, { overlap, expiry }: RotateForm) {
   } as const
 }
 
-function sendForm(reply: FastifyReply, token: TokenRecord, form: RotateForm, errors: FieldErrors = {}) {
+function sendForm(reply: FastifyReply, token: TokenRecord, errors: FieldErrors = {}) {
   if (token.rotatedTo !== null) return sendPage(reply, <AlreadyReplaced token={token} successor={token.rotatedTo} />)
   if (tokenStatus(token) !== 'active') return sendPage(reply, <NotActive token={token} action="Rotate" />)
   const { token: tokenErrors, ...fieldErrors } = errors
@@ -104,9 +95,9 @@ function sendForm(reply: FastifyReply, token: TokenRecord, form: RotateForm, err
         )}
       </div>
       <PostForm action={tokenPath(token.id, 'rotate')}>
-        <IdempotencyField value={form.idempotencyKey} />
-        <Field name="overlap" label="Both are valid for" options={overlaps} value={form.overlap} />
-        <Field name="expiresAt" label="The new token ends" options={expiriesFor(token)} value={form.expiry} />
+        <IdempotencyField />
+        <Field name="overlap" label="Both are valid for" options={overlaps} value={String(secondsPerDay)} />
+        <Field name="expiresAt" label="The new token ends" options={expiriesFor(token)} value="inherit" />
         <div class="actions">
           <button type="submit">Rotate the token</button>
           <ButtonLink href={tokenPath(token.id)} label="Cancel" />
