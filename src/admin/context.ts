@@ -4,13 +4,13 @@ import type { Config } from '../config.ts'
 import type { Sql } from '../db/connect.ts'
 import type { Administrator } from '../domain/administrator/administrator.ts'
 import type { Actor } from '../domain/administrator/audit.ts'
-import { type FieldErrors, hasErrors } from '../domain/errors.ts'
+import type { FieldErrors } from '../domain/errors.ts'
 import { clientAddress } from '../http/caller.ts'
-import { statusOf } from '../http/errors.ts'
 import { sendHtml } from '../http/html-page.tsx'
 import type { Site } from '../http/site.ts'
 import type { LoginThrottle } from './auth/login-throttle.ts'
 import { RequestContext } from './components/layout.tsx'
+import { findForm } from './form-body.ts'
 
 /** The parts of the service that the pages use. */
 export interface AdminContext {
@@ -45,6 +45,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The origin under which the browser reaches the service, as in `https://gateway.example.com` (`checkOrigin`). */
     publicOrigin: string
+    /** The errors of the form that was posted, which its page shows; null: it has none. */
+    fieldErrors: FieldErrors | null
   }
 }
 
@@ -74,12 +76,8 @@ export function redirectWithFlash(reply: FastifyReply, path: string, message: st
   return reply.redirect(path, 303)
 }
 
-/**
- * Answers with a page, and deletes the flash message that it shows from the session.
- *
- * @param fieldErrors the errors of the form that was posted, which the page shows; with one the status is 422
- */
-export function sendPage(reply: FastifyReply, page: VNode, fieldErrors: FieldErrors = {}): FastifyReply {
+/** Answers with a page, and deletes the flash message that it shows from the session. */
+export function sendPage(reply: FastifyReply, page: VNode): FastifyReply {
   const { request } = reply
   const flash = request.session?.flash ?? null
   if (flash !== null) delete request.session.flash
@@ -88,14 +86,13 @@ export function sendPage(reply: FastifyReply, page: VNode, fieldErrors: FieldErr
     site: reply.server.site,
     administrator: findSignedIn(request),
     flash,
-    posted: request.body instanceof URLSearchParams ? request.body : null,
-    fieldErrors,
+    posted: findForm(request),
+    fieldErrors: request.fieldErrors ?? {},
     // Made once for all forms: without a cookie yet, a second token would replace the secret of the first.
     csrfToken() {
       token ??= reply.generateCsrf({ userInfo: csrfBinding(request) })
       return token
     },
   }
-  if (hasErrors(fieldErrors)) reply.code(statusOf.BAD_USER_INPUT)
   return sendHtml(reply, h(RequestContext.Provider, { value }, page))
 }

@@ -2,9 +2,12 @@
 import type { FastifyRequest } from 'fastify'
 import { type FieldErrors, GatewayError } from '../domain/errors.ts'
 
-/** Returns the fields of the form that was posted. */
-export const formBody = (request: FastifyRequest): URLSearchParams =>
-  request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
+/** Returns the form that was posted, or null. */
+export const findForm = ({ body }: FastifyRequest): URLSearchParams | null =>
+  body instanceof URLSearchParams ? body : null
+
+/** Returns the form that was posted; an empty one when none was. */
+export const formBody = (request: FastifyRequest): URLSearchParams => findForm(request) ?? new URLSearchParams()
 
 /** Returns the parameters after the `?` of the URL. */
 export const queryParameters = (request: FastifyRequest): URLSearchParams =>

@@ -28,6 +28,7 @@ export function registerAdmin(app: FastifyInstance, { sql, config, site }: Regis
     async scope => {
       scope.decorate('site', site)
       scope.decorateRequest('publicOrigin', '')
+      scope.decorateRequest('fieldErrors', null)
       scope.setErrorHandler(sendErrorPage)
       scope.removeAllContentTypeParsers()
       scope.addContentTypeParser(

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Pool } from '../db/connect.ts'
 import { waitsFor } from '../http/caller.ts'
+import { statusOf } from '../http/errors.ts'
 import { adminPath } from '../http/paths.ts'
 import { invite, showAdministrators, withdraw } from './administrators/list.tsx'
 import { remove, showRemove } from './administrators/remove.tsx'
@@ -14,6 +15,7 @@ import { requireSignIn } from './auth/redirects.tsx'
 import { setUp, showSetup } from './auth/setup.tsx'
 import type { AdminContext, Handler } from './context.ts'
 import { open, showOpen } from './dashboard/open.tsx'
+import { fieldErrorsOf } from './form-body.ts'
 import { showLevel, showLists } from './tenant-picker/fragments.tsx'
 import { create, showCreate } from './tokens/create.tsx'
 import { showToken } from './tokens/detail.tsx'
@@ -30,13 +32,31 @@ export function registerPages(scope: FastifyInstance, pool: Pool, context: Admin
     (request: FastifyRequest<{ Params: Params }>, reply: FastifyReply) =>
       handler({ ...context, sql: pool.whileWanted(waitsFor(reply)) }, request, reply)
 
-  scope.get('/login', bind(showLogin))
-  scope.post('/login', bind(logIn))
+  /** A page with a form. It shows the errors of a form that was posted, with the fields as they were filled in. */
+  const addForm = <Params>(
+    routes: FastifyInstance,
+    path: string,
+    show: Handler<Params>,
+    post: Handler<Params>,
+    action = path,
+  ) => {
+    const postOrShow: Handler<Params> = async (context, request, reply) => {
+      try {
+        return await post(context, request, reply)
+      } catch (error) {
+        request.fieldErrors = fieldErrorsOf(error)
+        return show(context, request, reply.code(statusOf.BAD_USER_INPUT))
+      }
+    }
+    routes.get(path, bind(show))
+    routes.post(action, bind(postOrShow))
+  }
+
+  addForm(scope, '/login', showLogin, logIn)
   scope.post('/logout', bind(logOut))
   scope.delete('/session', bind(signOutFromPage))
   if (site.isDemo) scope.post('/login/demo', bind(logInToDemo))
-  scope.get('/setup/:secret', bind(showSetup))
-  scope.post('/setup/:secret', bind(setUp))
+  addForm(scope, '/setup/:secret', showSetup, setUp)
   if (config.openId) {
     const openId = createOpenIdHandlers(context, config.openId)
     scope.get('/login/openid', openId.start)
@@ -46,34 +66,26 @@ export function registerPages(scope: FastifyInstance, pool: Pool, context: Admin
   scope.register(async signedIn => {
     signedIn.addHook('onRequest', requireSignIn)
     signedIn.get('/', (_request, reply) => reply.redirect(`${adminPath}/tokens`, 303))
-    signedIn.get('/account', bind(showAccount))
-    signedIn.post('/account/password', bind(changeOwnPassword))
+    addForm(signedIn, '/account', showAccount, changeOwnPassword, '/account/password')
     signedIn.post('/account/sign-out-everywhere', bind(signOutOfAllSessions))
 
     signedIn.get('/tokens', bind(showTokens))
-    signedIn.get('/tokens/new', bind(showCreate))
-    signedIn.post('/tokens/new', bind(create))
+    addForm(signedIn, '/tokens/new', showCreate, create)
     signedIn.get('/tokens/:id', bind(showToken))
-    signedIn.get('/tokens/:id/edit', bind(showEdit))
-    signedIn.post('/tokens/:id/edit', bind(edit))
-    signedIn.get('/tokens/:id/rotate', bind(showRotate))
-    signedIn.post('/tokens/:id/rotate', bind(rotate))
-    signedIn.get('/tokens/:id/revoke', bind(showRevoke))
-    signedIn.post('/tokens/:id/revoke', bind(revoke))
+    addForm(signedIn, '/tokens/:id/edit', showEdit, edit)
+    addForm(signedIn, '/tokens/:id/rotate', showRotate, rotate)
+    addForm(signedIn, '/tokens/:id/revoke', showRevoke, revoke)
 
     signedIn.get('/tenants', bind(showLevel))
     signedIn.post('/tenants', bind(showLists))
 
-    signedIn.get('/dashboard', bind(showOpen))
-    signedIn.post('/dashboard', bind(open))
+    addForm(signedIn, '/dashboard', showOpen, open)
 
     signedIn.get('/audit', bind(showAudit))
     signedIn.get('/audit.csv', { exposeHeadRoute: false }, bind(sendCsv))
 
-    signedIn.get('/administrators', bind(showAdministrators))
-    signedIn.post('/administrators', bind(invite))
+    addForm(signedIn, '/administrators', showAdministrators, invite)
     signedIn.post('/administrators/withdraw', bind(withdraw))
-    signedIn.get('/administrators/:id/remove', bind(showRemove))
-    signedIn.post('/administrators/:id/remove', bind(remove))
+    addForm(signedIn, '/administrators/:id/remove', showRemove, remove)
   })
 }

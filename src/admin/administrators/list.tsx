@@ -1,4 +1,3 @@
-import type { FastifyReply } from 'fastify'
 import { type AdministratorRecord, listAdministrators, parseEmail } from '../../domain/administrator/administrator.ts'
 import {
   inviteAdministrator,
@@ -6,7 +5,7 @@ import {
   type PendingInvitation,
   withdrawInvitation,
 } from '../../domain/administrator/invitation.ts'
-import type { FieldErrors } from '../../domain/errors.ts'
+import { badInput } from '../../domain/errors.ts'
 import { adminPath, setupPath } from '../../http/paths.ts'
 import { ButtonLink } from '../components/button-link.tsx'
 import { TextToCopy } from '../components/copy-button.tsx'
@@ -14,7 +13,7 @@ import { EmailField, ErrorSummary } from '../components/field.tsx'
 import { Layout, PostForm } from '../components/layout.tsx'
 import { type Column, Table } from '../components/table.tsx'
 import { Timestamp } from '../components/timestamp.tsx'
-import { type AdminContext, actorOf, getSignedIn, type Handler, redirectWithFlash, sendPage } from '../context.ts'
+import { actorOf, getSignedIn, type Handler, redirectWithFlash, sendPage } from '../context.ts'
 import { formBody, textField } from '../form-body.ts'
 
 /** The path of the list of administrators. */
@@ -23,18 +22,13 @@ export const listPath = `${adminPath}/administrators`
 /** Returns the path that removes an administrator. */
 export const removePath = ({ id }: AdministratorRecord): string => `${listPath}/${id}/remove`
 
-/** Shows the administrators and pending invitations, and the form that invites another. */
-export const showAdministrators: Handler = (context, _request, reply) => sendList(context, reply)
-
 /** Creates the one-time link of an invitation, and shows it once. */
-export const invite: Handler = async (context, request, reply) => {
-  const { sql } = context
+export const invite: Handler = async ({ sql }, request, reply) => {
   const email = parseEmail(formBody(request).get('email') ?? '')
-  const sendError = (message: string) => sendList(context, reply, { email: [message] })
-  if (email === null) return sendError('Give an e-mail, such as ann@example.com.')
+  if (email === null) throw badInput({ email: ['Give an e-mail, such as ann@example.com.'] })
   const administrators = await listAdministrators(sql)
   if (administrators.some(administrator => administrator.email === email)) {
-    return sendError('This is an administrator already.')
+    throw badInput({ email: ['This is an administrator already.'] })
   }
   const secret = await inviteAdministrator(sql, actorOf(request), email, getSignedIn(request))
   const link = `${request.publicOrigin}${setupPath}/${secret}`
@@ -48,16 +42,14 @@ export const withdraw: Handler = async ({ sql }, request, reply) => {
   return redirectWithFlash(reply, listPath, `The invitation of ${email} is withdrawn.`)
 }
 
-async function sendList({ sql }: AdminContext, reply: FastifyReply, fieldErrors?: FieldErrors) {
+/** Shows the administrators and pending invitations, and the form that invites another. */
+export const showAdministrators: Handler = async ({ sql }, request, reply) => {
   const [administrators, invitations] = await Promise.all([listAdministrators(sql), listInvitations(sql)])
-  const page = (
+  return sendPage(
+    reply,
     <Layout title="Administrators" section="administrators">
       <ErrorSummary />
-      <Table
-        label="Administrators"
-        columns={administratorColumns(getSignedIn(reply.request).id)}
-        rows={administrators}
-      />
+      <Table label="Administrators" columns={administratorColumns(getSignedIn(request).id)} rows={administrators} />
       {invitations.length > 0 && (
         <>
           <h2>Pending invitations</h2>
@@ -72,9 +64,8 @@ async function sendList({ sql }: AdminContext, reply: FastifyReply, fieldErrors?
         />
         <button type="submit">Create the link</button>
       </PostForm>
-    </Layout>
+    </Layout>,
   )
-  return sendPage(reply, page, fieldErrors)
 }
 
 const administratorColumns = (ownId: number): Column<AdministratorRecord>[] => [

@@ -13,6 +13,7 @@ import { type FieldErrors, hasErrors, throwIfErrors } from '../../domain/errors.
 import { parseIdentifier } from '../../domain/record/identifier.ts'
 import { parseInstant } from '../../domain/record/instant.ts'
 import { findTenants } from '../../domain/tenant/tenant.ts'
+import { statusOf } from '../../http/errors.ts'
 import { adminPath } from '../../http/paths.ts'
 import { ButtonLink } from '../components/button-link.tsx'
 import { ErrorSummary, Field } from '../components/field.tsx'
@@ -29,7 +30,10 @@ const path = `${adminPath}/audit`
 export const showAudit: Handler = async ({ sql }, request, reply) => {
   const query = queryParameters(request)
   const { values, filter, fieldErrors } = readFilter(query)
-  if (hasErrors(fieldErrors)) return sendPage(reply, <AuditPage values={values} />, fieldErrors)
+  if (hasErrors(fieldErrors)) {
+    request.fieldErrors = fieldErrors
+    return sendPage(reply.code(statusOf.BAD_USER_INPUT), <AuditPage values={values} />)
+  }
   const page = await loadPage(query, range => listAudit(sql, filter, range))
   const tenants = await findTenants(sql, [...new Set(page.rows.flatMap(tenantsIn))])
   const names = new Map(tenants.flatMap(tenant => (tenant ? [[tenant.id, tenant.name]] : [])))

@@ -1,16 +1,15 @@
 // The account of the administrator who is signed in: the password, and the open sessions.
-import type { FastifyReply } from 'fastify'
 import { getAdministrator } from '../../domain/administrator/administrator.ts'
 import { changePassword, verifyCredentials } from '../../domain/administrator/administrator-password.ts'
 import { passwordErrors } from '../../domain/administrator/password.ts'
 import { listSessions, type SessionRecord, signOutEverywhere } from '../../domain/administrator/session.ts'
-import { type FieldErrors, hasErrors } from '../../domain/errors.ts'
+import { badInput, throwIfErrors } from '../../domain/errors.ts'
 import { adminPath } from '../../http/paths.ts'
 import { ErrorSummary } from '../components/field.tsx'
 import { Layout, PostForm } from '../components/layout.tsx'
 import { type Column, Table } from '../components/table.tsx'
 import { Timestamp } from '../components/timestamp.tsx'
-import { type AdminContext, actorOf, getSignedIn, type Handler, redirectWithFlash, sendPage } from '../context.ts'
+import { actorOf, getSignedIn, type Handler, redirectWithFlash, sendPage } from '../context.ts'
 import { formBody } from '../form-body.ts'
 import { browserName } from './browser-name.ts'
 import { HiddenEmail, NewPasswordFields, PasswordField } from './password-fields.tsx'
@@ -19,19 +18,15 @@ import { renewSession } from './session.ts'
 
 const accountPath = `${adminPath}/account`
 
-/** GET /admin/account */
-export const showAccount: Handler = (context, _request, reply) => sendAccount(context, reply)
-
 /** POST /admin/account/password */
-export const changeOwnPassword: Handler = async (context, request, reply) => {
-  const { sql, throttle } = context
+export const changeOwnPassword: Handler = async ({ sql, throttle }, request, reply) => {
   const administrator = getSignedIn(request)
   const form = formBody(request)
   const current = form.get('current') ?? ''
   const password = form.get('password') ?? ''
   const fieldErrors = passwordErrors(administrator.email, password, form.get('again') ?? '')
   if (current === '') fieldErrors.current = ['Give your current password.']
-  if (hasErrors(fieldErrors)) return sendAccount(context, reply, fieldErrors)
+  throwIfErrors(fieldErrors)
 
   const actor = actorOf(request)
   const changed = await throttle.confirm(administrator.id, actor, async () => {
@@ -42,7 +37,7 @@ export const changeOwnPassword: Handler = async (context, request, reply) => {
     )
     return renewed || null
   })
-  if (!changed) return sendAccount(context, reply, { current: ['This is not your current password.'] })
+  if (!changed) throw badInput({ current: ['This is not your current password.'] })
   return redirectWithFlash(reply, accountPath, 'Your password is changed. All other sessions have ended.')
 }
 
@@ -52,14 +47,15 @@ export const signOutOfAllSessions: Handler = async ({ sql, config }, request, re
   return endSession(reply, config, 'everywhere')
 }
 
-async function sendAccount({ sql }: AdminContext, reply: FastifyReply, fieldErrors: FieldErrors = {}) {
-  const { request } = reply
+/** GET /admin/account */
+export const showAccount: Handler = async ({ sql }, request, reply) => {
   const { id, email } = getSignedIn(request)
   const [{ hasPassword }, sessions] = await Promise.all([
     getAdministrator(sql, id),
     listSessions(sql, id, request.session.sessionId),
   ])
-  const page = (
+  return sendPage(
+    reply,
     <Layout title="Your account" section="account" narrow>
       <ErrorSummary />
       <h2>Open sessions</h2>
@@ -82,9 +78,8 @@ async function sendAccount({ sql }: AdminContext, reply: FastifyReply, fieldErro
       ) : (
         <p>You sign in with your organisation, and have no password here.</p>
       )}
-    </Layout>
+    </Layout>,
   )
-  return sendPage(reply, page, fieldErrors)
 }
 
 const sessionColumns: Column<SessionRecord>[] = [

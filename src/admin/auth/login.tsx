@@ -1,14 +1,13 @@
-import type { FastifyReply } from 'fastify'
 import { hasNoAdministrator, parseEmail } from '../../domain/administrator/administrator.ts'
 import { verifyCredentials } from '../../domain/administrator/administrator-password.ts'
 import { signOut } from '../../domain/administrator/session.ts'
-import type { FieldErrors } from '../../domain/errors.ts'
+import { badInput } from '../../domain/errors.ts'
 import { clientAddress } from '../../http/caller.ts'
 import { ButtonLink } from '../components/button-link.tsx'
 import { EmailField, ErrorSummary } from '../components/field.tsx'
 import { Layout, PostForm } from '../components/layout.tsx'
-import { type AdminContext, actorOf, findSignedIn, type Handler, sendPage } from '../context.ts'
-import { formBody, queryParameters, textField } from '../form-body.ts'
+import { actorOf, findSignedIn, type Handler, sendPage } from '../context.ts'
+import { findForm, formBody, queryParameters, textField } from '../form-body.ts'
 import { DemoSignIn } from './demo.tsx'
 import { NoAdministratorYet } from './first-administrator.tsx'
 import { PasswordField } from './password-fields.tsx'
@@ -23,68 +22,16 @@ import {
 import { signIn } from './session.ts'
 
 /** GET /admin/login */
-export const showLogin: Handler = async (context, request, reply) => {
+export const showLogin: Handler = async ({ sql, config, site }, request, reply) => {
   const query = queryParameters(request)
-  const next = parseNext(query.get('next'))
-  if (findSignedIn(request)) return reply.redirect(next, 303)
+  const form = findForm(request)
+  const next = parseNext((form ?? query).get('next'))
+  if (!form && findSignedIn(request)) return reply.redirect(next, 303)
   const message = Object.entries(loginMessages).find(([reason]) => reason === query.get('because'))?.[1]
-  return sendLogin(context, reply, { next, message })
-}
-
-/** POST /admin/login */
-export const logIn: Handler = async (context, request, reply) => {
-  const { sql, throttle } = context
-  const form = formBody(request)
-  const next = parseNext(form.get('next'))
-  const entered = textField(form, 'email')
-  const password = form.get('password') ?? ''
-  const sendErrors = (fieldErrors: FieldErrors) => sendLogin(context, reply, { next }, fieldErrors)
-  if (entered === '') return sendErrors({ email: ['Give your e-mail.'] })
-  if (password === '') return sendErrors({ password: ['Give your password.'] })
-
-  // A text that is not an e-mail is not recorded: it may be a password in the wrong field.
-  const email = parseEmail(entered)
-  const actor = { name: email ?? 'no e-mail', address: clientAddress(request) }
-  const signedIn = await throttle.signIn(actor, async () => {
-    const verified = await verifyCredentials(sql, email ?? '', password)
-    return verified && (await signIn(sql, request, verified, 'password')) ? verified : null
-  })
-  return signedIn ? reply.redirect(next, 303) : sendErrors({ email: ['The e-mail or the password is wrong.'] })
-}
-
-/** POST /admin/logout */
-export const logOut: Handler = async ({ sql, config }, request, reply) => {
-  if (!findSignedIn(request)) return redirectSignedOut(reply)
-  await signOut(sql, actorOf(request), request.session.sessionId)
-  return endSession(reply, config, 'out')
-}
-
-/**
- * DELETE /admin/session: the other pages of the service sign out. It has no CSRF token: `checkOrigin` has compared the
- * origin, and browsers send DELETE to another origin only after that has allowed it.
- */
-export const signOutFromPage: Handler = async ({ sql, config }, request, reply) => {
-  if (findSignedIn(request)) {
-    await signOut(sql, actorOf(request), request.session.sessionId)
-    await deleteBrowserSession(reply, config)
-  }
-  return reply.code(204).send()
-}
-
-interface LoginProps {
-  next: string
-  message?: (typeof loginMessages)[keyof typeof loginMessages] | undefined
-}
-
-async function sendLogin(
-  { sql, config, site }: AdminContext,
-  reply: FastifyReply,
-  { next, message }: LoginProps,
-  fieldErrors?: FieldErrors,
-) {
   const noAdministrator = await hasNoAdministrator(sql)
   const openId = config.openId !== undefined
-  const page = (
+  return sendPage(
+    reply,
     <Layout title="Sign in" narrow>
       {message && (
         <p class={message.kind} role="status">
@@ -108,7 +55,44 @@ async function sendLogin(
           />
         </p>
       )}
-    </Layout>
+    </Layout>,
   )
-  return sendPage(reply, page, fieldErrors)
+}
+
+/** POST /admin/login */
+export const logIn: Handler = async ({ sql, throttle }, request, reply) => {
+  const form = formBody(request)
+  const entered = textField(form, 'email')
+  const password = form.get('password') ?? ''
+  if (entered === '') throw badInput({ email: ['Give your e-mail.'] })
+  if (password === '') throw badInput({ password: ['Give your password.'] })
+
+  // A text that is not an e-mail is not recorded: it may be a password in the wrong field.
+  const email = parseEmail(entered)
+  const actor = { name: email ?? 'no e-mail', address: clientAddress(request) }
+  const signedIn = await throttle.signIn(actor, async () => {
+    const verified = await verifyCredentials(sql, email ?? '', password)
+    return verified && (await signIn(sql, request, verified, 'password')) ? verified : null
+  })
+  if (!signedIn) throw badInput({ email: ['The e-mail or the password is wrong.'] })
+  return reply.redirect(parseNext(form.get('next')), 303)
+}
+
+/** POST /admin/logout */
+export const logOut: Handler = async ({ sql, config }, request, reply) => {
+  if (!findSignedIn(request)) return redirectSignedOut(reply)
+  await signOut(sql, actorOf(request), request.session.sessionId)
+  return endSession(reply, config, 'out')
+}
+
+/**
+ * DELETE /admin/session: the other pages of the service sign out. It has no CSRF token: `checkOrigin` has compared the
+ * origin, and browsers send DELETE to another origin only after that has allowed it.
+ */
+export const signOutFromPage: Handler = async ({ sql, config }, request, reply) => {
+  if (findSignedIn(request)) {
+    await signOut(sql, actorOf(request), request.session.sessionId)
+    await deleteBrowserSession(reply, config)
+  }
+  return reply.code(204).send()
 }

@@ -2,7 +2,7 @@
 import { parseEmail } from '../../domain/administrator/administrator.ts'
 import { acceptInvitation, findInvitation, type Invitation } from '../../domain/administrator/invitation.ts'
 import { passwordErrors } from '../../domain/administrator/password.ts'
-import { hasErrors } from '../../domain/errors.ts'
+import { badInput, throwIfErrors } from '../../domain/errors.ts'
 import { clientAddress } from '../../http/caller.ts'
 import { adminPath } from '../../http/paths.ts'
 import { EmailField, ErrorSummary } from '../components/field.tsx'
@@ -30,13 +30,9 @@ export const setUp: SetupHandler = async ({ sql }, request, reply) => {
   const form = formBody(request)
   const email = invitation.email ?? parseEmail(form.get('email') ?? '')
   const password = form.get('password') ?? ''
-  const fieldErrors = {
-    ...(email === null && { email: ['Give an e-mail, such as ann@example.com.'] }),
-    ...passwordErrors(email ?? '', password, form.get('again') ?? ''),
-  }
-  if (email === null || hasErrors(fieldErrors)) {
-    return sendPage(reply, <Setup action={request.url} invitation={invitation} />, fieldErrors)
-  }
+  const fieldErrors = passwordErrors(email ?? '', password, form.get('again') ?? '')
+  if (email === null) throw badInput({ email: ['Give an e-mail, such as ann@example.com.'], ...fieldErrors })
+  throwIfErrors(fieldErrors)
   const actor = { name: email, address: clientAddress(request) }
   const verified = await acceptInvitation(sql, actor, secret, invitation, password)
   if (!verified || !(await signIn(sql, request, verified, 'link'))) return sendPage(reply.code(404), <InvalidLink />)

@@ -1,5 +1,4 @@
 import { type ComponentChildren, h } from 'preact'
-import { hasErrors } from '../../domain/errors.ts'
 import { textField } from '../form-body.ts'
 import { useRequestContext } from './layout.tsx'
 
@@ -67,11 +66,27 @@ export function FieldError({ name }: { name: string }) {
   )
 }
 
-/** All errors of a form, above it, each with a link to its field. */
+/** The names of errors that concern no field: a `FormError` shows them. */
+const formErrors = ['token', 'revision'] as const
+
+/** The error of a form as a whole. @param children what to do about it */
+export function FormError({ name, children }: { name: (typeof formErrors)[number]; children?: ComponentChildren }) {
+  const errors = useRequestContext().fieldErrors[name]
+  if (!errors) return null
+  return (
+    <div class="error-summary" role="alert">
+      <p>
+        {errors.join(' ')} {children}
+      </p>
+    </div>
+  )
+}
+
+/** The errors of fields, above the form, each with a link to its field. */
 export function ErrorSummary() {
   const { fieldErrors } = useRequestContext()
-  if (!hasErrors(fieldErrors)) return null
-  const entries = Object.entries(fieldErrors)
+  const entries = Object.entries(fieldErrors).filter(([name]) => !formErrors.some(other => other === name))
+  if (entries.length === 0) return null
   return (
     <div class="error-summary" role="alert">
       <p>{entries.length === 1 ? 'Fix one problem:' : `Fix ${entries.length} problems:`}</p>

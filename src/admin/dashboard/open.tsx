@@ -1,6 +1,6 @@
 // An administrator opens the dashboard with a token that is made for that.
 import type { FastifyReply } from 'fastify'
-import { badInput, type FieldErrors } from '../../domain/errors.ts'
+import { badInput } from '../../domain/errors.ts'
 import { listRootTenants } from '../../domain/tenant/tree.ts'
 import { createToken } from '../../domain/token/lifecycle.ts'
 import type { Permission } from '../../domain/token/permission.ts'
@@ -11,9 +11,9 @@ import { formatCount } from '../components/format.ts'
 import { IdempotencyField, readIdempotencyKey } from '../components/idempotency-field.tsx'
 import { Layout } from '../components/layout.tsx'
 import { type AdminContext, actorOf, getSignedIn, type Handler, redirectWithFlash, sendPage } from '../context.ts'
-import { fieldErrorsOf, formBody } from '../form-body.ts'
+import { findForm, formBody } from '../form-body.ts'
 import { loadPicker } from '../tenant-picker/load.ts'
-import { createPickerState, type PickerState, readPicker } from '../tenant-picker/state.ts'
+import { readPicker } from '../tenant-picker/state.ts'
 import { PickerForm, TenantPicker } from '../tenant-picker/tenant-picker.tsx'
 import { tokensPath } from '../tokens/parts.tsx'
 
@@ -26,7 +26,46 @@ const hours = 8
 const rate = 1200
 
 /** GET /admin/dashboard */
-export const showOpen: Handler = (context, _request, reply) => sendForm(context, reply, createPickerState([]))
+export const showOpen: Handler = async ({ sql }, request, reply) => {
+  const form = findForm(request)
+  return sendPage(
+    reply,
+    <Layout title="Open the dashboard" section="dashboard" narrow>
+      <p>
+        The dashboard shows sales, balances and vouchers. It reads them with a token that is made for you: it only
+        reads, it ends when you sign out and after {hours} hours at the latest, and it is among the{' '}
+        <a href={tokensPath}>tokens</a>, where it can be revoked before.
+      </p>
+      <PickerForm path={path} submitLabel="Open the dashboard">
+        <IdempotencyField />
+        <FieldGroup legend="Permissions">
+          <div class="option">
+            <input
+              type="checkbox"
+              id="marketing"
+              name="marketing"
+              value="yes"
+              checked={form !== null && includesMarketing(form)}
+            />
+            <label for="marketing">
+              Include figures of marketing
+              <span class="hint">
+                The token may then read the personal data of customers who opted in to marketing.
+              </span>
+            </label>
+          </div>
+        </FieldGroup>
+        <details open={form !== null}>
+          <summary>Only some tenants: without a choice, the dashboard shows all of them</summary>
+          <TenantPicker picker={await loadPicker(sql, form)} />
+        </details>
+        <p>
+          <button type="submit">Open the dashboard</button>
+        </p>
+      </PickerForm>
+    </Layout>,
+  )
+}
 
 /**
  * POST /admin/dashboard: answers with a page that takes the token to the dashboard. Redirects to a new form when the same
@@ -34,24 +73,19 @@ export const showOpen: Handler = (context, _request, reply) => sendForm(context,
  */
 export const open: Handler = async (context, request, reply) => {
   const form = formBody(request)
-  const { state: picker, save } = readPicker(form)
-  if (!save) return sendForm(context, reply, picker)
-  const { email } = getSignedIn(request)
-  try {
-    const input = {
-      name: `Dashboard of ${email}`.slice(0, 200),
-      contact: null,
-      rateLimit: context.config.rateLimitPerMinute < rate ? rate : null,
-      permissions: permissionsFor(form),
-      tenants: picker.grants.length > 0 ? picker.grants : await grantAll(context),
-      expiresAt: new Date(Date.now() + hours * 3_600_000),
-      sessionId: request.session.sessionId,
-    }
-    const { secret } = await createToken(context.sql, actorOf(request), input, readIdempotencyKey(form))
-    return secret === null ? redirectWithFlash(reply, path, alreadyOpened) : sendToken(reply, secret)
-  } catch (error) {
-    return sendForm(context, reply, picker, fieldErrorsOf(error))
+  const { state, save } = readPicker(form)
+  if (!save) return showOpen(context, request, reply)
+  const input = {
+    name: `Dashboard of ${getSignedIn(request).email}`.slice(0, 200),
+    contact: null,
+    rateLimit: context.config.rateLimitPerMinute < rate ? rate : null,
+    permissions: permissionsFor(form),
+    tenants: state.grants.length > 0 ? state.grants : await grantAll(context),
+    expiresAt: new Date(Date.now() + hours * 3_600_000),
+    sessionId: request.session.sessionId,
   }
+  const { secret } = await createToken(context.sql, actorOf(request), input, readIdempotencyKey(form))
+  return secret === null ? redirectWithFlash(reply, path, alreadyOpened) : sendToken(reply, secret)
 }
 
 const alreadyOpened =
@@ -76,41 +110,6 @@ async function grantAll({ sql }: AdminContext): Promise<TenantGrant[]> {
   if (roots.length > maxRoots)
     throw badInput({ tenants: [`There are more than ${formatCount(maxRoots)} trees of tenants: choose some.`] })
   return roots.map(tenantId => ({ tenantId, withDescendants: true }))
-}
-
-async function sendForm({ sql }: AdminContext, reply: FastifyReply, picker: PickerState, fieldErrors?: FieldErrors) {
-  const marketing = includesMarketing(formBody(reply.request))
-  const page = (
-    <Layout title="Open the dashboard" section="dashboard" narrow>
-      <p>
-        The dashboard shows sales, balances and vouchers. It reads them with a token that is made for you: it only
-        reads, it ends when you sign out and after {hours} hours at the latest, and it is among the{' '}
-        <a href={tokensPath}>tokens</a>, where it can be revoked before.
-      </p>
-      <PickerForm path={path} submitLabel="Open the dashboard">
-        <IdempotencyField />
-        <FieldGroup legend="Permissions">
-          <div class="option">
-            <input type="checkbox" id="marketing" name="marketing" value="yes" checked={marketing} />
-            <label for="marketing">
-              Include figures of marketing
-              <span class="hint">
-                The token may then read the personal data of customers who opted in to marketing.
-              </span>
-            </label>
-          </div>
-        </FieldGroup>
-        <details open={reply.request.method === 'POST'}>
-          <summary>Only some tenants: without a choice, the dashboard shows all of them</summary>
-          <TenantPicker picker={await loadPicker(sql, picker)} />
-        </details>
-        <p>
-          <button type="submit">Open the dashboard</button>
-        </p>
-      </PickerForm>
-    </Layout>
-  )
-  return sendPage(reply, page, fieldErrors)
 }
 
 /**

@@ -10,7 +10,7 @@ import {
   type TreeLevel,
 } from '../../domain/tenant/tree.ts'
 import type { TenantGrant } from '../../domain/token/token.ts'
-import { maxChosen, type PickerState } from './state.ts'
+import { createPickerState, maxChosen, type PickerState, readPicker } from './state.ts'
 
 /** The lists of a picker beside its tree. */
 export interface PickerLists {
@@ -27,8 +27,17 @@ export interface Picker extends PickerLists {
   levels: Map<number | null, TreeLevel>
 }
 
-/** Loads all that the picker shows. */
-export async function loadPicker(sql: Sql, state: PickerState): Promise<Picker> {
+/**
+ * Loads all that the picker of a form shows.
+ *
+ * @param posted the form that was posted; null: the picker has these grants chosen, nothing opened and no search
+ */
+export async function loadPicker(
+  sql: Sql,
+  posted: URLSearchParams | null,
+  grants: TenantGrant[] = [],
+): Promise<Picker> {
+  const state = posted ? readPicker(posted).state : createPickerState(grants)
   const [lists, levels] = await Promise.all([
     loadLists(sql, state),
     listTreeLevels(

@@ -1,37 +1,46 @@
-import type { FastifyReply } from 'fastify'
 import { type FieldErrors, throwIfErrors } from '../../domain/errors.ts'
 import { millisecondsPerDay } from '../../domain/record/date.ts'
 import { createToken } from '../../domain/token/lifecycle.ts'
 import { Field, FieldGroup } from '../components/field.tsx'
 import { IdempotencyField, readIdempotencyKey } from '../components/idempotency-field.tsx'
 import { Layout } from '../components/layout.tsx'
-import { type AdminContext, actorOf, type Handler, sendPage } from '../context.ts'
-import { fieldErrorsOf, formBody, textField } from '../form-body.ts'
+import { actorOf, type Handler, sendPage } from '../context.ts'
+import { findForm, formBody, textField } from '../form-body.ts'
 import { loadPicker } from '../tenant-picker/load.ts'
-import { createPickerState, type PickerState, readPicker } from '../tenant-picker/state.ts'
+import { readPicker } from '../tenant-picker/state.ts'
 import { checkForm, readTokenInput, TokenForm } from './form.tsx'
 import { tokensPath } from './parts.tsx'
 import { sendSecret } from './secret.tsx'
 
-const path = `${tokensPath}/new`
-
 /** GET /admin/tokens/new */
-export const showCreate: Handler = (context, _request, reply) => sendForm(context, reply, createPickerState([]))
+export const showCreate: Handler = async ({ sql, config }, request, reply) =>
+  sendPage(
+    reply,
+    <Layout title="Create a token" section="tokens" narrow>
+      <TokenForm
+        path={`${tokensPath}/new`}
+        token={null}
+        picker={await loadPicker(sql, findForm(request))}
+        defaultRate={config.rateLimitPerMinute}
+        submitLabel="Create the token"
+        cancelPath={tokensPath}
+      >
+        <IdempotencyField />
+        <Expiry />
+      </TokenForm>
+    </Layout>,
+  )
 
 /** POST /admin/tokens/new */
 export const create: Handler = async (context, request, reply) => {
   const form = formBody(request)
-  const { state: picker, save } = readPicker(form)
-  if (!save) return sendForm(context, reply, picker)
-  try {
-    const input = readTokenInput(form, picker.grants)
-    const { expiresAt, fieldErrors } = readExpiry(form)
-    throwIfErrors({ ...checkForm(input), ...fieldErrors })
-    const key = readIdempotencyKey(form)
-    return sendSecret(reply, await createToken(context.sql, actorOf(request), { ...input, expiresAt }, key))
-  } catch (error) {
-    return sendForm(context, reply, picker, fieldErrorsOf(error))
-  }
+  const { state, save } = readPicker(form)
+  if (!save) return showCreate(context, request, reply)
+  const input = readTokenInput(form, state.grants)
+  const { expiresAt, fieldErrors } = readExpiry(form)
+  throwIfErrors({ ...checkForm(input), ...fieldErrors })
+  const key = readIdempotencyKey(form)
+  return sendSecret(reply, await createToken(context.sql, actorOf(request), { ...input, expiresAt }, key))
 }
 
 const expiries = ['30', '90', '180', '365']
@@ -50,30 +59,6 @@ function readExpiry(form: URLSearchParams): { expiresAt: Date | null; fieldError
   if (expiry === 'never') return valid(null)
   if (expiries.includes(expiry)) return valid(new Date(Date.now() + Number(expiry) * millisecondsPerDay))
   return invalid('expiry', 'Choose when the token ends.')
-}
-
-async function sendForm(
-  { sql, config }: AdminContext,
-  reply: FastifyReply,
-  picker: PickerState,
-  fieldErrors?: FieldErrors,
-) {
-  const page = (
-    <Layout title="Create a token" section="tokens" narrow>
-      <TokenForm
-        path={path}
-        token={null}
-        picker={await loadPicker(sql, picker)}
-        defaultRate={config.rateLimitPerMinute}
-        submitLabel="Create the token"
-        cancelPath={tokensPath}
-      >
-        <IdempotencyField />
-        <Expiry />
-      </TokenForm>
-    </Layout>
-  )
-  return sendPage(reply, page, fieldErrors)
 }
 
 const Expiry = () => (

@@ -1,15 +1,14 @@
-import type { FastifyReply } from 'fastify'
 import { type FieldErrors, throwIfErrors } from '../../domain/errors.ts'
 import { rotateToken } from '../../domain/token/rotation.ts'
 import { type TokenRecord, tokenStatus } from '../../domain/token/token.ts'
 import { ButtonLink } from '../components/button-link.tsx'
-import { ErrorSummary, Field } from '../components/field.tsx'
+import { ErrorSummary, Field, FormError } from '../components/field.tsx'
 import { formatTimestamp } from '../components/format.ts'
 import { IdempotencyField, readIdempotencyKey } from '../components/idempotency-field.tsx'
 import { Layout, PostForm } from '../components/layout.tsx'
 import { Timestamp } from '../components/timestamp.tsx'
 import { actorOf, type HandlerById, sendPage } from '../context.ts'
-import { fieldErrorsOf, formBody, textField } from '../form-body.ts'
+import { formBody, textField } from '../form-body.ts'
 import { NotActive, tokenOf, tokenPath } from './parts.tsx'
 import { sendSecret } from './secret.tsx'
 
@@ -25,21 +24,47 @@ const overlaps = [
 ]
 
 /** GET /admin/tokens/:id/rotate */
-export const showRotate: HandlerById = async (context, request, reply) =>
-  sendForm(reply, await tokenOf(context, request.params))
+export const showRotate: HandlerById = async (context, request, reply) => {
+  const token = await tokenOf(context, request.params)
+  if (token.rotatedTo !== null) return sendPage(reply, <AlreadyReplaced token={token} successor={token.rotatedTo} />)
+  if (tokenStatus(token) !== 'active') return sendPage(reply, <NotActive token={token} action="Rotate" />)
+  return sendPage(
+    reply,
+    <Layout title={`Rotate ${token.name}`} section="tokens" narrow>
+      <FormError name="token" />
+      <ErrorSummary />
+      <div class="card">
+        <p>
+          A new token replaces <code>{token.hint}</code>. It has the same name, contact, tenants, permissions and rate,
+          and a new secret, which is shown only once.
+        </p>
+        <p>During the overlap both are valid, so that the partner can switch. Then the old one is rejected.</p>
+        {token.expiresAt && (
+          <p>
+            The old one ends on <Timestamp at={token.expiresAt} /> at the latest, even during the overlap.
+          </p>
+        )}
+      </div>
+      <PostForm action={tokenPath(token.id, 'rotate')}>
+        <IdempotencyField />
+        <Field name="overlap" label="Both are valid for" options={overlaps} value={String(secondsPerDay)} />
+        <Field name="expiresAt" label="The new token ends" options={expiriesFor(token)} value="inherit" />
+        <div class="actions">
+          <button type="submit">Rotate the token</button>
+          <ButtonLink href={tokenPath(token.id)} label="Cancel" />
+        </div>
+      </PostForm>
+    </Layout>,
+  )
+}
 
 /** POST /admin/tokens/:id/rotate */
 export const rotate: HandlerById = async (context, request, reply) => {
   const token = await tokenOf(context, request.params)
   const form = formBody(request)
-  try {
-    const rotation = readRotation(token, form)
-    const key = readIdempotencyKey(form)
-    return sendSecret(reply, await rotateToken(context.sql, actorOf(request), token.id, rotation, key))
-  } catch (error) {
-    const errors = fieldErrorsOf(error)
-    return sendForm(reply.code(422), await tokenOf(context, request.params), errors)
-  }
+  const rotation = readRotation(token, form)
+  const key = readIdempotencyKey(form)
+  return sendSecret(reply, await rotateToken(context.sql, actorOf(request), token.id, rotation, key))
 }
 
 /** Returns the choices of when the new token ends. */
@@ -68,44 +93,6 @@ function readRotation(token: TokenRecord, form: URLSearchParams) {
     overlap: Number(overlap),
     expiresAt: expiry === 'inherit' ? expiry : expiry === 'never' ? null : expiresAt,
   } as const
-}
-
-function sendForm(reply: FastifyReply, token: TokenRecord, errors: FieldErrors = {}) {
-  if (token.rotatedTo !== null) return sendPage(reply, <AlreadyReplaced token={token} successor={token.rotatedTo} />)
-  if (tokenStatus(token) !== 'active') return sendPage(reply, <NotActive token={token} action="Rotate" />)
-  const { token: tokenErrors, ...fieldErrors } = errors
-  const page = (
-    <Layout title={`Rotate ${token.name}`} section="tokens" narrow>
-      {tokenErrors && (
-        <p class="error-summary" role="alert">
-          {tokenErrors.join(' ')}
-        </p>
-      )}
-      <ErrorSummary />
-      <div class="card">
-        <p>
-          A new token replaces <code>{token.hint}</code>. It has the same name, contact, tenants, permissions and rate,
-          and a new secret, which is shown only once.
-        </p>
-        <p>During the overlap both are valid, so that the partner can switch. Then the old one is rejected.</p>
-        {token.expiresAt && (
-          <p>
-            The old one ends on <Timestamp at={token.expiresAt} /> at the latest, even during the overlap.
-          </p>
-        )}
-      </div>
-      <PostForm action={tokenPath(token.id, 'rotate')}>
-        <IdempotencyField />
-        <Field name="overlap" label="Both are valid for" options={overlaps} value={String(secondsPerDay)} />
-        <Field name="expiresAt" label="The new token ends" options={expiriesFor(token)} value="inherit" />
-        <div class="actions">
-          <button type="submit">Rotate the token</button>
-          <ButtonLink href={tokenPath(token.id)} label="Cancel" />
-        </div>
-      </PostForm>
-    </Layout>
-  )
-  return sendPage(reply, page, fieldErrors)
 }
 
 const AlreadyReplaced = ({ token, successor }: { token: TokenRecord; successor: number }) => (
