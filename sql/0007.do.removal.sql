@@ -19,7 +19,7 @@ create table gateway.removal (
 );
 comment on table gateway.removal is 'No personal data: only which record left, when and why';
 comment on column gateway.removal.resource is 'tenant, or the resource of a list (gateway.list)';
-comment on column gateway.removal.updated_at is 'When the record left: gateway.removal_stamp, so that no removal is missed';
+comment on column gateway.removal.updated_at is 'When the record left: gateway.final_stamp, so that no removal is missed';
 comment on column gateway.removal.tenant_id is
   'The tenant whose list the record left. For a tenant: each tenant that was above it, or itself if there was none; for a truncation of all tenants, the one above';
 -- For the follower (0017), which reads those of all tenants.

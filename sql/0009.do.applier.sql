@@ -5,8 +5,8 @@
 -- Its triggers wait for no lock that the publisher did not take for the same change, and raise no errors. Beside a transaction
 -- that is applied while it is streamed (`streaming = parallel`, the default from PostgreSQL 18 on), a lock leads to a
 -- deadlock. So it takes none of a path of tenants (0005), and queues tenants like products (0006):
---   at commit, gateway.stamp_queued_at_commit stamps the records that are free, unless a subscription is `two_phase`: a
---   prepared transaction would keep the locks;
+--   at commit, gateway.stamp_queued_at_commit stamps the records that are free, unless a worker may be of a `two_phase`
+--   subscription: a prepared transaction would keep the locks;
 --   after the commit, the service stamps the others: gateway.process_stamp_queue.
 
 call gateway.lock_against_writers('public.tenant');
@@ -64,33 +64,35 @@ end $$;
 
 -- At commit: stamps what this transaction has queued and what is not locked, if that is at most 1,000 entries. The entry
 -- of a product is then deleted. The others stay for the service: they may concern records that cannot be seen yet. An older
--- snapshot would fail at a product that has changed since.
+-- snapshot would fail at a product that has changed since. No statement has a parameter: Postgres would plan it each time.
 create function gateway.stamp_queued_at_commit() returns trigger
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off
 as $$
-declare
-  own constant bigint[] := array(
-    select id from gateway.stamp_queue where transaction = pg_current_xact_id() limit 1001);
-  stamped bigint[];
 begin
-  if cardinality(own) > 1000 or gateway.keeps_updated_at() or current_setting('transaction_isolation') <> 'read committed'
-    or exists (select from pg_subscription
-               where subtwophasestate <> 'd' and subdbid = (select oid from pg_database where datname = current_database()))
+  if gateway.keeps_updated_at() or current_setting('transaction_isolation') <> 'read committed'
+    or (select count(*) from (select from gateway.stamp_queue where transaction = pg_current_xact_id() limit 1001) own) > 1000
+    or current_setting('session_replication_role') = 'replica' and exists (
+      select from pg_subscription
+      where subtwophasestate <> 'd' and subdbid = (select oid from pg_database where datname = current_database()))
   then
     return null;
   end if;
-  stamped := array(
+  with free as materialized (
     select id from public.product
     where id = any(array(
-      select product_id from gateway.stamp_queue where id = any(own)
+      select product_id from gateway.stamp_queue where transaction = pg_current_xact_id()
       union
       select link.product_id from gateway.stamp_queue join public.product_category link using (category_id)
-      where stamp_queue.id = any(own)))
-    order by id limit 1000 for no key update skip locked);
-  update public.product set updated_at = clock_timestamp()
-  where id = any(stamped) and updated_at is distinct from gateway.transaction_stamp();
-  delete from gateway.stamp_queue where id = any(own) and product_id = any(stamped);
-  perform gateway.try_stamp_tenants(tenant_id) from gateway.stamp_queue where id = any(own) and tenant_id is not null;
+      where transaction = pg_current_xact_id()))
+    order by id limit 1000 for no key update skip locked
+  ), stamped as (
+    update public.product set updated_at = clock_timestamp()
+    where id = any(array(select id from free)) and updated_at is distinct from gateway.transaction_stamp()
+  )
+  delete from gateway.stamp_queue
+  where transaction = pg_current_xact_id() and product_id = any(array(select id from free));
+  perform gateway.try_stamp_tenants(tenant_id)
+  from gateway.stamp_queue where transaction = pg_current_xact_id() and tenant_id is not null;
   return null;
 end $$;
 
