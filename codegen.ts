@@ -39,7 +39,7 @@ const typeConfig = {
   emitLegacyCommonJSImports: false,
 }
 
-/** Reads the `.graphql` files of a folder, and of those below it. */
+/** Reads the `.graphql` files of a folder and of its subfolders. */
 const readGraphqlFiles = (folder: string) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter(file => file.endsWith('.graphql'))

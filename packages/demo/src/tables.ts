@@ -40,7 +40,7 @@ export function rowsByTable({ products, vouchers, customers }: DemoCounts, today
     product_category: productCategoryRows(products),
     purchased_voucher: voucherRows(vouchers, today, products),
     customer: customerRows(customers, today),
-    // At the times at which the consents ended. No copy can miss them: the customers were in no list before.
+    // Removals have the times at which the consents ended. No copy can miss them: the customers were in no list before.
     'gateway.removal': withdrawalRows(customers, today),
   }
 }

@@ -38,7 +38,7 @@ const soon = (random: Random, limit: number) => random.below(random.below(limit)
 const openingHour = (random: Random, day: Day): Microseconds =>
   day * microsecondsPerDay + random.between(9 * 3_600, 21 * 3_600) * second + random.below(second)
 
-/** Returns a random life until a day, before which all that happened lies. */
+/** Returns a random life of a voucher. All its events are before `today`. */
 export function randomLife(random: Random, sold: SoldVoucher, today: Day): VoucherLife {
   const { product, purchasedAt, worth, importedAt } = sold
   const madeAt = purchasedAt + random.below(300 * second)
@@ -99,7 +99,7 @@ function redeemed(
 ): VoucherLife {
   const at = (use: Day) => ({ updatedAt: importedAt ?? openingHour(random, use) })
   const used = (use: Day) => ({ ...issued, ...at(use), redemptionStatus: 'redeemed', left: worth === null ? null : 0 })
-  // Some tills take the last of a balance and leave the status.
+  // Some tills redeem the rest of a balance without a change of the status.
   const status = product.allowPartRedeem ? 'part_redeemed' : 'unredeemed'
   const emptied = (use: Day) =>
     worth !== null && random.percent(8) ? { ...used(use), redemptionStatus: status } : used(use)

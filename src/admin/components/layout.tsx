@@ -42,7 +42,7 @@ const sections = [
 
 interface LayoutProps {
   title: string
-  /** The entry of the second row of the header that is marked as current. */
+  /** The current page in the second row of the header; default: none. */
   section?: (typeof sections)[number]['name']
   /** Links beside the heading. */
   actions?: ComponentChildren

@@ -65,7 +65,7 @@ export function createCursorCipher(key: Buffer): CursorCipher {
       const nonce = createNonce()
       const cipher = createCipheriv(algorithm, key, nonce).setAAD(boundTo(list))
       const parts = [cursor.updatedAt, cursor.id, cursor.updatedSince, cursor.watermark]
-      // The key comes last, because it may contain the separator; `=` tells an empty one from none.
+      // The key comes last, because it may contain the separator. `=` marks a key, which may be empty.
       if (cursor.key != null) parts.push(`=${Buffer.from(cursor.key).toString('latin1')}`)
       const text = parts.join('|')
       const encrypted = [cipher.update(text, 'latin1'), cipher.final()]

@@ -146,7 +146,7 @@ export function readSearch(
   }
 }
 
-/** Returns the condition that both hold. */
+/** Returns the condition that is true when both conditions are. */
 const both = (one: Condition | undefined, other: Condition): Condition =>
   one ? sql => sql`${one(sql)} and ${other(sql)}` : other
 

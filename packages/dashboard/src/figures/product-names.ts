@@ -14,7 +14,7 @@ export interface NamedProduct extends ProductSales {
   name: string
 }
 
-/** Returns the title of a product; one that is gone may have none. */
+/** Returns the title of a product. A deleted product may have none. */
 const titleOf = ({ title, productId }: Pick<ProductSales, 'title' | 'productId'>): string =>
   title ?? `Product ${productId}`
 
