@@ -106,13 +106,22 @@ as $$
   select name, format('create %s %I on gateway.%s', case when name = 'figure_rollup_key' then 'unique index' else 'index' end,
                       name, replace(columns, 'trigrams', opclass))
   from (values
-    ('voucher_entry_list', 'voucher_entry (tenant_id, updated_at, id)'),
-    ('voucher_entry_end', 'voucher_entry (tenant_id, date_valid_end, id)'),
-    ('voucher_entry_state', 'voucher_entry (tenant_id, state, date_valid_end, id)'),
+    -- With all columns of filters: a search reads the entries in order, and the table only when a page of it was changed
+    -- since the last vacuum.
+    ('voucher_entry_list', 'voucher_entry (tenant_id, updated_at, id)
+      include (state, purchase_timestamp, date_valid_start, date_valid_end, product_id, currency, current_balance)'),
+    ('voucher_entry_end', 'voucher_entry (tenant_id, date_valid_end, id)
+      include (updated_at, state, purchase_timestamp, date_valid_start, product_id, currency, current_balance)'),
+    ('voucher_entry_purchase', 'voucher_entry (tenant_id, purchase_timestamp, id)
+      include (updated_at, state, date_valid_start, date_valid_end, product_id, currency, current_balance)'),
+    ('voucher_entry_balance', 'voucher_entry (tenant_id, currency, current_balance, id)
+      include (updated_at, state, purchase_timestamp, date_valid_start, date_valid_end, product_id)'),
+    -- Few vouchers are in these states.
+    ('voucher_entry_state', $index$voucher_entry (tenant_id, state, date_valid_end, id)
+      include (updated_at, purchase_timestamp, date_valid_start, product_id, currency, current_balance)
+      where state in ('void', 'part')$index$),
     -- Few vouchers are not valid yet: those that begin after today.
     ('voucher_entry_start', 'voucher_entry (tenant_id, date_valid_start)'),
-    ('voucher_entry_purchase', 'voucher_entry (tenant_id, purchase_timestamp, id)'),
-    ('voucher_entry_balance', 'voucher_entry (tenant_id, currency, current_balance, id)'),
     ('voucher_entry_product', 'voucher_entry (tenant_id, product_id)'),
     ('voucher_text_trigram', 'voucher_text using gin (tenant_id, words trigrams, recipient trigrams)'),
     ('consent_entry_list', 'consent_entry (tenant_id, updated_at, id) where marketing_opted'),

@@ -35,8 +35,7 @@ export const stockRelations = (sql: Sql, { expiring, status }: Selection): Fragm
       from rolled join gateway.figure_member member using (ancestor_id) join today on today.id = member.tenant_id
       cross join differing_day cross join lateral (
         select date_valid_end, currency, state, current_balance, purchase_value from gateway.voucher_entry entry
-        where entry.tenant_id = member.tenant_id and state in ('void', 'redeemed', 'part', 'full')
-          and date_valid_end = differing_day.day offset 0
+        where entry.tenant_id = member.tenant_id and date_valid_end = differing_day.day offset 0
       ) entry
       union all
       select date_valid_end::timestamp at time zone 'UTC', today.day, coalesce(currency, ''),
