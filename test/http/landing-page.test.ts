@@ -112,12 +112,6 @@ describe('the page', () => {
     for (const [, id] of text.matchAll(/href="#([^"]+)"/g)) expect(text).toContain(`id="${id}"`)
   })
 
-  test('has no link to GraphiQL when it is off', async () => {
-    const { text } = await get({}, await createApp(database, { GRAPHIQL: 'off' }))
-    expect(text).not.toMatch(/graphiql/i)
-    expect(text).toContain('href="/admin"')
-  })
-
   test('shows PUBLIC_URL as its address, or else the host of the request', async () => {
     expect(textOf((await get({ host: 'gateway.test:81' })).text)).toContain('http://gateway.test:81/api/external/v1/')
     const { text } = await get({}, await createApp(database, { PUBLIC_URL: 'https://gateway.example.com' }))

@@ -1,4 +1,5 @@
 /** A service that another party controls: it answers as the real one does, but for one value that a test chooses. */
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { afterFile } from './cleanups.ts'
 import { listen } from './free-port.ts'
@@ -7,59 +8,20 @@ const time = '2026-01-31T09:30:00.000000Z'
 
 const tenant = (id: unknown) => ({ tenant_id: id, name: 'Harbour Spa', updated_at: time })
 
-const product = {
-  id: 5,
-  slug: 'massage',
-  title: 'Massage',
-  summary: null,
-  description_html: null,
-  currency: 'GBP',
-  price: 25,
-  sale_price: null,
-  from_price: null,
-  from_sale_price: null,
-  monetary_value: null,
-  is_monetary: false,
-  allow_part_redeem: false,
-  validity_months: null,
-  redemption_info: null,
-  sort_order: 0,
-  image_url: null,
-  image_urls: ['https://example.com/massage.jpg'],
-  category_refs: [{ id: 7, slug: 'spa', title: 'Spa', sort_order: 0 }],
-  variant_summaries: [
-    {
-      id: 8,
-      slug: 'long',
-      title: 'Long',
-      price: 45,
-      sale_price: null,
-      currency: 'GBP',
-      is_monetary: false,
-      sort_order: 1,
-      updated_at: null,
-    },
-  ],
-  updated_at: time,
+/** Returns the record of a list in the examples of the OpenAPI document, under another id. */
+function exampleOf(operation: string, id: unknown): object {
+  const all: { operation: string; body: { data: object[] } }[] = JSON.parse(
+    readFileSync('schema/examples.v1.json', 'utf8'),
+  )
+  return { ...all.find(example => example.operation === operation)?.body.data[0], id, updated_at: time }
 }
 
-/** A purchased voucher, as v1 gives it. */
-export const voucherRecord = (id: unknown) => ({
-  id,
-  reference: `GIFT-${id}`,
-  initial_balance: 25,
-  current_balance: 25,
-  is_monetary: true,
-  allow_part_redeem: true,
-  void: false,
-  order_id: 11,
-  purchase_timestamp: time,
-  date_valid_end: '2027-01-31',
-  created_at: time,
-  updated_at: time,
-})
+const product = exampleOf('listCatalogVouchers', 5)
 
-const signup = { id: 9, email: 'ada@example.com', marketing_opted: true, created_at: time, updated_at: time }
+/** A purchased voucher, as v1 gives it. */
+export const voucherRecord = (id: unknown) => exampleOf('listPurchasedVouchers', id)
+
+const signup = exampleOf('listMarketingSignups', 9)
 
 /** The answers of the service, by what is asked for. */
 export const honestAnswers = () => structuredClone(honest)

@@ -3,7 +3,7 @@ import { formsOf } from '../admin/support.ts'
 /** As much of a browser as a service in a process of its own needs: cookies, and the origin. */
 export function createVisitor(origin: string) {
   const jar = new Map<string, string>()
-  async function ask(path: string, body?: URLSearchParams) {
+  async function ask(path: string, body?: URLSearchParams): Promise<{ status: number; html: string }> {
     const answer = await fetch(new URL(path, origin), {
       redirect: 'manual',
       method: body ? 'POST' : 'GET',
@@ -14,7 +14,9 @@ export function createVisitor(origin: string) {
       const [name = '', value = ''] = cookie.split(';', 1)[0]?.split(/=(.*)/s) ?? []
       jar.set(name, value)
     }
-    return { status: answer.status, html: await answer.text() }
+    const html = await answer.text()
+    // On a busy machine the check of a password can take longer than the service waits.
+    return answer.status === 503 ? ask(path, body) : { status: answer.status, html }
   }
   return {
     /** Its cookies, by name. */

@@ -85,10 +85,20 @@ describe('a row that takes no stamp does not queue the commit event', () => {
 })
 
 describe('a bulk load', () => {
-  const load = (on: Transaction, rows: number) =>
-    on<{ stamp: string }[]>`
+  const [, unfollowed = 0] = knownIds.owners
+  const load = (on: Transaction, rows: number, reference = mark(), owner = tenant) =>
+    on`
       insert into purchased_voucher (tenant_id, reference)
-      select ${tenant}::bigint, ${mark()} || '-' || n from generate_series(1, ${rows}::int) n`
+      select ${owner}::bigint, ${reference} || '-' || n from generate_series(1, ${rows}::int) n`
+  /** Loads rows for a tenant whose lists no client reads; they are stamped again, because writing took longer than 10 ms. */
+  const loadSlowly = (rows: number, reference: string) =>
+    sql.begin(async transaction => {
+      await load(transaction, rows, reference, unfollowed)
+      await transaction`select pg_sleep(0.02)`
+    })
+  const stampsOf = (reference: string, by: 'planned' | 'updated_at') => sql`
+    select updated_at in (select stamp from gateway.planned_stamp) as planned, count(*)::int as rows
+    from purchased_voucher where reference like ${`${reference}-%`} group by ${sql(by)}`
 
   /** Updates of vouchers by this transaction so far. */
   async function updates(on: Transaction): Promise<number> {
@@ -97,29 +107,17 @@ describe('a bulk load', () => {
     return row?.count ?? 0
   }
 
-  // For a tenant whose lists no client reads here: 6,000 rows are many pages.
   test.each([
     [6000, true],
     [1000, true],
     [100, false],
   ])('of %i rows gets a stamp that lies ahead when stamping takes more than 10 ms: %s', async (rows, planned) => {
-    const [, unfollowed = 0] = knownIds.owners
     const reference = mark()
-    await sql.begin(async transaction => {
-      await transaction`
-        insert into purchased_voucher (tenant_id, reference)
-        select ${unfollowed}::bigint, ${reference} || '-' || n from generate_series(1, ${rows}::int) n`
-      // The rows are stamped again, and writing them took longer than 10 ms.
-      await transaction`select pg_sleep(0.02)`
-    })
-    const stamps = await sql`
-      select updated_at in (select stamp from gateway.planned_stamp) as planned, count(*)::int as rows
-      from purchased_voucher where reference like ${`${reference}-%`} group by planned`
-    expect(stamps).toEqual([{ planned, rows }])
+    await loadSlowly(rows, reference)
+    expect(await stampsOf(reference, 'planned')).toEqual([{ planned, rows }])
   })
 
   test('takes no marker that holds the watermark before its rows are stamped, also when that takes longer than planned', async () => {
-    const [, unfollowed = 0] = knownIds.owners
     const reference = mark()
     const rows = 200
     await sql.unsafe(`
@@ -133,25 +131,16 @@ describe('a bulk load', () => {
       end $$;
       create trigger a_stamp_slowly before update on purchased_voucher for each row
         when (old.updated_at <> new.updated_at) execute function public.stamp_slowly()`)
-    await sql.begin(async transaction => {
-      await transaction`
-        insert into purchased_voucher (tenant_id, reference)
-        select ${unfollowed}::bigint, ${reference} || '-' || n from generate_series(1, ${rows}::int) n`
-      await transaction`select pg_sleep(0.02)`
-    })
+    await loadSlowly(rows, reference)
     await sql.unsafe('drop trigger a_stamp_slowly on purchased_voucher')
     const [stamped] = await sql<{ attempts: number; marked: boolean }[]>`
       select (last_value / ${rows}::int)::int as attempts, (select is_called from stamped_under_marker) as marked from stamped`
     expect(stamped?.attempts).toBeGreaterThan(1)
     expect(stamped?.marked).toBe(false)
-    const stamps = await sql`
-      select updated_at in (select stamp from gateway.planned_stamp) as planned, count(*)::int as rows
-      from purchased_voucher where reference like ${`${reference}-%`} group by updated_at`
-    expect(stamps).toEqual([{ planned: true, rows }])
+    expect(await stampsOf(reference, 'updated_at')).toEqual([{ planned: true, rows }])
   })
 
   test('can keep its stamps after the transaction has changed a tenant', async () => {
-    const [, unfollowed = 0] = knownIds.owners
     const reference = mark()
     await sql.begin(async transaction => {
       await transaction`update tenant set name = ${mark()} where id = ${tenant}`

@@ -40,73 +40,103 @@ describe('the pages after a commit list what a transaction wrote before', () => 
     expect(await lostByControl()).toBeGreaterThan(before)
   })
 
-  test('that wrote a row several times', async () => {
-    await sql.begin(async transaction => {
-      await change(transaction)
-      await pages()
-      await change(transaction)
-      await pages()
-      await change(transaction)
-    })
-    await expectInSync()
-  })
+  /** Changes a voucher in a savepoint, which is rolled back. */
+  const undo = (on: Transaction, work: (inner: Transaction) => Promise<unknown>) =>
+    expect(
+      on.savepoint(async inner => {
+        await work(inner)
+        throw new Error('undone')
+      }),
+    ).rejects.toThrow('undone')
+  const immediate = (on: Transaction) => on`set constraints all immediate`
 
-  test('that rolled back a savepoint', async () => {
-    await sql.begin(async transaction => {
-      const undone = transaction.savepoint(async inner => {
-        await change(inner)
+  test.each<[string, ...((on: Transaction) => Promise<unknown>)[]]>([
+    [
+      'wrote a row several times',
+      async on => {
+        await change(on)
         await pages()
-        throw new Error('undone')
-      })
-      await expect(undone).rejects.toThrow('undone')
-      await pages()
-      await change(transaction, other)
-      await pages()
-    })
-    await expectInSync()
-  })
-
-  test('that set its constraints immediate before, between and in a savepoint that was rolled back', async () => {
-    const immediate = (on: Transaction) => on`set constraints all immediate`
-    await sql.begin(async transaction => {
-      await immediate(transaction)
-      await change(transaction)
-      await pages()
-    })
-    await expectInSync()
-    await sql.begin(async transaction => {
-      await change(transaction)
-      await pages()
-      await immediate(transaction)
-      await pages()
-      await change(transaction, other)
-      await pages()
-    })
-    await expectInSync()
-    await sql.begin(async transaction => {
-      await change(transaction)
-      const undone = transaction.savepoint(async inner => {
-        await immediate(inner)
-        throw new Error('undone')
-      })
-      await expect(undone).rejects.toThrow('undone')
-      await pages()
-      await change(transaction, other)
-      await pages()
-    })
-    await expectInSync()
-  })
-
-  test('that began with an insert that conflicts', async () => {
-    await sql.begin(async transaction => {
-      await transaction`
-        insert into purchased_voucher (id, tenant_id, reference) values (${voucher}, ${tenant}, 'conflict')
-        on conflict do nothing`
-      await pages()
-      await change(transaction)
-      await pages()
-    })
-    await expectInSync()
+        await change(on)
+        await pages()
+        await change(on)
+      },
+    ],
+    [
+      'rolled back a savepoint',
+      async on => {
+        await undo(on, async inner => {
+          await change(inner)
+          await pages()
+        })
+        await pages()
+        await change(on, other)
+        await pages()
+      },
+    ],
+    [
+      'set its constraints immediate before, between and in a savepoint that was rolled back',
+      async on => {
+        await immediate(on)
+        await change(on)
+        await pages()
+      },
+      async on => {
+        await change(on)
+        await pages()
+        await immediate(on)
+        await pages()
+        await change(on, other)
+        await pages()
+      },
+      async on => {
+        await change(on)
+        await undo(on, immediate)
+        await pages()
+        await change(on, other)
+        await pages()
+      },
+    ],
+    [
+      'began with an insert that conflicts',
+      async on => {
+        await on`
+          insert into purchased_voucher (id, tenant_id, reference) values (${voucher}, ${tenant}, 'conflict')
+          on conflict do nothing`
+        await pages()
+        await change(on)
+        await pages()
+      },
+    ],
+    [
+      'changed what a product shows',
+      async on => {
+        await on`update variant set title = ${mark()} where id = ${variant}`
+        await on`insert into product_category values (${product}, ${category}) on conflict do nothing`
+        await on`update category set title = ${mark()} where id = ${category}`
+        await pages()
+      },
+    ],
+    [
+      'withdrew the consent of a customer, and one that gave it again',
+      ...[false, true].map(opted => async (on: Transaction) => {
+        await on`update customer set marketing_opted = ${opted}, surname = ${mark()} where id = ${customer}`
+        await pages()
+      }),
+    ],
+    [
+      'removed what it had created, and what was there',
+      async on => {
+        const [made] = await insert(on)
+        await on`delete from purchased_voucher where id in (${made?.id}, ${knownIds.vouchers[2] ?? 0})`
+        await on`delete from product where id = ${knownIds.products[1] ?? 0}`
+        await pages()
+      },
+    ],
+  ])('that %s', async (_, ...transactions) => {
+    for (const work of transactions) {
+      await sql.begin(work)
+      await expectInSync()
+    }
   })
 
   test('that gave stamps of its own', async () => {
@@ -133,38 +163,6 @@ describe('the pages after a commit list what a transaction wrote before', () => 
       await pages()
     })
     await seller.end()
-    await expectInSync()
-  })
-
-  test('that changed what a product shows', async () => {
-    await sql.begin(async transaction => {
-      await transaction`update variant set title = ${mark()} where id = ${variant}`
-      await transaction`insert into product_category values (${product}, ${category}) on conflict do nothing`
-      await transaction`update category set title = ${mark()} where id = ${category}`
-      await pages()
-    })
-    await expectInSync()
-  })
-
-  test('that withdrew the consent of a customer, and one that gave it again', async () => {
-    const consent = (opted: boolean) =>
-      sql.begin(async transaction => {
-        await transaction`update customer set marketing_opted = ${opted}, surname = ${mark()} where id = ${customer}`
-        await pages()
-      })
-    await consent(false)
-    await expectInSync()
-    await consent(true)
-    await expectInSync()
-  })
-
-  test('that removed what it had created, and what was there', async () => {
-    await sql.begin(async transaction => {
-      const [made] = await insert(transaction)
-      await transaction`delete from purchased_voucher where id in (${made?.id}, ${knownIds.vouchers[2] ?? 0})`
-      await transaction`delete from product where id = ${knownIds.products[1] ?? 0}`
-      await pages()
-    })
     await expectInSync()
   })
 })

@@ -433,32 +433,43 @@ describe('a clock that is set back while no instance runs', () => {
     expect(await removals(next.client, secret, { tenant: String(tenant), since })).toMatchObject({ epoch: required })
   })
 
-  test('is detected by a transaction that had begun before', async () => {
-    const { client, build, tenant, platform, pool, ask } = await createFixture()
-    const voucher = await build.voucher(tenant)
-    await platform.begin(async writer => {
-      await writer`update purchased_voucher set product_title = 'Changed' where id = ${voucher}`
-      await ask()
-      await client.app.close()
-      await setClock(platform, -8)
-    })
-    await setClock(platform, 8)
-    expect(stepsIn(await startInstance(pool))).toHaveLength(1)
-  })
+  type Write = (fixture: Awaited<ReturnType<typeof createFixture>>, setBack: () => Promise<unknown>) => Promise<unknown>
+  const change = (sql: postgres.ISql, id: number) =>
+    sql`update purchased_voucher set product_title = 'Changed' where id = ${id}`
 
-  test('is detected although the write is rolled back, and the snapshot is older', async () => {
-    const { client, build, tenant, platform, pool } = await createFixture()
-    const voucher = await build.voucher(tenant)
-    const written = platform.begin('isolation level repeatable read', async writer => {
-      await writer`select from tenant`
-      await client.app.close()
-      await setClock(platform, -8)
-      await writer`update purchased_voucher set product_title = 'Changed' where id = ${voucher}`
-      throw new Error('rolled back')
+  test.each<[string, Write]>([
+    [
+      'by a transaction that had begun before',
+      async ({ build, tenant, platform }, setBack) => {
+        const voucher = await build.voucher(tenant)
+        await platform.begin(async writer => {
+          await change(writer, voucher)
+          await setBack()
+        })
+      },
+    ],
+    [
+      'although the write is rolled back, and the snapshot is older',
+      async ({ build, tenant, platform }, setBack) => {
+        const voucher = await build.voucher(tenant)
+        const written = platform.begin('isolation level repeatable read', async writer => {
+          await writer`select from tenant`
+          await setBack()
+          await change(writer, voucher)
+          throw new Error('rolled back')
+        })
+        await expect(written).rejects.toThrow('rolled back')
+      },
+    ],
+  ])('is detected %s', async (_, write) => {
+    const fixture = await createFixture()
+    await write(fixture, async () => {
+      await fixture.ask()
+      await fixture.client.app.close()
+      await setClock(fixture.platform, -8)
     })
-    await expect(written).rejects.toThrow('rolled back')
-    await setClock(platform, 8)
-    expect(stepsIn(await startInstance(pool))).toHaveLength(1)
+    await setClock(fixture.platform, 8)
+    expect(stepsIn(await startInstance(fixture.pool))).toHaveLength(1)
   })
 
   test('is detected at start while it is behind, and lists wait', async () => {
