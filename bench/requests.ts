@@ -22,6 +22,8 @@ const { values: options } = parseArgs({
     rounds: { type: 'string', default: '9' },
     /** About the time of each turn: a contender has two in a round. */
     seconds: { type: 'string', default: '0.5' },
+    /** The requests of each call to each contender before the first round. */
+    'warm-up': { type: 'string', default: '3000' },
     /** Names of calls and contenders, separated by commas: only these. Without a call, or a contender, all of them. */
     only: { type: 'string', default: '' },
     /** A hundredth of the data and one short round: shows that the benchmark works. */
@@ -35,7 +37,7 @@ const size = options.short ? 'short' : 'full'
 const timing = options.short
   ? // So few that a cold service on a slow machine sheds none.
     { rounds: 1, seconds: 0.2, warmUp: 50, busy: 4 }
-  : { rounds: Number(options.rounds), seconds: Number(options.seconds), warmUp: 3_000 }
+  : { rounds: Number(options.rounds), seconds: Number(options.seconds), warmUp: Number(options['warm-up']) }
 
 /** Splits the words of --only into calls and contenders. */
 function choose(calls: Call[]): { calls: Call[]; contenders: Name[] } {
