@@ -120,24 +120,7 @@ test('the tree opens and closes; a level shows 50 tenants, and 50 more at each p
   expect(formOf(page).get('opened')).toBe('all:100')
 })
 
-test('the parts of a level that the script loads are together the level, each tenant once', async () => {
-  const names = new Map<number, string>()
-  let at: string | undefined = '/admin/tenants?below=1001'
-  for (let parts = 0; at !== undefined; parts += 1) {
-    expect(parts).toBeLessThan(2)
-    const part: Page = await browser.get(at)
-    expect(part.status).toBe(200)
-    expect(part.html).toMatch(/^<ul [^>]*aria-label="Below Region 1"/)
-    expect(part.html).toContain(
-      `data-status="50 tenants below Region 1 loaded, ${parts === 0 ? '50 more to show' : 'the last'}."`,
-    )
-    for (const id of nodesIn(part)) names.set(id, `Shop ${id - 10_000}`)
-    at = /value="more:1001"[^>]*data-level="([^"]*)"/.exec(part.html)?.[1]?.replaceAll('&amp;', '&')
-  }
-  expect(names.size).toBe(100)
-  const sorted = [...names.values()].sort((one, other) => (one.toLowerCase() < other.toLowerCase() ? -1 : 1))
-  expect([...names.values()]).toEqual(sorted)
-
+test('a part of a level begins behind a tenant, and unknown levels are not found', async () => {
   const roots = await browser.get('/admin/tenants?below=all&after=40050')
   expect(nodesIn(roots)).toEqual([40006, 40007, 40008, 40009, 30001])
   for (const unknown of ['below=0', 'below=77', 'below=x', '']) {

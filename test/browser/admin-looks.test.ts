@@ -6,11 +6,10 @@ import { editToken, revokeToken } from '../../src/domain/token/lifecycle.ts'
 import { rotateToken } from '../../src/domain/token/rotation.ts'
 import { startProvider } from '../admin/provider.ts'
 import { root } from '../admin/support.ts'
-import { createApp } from '../support/app.ts'
 import { startBrowser } from '../support/browser.ts'
-import { createBuilders, tester } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
+import { tester } from '../support/builders.ts'
 import { freePort } from '../support/free-port.ts'
+import { startService } from '../support/service.ts'
 import { pickTenant, signIn, trySignIn } from './admin-actions.ts'
 import { fillLifelike } from './lifelike.ts'
 import { look, picture } from './look.ts'
@@ -19,18 +18,17 @@ const browser = await startBrowser()
 
 /** A service over a database of its own, and a browser page on it. */
 async function open(environment: NodeJS.ProcessEnv = {}, port = 0) {
-  const database = await createDatabase()
-  const { app } = await createApp(database, environment)
-  const origin = await app.listen({ host: '127.0.0.1', port })
+  const service = await startService(environment)
+  const origin = await service.client.app.listen({ host: '127.0.0.1', port })
   const context = await browser.newContext()
-  return { database, origin, page: await context.newPage() }
+  return { ...service, origin, page: await context.newPage() }
 }
 
 const bare = await open()
 const full = await open({ RATE_LIMIT_PER_MINUTE: '120' })
 const ada = { email: 'ada@hollis.example', password: root.password }
 await createAdministrator(full.database.pool, tester, ada.email, ada.password)
-const busyId = await fillLifelike(full.database)
+const busyId = await fillLifelike(full)
 await signIn(full.page, full.origin, ada)
 
 // `PICTURES=on npm test -- --project browser` puts them where the docs show them.
@@ -156,8 +154,7 @@ test('the list, and the creation of a token', () =>
 
 test('a token: its page, edit, rotation and revocation', () =>
   tour(async see => {
-    const { page, origin, database } = full
-    const build = createBuilders(database)
+    const { page, origin, database, build } = full
     const tenantId = await build.tenant({ name: 'The Lighthouse' })
     const make = async (name: string) => (await build.token([tenantId], { name })).id
     const at = (id: number, below = '') => page.goto(`${origin}/admin/tokens/${id}${below}`)

@@ -6,7 +6,6 @@ import {
   DashboardProducts,
   DashboardTenantsBelow,
   DashboardVoucher,
-  DashboardVouchers,
 } from '../../packages/dashboard/src/operations.ts'
 import { dayIn } from '../../packages/dashboard/src/period.ts'
 import { followed } from '../support/followed.ts'
@@ -166,18 +165,6 @@ test('nothing is kept of a token that ended without a connection', async () => {
   await page.context().setOffline(false)
   await page.getByLabel('Token', { exact: true }).waitFor()
   expect(await page.getByText(/£|Alder/).count()).toBe(0)
-})
-
-test('vouchers of other filters are not shown when those that were asked for cannot be loaded', async () => {
-  const { page } = await open(`tenant=${alder}&${firstHalf}&table=vouchers`)
-  await tables(page).locator('table.vouchers').waitFor()
-  const stop = await intercept(page, DashboardVouchers, route => route.abort())
-  await tables(page).getByRole('checkbox', { name: 'Redeemable', exact: true }).check()
-  await page.getByText('The vouchers could not be loaded.').waitFor()
-  expect(await tables(page).locator('table.vouchers').count()).toBe(0)
-  await stop()
-  await page.getByRole('button', { name: 'Try again' }).click()
-  await tables(page).locator('table.vouchers').waitFor()
 })
 
 test('figures that the service refuses are not announced as loading', async () => {

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { revokeToken } from '../../src/domain/token/lifecycle.ts'
@@ -251,13 +250,18 @@ test('a second click on the button that opens it sends nothing, so that the firs
   await signIn(page, origin)
   await page.goto(`${origin}/admin/dashboard`)
   let posts = 0
+  let release = () => {}
+  const clicked = new Promise<void>(resolve => {
+    release = resolve
+  })
   await page.route('**/admin/dashboard', async route => {
     posts++
     // The second click comes before the answer.
-    await delay(500)
+    await clicked
     await route.continue()
   })
-  await page.getByRole('button', { name: 'Open the dashboard' }).last().dblclick({ delay: 50 })
+  await page.getByRole('button', { name: 'Open the dashboard' }).last().dblclick()
+  release()
   await page.getByText('Dashboard of root@example.com').waitFor()
   expect(posts).toBe(1)
   expect(problems).toEqual([])

@@ -1,7 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import axe, { type AxeResults } from 'axe-core'
 import type { Page } from 'playwright-core'
-import { toPalette } from './palette.ts'
 
 const screenshots = 'test/screenshots'
 
@@ -58,5 +57,5 @@ export async function picture(page: Page, name: string, height?: number): Promis
   const png = await page.screenshot({ fullPage: true, ...(clip && { clip }) })
   if (process.env.PICTURES !== 'on') return
   mkdirSync('docs/images', { recursive: true })
-  writeFileSync(`docs/images/${name}.png`, await toPalette(page, png))
+  writeFileSync(`docs/images/${name}.png`, png)
 }

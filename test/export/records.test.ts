@@ -1,11 +1,10 @@
-import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { bulkExports } from '../../src/export/routes.ts'
-import { bearer, walk } from '../rest/support.ts'
+import { walk } from '../rest/support.ts'
 import { createApp, v1 } from '../support/app.ts'
 import { whole } from '../support/builders.ts'
 import { startService } from '../support/service.ts'
-import { exportList, exportPath, readLines } from './support.ts'
+import { exportList } from './support.ts'
 
 const { build, client, database } = await startService({ EXPORTS_PER_HOUR: '1000' })
 const { pool, platform, loader } = database
@@ -82,19 +81,6 @@ describe.each(lists)('$path', ({ path, of, total }) => {
     expect(new Set(recordLines).size).toBe(total)
     expect(cursorPlaces.length).toBeGreaterThanOrEqual(Math.ceil(total / chunkSize))
     expect(cursorPlaces.at(-1)).toBe(total)
-  })
-
-  test.each([
-    ['gzip', gunzipSync],
-    ['br', brotliDecompressSync],
-  ] as const)('is the same in %s', async (coding, decode) => {
-    const response = await client.app.inject({
-      url: exportPath + path,
-      headers: { ...bearer(secret), 'accept-encoding': coding },
-    })
-    expect(response.headers['content-encoding']).toBe(coding)
-    const plain = await exportList(client, secret, path)
-    expect(readLines(decode(response.rawPayload).toString()).recordLines).toEqual(plain.recordLines)
   })
 
   test('goes on behind a cursor, with the watermark of the export that made it', async () => {

@@ -25,19 +25,6 @@ test.each([
   expect(await answer.json()).toMatchObject({ data: { __typename: 'Query' } })
 })
 
-test.each([
-  ['application/json', 200],
-  ['*/*', 200],
-  ['application/graphql-response+json', 400],
-])('a document that is not valid has, with %s, the status %i', async (accept, status) => {
-  const aliases = Array.from({ length: 40 }, (_, n) => `a${n}: viewer { name }`).join(' ')
-  for (const query of ['{ nothing }', '{', `{ ${aliases} }`]) {
-    const answer = await ask(accept, query)
-    expect(answer.status, query).toBe(status)
-    expect(await answer.json()).toHaveProperty('errors')
-  }
-})
-
 test.each(['multipart/mixed', 'text/event-stream', 'text/html'])('who accepts %s alone is refused', async accept => {
   const answer = await ask(accept)
   expect(answer.status).toBe(422)

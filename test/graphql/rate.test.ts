@@ -30,21 +30,6 @@ describe('the budget', () => {
     expect(served).toHaveLength(limit)
   })
 
-  it.each([undefined, 3, limit + 5])('of the default, or of a token (%s), serves the fields within it', async own => {
-    const secret = await newToken(own)
-    const most = own ?? limit
-    const { status, body, headers } = await client.graphql(secret, lists(most + 2))
-    expect(status).toBe(200)
-    expect(Object.values(body.data).filter(field => field !== null)).toHaveLength(most)
-    expect(body.errors).toHaveLength(2)
-    for (const { extensions } of body.errors) expect(extensions).toEqual({ code: 'RATE_LIMITED' })
-    expect(headers).toMatchObject({ 'ratelimit-limit': String(most), 'ratelimit-remaining': '0' })
-    for (const answer of [await client.graphql(secret, '{ viewer { name } }'), await client.rest(secret, '/tenants')]) {
-      expect(answer.status).toBe(429)
-      expect(answer.headers['ratelimit-limit']).toBe(String(most))
-    }
-  })
-
   it('of a token is shared by both transports, and reported in headers and by the viewer', async () => {
     const secret = await newToken(5)
     expect(remainingOf(await client.rest(secret, '/tenants'))).toBe(4)

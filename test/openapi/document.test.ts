@@ -37,25 +37,6 @@ describe('the document', () => {
     }
     expect(lacking).toEqual([])
   })
-
-  test('says of each field of v1 whether it may be null or left out', () => {
-    const of = (name: string, field: string) => {
-      const { properties = {}, required = [] } = document.components.schemas[name] ?? {}
-      const schema = properties[field]
-      const types = typeof schema === 'object' ? [schema.type].flat() : []
-      return `${types.includes('null') ? 'null' : 'value'}, ${required.includes(field) ? 'always' : 'left out'}`
-    }
-    expect(of('CatalogVoucher', 'price')).toBe('null, always')
-    expect(of('CatalogVoucher', 'validity_type')).toBe('value, left out')
-    expect(of('CatalogVoucher', 'variants')).toBe('value, left out')
-    expect(of('CatalogVoucher', 'variant_summaries')).toBe('value, always')
-    expect(of('CatalogVoucher', 'updated_at')).toBe('null, always')
-    expect(of('PurchasedVoucher', 'current_balance')).toBe('value, left out')
-    expect(of('PurchasedVoucher', 'reference')).toBe('value, always')
-    expect(of('TenantPage', 'next_cursor')).toBe('null, always')
-    expect(of('Resolution', 'redemption_token')).toBe('value, left out')
-    expect(of('ResolutionVoucher', 'reason_code')).toBe('value, left out')
-  })
 })
 
 describe('the check of answers', () => {

@@ -7,3 +7,5 @@ export async function startService(environment?: NodeJS.ProcessEnv) {
   const database = await createDatabase()
   return { database, build: createBuilders(database), client: await createApp(database, environment) }
 }
+
+export type TestService = Awaited<ReturnType<typeof startService>>
