@@ -118,10 +118,4 @@ describe('nodes', () => {
     ])
     expect(Object.fromEntries(codes)).toEqual({ 0: 'NOT_FOUND', 2: 'FORBIDDEN', 3: 'FORBIDDEN', 5: 'NOT_FOUND' })
   })
-
-  // `limits.test.ts` has the error of 101.
-  it('accepts up to 100 ids', async () => {
-    expect(await client.read(secret, query, { ids: [] })).toEqual({ nodes: [] })
-    expect((await client.read(secret, query, { ids: Array(100).fill(product) })).nodes).toHaveLength(100)
-  })
 })
