@@ -146,7 +146,7 @@ async function createControls({ address, app, knownIds, listed, createToken }: S
         await client.pass()
         // A pass that begins at the bound reads none of these any more.
         const passed = await sql<{ id: string; mark: string }[]>`
-          select id::text, product_title as mark from purchased_voucher where tenant_id = ${tenant}
+          select id::text, coalesce(product_title, '') as mark from purchased_voucher where tenant_id = ${tenant}
           and naive_stamp > now() - interval '20 seconds' and naive_stamp < ${client.since}::text::timestamptz`
         for (const { id, mark } of passed) if (client.copy.get(id)?.mark !== mark) lost.add(mark)
       }
