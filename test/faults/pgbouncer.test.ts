@@ -37,6 +37,30 @@ async function runBehind(changes: Record<string, string | null>, environment: No
 const parameters = 'role, statement_timeout, default_transaction_isolation, jit, work_mem'
 
 describe('the service does not start', () => {
+  test('when PgBouncer refuses start-up parameters', async () => {
+    const { code, stderr } = await runBehind({}, on)
+    expect([code, stderr]).toEqual([1, expect.stringContaining('DATABASE_STARTUP_PARAMETERS=off')])
+    expect(stderr).toContain('unsupported startup parameter')
+  })
+
+  test('when PgBouncer ignores start-up parameters', async () => {
+    const { code, stderr } = await runBehind({ connect_query: null, ignore_startup_parameters: parameters }, on)
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`the role is ${login} and not voucher_gateway`)])
+    expect(stderr).toContain('ignore_startup_parameters')
+  })
+
+  test('when PgBouncer sets nothing', async () => {
+    const { code, stderr } = await runBehind({ connect_query: null }, off)
+    expect([code, stderr]).toEqual([1, expect.stringContaining('connect_query')])
+  })
+
+  test('when PgBouncer leaves jit on, with which figures time out', async () => {
+    const query = 'set role voucher_gateway; set statement_timeout = 4000'
+    const { code, stderr } = await runBehind({ connect_query: query }, off)
+    expect([code, stderr]).toEqual([1, expect.stringContaining('jit is on and not off')])
+    expect(stderr).toContain('connect_query')
+  })
+
   test.runIf(pgBouncerIsAtLeast(1, 26))('when PgBouncer keeps no prepared statements', async () => {
     const { code, stderr } = await runBehind({ max_prepared_statements: '0' }, off)
     expect([code, stderr]).toEqual([1, expect.stringContaining('Set max_prepared_statements = 500')])
@@ -76,6 +100,18 @@ describe('commands work', () => {
   })
 })
 
+/** Starts the service behind PgBouncer. */
+async function startBehind() {
+  await pooler.kill()
+  await pooler.start()
+  const service = await serve(off)
+  // Left over, it would check and close the server connections of the next test.
+  onTestFinished(async () => {
+    await service.stop('SIGKILL')
+  })
+  return service
+}
+
 test.each<[string, () => Promise<unknown>]>([
   [
     'PgBouncer is killed and started again',
@@ -105,13 +141,7 @@ test.each<[string, () => Promise<unknown>]>([
     },
   ],
 ])('the service holds while %s', async (_, fault) => {
-  await pooler.kill()
-  await pooler.start()
-  const service = await serve(off)
-  // Left over, it would check and close the server connections of the next test.
-  onTestFinished(async () => {
-    await service.stop('SIGKILL')
-  })
+  const service = await startBehind()
   const calls = await hold({ service, world, server: () => server }, async () => void (await fault()))
   expect(calls.some(({ status }) => status === 503)).toBe(true)
   expect(await service.stop('SIGTERM')).toBe(0)
@@ -130,4 +160,24 @@ test('a server connection that another client has changed is closed, and not use
   expect(after?.pid).not.toBe(before?.pid)
   expect((await run(['token', 'list'], off)).code).toBe(0)
   await other.end()
+})
+
+test('when PgBouncer stops setting the role, the service says so, and works when it is set again', async () => {
+  const service = await startBehind()
+  const ready = async () => {
+    const response = await fetch(new URL('/readyz', service.restAddress))
+    return { status: response.status, body: await response.text() }
+  }
+  expect((await ready()).status).toBe(200)
+  await pooler.kill()
+  await pooler.start({ connect_query: 'set statement_timeout = 4000' })
+  await expect.poll(ready, { timeout: 5_000 }).toMatchObject({
+    status: 503,
+    body: expect.stringContaining(`the role is ${login} and not voucher_gateway`),
+  })
+  await expect.poll(service.printed).toContain(`the role is ${login} and not voucher_gateway`)
+  await pooler.kill()
+  await pooler.start()
+  await expect.poll(ready, { timeout: 5_000 }).toMatchObject({ status: 200 })
+  expect(await service.stop('SIGTERM')).toBe(0)
 })
