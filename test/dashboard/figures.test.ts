@@ -1,5 +1,6 @@
 // The pure parts of the dashboard: what is compared, drawn and written.
 import { expect, test } from 'vitest'
+import { ticksFor } from '../../packages/charts/src/ticks.ts'
 import { changeFrom, periodBefore } from '../../packages/dashboard/src/comparison.ts'
 import { toCsv } from '../../packages/dashboard/src/csv.ts'
 import { expiriesOf } from '../../packages/dashboard/src/figures/expiry.ts'
@@ -7,7 +8,6 @@ import { addAmounts } from '../../packages/dashboard/src/format.ts'
 import { startOfDay } from '../../packages/dashboard/src/instant.ts'
 import { addDays, daysOf } from '../../packages/dashboard/src/period.ts'
 import { dropUnknownOrder, readOrder, toQuery } from '../../packages/dashboard/src/vouchers/filter.ts'
-import { ticksFor } from '../../src/charts/ticks.ts'
 
 test.each([
   ['2026-11-10', '2026-11-16', '2026-11-03', '2026-11-09', 'as many days directly before'],

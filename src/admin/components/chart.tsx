@@ -1,5 +1,5 @@
-import { type AxisLabel, type Bar, BarPlot, Legend, type Series } from '../../charts/bar-plot.tsx'
-import { sum, ticksFor } from '../../charts/ticks.ts'
+import { type AxisLabel, type Bar, BarPlot, Legend, type Series } from '#charts/bar-plot'
+import { sum, ticksFor } from '#charts/ticks'
 import { formatCount, formatDay, formatShortDay } from './format.ts'
 import { type Column, Table } from './table.tsx'
 

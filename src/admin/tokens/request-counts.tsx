@@ -1,5 +1,5 @@
-import type { Series } from '../../charts/bar-plot.tsx'
-import { sum } from '../../charts/ticks.ts'
+import type { Series } from '#charts/bar-plot'
+import { sum } from '#charts/ticks'
 import type { RequestCount } from '../../domain/token/request-count.ts'
 import { Chart, type DayBar } from '../components/chart.tsx'
 import { formatCount, formatDay } from '../components/format.ts'
