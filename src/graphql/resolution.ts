@@ -3,11 +3,11 @@ import {
   type Resolution as ResolutionRow,
   type ResolutionTenant as ResolutionTenantRow,
   type ResolvedVoucher as ResolvedVoucherRow,
-  readVoucherName,
   resolutionTenantColumns,
   resolvedColumns,
   resolveVoucher,
 } from '../domain/record/resolution.ts'
+import { readVoucherName } from '../domain/record/voucher-name.ts'
 import { builder } from './builder.ts'
 import { exposeColumns } from './columns.ts'
 import { recordComplexity } from './complexity.ts'

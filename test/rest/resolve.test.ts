@@ -237,3 +237,24 @@ describe('the scope of a resolution', () => {
     await until('the owner is above', async () => (await status()) === 200, 1_500)
   })
 })
+
+// An index can be wrong, for example after the server's collation has changed.
+test('without the index of references, resolutions at the same time get the vouchers that they name', async () => {
+  const till = await build.tenant()
+  const other = await build.tenant()
+  const { secret: ofTill } = await build.token([till])
+  const { secret: ofOther } = await build.token([other])
+  await platform`drop index purchased_voucher_reference`
+  await build.voucher(till, { reference: 'TWICE' })
+  await build.voucher(till, { reference: 'TWICE' })
+  await build.voucher(other, { reference: 'OTHER' })
+  // Token and tenant are in the cache then, so that the requests below ask in the same turn.
+  await client.resolve(ofTill, till, { voucher_reference: 'absent' })
+  await client.resolve(ofOther, other, { voucher_reference: 'absent' })
+  const answers = await Promise.all([
+    client.resolve(ofTill, till, { voucher_reference: 'TWICE' }),
+    client.resolve(ofOther, other, { voucher_reference: 'OTHER' }),
+    client.resolve(ofTill, till, { voucher_reference: 'TWICE' }),
+  ])
+  expect(answers.map(({ body }) => body.data?.voucher.reference)).toEqual(['TWICE', 'OTHER', 'TWICE'])
+})

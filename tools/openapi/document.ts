@@ -2,7 +2,7 @@
 
 import { rateWindowSeconds } from '../../src/domain/rate/rate.ts'
 import { defaultPageSize } from '../../src/domain/record/page.ts'
-import { maxLengths } from '../../src/domain/record/resolution.ts'
+import { maxLengths } from '../../src/domain/record/voucher-name.ts'
 import { bodyLimit } from '../../src/http/authenticated.ts'
 import { exportPath } from '../../src/http/paths.ts'
 import type { RestVersion } from '../../src/rest/register.ts'

@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { column, nullable, type RowOf, selectList } from '../../db/column.ts'
 import { arrayText, type Sql } from '../../db/connect.ts'
 import { shareStatements } from '../../db/shared-statement.ts'
-import { type FieldErrors, hasErrors, notFound, throwIfErrors } from '../errors.ts'
+import { notFound } from '../errors.ts'
 import { hashSecret } from '../secret.ts'
 import type { TenantPath } from '../token/scope.ts'
 import type { Token } from '../token/token.ts'
+import type { VoucherName } from './voucher-name.ts'
 
 /** The reasons why a voucher cannot be redeemed. The first that applies is reported (R25). */
 export type ReasonCode = 'void' | 'not_yet_valid' | 'expired' | 'redeemed' | 'no_balance'
@@ -69,57 +70,6 @@ export interface Resolution extends Verdict {
   tenant: ResolutionTenant
   /** Shown this once; null when not redeemable. */
   redemptionToken: string | null
-}
-
-/** A voucher by its reference or by its QR token. */
-type VoucherName = { reference: string } | { qrToken: string }
-
-/** The longest inputs, in characters (R9). */
-export const maxLengths = { qrToken: 2048, voucherReference: 255 }
-
-/**
- * Parses the input that names a voucher (R9, R27).
- *
- * @param transportErrors errors that the transport found
- * @throws `BAD_USER_INPUT` with the errors of `qrToken` and `voucherReference`
- */
-export function readVoucherName(
-  given: { qrToken?: string | null | undefined; voucherReference?: string | null | undefined },
-  transportErrors: FieldErrors = {},
-): VoucherName {
-  const fieldErrors: FieldErrors = { ...transportErrors }
-  const read = (field: keyof typeof maxLengths) => {
-    const text = given[field] ?? ''
-    if ([...text].length > maxLengths[field]) fieldErrors[field] = [`Give at most ${maxLengths[field]} characters.`]
-    return text.trim() === '' ? null : text
-  }
-  const qrToken = read('qrToken')
-  const voucherReference = read('voucherReference')
-  if (!hasErrors(fieldErrors) && (qrToken === null) === (voucherReference === null)) {
-    const error =
-      qrToken === null ? 'Give a QR token or URL, or a voucher reference.' : 'Give one of the two, not both.'
-    fieldErrors.qrToken = [error]
-    fieldErrors.voucherReference = [error]
-  }
-  throwIfErrors(fieldErrors)
-  return qrToken === null ? { reference: (voucherReference ?? '').trim() } : { qrToken: qrTokenIn(qrToken) }
-}
-
-/** Returns the QR token in a scanned text: the text itself, or a part of its URL (R27). */
-function qrTokenIn(text: string): string {
-  if (!/^\s*https?:/i.test(text) || !URL.canParse(text)) return text
-  const url = new URL(text)
-  for (const name of ['qr_token', 'token', 'qr', 't', 'code']) {
-    const value = url.searchParams.get(name)
-    if (value) return value
-  }
-  const segment = url.pathname.split('/').findLast(part => part !== '')
-  if (!segment) return text
-  try {
-    return decodeURIComponent(segment)
-  } catch {
-    return segment
-  }
 }
 
 /**
@@ -201,7 +151,8 @@ const findBy = {
  *
  * The statement takes as long for a voucher out of scope as for an absent one: for both, it reads one path and the grants,
  * and returns one row. Without an owner it reads the path of the path tenant. `offset 0` makes it read the grants also when
- * the other condition does not hold. Values, because PostgreSQL takes 200 µs more for `unnest`.
+ * the other condition does not hold. Values, because PostgreSQL takes 200 µs more for `unnest`. `limit 1`: each request has
+ * one row, whatever the index of the names says, so that none gets the row of another one.
  */
 function findByCondition(condition: string) {
   return shareStatements<Wanted, Found>(
@@ -212,7 +163,7 @@ function findByCondition(condition: string) {
           values ${sql(wanted.map(({ text, at, placePath, tokenId }, place) => [place, text, at, arrayText(placePath), tokenId]))}
         ) as given(place, text, at, place_path, token_id)
       ) as wanted
-      left join lateral (select * from purchased_voucher where ${sql.unsafe(condition)} offset 0) voucher on true
+      left join lateral (select * from purchased_voucher where ${sql.unsafe(condition)} limit 1) voucher on true
       cross join lateral (
         select owner_id, gateway.tenant_path(owner_id) as path from coalesce(voucher.tenant_id, wanted.at) as owner_id offset 0
       ) owner_path

@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { FieldErrors } from '../../domain/errors.ts'
-import { maxLengths } from '../../domain/record/resolution.ts'
+import { maxLengths } from '../../domain/record/voucher-name.ts'
 import { queryParameter, queryParameterValues } from '../../http/query-parameter.ts'
 import type { Input, InputSource } from '../operation.ts'
 

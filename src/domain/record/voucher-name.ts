@@ -1,0 +1,52 @@
+import { type FieldErrors, hasErrors, throwIfErrors } from '../errors.ts'
+
+/** A voucher by its reference or by its QR token. */
+export type VoucherName = { reference: string } | { qrToken: string }
+
+/** The longest inputs, in characters (R9). */
+export const maxLengths = { qrToken: 2048, voucherReference: 255 }
+
+/**
+ * Parses the input that names a voucher (R9, R27).
+ *
+ * @param transportErrors errors that the transport found
+ * @throws `BAD_USER_INPUT` with the errors of `qrToken` and `voucherReference`
+ */
+export function readVoucherName(
+  given: { qrToken?: string | null | undefined; voucherReference?: string | null | undefined },
+  transportErrors: FieldErrors = {},
+): VoucherName {
+  const fieldErrors: FieldErrors = { ...transportErrors }
+  const read = (field: keyof typeof maxLengths) => {
+    const text = given[field] ?? ''
+    if ([...text].length > maxLengths[field]) fieldErrors[field] = [`Give at most ${maxLengths[field]} characters.`]
+    return text.trim() === '' ? null : text
+  }
+  const qrToken = read('qrToken')
+  const voucherReference = read('voucherReference')
+  if (!hasErrors(fieldErrors) && (qrToken === null) === (voucherReference === null)) {
+    const error =
+      qrToken === null ? 'Give a QR token or URL, or a voucher reference.' : 'Give one of the two, not both.'
+    fieldErrors.qrToken = [error]
+    fieldErrors.voucherReference = [error]
+  }
+  throwIfErrors(fieldErrors)
+  return qrToken === null ? { reference: (voucherReference ?? '').trim() } : { qrToken: qrTokenIn(qrToken) }
+}
+
+/** Returns the QR token in a scanned text: the text itself, or a part of its URL (R27). */
+function qrTokenIn(text: string): string {
+  if (!/^\s*https?:/i.test(text) || !URL.canParse(text)) return text
+  const url = new URL(text)
+  for (const name of ['qr_token', 'token', 'qr', 't', 'code']) {
+    const value = url.searchParams.get(name)
+    if (value) return value
+  }
+  const segment = url.pathname.split('/').findLast(part => part !== '')
+  if (!segment) return text
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}
