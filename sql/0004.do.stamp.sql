@@ -76,8 +76,7 @@ end $$;
 -- lists of all tenants.
 --
 -- In this function and those that single rows call, each expression costs a transaction some 0.5 µs, because plpgsql
--- prepares
--- it once for a transaction; `perform` costs more, because it runs a statement.
+-- prepares it once for a transaction; `perform` costs more, because it runs a statement.
 --
 -- source: the table. tenant: the id of the tenant whose list it is; '*' for all tenants.
 create function gateway.list_stamp(source oid, tenant text) returns timestamptz

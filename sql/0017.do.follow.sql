@@ -319,8 +319,7 @@ begin atomic
   from gateway.follower;
 end;
 
--- Returns the entries that differ from the records. It says nothing of a record that was written since the last step,
--- and
+-- Returns the entries that differ from the records. It says nothing of a record that was written since the last step, and
 -- nothing at all while gateway.awaits_fill. Reads all records.
 create function gateway.entry_differences() returns table (kind text, tenant_id bigint, id bigint)
 language sql stable

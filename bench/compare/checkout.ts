@@ -28,7 +28,8 @@ export function build(directory: string): void {
   else {
     execFileSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error', '--prefer-offline'], {
       cwd: directory,
-      stdio: ['ignore', 'inherit', 'inherit'],
+      // The standard output is the result, which is recorded.
+      stdio: ['ignore', process.stderr, 'inherit'],
     })
   }
   buildService(directory)

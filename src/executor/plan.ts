@@ -162,7 +162,7 @@ export class BoundOperation {
     this.#inputs = inputs
   }
 
-  /** Whether the executor runs the operation itself; otherwise graphql-js does. */
+  /** True when the executor runs the operation itself; otherwise graphql-js does. */
   get isPlanned(): boolean {
     return this.#variant.root !== null
   }

@@ -4,6 +4,6 @@ const { workers } = JSON.parse(document.getElementById('settings').textContent)
 
 self.MonacoEnvironment = {
   getWorkerUrl: (_module, label) => workers[label],
-  // `start.js` sets an option that GraphiQL has no prop for.
+  // `start-graphiql.js` sets an option that GraphiQL has no prop for.
   globalAPI: true,
 }

@@ -2,17 +2,16 @@ import type { Pool, Sql } from '../../db/connect.ts'
 import { GatewayError } from '../errors.ts'
 import type { Instant } from '../record/instant.ts'
 
-/** The number of records of each kind that a part of the first entries has. That takes some seconds at most. */
+/** The number of records of each kind that a part has: of the first entries, or of what a step follows. */
 const partSize = 100_000
 
 /** The longest time that a long step may take, in minutes: one that writes the first rollups or compares all records. */
 const longStepMinutes = 60
 
 /**
- * Creates the job that keeps entries and figures in step with the records (`sql/0017`). Several instances of the
- * service may call it: one
- * of them works at a time, and the others do not wait. A step that takes longer than a statement of a background job may is
- * made again on a connection of its own.
+ * Creates the job that keeps entries and figures in step with the records (`sql/0017`). Several instances of the service
+ * may call it: one of them works at a time, and the others do not wait. A step that takes longer than a statement of a
+ * background job may is made again on a connection of its own.
  *
  * @param pool the service's pool
  * @param closing no step begins after it is aborted
