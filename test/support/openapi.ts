@@ -68,7 +68,7 @@ ajv.addSchema({ $id: 'document', components: { schemas: strictly(document.compon
 const validators = new Map<JsonSchema, ValidateFunction>()
 
 /** Returns the error of a value of a response, or null. */
-export function schemaErrors(schema: JsonSchema, value: unknown): string | null {
+function schemaErrors(schema: JsonSchema, value: unknown): string | null {
   let validate = validators.get(schema)
   if (!validate) {
     validate = ajv.compile(schema.$ref ? { $ref: `document${schema.$ref}` } : { ...schema })

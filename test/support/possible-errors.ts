@@ -40,7 +40,7 @@ const toArray = (path: GraphQLResolveInfo['path'] | undefined): (string | number
 const nameOf = (path: Path) => JSON.stringify(path)
 
 /** Makes the same schema with all types nullable: there each error stays where it is, and hides no other. */
-export function nullableSchema(schema: GraphQLSchema, record: (path: Path, position: Position) => void): GraphQLSchema {
+function nullableSchema(schema: GraphQLSchema, record: (path: Path, position: Position) => void): GraphQLSchema {
   const made = new Map<string, GraphQLNamedOutputType>()
 
   function nullable(type: GraphQLOutputType): GraphQLOutputType {

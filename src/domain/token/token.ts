@@ -44,7 +44,7 @@ export interface TokenRecord extends Token {
 }
 
 /** All statuses of a token. */
-export const tokenStatuses = ['active', 'expired', 'revoked'] as const
+const tokenStatuses = ['active', 'expired', 'revoked'] as const
 
 /** The status of a token. */
 export type TokenStatus = (typeof tokenStatuses)[number]
