@@ -32,8 +32,8 @@ grant select on gateway.follower to voucher_gateway;
 call gateway.lock_against_writers('public.customer');
 
 -- Customers without consent are in no list, but figures count the consents that they gave. So what becomes of these customers
--- is recorded as a removal, too, of a resource that no client asks for. Also of a customer that never consented: the follower
--- may have seen a consent that another change has erased since.
+-- is recorded as a removal, too, of a resource that no client asks for. So is what becomes of one that never consented: the
+-- follower may have seen a consent that another change has erased since.
 create constraint trigger record_unlisted_deleted after delete on public.customer deferrable initially deferred
   for each row when (not old.marketing_opted) execute function gateway.record_removal('customer', 'deleted');
 create constraint trigger record_unlisted_moved after update on public.customer deferrable initially deferred
@@ -295,12 +295,12 @@ begin
   if reached.as_of is null and gateway.write_first_entries(reached, watermark, at_most) then
     return true;
   end if;
-  -- Before the records are read: these then include what a request means.
+  -- Deleted before the records are read: these then include what a request means.
   delete from gateway.fill_request;
   fills := found;
   select epoch into present_epoch from gateway.sync_state;
   fills := fills or reached.epoch <> present_epoch;
-  -- Before the records, too: all with such a stamp can be seen then.
+  -- Read before the records, too: all records with such a stamp can be seen then.
   planned_stamps := array(select distinct stamp from gateway.planned_stamp where stamp >= watermark);
   tree_changed := gateway.follow_records(reached, watermark, fills, at_most);
   if tree_changed or fills then

@@ -93,7 +93,7 @@ class Remainder {
 
 const drop = (remainder: Remainder) => remainder.drop()
 
-/** Reads the chunk behind a position. Apart, because what the lines hold is held for a reader that has stalled. */
+/** Reads the chunk behind a position. A function of its own: what `exportLines` refers to stays while a reader stalls. */
 async function readChunk({ places, continues, list, createContext, window }: ExportRun, after: Position | null) {
   const release = await places.take()
   try {
