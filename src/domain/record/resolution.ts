@@ -1,11 +1,10 @@
-import { randomBytes } from 'node:crypto'
 import { column, nullable, type RowOf, selectList } from '../../db/column.ts'
 import { arrayText, type Sql } from '../../db/connect.ts'
 import { shareStatements } from '../../db/shared-statement.ts'
 import { notFound } from '../errors.ts'
-import { hashSecret } from '../secret.ts'
 import type { TenantPath } from '../token/scope.ts'
 import type { Token } from '../token/token.ts'
+import { issueRedemptionToken } from './redemption-token.ts'
 import type { VoucherName } from './voucher-name.ts'
 
 /** The reasons why a voucher cannot be redeemed. The first that applies is reported (R25). */
@@ -183,26 +182,4 @@ function findByCondition(condition: string) {
       order by place`,
     maxShared,
   )
-}
-
-/** Issues a token of 256 random bits and stores its SHA-256 (R26). Returns the token. */
-async function issueRedemptionToken(
-  sql: Sql,
-  voucherId: number,
-  tenantId: number,
-  tokenId: number,
-  timeToLive: number,
-): Promise<string> {
-  const secret = `vgr_${randomBytes(32).toString('base64url')}`
-  await sql`
-    insert /* redemption_token.issue */ into gateway.redemption_token (token_hash, voucher_id, tenant_id, token_id, expires_at)
-    values (${hashSecret(secret)}, ${voucherId}, ${tenantId}, ${tokenId},
-            now() + ${timeToLive} * interval '1 second')`
-  return secret
-}
-
-/** Deletes redemption tokens a day after they expired. */
-export async function deleteExpiredRedemptionTokens(sql: Sql): Promise<void> {
-  await sql`
-    delete /* redemption_token.delete_expired */ from gateway.redemption_token where expires_at < now() - interval '1 day'`
 }
