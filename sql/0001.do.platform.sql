@@ -38,7 +38,7 @@ language plpgsql stable
 as $$
 begin
   perform now() at time zone name;
-  -- Postgres accepts an offset, too, but an offset has no summer time.
+  -- Postgres also accepts an offset, but an offset has no summer time.
   return name ~ '^[A-Za-z_]+(/[A-Za-z0-9_+-]+)*$';
 exception when invalid_parameter_value then
   return false;
@@ -188,5 +188,5 @@ create table public.customer (
 );
 -- v1 lists the customers who consent at present (R23).
 create index marketing_signup_list on public.customer (tenant_id, updated_at, id) where marketing_opted;
--- A commit stamps the other customers again, too (gateway.stamped_rows).
+-- A commit also stamps the other customers again (gateway.stamped_rows).
 create index customer_unlisted on public.customer (tenant_id, updated_at, id) where not marketing_opted;

@@ -3,8 +3,8 @@
 --
 -- Each later file grants the role its rights on the tables that the file creates; gateway.add_list (0012) on each list.
 
--- The service works under this role, whatever role it logs in as: it reads what the platform writes, and cannot change
--- what it has written to the audit. A role belongs to the cluster, so another database may have created it.
+-- The service works under this role, independent of its login role: it reads what the platform writes, and cannot
+-- change what it has written to the audit. A role belongs to the cluster, so another database may have created it.
 do $$
 begin
   if not exists (select from pg_roles where rolname = 'voucher_gateway') then
@@ -48,8 +48,8 @@ create table gateway.setting (
 grant select, insert (name, value) on gateway.setting to voucher_gateway;
 
 -- Locks tables of the platform until the end of a migration's transaction, in one call before its first trigger or foreign
--- key of them. Writers wait meanwhile, also for the attempt to get the locks: so it fails after 100 ms, and the migration is
--- tried again later. The statements after the call should take only some milliseconds.
+-- key of them. Writers wait during the migration, and also while it waits for its locks. So that wait ends after 100
+-- ms, and the migration is tried again later. The statements after the call should take only some milliseconds.
 create procedure gateway.lock_against_writers(variadic tables regclass[])
 language plpgsql
 as $$
@@ -57,7 +57,7 @@ declare
   ends_at timestamptz;
   each_table regclass;
 begin
-  -- Writers do not wait for this lock. To wait for it ends an autovacuum, after deadlock_timeout.
+  -- Writers do not wait for this lock. Waiting for it cancels an autovacuum, after deadlock_timeout.
   perform set_config('lock_timeout', '2s', true);
   foreach each_table in array tables loop
     execute format('lock table %s in share update exclusive mode', each_table);

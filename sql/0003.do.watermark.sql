@@ -23,8 +23,8 @@ create function gateway.clock_microseconds() returns bigint
 language sql volatile parallel safe
 return (extract(epoch from clock_timestamp()) * 1000000)::bigint;
 
--- Returns the instant that is so many microseconds after 1970. Stable, as the operators are: Postgres inlines no function
--- that is declared immutable and calls stable ones.
+-- Returns the instant that is the given number of microseconds after 1970. Stable, as the operators are: Postgres
+-- inlines no function that is declared immutable and calls stable ones.
 create function gateway.from_microseconds(count bigint) returns timestamptz
 language sql stable parallel safe
 return timestamptz 'epoch' + count * interval '1 microsecond';
@@ -71,8 +71,8 @@ begin
   return present;
 end $$;
 
--- Does the same, and calls it only when the clock seems to have stepped back: a function that runs as its owner takes
--- longer. Postgres inlines this one.
+-- Does the same, but calls the function above only when the clock seems to have stepped back, because a function that
+-- runs as its owner takes longer. Postgres inlines this one.
 create function gateway.checked_clock() returns bigint
 language sql volatile
 return case when gateway.clock_microseconds() < pg_sequence_last_value('gateway.recorded_clock')
@@ -93,9 +93,9 @@ create function gateway.write_marker_key(kind integer, marked_at bigint) returns
 language sql immutable parallel safe
 return (kind::bigint << 52) | marked_at;
 
--- Returns until when a page may list: every row with an earlier stamp is visible to a statement that begins after this
--- call, and no row will get an earlier stamp. Raises an error on a standby, and outside READ COMMITTED, where the next
--- statement would see an older snapshot.
+-- Returns the instant up to which a page may list: every row with an earlier stamp is visible to a statement that
+-- begins after this call, and no row will get an earlier stamp. Raises an error on a standby, and outside READ
+-- COMMITTED, where the next statement would see an older snapshot.
 create function gateway.watermark() returns timestamptz
 language plpgsql volatile
 as $$

@@ -1,4 +1,4 @@
--- Stamps: triggers set updated_at of every row that is inserted or changed (R22), whatever the writer gives.
+-- Stamps: triggers set updated_at of every row that is inserted or changed (R22), and ignore the writer's value.
 --
 -- A transaction takes its stamp with its first change, after its writing marker (0003). A deferred trigger, the commit
 -- event, runs once for a transaction, at its commit or at `set constraints all immediate`. There the stamps become final:
@@ -6,7 +6,7 @@
 --
 -- A transaction that writes for long would write all rows twice. So it looks at the clock from time to time, and gives the
 -- rows that follow a stamp that lies ahead, by four times as long as it has been writing (gateway.plan_stamp). Rows whose
--- stamp still lies ahead at commit keep it. All are listed when five times as long has passed as writing took.
+-- stamp still lies ahead at commit keep it. All rows are listed once five times the duration of the writes has passed.
 --
 -- The state of a transaction is in settings of its own, which a rollback to a savepoint undoes together with the markers:
 --   gateway.stamp          the stamp of the next row, in microseconds, as are all instants here
@@ -53,7 +53,7 @@ language plpgsql
 as $$
 declare
   present constant bigint := gateway.clock_microseconds();
-  -- Postgres counts rows of earlier transactions, too, so what counts is the difference.
+  -- Postgres also counts rows of earlier transactions, so only the difference counts.
   rows constant bigint := (
     select sum(pg_stat_get_xact_tuples_inserted(source) + pg_stat_get_xact_tuples_updated(source))
     from (select format('public.%I', name)::regclass as source from gateway.list
@@ -176,8 +176,9 @@ return array_remove(string_to_array(
   concat(current_setting('gateway.former_stamps', true), ' ', current_setting('gateway.stamp', true)), ' '), '')::bigint[];
 
 -- Returns where the rows are that this transaction has stamped: their table, the tenants, and the condition for them with the
--- tenants as $1, which ends at the stamp. A table that has no list is gateway.removal: those of tenants (0007). The rows that
--- the condition of a list excludes are stamped too, for the follower (0017), and a partial index leads to each of both.
+-- tenants as $1, which ends at the stamp. The only such table without a list is gateway.removal, with the removals of
+-- tenants (0007). The rows that the condition of a list excludes are also stamped, for the follower (0017). Each of the
+-- two sets of rows has a partial index.
 create function gateway.touched_rows() returns table (source regclass, owners bigint[], condition text)
 language sql volatile
 as $$
@@ -215,7 +216,7 @@ begin
   return total;
 end $$;
 
--- Makes a stamp that of all rows which are written from now on, and gives it to those that have one of the former stamps.
+-- Sets the stamp of all rows that are written from now on, and replaces the former stamps of this transaction by it.
 -- The update waits for no lock, because the transaction has written these rows before.
 create function gateway.restamp(formers bigint[], stamp bigint) returns void
 language plpgsql set enable_seqscan = off
@@ -241,7 +242,7 @@ create function gateway.transaction_stamp() returns timestamptz
 language sql volatile
 return gateway.from_microseconds(nullif(current_setting('gateway.stamp', true), '')::bigint);
 
--- Makes the stamp of this transaction final, under a committing marker that it has from now on. The watermark then stays
+-- Makes the stamp of this transaction final, and takes a committing marker for it. The watermark then stays
 -- at the stamp until the transaction ends, for all lists.
 --
 -- Runs as the owner: a writer may lack the right to update its rows.
@@ -267,8 +268,8 @@ begin
   end if;
 end $$;
 
--- Makes the stamps of a transaction final when its writing marker does not count any more: gives the rows whose stamp
--- has passed another.
+-- Makes the stamps of a transaction final when its writing marker has expired: rows whose stamp has passed get a new
+-- one.
 --
 -- The watermark may wait for 10 ms. When stamping is expected to take longer, the new stamp lies ahead by this time, and needs
 -- no marker before the clock reaches it. So the rows are stamped first; those whose stamp has passed by then are stamped
@@ -311,12 +312,13 @@ begin
   insert into gateway.planned_stamp (stamp) select gateway.from_microseconds(each) from unnest(stamps) as each;
 end $$;
 
--- Makes the stamps of a transaction final that has written rows. While the writing marker counts, they stay as they are, under
+-- Makes the stamps of a transaction with writes final. While the writing marker counts, they stay as they are, under
 -- a committing marker of the same time. The second look at the clock is for a transaction that was suspended between the
 -- first look and the marker. A clock that lies behind the recorded one has stepped back: gateway.settle_stamps finds that.
 --
--- Most transactions get no further, so this function has the rights and the search_path of the writer. With another path
--- Postgres would plan the expressions of the functions that both call again in each transaction.
+-- Most transactions get no further, so this function has the rights and the search_path of the writer. Both functions
+-- have the same search_path: otherwise Postgres would plan the expressions of the functions that they call again in
+-- each transaction.
 create function gateway.finalize() returns void
 language plpgsql
 as $$
@@ -350,8 +352,8 @@ end $$;
 
 -- Returns the final stamp of this transaction, for what is written at its commit.
 --
--- rows: how many rows this is about to write, at most: Postgres counts those of earlier transactions, too. When the transaction
--- has taken longer than 5 ms, and from a hundred rows on, the stamp lies ahead of the clock by 50 µs a row.
+-- rows: how many rows this is about to write, at most: Postgres also counts the rows of earlier transactions. When the
+-- transaction has taken longer than 5 ms, and from a hundred rows on, the stamp lies ahead of the clock by 50 µs a row.
 create function gateway.final_stamp(rows bigint) returns timestamptz
 language plpgsql
 as $$

@@ -1,13 +1,13 @@
 -- The tree of tenants: walks along it, and the locks that keep a path still while a transaction relies on it.
 --
--- The walks use the indexes of public.tenant. A session keeps the plans that it made while the table was small, and these
--- would read the whole table at each step after it has grown: hence the settings of the functions.
+-- The walks use the indexes of public.tenant. A session keeps the plans that it made while the table was small. After
+-- the table has grown, these plans would read all of it at each step, so the functions have their own planner settings.
 
 -- Returns the path of a tenant: its id, then the ids of the tenants above it. The path ends below a tenant that does not
 -- exist; it is null when the tenant itself does not exist. A loop, which appliers can make, ends the path.
 --
--- The cost is what Postgres expects of a recursive query. With a lower one it reads all removals and sorts them, instead of
--- the first ones in their order.
+-- The cost equals the planner's estimate for a recursive query. With a lower cost, the planner reads and sorts all
+-- removals instead of reading the first ones in order.
 create function gateway.tenant_path(lowest bigint) returns bigint[]
 language plpgsql stable cost 100000 set enable_seqscan = off
 as $$
@@ -35,7 +35,7 @@ create function gateway.tenant_descendants(highest bigint) returns setof bigint
 language plpgsql stable set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
 begin
-  -- Most tenants have none below them, and each deletion of a tenant calls this.
+  -- Fast for tenants without children, because each deletion of a tenant calls this.
   if exists (select from public.tenant where parent_id = highest) then
     return query
       with recursive below as (
@@ -55,7 +55,8 @@ end $$;
 -- Locks a tenant and all above it. A loop, which appliers can make, ends the walk.
 --
 -- waits: whether it waits for a tenant that is being moved.
--- Returns the path; null when it does not wait and one of them is being moved. The locks that are taken by then stay.
+-- Returns the path; null when it does not wait and one of them is being moved. The transaction keeps the locks that it
+-- has taken so far.
 create function gateway.lock_path(lowest bigint, waits boolean) returns bigint[]
 language plpgsql set enable_seqscan = off
 as $$

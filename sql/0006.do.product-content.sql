@@ -2,9 +2,9 @@
 --
 -- A change to any of them stamps the product (R22). Row triggers queue the products, in sessions and in appliers (0009) alike,
 -- and wait for no lock. At commit the transaction stamps the products that are not locked; after the commit, the service stamps
--- the others (gateway.process_stamp_queue, 0009). A worker of a subscription that waits for a row of a prepared transaction
--- waits for ever, because the `commit prepared` comes later in its own stream; and two sessions that change categories and
--- products in another order would deadlock.
+-- the others (gateway.process_stamp_queue, 0009). A worker of a subscription that waits for a row of a prepared
+-- transaction would wait for ever, because the `commit prepared` comes later in its own stream. Two sessions that
+-- change categories and products in different orders would deadlock.
 --
 -- A later stamp loses nothing: it is taken after the change is visible, so a client that has read the record before reads
 -- it again. The entry of a category always stays for the service: a link that the transaction cannot see yet is visible by
@@ -24,7 +24,7 @@ comment on column gateway.stamp_queue.product_id is 'Null: all products of the c
 comment on column gateway.stamp_queue.tenant_id is 'A tenant that needs a new stamp with all tenants below it; the other columns are then null';
 
 -- Queues the products that show a row: the product of a variant or of a link, all products of a category, or all products
--- when a table is truncated. A new category is queued, too: an applier can bring its links before it.
+-- when a table is truncated. A new category is also queued, because an applier can insert its links before it.
 create function gateway.queue_products() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
@@ -65,7 +65,7 @@ alter table public.category enable always trigger queue_products;
 -- A product belongs to categories of its own tenant only: its record shows their titles. An applier can bring a link that
 -- breaks this; the service reads the categories of the product's tenant only, so it does not show such a link.
 
--- Raises the error of such a link.
+-- Raises the error for such a link.
 create function gateway.reject_foreign_category(
   product_id bigint, product_tenant bigint, category_id bigint, category_tenant bigint
 ) returns void

@@ -1,6 +1,6 @@
 -- Removals: which records left a list, so that copies can follow.
 --
--- A record that leaves a list is recorded under its tenant and id of that time, for every cause. The
+-- A record that leaves a list is recorded under its former tenant and id, for every cause. The
 -- service reports a removal only while the record is absent from that list (src/domain/sync/removal.ts), so stamps of removals
 -- and records need not be compared.
 
@@ -13,8 +13,8 @@ create table gateway.removal (
   record_id  bigint not null,
   reason     gateway.removal_reason not null,
   updated_at timestamptz not null,
-  -- The order of the list, for tokens that may read the removals of some resources only. One index is what a deletion
-  -- can bear.
+  -- The order of the list, for tokens that may read the removals of some resources only. One index only, because each
+  -- deletion has to update it.
   primary key (tenant_id, resource, updated_at, id)
 );
 comment on table gateway.removal is 'No personal data: only which record left, when and why';
@@ -22,12 +22,13 @@ comment on column gateway.removal.resource is 'tenant, or the resource of a list
 comment on column gateway.removal.updated_at is 'When the record left: gateway.final_stamp, so that no removal is missed';
 comment on column gateway.removal.tenant_id is
   'The tenant whose list the record left. For a tenant: each tenant that was above it, or itself if there was none; for a truncation of all tenants, the one above';
--- For the follower (0017), which reads those of all tenants.
+-- For the follower (0017), which reads the removals of all tenants.
 create index removal_changes on gateway.removal using brin (updated_at) with (pages_per_range = 4, autosummarize = on);
 grant select on gateway.removal to voucher_gateway;
 
--- Records that a row has left its list. Takes the resource and the reason. The triggers of lists call it at commit, when the
--- stamp is final: so a removal is written once, and costs one trigger. Runs for sessions and for appliers.
+-- Records the removal of a row from its list. Takes the resource and the reason. The triggers of lists call it at
+-- commit, when the stamp is final: so a removal is written once, and costs one trigger. Runs for sessions and for
+-- appliers.
 create function gateway.record_removal() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
@@ -44,8 +45,8 @@ create constraint trigger record_consent_withdrawn after update on public.custom
   for each row when (old.marketing_opted and not new.marketing_opted)
   execute function gateway.record_removal('marketing_signup', 'consent_withdrawn');
 
--- Records all rows before a truncation, which names none of them. Makes the stamps final, because no event comes at commit.
--- Takes the resource and, for a list of some rows, its condition.
+-- Records all rows before a truncation, because its trigger gets no rows. Makes the stamps final, because no event
+-- comes at commit. Takes the resource and, for a list of some rows, its condition.
 create function gateway.record_truncated() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$

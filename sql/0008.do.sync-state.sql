@@ -1,10 +1,10 @@
--- When a copy cannot be brought up to date any more, and its client has to read all lists again: a full pass
--- (docs/syncing.md).
+-- The state that tells clients when a copy cannot be brought up to date any more and needs a full pass: all lists are
+-- read again (docs/syncing.md).
 --
 -- The lists and gateway.removal hold what changed since the instant from which a client resumes. Some events break this: a
 -- restore or a failover loses changes that clients have seen, a clock that steps back gives stamps that lie behind the
 -- clients, and a purge deletes removals. Each of them moves removals_complete_since, and a client that resumes from before
--- that instant gets an error. All but the purge move the epoch, too.
+-- that instant gets an error. All of them except the purge also increase the epoch.
 
 create table gateway.sync_state (
   only_row                boolean primary key default true check (only_row),
@@ -21,8 +21,8 @@ comment on column gateway.sync_state.server_identity is 'Identifier of the clust
 insert into gateway.sync_state default values;
 grant select on gateway.sync_state to voucher_gateway;
 
--- Requires a full pass of all clients. An operator calls it after what no check can detect, for example a restore from a
--- snapshot of the disk: select gateway.require_full_pass();
+-- Requires a full pass of all clients. An operator calls it after an event that no check can detect, for example a
+-- restore from a disk snapshot: select gateway.require_full_pass();
 --
 -- complete_since: from when on a client may resume; null for now. An instant that an earlier call covers changes nothing,
 -- so several instances of the service that detect one event count once.
@@ -47,7 +47,7 @@ begin
   return (select epoch from gateway.sync_state);
 end $$;
 
--- Compares the server with the one that is recorded, and requires a full pass when it is another one.
+-- Compares the server with the recorded one, and requires a full pass when they differ.
 --
 -- A new cluster has another identifier. A promotion, or a recovery to a point in time, begins another timeline. A database
 -- that was copied, or restored from a dump, has another oid.
@@ -73,7 +73,7 @@ begin
   end if;
   update gateway.sync_state set server_identity = present;
   if former is not null then
-    -- In any case after the latest full pass, because this is another event.
+    -- Always later than the latest full pass, because this is a new event.
     perform gateway.require_full_pass(greatest(clock_timestamp(), copies_valid_since + interval '1 microsecond'))
     from gateway.sync_state;
   end if;
@@ -83,8 +83,8 @@ end $$;
 -- Reads the clock, to detect that it stepped back (0003).
 --
 -- clock: the clock.
--- published_before: no watermark that was returned so far lies behind this instant.
--- step_before: the same for the watermarks before a step back that has not led to a full pass yet; null without one.
+-- published_before: no watermark that was returned so far is later than this instant. step_before: the same for the
+-- watermarks before a step back that has not led to a full pass yet; null without one.
 create function gateway.read_clock(out clock timestamptz, out published_before timestamptz, out step_before timestamptz)
 language plpgsql
 as $$

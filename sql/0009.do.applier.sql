@@ -4,15 +4,15 @@
 -- A worker sets off the row triggers, and of the statement triggers only those of truncate (`enable always`).
 -- Its triggers wait for no lock that the publisher did not take for the same change, and raise no errors. Beside a transaction
 -- that is applied while it is streamed (`streaming = parallel`, the default from PostgreSQL 18 on), a lock leads to a
--- deadlock. So it takes none of a path of tenants (0005), and queues tenants like products (0006):
+-- deadlock. So it locks no path of tenants (0005), and queues tenants like products (0006):
 --   at commit, gateway.stamp_queued_at_commit stamps the records that are free, unless a worker may be of a `two_phase`
 --   subscription: a prepared transaction would keep the locks;
 --   after the commit, the service stamps the others: gateway.process_stamp_queue.
 
 call gateway.lock_against_writers('public.tenant');
 
--- Queues a tenant that is created below another: a local transaction that moves one above it cannot see it yet. Also one
--- that comes after the tenants below it.
+-- Queues a tenant that is created below another: a local transaction that moves one above it cannot see it yet. Also
+-- queues a tenant that is inserted after the tenants below it.
 create function gateway.queue_inserted_tenant() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
@@ -62,7 +62,7 @@ begin
   return true;
 end $$;
 
--- At commit: stamps what this transaction has queued and what is not locked, if that is at most 1,000 entries. The entry
+-- At commit: stamps the unlocked records that this transaction has queued, if they are at most 1,000 entries. The entry
 -- of a product is then deleted. The others stay for the service: they may concern records that cannot be seen yet. An older
 -- snapshot would fail at a product that has changed since. No statement has a parameter: Postgres would plan it each time.
 create function gateway.stamp_queued_at_commit() returns trigger

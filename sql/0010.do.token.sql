@@ -64,7 +64,7 @@ create table gateway.request_count (
 );
 create index request_count_day on gateway.request_count (day);
 
--- Errors that requests were answered with, a day.
+-- The errors of answers, by day.
 create table gateway.request_error (
   token_id  bigint not null references gateway.token on delete cascade,
   day       date not null,
@@ -77,7 +77,7 @@ create table gateway.request_error (
 );
 create index request_error_day on gateway.request_error (day);
 
--- Records with personal data that a token read a day: a summary of the audit for the page of the token.
+-- The number of records with personal data that a token read, by day: a summary of the audit for the page of the token.
 create table gateway.token_export (
   token_id  bigint not null references gateway.token on delete cascade,
   day       date not null,

@@ -1,4 +1,4 @@
--- Administrators, their sessions, and the audit of what they and the service did.
+-- Administrators, their sessions, and the audit of the actions of administrators and of the service.
 
 create table gateway.administrator (
   id            bigint generated always as identity primary key,
@@ -58,7 +58,8 @@ create index audit_entry_at on gateway.audit_entry (at, id);
 create index audit_entry_token on gateway.audit_entry (token_id, at, id);
 create index audit_entry_action on gateway.audit_entry (action, at, id);
 create index audit_entry_tenant on gateway.audit_entry (tenant_id, at, id);
--- The last sign-in of each administrator. Without it, one who never signed in costs a scan of all entries.
+-- The last sign-in of each administrator. Without this index, the query for an administrator who never signed in scans
+-- all entries.
 create index audit_entry_sign_in on gateway.audit_entry (administrator_id, id) where action = 'administrator.sign_in';
 -- Entries about a tenant that was granted to a token, or taken from it, name the tenant in their detail only. They are few.
 create index audit_entry_grant on gateway.audit_entry (at, id) where action in ('token.create', 'token.edit');

@@ -1,7 +1,7 @@
 -- The tables that have a list for each tenant, which clients copy.
 
--- Adds the list of a table: its rows are stamped (0004), and what leaves the list is recorded (0007), in ordinary sessions
--- and in appliers (0009). The service may read the table.
+-- Adds the list of a table: its rows are stamped (0004) and their removals recorded (0007), in ordinary sessions and in
+-- appliers (0009). The service may read the table.
 --
 -- The table is in schema public, has the columns id, tenant_id and updated_at, and an index on tenant_id, the stamp
 -- expression and id. With a condition, another such index has the rows that the condition excludes.
@@ -44,8 +44,8 @@ begin
     arguments);
 end $$;
 
--- Triggers of one event run in the order of their names: rows are stamped last. `always` means that replication appliers
--- set them off, too.
+-- Triggers of one event run in the order of their names: rows are stamped last. `always` means that replication
+-- appliers also fire them.
 
 call gateway.lock_against_writers(
   'public.tenant', 'public.product', 'public.variant', 'public.purchased_voucher', 'public.customer');

@@ -1,10 +1,10 @@
 -- The transaction that holds the watermark: lists stand still behind the oldest write marker that counts (0003).
 
--- Returns the holder of the oldest committing marker when that is older than an interval, else no row. Exactly one of gid
--- and pid is not null: a prepared transaction has no backend.
+-- Returns the holder of the oldest committing marker when the marker is older than an interval; otherwise no row.
+-- Exactly one of gid and pid is not null: a prepared transaction has no backend.
 --
 -- Runs as the owner of the schema: pg_stat_activity shows the state of other roles' sessions only to superusers and members
--- of pg_read_all_stats. The columns are null when the owner is neither.
+-- of pg_read_all_stats. The columns are null when the owner is neither of the two.
 create function gateway.watermark_holder(older_than interval) returns table (
   held_since timestamptz, gid text, pid integer, login text, application text, state text, transaction_since timestamptz
 )
@@ -21,7 +21,8 @@ begin atomic
       and pg_locks.database = (select oid from pg_database where datname = current_database())
   ) marker
   left join pg_stat_activity activity on activity.pid = marker.pid
-  -- A prepared transaction keeps the virtual id that its backend had, and its lock on its own id.
+  -- A prepared transaction keeps the virtual transaction id of its former backend, and the lock on its own transaction
+  -- id.
   left join pg_locks own on marker.pid is null and own.pid is null and own.locktype = 'transactionid'
     and own.virtualtransaction = marker.virtualtransaction
   left join pg_prepared_xacts prepared on prepared.transaction = own.transactionid

@@ -34,13 +34,14 @@ return case
   else 'full'
 end;
 
--- Returns what texts are ordered by: the beginning, because an index stores no long text.
+-- Returns the sort key of a text: its beginning, because an index stores no long text.
 create function gateway.text_order(words text) returns text
 language sql immutable parallel safe
 return left(lower(words), 100);
 
--- True, at a cost for the planner: a search then reads as few rows as an index can bound. Without it the planner prefers to
--- read and sort a whole table when a tenant has most of it. Not parallel: to start workers takes longer than such a read.
+-- Always true, but with a high cost estimate, so that a search uses the index that bounds it to the fewest rows.
+-- Without it the planner prefers to read and sort a whole table when a tenant has most of it. Not parallel, because
+-- starting workers takes longer than such a read.
 create function gateway.is_read(id bigint) returns boolean
 language plpgsql immutable parallel unsafe cost 10000
 as 'begin return true; end';
@@ -63,7 +64,8 @@ comment on column gateway.voucher_entry.state is 'What gateway.voucher_state ret
 comment on column gateway.voucher_entry.date_valid_end is 'infinity: it does not expire';
 comment on column gateway.voucher_entry.product_id is 'parent_product_id, else product_id';
 
--- Apart from the entry: a balance changes often, these texts hardly ever, and each change of a row is a change of its index.
+-- Separate from the entry, because a balance changes often and these texts hardly ever, and each change of a row also
+-- changes its index.
 create table gateway.voucher_text (
   id        bigint primary key,
   tenant_id bigint not null,
@@ -99,7 +101,7 @@ comment on table gateway.withdrawal_entry is
 grant select on gateway.voucher_entry, gateway.voucher_text, gateway.consent_entry, gateway.withdrawal_entry to voucher_gateway;
 
 -- Returns the indexes of the entries besides their keys, and the one of the rollups (0016). The follower creates them when it
--- has written all rows for the first time: to add each row to them takes many times longer.
+-- has written all rows for the first time: adding each row to existing indexes takes many times longer.
 create function gateway.entry_indexes() returns table (name text, definition text)
 language sql stable
 as $$
@@ -162,7 +164,7 @@ language sql stable
 as $$
   select customer.id, customer.tenant_id, customer.updated_at, customer.marketing_opted, customer.consented_at,
          case when customer.marketing_opted then customer.consent_source end,
-         -- Empty: the planner would take it that many customers who consent have no name, too.
+         -- An empty text and not null: otherwise the planner would assume that many customers who consent have no name.
          case when customer.marketing_opted then gateway.text_order(coalesce(
            customer.full_name, customer.forename || ' ' || customer.surname, customer.surname, customer.forename))
          else '' end,

@@ -1,7 +1,7 @@
 -- Figures: how many vouchers, amounts and consents tenants have, kept so that a read never counts the platform's records.
 --
 -- The figures of a small tenant are counted from its entries (0015). Rollups hold the sums of entries for each tenant with
--- those below it, and for each large tenant. The transaction that changes entries changes the rollups, too.
+-- those below it, and for each large tenant. The transaction that changes entries also changes the rollups.
 --
 -- Nothing here depends on the clock: whether a voucher is valid follows from its dates when figures are read.
 
@@ -93,7 +93,7 @@ begin atomic
   -- A large group has thousands of products: a read of years adds few rows of each.
   union all select 'quarter', date_trunc('quarter', at, 'UTC'), false where kind = 'product'
   union all select 'year', date_trunc('year', at, 'UTC'), false where kind = 'product'
-  -- A read adds this row, and takes away the years outside the period: all before 'infinity'.
+  -- A read adds this row, and subtracts the years outside the period: all before 'infinity'.
   union all select 'all', '-infinity', false where kind = 'product' and at < 'infinity';
 end;
 
@@ -187,7 +187,7 @@ $$;
 -- Returns how many vouchers of a tenant a read counts: one with more has a rollup.
 create function gateway.most_counted() returns integer language sql immutable parallel safe return 20000;
 
--- Returns the tenants that a rollup lacks in gateway.figure_member, and those that it has too many.
+-- Returns the tenants that are missing in gateway.figure_member, and those that must be removed from it.
 create function gateway.figure_member_differences() returns table (ancestor_id bigint, lacking bigint[], surplus bigint[])
 language sql stable
 begin atomic

@@ -31,9 +31,9 @@ grant select on gateway.follower to voucher_gateway;
 
 call gateway.lock_against_writers('public.customer');
 
--- Customers without consent are in no list, but figures count the consents that they gave. So what becomes of these customers
--- is recorded as a removal, too, of a resource that no client asks for. So is what becomes of one that never consented: the
--- follower may have seen a consent that another change has erased since.
+-- Customers without consent are in no list, but figures count the consents that they gave. So changes of these
+-- customers are also recorded as removals, of a resource that no client requests. So is what becomes of one that never
+-- consented: the follower may have seen a consent that another change has erased since.
 create constraint trigger record_unlisted_deleted after delete on public.customer deferrable initially deferred
   for each row when (not old.marketing_opted) execute function gateway.record_removal('customer', 'deleted');
 create constraint trigger record_unlisted_moved after update on public.customer deferrable initially deferred
@@ -50,7 +50,7 @@ alter table public.customer
 -- theirs, which is the last. What changes meanwhile is followed afterwards, because gateway.follower.since is the watermark
 -- of the beginning.
 --
--- Returns whether it had something to do.
+-- Returns whether there was work to do.
 create function gateway.write_first_entries(reached gateway.follower, watermark timestamptz, at_most integer) returns boolean
 language plpgsql set maintenance_work_mem = '256MB'
 as $$
@@ -155,7 +155,8 @@ as $$
   full join gateway.consent_entry stale using (id)
   where fresh is distinct from stale
   union all
-  -- A removal stays as it is: it has its entry for good. The condition on the stamp lets the step use the index of removals.
+  -- A removal never changes, and its entry is permanent. The condition on the stamp lets the step use the index of
+  -- removals.
   select 'withdrawal', removal.tenant_id, removal.id, removal.updated_at from gateway.removal
   where reason = 'consent_withdrawn' and updated_at > '-infinity'
     and not exists (select from gateway.withdrawal_entry entry where entry.id = removal.id)
@@ -319,8 +320,8 @@ begin atomic
   from gateway.follower;
 end;
 
--- Returns the entries that differ from the records. It says nothing of a record that was written since the last step, and
--- nothing at all while gateway.awaits_fill. Reads all records.
+-- Returns the entries that differ from the records. It omits records that were written since the last step, and returns
+-- no row while gateway.awaits_fill. Reads all records.
 create function gateway.entry_differences() returns table (kind text, tenant_id bigint, id bigint)
 language sql stable
 as $$
@@ -334,7 +335,7 @@ as $$
        select from gateway.changed_records(reached, 'infinity') changed where (changed.kind, changed.id) = (differing.kind, differing.id))
 $$;
 
--- Lets the follower make all entries and rollups anew. There are no figures until it has.
+-- Makes the follower rebuild all entries and rollups. There are no figures until this is done.
 create function gateway.recount_figures() returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
