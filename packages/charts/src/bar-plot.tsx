@@ -48,7 +48,7 @@ interface BarPlotProps {
   centred?: boolean
   /** The index of the bar that is pointed at. */
   selected?: number | null
-  /** The way in which it fills a box of other proportions. */
+  /** The SVG attribute that fits the plot into a box of other proportions. */
   preserveAspectRatio?: string
 }
 

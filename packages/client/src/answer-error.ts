@@ -9,7 +9,7 @@ export interface Answer {
   headers: Headers
 }
 
-/** Makes the error of an answer that is no success, from its body where the service sent it. */
+/** Makes the error of an unsuccessful answer, from its body when the body came from the service. */
 export function errorOf(status: number, text: string, headers: Headers, requestId: string): VoucherGatewayError {
   if (status < 400) {
     const message = `The address redirects${headers.has('location') ? ` to ${headers.get('location')}` : ''}. Use that one.`
@@ -27,7 +27,7 @@ export function errorOf(status: number, text: string, headers: Headers, requestI
   })
 }
 
-/** Makes the error of a GraphQL response. One of the fields has status 200, and its wait in another header. */
+/** Makes the error of a GraphQL response. A field error has status 200; its wait is in `RateLimit-Reset`. */
 function graphqlErrorOf(error: unknown, status: number, headers: Headers, requestId: string) {
   const { message, extensions } = isObject(error) ? error : {}
   const { code, errors } = isObject(extensions) ? extensions : {}
@@ -46,7 +46,7 @@ export function throwFirstError({ body, headers, requestId }: Answer): void {
   if (isObject(body) && Array.isArray(body.errors)) throw graphqlErrorOf(body.errors[0], 200, headers, requestId)
 }
 
-/** Returns the errors of fields that a body holds, without what is of another shape. */
+/** Returns the field errors of a body, without entries of another shape. */
 function toFieldErrors(value: unknown): Record<string, string[]> | undefined {
   if (!isObject(value)) return undefined
   return Object.fromEntries(

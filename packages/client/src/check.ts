@@ -2,7 +2,7 @@
 import { VoucherGatewayError } from './error.ts'
 import { isObject } from './json.ts'
 
-/** Returns what is wrong with a value, after the name of its place, such as `[3].id is no id`; null when nothing is. */
+/** Returns the problem of a value with its path, such as `[3].id is no id`; null when the value is valid. */
 export interface Check<T> {
   (value: unknown): string | null
   /** Never set: it makes the compiler compare the type. */
@@ -89,7 +89,7 @@ export function object<T extends object>(fields: Fields<T>): Check<T> {
  */
 export function parse<T>(check: Check<T>, value: unknown, requestId: string, place = ''): T {
   const problem = check(value)
-  // The check has looked at all that the type has.
+  // The check has verified all fields of the type.
   if (problem === null) return value as T
   const field = `${place}${problem}`.replace(/^\./, '').replace(/^ /, 'the body ')
   const message = `The answer is not one of Voucher Gateway: ${field}. Check the address.`

@@ -14,7 +14,7 @@ export type ErrorCode =
   | 'METHOD_NOT_ALLOWED'
   | 'UNAVAILABLE'
   | 'INTERNAL'
-  /** The service runs trusted documents only, and those of this version of the client are not among them. */
+  /** The service runs trusted documents only, and does not trust the documents of this version of the client. */
   | 'DOCUMENT_NOT_TRUSTED'
   /** No connection, or one that broke before the answer was whole. */
   | 'CONNECTION_FAILED'
@@ -25,7 +25,7 @@ export type ErrorCode =
   /** The export ended without its last line: continue it from its last cursor. */
   | 'EXPORT_INCOMPLETE'
 
-/** v1 has no codes in its bodies: the status says the same. 502 and 504 come from proxies before the service. */
+/** v1 has no codes in its bodies, so they follow from the status. 502 and 504 come from proxies before the service. */
 const codes: Record<number, ErrorCode> = {
   400: 'BAD_USER_INPUT',
   401: 'UNAUTHENTICATED',
@@ -62,7 +62,7 @@ export class VoucherGatewayError extends Error {
   readonly code: ErrorCode | (string & {})
   /** With `BAD_USER_INPUT`: sentences by the name of the field; else empty. */
   readonly fieldErrors: Readonly<Record<string, string[]>>
-  /** Identifies the request in the service's log. It is there without an answer too. */
+  /** Identifies the request in the service's log. It is also set without an answer. */
   readonly requestId: string | undefined
   /** The seconds after which the service asks to try again. */
   readonly retryAfter: number | undefined

@@ -11,7 +11,7 @@ export interface TrustedDocument {
 }
 
 /**
- * Runs a query. A service of another version may not know its id: it gets the text.
+ * Runs a query. A service of another version may not know the id: it gets the text.
  *
  * @throws VoucherGatewayError with the first error of the response
  */

@@ -31,9 +31,9 @@ export class VoucherGateway extends Reads {
   /**
    * Says whether a voucher may be redeemed at a tenant, and what it is worth. It redeems nothing.
    *
-   * Each resolution issues a redemption token, so the request is sent again only after 429 and 503. After 503 a token may
-   * have been issued, when the service's time was up just then: it expires unused. When the connection breaks, a token may
-   * have been issued: the call throws, and the caller decides.
+   * Each resolution issues a redemption token, so the request is sent again only after 429 and 503. After 503 a token
+   * may have been issued, when the request timed out: it expires unused. When the connection breaks, a token may have
+   * been issued: the call throws, and the caller decides.
    */
   async resolve(
     tenantId: number,

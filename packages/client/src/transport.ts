@@ -69,7 +69,7 @@ export class Transport {
       maxWaitMs = 90_000,
       onWait = () => {},
     } = options
-    // Found here, because `fetch` reports both as failed connections. Code without types can pass an unset variable.
+    // Checked here, because `fetch` reports both as failed connections. Code without types can pass an unset variable.
     if (typeof token !== 'string' || !/^[!-~]+$/.test(token)) {
       throw new TypeError('The option token is missing or empty, or holds characters that no token has.')
     }
@@ -94,7 +94,7 @@ export class Transport {
   }
 
   /**
-   * Sends a request once, and reads its answer in parts, each when it is asked for.
+   * Sends a request once, and reads its answer in parts, on demand.
    *
    * @throws VoucherGatewayError, or the reason of the signal
    */
@@ -194,7 +194,8 @@ export class Transport {
     const isAskedFor = error.code === 'RATE_LIMITED' || error.code === 'UNAVAILABLE'
     const isUnknown = error.code === 'CONNECTION_FAILED' || error.code === 'TIMEOUT'
     if (!isAskedFor && !(repeatable && isUnknown)) throw error
-    // Jitter, so that clients do not all come back at once. Never before Retry-After: the window of the rate is fixed.
+    // Jitter, so that clients do not all retry at once. The wait is never shorter than Retry-After, because the rate
+    // window is fixed.
     const ms =
       error.retryAfter === undefined
         ? Math.min(30_000, 500 * 2 ** (failures - 1)) * (0.5 + Math.random() / 2)
@@ -221,6 +222,6 @@ function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   })
 }
 
-/** Made here, so that a request without an answer has one too. `crypto.randomUUID` needs a secure page. */
+/** Created here, so that a request without an answer also has an id. `crypto.randomUUID` needs a secure page. */
 const createRequestId = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, '0')).join('')

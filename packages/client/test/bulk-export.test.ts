@@ -21,7 +21,7 @@ const readIds = async () => {
   return rows.map(({ id }) => id)
 }
 
-/** Starts a proxy that takes these steps, with a client that calls it. */
+/** Starts a proxy that performs these steps, and a client that calls it. */
 async function startFront(...steps: Awaited<ReturnType<typeof startProxy>>['plan']) {
   const front = await startProxy(url)
   front.plan.push(...steps)
@@ -79,7 +79,7 @@ test('a line that is not JSON is an error', async () => {
   expect(await thrownBy(all(client.exportPurchasedVouchers(tenant)))).toMatchObject({ code: 'INVALID_RESPONSE' })
 })
 
-/** An answer that says it is longer than it is, so that its connection falls silent after these lines. */
+/** An answer that is shorter than its `Content-Length`, so that its connection falls silent after these lines. */
 const unfinished = (...values: object[]) => ({
   answer: stream(lines({ server_time: time }, ...values)).answer.replace('content-length: ', 'content-length: 1'),
 })
@@ -109,7 +109,7 @@ test('an abort ends it, and so does a caller who leaves: the next one can begin'
     for await (const _ of client.exportPurchasedVouchers(tenant, { signal: controller.signal }))
       controller.abort(reason)
   }
-  // The second chunk is not asked for, so that the abort is seen when it is.
+  // The second chunk is not read yet, so that reading it shows the abort.
   expect(await thrownBy(read())).toBe(reason)
   for await (const _ of client.exportPurchasedVouchers(tenant)) break
   // A token has one export at a time: while another one is under way, the answer is 429.

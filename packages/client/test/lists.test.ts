@@ -10,7 +10,7 @@ const customer = await build.customer(tenant, { email: 'ada@example.com' })
 const vouchers: number[] = []
 for (let count = 0; count < 101; count++) vouchers.push(await build.voucher(tenant, { reference: `GIFT-${count}` }))
 
-/** Returns the body of v1 as it is sent. */
+/** Returns the unparsed body of v1. */
 const v1 = async (path: string) => {
   const headers = { accept: 'application/json', authorization: `Bearer ${token}` }
   return (await app.inject({ url: `/api/external/v1${path}`, headers })).json()

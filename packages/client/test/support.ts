@@ -38,7 +38,10 @@ export const answerOf = (status: number, headers: Record<string, string> = {}, b
     body,
   ].join('\r\n')
 
-/** Starts a TCP proxy before a service. It takes one step of `plan` for each request, and passes those that follow. */
+/**
+ * Starts a TCP proxy before a service. It performs one step of `plan` for each request, and forwards all later
+ * requests.
+ */
 export async function startProxy(target: string) {
   const plan: Step[] = []
   /** The first lines of the requests that arrived, and those that the service got. */

@@ -8,7 +8,7 @@ import { all, answerOf, type Step, startProxy, startService, thrownBy } from './
 const { build, url, tenant, token } = await startService({ RATE_LIMIT_PER_MINUTE: '1000' })
 const voucher = await build.voucher(tenant, { reference: 'GIFT-1' })
 
-/** Starts a proxy that takes these steps, with a client that calls it. */
+/** Starts a proxy that performs these steps, and a client that calls it. */
 async function startFront(...steps: Step[]) {
   const { url: address, plan, arrived, passed } = await startProxy(url)
   plan.push(...steps)
@@ -48,7 +48,7 @@ describe.concurrent('a request is sent again', () => {
     expect([arrived.length, passed.length]).toEqual([2, 1])
   })
 
-  test('after a connection that breaks, when it asks for removals', async () => {
+  test('after a broken connection, for removals', async () => {
     const { arrived, client } = await startFront('cut at once')
     expect(await all(client.removals(tenant))).toEqual([])
     expect(arrived).toHaveLength(2)
@@ -66,7 +66,7 @@ describe.concurrent('a request is not sent again', () => {
     expect(arrived).toHaveLength(1)
   })
 
-  test('after an error that does not pass', async () => {
+  test('after a permanent error', async () => {
     const { arrived, client } = await startFront()
     expect(await thrownBy(client.purchasedVoucher(tenant, 999_999))).toMatchObject({ status: 404 })
     expect(arrived).toHaveLength(1)
@@ -110,14 +110,14 @@ describe('the wait before the next try', () => {
     return thrownBy(impatient.count(tenant, 'purchased-vouchers'))
   }
 
-  test('is that of Retry-After, also as a date and as a fraction', async () => {
+  test('comes from Retry-After, also as a date and as a fraction', async () => {
     const error = await refusedBy({ 'retry-after': new Date(Date.now() + 300_000).toUTCString() })
     expect(error).toMatchObject({ code: 'RATE_LIMITED', retryAfter: expect.closeTo(270, -2) })
     expect(await refusedBy({ 'retry-after': '1.5' })).toMatchObject({ retryAfter: 1.5 })
     expect(await refusedBy({ 'retry-after': 'soon' }, 503)).toMatchObject({ retryAfter: undefined })
   })
 
-  test('is that of RateLimit-Reset for a field of a GraphQL response', async () => {
+  test('comes from RateLimit-Reset for a field of a GraphQL response', async () => {
     const body = (code: string) =>
       `{"data":{"tenant":null},"errors":[{"message":"No.","extensions":{"code":"${code}"}}]}`
     const headers = { 'ratelimit-reset': '42' }
@@ -149,12 +149,12 @@ test("the service's own 429 is waited out, and no request comes too early", asyn
   const now = performance.now.bind(performance)
   const began = now()
   await readOnce()
-  // The window of 60 seconds ends soon, but after the three calls.
+  // The window of 60 seconds ends shortly after the three calls.
   const passed = began + 57_500 - now()
   vi.spyOn(performance, 'now').mockImplementation(() => now() + passed)
   onTestFinished(() => void vi.restoreAllMocks())
   expect(await Promise.all([readOnce(), readOnce(), readOnce()])).toHaveLength(3)
-  // Two pass in each window: two of the three were refused once, and both were right in the next window.
+  // Each window allows two requests: one of the three calls was refused first, and passed in the next window.
   expect(arrived).toHaveLength(6)
 })
 

@@ -53,8 +53,8 @@ export interface Listener {
   /** Receives the operations that are left of the rate. */
   onRate(rate: Rate): void
   /**
-   * Errors of fields of an answer that has data; empty: the last answer of this operation had none, or its caller, who
-   * cancels a request also after the answer, does not show it any more.
+   * The field errors of an answer with data. Empty when the last answer of this operation had none, or when the request
+   * was cancelled, also after the answer.
    */
   onFieldErrors(operation: string, messages: readonly string[]): void
 }

@@ -3,7 +3,10 @@ import { addDays, countIntervals, type Days, type Period } from './period.ts'
 
 const lastDayOf = (year: number, month: number) => new Date(Date.UTC(year, month + 1, 0)).getUTCDate()
 
-/** Returns the day some months earlier: the last of its month when the day itself is, or when that month is shorter. */
+/**
+ * Returns the day some months earlier. The last day of a month gives the last day of the earlier month, as does a day
+ * that the earlier month lacks.
+ */
 function monthsBefore(day: string, months: number): string {
   const [year = 0, month = 0, date = 0] = day.split('-').map(Number)
   const first = new Date(Date.UTC(year, month - 1 - months, 1))
@@ -16,8 +19,9 @@ function monthsBefore(day: string, months: number): string {
 const firstYear = '0001-01-01'
 
 /**
- * Returns the period before a period. One that begins with a month is compared with the same days of as many months
- * before, a part of this year with the same days of the year before; any other with as many days directly before.
+ * Returns the period before a period. A period that begins with a month is compared with the same days of as many
+ * months before; a part of this year with the same days of last year; any other period with as many days directly
+ * before it.
  *
  * @param period its name: `this-year` is compared with the year before, `last-30-days` with 30 days whenever it begins
  */
@@ -31,7 +35,7 @@ export function periodBefore(days: Days, period: Period): Days {
 }
 
 /**
- * Returns the change from one number to another as a share of the first; null when there is none to compare with.
+ * Returns the change from one number to another as a share of the first; null when the first is missing or zero.
  */
 export const changeFrom = (before: number, now: number): number | null =>
   before === 0 ? null : (now - before) / before

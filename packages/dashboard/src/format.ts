@@ -30,7 +30,7 @@ export const formatShortCount = (number: number): string => shortCount.format(nu
  * @param share 0 to 1
  */
 export function formatShare(share: number): string {
-  // A few of many are not none, and nearly all are not all.
+  // A small share must not round to 0 %, and a large one not to 100 %.
   const digits = share > 0 && share < 1 && (share < 0.01 || share > 0.99) ? 1 : 0
   return new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: digits }).format(share)
 }

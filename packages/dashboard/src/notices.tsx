@@ -16,7 +16,7 @@ export function useNotices(): { notices: ComponentChildren; rateLeft: ComponentC
       onWait: setWaitsUntil,
       onRate: setRate,
       onFieldErrors: (name: string, messages: readonly string[]) => {
-        // The overview itself says that a tenant is not there, as long as it is chosen.
+        // The overview itself reports a missing tenant while it is chosen.
         if (name === DashboardTenantPath.name) return
         setFieldErrors(before => (before[name]?.length || messages.length ? { ...before, [name]: messages } : before))
       },

@@ -19,7 +19,7 @@ export function SearchInput({ text, onSearch, ...attributes }: SearchInputProps)
   // The view may have changed in another way when the pause is over.
   const search = useRef((_value: string) => {})
   search.current = value => value.trim() !== text && onSearch(value.trim())
-  // A space at the end stays: another word may follow.
+  // A trailing space is kept, because another word may follow.
   useEffect(() => setTyped(before => (before.trim() === text ? before : text)), [text])
   useEffect(() => () => clearTimeout(timer.current), [])
   const look = (value: string, wait: number) => {

@@ -27,8 +27,8 @@ interface FailureProps {
 }
 
 /**
- * Says why data could not be loaded, with a button that asks again. The frame itself says when the token has ended. What is
- * not available for a while is no failure: `useAnswer` asks for it again.
+ * Says why data could not be loaded, with a button that asks again. The frame itself says when the token has ended.
+ * Data that is temporarily unavailable is not a failure: `useAnswer` asks for it again.
  */
 export function Failure({ error, what, shownOf, retry }: FailureProps) {
   if (error.kind === 'token') return null

@@ -135,7 +135,7 @@ function Tree({ view, go, tenants, roots, opened, setOpened }: TreeProps) {
             type="button"
             class={isLeaf ? 'disclose leaf' : 'disclose'}
             aria-expanded={isOpen}
-            // It stays when it turns out that there are none, because it may have the focus.
+            // The button stays when there are no children, because it may have the focus.
             aria-disabled={isLeaf || undefined}
             aria-label={isLeaf ? `No tenants below ${name}` : `Tenants below ${name}`}
             onClick={() => toggle(id)}

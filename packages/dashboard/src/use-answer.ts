@@ -2,11 +2,12 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, type SendOperation } from './api.ts'
 import type { Operation } from './operation.ts'
 
-/** The answer to an operation, as it stands. */
+/** The current answer to an operation. */
 export interface Answer<Data, Variables> {
   /**
-   * The last data: during a further request that of the request before. When that fails, only data of the same variables
-   * is left, in the memory of the page alone: a storage would keep the names of customers when the token has ended.
+   * The latest data: during a request, the data of the request before. When a request fails, only data of the same
+   * variables is kept, and only in the memory of the page: browser storage would keep the names of customers after the
+   * token has ended.
    */
   data: Data | null
   /** The `Reply.answeredAt` of the data. */
@@ -29,14 +30,14 @@ type State<Data, Variables> = Last<Data, Variables> & Pick<Answer<Data, Variable
 
 const nothing = { data: null, answeredAt: null, of: null, error: null, loading: true }
 
-/** In milliseconds. Figures can take a minute to be there, and each request for them counts as some 20 operations. */
+/** In milliseconds. Figures can take a minute to be ready, and each request for them counts as some 20 operations. */
 const retryInterval = 15_000
 
 /**
- * Asks for an operation whenever its variables change, when the browser is online again, and while the service says that
+ * Requests an operation when its variables change, when the browser is online again, and while the service reports that
  * the data is not available. Cancels the request before.
  *
- * @param variables null: nothing is asked for yet
+ * @param variables null: no request is sent yet
  */
 export function useAnswer<Data, Variables>(
   request: SendOperation,
@@ -83,7 +84,7 @@ export function useAnswer<Data, Variables>(
       clearTimeout(retry)
     }
   }, [request, operation, key, attempt])
-  // Data from before the connection was lost may have changed, and requests that were sent without it failed.
+  // Data may have changed while the connection was lost, and requests during that time have failed.
   useEffect(() => {
     addEventListener('online', reload)
     return () => removeEventListener('online', reload)

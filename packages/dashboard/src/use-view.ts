@@ -4,7 +4,7 @@ import { type Change, type Go, hrefOf, type View } from './view.ts'
 /** Shows the page with another query string. */
 export type Show = (search: string, how: 'push' | 'replace') => void
 
-/** Returns the query string of the page as it stands, and the function that shows another one. */
+/** Returns the current query string of the page, and the function that changes it. */
 export function useSearch(): [string, Show] {
   const [search, setSearch] = useState(location.search)
   useEffect(() => {

@@ -33,9 +33,9 @@ export interface View {
   params: Readonly<Record<string, string>>
 }
 
-/** The choices that an address names: the period and the interval may be open. */
+/** The choices in an address: the period and the interval may be missing. */
 export interface Address extends Omit<View, 'tenant' | 'from' | 'to' | 'by'> {
-  /** The invalid parts of it, each as a sentence that says what is shown instead. */
+  /** The invalid parts of the address, each as a sentence that names the value shown instead. */
   faults: readonly string[]
   tenant: string | null
   days: Days | null
@@ -107,7 +107,7 @@ export function resolveView({ days, by, faults: _faults, ...address }: Address, 
 /** Returns the query string of a view after a change, without values that are the default. */
 export function hrefOf(view: View, change: Change = {}): string {
   const moved = change.tenant !== undefined && change.tenant !== view.tenant
-  // A cursor leads to a place in one list: none of these may differ.
+  // A cursor is a position in one list: all of these must be equal.
   const isOtherList = placeNames.some(name => change[name] !== undefined && change[name] !== view[name])
   const typed = change.from !== undefined || change.to !== undefined
   const next: View = {
@@ -126,7 +126,7 @@ export function hrefOf(view: View, change: Change = {}): string {
     query.set('to', next.to)
   }
   const otherPeriod = next.period !== view.period || typed
-  // An interval that was chosen for one period says nothing about another.
+  // An interval that was chosen for one period does not apply to another.
   if (change.by || (!otherPeriod && view.by !== usualInterval(view))) query.set('by', next.by.toLowerCase())
   if (next.timeZone) query.set('zone', next.timeZone)
   if (next.currency) query.set('currency', next.currency)

@@ -18,8 +18,8 @@ interface CustomerHistory {
   /** True when the consent holds now. */
   isOpted: boolean
   /**
-   * The time at which the consent ended in the platform. Null when it holds, there was none, or an import brought its
-   * end.
+   * The time at which the consent ended in the platform. Null when the consent holds, was never given, or was ended by
+   * an import.
    */
   withdrawnAt: Microseconds | null
   updatedAt: Microseconds

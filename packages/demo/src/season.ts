@@ -61,7 +61,7 @@ function sumsOf(country: Country, today: Day): Float64Array {
   const sums = new Float64Array(soldDays)
   let sum = 0
   for (let index = 0; index < soldDays; index++) {
-    // From 1 to 2.8 in the three years.
+    // The growth factor rises from 1 to 2.8 in the three years.
     sum += demandOn(today - soldDays + index, country) * (1 + (1.8 * index) / soldDays)
     sums[index] = sum
   }

@@ -68,7 +68,7 @@ function addTabs(group) {
   group.prepend(list)
 }
 
-/** Other groups change too: the one in use stays where it is on the screen. */
+/** Other groups also change, and the used group keeps its position on the screen. */
 function keepInPlace(element, change) {
   const before = element.getBoundingClientRect().top
   change()

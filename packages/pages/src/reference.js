@@ -5,7 +5,10 @@ import { parseToken, readToken, storeToken } from '/assets/site.js'
 
 const place = document.getElementById('main')
 
-/** v1 refuses a request without it (R2). OpenAPI takes it for granted, and Scalar's samples of code then leave it out. */
+/**
+ * v1 refuses a request without it (R2). OpenAPI does not list `Accept` as a parameter, so Scalar's code samples omit
+ * it.
+ */
 const accept = {
   name: 'Accept',
   in: 'header',
@@ -54,7 +57,10 @@ function setAttributes(element, attributes) {
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value)
 }
 
-/** Adds to Scalar's elements what screen readers and the keyboard need. A later version may make a line needless. */
+/**
+ * Adds to Scalar's elements what screen readers and the keyboard need. A later version may make some of these changes
+ * needless.
+ */
 keepRepaired([
   ['button[aria-selected]:not([role])', button => button.removeAttribute('aria-selected')],
   ['aside[role="navigation"], button[role="search"], button[role="none"]', element => element.removeAttribute('role')],
@@ -68,7 +74,7 @@ keepRepaired([
   // It sometimes names the section that is shown.
   ['#main header > span:not([role])', label => setAttributes(label, { role: 'region', 'aria-label': 'Section' })],
   ['[class*="group/copy-button"]:not([aria-label])', button => button.setAttribute('aria-label', 'Copy')],
-  // It names an element that is not always there.
+  // It refers to an element that does not always exist.
   ['[class*="group/copy-button"][aria-controls]', button => button.removeAttribute('aria-controls')],
   ['.code-copy:not([aria-label])', button => button.setAttribute('aria-label', 'Copy')],
 ])

@@ -1,4 +1,4 @@
-// One sign-in for all pages: the token of this browser tab, and what the header shows of it.
+// One sign-in for all pages: the token of this browser tab, and its display in the header.
 
 /** Ends with the browser tab, so that no other tab and no address has the token. */
 const storage = openStorage()

@@ -52,7 +52,7 @@ async function send(request, typedHeaders = {}) {
 async function checkToken() {
   const token = readToken()
   const { body } = await send({ documentId: tokenDocument })
-  // Another one may have been typed meanwhile.
+  // Another token may have been typed during the request.
   if (body.data && readToken() === token) describeToken(body.data.viewer)
 }
 
@@ -99,7 +99,7 @@ YogaGraphiQL.renderYogaGraphiQL(document.getElementById('graphiql'), {
   // Its history holds the headers of each request, which may hold a token.
   storage: sessionStorage,
   shouldPersistHeaders: false,
-  // On a narrow screen, query and answer need the room.
+  // On a narrow screen, the query and the answer need the space.
   defaultEditorToolsVisibility: isWide && 'variables',
   // By default the query goes into the address, and with it what was typed: references of vouchers, say.
   onEditQuery: () => {},

@@ -1,4 +1,4 @@
-// Sends a form that makes a token once: the answer to a second click would take the place of the one with the secret.
+// Sends a form that creates a token only once: the answer to a second click would replace the page with the secret.
 for (const key of document.querySelectorAll('input[name="idempotencyKey"]')) {
   let isSent = false
   key.form.addEventListener('submit', event => {

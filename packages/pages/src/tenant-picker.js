@@ -4,7 +4,8 @@ const { form } = document.getElementById('search')
 const status = document.getElementById('picker-status')
 
 picker.addEventListener('change', markChosen)
-// Not when the form is submitted: the buttons of the picker do not submit it, and Enter clicks its first button.
+// Listens to clicks and not to `submit`: the buttons of the picker do not submit the form, and Enter clicks its first
+// button.
 form.addEventListener('click', async event => {
   const button = event.target.closest('button[name="do"]')
   const action = actionOf(button)
@@ -45,7 +46,7 @@ async function toggle(button) {
   const loaded = node.querySelector(':scope > ul')
   const level = loaded ?? (await load(button.dataset.level))
   if (!loaded) node.append(level)
-  // Hidden and not removed: it may have ticked tenants.
+  // The level is hidden and not removed, because it may have ticked tenants.
   level.hidden = isOpen
   button.ariaExpanded = String(!isOpen)
   return loaded ? '' : level.dataset.status
@@ -74,7 +75,7 @@ async function replaceLists(button) {
   do {
     sent = fields()
     lists = await load(picker.dataset.lists, sent)
-    // The answer lacks the changes that were made meanwhile.
+    // The answer lacks the changes that were made during the request.
   } while (String(fields()) !== String(sent))
   const focused = document.activeElement.id
   for (const list of [...lists.children]) {

@@ -45,7 +45,7 @@ const tenantStateSchema = z.object({
 export type TenantState = z.infer<typeof tenantStateSchema>
 
 const copyStateSchema = z.object({
-  /** The address of the service: cursors and times of another one mean nothing here. */
+  /** The address of the service: cursors and times of another service are not valid here. */
   source: z.string(),
   /** The epoch at the start of the last full pass; null before the first one. */
   epoch: z.int().nullable(),

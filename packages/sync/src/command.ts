@@ -39,7 +39,7 @@ const units = new Map([
 function readInterval(text: string): number {
   const [, count, unit = ''] = /^([1-9]\d{0,5})([smh])$/.exec(text) ?? []
   const seconds = Number(count) * (units.get(unit) ?? Number.NaN)
-  // A timer takes no more than 2^31 milliseconds.
+  // A timer is limited to 2^31 milliseconds.
   if (!(seconds <= 86_400)) throw new InvalidArgumentError('Give 1s to 24h, such as 30s, 5m or 1h.')
   return seconds
 }

@@ -17,7 +17,7 @@ export class Exports {
 
   /** Records that the service refused one. @param seconds after which it may be tried again */
   refuse(seconds: number): void {
-    // A timer takes no more than 2^31 milliseconds.
+    // A timer is limited to 2^31 milliseconds.
     this.allowedAt = performance.now() + Math.min(seconds, 86_400) * 1000
   }
 

@@ -17,7 +17,7 @@ const pageRate = 100
 const defaultDelay = 60
 
 /**
- * Reads a list until it has nothing that was there when the call began.
+ * Reads a list up to all records that existed when the call began.
  *
  * @throws VoucherGatewayError when the service refuses the list
  */
@@ -35,8 +35,8 @@ export async function readList(sync: Sync, tenantId: number, list: TenantListNam
     const { bound } = checkpoint.list(tenantId, list)
     if (bound === null) continue
     if (before.bound === null) result.beganAnew = true
-    // A read that an earlier run began ends at an instant of that run. Before a sweep, what changed during the pass is
-    // read, so that it is not swept.
+    // A read that an earlier run began ends at an instant of that run. Before a sweep, the changes during the pass are
+    // read, so that their records are not swept.
     const isComplete = before.bound === null ? before.pass === 1 && bound >= result.serverTime : before.reading === null
     if (isComplete) break
   }
@@ -56,7 +56,7 @@ interface Part {
   result: RoundResult
 }
 
-/** Reads from the beginning, the cursor or the bound to the end of the list, or as far as the service gives it. */
+/** Reads from the beginning, the cursor or the bound to the end of the list, or until the service stops. */
 async function readOnce(sync: Sync, tenantId: number, list: TenantListName, result: RoundResult): Promise<void> {
   const state = sync.checkpoint.list(tenantId, list)
   const part = { sync, tenantId, list, total: null, result }
@@ -94,7 +94,8 @@ async function readExport(part: Part): Promise<void> {
     for await (const page of parts) await write(part, 'export', page)
   } catch (error) {
     const code = codeOf(error)
-    // A proxy that has no exports may answer 403. When the token lost the permission, the next page of v1 says so.
+    // A proxy that has no exports may answer 403. When the token lost the permission, the next page of v1 fails with
+    // that error.
     if (isGone(error) && (await isReadable(sync, tenantId))) exports.available = false
     else if (code === 'RATE_LIMITED') exports.refuse(retryAfterOf(error) ?? defaultDelay)
     // When its last line is missing, it resumes from its last cursor.
@@ -102,7 +103,7 @@ async function readExport(part: Part): Promise<void> {
   }
 }
 
-/** Writes a page and how far the list is read, in one commit. */
+/** Writes a page and the position in the list, in one commit. */
 async function write({ sync, tenantId, list, total, result }: Part, via: ListReading['via'], page: ListPage) {
   const { checkpoint, store, stop, report } = sync
   const { records } = page

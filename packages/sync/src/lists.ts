@@ -1,4 +1,4 @@
-/** The lists that a copy holds, and what each is called in paths, in removals and in messages. */
+/** The lists that a copy holds, and their names in paths, in removals and in messages. */
 import { type RemovalResource, type TenantListName, tenantListNames, tenantLists } from '#client'
 
 /** The name of a list: the last segment of its export path. */

@@ -10,7 +10,7 @@ import type { RoundResult, Sync } from './sync.ts'
 /** The outcome of a tenant's removals: applied, the token lost the tenant, or all lists have to be read again. */
 type RemovalOutcome = 'applied' | 'gone' | 'full pass'
 
-/** The most restarts of a reading of removals: a cursor and a permission can be lost, each once more meanwhile. */
+/** The most restarts while removals are read: the cursor and the permission can each be lost twice. */
 const maxRestarts = 3
 
 /** Reads the removals of a tenant since its bound. */
@@ -35,8 +35,8 @@ export async function readRemovals(sync: Sync, tenantId: number, result: RoundRe
 }
 
 /**
- * Returns whether the token may read the tenant at all. Only GraphQL's own error says that it may not: a copy must not lose
- * a tenant to a 404 or 403 of a proxy whose service is away.
+ * Returns whether the token may read the tenant at all. Only GraphQL's own error says that it may not: a copy must not
+ * drop a tenant because of a 404 or 403 of a proxy whose service is down.
  *
  * @throws SyncError when something else than the service answers
  */

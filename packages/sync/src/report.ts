@@ -63,7 +63,10 @@ export type SyncEvent =
   /** The sync ends with this exit code. */
   | { event: 'error'; code: number; message: string; request_id: string | null }
 
-/** In step up to its bound; read from its beginning, and not yet to its end; or kept as it was without the permission. */
+/**
+ * The list is in step up to its bound; or it is being read from its beginning; or it is unchanged because the
+ * permission is missing.
+ */
 export type ListStatus = 'in_step' | 'reading' | 'refused'
 
 /** Receives events. */

@@ -65,8 +65,8 @@ async function applyRemovals(sync: Sync, result: RoundResult): Promise<void> {
 }
 
 /**
- * Step 2: reads the whole list of tenants, because one for which the token was authorised meanwhile did not change. A tenant
- * that is absent is not dropped: it may have changed while the list was read.
+ * Step 2: reads the whole list of tenants, because a new grant of a tenant does not change the tenant's record. A
+ * tenant that is absent is not dropped: it may have changed while the list was read.
  */
 async function readTenants(sync: Sync, result: RoundResult): Promise<void> {
   const { checkpoint, source, store } = sync
@@ -115,7 +115,10 @@ async function readOrSkip(
   }
 }
 
-/** Keeps the records of a list that the token may not read any more: it is read anew when the token may again. */
+/**
+ * Keeps the records of a list that the token may not read any more: the list is read again when the token regains the
+ * permission.
+ */
 async function refuse(sync: Sync, tenantId: number, list: TenantListName, result: RoundResult): Promise<void> {
   const { checkpoint, store } = sync
   const state = checkpoint.tenants.get(tenantId)?.lists[list]
@@ -133,7 +136,7 @@ async function dropTenant({ checkpoint, store, report }: Sync, tenantId: number)
 }
 
 /**
- * Makes unfinished passes over lists that are not selected now begin anew later. A directory publishes at the end of a
+ * Resets unfinished passes over lists that are not selected now. A directory publishes at the end of a
  * round, and cannot sweep what it has published in the same pass.
  */
 async function restartUnselected(sync: Sync): Promise<void> {

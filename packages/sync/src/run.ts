@@ -67,7 +67,10 @@ export async function runSync(options: SyncOptions, report: ReportEvent, stop: A
   }
 }
 
-/** Opens the copy. @throws SyncError that names the place: a refused connection could as well be that to the service */
+/**
+ * Opens the copy. @throws SyncError that names the copy, because a refused connection could also be the connection to
+ * the service
+ */
 async function openCopy<Copy>({ to }: SyncOptions, open: () => Promise<Copy>): Promise<Copy> {
   try {
     return await open()
@@ -114,13 +117,16 @@ async function runRounds(options: SyncOptions, store: Store, report: ReportEvent
   }
 }
 
-/** Begins a full pass that was asked for. A copy without a checkpoint begins one by itself. */
+/** Begins a full pass that the user requested. A copy without a checkpoint begins one by itself. */
 async function beginAgain(sync: Sync): Promise<void> {
   await dropUnknownTenants(sync)
   if (sync.checkpoint.copy) await beginFullPass(sync, 'it was asked for.')
 }
 
-/** Sends one request, once, so that a wrong address shows at once. @throws SyncError when another server answers */
+/**
+ * Sends one request without retries, so that a wrong address is reported at once. @throws SyncError when another
+ * server answers
+ */
 async function requireService(source: Source): Promise<void> {
   try {
     await source.firstTenants()
@@ -138,9 +144,9 @@ async function requireService(source: Source): Promise<void> {
 const longRound = 10_000
 
 /**
- * Runs a round, and another one after a long first pass, so that the copy is not as old as that.
+ * Runs a round, and another one after a long first pass, so that the copy is up to date.
  *
- * @returns what the token may not read
+ * @returns the lists that the token may not read
  */
 async function bringInStep(sync: Sync, started: number): Promise<string[]> {
   let received = 0

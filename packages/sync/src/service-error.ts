@@ -1,4 +1,4 @@
-/** Tells what errors of the service mean for a sync. */
+/** Interprets the errors of the service for a sync. */
 import { VoucherGatewayError } from '#client'
 import { exitCodes, SyncError } from './errors.ts'
 
@@ -8,7 +8,7 @@ export const codeOf = (error: unknown): string | null => (error instanceof Vouch
 /** Returns whether the service has no such tenant or list for the token. */
 export const isGone = (error: unknown): boolean => ['NOT_FOUND', 'FORBIDDEN'].includes(codeOf(error) ?? '')
 
-/** Returns whether an error is one of a field in a GraphQL response. They alone have a code with status 200. */
+/** Returns whether an error is one of a field in a GraphQL response. Only these errors have a code with status 200. */
 export const isOfGraphql = (error: unknown): boolean => error instanceof VoucherGatewayError && error.status === 200
 
 /** Returns whether the service does not know the cursor: v1 and exports name it `cursor`, GraphQL `after`. */
@@ -19,7 +19,7 @@ export const isUnknownCursor = (error: unknown): boolean =>
 export const retryAfterOf = (error: unknown): number | null =>
   error instanceof VoucherGatewayError ? (error.retryAfter ?? null) : null
 
-/** Returns whether the removals are not complete since the bound any more (docs/syncing.md). */
+/** Returns whether the removals since the bound are no longer complete (docs/syncing.md). */
 export const needsFullPass = (error: unknown): boolean => error instanceof VoucherGatewayError && error.needsFullPass
 
 /** Returns the id under which the service's log has the failed request; null when there was none. */

@@ -1,4 +1,4 @@
-/** The service, as a sync reads it: through the client, with what it needs of each record. */
+/** Reads the service for a sync through the client, with the parts of each record that a sync needs. */
 import { type RemovalResource, type TenantListName, tenantLists, VoucherGateway } from '#client'
 import type { ReportEvent } from './report.ts'
 import { isGone } from './service-error.ts'
@@ -12,7 +12,7 @@ export interface ListPage {
   serverTime: string
 }
 
-/** From where pages are read: a cursor, or a bound, which is null for the beginning. */
+/** The start of pages: a cursor, or a bound, which is null for the beginning. */
 type Beginning = { cursor: string } | { updatedSince: string | null }
 
 /** The address of the service, and the rules for its requests. */
@@ -22,7 +22,7 @@ interface SourceOptions {
   /** Ends waits and requests. */
   stop: AbortSignal
   report: ReportEvent
-  /** The most times that a request is sent before its error counts; default: that of the client. */
+  /** The most times that a request is sent before its error counts; default: the client's default. */
   maxAttempts?: number
   /** True when a plain `http://` address may lead to another machine. */
   allowHttp: boolean
@@ -54,7 +54,7 @@ async function* convert<Item>(pages: Pages<Item>, toRecord: (item: Item) => Stor
   }
 }
 
-/** Says why the client waits before it tries a request again. */
+/** Reports why the client waits before it repeats a request. */
 function waitReason(code: string): string {
   if (code === 'RATE_LIMITED') return 'because the request rate is exceeded'
   return code === 'UNAVAILABLE' ? 'because the service cannot answer now' : 'because the connection failed'

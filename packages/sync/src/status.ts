@@ -1,4 +1,4 @@
-/** Reports what a copy holds, from the copy alone. */
+/** Reports the content of a copy, from the copy alone. */
 import { tenantListNames } from '#client'
 import { Checkpoint, type ListState } from './checkpoint.ts'
 import { exitCodes, SyncError } from './errors.ts'
@@ -24,7 +24,7 @@ export async function reportStatus(to: string, reader: CopyReader | null, report
     ...states.flatMap(({ state }) => (statusOf(state) === 'in_step' ? [state.bound] : [])),
   ]
   const isRead = states.length > 0 && states.every(({ state }) => statusOf(state) !== 'reading')
-  // The bounds of one service sort as texts.
+  // Bounds can be compared as texts.
   const earliest = isRead ? (bounds.sort()[0] ?? null) : null
   report({
     event: 'copy',

@@ -38,11 +38,12 @@ export function Cards({ view, go, figures, before, compared, currency }: CardsPr
   const consentsBefore = before?.consents ? countConsents(before.consents) : null
   const money = (amount: number) => formatMoney(amount, currency)
   const today = dayIn(figures.timeZone, new Date(figures.asOf))
-  // By their status they are not expired on the day at their tenant. No filter finds vouchers without a currency.
+  // The status leaves out vouchers that have expired on the day at their tenant. No filter finds vouchers without a
+  // currency.
   const status = 'REDEEMABLE,PART_REDEEMED,NOT_YET_VALID'
   const vouchersExpiring =
     currency === null ? null : { status, sort: 'valid-until', in: currency, 'valid-to': addDays(today, 30) }
-  // The figure counts by the day at each tenant, the list by that of the figures.
+  // The figure uses the day at each tenant, the list the day of the figures.
   const hasOtherDays = view.withDescendants || view.timeZone !== null
   return (
     <section aria-label="Figures">
@@ -136,9 +137,9 @@ interface CardProps {
   name: string
   value: string
   detail: ComponentChildren
-  /** The number of now and of before, and the text for the earlier one. */
+  /** The current and the earlier number, and the text for the earlier one. */
   change?: { now: number; before: number; words: string } | null
-  /** Stands in the place of the change. */
+  /** The text that replaces the change. */
   note?: string
 }
 

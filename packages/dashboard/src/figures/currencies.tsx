@@ -1,4 +1,4 @@
-// All currencies of a view, whichever of them the figures show.
+// Shows all currencies of a view.
 import { formatDays, formatMoney, formatNumberOf } from '../format.ts'
 import type { Go, View } from '../view.ts'
 import { ViewLink } from '../view-link.tsx'
@@ -12,7 +12,7 @@ interface CurrenciesProps {
   currency: Currency
 }
 
-/** The amounts in each currency, when there are others than the one shown; and in words what the view has none of. */
+/** The amounts in each currency when the view has several, and sentences about missing data. */
 export function Currencies({ view, go, figures, currency }: CurrenciesProps) {
   const currencies = currenciesOf(figures)
   const lack = describeLack(view, figures, currencies)

@@ -28,7 +28,7 @@ export function ExpiryPlot({
   const rows = expiriesOf(outstanding.byExpiry, today)
   const rest = (month: Expiry['month']) => rows.find(row => row.month === month)
   const [later, never] = [rest('later'), rest('never')]
-  // Several months in one bar would make the others small.
+  // A bar with several months would make the other bars small.
   const months = rows.filter(row => row !== later && row !== never)
   const most = months.reduce<Expiry | null>(
     (found, row) => (found === null || row.balance > found.balance ? row : found),

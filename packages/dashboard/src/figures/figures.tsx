@@ -26,7 +26,10 @@ interface FiguresProps {
   onCurrencies(currencies: readonly Currency[] | null): void
 }
 
-/** The figures of the view. While those of another view load, all of it shows the view before, and nothing of it works. */
+/**
+ * The figures of the view. While the figures of another view load, the page shows the former view, and its controls
+ * are disabled.
+ */
 export function Figures({ view: wanted, go, request, permissions, onCurrencies }: FiguresProps) {
   const answer = useAnswer(request, DashboardFigures, {
     tenant: wanted.tenant,
@@ -77,7 +80,7 @@ export function Figures({ view: wanted, go, request, permissions, onCurrencies }
     )
   }
   const topProducts = productsAnswer.data?.tenant?.figures?.topProducts
-  // Asked for those without a currency, the service ranks the products of each currency.
+  // Without a currency, the service ranks the products of each currency.
   const products =
     topProducts && productsAnswer.isCurrent
       ? nameProducts(topProducts.filter(product => product.currency === currency))

@@ -49,7 +49,8 @@ export const balanceIn = (figures: readonly Balance[], currency: Currency): Bala
   figures.find(figure => figure.currency === currency) ?? { currency, vouchers: 0, balance: 0, withoutBalance: none }
 
 /**
- * Says how many vouchers have no balance, and what was paid for them: `206 of them without a balance (£20,583.00 paid)`.
+ * Returns the number of vouchers without a balance, and the amount paid for them, as text: `206 of them without a
+ * balance (£20,583.00 paid)`.
  *
  * @returns null when all have a balance
  */
@@ -58,7 +59,10 @@ export const describeWithout = ({ currency, withoutBalance }: Pick<Sales, 'curre
     ? null
     : `${formatCount(withoutBalance.vouchers)} of them without a balance (${formatMoney(withoutBalance.paid, currency)} paid)`
 
-/** Returns the currencies of figures: that of most vouchers sold first, then of most outstanding ones. */
+/**
+ * Returns the currencies of figures: first the one with the most vouchers sold, then the one with the most outstanding
+ * vouchers.
+ */
 export function currenciesOf({
   totals,
   outstanding,

@@ -8,7 +8,7 @@ interface PrintHeadingProps {
   currency: Currency
 }
 
-/** Says on paper, below the name of the tenant, what the controls say on the screen. */
+/** Prints the choices of the controls below the name of the tenant. */
 export const PrintHeading = ({ view, figures: { asOf, timeZone }, currency }: PrintHeadingProps) => (
   <p class="print-heading">
     {formatDays(view.from, view.to)}

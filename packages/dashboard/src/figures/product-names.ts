@@ -18,7 +18,7 @@ export interface NamedProduct extends ProductSales {
 const titleOf = ({ title, productId }: Pick<ProductSales, 'title' | 'productId'>): string =>
   title ?? `Product ${productId}`
 
-/** Adds to each name that others have too what tells it apart, where there is something. */
+/** Adds a distinguishing suffix to each name that several products have, if there is one. */
 const tellApart = (names: readonly string[], additions: readonly (string | undefined)[]): string[] =>
   names.map((name, index) => {
     const isAlone = names.indexOf(name) === names.lastIndexOf(name)

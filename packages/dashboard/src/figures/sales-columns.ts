@@ -1,10 +1,10 @@
-// The columns of what was sold, which several tables have.
+// The columns of sales, which several tables share.
 import { formatCount, formatMoney, formatShare, nameCurrency } from '../format.ts'
 import type { Column } from '../tables/data-table.tsx'
 import { type Currency, redeemedShare, type Sales } from './model.ts'
 
 /**
- * Returns the columns of what was sold in a currency.
+ * Returns the columns of the sales in a currency.
  *
  * @param of gives the sales of a row; null when it has none that can be shown
  */

@@ -75,7 +75,7 @@ export function TenantTable({ view, go, currency: chosen, request, figures }: Te
     figures: withDescendants ? figures : others,
   }
   const rows = nodes.map(toRow)
-  // A tenant without vouchers of its own has no currency: then that of most tenants below it.
+  // A tenant without its own vouchers has no currency: then it uses the most frequent currency of the tenants below it.
   const currency = chosen ?? (total.figures ? currenciesOf(total.figures)[0] : null) ?? null
   const columns = columnsOf(view, go, currency)
   const label = 'Tenants below'
@@ -129,7 +129,7 @@ export function TenantTable({ view, go, currency: chosen, request, figures }: Te
 
 function columnsOf(view: View, go: Go, currency: Currency): Column<TenantRow>[] {
   const has = ({ currency: code }: { currency: Currency }) => code === currency
-  // A dash, where a zero would hide that there is something in another currency.
+  // A dash, because a zero would hide amounts in another currency.
   const sold = ({ figures }: TenantRow) => (figures?.totals?.some(has) ? salesIn(figures.totals, currency) : null)
   const outstanding = ({ figures }: TenantRow) =>
     figures?.outstanding?.some(has) ? balanceIn(figures.outstanding, currency).balance : null

@@ -36,7 +36,7 @@ interface PlotProps<Row> {
   points: readonly PlotPoint[]
   panels: readonly PlotPanel[]
   table: Omit<DataTableProps<Row>, 'label'>
-  /** The point whose values are shown while the pointer is on none. Default: the last. */
+  /** The point whose values are shown without a pointer. Default: the last. */
   rest?: number
 }
 
@@ -135,7 +135,7 @@ export function Plot<Row>({ id, title, summary, points, panels, table, rest }: P
   )
 }
 
-/** Returns as many labels as there is room for, at equal distances, the last one among them: none beyond the left edge. */
+/** Returns as many labels as fit, at equal distances and with the last one, and no label beyond the left edge. */
 function pickLabels(points: readonly PlotPoint[], step: number): AxisLabel[] {
   const width = Math.max(...points.map(({ tick }) => tick.length)) * characterWidth + labelSpace
   const every = Math.max(1, Math.ceil(width / step))

@@ -16,13 +16,13 @@ export interface Column<Row> {
   numeric?: boolean
 }
 
-/** A sorted column: its index, and whether it descends. */
+/** A sorted column: its index, and whether its order is descending. */
 export interface Sort {
   column: number
   descending: boolean
 }
 
-/** Reads how the address says that a table is sorted, as `sortText` writes it; null: as its rows come. */
+/** Parses the sort order in the address, as `sortText` writes it; null: the rows keep their order. */
 export function readSort(text: string | undefined): Sort | null {
   const match = text?.match(/^(-?)(\d\d?)$/)
   return match ? { column: Number(match[2]), descending: match[1] === '-' } : null
@@ -47,7 +47,7 @@ export interface DataTableProps<Row> {
   rows: readonly Row[]
   /** The first order of the rows. Default: as they come. */
   sort?: Sort | null
-  /** Is called when the viewer sorts. Default: the table keeps it to itself. */
+  /** Called when the viewer sorts. Default: the table keeps the order in its own state. */
   onSort?: (sort: Sort) => void
   /** True while other rows are being loaded. */
   busy?: boolean
@@ -79,7 +79,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const [own, setOwn] = useState(given)
   const sort = onSort ? given : own
   const change = (column: number) => {
-    // Numbers are of interest from the largest, names from the first.
+    // Numbers are sorted from the largest first, names from A.
     const descending = sort?.column === column ? !sort.descending : columns[column]?.numeric === true
     ;(onSort ?? setOwn)({ column, descending })
   }

@@ -21,7 +21,7 @@ interface WholeTableProps<Row> {
   file: string
 }
 
-/** A table whose rows are all there, which can be searched and downloaded. */
+/** A table with all its rows loaded, which can be searched and downloaded. */
 export function WholeTable<Row>(props: WholeTableProps<Row>) {
   const { label, note, columns, rows, foot = null, empty, params, onParams, file } = props
   const { text = '' } = params

@@ -67,7 +67,7 @@ interface CustomerProps {
 function Customer({ customer, fields, search, withTenant }: CustomerProps) {
   const { fullName, forename, surname, email, tenant } = customer
   const name = fullName ?? ([forename, surname].filter(Boolean).join(' ') || null)
-  // A given or family name is of interest where the full name does not show it.
+  // A given or family name is shown only when the full name does not contain it.
   const named = fields.filter(field => !(fullName && fields.includes('FULL_NAME') && /FORENAME|SURNAME/.test(field)))
   return (
     <li>

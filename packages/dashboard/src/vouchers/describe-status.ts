@@ -7,7 +7,7 @@ type Described = Pick<
   'status' | 'currency' | 'initialBalance' | 'currentBalance' | 'dateValidStart' | 'dateValidEnd' | 'isMonetary'
 >
 
-/** Returns in a sentence what can be done with a voucher, or why nothing can (R25). */
+/** Returns a sentence about how a voucher can be used, or why it cannot (R25). */
 export function describeStatus(voucher: Described): string {
   const { status, currency, initialBalance, currentBalance, dateValidStart, dateValidEnd } = voucher
   const money = (amount: number | null) => (amount === null ? 'an unknown amount' : formatMoney(amount, currency))

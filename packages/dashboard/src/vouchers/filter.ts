@@ -13,7 +13,7 @@ export const filterNames = [
 /** A parameter of the address that chooses vouchers. */
 export type FilterName = (typeof filterNames)[number]
 
-/** Parameters without any filter: of a link that sets some of them. */
+/** Empty parameters of all filters, for a link that sets some of them. */
 export const noFilters: Readonly<Record<string, string>> = Object.fromEntries(filterNames.map(name => [name, '']))
 
 /** The sortable columns of vouchers, as the address names them. */
@@ -41,8 +41,7 @@ export function readOrder(sort = ''): VoucherOrder {
 }
 
 /**
- * Returns the parameters without an order that the list does not have, as a link that was kept may name, and without the
- * page in that order.
+ * Removes an order that the list does not have (from an old link), and the page in that order.
  */
 export const dropUnknownOrder = (params: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
   !params.sort || isOrderField(params.sort.replace(/^-/, '')) ? params : { ...params, sort: '', after: '', before: '' }
@@ -50,11 +49,11 @@ export const dropUnknownOrder = (params: Readonly<Record<string, string>>): Read
 /** Returns the statuses that the address names. */
 export const readStatuses = (text = ''): VoucherStatus[] => statuses.filter(status => text.split(',').includes(status))
 
-/** The time zone and the currency in which the filters are read. */
+/** The time zone and the currency that the filters use. */
 interface Place {
   /** The time zone of the days, an IANA name. */
   timeZone: string
-  /** The currency that the dashboard shows. A balance has it when the filters name no other. */
+  /** The currency that the dashboard shows. Filters by balance use it when they name no other. */
   currency: string | null
 }
 

@@ -109,7 +109,7 @@ interface RangeProps extends Pick<FiltersProps, 'params' | 'onChange'> {
   names: readonly [FilterName, FilterName]
 }
 
-/** Two ends of a range; each may be open. */
+/** The two ends of a range; each may be open. */
 const Range = ({ label, type, names, params, onChange }: RangeProps) => (
   <fieldset class="range">
     <legend>{label}</legend>

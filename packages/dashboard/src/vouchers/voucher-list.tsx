@@ -31,7 +31,7 @@ interface VoucherListProps {
   currencies: readonly string[]
   /** The products that the filter offers. */
   products: readonly ProductChoice[]
-  /** The permissions of the token: they say what a text is searched in. */
+  /** The permissions of the token, which decide the fields of a text search. */
   permissions: readonly string[]
 }
 
@@ -94,7 +94,7 @@ export function VoucherList(props: VoucherListProps) {
   )
 }
 
-/** Returns why a page has no vouchers. The API reads only so many for a page. */
+/** Returns the reason why a page has no vouchers. The API reads only so many for a page. */
 function nothingFound(isFiltered: boolean, { hasNextPage, hasPreviousPage }: PageInfo): string {
   if (hasNextPage || hasPreviousPage) return 'No voucher of this page matches these filters. Other pages may have some.'
   return isFiltered ? 'No voucher matches these filters.' : 'There are no vouchers here yet.'
@@ -163,7 +163,7 @@ function Vouchers({ view, go, vouchers, matches, search, busy, onSort }: Voucher
     },
   ]
   const sort = (field: OrderField) => {
-    // Balances and dates of purchase are of interest from the largest, the end of validity from the earliest.
+    // Balances and dates of purchase begin with the largest, the end of validity with the earliest.
     const descending = order.field === field ? !order.descending : field !== 'valid-until'
     onSort(`${descending ? '-' : ''}${field}`)
   }

@@ -69,7 +69,7 @@ export function VoucherPage({ view, go, request }: VoucherPageProps) {
   )
 }
 
-/** An id of another record gives an object without fields. */
+/** The id of another kind of record gives an object without fields. */
 const isVoucher = (node: NonNullable<DashboardVoucherQuery['node']>): node is ShownVoucher => 'reference' in node
 
 function Voucher({ view, go, voucher }: { view: View; go: Go; voucher: ShownVoucher }) {

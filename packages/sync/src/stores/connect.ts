@@ -58,7 +58,7 @@ interface SocketTarget {
   path: string | false
 }
 
-/** Makes the end of the server's data an error: the driver tries a start that ends without one again, for ever. */
+/** Makes the end of the server's data an error: without an error, the driver repeats a failed start for ever. */
 async function openSocket({ host: [host], port: [port], path }: SocketTarget): Promise<Socket & { host: string }> {
   const socket = path === false ? connectSocket(port, host) : connectSocket(path)
   socket.on('end', () => socket.destroy(new Error('The database has closed the connection.')))

@@ -21,13 +21,16 @@ const checkpointSchema = z.object({
 /** The content of the checkpoint's file. */
 export type StoredCheckpoint = z.infer<typeof checkpointSchema>
 
-/** The directory of what is not for readers. */
+/** The directory of internal files, which readers ignore. */
 export const ownDirectory = '.sync'
 
 /** Returns the name of a journal. */
 export const journalName = (number: number): string => `journal-${number}.ndjson`
 
-/** Returns the names in a directory that may hold a copy; none when it does not exist. @throws SyncError when it holds other things */
+/**
+ * Returns the names in a directory that may hold a copy; none when it does not exist. @throws SyncError when it holds
+ * other files
+ */
 export async function listCopy(path: string): Promise<string[]> {
   const found = await listNames(path)
   if (found.length === 0 || found.includes(ownDirectory)) return found
@@ -62,7 +65,10 @@ export function applyPositions(stored: Positions, changes: Positions): Positions
   return positions
 }
 
-/** Returns the id of a record's line. Those of the service begin with it (R14), and need not be parsed; NaN when it has none. */
+/**
+ * Returns the id of a record's line. Records of the service begin with the id (R14), and need not be parsed; NaN when
+ * it has none.
+ */
 export function idOf(line: string, list: ListName): number {
   const key = list === 'tenants' ? 'tenant_id' : 'id'
   const beginning = `{"${key}":`

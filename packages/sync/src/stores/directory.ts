@@ -45,7 +45,7 @@ export class DirectoryStore extends PublishedFiles implements Store {
     const lock = await takeLock(join(own, 'lock'))
     try {
       const stored = await readCheckpoint(join(own, 'checkpoint.json'))
-      // A journal of another number was left behind by a process that was killed while it published.
+      // A killed process left a journal with another number behind while it published.
       for (const name of await readdir(own)) {
         if (name.startsWith('journal-') && name !== journalName(stored.journal)) await rm(join(own, name))
       }
@@ -65,7 +65,7 @@ export class DirectoryStore extends PublishedFiles implements Store {
     await this.journal.commit(changes, positions)
   }
 
-  /** Killed in the middle, it is done again from the journal: each file then becomes the same once more. */
+  /** If it is killed in the middle, it is repeated from the journal with the same result. */
   async publish(): Promise<void> {
     await this.lock.check()
     const read = this.journal.reader()

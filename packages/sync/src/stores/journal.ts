@@ -1,6 +1,6 @@
 /**
- * The journal of a directory: one line for each change, and one line for each commit, which holds the positions. What
- * follows the last commit was never committed, and is cut off.
+ * The journal of a directory: one line for each change, and one line for each commit, which holds the positions. Data
+ * after the last commit is not committed, and is cut off.
  */
 import type { FileHandle } from 'node:fs/promises'
 import { z } from 'zod'
@@ -20,7 +20,7 @@ interface Place {
 /** The changes of a journal in the file of one list of one tenant. */
 export interface FileChanges {
   list: ListName
-  /** True when the records of the published file are all gone. */
+  /** True when all records of the published file were deleted. */
   replaced: boolean
   /** The records by id, in the order in which they came; null for one that was removed. */
   records: Map<number, Place | null>
@@ -61,7 +61,7 @@ export class Journal {
     let waiting: { entry: Entry; place: Omit<Place, 'pass'> }[] = []
     for await (const { text, offset, end } of readLines(path)) {
       const entry = parseEntry(text)
-      // A line that was not written whole: a commit never follows it.
+      // An incomplete line, which no commit follows.
       if (!entry) break
       const prefix = entry[0] === 'put' ? putPrefix(entry[1], entry[2], entry[3], entry[4]).length : 0
       waiting.push({ entry, place: { offset: offset + prefix, length: end - offset - prefix - 2 } })
@@ -116,7 +116,9 @@ export class Journal {
     for (const { entry, place } of entries) this.apply(entry, place)
   }
 
-  /** Reads the text of a record. The returned function keeps a part of the file, so ask in the order of the file. */
+  /**
+   * Reads the text of a record. The returned function buffers a part of the file, so call it in the order of the file.
+   */
   reader(): (place: Place) => Promise<Buffer> {
     let buffer: Buffer = Buffer.alloc(0)
     let start = 0

@@ -102,7 +102,7 @@ export async function writeWhole(file: FileHandle, bytes: Buffer, position: numb
   }
 }
 
-/** Makes renames in a directory last through a loss of power. */
+/** Makes renames in a directory durable (fsync). */
 export async function syncDirectory(path: string): Promise<void> {
   // Windows does not open directories.
   if (process.platform === 'win32') return
