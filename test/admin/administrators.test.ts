@@ -124,7 +124,7 @@ describe('removing', () => {
     const [entry] = await pool`select actor, detail from gateway.audit_entry where action = 'administrator.remove'`
     expect(entry).toEqual({ actor: root.email, detail: { email: 'ann@example.com' } })
 
-    // An invitation brings the account back.
+    // An invitation restores the account.
     const made = await browser.submit('/admin/administrators', { email: 'ann@example.com' })
     const link = /(\/admin\/setup\/[\w-]{43})/.exec(made.text)?.[1] ?? ''
     const chosen = { password: 'a password of my own', again: 'a password of my own' }

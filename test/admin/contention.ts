@@ -2,10 +2,10 @@ import type { Pool } from '../../src/db/connect.ts'
 import { untilLockWaits } from '../support/locks.ts'
 
 /**
- * Lets several acts meet: none gets on before all wait for the rows of a table, which are held until then. Each comes
- * when the one before waits, so that they get on in their order.
+ * Makes several actions run at the same time: locks the rows of a table until all actions wait for them. Each action
+ * starts when the one before waits, so that they continue in this order.
  *
- * @param platform a pool that is not the one of the acts
+ * @param platform a pool that the actions do not use
  * @returns the outcome of each
  */
 export async function atOnce<Result>(

@@ -266,7 +266,7 @@ describe('the ID token', () => {
   const now = () => Math.floor(Date.now() / 1000)
   type Jwt = ReturnType<typeof readJwt>
 
-  /** Lets the provider answer with the ID token that is made of its own. */
+  /** Makes the provider answer with an ID token that is built from its original one. */
   const answerWith = (change: (token: Jwt, text: string) => string) =>
     provider.answer('/token', body => {
       const text = String(body.id_token)

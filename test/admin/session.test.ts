@@ -44,7 +44,8 @@ describe('a session', () => {
     const planted = attacker.jar.get('vgw-session') ?? ''
     const victim = createBrowser(client.app)
     victim.jar.set('vgw-session', planted)
-    // The sign-in is closed to who is signed in: the form is posted as a script of the attacker's would have it.
+    // The sign-in page redirects a signed-in administrator, so the form is posted as an attacker's script would post
+    // it.
     const { fields } = await attacker.load('/admin/tokens', root)
     for (const [name, value] of attacker.jar) victim.jar.set(name, value)
     expect((await victim.post('/admin/login', fields)).status).toBe(303)
@@ -413,7 +414,7 @@ describe('a form', () => {
       expect(answer.status).toBe(403)
       expect(answer.text).toContain('Go back, reload the page and try again.')
     }
-    // Not even with the other's CSRF cookie.
+    // Rejected even with the other session's CSRF cookie.
     browser.jar.set('vgw-csrf', other.jar.get('vgw-csrf') ?? '')
     expect((await browser.post(everywhere, { _csrf: foreign })).status).toBe(403)
     expect((await browser.get('/admin/account')).status).toBe(200)

@@ -186,7 +186,7 @@ function encode(fields: Fields | URLSearchParams): URLSearchParams {
 /** The administrator who signs in by default. */
 export const root = { email: 'root@example.com', password: 'a lot of quiet water' }
 
-/** A browser in which an administrator is signed in, whom it creates. */
+/** Creates an administrator, and returns a browser in which the administrator is signed in. */
 export async function signIn(
   { app }: Pick<Client, 'app'>,
   { pool }: Pick<TestDatabase, 'pool'>,
@@ -197,7 +197,7 @@ export async function signIn(
   for (let tries = 1; ; tries++) {
     const answer = await browser.submit('/admin/login', { email, password })
     if (answer.status === 303) return browser
-    // On a machine that is busy elsewhere, the check of a password may take longer than a request may.
+    // On a busy machine, the check of a password may exceed the time limit of a request.
     if (answer.status !== 503 || tries === 5) throw new Error(`the sign-in failed (${answer.status}): ${answer.text}`)
   }
 }

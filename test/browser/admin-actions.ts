@@ -4,7 +4,7 @@ import { root } from '../admin/support.ts'
 import { tester } from '../support/builders.ts'
 import type { TestDatabase } from '../support/database.ts'
 
-/** Makes the administrator as whom `signIn` signs in. */
+/** Creates the administrator that `signIn` uses. */
 export const createRoot = ({ pool }: Pick<TestDatabase, 'pool'>) =>
   createAdministrator(pool, tester, root.email, root.password)
 

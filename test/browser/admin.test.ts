@@ -30,7 +30,7 @@ test('HTML in names is shown as entered, and does not run', async () => {
   await build.tenant({ name: `Tenant ${html}`, parent_id: await build.tenant({ name: `Above ${html}` }) })
   await createAdministrator(pool, tester, email, root.password)
   const page = await open()
-  // The browser, unlike the service, would not take it for an e-mail.
+  // The browser, unlike the service, would reject it as an e-mail.
   await page.addInitScript(
     `addEventListener('DOMContentLoaded', () => { for (const form of document.forms) form.noValidate = true })`,
   )

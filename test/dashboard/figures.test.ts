@@ -1,4 +1,4 @@
-// The pure parts of the dashboard: what is compared, drawn and written.
+// The pure functions of the dashboard: comparisons, plots and CSV.
 import { expect, test } from 'vitest'
 import { ticksFor } from '../../packages/charts/src/ticks.ts'
 import { changeFrom, periodBefore } from '../../packages/dashboard/src/comparison.ts'

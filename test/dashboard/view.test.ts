@@ -19,7 +19,7 @@ const today = '2026-11-22'
 const read = (search: string, tenant = '1') => resolveView(readAddress(search), tenant, today)
 
 const day = fc.integer({ min: -8_000, max: 3_000 }).map(days => addDays(today, days))
-/** The name of a parameter of a part: none of the frame's. */
+/** The name of a parameter of a part of the page, which the frame does not use. */
 const word = fc.stringMatching(/^table-[a-z]{1,4}$/)
 const change: fc.Arbitrary<Change> = fc.record(
   {
@@ -38,7 +38,7 @@ const days = fc
   .tuple(day, day)
   .map(([one, other]) => (one < other ? { from: one, to: other } : { from: other, to: one }))
 
-/** A change without what the view may answer otherwise: an interval that is too short, and removed parameters. */
+/** A change that the view keeps as it is: without intervals that are too short, and without removed parameters. */
 function omitDropped({ by: _by, params = {}, ...rest }: Change, view: View): Change {
   const kept = Object.entries(params).filter(([, value]) => value !== '')
   return { ...rest, params: { ...view.params, ...Object.fromEntries(kept) } }
@@ -125,7 +125,7 @@ describe('the address', () => {
     expect(read(hrefOf(view, { ...other, params: { after: 'z' } })).params.after).toBe('z')
   })
 
-  test('of another period has the interval that is usual for it', () => {
+  test('of another period has the default interval of that period', () => {
     const weeks = read('?tenant=1&period=this-year&by=week')
     expect(read(hrefOf(weeks, { currency: 'EUR' })).by).toBe('WEEK')
     expect(read(hrefOf(weeks, { period: 'last-30-days' })).by).toBe('DAY')
@@ -143,7 +143,7 @@ describe('a period', () => {
     ])
   })
 
-  test('has weeks from Monday, cut at its ends', () => {
+  test('has weeks that begin on Monday; the first and last week are cut at the ends of the period', () => {
     expect(countIntervals({ from: '2026-11-22', to: '2026-11-23' }, 'WEEK')).toBe(2)
     expect(countIntervals({ from: '2026-11-23', to: '2026-11-29' }, 'WEEK')).toBe(1)
     expect(countIntervals({ from: '1969-12-28', to: '1969-12-29' }, 'WEEK')).toBe(2)

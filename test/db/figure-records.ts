@@ -5,7 +5,7 @@ import { checkFigures } from '../../src/domain/figures/check.ts'
 import { createDatabase } from '../support/database.ts'
 import { followed } from '../support/followed.ts'
 
-/** The entries that there have to be, counted from the records by other means. */
+/** The expected entries, computed from the records by an independent query. */
 const expected = {
   voucher_entry: `
     select id, tenant_id, updated_at,

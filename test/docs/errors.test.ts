@@ -16,7 +16,9 @@ const folders = ['executor', 'export', 'graphql', 'graphql-http', 'http', 'rest'
 const others =
   /^(domain\/(administrator|invitation|password|permission|semaphore|token|audit|session|openid|request-count)|http\/(health|request-count)|graphql-http\/(graphiql|read-trusted-documents)|rest\/v1\/routes|export\/routes)/
 
-/** Sentences of faults, which callers do not see, of checks when the service starts, and of the log. */
+/**
+ * The sentences of internal errors, which callers do not see, of checks at the start of the service, and of the log.
+ */
 const internal = [
   'The request is not valid.',
   'The operation cannot be planned: {}.',
@@ -36,7 +38,10 @@ const filesOf = (folder: string): string[] =>
     .filter(name => /\.tsx?$/.test(name))
     .map(name => `${folder}/${name.replace(/tsx?$/, 'js')}`)
 
-/** Returns a text of the program with `{}` for what is known only when it runs; null for what is no text. */
+/**
+ * Returns a text of the program with `{}` for each part that is known only at run time; null when the node is not a
+ * text.
+ */
 function textOf(node: Node): string | null {
   const any = node as Node & Record<string, unknown>
   if (node.type === 'Literal') return typeof any.value === 'string' ? any.value : null

@@ -23,7 +23,7 @@ const token = (tenants: Token['tenants']): Token => ({
   expiresAt: null,
 })
 
-/** @returns the shortest of some times that it takes, in milliseconds */
+/** @returns the shortest of several measured times, in milliseconds */
 async function timeOf(work: () => Promise<unknown>): Promise<number> {
   const times: number[] = []
   for (let time = 0; time < 4; time++) {

@@ -70,7 +70,7 @@ const inverted = (variables: Record<string, unknown>) =>
     Object.entries(variables).map(([name, value]) => [name, typeof value === 'boolean' ? !value : value]),
   )
 
-/** The same, without what follows itself. */
+/** Returns the log without immediate repetitions. */
 const changes = (log: readonly (string | number)[]) => log.filter((key, index) => key !== log[index - 1])
 
 /** @returns how the document was run, after comparing both ways */

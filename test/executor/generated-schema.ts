@@ -38,7 +38,7 @@ export interface World {
   log: (string | number)[]
 }
 
-/** A whole number that depends on the seed and the text alone: a position does the same however it is reached. */
+/** Returns a whole number that depends only on the seed and the text, so that a position always behaves the same. */
 function drawOf({ seed }: World, text: string): number {
   let hash = seed ^ 0x811c9dc5
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
@@ -51,7 +51,7 @@ const pick = <Item>(items: readonly Item[], draw: number): Item => items[draw % 
 
 const Color = new GraphQLEnumType({ name: 'Color', values: { RED: { value: 1 }, BLUE: { value: 'blue' }, OLD: {} } })
 
-/** Writes what it is given, and fails for some of it. */
+/** A scalar that serializes some values, and fails for others. */
 const Odd = new GraphQLScalarType({
   name: 'Odd',
   serialize(value) {

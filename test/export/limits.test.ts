@@ -106,7 +106,7 @@ test('an export behind another on its connection does not begin, and none is lef
   await expect.poll(held).toBe(0)
 })
 
-test('readers who take nothing, more than there are places, do not shut out others', async () => {
+test('readers that read nothing do not block other exports, even when there are more of them than places', async () => {
   const short = await build.tenant()
   await build.voucher(short)
   const opened: OpenExport[] = []

@@ -9,7 +9,7 @@ import type { World } from './support/world.ts'
 /** The times that calls are counted before the lock and after it, and that it is held, in milliseconds. */
 const durations = { free: 5_000, locked: isShort ? 8_000 : 30_000 }
 
-/** The service that other calls keep: the share of their throughput, and the time of an answer in milliseconds. */
+/** The limits for other calls: the remaining share of their throughput, and the time of an answer in milliseconds. */
 const others = { kept: 0.8, slowest: 1_000 }
 
 const { server, world, start } = await startWorld('locks')

@@ -44,7 +44,10 @@ function expectPairs(service: Service): void {
   expect(lines).toEqual(lines.map((_, at) => (at % 2 === 0 ? failure : recovery)))
 }
 
-/** Expects that no call failed or waited for the store. @param undisturbed calls of a service without the fault meanwhile */
+/**
+ * Expects that no call failed or waited for the store. @param undisturbed calls of a service without the fault, during
+ * the same time
+ */
 function expectUndisturbed(during: readonly BurstAnswer[], undisturbed: readonly BurstAnswer[]): void {
   expect(new Set(during.map(({ status }) => status))).toEqual(new Set([200]))
   if (!isShort) expect(p99(during) - p99(undisturbed)).toBeLessThan(bounds.added)
@@ -66,14 +69,14 @@ test.each([
   const service = await serve(settings)
   const other = await serve(settings)
   const { secret } = await newToken(1_000_000)
-  // A second service, on another database and without the fault, measures what this machine can do meanwhile.
+  // A second service, on another database and without the fault, measures the speed of this machine during the fault.
   const control = await serve({ DATABASE_URL: elsewhere.url, LOG_LEVEL: 'warn' })
   const undisturbed = askFor(4000, 4, control.restAddress, (await controlToken()).secret)
   const loading = askFor(4000, 4, service.restAddress, secret)
   await fault.begin()
   const during = await loading
   expectUndisturbed(during, await undisturbed)
-  // The limit holds at one instance meanwhile.
+  // During the fault, the limit holds at each instance alone.
   const spent = await expectExactBurst([service], newSecret, 300)
 
   await fault.end()

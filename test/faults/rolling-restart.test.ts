@@ -50,7 +50,7 @@ describe('a rolling restart under load', () => {
       const calls = await load.stop()
       const lost = calls.filter(({ status }) => status !== 200 && status !== 503)
       expect(lost.map(({ name, status }) => `${name} ${status}`)).toEqual([])
-      // On a busy machine a process that has just started refuses a few that waited long for it.
+      // On a busy machine, a process that has just started refuses a few requests that have waited for long.
       expect(withoutRetryAfter(calls)).toEqual([])
       expect(calls.filter(({ status }) => status === 503).length).toBeLessThanOrEqual(isShort ? calls.length / 100 : 0)
     } finally {

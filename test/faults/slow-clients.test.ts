@@ -1,4 +1,4 @@
-/** Callers that are slow, silent, or do not read: they hold nothing for ever. */
+/** Callers that are slow, silent, or do not read: they keep no connection open for ever. */
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -42,7 +42,7 @@ function openMany(count: number, text: string): Set<Socket> {
   return open
 }
 
-/** Waits until all are closed. @returns how many are left after so many milliseconds */
+/** Waits until all are closed. @returns the number of open connections after the given milliseconds */
 async function untilClosed(open: Set<Socket>, milliseconds: number): Promise<number> {
   for (const limit = performance.now() + milliseconds; open.size > 0 && performance.now() < limit; ) await pause(100)
   return open.size
@@ -88,7 +88,7 @@ describe('connections of callers', () => {
     await pause(2_000)
     expect(await answers(resolution)).toBe(200)
     expect(await untilClosed(open, 12_000)).toBe(0)
-    // Some come when too many are under way.
+    // Some requests arrive when too many are under way.
     expect(received.match(/HTTP\/1\.1 (408|503) /g)).toHaveLength(500)
   })
 

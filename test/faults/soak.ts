@@ -17,7 +17,7 @@ const { values } = parseArgs({ options: { minutes: { type: 'string', default: '6
 const minutes = Number(values.minutes)
 if (!(minutes > 0)) throw new Error('--minutes takes a number above 0.')
 
-/** The growth of the last quarter above the second one that is allowed: the first is warm-up. */
+/** The allowed growth from the second quarter to the last one: the first quarter is warm-up. */
 const allowed: Record<keyof Sample, { ratio: number; more: number }> = {
   // Node collects garbage when it likes; a leak of a byte a request would show as more.
   residentMb: { ratio: 1.1, more: 20 },

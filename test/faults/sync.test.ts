@@ -14,7 +14,7 @@ import { createRandom } from '../sync/random.ts'
 import { isShort } from './support/form.ts'
 import { createFaultServer } from './support/server.ts'
 
-/** The number of times that the sync is killed for each kind of store, and the longest time that it has before. */
+/** The number of kills for each kind of store, and the longest time before a kill. */
 const kills = isShort ? 10 : 50
 const longestLife = 700
 
@@ -156,7 +156,7 @@ describe.each(everyPlace)('a copy in %s', async (kind, placeOf) => {
   })
 })
 
-/** Returns an object with its keys in order, because PostgreSQL's jsonb does not keep theirs. */
+/** Returns an object with sorted keys, because PostgreSQL's jsonb does not keep the order of keys. */
 function order(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(order)
   if (typeof value !== 'object' || value === null) return value

@@ -24,7 +24,7 @@ test('the log names a prepared transaction that holds the watermark, once a minu
   const prepared = Date.now()
   await expect.poll(warnings, { timeout: 70_000 + 20_000, interval: 500 }).toHaveLength(count)
   const [first = 0, second] = warnings()
-  // It is looked for every five seconds.
+  // The service checks for it every five seconds.
   expect(first - prepared).toBeGreaterThanOrEqual(9_000)
   expect(first - prepared).toBeLessThan(20_000)
   if (second !== undefined) expect(second - first).toBeGreaterThanOrEqual(59_000)

@@ -19,7 +19,7 @@ const ask = (secret: string, query: string, variables = {}) =>
 
 const costOf = ({ body }: Answer) => body.extensions?.cost
 
-/** Checks that the cost says what the headers say. */
+/** Checks that the cost equals the values of the headers. */
 function expectHeaders(answer: Answer): void {
   const resetsIn = Number(answer.headers['ratelimit-reset'])
   expect(costOf(answer)).toMatchObject({ remaining: remainingOf(answer), resetsIn })
@@ -67,7 +67,7 @@ describe('the cost of a query', () => {
     ['resolutions', `mutation { a: ${resolve('voucherReference: "x"')} b: ${resolve('')} }`, {}, 2, 2],
   ])('%s', async (_, query, variables, requested, actual) => {
     const secret = await newToken()
-    // The second time the document is known.
+    // The second time the document is cached.
     for (const left of [limit - actual, limit - 2 * actual]) {
       const answer = await ask(secret, query, variables)
       expect(costOf(answer)).toEqual({ requested, actual, remaining: left, resetsIn: fresh })

@@ -10,7 +10,7 @@ const { secret } = await build.token([tenantId])
 const internals =
   /\bselect\b|relation|does not exist|syntax error at|postgres|\.[tj]s\b|node_modules| at \w+ \(|stack|SyntaxError|in JSON/i
 
-/** Checks that an answer is proper, whatever was asked. */
+/** Checks that an answer is well-formed, for any request. */
 function expectCivil({ status, headers, text, body }: Answer): void {
   expect(status).toBeLessThan(500)
   expect(headers['content-type']).toMatch(/^application\/(graphql-response\+)?json/)

@@ -1,4 +1,4 @@
-/** Expensive requests of a token (R31) hold up neither other tokens nor v1. */
+/** Expensive requests of a token (R31) delay neither other tokens nor v1. */
 import { describe, expect, test } from 'vitest'
 import { connect, serviceRole } from '../../src/db/connect.ts'
 import { type Answer, createApp } from '../support/app.ts'
@@ -64,7 +64,7 @@ describe('while the searches of a token wait for a lock', () => {
       await untilLockWaits(watcher)
       await expect.poll(() => refused.length).toBe(5)
       const others = await askOthers()
-      // The document is known by now: it is refused before it is read.
+      // The document is cached now: it is refused before it is parsed.
       return { sent, others, known: await client.graphql(one.secret, productSearch) }
     })
     expect(others.map(isWhole)).toEqual(others.map(() => true))
@@ -104,7 +104,7 @@ describe('while the searches of a token wait for a lock', () => {
 test('counts of lists take no connection from v1', async () => {
   expect(isWhole(await client.graphql(one.secret, ofTenant('purchasedVouchers { totalCount }')))).toBe(true)
   expect((await client.rest(one.secret, `/tenants/${tenantId}/sales/purchased-vouchers`)).status).toBe(200)
-  // The last statement of a connection that has run nothing since.
+  // The last statement of an idle connection.
   const counting = await watcher`
     select from pg_stat_activity where datname = current_database() and query like '%/* voucher.count */%'
     and pid <> pg_backend_pid()`

@@ -140,7 +140,10 @@ const outsideOf = ({ status, headers }: Answer) => ({
   names: Object.keys(headers).sort(),
 })
 
-/** Checks that the service answers as graphql-js does, from the first to the tenth request, and costs what it says. */
+/**
+ * Checks that the service answers as graphql-js does, from the first to the tenth request, and that the cost is the
+ * announced one.
+ */
 async function expectSameOfService(
   generated: GeneratedDocument & { operationName?: string },
 ): Promise<'data' | 'no data'> {

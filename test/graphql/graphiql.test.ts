@@ -93,7 +93,7 @@ test('each example is answered without an error', async () => {
   }
 })
 
-test('outside the demo, the voucher to resolve is for the reader to name', () => {
+test('outside the demo, the reader has to name the voucher to resolve', () => {
   const resolve = settings.tabs.find(({ query }: { query: string }) => query.includes('mutation Resolve'))
   expect(JSON.parse(resolve.variables)).toEqual({ tenant: '1', reference: 'the reference of a voucher' })
 })

@@ -101,7 +101,7 @@ describe('the complexity of a document is that of the operation that runs', () =
     }
   })
 
-  it('has a field that is repeated once, and one that is skipped not at all', async () => {
+  it('counts a repeated field once, and a skipped field not at all', async () => {
     const eight = aliases(8, products('100'))
     await client.read(secret, ofTenant(`${eight} ${eight}`))
     const skipping = `query ($no: Boolean!) ${ofTenant(`${eight} ... @skip(if: $no) { x: ${products('100')} y: ${products('100')} }`)}`

@@ -28,7 +28,7 @@ const productOf = (tenant: number) => products.get(tenant)!
 
 const remaining = async (secret: string, query: string) => remainingOf(await client.graphql(secret, query))
 
-/** Fetches a field of a voucher by both of its ways: its tenant's list, and its global id, which graphql-js runs. */
+/** Fetches a field of a voucher in two ways: by its tenant's list, and by its global id, which graphql-js runs. */
 async function voucherField(secret: string, tenant: number, id: number, selection: string) {
   const data = await read(
     secret,
@@ -45,7 +45,7 @@ async function voucherField(secret: string, tenant: number, id: number, selectio
   return voucher
 }
 
-it('the tenant of a record is that of a voucher, of a product and of a signup', async () => {
+it('vouchers, products and signups have a field for their tenant', async () => {
   const secret = await secretOf(inn)
   await build.voucher(inn)
   await build.customer(inn)
@@ -65,7 +65,7 @@ it('the tenant of a record is that of a voucher, of a product and of a signup', 
 describe('the product of a voucher', () => {
   const product = 'product { databaseId title tenant { name } }'
 
-  it('is the product that was sold, or that of the variant', async () => {
+  it('is the product that was sold, or the product of the variant', async () => {
     const secret = await secretOf(inn)
     const id = productOf(inn)
     const variant = await build.variant(id)
@@ -88,7 +88,7 @@ describe('the product of a voucher', () => {
     expect(await voucherField(secret, inn, unnamed, selection)).toEqual({ productTitle: null, product: null })
   })
 
-  it('is shown of another tenant only when a grant includes that tenant', async () => {
+  it('is shown for another tenant only when a grant includes that tenant', async () => {
     const vouchers = new Map<number, number>()
     for (const owner of [group, north, south, spa, foreign]) {
       vouchers.set(owner, await build.voucher(inn, { product_id: productOf(owner) }))
@@ -124,7 +124,7 @@ describe('the product of a voucher', () => {
     await expect.poll(() => voucherField(secret, inn, voucher, 'product { databaseId }')).toEqual({ product: null })
   })
 
-  it('has its categories once, when several vouchers of a page have the same product', async () => {
+  it('reads its categories once when several vouchers of a page have the same product', async () => {
     const tenant = await build.tenant()
     const sold = await build.product(tenant)
     await build.variant(sold)

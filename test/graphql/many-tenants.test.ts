@@ -59,7 +59,7 @@ it('returns for lists of any arguments what each returns alone', async () => {
   for (const node of answer.data.tenants.nodes) {
     expect(node).toEqual((await data(`{ tenant(id: ${node.databaseId}) { ...All } } ${fragment}`)).tenant)
   }
-  // Pages from the start and pages from the end take a statement each.
+  // Pages from the start take one statement, and pages from the end another.
   expect(names.filter(name => name === 'voucher.list_of_tenants')).toHaveLength(2)
   expect(names.length).toBeLessThanOrEqual(20)
 })

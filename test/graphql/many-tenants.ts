@@ -5,7 +5,7 @@ import { capture, namesOf } from './statements.ts'
 /** The number of tenants below one. */
 export const many = 1000
 
-/** Creates a thousand tenants below one, with none to four records of each type; the one above has most records. */
+/** Creates a thousand tenants below one, with none to four records of each type; the tenant above has most records. */
 export async function createManyTenants() {
   const { database, build, client } = await startService()
   const { loader } = database

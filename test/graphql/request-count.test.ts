@@ -29,7 +29,7 @@ async function errorsOf(tokenId: number): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ code, reason, requests }) => [`${code} ${reason}`, requests]))
 }
 
-/** Returns the number of records that each entry of the audit says were given out. */
+/** Returns the number of exported records in each entry of the audit. */
 const exportsOf = async (tokenId: number) => {
   const rows = await platform<{ records: number; tenantId: number }[]>`
     select (detail ->> 'records')::bigint as records, tenant_id as "tenantId" from gateway.audit_entry

@@ -10,7 +10,7 @@ export interface Statement {
   types: number[]
 }
 
-/** @returns what the work sent through the pool */
+/** @returns the statements that the work sent through the pool */
 export async function capture(pool: Pool, work: () => Promise<unknown>): Promise<Statement[]> {
   const statements: Statement[] = []
   pool.options.debug = (_connection, text, parameters, types) => {
@@ -51,7 +51,7 @@ export const ofJobs: readonly string[] = [
 /** The statements whose results are kept for half a second, for all requests: the tokens, and where tenants lie. */
 const kept = ['token.find', 'tenant.paths']
 
-/** The statements that many concurrent requests share: how far their pages may go. */
+/** The statements that many concurrent requests share: reads of the watermark. */
 const shared = ['watermark.read']
 
 /** The names of the statements that are a query's own. */
@@ -62,8 +62,7 @@ export const namesOf = (statements: Statement[]) =>
     .sort()
 
 /**
- * @returns the calls that the database itself counted during the work, those of functions not among them, by the
- *   statement's name
+ * @returns the calls that the database counted during the work, without calls inside functions, by the statement's name
  */
 export async function countCalls(
   { platform }: Pick<TestDatabase, 'platform'>,
@@ -81,6 +80,6 @@ export async function countCalls(
   return Object.fromEntries(rows.filter(({ name }) => !ofJobs.includes(name)).map(({ name, calls }) => [name, calls]))
 }
 
-/** The same without what may have been kept from earlier. */
+/** Returns the same without statements whose results may have been cached earlier. */
 export const unlessKept = (calls: Record<string, number>) =>
   Object.fromEntries(Object.entries(calls).filter(([name]) => !kept.includes(name)))

@@ -65,7 +65,7 @@ describe.each(modes)('with GRAPHQL_DOCUMENTS=%s', (_mode, client) => {
     ['documentId beside null', { query: null, documentId, operationName: 'Products', variables, extensions: null }],
     ["Apollo's extension", { operationName: 'Products', variables, extensions: apollo(hashOf(page)) }],
   ])('a document of the operator runs: %s', async (_form, body) => {
-    // From the second time on the document is known.
+    // From the second time on the document is cached.
     for (let time = 0; time < 3; time++) {
       const { status, body: answer } = await post(client, body)
       expect(status).toBe(200)
@@ -94,7 +94,7 @@ describe.each(modes)('with GRAPHQL_DOCUMENTS=%s', (_mode, client) => {
     for (const [id, text] of Object.entries<string>(own)) {
       expect(id).toBe(`sha256:${hashOf(text)}`)
       expect(validate(schema, parse(text))).toEqual([])
-      // Without variables it may fail, but is found.
+      // Without variables the document may fail, but it is found.
       expect((await post(client, { documentId: id })).text).not.toContain('PERSISTED')
     }
   })
@@ -146,7 +146,7 @@ describe.each(modes)('with GRAPHQL_DOCUMENTS=%s', (_mode, client) => {
   })
 })
 
-test('with any documents, a query runs, also with the hash of another document beside it', async () => {
+test('with any documents, a query runs, even with the hash of another document beside it', async () => {
   for (let time = 0; time < 3; time++) {
     const { body } = await post(any, { query, extensions: apollo(hashOf(page)) })
     expect(body.data).toEqual({ viewer: { name: 'Explorer' } })

@@ -37,7 +37,7 @@ describe('with as many requests under way as an operation may have', () => {
         health: await client.ask({ method: 'GET', url: '/livez' }),
       }
     })
-    // Callers that are refused together must not come back together.
+    // Callers that are refused together must not retry together.
     expect(new Set(refused.map(({ headers }) => headers['retry-after'])).size).toBeGreaterThan(1)
     for (const { status, headers, body } of refused) {
       expect(status).toBe(503)
@@ -74,7 +74,7 @@ describe('with as many requests under way as an operation may have', () => {
   })
 })
 
-test('a caller that is gone leaves its place, and does not begin', async () => {
+test('a caller that disconnects frees its place, and its request does not begin', async () => {
   const { port } = new URL(await client.app.listen({ host: '127.0.0.1', port: 0 }))
   const headers = { authorization: `Bearer ${secret}`, accept: 'application/json' }
   const path = `http://127.0.0.1:${port}${v1}/tenants`

@@ -22,7 +22,7 @@ async function ask({ socket, received }: ReturnType<typeof open>, path: string):
   return received().slice(before)
 }
 
-test('a service that drains answers on open and new connections, says it closes them, and ends without idle ones', async () => {
+test('a service that drains answers on open and new connections, announces their close, and closes idle ones', async () => {
   const silent = open()
   const used = open()
   const pipelined = open()
@@ -61,7 +61,7 @@ test('an idle connection stays open for half a second, because a request may be 
   const drained = app.drain(0)
   await until('the listener closes', async () => !app.server.listening)
   const answer = await ask(idle, '/livez').catch(() => '')
-  // A machine that stood still for half a second has closed it.
+  // A machine that paused for half a second has closed it.
   if (performance.now() - begun < 500) expect(answer).toMatch(/^HTTP\/1\.1 200 [\s\S]*^connection: close/im)
   await drained
 })

@@ -13,7 +13,7 @@ import { until } from '../support/until.ts'
 
 const { address, platform, pool } = await createDatabase()
 
-/** Stands before the database of the health checks. */
+/** A proxy before the database of the health checks. */
 const proxy = await startProxy(() => join(address.host, `.s.PGSQL.${address.port}`))
 const health = connect(
   { ...address, host: '127.0.0.1', port: proxy.port },
@@ -36,7 +36,7 @@ describe('/readyz', () => {
     await followed(pool)
     expect(await lag()).toEqual(expect.any(Number))
     await platform.begin(async sql => {
-      // No step of the follower is made meanwhile.
+      // The follower makes no step during the test.
       await sql`select pg_advisory_xact_lock(gateway.follower_lock())`
       await platform`update gateway.follower set as_of = clock_timestamp() - interval '90 seconds'`
       expect(Math.floor((await lag()) / 60)).toBe(1)
@@ -106,7 +106,7 @@ test('with HEALTH_PORT the checks are on that server alone, with the headers of 
     expect(answer.headers['cache-control']).toBe('private, no-store')
     expect(answer.headers['x-request-id']).toMatch(/^[\da-f-]{36}$/)
   }
-  // Neither the answer nor the log has anything of a request.
+  // Neither the answer nor the log contains any part of a request.
   const stray = await createClient(own.health!).ask({ method: 'GET', url: '/%ZZ?token=planted' })
   expect(stray.status).toBe(404)
   expect(stray.body).toEqual({ message: 'No such path.' })

@@ -1,4 +1,7 @@
-/** Tests what a browser on this machine alone gets: API access without PUBLIC_URL, and the token of the demo. */
+/**
+ * Tests the responses that only a browser on this machine gets: API access without PUBLIC_URL, and the token of the
+ * demo.
+ */
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterAll, expect, test } from 'vitest'
@@ -56,7 +59,7 @@ test.each([
   expect(await openTo(address, headers)).toEqual({ admin: false, token: null })
 })
 
-test('nginx, which by default says nothing of the browser that it asks for, gets neither', async () => {
+test('nginx, which by default adds no header about the browser, gets neither', async () => {
   const port = Number(new URL(await demo.listen({ host: '127.0.0.1', port: 0 })).port)
   const ask = (path: string, version: string) => {
     const socket = connect(port, '127.0.0.1')

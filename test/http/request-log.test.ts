@@ -133,7 +133,7 @@ describe('the line of a request', () => {
     for (let time = 0; time < 100; time++) await rest(secret, '/tenants')
     for (let time = 0; time < 20; time++) await rest('unknown', '/tenants')
     const count = (wanted: number) => requests().filter(({ status }) => status === wanted).length
-    // Outside of these bounds once in 10^15 runs.
+    // The count is outside of these bounds once in 10^15 runs.
     expect(count(200)).toBeGreaterThan(10)
     expect(count(200)).toBeLessThan(90)
     expect(count(401)).toBe(20)

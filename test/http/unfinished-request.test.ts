@@ -101,7 +101,7 @@ describe('a request that is answered before its body has arrived', () => {
 
   const cases = requests.flatMap(([name, line, headers, status]) =>
     Object.entries(framings)
-      // How the body is framed matters little to what answers.
+      // The framing of the body hardly matters for the answer.
       .filter(([framing]) => framing === 'length' || /^(v1 without a token|GraphQL without|a form)/.test(name))
       .map(([framing, body]) => ({ name, framing, line, headers, status, body })),
   )
@@ -145,7 +145,7 @@ describe('a request that is answered before its body has arrived', () => {
     expect(response).toEqual({ status: 401, connection: 'close', complete: true })
   })
 
-  // One after the other: the service discards what arrives for two seconds only.
+  // The requests run one after the other, because the service discards data for only two seconds.
   test.each([
     ['v1', `POST ${resolve}`, 401],
     ['GraphQL', 'POST /graphql', 401],
@@ -153,7 +153,7 @@ describe('a request that is answered before its body has arrived', () => {
     ['an unknown path', 'POST /nowhere', 404],
     ['headers that are too large', `GET ${v1}/tenants`, 431],
   ])('%s: a client that reads only after it has written everything gets the response', async (_, line, status) => {
-    // More than the buffers of both sides hold.
+    // More bytes than the buffers of both sides hold.
     const length = 14_000_000
     const head = headOf(line, [...json, ...(status === 431 ? [] : [`Content-Length: ${length}`])])
     const { socket, received, closed } = openSocket(port)

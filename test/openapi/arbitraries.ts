@@ -13,18 +13,18 @@ export interface Known {
   references: string[]
 }
 
-/** A request, and what its parts are by the schemas. */
+/** A request, and whether its parts are valid by the schemas. */
 export interface FuzzRequest {
   operationId: string
   method: string
   url: string
   headers: Record<string, string>
   payload?: string
-  /** True when every part is what its schema takes, and the token can read the tenant. */
+  /** True when every part is valid by its schema, and the token can read the tenant. */
   isValid: boolean
 }
 
-/** A part of a request, and whether its schema takes it. */
+/** A part of a request, and whether it is valid by its schema. */
 interface Part<Value> {
   value: Value
   isValid: boolean

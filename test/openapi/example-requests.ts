@@ -6,7 +6,7 @@ import { document } from '../support/openapi.ts'
 /** The tokens of the requests: all of the demo group, two tenants of it, no permission, one request, no token. */
 export type TokenName = 'all' | 'pair' | 'bare' | 'spent' | 'none'
 
-/** A request, as the example shows it, and what it needs besides. */
+/** A request as the example shows it, and the parts that the example does not show. */
 export interface ExampleRequest extends Pick<RecordedAnswer, 'operation' | 'summary'> {
   path?: Record<string, number>
   query?: Record<string, string>

@@ -1,4 +1,4 @@
-/** The examples of the document are real answers. `vitest -u` records them anew; then run `npm run generate`. */
+/** The examples of the document are real answers. `vitest -u` records them again; then run `npm run generate`. */
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { loadDemo } from '../../src/demo/load.ts'
@@ -60,10 +60,10 @@ async function record(example: ExampleRequest): Promise<RecordedAnswer> {
   }
 }
 
-/** The values that each run gives anew: times, and texts that are encrypted or random. */
+/** The values that differ in each run: times, and texts that are encrypted or random. */
 const changing = new Set(['server_time', 'next_cursor', 'cursor', 'redemption_token'])
 
-/** Returns an answer with the recorded values where each run gives others. */
+/** Returns an answer in which the values that differ in each run are replaced by the recorded ones. */
 function settle(fresh: unknown, recorded: unknown, key = ''): unknown {
   if (changing.has(key) && typeof fresh === 'string' && typeof recorded === 'string') return recorded
   if (typeof fresh !== 'object' || fresh === null || typeof recorded !== 'object' || recorded === null) return fresh

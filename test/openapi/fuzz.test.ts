@@ -7,7 +7,7 @@ import { document, resolve } from '../support/openapi.ts'
 import { type FuzzRequest, type Known, requestsOf } from './arbitraries.ts'
 
 const count = Number(process.env.FUZZ_REQUESTS ?? 2_000)
-/** So many requests are under way at a time; the service never refuses them as too many. */
+/** The number of requests under way at a time; the service never refuses that many. */
 const together = 8
 
 const limits = { RATE_LIMIT_PER_MINUTE: '1000000', EXPORTS_PER_HOUR: '1000000' }

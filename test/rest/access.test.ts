@@ -47,7 +47,7 @@ describe.each(operations)('$name', operation => {
     expect(Number(headers['ratelimit-reset'])).toBeLessThanOrEqual(60)
   })
 
-  test('returns the same 401 for every invalid token, whatever else is wrong', async () => {
+  test('returns the same 401 for every invalid token, with any other error', async () => {
     const seen = new Set<string>()
     for (const [form, authorization] of Object.entries(badAuthorizations)) {
       for (const accept of ['application/json', 'text/html']) {
@@ -67,7 +67,7 @@ describe.each(operations)('$name', operation => {
     expect((await ask({ authorization: `BEARER  ${secret}` })).status).toBe(200)
   })
 
-  test('rejects a token without one of its permissions, and one with all others', async () => {
+  test('rejects a token without one of the permissions, even with all others', async () => {
     for (const missing of permissions) {
       const lacking = await build.token([tenantId], { permissions: permissionNames.filter(name => name !== missing) })
       const answer = await ask(bearer(lacking.secret))

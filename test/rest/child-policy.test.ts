@@ -65,7 +65,7 @@ describe.each(['Children', 'Property'])('a field below a list without its resolv
     expect(await read(guarded.name, ['view_vouchers'])).toMatchObject(forbidden)
   })
 
-  test('gives the same with the permission as the field without a policy', async () => {
+  test('gives the same result with the permission as the field without a policy', async () => {
     const outcome = await read(open.name, [])
     expect(outcome.body).toContain(`"id":${tenants[0]},"it":`)
     expect(await read(guarded.name, ['redeem_vouchers'])).toEqual(outcome)
@@ -90,7 +90,7 @@ describe.each(['Children', 'Property'])('a field below a list without its resolv
     expect(await read(open.name, [])).toMatchObject({ thrown: { message: 'not for you' } })
   })
 
-  test('gives the same without its mark, by its resolver', async () => {
+  test('gives the same result by its resolver when it has no mark', async () => {
     const marked = await read(open.name, [])
     const { resolve } = open
     open.resolve = (...args) => resolve?.(...args)

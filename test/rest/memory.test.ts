@@ -28,13 +28,13 @@ async function dataOf(tenantId: number): Promise<string> {
   }
 }
 
-test('a body that waits for a slow reader stays as it is, whatever is answered meanwhile', async () => {
+test('a body that waits for a slow reader does not change while other requests are answered', async () => {
   const expected = [await dataOf(tenants[0]), await dataOf(tenants[1])]
   const asked = 15
   const { socket, received } = openSocket(Number(new URL(origin).port))
   socket.pause()
   socket.write(headOf(pathOf(tenants[0]), secret).repeat(asked))
-  // More than the operating system takes: the rest of the bodies wait in the service.
+  // More bytes than the operating system buffers: the rest of the bodies wait in the service.
   for (let at = 0; at < 10; at++) expect(await dataOf(tenants[1])).toBe(expected[1])
   socket.resume()
   const answers = () => received().split(/(?=HTTP\/1\.1 \d{3} )/)
@@ -43,7 +43,7 @@ test('a body that waits for a slow reader stays as it is, whatever is answered m
   await until('all is read', async () => answers().length === asked && whole(answers().at(-1)), 20_000)
   socket.destroy()
   const served = answers().filter(answer => !answer.startsWith('HTTP/1.1 503'))
-  // Still more than the operating system takes.
+  // Still more bytes than the operating system buffers.
   expect(served.length).toBeGreaterThan(10)
   for (const answer of served) {
     expect(JSON.stringify(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n'))).data) === expected[0]).toBe(true)

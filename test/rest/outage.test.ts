@@ -9,7 +9,7 @@ import { bearer, createWorld, flawOf, operations, perform, worldReference } from
 const world = await createWorld()
 const { address, place, secret, platform } = world
 
-/** Stands before the database, and is stopped. */
+/** A proxy before the database, which is stopped. */
 const startBeforeDatabase = (port?: number) => startProxy(() => join(address.host, `.s.PGSQL.${address.port}`), port)
 let proxy = await startBeforeDatabase()
 const { port } = proxy
@@ -57,7 +57,7 @@ const resolution = `mutation {
   resolveVoucher(input: { tenantId: "${place.tenantId}", voucherReference: "${worldReference}" }) { status redemptionToken }
 }`
 
-describe('a database that has no room, or another transaction in the way', () => {
+describe('a database that is full, or a lock of another transaction', () => {
   test.each([
     ['53100', 'a full disk'],
     ['53300', 'too many connections'],
@@ -75,7 +75,7 @@ describe('a database that has no room, or another transaction in the way', () =>
       const answer = await client.resolve(secret, Number(place.tenantId), { voucher_reference: worldReference })
       expect(flawOf(answer, 503)).toBeNull()
       expect(answer.headers['retry-after']).toMatch(/^[1-5]$/)
-      // The first time the document is planned, then it is known.
+      // The first time the document is planned; later the plan is cached.
       for (let time = 0; time < 2; time++) {
         const { body, headers } = await client.graphql(secret, resolution)
         expect(body.errors[0].extensions.code).toBe('UNAVAILABLE')

@@ -8,7 +8,7 @@ const { loader, platform } = database
 
 type Fill = (count: number, stamp: string) => Promise<{ path: string; secret: string }>
 
-/** Returns what fills a list of a new tenant. @param columns SQL of the columns that a record needs */
+/** Returns a function that fills a list of a new tenant. @param columns SQL of the columns that a record needs */
 const ofTenant =
   (path: string, table: string, columns: Record<string, string>): Fill =>
   async (count, stamp) => {
@@ -106,7 +106,7 @@ describe.each(Object.keys(fillers))('the list of %s', name => {
 })
 
 describe('products without a stamp', () => {
-  test('come first, by id, on all pages that they fill', async () => {
+  test('come first, ordered by id, on all pages that they fill', async () => {
     const { path, secret } = await fillers['catalog vouchers']!(
       120,
       `case when n <= 70 then null else timestamptz '2026-05-05 05:05:05+00' + n * interval '1 microsecond' end`,

@@ -14,7 +14,7 @@ export const manyLists = (count: number) =>
 const left = ({ headers }: Answer) => Number(headers['ratelimit-remaining'])
 
 /**
- * Repeats what a late answer of the store has spoiled: each instance then counts by itself (docs/scaling.md).
+ * Repeats a test when the store answered late: each instance then counts by itself (docs/scaling.md).
  *
  * @param text returns the log of the instances
  */
@@ -32,7 +32,7 @@ export async function withStoreInTime(text: () => string, check: () => Promise<v
 /**
  * Declares the tests of two instances on one database.
  *
- * @param environment says where they count
+ * @param environment the variables that select the store
  */
 export async function testInstances(
   world: Awaited<ReturnType<typeof createWorld>>,
@@ -81,7 +81,7 @@ export async function testInstances(
       expect((await clients[0]!.rest(busy, '/tenants')).status).toBe(429)
     }))
 
-  test('count on where those that have stopped were', () =>
+  test('continue the counts of instances that have stopped', () =>
     withStoreInTime(text, async () => {
       const secret = await newSecret()
       for (let stop = 0; stop < 2; stop++) {

@@ -91,7 +91,7 @@ describe.each(operations)('$name, when the rate is spent', operation => {
 })
 
 describe('the address', () => {
-  test('is the socket’s, whatever an untrusted client forwards', async () => {
+  test('is the address of the socket, even when an untrusted client forwards another one', async () => {
     const secret = await newSecret()
     expect(await remaining(secret, '9.9.9.9', { 'x-forwarded-for': '1.2.3.4' })).toBe(119)
     expect(await remaining(secret, '9.9.9.9', { 'x-forwarded-for': '1.2.3.5' })).toBe(118)

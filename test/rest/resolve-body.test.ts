@@ -48,7 +48,7 @@ describe('the body of a resolution', () => {
     expect([status, answer.data.voucher.reference]).toEqual([200, worldReference])
   })
 
-  test('may hold __proto__, and any Unicode', async () => {
+  test('may contain __proto__, and any Unicode', async () => {
     expect((await resolve(`{"__proto__":{"qr_token":"x"},"voucher_reference":"${worldReference}"}`)).status).toBe(200)
     expect((await resolve({ voucher_reference: 'ref-üNÏ 7' })).body.data.voucher.id).toBe(qrVoucher)
   })

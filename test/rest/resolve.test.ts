@@ -167,7 +167,7 @@ describe('the redemption token', () => {
     expect(await issued(id)).toHaveLength(0)
   })
 
-  test('is all that is written: the voucher’s row is neither changed nor locked', async () => {
+  test('is the only write: the voucher’s row is neither changed nor locked', async () => {
     const { id, reference } = await resolveOne({})
     const row = () =>
       pool`select voucher.*, xmin::text, xmax::text, ctid::text from purchased_voucher voucher where id = ${id}`
@@ -209,7 +209,7 @@ describe('the scope of a resolution', () => {
     expect(await found(bottom, ends)).toEqual([true, false, true, false])
   })
 
-  test('shows the path tenant and the owner, and a voucher out of scope is as if absent', async () => {
+  test('shows the path tenant and the owner, and answers a voucher out of scope like an absent one', async () => {
     const owner = await build.tenant({ name: 'Head office' })
     const till = await build.tenant({ name: 'Till', parent_id: owner })
     const { secret: both } = await build.token([owner, till])

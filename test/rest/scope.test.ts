@@ -50,7 +50,7 @@ test('lists and records contain rows of the path tenant only', async () => {
   for (const path of recordPaths(child, own)) expect(flawOf(await client.rest(secret, path), 404)).toBeNull()
 })
 
-test('an absent record gets the answer of a record of another tenant', async () => {
+test('an absent record gets the same answer as a record of another tenant', async () => {
   const [mine, theirs] = [await build.tenant(), await build.tenant()]
   const { secret } = await build.token([mine])
   const foreign = await fill(theirs)

@@ -114,7 +114,7 @@ export async function walk(client: Client, secret: string, path: string, query: 
 export const faultyFields = ({ status, body }: Answer): string[] | null =>
   status === 422 ? Object.keys(body.errors).sort() : null
 
-/** Returns what is wrong with an error response: it must be JSON with a sentence and without internals (R17, R18). */
+/** Returns the problem of an error response, which must be JSON with a sentence and without internals (R17, R18). */
 export function flawOf({ status, headers, text, body }: Answer, wanted: number): string | null {
   if (status !== wanted) return `${status} instead of ${wanted}: ${text}`
   if (headers['content-type'] !== 'application/json; charset=utf-8') return `type ${headers['content-type']}`

@@ -49,7 +49,7 @@ describe('a product gets a new stamp', () => {
     expect(await moved([one, two], () => platform`delete from variant where id = ${variant}`)).toEqual([])
   })
 
-  test('when a variant moves from one to another, as does the other', async () => {
+  test('when a variant moves from one product to another, both of them', async () => {
     const give = () => platform`update variant set product_id = ${two} where id = ${variant}`
     expect(await moved([one, two], give)).toEqual([one, two])
   })

@@ -46,7 +46,7 @@ test.each(Object.entries(amounts))('money in %s is exact to the minor unit, and 
   }
 })
 
-test('the lowest price is that of all variants that have one', async () => {
+test('the lowest price is the lowest amount of all variants with a price', async () => {
   const id = await build.product(tenantId, { price: 1 })
   await build.variant(id, { price: 30, sale_price: null })
   await build.variant(id, { price: 9.99, sale_price: 9.5 })

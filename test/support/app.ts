@@ -55,7 +55,7 @@ export function createClient(app: FastifyInstance) {
     return { status: response.statusCode, headers, text: response.body, body }
   }
 
-  /** Sends a body to `/graphql`: a text as it is, all else as JSON. */
+  /** Sends a body to `/graphql`: a text unchanged, any other value as JSON. */
   const post = (secret: string, body: unknown, headers: Record<string, string> = {}) =>
     ask({
       method: 'POST',

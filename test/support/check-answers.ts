@@ -12,8 +12,8 @@ const shown = 5
 type Check = (received: Received) => string | null
 
 /**
- * Checks all answers of a service. One that is not as described fails the test that injected its request; one through a
- * socket fails the file.
+ * Checks all answers of a service. An answer that does not match fails the test that injected its request; an answer
+ * through a socket fails the file.
  */
 export function checkAnswers(app: FastifyInstance): void {
   const { check, report } = collectDifferences()
@@ -34,7 +34,7 @@ export function checkFetched(): void {
       const method = given[1]?.method ?? (given[0] instanceof Request ? given[0].method : 'GET')
       const headers = Object.fromEntries(response.headers)
       const whole = response.clone().text()
-      // A body that breaks off is the business of the test.
+      // The test itself checks a body that breaks off.
       checked.push(whole.then(text => void check({ method, url, status, headers, text })).catch(() => {}))
     }
     return response

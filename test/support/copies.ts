@@ -1,4 +1,4 @@
-/** Copies that the command `sync` makes, and what they have to contain. */
+/** Copies that the command `sync` makes, and their expected content. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -133,7 +133,7 @@ export const everyPlace: [kind: string, (url: string) => Place][] = [
 ]
 
 /**
- * Reads with v1 what a copy has to contain.
+ * Reads the expected content of a copy from v1.
  *
  * @param names the lists; default: all
  */

@@ -33,7 +33,7 @@ export function undocumentedMessages(body: unknown): string[] {
   return typeof message === 'string' ? [message, ...fieldMessages(errors)].filter(text => !isDocumented(text)) : []
 }
 
-/** The codes of the service's own errors. Messages of graphql-js, which are without number, have others. */
+/** The codes of the service's own errors. The many messages of graphql-js have other codes. */
 const ownCodes = new Set<unknown>([
   ...Object.keys(statusOf).filter(code => code !== 'BAD_USER_INPUT'),
   ...documentErrorCodes,

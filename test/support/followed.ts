@@ -1,6 +1,6 @@
 import type { Sql } from '../../src/db/connect.ts'
 
-/** Brings the figures of a database up to all that is committed now, as the service's background job does. */
+/** Updates the figures of a database to all committed changes, as the service's background job does. */
 export async function followed(sql: Sql): Promise<void> {
   for (let more: boolean | null = true; more !== false; ) {
     const [row] = await sql<{ more: boolean | null }[]>`select gateway.follow(100000) as more`

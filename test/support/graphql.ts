@@ -25,7 +25,7 @@ interface Page {
  * Reads a list page by page, forward or backward.
  *
  * @returns its pages in the order of the list
- * @throws when the end that it comes from is not where the page says, or it does not end
+ * @throws when the page info contradicts the pages, or the list does not end
  */
 export async function readPages<Found extends Page>(
   read: (page: PageArguments) => Promise<Found>,

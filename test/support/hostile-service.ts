@@ -1,4 +1,6 @@
-/** A service that another party controls: it answers as the real one does, but for one value that a test chooses. */
+/**
+ * A service that another party controls: it answers like the real service, except for one value that a test chooses.
+ */
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { afterFile } from './cleanups.ts'
@@ -23,7 +25,7 @@ export const voucherRecord = (id: unknown) => exampleOf('listPurchasedVouchers',
 
 const signup = exampleOf('listMarketingSignups', 9)
 
-/** The answers of the service, by what is asked for. */
+/** The answers of the service, by the requested resource. */
 export const honestAnswers = () => structuredClone(honest)
 
 const honest = {

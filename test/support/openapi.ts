@@ -93,7 +93,7 @@ function routeOf(url: string): Route | undefined {
 export const isDescribed = (url: string): boolean =>
   /^(https?:\/\/[^/]*)?\/api\/external\/(v1|export\/v1)(?![^/?])/.test(url) && !/\/v1\/openapi\.json(\?|$)/.test(url)
 
-/** Returns how an answer differs from what the document describes, or null when it is as described. */
+/** Returns how an answer differs from its description in the document, or null when it matches. */
 export function differenceFrom(received: Received): string | null {
   const { method, url, status } = received
   const response = responseTo(received)

@@ -1,7 +1,7 @@
 /**
- * Which errors an answer may have. A null that goes up to a position hides what else failed below it, and which of the
- * errors is reported depends on the order in which resolvers end. So each null has to be explained by one of the errors
- * that can have caused it, and by one alone.
+ * Which errors an answer may have. A null that propagates to a position hides other errors below it, and the order in
+ * which resolvers end decides which error is reported. So each null must have exactly one of the errors that can have
+ * caused it.
  */
 import {
   defaultFieldResolver,
@@ -98,7 +98,7 @@ const shownError = ({ message, path, locations }: ShownError): string => JSON.st
 /** All errors that an operation can have. */
 export class PossibleErrors {
   readonly #positions: Map<string, Position>
-  /** By how they are shown: the position that each of them nulls. */
+  /** Maps each error, as it is shown, to the position that it sets to null. */
   readonly #nulled = new Map<string, Path>()
 
   constructor(positions: Map<string, Position>) {
@@ -152,7 +152,7 @@ export class PossibleErrors {
     return null
   }
 
-  /** The field that a value is of, directly or as the item of a list. */
+  /** The field of a value, which may be an item of a list. */
   #positionAt(path: Path): Position | undefined {
     return this.#positions.get(nameOf(path.slice(0, path.findLastIndex(key => typeof key === 'string') + 1)))
   }

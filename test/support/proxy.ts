@@ -8,9 +8,9 @@ export interface Proxy {
   accepted(): number
   /** Cuts all connections, as when the address of a cluster moves. */
   cut(): void
-  /** Silences the connections that are open, for ever, and those that come until `accept`: no byte passes, none is closed. */
+  /** Silences all open connections for ever, and new connections until `accept`: no byte passes, and none is closed. */
   silence(): void
-  /** Forwards connections that come from now on. */
+  /** Forwards new connections from now on. */
   accept(): void
   stop(): void
 }

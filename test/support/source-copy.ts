@@ -27,7 +27,7 @@ export function copySources() {
     root,
     read,
     write,
-    /** Puts a text behind the first place of another one. */
+    /** Inserts a text after the first occurrence of another one. */
     insert(path: string, after: string, text: string) {
       if (!read(path).includes(after)) throw new Error(`${path} has no ${after}`)
       write(path, read(path).replace(after, `${after}${text}`))

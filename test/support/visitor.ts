@@ -1,6 +1,6 @@
 import { formsOf } from '../admin/support.ts'
 
-/** As much of a browser as a service in a process of its own needs: cookies, and the origin. */
+/** A minimal browser for a service in a separate process: it has cookies and sends the origin. */
 export function createVisitor(origin: string) {
   const jar = new Map<string, string>()
   async function ask(path: string, body?: URLSearchParams): Promise<{ status: number; html: string }> {

@@ -1,8 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
 /**
- * Asks, as a busy integration does, until the answer is the wanted one. Fails for another answer to a question that was
- * asked later than a second from now: a slow machine delays the answers, too.
+ * Repeats a request, like a busy integration, until the answer is the expected one. Fails when a request that is sent
+ * after more than a second gets another answer: only the time of the request counts, because a slow machine delays
+ * answers.
  */
 export async function withinASecond<Answer>(ask: () => Promise<Answer>, wanted: Answer): Promise<void> {
   const deadline = performance.now() + 1_000

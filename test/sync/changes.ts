@@ -3,7 +3,8 @@ import type { Random } from './random.ts'
 import type { KnownIds } from './seed.ts'
 
 /**
- * The kinds of transactions. Written texts begin with the kind, so that the losses of the control are counted for each.
+ * The kinds of transactions. Written texts begin with the kind of writer, so that the losses of the control are counted
+ * for each kind.
  */
 export const kinds = ['ordinary', 'immediate', 'deferred', 'snapshot', 'moved', 'replicated'] as const
 export type Kind = (typeof kinds)[number]
@@ -13,7 +14,7 @@ let marks = 0
 /** @returns a text that was never written before, so that each change shows */
 export const createMark = (kind: Kind) => `${kind}-${++marks}`
 
-/** @returns the kind of writer that wrote a record last; null for one that is as it was at the start */
+/** @returns the kind of writer that wrote a record last; null for a record that has not changed since the start */
 export const kindOf = (mark: string): Kind | null => kinds.find(kind => mark.startsWith(`${kind}-`)) ?? null
 
 /** A transaction of a writer. */

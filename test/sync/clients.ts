@@ -5,7 +5,7 @@ import type { Random } from './random.ts'
 import type { Address } from './seed.ts'
 import { open } from './seed.ts'
 
-/** From where a client resumes: the ways that docs/syncing.md names. */
+/** The ways in which a client resumes, from docs/syncing.md. */
 export const resumptions = ['first page', 'last page', 'newest record'] as const
 export type Resumption = (typeof resumptions)[number]
 
@@ -23,7 +23,7 @@ export interface PassTimes {
   last: string
 }
 
-/** Waits and repeats while the service is overloaded, as docs/syncing.md says. */
+/** Waits and repeats while the service is overloaded, as docs/syncing.md prescribes. */
 export const patient =
   (ask: Ask): Ask =>
   async (since, cursor) => {
@@ -40,8 +40,7 @@ export const patient =
 /**
  * One pass: from a bound to the list's end.
  *
- * @param since the bound; null for all that there is
- * @param accept called with each record, in the list's order
+ * @param since the bound; null for all records @param accept called with each record, in the list's order
  * @throws RequestError when the service refuses a page
  */
 export async function readPass(

@@ -100,7 +100,7 @@ describe('a bulk load', () => {
     select updated_at in (select stamp from gateway.planned_stamp) as planned, count(*)::int as rows
     from purchased_voucher where reference like ${`${reference}-%`} group by ${sql(by)}`
 
-  /** Updates of vouchers by this transaction so far. */
+  /** Counts the updates of vouchers by this transaction so far. */
   async function updates(on: Transaction): Promise<number> {
     const [row] = await on<{ count: number }[]>`
       select pg_stat_get_xact_tuples_updated('purchased_voucher'::regclass)::int as count`

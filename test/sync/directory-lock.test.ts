@@ -16,7 +16,7 @@ async function deadLock(): Promise<string> {
   return text.replace(` ${process.pid} `, ` ${spawnSync('true').pid} `)
 }
 
-test('the lock of a process that has ended is taken over by one only', async () => {
+test('only one process takes over the lock of a process that has ended', async () => {
   const directory = createPlace()
   const paths = Array.from({ length: 20 }, (_, index) => join(directory, `lock-${index}`))
   const dead = await deadLock()

@@ -29,7 +29,7 @@ afterAll(end)
 beforeEach(pass)
 
 describe('the pages after a commit list what a transaction wrote before', () => {
-  test('that was open for long; the control misses it', async () => {
+  test('that was open for long; the control misses its changes', async () => {
     const before = await lostByControl()
     await sql.begin(async transaction => {
       await insert(transaction)

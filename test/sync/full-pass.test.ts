@@ -412,7 +412,7 @@ const setClock = (platform: Pool, seconds: number) =>
     return (extract(epoch from clock_timestamp() + interval '${seconds} seconds') * 1000000)::bigint`)
 
 describe('a clock that is set back while no instance runs', () => {
-  test('is detected by what is written meanwhile, however long that is ago', async () => {
+  test('is detected by writes during that time, even when they are old', async () => {
     const { client, build, tenant, secret, platform, pool, ask } = await createFixture()
     const voucher = await build.voucher(tenant)
     const { serverTime, epoch } = await ask()
@@ -483,7 +483,7 @@ describe('a clock that is set back while no instance runs', () => {
     expect(Number(list.headers['retry-after'])).toBeGreaterThan(3000)
   })
 
-  test('is not mistaken for one that runs on', async () => {
+  test('is not mistaken for a clock that runs normally', async () => {
     const { client, build, tenant, platform, pool, ask } = await createFixture()
     const { serverTime, epoch } = await ask()
     await client.app.close()

@@ -12,7 +12,7 @@ import { sync } from '../support/reference-sync.ts'
 const service = await startHostileService()
 const runs = 60
 
-/** A new place for a copy, and what is there beside a copy: an attack changes it. */
+/** A new place for a copy, and the files beside the copy, which an attack would change. */
 interface Target {
   place: Place
   schema?: string
@@ -109,7 +109,7 @@ const isCursor = (value: unknown) =>
   value === null || (typeof value === 'string' && /^[^\0\p{Surrogate}]+$/u.test(value))
 const isChunkCursor = (value: unknown) => value !== null && isCursor(value)
 
-/** The fields that a sync uses, with what they may be. */
+/** The fields that a sync uses, with their valid values. */
 const fields: [string, (value: unknown) => boolean, (answers: Answers, value: unknown) => unknown][] = [
   ['data[0].tenant_id', isId, ({ tenants }, value) => Object.assign(tenants.data[0]!, { tenant_id: value })],
   ['data[0].updated_at', isInstant, ({ tenants }, value) => Object.assign(tenants.data[0]!, { updated_at: value })],
@@ -148,7 +148,7 @@ describe.each(targets)('a copy in %s', (_, createTarget) => {
     expect(Object.keys(await place.read())).toHaveLength(2 + 2 * 4)
   })
 
-  test('takes only ids, instants, cursors and lists, and names the field that is none', async () => {
+  test('accepts only ids, instants, cursors and lists, and names the invalid field', async () => {
     const attack = fc.asyncProperty(fc.constantFrom(...fields), values, async ([field, isRight, set], value) => {
       const { place, surroundings, ...options } = createTarget()
       const before = await surroundings()

@@ -41,7 +41,7 @@ interface Body {
   product_title?: string | null
   current_balance?: number | null
   surname?: string | null
-  /** For a removal: the resource of the record, and why it left. */
+  /** For a removal: the resource of the record, and the reason. */
   resource?: string
   reason?: string
   category_refs?: Titled[]
@@ -76,7 +76,7 @@ export interface List {
   resource: string | null
   /** The path below the base path of v1; null where v1 has no such list. */
   path: null | ((tenant: number) => string)
-  /** The path of its export; left out where it has none. */
+  /** The path of its export; omitted when the list has no export. */
   exportPath?: (tenant: number) => string
   field: string
   /** The GraphQL selection of a record, under the names of v1. */
@@ -84,7 +84,7 @@ export interface List {
   /** True when each tenant has its own list. */
   ofTenant: boolean
   /**
-   * Reads from the tables what the list has to contain.
+   * Reads the expected content of the list from the tables.
    *
    * @param tenant whose list it is; for the list of tenants, the tenant above all that are listed
    * @param root the tenant that the token is authorised for, with all tenants below it
@@ -197,8 +197,9 @@ export const lists: List[] = [
     field: 'removals',
     selection: 'id: recordId resource reason updated_at: removedAt',
     ofTenant: true,
-    // A record that left several times between two reads has to be reported once. A tenant that moved from one tenant of the
-    // token to another, and later left that, has to be reported by the last one. Customers without consent are not reported.
+    // A record that left several times between two reads has to be reported once. A tenant that moved from one tenant
+    // of the token to another, and later left the second, must be reported by the second. Customers without consent are
+    // not reported.
     truth: (sql, tenant, root) =>
       read(
         sql,

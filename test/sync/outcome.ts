@@ -20,7 +20,7 @@ export interface Outcome {
   examples: string[]
 }
 
-/** Reads the expected content of copies, once for all clients. Created when all writers are done. */
+/** Reads the expected content of copies, once for all clients. Created after all writers have stopped. */
 export function createTruths(sql: postgres.Sql, root: number) {
   const known = new Map<string, Promise<CopiedRecord[]>>()
   const once = (key: string, read: () => Promise<CopiedRecord[]>) => {

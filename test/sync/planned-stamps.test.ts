@@ -63,7 +63,7 @@ test.each(Object.entries(endings))('a load that writes %s: pages miss no row', a
   const [stamps] = await sql<{ count: number }[]>`
       select count(distinct updated_at)::int as count from purchased_voucher
       where id > ${newest} and updated_at in (select stamp from gateway.planned_stamp)`
-  // Usually several; on a machine that is busy with other work, the first may lie beyond the commit.
+  // Usually several stamps; on a busy machine, the first one may lie after the commit.
   expect(stamps?.count).toBeGreaterThan(0)
   await expectInSync('vouchers')
 })

@@ -52,10 +52,11 @@ export interface Publisher {
    */
   unsubscribe(name: string): Promise<void>
   /**
-   * Waits until each subscription has applied what was committed, or prepared under `twoPhase`, before the call.
+   * Waits until each subscription has applied all transactions that were committed (or prepared, under `twoPhase`)
+   * before the call.
    *
    * @param timeout in milliseconds; default 30 000
-   * @throws Error after the timeout, with what the subscriber reports of its workers
+   * @throws Error after the timeout, with the subscriber's report on its workers
    */
   caughtUp(timeout?: number): Promise<void>
   /** Drops the subscriptions, ends the server and removes its data. */

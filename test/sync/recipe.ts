@@ -28,7 +28,7 @@ export interface RecipeClient {
   /** The tenants by id, as text. */
   copy: Map<string, CopiedTenant>
   counts: ClientCounts
-  /** One round: removals, then the list of tenants, then the lists of each tenant. */
+  /** Runs one round: removals, then the list of tenants, then the lists of each tenant. */
   round(): Promise<void>
 }
 
@@ -118,7 +118,7 @@ export interface NaiveRecipeClient {
   /** The records of each list, by the list's name. */
   copy: Map<string, Map<string, CopiedRecord>>
   counts: ClientCounts
-  /** The vouchers that it deleted, and will not read again although they came back. */
+  /** The vouchers that it deleted and will not read again, although they were inserted again. */
   lost: Set<string>
   round(): Promise<void>
 }

@@ -65,7 +65,7 @@ describe('a service that runs trusted documents only', async () => {
     }
   })
 
-  test('and does not trust those of this client refuses it, also while a watch runs', async () => {
+  test('and does not trust the documents of this client refuses it, also while a watch runs', async () => {
     const message = 'Only trusted documents run here: send the documentId of one instead of a query.'
     const body = JSON.stringify({ errors: [{ message, extensions: { code: 'DOCUMENT_NOT_TRUSTED' } }] })
     const url = await startProxy(path => path.startsWith('/graphql'), 403, body, trusted)

@@ -65,7 +65,7 @@ describe.each(everyPlace)('a copy in %s', async (_kind, placeOf) => {
     await expectInStep()
   })
 
-  test('says so when a permission is lost, and catches up when it is granted again', async () => {
+  test('reports a lost permission, and catches up when it is granted again', async () => {
     const customer = await build.customer(chain)
     expect((await run()).code).toBe(0)
     await platform`update gateway.token set permissions = array_remove(permissions, 'export_customer_information')`

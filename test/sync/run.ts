@@ -28,7 +28,9 @@ import { createWriterCounts, sell, type WriterCounts, type WriterOptions, write 
 
 /** The size of a run. Times are in seconds. */
 export interface StressOptions {
-  /** How long the writers run at least: they go on until the controls have lost vouchers of each kind of writer. */
+  /**
+   * The shortest time that the writers run: they go on until the controls have lost vouchers of each kind of writer.
+   */
   seconds: number
   writers: number
   /** The number of `clientKinds` that run, from the first. */
@@ -46,9 +48,9 @@ export interface StressReport {
   control: Outcome[]
   /** The outcome of the control that applies all removals. */
   removalsControl: Outcome[]
-  /** How many changes of vouchers the control of the stamps has passed over, by the kind of their writer. */
+  /** The number of changes of vouchers that the control of the stamps has missed, by the kind of their writer. */
   lost: Record<Kind, number>
-  /** How many vouchers the control of the removals has lost. */
+  /** The number of vouchers that the control of the removals has lost. */
   lostByRemovals: number
   figures: FigureChecks
 }
@@ -94,7 +96,7 @@ interface Setting {
   createToken(grants: TenantGrant[]): Promise<CreatedToken>
 }
 
-/** The longest that writers go on until the controls have lost vouchers of all kinds, in seconds. */
+/** The longest time that writers go on until the controls have lost vouchers of all kinds, in seconds. */
 const mostExtraSeconds = 240
 
 /** Chunks so small that each export has many, with writers at work between them. */
@@ -144,7 +146,7 @@ async function createControls({ address, app, knownIds, listed, createToken }: S
       const client = createSyncClient(ask, resumption)
       const pass = async () => {
         await client.pass()
-        // A pass that begins at the bound reads none of these any more.
+        // A pass that begins at the bound does not read these records again.
         const passed = await sql<{ id: string; mark: string }[]>`
           select id::text, coalesce(product_title, '') as mark from purchased_voucher where tenant_id = ${tenant}
           and naive_stamp > now() - interval '20 seconds' and naive_stamp < ${client.since}::text::timestamptz`
@@ -238,7 +240,7 @@ export async function stress(
     writersStop.abort()
     await Promise.all(writing)
   }
-  // Also when one of them fails: the others would keep the process running.
+  // Stops them even when one of them fails: the others would keep the process running.
   await run().finally(() => {
     for (const stop of [writersStop, clientsStop]) stop.abort()
     return Promise.allSettled([...writing, ...following])

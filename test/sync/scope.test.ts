@@ -18,7 +18,7 @@ test.each(
   const { serverTime } = await listTenants(null, null)
   await sql`update tenant set parent_id = ${knownIds.root} where id = ${shop}`
   const { records } = await listTenants(serverTime, null)
-  // An export that is read again has all tenants.
+  // An export from the beginning has all tenants.
   expect(records.map(({ id }) => id)).toContain(shop)
   expect((await listVouchers(null, null)).records).toEqual(await vouchers!.truth(sql, shop, knownIds.root))
 })

@@ -16,7 +16,7 @@ interface Damage {
   list: (tenantId: number) => Promise<unknown>
   /** Deletes the position of a tenant. */
   position: (tenantId: number) => Promise<unknown>
-  /** Puts a text, which need not be JSON, where a checkpoint is. */
+  /** Replaces a checkpoint by a text, which need not be JSON. */
   checkpoint: (text: string) => Promise<unknown>
 }
 
@@ -93,7 +93,7 @@ describe.each(everyPlace)('a copy in %s', async (kind, placeOf) => {
   const run = (options = {}) => sync(origin, token.secret, place, options)
   const verify = () => run({ task: 'verify' })
 
-  test('does not exist before it is made, and a dry run says what that will be', async () => {
+  test('does not exist before the first sync, and a dry run reports what that sync will do', async () => {
     expect(await run({ task: 'status' })).toMatchObject({
       code: 1,
       error: { message: expect.stringContaining('There is no copy in ') },
@@ -122,7 +122,7 @@ describe.each(everyPlace)('a copy in %s', async (kind, placeOf) => {
     expect(events.at(-1)).toMatchObject({ event: 'verified', records: sold.length + 4 })
   })
 
-  test('says what it holds and up to when, also while a sync uses it', async () => {
+  test('reports its content and its age, also while a sync uses it', async () => {
     const store = await readTarget(place.to, 'voucher_gateway_copy')!.open()
     const status = await run({ task: 'status' }).finally(() => store.close())
     const [copy, ...lists] = status.events
@@ -204,7 +204,7 @@ describe.each(everyPlace)('a copy in %s', async (kind, placeOf) => {
     }
   })
 
-  test('is not changed by a dry run, which says what the next sync does', async () => {
+  test('is not changed by a dry run, which reports what the next sync will do', async () => {
     expect((await run()).code).toBe(0)
     await platform`update purchased_voucher set product_title = 'Dry' where id in ${platform([sold[20]!, sold[21]!])}`
     await platform`delete from purchased_voucher where id = ${sold[22]!}`
@@ -215,7 +215,7 @@ describe.each(everyPlace)('a copy in %s', async (kind, placeOf) => {
     expect((await run()).events.at(-1)).toMatchObject({ event: 'in_step', received: 2, removed: 1 })
   })
 
-  test('whose checkpoint holds no checkpoint gets a sentence', async () => {
+  test('with an invalid checkpoint gets a clear message', async () => {
     for (const text of ['', 'garbage', 'null', '[]', '{}', '{"journal":1,"positions":{"tenant/x":{}}}']) {
       await damage.checkpoint(text)
       for (const task of ['sync', 'status', 'verify', 'dry run'] as const) {
@@ -227,7 +227,7 @@ describe.each(everyPlace)('a copy in %s', async (kind, placeOf) => {
   })
 })
 
-test('a directory that holds other things is left alone by all of them', async () => {
+test('no command changes a directory that holds other files', async () => {
   const { origin, token } = await createWorld(1)
   const place = directoryPlace()
   mkdirSync(place.to)

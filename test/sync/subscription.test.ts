@@ -106,7 +106,7 @@ const changes: Record<string, Change> = {
 /** The removals of all these changes, as `removalsOf` returns them. */
 const removedBy = ({ second, deleted, first, third }: Rows) => [
   { resource: 'catalog_voucher', tenant_id: tenant, record_id: deleted, reason: 'deleted' },
-  // No client sees it: figures follow it.
+  // No client sees this change, but the figures follow it.
   { resource: 'customer', tenant_id: tenant, record_id: third, reason: 'deleted' },
   { resource: 'marketing_signup', tenant_id: tenant, record_id: first, reason: 'deleted' },
   { resource: 'marketing_signup', tenant_id: tenant, record_id: second, reason: 'consent_withdrawn' },
@@ -356,7 +356,7 @@ describe('a subscription of a role that keeps the stamps', () => {
   })
 
   test('keeps the stamps of the publisher, does not stamp products, and reports removals', async () => {
-    // For a tenant whose lists no client reads: it would miss stamps of the past.
+    // Uses a tenant whose lists no client reads: a client would miss stamps of the past.
     const rows = await insertRows(other)
     await publisher.caughtUp()
     const before = await stampOf(rows.kept)

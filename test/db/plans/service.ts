@@ -68,7 +68,7 @@ export const service: Journey[] = [
     what: 'letting figures follow the records',
     runs: ['follower.step', 'follower.read_lag'],
     go: async ({ pool, apart, build }) => {
-      // Whatever other journeys have changed: after a change of a tenant, a step reads the whole tree.
+      // Other journeys may have changed tenants: then a step reads the whole tree.
       await followed(apart)
       await build.voucher(1)
       await createFollower(pool, new AbortController().signal)()
@@ -126,7 +126,7 @@ export const service: Journey[] = [
     runs: ['session.delete_expired'],
     go: ({ pool }) => deleteExpiredSessions(pool),
     excused:
-      'Each hour. Whether one holds is a matter of its account, too, and there are few: those of people, of 12 hours.',
+      'Each hour. A session also depends on its account, and there are few sessions: people create them, and they end after 12 hours.',
   },
   {
     what: 'forgetting use',

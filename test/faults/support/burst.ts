@@ -93,7 +93,10 @@ export const storeLinesIn = ({ printed }: Service): string[] =>
     .map(({ msg }) => msg)
     .filter(message => message.startsWith('the store of rates'))
 
-/** @returns how often the store of rates has failed for a process of these services, and for how many it still does */
+/**
+ * @returns how often the store of rates has failed for a process of these services, and for how many processes it
+ *   still fails
+ */
 function storeFailures(services: readonly Service[]) {
   const lines = services.flatMap(storeLinesIn)
   const failures = lines.filter(line => line === storeLines.failure).length
@@ -104,8 +107,8 @@ function storeFailures(services: readonly Service[]) {
 const maxBursts = 3
 
 /**
- * Sends a burst that the services count together, and checks that exactly so many calls pass. On a busy machine calls can
- * miss their deadline, or the store is late and the services count by themselves: such a burst is repeated.
+ * Sends a burst that the services count together, and checks that exactly `limit` calls pass. On a busy machine calls
+ * can miss their deadline, or the store is late and the services count by themselves: such a burst is repeated.
  *
  * @param newSecret creates a token, which has not been used
  * @param limit the rate limit of the token

@@ -23,7 +23,7 @@ export interface Call {
   isWhole: boolean
 }
 
-/** @returns the calls that were refused without being told when to come back */
+/** @returns the calls that were refused without `Retry-After` */
 export const withoutRetryAfter = (calls: readonly Call[]): Call[] =>
   calls.filter(({ status, retryAfter }) => status === 503 && !/^[1-9]\d*$/.test(retryAfter ?? ''))
 

@@ -25,7 +25,7 @@ export interface FaultServer {
   /** Suspends all its processes, without notice to their clients. */
   freeze(): void
   thaw(): void
-  /** Copies the cluster, while the server does not run, to one that follows this server when it starts. */
+  /** Copies the cluster, while the server does not run, to a standby that follows this server. */
   createStandby(): Promise<FaultServer>
   /** Stops the server and removes its data. */
   remove(): Promise<void>
@@ -35,7 +35,7 @@ const settings: Record<string, string> = {
   max_connections: '60',
   max_wal_senders: '4',
   wal_level: 'replica',
-  // A lost standby does not keep WAL for ever.
+  // Limits the WAL that is kept for a lost standby.
   wal_keep_size: '64MB',
   log_min_messages: 'fatal',
   fsync: 'off',

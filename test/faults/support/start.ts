@@ -3,7 +3,10 @@ import { type ProcessOptions, serve } from '../../support/process.ts'
 import { createFaultServer } from './server.ts'
 import { createWorld } from './world.ts'
 
-/** The settings of a service under faults: a rate that no caller exceeds, and a log without what a fault causes. */
+/**
+ * The settings of a service under faults: a rate that no caller exceeds, and a log without the errors that a fault
+ * causes.
+ */
 const quiet = { RATE_LIMIT_PER_MINUTE: '1000000', LOG_LEVEL: 'fatal' }
 
 /**

@@ -77,7 +77,7 @@ export function startSync(origin: () => string, world: World, server: () => Faul
   }
 }
 
-/** The time that a page is waited for, in milliseconds. */
+/** The timeout of a page, in milliseconds. */
 const pageTimeout = 10_000
 
 const askOver =

@@ -1,4 +1,7 @@
-/** Tenants with a caller each, whose records carry the tenant's id, so that a record of another tenant shows. */
+/**
+ * Creates tenants with one caller each. Their records contain the tenant's id, so that a record of another tenant is
+ * detected.
+ */
 import { join } from 'node:path'
 import { connect, type Pool } from '../../../src/db/connect.ts'
 import { migrate } from '../../../src/db/migrate.ts'

@@ -131,7 +131,7 @@ describe('arguments', () => {
     })
   })
 
-  it('a day that is none has the message of a filter', async () => {
+  it('a day that is not a date has the message of a filter', async () => {
     const { body } = await ask('asOf', 'period: { from: "2026-02-30", to: "9999-01-01" }')
     const message = 'Give a date, such as 2026-01-31.'
     expect(body.errors[0].extensions.errors).toEqual({ from: [message], to: [message] })
@@ -188,7 +188,7 @@ it('asOf is the instant of the figures, and what was committed before is include
 it('there are no figures before they are counted for the first time', async () => {
   const other = await startService()
   const { loader, pool } = other.database
-  // The job of the service counts none meanwhile.
+  // The job of the service counts no figures during the test.
   await loader`select pg_advisory_lock(gateway.follower_lock())`
   await loader`update gateway.follower set as_of = null`
   const tenant = await other.build.tenant()

@@ -24,7 +24,7 @@ it('a read that was planned before there were vouchers reads the rollups by inde
           topProducts(first: 4) { productId }
         } } }`,
       )
-    // As many at a time as there are connections, so that each has its plan.
+    // As many requests at a time as there are connections, so that each connection has a plan.
     const plans = await during(() => Promise.all(Array.from({ length: 4 }, read)))
     return plans.filter(({ name }) => name === 'figures.read')
   }

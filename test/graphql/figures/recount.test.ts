@@ -14,7 +14,7 @@ await fillWorld(database.loader)
 
 const parents = new Map(tenants.map(([id, parent]) => [id, parent]))
 
-/** @returns the tenants at or below one that the grants include */
+/** @returns the tenants at or below a tenant that the grants include */
 function grantedBelow(tenantId: number, grants: readonly TenantGrant[]): number[] {
   const path = (id: number): number[] => {
     const parent = parents.get(id)
@@ -134,7 +134,7 @@ const states: [string, () => Promise<unknown>][] = [
     'without rollups',
     async () => {
       await followed(database.pool)
-      // The job of the service makes no step meanwhile.
+      // The job of the service makes no step during the test.
       await database.loader`select pg_advisory_lock(gateway.follower_lock())`
       await database.platform`truncate gateway.figure_rollup, gateway.figure_member`
     },

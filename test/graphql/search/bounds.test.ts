@@ -118,7 +118,7 @@ describe('the rows that are read', () => {
   let reader: PlanReader
   let explained: Client
 
-  // Here, because the server then reports the plans of all connections that are opened: that takes long.
+  // Set only here, because the server then reports the plans of all new connections, which takes long.
   beforeAll(async () => {
     reader = await createPlanReader(database, 'custom')
     explained = await createApp({ pool: reader.pool })

@@ -15,7 +15,7 @@ let secret: string
 let inn: number
 let ids: number[]
 
-// Each test has a database of its own, because the service follows it in the background, too.
+// Each test has its own database, because the service also follows it in the background.
 beforeEach(async () => {
   ;({ database, client, build } = await startService())
   inn = await build.tenant()
@@ -28,7 +28,7 @@ beforeEach(async () => {
   await followed(database.pool)
 })
 
-/** Stops the follower, here and in the service, while changes are made and a list is read. */
+/** Stops the follower, in the test and in the service, while changes are made and a list is read. */
 async function withoutFollower(work: () => Promise<void>): Promise<void> {
   await database.platform.begin(async holder => {
     await holder`select pg_advisory_xact_lock(gateway.follower_lock())`
@@ -73,7 +73,7 @@ describe('a page', () => {
     expect(idsOf(await list(client, foreign, { ...byBalance(), tenantId: other }))).toEqual([ids[1]])
   })
 
-  it('leads to the next one also when all its records are left out', async () => {
+  it('leads to the next page even when all its records are left out', async () => {
     await withoutFollower(async () => {
       const { platform } = database
       await platform`update purchased_voucher set void = true where id in ${platform(ids.slice(0, 4))}`
@@ -105,7 +105,7 @@ describe('a page', () => {
   })
 })
 
-it('serverTime is an instant from which on a client misses no change', async () => {
+it('serverTime is an instant from which a client misses no change', async () => {
   const orderBy = { field: 'BALANCE', direction: 'DESC' } as const
   const asked: Asked = { tenantId: inn, list: 'purchasedVouchers', filter: { currency: 'GBP' }, orderBy }
   const [changed = 0, last = 0] = [ids[0], ids[5]]
@@ -121,7 +121,7 @@ it('serverTime is an instant from which on a client misses no change', async () 
   expect(idsOf(found)).toContain(changed)
 })
 
-it('there is no page before all records were read once', async () => {
+it('there is no page until all records were read once', async () => {
   await withoutFollower(async () => {
     await database.platform`update gateway.follower set as_of = null`
     const { data, errors } = await ask(client, secret, byBalance())

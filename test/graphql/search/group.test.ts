@@ -45,7 +45,7 @@ const query = `query ($tenant: ID!, $filter: PurchasedVoucherFilter, $orderBy: P
   }
 }`
 
-/** Reads the list with a new token. @returns the ids in the order of the list, and what all pages cost */
+/** Reads the list with a new token. @returns the ids in the order of the list, and the cost of all pages */
 async function readAll(more: object, { size = 100, backward = false, rateLimit = 0 } = {}) {
   const secret = await newToken(rateLimit)
   let cost = 0
@@ -141,7 +141,7 @@ describe('a page of a group costs', () => {
     expect(await costOf(more)).toBe(cost)
   })
 
-  it('what it may read: the vouchers of a product', async () => {
+  it('reads what its price covers: the vouchers of a product', async () => {
     const product = await build.product(top)
     const { body } = await client.graphql(
       await newToken(),
@@ -151,7 +151,7 @@ describe('a page of a group costs', () => {
     expect(body.extensions.cost).toMatchObject({ requested: 1 + 5, actual: 1 + 5 })
   })
 
-  it('no more when only the cursor says since when, and then reads no more', async () => {
+  it('costs no more when only the cursor has updatedSince, and then reads no more', async () => {
     const secret = await newToken(1_000)
     const updatedSince = '2026-02-01T01:00:00Z'
     const more = { orderBy: byPurchase }

@@ -12,7 +12,7 @@ for (const [reference, product_title, recipient_name, tenant = tenantId] of [
   ['TEA-1', 'Tea for two', 'Zoë O’Tea'],
   ['SPA-2', 'Spa day, 100%', 'Anna\t"Lee" \\x'],
   ['TEA-3', null, null, below],
-  // Lower case of both letters depends on the database.
+  // The lower case of both letters depends on the database.
   ['ÖL-4', 'İST TEAROOM', 'ΣΑΣ'],
 ] as const) {
   await build.voucher(tenant, { reference, product_title, recipient_name })
@@ -73,7 +73,7 @@ describe('a voucher says where a text occurs:', () => {
   })
 })
 
-it('a customer and a product say it too', async () => {
+it('customers and products also name the fields', async () => {
   const customers = { list: 'marketingSignups', name: 'email' }
   expect(await search('lee', customers)).toEqual({ 'lee@example.com': ['FULL_NAME', 'SURNAME', 'EMAIL'] })
   expect(await search('ann example', customers)).toEqual({ 'lee@example.com': ['FULL_NAME', 'FORENAME', 'EMAIL'] })

@@ -141,7 +141,7 @@ const signupOrders: Order<Signup>[] = [
 const isOf = (withDescendants: boolean) => (row: { tenantId: number }) =>
   withDescendants ? tenants.includes(row.tenantId) : row.tenantId === top
 
-/** Walks the list in both directions and compares it with a naive one. */
+/** Walks the list in both directions and compares it with a naive implementation. */
 async function compare<Row extends { id: number; tenantId: number }>(
   asked: Omit<Asked, 'tenantId'>,
   rows: Row[],
@@ -301,7 +301,7 @@ describe('the tenants below', () => {
     return new Set(found.ids.map(id => products.find(product => product.id === id)?.tenantId))
   }
 
-  it('are those that the token is granted, whatever its grants are', async () => {
+  it('are those that the token is granted, for any grants', async () => {
     const deep = await build.tenant({ parent_id: below })
     products.push({ ...products[0]!, id: await build.product(deep), tenantId: deep })
     for (const [grants, tenant, expected] of [

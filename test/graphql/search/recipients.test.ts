@@ -21,7 +21,7 @@ const search = (text: string, more: Partial<Asked> = {}): Asked => ({
   ...more,
 })
 
-/** Returns what an answer tells: all but the time, with the cost that it had. */
+/** Returns an answer without its time, and its cost. */
 async function tell(secret: string, asked: Asked) {
   const { data, errors, extensions } = await ask(client, secret, asked, { first: 1 }, 'reference')
   const { serverTime: _, ...told } = data.tenant.list

@@ -42,7 +42,7 @@ export async function ask(
   return (await client.graphql(secret, query, { tenant: tenantId, ...args, ...page })).body
 }
 
-/** Asks for a page, which must succeed. @returns the list */
+/** Requests a page, which must succeed. @returns the list */
 export async function list(client: Client, secret: string, asked: Asked, page: PageArguments = {}, selection?: string) {
   const { data, errors } = await ask(client, secret, asked, page, selection)
   if (errors) throw new Error(JSON.stringify(errors))

@@ -70,7 +70,7 @@ beforeEach(async () => {
   todays = new Map(found.map(({ id, today }) => [id, today]))
 })
 
-/** The rules of a resolution, written once more. */
+/** An independent implementation of the rules of a resolution. */
 function statusOf(row: Row): string {
   const today = todays.get(row.tenantId) ?? ''
   if (row.void) return 'VOID'
@@ -92,7 +92,7 @@ type Filter = [object, (row: Row) => boolean]
 
 const statuses = ['VOID', 'NOT_YET_VALID', 'EXPIRED', 'REDEEMED', 'PART_REDEEMED', 'REDEEMABLE']
 
-/** Filters, each with the same in TypeScript. */
+/** Filters, each with the equivalent predicate in TypeScript. */
 const filters: Filter[] = [
   ...statuses.map((status): Filter => [{ status: [status] }, row => statusOf(row) === status]),
   [{ status: ['EXPIRED', 'VOID', 'REDEEMABLE'] }, row => ['EXPIRED', 'VOID', 'REDEEMABLE'].includes(statusOf(row))],
