@@ -100,7 +100,7 @@ export async function registerBackgroundJobs(
   void everyOnce(hour, 'delete expired request counts', () => deleteExpiredRequestCounts(background))()
   void everyOnce(hour, 'delete planned stamps that have passed', () => deletePassedStamps(background))()
   everyOnce(minute, 'delete rate windows that have ended', () => deleteEndedWindows(background))
-  // Each process, because the last one to stop is the last one to publish the clock as `server_time`.
+  // Runs in each process, because the last process to stop is the last one that publishes the clock as `server_time`.
   const recordClockNow = every(second, 'record the clock of the database', () => recordClock(pool))
   const writes = [
     every(5 * second, 'write when tokens were last used', tokens.saveUse),
@@ -112,7 +112,7 @@ export async function registerBackgroundJobs(
     for (const timer of timers) clearInterval(timer)
     closing.abort()
     const done = Promise.all([...running, ...writes.map(write => write())])
-    // A database that has fallen silent must not keep the service from stopping.
+    // A database that does not answer must not keep the service from stopping.
     await Promise.race([done, pause(closeLimit, undefined, { ref: false })])
   })
   await Promise.all([...checks.map(check => check()), recordClockNow()])

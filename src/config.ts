@@ -36,7 +36,7 @@ function isAddressRange(text: string): boolean {
   return /^[1-9]\d{0,2}$/.test(bits) && Number(bits) <= (family === 6 ? 128 : 32)
 }
 
-/** The requests that have a line in the log: none, those that were refused, or also a share of the others. */
+/** The requests that have a line in the log: none, the refused ones, or the refused ones and a share of the others. */
 const requestLog = z
   .string()
   .regex(
@@ -58,7 +58,7 @@ const addressRanges = words.refine(
 /** Makes a check of a URL, which accepts invalid URLs because another check reports them. */
 const checkUrl = (rule: (url: URL) => boolean) => (text: string) => !URL.canParse(text) || rule(new URL(text))
 
-/** Returns whether each `%` begins an encoded character; the URL parser accepts other texts too. */
+/** Returns whether each `%` begins an encoded character, because the URL parser does not check that. */
 function isDecodable(text: string): boolean {
   try {
     decodeURIComponent(text)
@@ -189,7 +189,7 @@ const Environment = z
     databasePool: environment.DATABASE_POOL,
     /** True when connections set their role and limits as they start, which a pooler may refuse. */
     startupParameters: environment.DATABASE_STARTUP_PARAMETERS,
-    /** The store of the rates: `memory` holds for one process, the others for all that share them. */
+    /** The store of the rates: `memory` counts for one process, the others for all processes that share them. */
     rateStore: environment.RATE_STORE ?? defaultRateStore(environment),
     redisUrl: environment.REDIS_URL,
     dataDir: environment.DATA_DIR,
@@ -208,7 +208,7 @@ const Environment = z
     /** The requests that have lines in the log: refused ones or not, and a share of all. */
     logRequests: environment.LOG_REQUESTS,
     graphiql: environment.GRAPHIQL ?? environment.NODE_ENV !== 'production',
-    /** The GraphQL documents that run: any, or only trusted ones, which requests name by their id. */
+    /** The GraphQL documents that may run: any document, or only trusted ones, which requests name by id. */
     graphqlDocuments: environment.GRAPHQL_DOCUMENTS,
     /** A file or a directory with further trusted documents. */
     graphqlDocumentsPath: environment.GRAPHQL_DOCUMENTS_PATH,

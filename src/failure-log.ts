@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { DatabaseRefusedError } from './db/refused.ts'
 import { placeOf, summarizeError } from './log.ts'
 
-/** Something that the service could not do. */
+/** A failure of the service. */
 interface Failure {
   /** The value that was thrown. */
   error: unknown
@@ -15,7 +15,7 @@ interface Failure {
   request?: { id: string }
 }
 
-/** Writes failures to the log: however many there are, about one line a second. */
+/** Writes failures to the log, at most about one line a second. */
 interface FailureLog {
   /**
    * Writes the first failure of its kind at once, with its stack, and counts further ones for the line of this second.

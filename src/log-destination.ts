@@ -21,8 +21,8 @@ const exitTimeout = 1000
  * full, lines wait in memory; beyond a million characters they are dropped, and a line says later how many. Lines that
  * wait when the process exits are written then.
  *
- * Not pino's own destination: its synchronous form stops the process for 100 ms at each write to a full pipe, and its
- * asynchronous form can lose the lines that it is writing when the process exits.
+ * pino's own destination is not used: its synchronous form blocks the process for 100 ms at each write to a full pipe,
+ * and its asynchronous form can lose lines when the process exits.
  *
  * @param fd default: standard output
  */
@@ -36,7 +36,7 @@ export function createLogDestination(fd = 1): LogDestination {
   let rest: Buffer | null = null
   let isScheduled = false
 
-  /** Writes as much as there is room for. @returns whether all is written */
+  /** Writes as much as fits. @returns whether all is written */
   function flush(): boolean {
     let next = 0
     try {
@@ -51,7 +51,7 @@ export function createLogDestination(fd = 1): LogDestination {
         rest = written < rest.length ? rest.subarray(written) : null
       }
     } catch {
-      // EAGAIN: the pipe is full. Any other error may pass too: a full disk, a reader that is replaced.
+      // EAGAIN: the pipe is full. Any other error may also be temporary: a full disk, or a reader that is replaced.
     }
     lines = next < lines.length ? lines.slice(next) : []
     if (rest === null && dropped > 0) {
@@ -75,7 +75,7 @@ export function createLogDestination(fd = 1): LogDestination {
 
   return {
     write(line) {
-      // A rest means that the destination has no room.
+      // A remainder means that the destination has no room.
       if (waiting + line.length > maxWaiting && (rest !== null || !flush())) {
         dropped++
         return

@@ -49,8 +49,8 @@ export function loggerOptions(level: string, destination?: LogDestination) {
 }
 
 /**
- * Returns a thrown value as the log may contain it: without any text that can come from a row or a request. So its message
- * is left out, and the detail, the hint and the context of a Postgres error.
+ * Returns a thrown value as the log may contain it: without any text that can come from a row or a request. So it
+ * leaves out the message, and the detail, the hint and the context of a Postgres error.
  *
  * @param depth how many causes lie above it
  */
@@ -84,7 +84,7 @@ export function toLoggedError(error: unknown, depth = 0): LoggedError {
   }
 }
 
-/** The properties that tell kinds of failures apart, in an error that may not be shown. */
+/** The properties that distinguish kinds of failures, in an error that may not be shown. */
 interface ErrorSummary {
   /** Its code, or else its type. */
   code: string

@@ -29,7 +29,7 @@ const program = new Command('voucher-gateway')
   .addCommand(verifyCommand)
 
 inheritSettings(program)
-// Its own command takes any words.
+// Its own command accepts any words.
 addCompletion(program)
 
 try {

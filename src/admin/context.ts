@@ -66,7 +66,7 @@ export const actorOf = (request: FastifyRequest): Actor => ({
   address: clientAddress(request),
 })
 
-/** Returns what CSRF tokens are bound to: the session, or the fact that there is none. */
+/** Returns the value that CSRF tokens are bound to: the session's, or a fixed one without a session. */
 export const csrfBinding = (request: FastifyRequest): string =>
   findSignedIn(request) ? request.session.sessionId : 'not signed in'
 

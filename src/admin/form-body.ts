@@ -17,7 +17,7 @@ export const queryParameters = (request: FastifyRequest): URLSearchParams =>
 export const textField = (form: URLSearchParams, name: string): string =>
   (form.get(name) ?? '').replaceAll('\0', '').trim()
 
-/** Returns the field errors of what was thrown, for the form to show. @throws the same error when it has none */
+/** Returns the field errors of a thrown error, which the form shows. @throws the same error when it has none */
 export function fieldErrorsOf(error: unknown): FieldErrors {
   if (error instanceof GatewayError && error.fieldErrors) return error.fieldErrors
   throw error

@@ -12,8 +12,8 @@ import { shellCommand } from './shell-command.ts'
 const statementTimeoutMs = 10_000
 
 /**
- * The limits of the service's statements, in milliseconds: each is shorter than a request may take (server.ts), so that
- * the caller gets the answer of the statement.
+ * The limits of the service's statements, in milliseconds: each is shorter than the time limit of a request
+ * (server.ts), so that the caller gets the error of the statement.
  */
 const serviceLimits = {
   statementTimeoutMs: 4_000,
@@ -25,7 +25,10 @@ const serviceLimits = {
 /** The time that running statements may take to finish when the database is closed, in seconds. */
 const endTimeout = 1
 
-/** The limits of the connection for the health checks. A pooler gives it the statement timeout of the others. */
+/**
+ * The limits of the connection for the health checks. A pooler gives it the same statement timeout as the other
+ * connections.
+ */
 const healthLimits = {
   max: 1,
   statementTimeoutMs: serviceLimits.statementTimeoutMs,
@@ -91,7 +94,7 @@ function openPools({ databasePool, startupParameters }: Config, address: Databas
   // Migrations and demo data run as the owner, and their statements have no time limit.
   const pool = connect(address, { ...settings, ...serviceLimits, role: serviceRole })
   const health = connect(address, { ...healthLimits, startupParameters, role: serviceRole })
-  // A pooler's sessions have the timeout of the others.
+  // A pooler's sessions have the same timeout as the other connections.
   const pooled = startupParameters ? {} : { statementTimeoutMs: serviceLimits.statementTimeoutMs }
   const rates = connect(address, { ...rateLimits, ...pooled, startupParameters, role: serviceRole })
   const close = async () => {
@@ -114,7 +117,7 @@ export async function requireMigrated({ owner, pool }: Database): Promise<void> 
     setsServiceRole === null
       ? `The role ${serviceRole} does not exist yet: the owner of the schema has to apply the migrations.`
       : `A database administrator has to run: grant ${serviceRole} to ${login};`
-  // A login that cannot read the migrations would report that all of them are missing.
+  // Without this check, a login that cannot read the migrations would report all of them as missing.
   if (!readsMigrations && !setsServiceRole) {
     throw unavailable(`The login ${login} has no access to the schema gateway. ${remedy}`)
   }

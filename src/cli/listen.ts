@@ -42,7 +42,8 @@ export async function listen(app: FastifyInstance, { host, port, healthPort }: C
 
 async function listenAt(app: FastifyInstance, host: string, name: string, port: number): Promise<void> {
   try {
-    // Not a name: for `localhost` Fastify listens on its other addresses with servers that lack our limits and answers.
+    // Fastify gets an address and not a name: for `localhost` it also listens on the other addresses, with servers that
+    // lack our limits and error answers.
     const { address } = await lookup(host, { verbatim: false })
     await app.listen({ host: address, port, backlog })
   } catch (error) {

@@ -16,7 +16,7 @@ export const readNumber = (pattern: RegExp, message: string) => (text: string) =
   return Number(text)
 }
 
-/** No lines: columns are apart by two spaces, so that `awk` and people can read them. */
+/** Tables have no lines: two spaces separate the columns, so that `awk` and people can read them. */
 const plain = {
   ...{ top: '', 'top-mid': '', 'top-left': '', 'top-right': '', bottom: '', 'bottom-mid': '', 'bottom-left': '' },
   ...{ 'bottom-right': '', left: '', 'left-mid': '', mid: '', 'mid-mid': '', right: '', 'right-mid': '', middle: '  ' },

@@ -36,13 +36,13 @@ export const serveCommand = new Command('serve')
     const primary = linkToPrimary()
     const stopped = primary?.stopped ?? untilSignal()
     let listens = false
-    // Before it listens, nothing has to finish: an embedded server ends with its process.
+    // Before the service listens, nothing has to finish: an embedded server ends with its process.
     void stopped.then(() => listens || process.exit(0))
     const work = async (database: Database) => {
       if (database.embedded) removeServiceOrigin(config.dataDir)
       const demoSecret = database.embedded ? await prepareEmbedded(config, database) : null
       await requireMigrated(database)
-      // Before it listens: a failure of the database later must not end a service that serves.
+      // Checked before the service listens: a later failure of the database must not end a running service.
       const firstSteps = primary ? null : await describeFirstAdministrator(database.pool)
       const service =
         workers > 1 && !primary
@@ -109,7 +109,7 @@ async function prepareEmbedded(config: Config, { owner, pool }: Database): Promi
   if (await isEmpty(owner)) {
     console.log('Loading demo data …')
     await loadDemo(owner, { scale: 1 })
-    // So that there are figures when the addresses are printed.
+    // The figures must exist when the addresses are printed.
     await createFollower(pool, new AbortController().signal)()
   }
   if (!(await isDemo(owner))) return null

@@ -19,7 +19,7 @@ export function endAtSecondSignal(): void {
 }
 
 /**
- * Ends the process when a stop that begins now takes too long, whatever holds it up.
+ * Ends the process when a stop that begins now takes too long, for any reason.
  *
  * @param delay seconds for which the service still accepts connections
  */
@@ -35,8 +35,8 @@ export function limitStop(log: Pick<FastifyBaseLogger, 'error'>, delay: number):
 
 /**
  * Stops the service after a signal: `/readyz` answers 503 and each answer ends its connection; after the delay the
- * service stops listening, and returns when its requests have ended. A time limit, which also holds for what the caller
- * does afterwards, ends the process.
+ * service stops listening, and returns when its requests have ended. A time limit, which also includes the caller's
+ * work afterwards, ends the process.
  *
  * @param delay seconds for which connections are still accepted, so that load balancers notice `/readyz`
  * @param reason the signal, for the log

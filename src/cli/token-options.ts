@@ -36,7 +36,7 @@ export const tokenOptions = () => [
 /** The help that explains the permissions. */
 export const permissionHelp = `\nPermissions:\n${permissionNames.map(name => `  ${name}: ${permissions[name]}`).join('\n')}`
 
-/** The option for the end of a token. @param otherwise the end without it */
+/** The option for the end of a token. @param otherwise the end when the option is not given */
 export const expiresIn = (otherwise: string) =>
   new Option('--expires-in <time>', `when the token ends, such as 90d or 12h (default: ${otherwise})`).argParser(
     readTimeFromNow,

@@ -5,7 +5,7 @@ import type { WorkerCount, WorkerRole } from '../http/health.ts'
 export interface PrimaryLink extends WorkerRole {
   /** Resolves when the primary, or a signal, asks this worker to end, with the reason. */
   stopped: Promise<string>
-  /** The secret of the demo's token; null: this is no demo. */
+  /** The secret of the demo's token; null when this is not the demo. */
   demoToken: string | null
   /** Ends the connection, and so this process. */
   close(): void
@@ -25,7 +25,7 @@ export function linkToPrimary(): PrimaryLink | null {
   process.on('message', message => {
     if (isWorkerCount(message)) workers = message
   })
-  // The primary sends SIGTERM too, also to a worker that has got one already.
+  // The primary also sends SIGTERM to a worker that has already received one.
   const stopped = new Promise<string>(resolve => process.on('SIGTERM', resolve))
   // Ctrl-C reaches all processes of a terminal: the primary stops its workers.
   process.on('SIGINT', () => {})

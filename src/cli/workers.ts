@@ -90,7 +90,10 @@ async function startWorkers(count: number, options: WorkerOptions): Promise<{ or
   const { log, write } = options
   const running = new Map<number, Worker>()
   const listening = new Set<number>()
-  /** True after a worker has listened. The cause that ends the first one before that would end the next one too. */
+  /**
+   * True once any worker has listened. A cause that ends the first worker before it listens would end the next one
+   * too.
+   */
   let served = false
   let stopping = false
 
@@ -148,7 +151,7 @@ async function startWorkers(count: number, options: WorkerOptions): Promise<{ or
 
   cluster.setupPrimary({ silent: true })
   try {
-    // The first one alone: what prevents it would prevent the others too.
+    // The first worker starts alone: an error that stops it would stop the others too.
     const origin = await start(1)
     for (let number = 2; number <= count; number++) void start(number)
     return { origin, stop }
@@ -162,7 +165,7 @@ async function startWorkers(count: number, options: WorkerOptions): Promise<{ or
 const tagLine = (worker: number, line: string) =>
   line.startsWith('{"') ? `{"worker":${worker},${line.slice(1)}` : `worker ${worker}: ${line}`
 
-/** Passes on whole lines, also a last one without a line break. */
+/** Passes on whole lines, and the last line even without a line break. */
 function relayLines(stream: Readable | null, write: (line: string) => void): void {
   let rest = ''
   stream?.setEncoding('utf8')

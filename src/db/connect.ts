@@ -8,13 +8,13 @@ import { poolSockets, type TlsMode } from './socket.ts'
 /** A pool of connections. */
 export type Pool = DriverPool & {
   /**
-   * Returns an `Sql` for statements of a caller that may disconnect.
+   * Returns an `Sql` for the statements of a caller, who may disconnect.
    *
    * @param isWanted whether the caller still waits; a statement fails unsent when the caller is gone
    */
   whileWanted(isWanted: () => boolean): Sql
   /**
-   * Does the same for an expensive request, on connections of their own. Callers share these evenly.
+   * Does the same for an expensive request, on separate connections. Callers share these evenly.
    *
    * @param caller whose statements they are: the id of its token
    */
@@ -194,7 +194,7 @@ function openDriver(address: DatabaseAddress, options: PoolOptions): DriverPool 
     // Arrays come and go as text or JSON (`arrayText`), so the driver need not ask each connection for its types.
     fetch_types: false,
     connection: {
-      // PgBouncer takes these of any client, and keeps them for it.
+      // PgBouncer accepts these from any client, and keeps them for it.
       application_name: 'voucher-gateway',
       ...timeFormat,
       ...(startupParameters && {
@@ -217,15 +217,15 @@ function openDriver(address: DatabaseAddress, options: PoolOptions): DriverPool 
   const end = driver.end
   driver.end = async options => {
     await end(options)
-    // The driver waits no longer for a server that does not close its end, but leaves such a connection open.
+    // The driver stops waiting for a server that does not close its end, but leaves the connection open.
     closeSockets()
   }
   return driver
 }
 
 /**
- * Takes out of a URL what the driver would treat otherwise than libpq: `host` in the query is the directory of a Unix
- * socket, and `sslmode` is for the sockets.
+ * Removes from a URL the parameters that the driver treats otherwise than libpq: `host` in the query is the directory
+ * of a Unix socket, and `sslmode` is for the sockets.
  */
 function parseUrl(address: string): { url: string; tls: TlsMode; prepares: boolean; host?: string } {
   const url = new URL(address)

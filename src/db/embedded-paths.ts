@@ -14,7 +14,7 @@ export interface Account {
   gid: number
 }
 
-/** The last sentence of errors that have no other remedy. */
+/** The last sentence of every error without another remedy. */
 export const USE_OTHER = 'To use your own PostgreSQL server instead, set DATABASE_URL.'
 
 /** The prefix of socket directories. Not in TMPDIR, because the path of a Unix socket has at most about 100 bytes. */
@@ -60,7 +60,7 @@ export function findCluster(dataDir: string): { cluster: string; account: Accoun
     fs.symlinkSync(join(home, 'postgres'), link)
   } catch (error) {
     fs.rmdirSync(home)
-    // Another process of this service was faster.
+    // Another process of this service has done it first.
     if (!isLink(link)) throw error
   }
   return { cluster: clusterOf(dataDir), account }
@@ -126,7 +126,7 @@ function copyBinaries(native: string, copy: string): void {
     fs.renameSync(draft, copy)
   } catch (error) {
     fs.rmSync(draft, { recursive: true, force: true })
-    // Another process of this service was faster.
+    // Another process of this service has done it first.
     if (!fs.existsSync(copy)) throw error
   }
 }
@@ -141,7 +141,7 @@ function addLinks(native: string): boolean {
     try {
       if (!fs.existsSync(path)) fs.symlinkSync(relative(dirname(target), source), path)
     } catch {
-      // The package is read-only, or another process of this service was faster.
+      // The package is read-only, or another process of this service has made the links first.
     }
     return fs.existsSync(path)
   })

@@ -36,7 +36,7 @@ const USER = 'postgres'
 const DRAFT = 'postgres.init-'
 // The server gets nothing of this environment, which contains secrets, PG* variables and a locale.
 const ENV = { PATH: '/usr/bin:/bin:/usr/sbin:/sbin', LC_ALL: 'C', TZ: 'UTC' }
-// Another server was faster, or backends of a killed server have not ended yet.
+// Another process has started a server first, or backends of a killed server have not ended yet.
 const TRANSIENT = /lock file "postmaster.pid"|shared memory block/
 
 /**
@@ -167,7 +167,8 @@ async function createCluster(bin: string, cluster: string, account: Account, dur
     try {
       fs.renameSync(draft, cluster)
     } catch (error) {
-      // Another process of this service was faster. Which of them runs the server is decided at launch.
+      // Another process of this service has done it first. The launch decides which of the two accounts runs the
+      // server.
       if (!fs.existsSync(join(cluster, 'PG_VERSION'))) throw error
     }
     const directory = fs.openSync(home, 'r')

@@ -8,8 +8,8 @@ import { arrayText, type Pool, type Sql } from './connect.ts'
 const migrationLock = 7_302_155_601
 
 /**
- * Times in milliseconds. Statements that need a lock queue behind one that waits for it, so a migration waits for a short
- * time, lets the others go first, and tries again.
+ * Times in milliseconds. Statements that need a lock queue behind a migration that waits for it, so a migration waits
+ * for a short time, lets the others run first, and tries again.
  */
 const times = { lock: 100, retry: 1_500, connectionCheck: 500 }
 

@@ -10,7 +10,7 @@ import { type QueueLimits, StatementQueue } from './statement-queue.ts'
  *   a key those whose names have the same noun, which stands for the tables that they need
  */
 export function queueStatements(driver: DriverPool, limits: QueueLimits) {
-  // Creating a statement does not send it.
+  // Creating a statement object does not send the statement.
   const template: unknown = driver``
   if (!isStatement(template)) throw new Error('The driver makes other statements than this version expects.')
   const queue = new StatementQueue(limits, template.handler)

@@ -58,7 +58,7 @@ type CountInRedis = (key: string, calls: number) => Promise<{ used: number; rese
  */
 export function createRedisCounter(redis: Redis, keyPrefix: string, seconds: number): CountInRedis {
   redis.defineCommand('countCalls', { numberOfKeys: 1, lua: countCalls })
-  // Without a connection a command fails with an error that does not say why.
+  // Without a connection a command fails with an error that does not name the cause.
   let connectionError: unknown = null
   redis.on('error', error => {
     connectionError = error

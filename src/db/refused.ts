@@ -1,4 +1,4 @@
-/** A database that answers, but that the service must not use. Like an outage, it may end by itself. */
+/** The error of a database that answers, but that the service must not use. Like an outage, it may end by itself. */
 export class DatabaseRefusedError extends Error {
   override readonly name = 'DatabaseRefusedError'
   readonly code = 'DATABASE_REFUSED'

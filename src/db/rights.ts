@@ -4,7 +4,7 @@ import { type Sql, serviceRole } from './connect.ts'
 interface LoginRights {
   /** The name of the login, quoted for SQL. */
   login: string
-  /** True when it may read which migrations are applied; also true before the first one. */
+  /** True when it may read the list of applied migrations; also true before the first migration. */
   readsMigrations: boolean
   /** True when it may set the role of the service; null when the cluster has no such role. */
   setsServiceRole: boolean | null

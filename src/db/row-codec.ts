@@ -4,7 +4,10 @@ import type { ColumnCodec } from './column-codecs.ts'
 import type { Fragment, Sql } from './connect.ts'
 import { type RecordText, readRecordText } from './record-text.ts'
 
-/** Maps each property of a row to its offset in `RecordText.bounds`, counted from the row's first, and to its codec. */
+/**
+ * Maps each property of a row to its codec and to its offset in `RecordText.bounds`, relative to the first bound of
+ * the row.
+ */
 export type ColumnLayout = ReadonlyMap<string, { readonly offset: number; readonly codec: ColumnCodec }>
 
 /** A row whose properties are getters on the prototype of its class; each read decodes the column. */
@@ -60,7 +63,7 @@ export function rowCodec<Row extends object>(columns: Columns<Row>): RowCodec<Ro
   function toRows(records: RecordText): Row[] {
     const rows: Row[] = []
     for (let first = 0; first < records.bounds.length; first += 2 * entries.length) {
-      // The class has just been given exactly the properties of the row: what the types cannot follow.
+      // The class has exactly the properties of the row, but the types cannot express that.
       rows.push(new Class(records, first) as unknown as Row)
     }
     return rows

@@ -3,8 +3,8 @@
  * of its connections passes through our own socket. The ReadyForQuery that ends the start is held back, the check runs,
  * and then the driver gets it, or the socket fails with the reason.
  *
- * The check runs in an open transaction. A pooler closes its own connection to the server, too, when a client leaves in
- * the middle of one, so a session that is refused is given to no other client.
+ * The check runs in an open transaction. When a client leaves during a transaction, a pooler also closes its own
+ * connection to the server, so no other client gets a refused session.
  */
 import type { Socket } from 'node:net'
 import { requireSession, type SessionRequirements, sessionStatement } from './session.ts'
@@ -16,7 +16,7 @@ const message = { readyForQuery: 0x5a, dataRow: 0x44, errorResponse: 0x45, param
  * Checks a connection that the driver is about to start.
  *
  * @param socket a connected socket, before the driver listens to it; it is destroyed with a `DatabaseRefusedError` when
- *   its session is not as required
+ *   its session does not meet the requirements
  */
 export function checkSession(socket: Socket, required: SessionRequirements): void {
   const emit = socket.emit

@@ -11,8 +11,8 @@ export interface SessionRequirements {
   /** After this long, at the latest, the server ends a statement; in milliseconds. */
   statementTimeoutMs: number
   /**
-   * True when the connection asked for all of this as it started. Otherwise another place sets it, such as the pooler,
-   * and can fail to: then the login itself must have no right to change the audit.
+   * True when the connection sent all of these settings as it started. Otherwise the pooler or the login sets them, and
+   * may fail to do so: then the login itself must have no right to change the audit.
    */
   startupParameters: boolean
   /** True when statements are prepared, as they are unless `prepare=false` stands in the URL. */
@@ -46,7 +46,7 @@ export const sessionStatement = `select /* session.read */ session_user, current
 type PoolerParameters = ReadonlyMap<string, string>
 
 /**
- * Compares a session with what it must be.
+ * Compares a session with the requirements.
  *
  * @param row the result of `sessionStatement`
  * @param pooler the parameters that the server reported, by name

@@ -3,7 +3,7 @@ import type { Sql } from './connect.ts'
 /** Reads several items in one statement; the results are in the order of the items. */
 type ReadItems<Item, Result> = (sql: Sql, items: readonly Item[]) => Promise<readonly Result[]>
 
-/** An item that waits for the end of the turn. */
+/** An item that waits for the end of the turn of the event loop. */
 interface Waiting<Item, Result> {
   sql: Sql
   item: Item
@@ -11,8 +11,9 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Shares statements between requests: items that are asked for in one turn of the event loop are read together. When that
- * fails, or the caller whose `sql` sends it is gone, each item is read alone, so that a request has only errors of its own.
+ * Shares statements between requests: items that are asked for in one turn of the event loop are read together. When
+ * the shared statement fails, or the caller whose `sql` sends it is gone, each item is read alone, so that a request
+ * gets only its own errors.
  *
  * @param read the result for an item must not depend on the other items, or on the request
  * @param maxItems the most items of a statement: it runs in one process of the server

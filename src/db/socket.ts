@@ -1,6 +1,6 @@
 /**
  * The sockets of a pool, which postgres.js takes as its option `socket`. They add what the driver lacks: a time limit
- * for an answer, an error when the server closes, a pause before a start that failed is tried again, and an end.
+ * for an answer, an error when the server closes the connection, a pause after a failed start, and a `close`.
  */
 import { once } from 'node:events'
 import { connect, isIP, Socket } from 'node:net'
@@ -20,14 +20,14 @@ interface Target {
   path: string | false
 }
 
-/** Time in which the server has to say whether it accepts TLS, in milliseconds. */
+/** The time limit for the server's answer whether it accepts TLS, in milliseconds. */
 const tlsAnswerTimeoutMs = 4_000
 
 /** The interval at which the age of statements is checked, in milliseconds. */
 const checkMs = 100
 
 /**
- * The longest time between two checks that counts, in milliseconds. The rest of a longer one does not: answers that
+ * The longest time that counts between two checks, in milliseconds. A longer time is cut to this, because answers that
  * arrive while the process is busy or stopped are read after that.
  */
 const longestGap = 500
@@ -38,7 +38,7 @@ const longestGap = 500
  */
 const pause = { lost: 0.05, failedStart: 0.25, refused: 1 }
 
-/** An open socket, and what was seen of its statement. */
+/** An open socket, and the progress of its statement. */
 interface Watched {
   socket: Socket
   /** `bytesWritten` when the server last was ready for a statement; -1 while it answers. */
@@ -47,7 +47,7 @@ interface Watched {
   rest: Buffer | null
   /** The time of the check before the server last sent something. */
   heardAt: number
-  /** The time of the check that first saw the statement which is under way; null without one. */
+  /** The time of the check that first saw the running statement; null when none runs. */
   busySince: number | null
 }
 
@@ -55,9 +55,9 @@ interface Watched {
  * Makes the options `socket` and `backoff` of a pool.
  *
  * @param options `tls`, ignored for a Unix socket as libpq does; `answerTimeoutMs` after which a connection is closed
- *   whose statement is not answered whole, in milliseconds: longer than the server's `statement_timeout`; `session` what
- *   each new connection must be, default: it is not checked
- * @returns the options, and `close`, which closes all sockets and lets none be opened any more
+ *   whose statement is not answered whole, in milliseconds: longer than the server's `statement_timeout`; `session` the
+ *   requirements of each new session, default: it is not checked
+ * @returns the options, and `close`, which closes all sockets and prevents new ones
  */
 export function poolSockets({
   tls,
@@ -85,7 +85,7 @@ export function poolSockets({
     failOnEnd(plain)
     try {
       const opened = tls === 'disable' || path !== false ? plain : await startTls(plain, host, tls)
-      // An encrypted socket closes the one below, which nothing listens to.
+      // An encrypted socket closes the socket below it, which has no listeners.
       all.delete(plain)
       keep(opened)
       watch(opened)
@@ -143,7 +143,7 @@ export function poolSockets({
       state.busySince ??= time
       if (time - state.busySince < limit) continue
       closeUnheardSince(state.busySince)
-      // After the close of the others, which the driver would otherwise give the next statement.
+      // Emitted after the other sockets are closed: the driver would otherwise give one of them the next statement.
       setTimeout(closeSilent, 0, state)
     }
   }
@@ -151,7 +151,7 @@ export function poolSockets({
   const closeSilent = ({ socket }: Watched) =>
     socket.destroy(databaseError('ETIMEDOUT', `The database has not answered in ${answerTimeoutMs} ms.`))
 
-  /** Closes what was idle beside a silent connection: each would cost a statement the whole limit. */
+  /** Closes the idle connections when one is silent: each of them could delay a statement by the whole limit. */
   function closeUnheardSince(instant: number): void {
     for (const state of watched) {
       if (state.busySince === null && state.heardAt < instant) closeSilent(state)
@@ -166,7 +166,7 @@ export function poolSockets({
   return { socket, backoff: () => nextPause, close }
 }
 
-/** Makes the end of the server's data an error: the driver tries a start that ends without one again, for ever. */
+/** Makes the end of the server's data an error: without an error, the driver repeats a failed start for ever. */
 function failOnEnd(socket: Socket): void {
   socket.on('end', () => socket.destroy(databaseError('CONNECTION_CLOSED', 'The database has closed the connection.')))
 }
@@ -192,7 +192,7 @@ async function startTls(plain: Socket, host: string, mode: TlsMode): Promise<Soc
   plain.write(sslRequest)
   const [answer]: Buffer[] = await once(plain, 'data')
   plain.setTimeout(0, giveUp)
-  // The answer is one byte. Further bytes came before the encryption, and anyone can have sent them.
+  // The answer is one byte. Further bytes came before the encryption began, so an attacker can have sent them.
   const accepted = answer?.toString('latin1')
   if (accepted === 'N' && mode === 'prefer') return plain
   if (accepted !== 'S') {

@@ -6,7 +6,7 @@ import { CallerGoneError, type Statement, StatementNotSentError } from './statem
 
 /** The limits of a queue. */
 export interface QueueLimits {
-  /** The connections of the pool: as many statements are under way at most. */
+  /** The number of connections of the pool, which is the most statements under way. */
   connections: number
   /** After this long in the queue a statement fails, in milliseconds. */
   maxWaitMs: number
@@ -39,9 +39,9 @@ class StatementClass {
 }
 
 /**
- * Passes statements on to the driver. A class gets a connection while it has fewer than are free (the dynamic thresholds
- * of Choudhury and Hahne, 1998): alone it has half of them, and each further class finds some. Classes that wait take
- * turns.
+ * Passes statements on to the driver. A class gets a connection while it uses fewer connections than are free (dynamic
+ * thresholds, Choudhury and Hahne 1998): one class alone uses half of them, so a further class always finds some.
+ * Classes that wait take turns.
  */
 export class StatementQueue {
   readonly #send: (statement: Statement) => void
@@ -147,7 +147,7 @@ export class StatementQueue {
     entry.statement.reject(error)
   }
 
-  /** Fails the statements whose time is over or whose callers are gone. */
+  /** Rejects the statements whose time limit is over or whose callers are gone. */
   #sweep(): void {
     const now = performance.now()
     for (const statements of this.#waitingClasses) {
@@ -162,14 +162,14 @@ export class StatementQueue {
 
   /** Sends the statements that have room now. */
   #drain(): void {
-    // A statement that fails at once ends within the loop.
+    // A statement that fails at once ends before the loop does.
     if (this.#draining) return
     this.#draining = true
     for (let next = this.#nextWithRoom(); next; next = this.#nextWithRoom()) {
       const { statements, entry } = next
       if (entry.isWanted()) {
         this.#leave(statements, entry)
-        // Its next turn comes after those of the others.
+        // Its next turn comes after the turns of the other classes.
         if (this.#waitingClasses.delete(statements)) this.#waitingClasses.add(statements)
         this.#start(statements, entry.statement)
       } else this.#fail(statements, entry, new CallerGoneError(entry.statement))

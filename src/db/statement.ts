@@ -11,7 +11,10 @@ export interface Statement {
 /** The comment that names a statement; its group is the noun. */
 const nameComment = /\/\* ([a-z_]+)\.[a-z_]+ \*\//
 
-/** Returns the text that has the name of a statement: its own, or its first fragment when several tables share it. */
+/**
+ * Returns the text that contains the name of a statement: its own text, or its first fragment when several tables
+ * share the statement.
+ */
 export const namedText = ({ strings, args: [first] }: Statement): readonly string[] =>
   isFragment(first) && !nameComment.test(strings[0] ?? '') ? first.strings : strings
 
@@ -35,7 +38,7 @@ export class StatementNotSentError extends Error {
   }
 }
 
-/** A statement that was not sent because its caller is gone: no failure of the service. */
+/** The error of a statement that was not sent because its caller is gone. It is no failure of the service. */
 export class CallerGoneError extends StatementNotSentError {
   constructor(statement: Statement) {
     super(statement, 'lost its caller')
@@ -43,8 +46,8 @@ export class CallerGoneError extends StatementNotSentError {
 }
 
 /**
- * Has the server plan a statement for its own parameters, and forget it: for statements whose text depends on what a
- * caller gives, of which a connection would otherwise keep one for each combination. The driver has no option for that.
+ * Makes the server plan a statement for its own parameters, and not keep it. Use it for statements whose text depends
+ * on a caller's arguments: a connection would keep one of them for each combination. The driver has no option for that.
  *
  * @returns the statement
  */

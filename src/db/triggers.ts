@@ -71,7 +71,8 @@ async function findProblems(sql: Sql): Promise<string[]> {
   const tables = arrayText(Object.keys(expected))
   const found = await readTriggers(sql, tables)
   const inheritance = await findInheritance(sql, tables)
-  // Last: a migration that is applied meanwhile is no problem of instances of the former version.
+  // This check comes last: a migration that is applied during the checks is not a problem of instances of the former
+  // version.
   if (await isNewerThanCode(sql)) return []
   const byName = new Map(found.map(trigger => [`${trigger.table} ${trigger.name}`, trigger]))
   const own = Object.entries(expected).flatMap(([table, triggers]) =>

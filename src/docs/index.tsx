@@ -34,7 +34,7 @@ export function registerDocs(app: FastifyInstance, config: Config, site: Site): 
   const downloads = loadOnce(async () => readDownloads())
 
   app.register(async scope => {
-    // The pages hold no secrets: their lengths can tell nothing.
+    // The pages contain no secrets, so the length of a compressed page reveals nothing.
     if (config.compression) compressResponses(scope)
     const addPage = (
       path: string,

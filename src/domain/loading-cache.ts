@@ -31,8 +31,8 @@ export function createLoadingCache<Key extends string | number, Value extends ob
     /** Returns the cached value, or undefined when it must be loaded. */
     peek: (key: Key): Value | undefined => cached.get(key),
     /**
-     * Loads a value, together with other loads of the moment, and joins a load of the same key. Null, for no such value,
-     * and failures are not cached, so that a value which appears is found by the next request.
+     * Loads a value in one batch with other concurrent loads, and joins a running load of the same key. Null (no such
+     * value) and failures are not cached, so the next request finds a value that has been added.
      */
     load(key: Key): Promise<Value | null> {
       // DataLoader delays a load that it joins until its next batch.

@@ -24,7 +24,7 @@ export function allMaybePromise<Item, Value>(
   }
   if (areThere(values)) return values
   const [first] = values
-  // Promise.all costs several times what a promise does.
+  // `Promise.all` takes several times as long as one promise.
   return values.length === 1 && first instanceof Promise ? first.then(value => [value]) : Promise.all(values)
 }
 

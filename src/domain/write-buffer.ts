@@ -40,7 +40,7 @@ export function createWriteBuffer<Row>(
     add,
     /** Writes all rows. When it fails, they are kept for the next call. */
     flush(): Promise<void> {
-      // One at a time: the last flush writes also what an earlier one could not.
+      // Flushes run one at a time: a flush also writes the rows that an earlier one could not write.
       flushing = flushing.catch(() => {}).then(writeAll)
       return flushing
     },

@@ -68,9 +68,9 @@ export class BodyWriter {
   }
 
   /**
-   * Writes fields that are columns of a row, from one of them to the next field that is none.
+   * Writes consecutive fields that are columns of a row.
    *
-   * @returns the index of that field, or of a field that is null and may not be
+   * @returns the index of that field, or of a non-null field whose value is null
    */
   columns({ records, first }: LazyRow, columns: readonly (ColumnField | null)[], index: number): number {
     const { bytes, bounds } = records

@@ -33,11 +33,11 @@ const failing: Size = { complexity: 1, cost: 0 }
 const plain = { field: 1, multiplier: 1 }
 
 /**
- * The estimates of one plan. A part that many others contain is worked out once, so that the time is linear in the plan
- * though a document may spread its fragments in exponentially many places.
+ * The estimates of one plan. A part that many others contain is computed once. So the time is linear in the size of the
+ * plan, although fragments may occur in exponentially many places.
  */
 export class Estimates {
-  /** Each step comes after those that it needs. */
+  /** Each step comes after the steps that it needs. */
   readonly #steps: Step[] = []
 
   /** Returns the size of a part for a request. */
@@ -56,7 +56,7 @@ export class Estimates {
     }))
   }
 
-  /** Estimates a selection of an abstract type: the largest of what is selected of each possible type. */
+  /** Estimates a selection of an abstract type: the largest size among its possible types. */
   ofTypes(types: readonly Estimate[]): Estimate {
     return this.#combine(types, (one, other) => ({
       complexity: Math.max(one.complexity, other.complexity),

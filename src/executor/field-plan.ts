@@ -17,12 +17,12 @@ export interface ListPlan {
   nonNullItems: boolean
 }
 
-/** An object, with the fields that are selected of it. */
+/** The plan of an object, with its selected fields. */
 export interface ObjectPlan {
   kind: 'object'
   type: GraphQLObjectType
   fields: readonly FieldPlan[]
-  /** Returns for each field the column of a row that it is; null: it is none. */
+  /** Returns for each field its column in a row; null when the field is not a column. */
   columnsOf: (layout: ColumnLayout) => readonly (ColumnField | null)[]
 }
 
@@ -32,7 +32,7 @@ export interface ColumnField extends Pick<FieldPlan, 'prefix' | 'nonNull' | 'omi
   writeJson: ColumnCodec['writeJson']
 }
 
-/** The type of a value, without the `!`, and what is selected of it. */
+/** The type of a value, without the `!`, and its selection. */
 export type ValuePlan = LeafPlan | ListPlan | ObjectPlan
 
 /**
@@ -43,10 +43,13 @@ export type FieldSource =
   | { kind: 'typename' }
   | { kind: 'property' | 'default'; name: string }
   | { kind: 'batch'; resolveBatch: ResolveBatch }
-  /** `column` is the property that it returns of a parent that is a row. */
+  /** `column` is the property that it returns when the parent is a row. */
   | { kind: 'resolver'; resolve: GraphQLFieldResolver<unknown, unknown>; column?: string }
 
-/** A field of an object: all nodes of the document that have its response key there. Places of one selection share it. */
+/**
+ * A field of an object: all nodes of the document with the same response key at this place. Places of one selection
+ * share it.
+ */
 export interface FieldPlan {
   key: string
   /** `,"key":`, and for `__typename` the value too. */

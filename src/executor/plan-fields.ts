@@ -1,5 +1,5 @@
 /**
- * Walks the fields of an operation, once for each choice of those that `@skip` and `@include` leave: plans them, and
+ * Walks the fields of an operation, once for each combination of `@skip` and `@include`: plans the fields, and
  * estimates their size. The document need not be valid.
  */
 import {
@@ -22,8 +22,8 @@ import type { Run } from './resolve.ts'
 import { prepareArguments } from './variables.ts'
 
 /**
- * The most fields that are collected for one plan, each as often as it is collected: a document can merge its fields in
- * exponentially many ways.
+ * The most fields that are collected for one plan, with repetitions: a document can merge its fields in exponentially
+ * many ways.
  */
 const mostCollected = 25_000
 
@@ -42,10 +42,10 @@ interface Selection {
   omitNull: ReadonlySet<FieldNode>
 }
 
-/** Plans the fields of one operation, for one choice of those that conditions leave. */
+/** Plans the fields of one operation, for one combination of conditions. */
 export class FieldPlanner {
   readonly estimates = new Estimates()
-  /** The number of fields that are planned: one that fragments repeat in several places is planned once. */
+  /** The number of planned fields: a field that fragments repeat in several places counts once. */
   fields = 0
   readonly #selection: Selection
   readonly #numbers = new Map<FieldNode, number>()
@@ -149,7 +149,10 @@ export class FieldPlanner {
   }
 }
 
-/** A resolver is skipped only when the policy plugin has marked it: reading the property or the batch then does the same. */
+/**
+ * A resolver is skipped only when the policy plugin has marked it: reading the property, or the batch, then has the
+ * same result.
+ */
 function sourceOf({ name, args, resolve = defaultFieldResolver }: FieldPlan['field']): FieldSource {
   if (args.length > 0) return { kind: 'resolver', resolve }
   if (resolve === defaultFieldResolver) return { kind: 'default', name }
@@ -171,9 +174,9 @@ function createColumnFinder(fields: readonly FieldPlan[]): ObjectPlan['columnsOf
   }
 }
 
-/** Returns the property of a row that the field has the value of; undefined: it has another value. */
+/** Returns the property of a row whose value the field has; undefined when it has another value. */
 function propertyOf(source: FieldSource): string | undefined {
-  // A `default` field has no resolver that a policy could be in: graphql-js reads the property, too.
+  // A `default` field has no resolver, and so no policy: graphql-js also reads the property.
   if (source.kind === 'property' || source.kind === 'default') return source.name
   return source.kind === 'resolver' ? source.column : undefined
 }

@@ -35,7 +35,7 @@ export interface RecordSelection {
 /** The most plans that are kept for one document, one for each combination of `@skip` and `@include`. */
 const mostVariants = 8
 
-/** The plan for one choice of the fields that `@skip` and `@include` leave. */
+/** The plan for one combination of `@skip` and `@include`. */
 interface Variant {
   /** Null: graphql-js has to run the operation, for example because a field returns an interface. */
   root: ObjectPlan | null
@@ -59,7 +59,7 @@ export class OperationPlan {
 
   /**
    * @param omitNull fields whose key is left out of the answer when their value is null
-   * @throws when the schema has no such operation, or a variable is of no input type
+   * @throws when the schema has no such operation, or the type of a variable is not an input type
    */
   constructor(
     schema: GraphQLSchema,
@@ -78,12 +78,12 @@ export class OperationPlan {
     this.#conditions = conditionVariables(document, operation)
   }
 
-  /** The number of fields that are kept planned. */
+  /** The number of fields in the kept plans. */
   get fields(): number {
     return this.#fields
   }
 
-  /** Plans all choices of the fields that conditions leave. @throws when graphql-js would have to run one of them */
+  /** Plans the fields for all combinations of the conditions. @throws when graphql-js would have to run one of them */
   planAll(): this {
     for (let choice = 0; choice < 2 ** this.#conditions.length; choice++) {
       const { root } = this.#variantFor(this.#conditions.map((_, index) => (choice & (1 << index)) !== 0))
@@ -109,7 +109,7 @@ export class OperationPlan {
   /**
    * Returns the selection of the records of its list, without the fields whose inclusion depends on a variable.
    *
-   * @param key the key of the list in the answer; the objects above it have this or one other field
+   * @param key the key of the list in the answer; each object above it has this field and at most one other
    * @throws when there is no such list
    */
   recordsOf(key: string): RecordSelection {
@@ -212,7 +212,7 @@ function serialize(root: ObjectPlan, level: Level): ExecutionOutcome {
   return { data: body.finish(), errors }
 }
 
-/** Runs the fields of a mutation one after the other, until one fails that may not be null. */
+/** Runs the fields of a mutation one after the other, until a non-null field fails. */
 async function runSerially(root: ObjectPlan, run: Run): Promise<ExecutionOutcome> {
   const members: string[] = []
   const errors: GraphQLError[] = []

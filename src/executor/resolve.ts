@@ -1,6 +1,6 @@
 /**
  * Resolves all fields, breadth first: all parents of a level together, across lists. The error of a resolver becomes a
- * `ResolverFailure` at its place; nothing here throws because of a resolver.
+ * `ResolverFailure` in place of its value; a failing resolver never makes this code throw.
  */
 import { GraphQLError, type GraphQLResolveInfo } from 'graphql'
 import { LazyRow } from '../db/row-codec.ts'
@@ -53,7 +53,7 @@ function callForEach(items: readonly unknown[], call: (item: unknown, at: number
     }
   })
   if (!pending) return values
-  // Promise.all costs several times what one promise does.
+  // `Promise.all` takes several times as long as one promise.
   return values.length === 1 ? Promise.resolve(values[0]).then(value => [value]) : Promise.all(values)
 }
 
@@ -174,7 +174,7 @@ function resolveObjects(
 /**
  * Resolves the fields of a level.
  *
- * @param parents none of which is missing
+ * @param parents the parents, all of them present
  * @param pathOf the path of each parent
  */
 export function resolveLevel(
@@ -183,7 +183,7 @@ export function resolveLevel(
   run: Run,
   pathOf: (at: number) => Path | undefined,
 ): MaybePromise<Level> {
-  // Without parents nothing is to be read.
+  // Without parents there is nothing to read.
   if (parents.length === 0) return { parents, columns: null, fields: [] }
   const columns = columnsOf(plan, parents)
   const steps = plan.fields.map((field, index) => (columns?.[index] ? null : resolveField(field, parents, run, pathOf)))

@@ -1,6 +1,6 @@
 /**
- * Writes the answer depth first, in the order of the document, from what was resolved breadth first. An error is located
- * here, because the path is known here, and a null goes up to the nearest nullable position.
+ * Writes the answer depth first, in the order of the document, from values that were resolved breadth first. An error
+ * is located here, because the path is known here, and a null goes up to the nearest nullable position.
  */
 import { type GraphQLError, type GraphQLLeafType, locatedError } from 'graphql'
 import { inspect } from 'graphql/jsutils/inspect.js'
@@ -52,7 +52,7 @@ type Outcome = 'written' | 'null' | 'failed'
  */
 export type Serialize = (answer: Answer, at: number, field: FieldPlan, depth: number) => Outcome
 
-/** Returns whether there is no value to go on with: a null, or an error. */
+/** Returns whether the value is a null or an error. */
 export const isMissing = (value: unknown): boolean =>
   value === null || value === undefined || value instanceof ResolverFailure || value instanceof Error
 

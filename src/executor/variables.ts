@@ -1,4 +1,4 @@
-/** Reads variables and arguments as graphql-js does, with the work that is the same for every request done once. */
+/** Reads variables and arguments as graphql-js does, but prepares once what is the same for every request. */
 import {
   coerceInputValue,
   type DocumentNode,
@@ -49,7 +49,7 @@ function stopAtFirst(): never {
 /**
  * Prepares what graphql-js' `getVariableValues` does: finding the types takes most of its time.
  *
- * @throws when a variable is of no input type
+ * @throws when the type of a variable is not an input type
  */
 export function prepareVariables(schema: GraphQLSchema, definitions: readonly VariableDefinitionNode[]): ReadVariables {
   const variables = definitions.map(({ variable, type: node, defaultValue }) => {

@@ -10,10 +10,10 @@ import type { BulkExport, ExportedList, ExportedRow } from './routes.ts'
 /** The number of records that are written in one turn of the event loop: some 0.5 ms. */
 const stepSize = 100
 
-/** A reader that takes nothing for this long gets its next records from a new statement, in milliseconds. */
+/** After this time without progress, a reader gets its next records from a new statement; in milliseconds. */
 const stallMs = 1_000
 
-/** While exports wait for a place, another one keeps its records for this long at most, in milliseconds. */
+/** The longest time that an export keeps its records while other exports wait, in milliseconds. */
 const turnMs = 500
 
 /** One export of a list. */
@@ -25,11 +25,11 @@ interface ExportRun {
   /** From the cursor, or the start of the list, to the watermark. Its limit is the size of a chunk. */
   window: PageWindow
   watermark: Instant
-  /** The places that an export needs to hold records. */
+  /** The semaphore of exports that hold records. */
   places: Semaphore
   /** Waits until a step may be written. */
   waitForStep: () => Promise<void>
-  /** Called before each chunk; throws when the export may not go on. */
+  /** Called before each chunk; throws when the export must end. */
   continues: () => Promise<void>
   /** Called before the last line. */
   complete: () => Promise<void>
@@ -84,7 +84,7 @@ class Remainder {
     return bulkExport.write(createContext(), rows)
   }
 
-  /** Lets go of the records and of their place. */
+  /** Drops the records and releases their slot. */
   drop(): void {
     this.#steps = null
     this.#release()

@@ -38,7 +38,7 @@ interface ExportOptions {
   whenIdle: (limit: number) => Promise<void>
 }
 
-/** Registers the exports. They refuse in R1's order, and then for the limits of exports. */
+/** Registers the exports. The checks run in R1's order, and then come the limits of exports. */
 export function registerExports(
   app: FastifyInstance,
   gateway: Gateway,

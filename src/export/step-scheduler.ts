@@ -14,7 +14,7 @@ export function createStepScheduler(whenIdle: (limit: number) => Promise<void>):
   let last = Promise.resolve()
   const wait = async (former: Promise<void>) => {
     await former
-    // Requests that have arrived meanwhile begin.
+    // Lets requests that have arrived in between begin.
     await nextEvents()
     await whenIdle(maxWaitMs)
   }

@@ -1,4 +1,4 @@
-/** Sends an export, and breaks it off when it may not go on. A client notices: the connection is reset. */
+/** Sends an export, and aborts it when it must not continue. A client notices: the connection is reset. */
 import { pipeline, Readable, type Transform } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { constants, createBrotliCompress, createGzip } from 'node:zlib'
@@ -21,7 +21,7 @@ const checksPerRenewal = 8
 /** The time that a service that stops waits until a chunk has arrived, in milliseconds. */
 const flushLimit = 2_000
 
-/** The needs of a stream besides its lines. */
+/** The parts that a stream needs besides its lines. */
 interface StreamOptions {
   lease: ExportLease
   /** Throws when the token may not read the list any more. */
@@ -137,7 +137,7 @@ export class ExportStream {
   }
 }
 
-/** Returns an encoder that sends on all that it is given at once, or null for none. */
+/** Returns an encoder that passes on all data at once, or null when the response is not compressed. */
 function createEncoder(coding: string): Transform | null {
   if (coding === 'br') return createBrotliCompress({ ...brotliOptions, flush: constants.BROTLI_OPERATION_FLUSH })
   return coding === 'gzip' ? createGzip({ level: 1, flush: constants.Z_SYNC_FLUSH }) : null

@@ -6,7 +6,7 @@ import { writeRateHeaders } from '../http/caller.ts'
 
 /** Returns the cost of a request that has been executed or rejected. */
 export const reportCost = ({ requestedCost, cost, rejectedCost, rate, window }: Caller) => ({
-  /** The most that the document costs, with its variables; 1 when it does not run. */
+  /** The highest possible cost of the document with its variables; 1 when it does not run. */
   requested: requestedCost,
   /** The quota units that the request was charged for. */
   actual: Math.max(1, cost - rejectedCost),

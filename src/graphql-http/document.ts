@@ -42,7 +42,10 @@ export class ParsedDocument {
     return (this.document.tokenCount ?? 0) * memoryOf.token + this.#fields * memoryOf.field
   }
 
-  /** Plans an operation for the variables of a request, and measures it; null: that cannot be done, as something is faulty. */
+  /**
+   * Plans an operation for the variables of a request, and measures it; null when the operation or its variables are
+   * not valid.
+   */
   prepare(
     operation: OperationDefinitionNode,
     variables: Record<string, unknown>,
@@ -68,7 +71,7 @@ export class ParsedDocument {
   }
 }
 
-/** Returns whether a document is longer than those whose errors have locations. */
+/** Returns whether a document is too long for errors with locations. */
 const isLong = (text: string): boolean =>
   text.length > limits.located.characters ||
   text.split(/\r\n|[\n\r]/, limits.located.lines + 1).length > limits.located.lines
@@ -112,7 +115,7 @@ export function findProblems(text: string): string[] {
   }
 }
 
-/** Returns the message of an error, with where it is in the document. */
+/** Returns the message of an error, with its location in the document. */
 function describeError({ message, locations }: GraphQLError): string {
   const [location] = locations ?? []
   return location ? `${message} (line ${location.line}, column ${location.column})` : message

@@ -24,9 +24,8 @@ export const limits = {
   aliasLength: 100,
   tokens: 2000,
   /**
-   * The length of the longest documents whose errors have locations. graphql-js reads the text from its beginning for
-   * each error, and
-   * a document may cause thousands of them.
+   * The length up to which the errors of a document have locations. graphql-js reads the text from its beginning for
+   * each error, and a document may cause thousands of errors.
    */
   located: { characters: 8_000, lines: 200 },
   /** The most complexity of the operation that runs. */

@@ -1,6 +1,6 @@
 /**
- * The way of a GraphQL request: parse the document, plan the operation and measure its size in one walk, validate the
- * document, and run the plan. Documents that came before are kept with their plans, or with their errors.
+ * The steps of a GraphQL request: parse the document, plan the operation and measure its size in one walk, validate the
+ * document, and run the plan. Earlier documents are cached with their plans or their errors.
  */
 import { GraphQLError, getVariableValues, type OperationDefinitionNode } from 'graphql'
 import { LRUCache } from 'lru-cache'
@@ -46,7 +46,7 @@ const failed = (errors: readonly ShownError[]): Answer => ({ data: null, errors 
 export function createPipeline(gateway: Gateway): AnswerRequest {
   const documents = new LRUCache<string, Known>({ max: 1000, maxSize: mostMemory, sizeCalculation: sizeOf })
 
-  /** Keeps a document. Its size in the cache may have grown. */
+  /** Keeps a document. The size of the document in the cache may have grown. */
   const keep = (text: string, known: Known) => {
     documents.delete(text)
     documents.set(text, known)
@@ -76,7 +76,7 @@ export function createPipeline(gateway: Gateway): AnswerRequest {
     if (longList !== null) throw new GraphQLError(longList)
     const { memory } = document
     const prepared = document.prepare(operation, variables, caller.token)
-    // Before validation, which takes longest for documents of great complexity.
+    // Checked before validation, which takes longest for complex documents.
     const excess = findExcess(prepared?.size ?? null)
     if (excess !== null) throw new GraphQLError(excess)
     if (!known) {
@@ -110,7 +110,7 @@ function variableErrors(
   { variableDefinitions = [] }: OperationDefinitionNode,
   variables: Record<string, unknown>,
 ): ShownError[] {
-  // Few errors, and no suggestions, which graphql-js looks up for each.
+  // Limits the number of errors, and leaves out suggestions, because graphql-js computes them for each error.
   const options = { maxErrors: limits.errors, hideSuggestions: true }
   const { errors } = getVariableValues(schema, variableDefinitions, variables, options)
   // Fails closed: an operation whose size is not known does not run.

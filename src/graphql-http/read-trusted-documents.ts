@@ -1,4 +1,4 @@
-// Reads the trusted documents: our own pages' and the operator's.
+// Reads the trusted documents of our own pages and of the operator.
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -26,7 +26,7 @@ interface FoundDocument {
  * Reads the trusted documents.
  *
  * @param path a file or a directory with documents of the operator (`.graphql`, `.gql`), or manifests of them (`.json`)
- * @param admitsOthers whether documents that are not trusted run too
+ * @param admitsOthers whether documents that are not trusted may run
  * @throws Error that lists all documents that cannot run
  */
 export function readTrustedDocuments(path: string | undefined, admitsOthers: boolean): TrustedDocuments {

@@ -62,7 +62,9 @@ const unreadableParameters: Plugin = {
   },
 }
 
-/** Puts the text of a trusted document in the place of its id, and gives what is read to the context instead of running it. */
+/**
+ * Replaces the id of a trusted document by its text, and stores the parameters in the context instead of running them.
+ */
 const reading = (documents: TrustedDocuments): Plugin<object, YogaContext> => ({
   onParams({ request, params, setParams, setParamsHandler }) {
     const named: GraphQLParams & { documentId?: unknown } = params
@@ -91,7 +93,7 @@ const queryParameter = (url: string, name: string): string | null =>
   url.includes('?') ? new URLSearchParams(url.slice(url.indexOf('?') + 1)).get(name) : null
 
 /**
- * Creates the function that reads requests: a plain POST of JSON itself, all else by Yoga.
+ * Creates the function that reads requests: a plain POST of JSON without Yoga, and all other requests by Yoga.
  *
  * @param documents those that requests may name by their id
  * @returns a function whose result is errors when the parameters are faulty
@@ -115,7 +117,7 @@ export function createRequestReader(documents: TrustedDocuments) {
 
   async function readByYoga(req: FastifyRequest, reply: FastifyReply): Promise<ReadRequest> {
     const context: YogaContext = { req, read: null }
-    // Yoga reads the URL. With a parsed query too, it builds the whole URL again for each parameter.
+    // Yoga reads the URL. Even with a parsed query, Yoga builds the whole URL again for each parameter.
     req.query = undefined
     await yoga.handleNodeRequestAndResponse(req, reply, context)
     return context.read

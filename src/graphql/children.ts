@@ -25,7 +25,7 @@ export class BatchChildren<Parent extends { id: number }, Child> {
   }
 }
 
-/** Reads the children of all lists in one call; a parent that is there several times is read once. */
+/** Reads the children of all lists in one call; a parent that occurs several times is read once. */
 async function readLists<Parent extends { id: number }, Child>(
   read: ReadChildren<Parent, Child>,
   lists: readonly (readonly Parent[])[],
@@ -60,7 +60,10 @@ export function childLoader<Parent extends { id: number; tenantId: number }, Chi
     new BatchChildren<Parent, Child>(parents => readShared(group, sql, parents))
 }
 
-/** Returns whether a parent was read at two tenants: then no request may get the children that another one may see. */
+/**
+ * Returns whether a parent was read at two tenants: then a request could get children that only another request may
+ * see.
+ */
 function hasMoved(parents: readonly { id: number; tenantId: number }[]): boolean {
   const tenants = new Map<number, number>()
   return parents.some(({ id, tenantId }) => {

@@ -32,15 +32,15 @@ declare global {
 }
 
 /**
- * The complexity of a quota unit (R28) beside its fields: a page, a record by its id, a resolution. Each may need a
- * statement and may fail, which takes as much time as about fifteen fields.
+ * The complexity that a quota unit (R28) adds to its fields: for a page, a record by its id, or a resolution. Each may
+ * need a statement and may fail, which takes as much time as about fifteen fields.
  */
 export const unitComplexity = 15
 
 /** The complexity of one record by its id, or of a resolution. */
 export const recordComplexity = { field: unitComplexity, multiplier: 1 }
 
-/** The complexity of a page: that of its fields, times its records. */
+/** The complexity of a page: its fields, times its records. */
 export const pageComplexity = ({ first, last }: Pick<PageArguments, 'first' | 'last'>) => ({
   field: unitComplexity,
   multiplier: Math.max(1, first ?? last ?? defaultPageSize),

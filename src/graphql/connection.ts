@@ -16,7 +16,7 @@ interface Source<Row> {
   page: (window: PageWindow) => Promise<{ page: SourcePage<Row>; serverTime: Instant }>
   /** Counts the whole list exactly; null: it has a filter or the records of several tenants. */
   total: ((updatedSince: Instant | null) => Promise<number>) | null
-  /** Counts the whole list up to a bound; left out: exactly. */
+  /** Counts the whole list up to a bound; without the bound, exactly. */
   count?: (updatedSince: Instant | null) => Promise<Count>
   /** Finds the fields of each row in which the words of the filter occur. */
   matchedFields?: (rows: readonly Row[]) => Promise<ReadonlyMap<Row, readonly string[]>>
@@ -29,8 +29,8 @@ const noTotal = () =>
   })
 
 /**
- * Reads a page of a list as a Relay connection (R10, R15). A page with keys is in another order than by `updated_at`: its
- * cursors have the keys.
+ * Reads a page of a list as a Relay connection (R10, R15). A page with keys is not ordered by `updated_at`: its cursors
+ * contain the keys.
  *
  * @param list the list that cursors belong to
  * @throws `BAD_USER_INPUT` with the errors of the arguments; `UNAVAILABLE` while the database's clock is behind
@@ -131,7 +131,7 @@ class Connection<Row extends Listed> {
     return this.#totalCount
   }
 
-  /** As `totalCount`, up to a bound. */
+  /** Returns the same count as `totalCount`, up to a bound. */
   count(): Promise<Count> {
     const { count } = this.#source
     this.#count ??= count

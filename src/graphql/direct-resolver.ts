@@ -6,8 +6,8 @@
 export type ResolveBatch = (parents: readonly never[], context: never) => Promise<readonly unknown[]>
 
 /**
- * What a resolver does: it returns a property of its parent (`column`: of a parent that is a row, and otherwise has to be
- * called), or what `resolveBatch` returns for its parent.
+ * The mark of a resolver. It returns a property of its parent (`column`: only when the parent is a row; otherwise the
+ * resolver must be called), or the result of `resolveBatch` for its parent.
  */
 type DirectResolver =
   | { kind: 'property'; name: string }
@@ -34,5 +34,5 @@ export function markDirect(resolver: object, exposed: string | null): void {
   else if (exposed !== null) marked.set(resolver, { kind: 'property', name: exposed })
 }
 
-/** Returns what the resolver does; undefined: it is not marked, and has to be called. */
+/** Returns the mark of the resolver; undefined when it has none, and must be called. */
 export const directResolverOf = (resolver: object): DirectResolver | undefined => marked.get(resolver)

@@ -18,7 +18,7 @@ export interface Reader {
   sql: Sql
   watermark: Watermark
   caller: Caller
-  /** The same object for all requests whose statements may be shared (`shareStatements`). */
+  /** The same object for all requests that may share statements (`shareStatements`). */
   group: object
 }
 
@@ -41,7 +41,7 @@ export const createTableLoaders = <Row>(reader: Reader, table: TenantTable<Row>)
   const { pool, sql, caller } = reader
   return {
     pages: createPageLoader(reader, (wanted: readonly PageRequest[]) => table.pages(sql, wanted)),
-    /** A count may read a million rows, also in a request that is not expensive. */
+    /** A count may read a million rows, even in a request that is not expensive. */
     counts: new DataLoader(
       (wanted: readonly CountRequest[]) => table.counts(pool.expensive(caller.isWaiting, caller.token.id), wanted),
       { cache: false },
@@ -51,8 +51,8 @@ export const createTableLoaders = <Row>(reader: Reader, table: TenantTable<Row>)
 }
 
 /**
- * The loaders of one request. A loader reads in one statement for all fields of the request that ask in the same turn.
- * The file of a type defines its loaders; each is created when a field first asks for it.
+ * The loaders of one request. A loader reads in one statement for all fields of the request that call it in the same
+ * turn. The file of a type defines its loaders; each is created when a field first asks for it.
  */
 export class Loaders {
   readonly #reader: Reader

@@ -19,7 +19,9 @@ export const typeNameOf = (noun: string): string => noun.replaceAll(/(?:^| )./g,
 const types = new Map<string, NodeType>()
 let listed = false
 
-/** Adds a type. Throws when the schema has listed the types already, because it would lack this one in part. */
+/**
+ * Adds a type. Throws when the schema has already listed the types, because parts of the schema would lack this type.
+ */
 export function addNodeType(nodeType: NodeType): void {
   const type = typeNameOf(nodeType.noun)
   if (listed) throw new Error(`schema.ts must import the file of ${type} before removal.ts.`)

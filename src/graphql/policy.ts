@@ -101,7 +101,7 @@ class PolicyPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     const policy = field.pothosOptions.policy
     if (!policy) {
       const { pothosExposedField: exposed, pothosOriginalResolve: original } = field.extensions ?? {}
-      // A resolver that another plugin has wrapped or replaced is not the one that exposes the property.
+      // When another plugin has wrapped or replaced the resolver, it may no longer return the property.
       const isExposed = typeof exposed === 'string' && resolver === original && resolver !== defaultFieldResolver
       markDirect(resolver, isExposed ? exposed : null)
       return resolver

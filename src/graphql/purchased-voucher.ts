@@ -40,7 +40,7 @@ builder.objectField(PurchasedVoucher, 'recipientName', t =>
   }),
 )
 
-// No quota unit of its own (R28): it adds 1 ms to a page of 50 vouchers, which takes 3 ms.
+// It has no quota unit of its own (R28): it adds 1 ms to a page of 50 vouchers, which takes 3 ms.
 builder.objectField(PurchasedVoucher, 'product', t =>
   t.field({
     type: CatalogVoucher,

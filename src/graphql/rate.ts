@@ -5,9 +5,9 @@ import { type RateWindow, rateWindowSeconds, secondsLeft } from '../domain/rate/
 import type { Context } from './context.ts'
 
 /**
- * graphql-rate-limit over an atomic counter: its own stores read, then write, and lose calls in between. Here reading
- * counts the call, for all fields alike: all of them spend one budget (R28). The calls of fields that are resolved
- * together are counted in one step.
+ * graphql-rate-limit over an atomic counter: its own stores read, then write, and lose calls in between. Here the read
+ * also counts the call. All fields share one budget (R28). The calls of fields that are resolved together are counted
+ * in one step.
  */
 class CountingStore extends Store {
   readonly #context: Context
@@ -18,7 +18,7 @@ class CountingStore extends Store {
     this.#context = context
   }
 
-  /** Counts this call. The library allows one call: a timestamp of another means that the limit is spent. */
+  /** Counts this call. The library allows one call: the timestamp of another call means that the limit is reached. */
   override async getForIdentity(): Promise<number[]> {
     this.#together ??= this.#begin()
     const step = this.#together
@@ -68,7 +68,7 @@ function limiterOf(context: Context): Limiter {
 }
 
 /**
- * Spends quota units of the caller (R28). The first of a request is the one that its transport has counted.
+ * Spends quota units of the caller (R28). The transport has already counted the first unit of a request.
  *
  * @param units how many
  * @returns null when there is nothing to wait for

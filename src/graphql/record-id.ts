@@ -31,8 +31,8 @@ function parseGlobalId(text: string): RecordPlace | null {
 }
 
 /**
- * The value of an `ID` argument. The transport parses it once: REST from a path, where ids are numeric (R7), and
- * GraphQL in the scalar `ID`, which takes numeric and global ids. A text that is no id names no record.
+ * The value of an `ID` argument. The transport parses it once: REST reads ids from a path, where they are numeric (R7),
+ * and GraphQL in the scalar `ID`, which accepts numeric and global ids. A text that is not an id names no record.
  */
 export class RecordId {
   /** The numeric id; null when the text is none. */

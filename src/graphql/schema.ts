@@ -10,7 +10,7 @@ import './purchased-voucher.ts'
 import './voucher-status-field.ts'
 import './figures/figures.ts'
 import './resources.ts'
-// After the files of all types whose records can be removed.
+// Imported after the files of all types whose records can be removed.
 import './removal.ts'
 import './resolution.ts'
 import './viewer.ts'

@@ -16,9 +16,9 @@ interface Admitted {
 }
 
 /**
- * Refuses requests of a scope with `UNAVAILABLE`, before any other work, while the service has more than it can answer
- * soon. That is when `max` requests are under way, or three quarters of `max` of the same operation. So a locked table
- * does not hold up the operations that do not need it. The scope must have `holdRefusal`.
+ * Refuses requests of a scope with `UNAVAILABLE`, before any other work, while the service has too many requests. That
+ * is when `max` requests are under way, or three quarters of `max` of the same operation. So a locked table does not
+ * delay the operations that do not need it. The scope must have `holdRefusal`.
  *
  * @param max the most requests under way
  * @returns a function that waits until no request is under way, for at most a limit in milliseconds
@@ -73,11 +73,12 @@ export function limitRequests(scope: FastifyInstance, max: number): (limit: numb
     request.admitted = { operation, arriving: false }
     done()
   })
-  // While its body arrives a request needs nothing, and a caller that is slow must not hold up the others.
+  // A request does not count while its body arrives, so that a slow caller does not delay the others.
   scope.addHook('preParsing', (request, _reply, payload, done) => {
     const { admitted, raw } = request
     if (admitted && hasBody(request)) {
-      // Node parses a body that came with its head after the hooks: such a request keeps its place.
+      // When a body arrives together with its head, Node parses the body after the hooks: such a request stays
+      // admitted.
       setImmediate(() => {
         if (raw.complete !== false || !request.admitted) return
         admitted.arriving = true
@@ -96,7 +97,7 @@ export function limitRequests(scope: FastifyInstance, max: number): (limit: numb
       begin(admitted.operation)
       done()
     } else {
-      // Bodies that were held back may all end at once. Such a call has been counted by its rate.
+      // Many slow bodies may end at the same time. The rate limit has already counted such a call.
       refuse(request, reply, done)
     }
   })
@@ -120,9 +121,9 @@ export function limitRequests(scope: FastifyInstance, max: number): (limit: numb
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set from its admission to its answer. */
+    /** Set while the request is under way. */
     admitted?: Admitted | undefined
-    /** Ends the admission of a request that only has to be answered. */
+    /** Ends the admission of a request whose answer is ready. */
     endAdmission?(): void
   }
 }

@@ -7,7 +7,10 @@ import type { Caller } from '../domain/token/caller.ts'
 import type { TokenDirectory, TokenLookup } from '../domain/token/directory.ts'
 import { createLookupLimit } from './lookup-limit.ts'
 
-/** A hook that sets `request.caller`. It goes on at once when the token is cached and the rate is counted in memory. */
+/**
+ * A hook that sets `request.caller`. It continues without a promise when the token is cached and the rate is counted
+ * in memory.
+ */
 export type Authenticate = onRequestHookHandler
 
 /**
@@ -72,10 +75,10 @@ export function writeRateHeaders(reply: FastifyReply, limit: number, window: Rat
   reply.header('RateLimit-Reset', secondsLeft(window))
 }
 
-/** Returns a function that says whether the caller still waits for an answer. */
+/** Returns a function that returns whether the caller still waits for an answer. */
 export function waitsFor({ raw, request }: FastifyReply): () => boolean {
   const { socket } = request.raw
-  // Node destroys a response only when its turn on the connection has come.
+  // Node destroys a response only when all earlier responses on its connection have been sent.
   return () => !raw.writableEnded && !socket.destroyed
 }
 
@@ -85,8 +88,8 @@ export function bearerSecret(header: string | undefined): string | null {
 }
 
 /**
- * Returns the address of the client: of the socket, or the one that a trusted proxy forwards (R30). A forwarded value
- * that is
+ * Returns the address of the client: the address of the socket, or the one that a trusted proxy forwards (R30). A
+ * forwarded value that is
  * not an address is ignored. An IPv4 address that the socket maps into IPv6 is returned as IPv4.
  */
 export function clientAddress(request: FastifyRequest): string {

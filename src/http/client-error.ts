@@ -14,7 +14,7 @@ export const unparsedRequests = {
 export const invalidHttp = { status: '400 Bad Request', message: 'The request is not valid HTTP.' }
 
 /**
- * Answers bytes that Node could not parse as a request with an error body (R17, R18), and closes the connection.
+ * Sends an error body (R17, R18) when Node could not parse a request, and closes the connection.
  * Fastify calls it as its `clientErrorHandler`.
  *
  * @param log writes the answer to the request log

@@ -23,7 +23,7 @@ const codings: Record<string, (body: string | Buffer) => Buffer> = {
 const offered = [...Object.keys(codings), 'identity']
 
 /**
- * Returns the coding with the highest weight in `Accept-Encoding` (RFC 9110 §12.5.3), and of equal ones the first.
+ * Returns the coding with the highest weight in `Accept-Encoding` (RFC 9110 §12.5.3); among equal weights, the first.
  * Without the header it is `identity`, because such a client may not be able to decode anything else.
  */
 export function codingFor({ headers, raw }: FastifyRequest): string {

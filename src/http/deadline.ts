@@ -7,28 +7,28 @@ import { unavailable } from './errors.ts'
 
 /** Time limits of a request, in milliseconds. */
 export interface Deadlines {
-  /** From the arrival of the whole request to the beginning of its answer. */
+  /** The time from the arrival of the whole request to the beginning of its answer. */
   answer: number
-  /** From the arrival of its head to that of its body. */
+  /** The time from the arrival of the head to the arrival of the body. */
   body: number
 }
 
 /**
- * Answers each request whose response has not begun in time: with `TOO_SLOW` when its body has not arrived, because then
- * the caller was slow, and with `UNAVAILABLE` otherwise. A later result of the handler is discarded.
+ * Answers each request whose response has not begun in time: with `TOO_SLOW` when its body has not arrived, because
+ * then the caller is slow, and otherwise with `UNAVAILABLE`. A later result of the handler is discarded.
  *
  * Fastify's `handlerTimeout` cannot do this: its timer stops as soon as a body has been read (fastify#6725).
  */
 export function enforceDeadline(app: FastifyInstance, { answer, body }: Deadlines): void {
   app.decorateRequest('deadline')
   const fail = (reply: FastifyReply, error: GatewayError) => {
-    // Node destroys only the response whose turn it is on the connection.
+    // Node destroys only the response that is next on the connection.
     if (reply.sent || reply.request.raw.socket.destroyed) return
     reply.send(error)
     reply.log = logLateResults(app, reply)
   }
   const giveUp = (reply: FastifyReply) => fail(reply, unavailable(new Error(`no answer in ${answer} ms`)))
-  /** When no handler has begun to read the body, the service is late, and not the caller. */
+  /** When no handler has begun to read the body, the service is late, not the caller. */
   const awaitBody = (request: FastifyRequest, reply: FastifyReply) => {
     const { complete, readableFlowing } = request.raw
     if (complete || readableFlowing === null) giveUp(reply)

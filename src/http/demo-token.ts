@@ -2,8 +2,9 @@ import type { FastifyInstance } from 'fastify'
 import { directLocalOrigin } from './local-origin.ts'
 
 /**
- * Registers `GET /demo-token`, with which pages of the demo sign in by themselves. Only a browser on this machine gets the
- * token; no page of another origin can read the answer (no CORS), which is JSON and so cannot be loaded as a script.
+ * Registers `GET /demo-token`, which lets pages of the demo sign in automatically. Only a browser on this machine gets
+ * the token; no page of another origin can read the answer (no CORS), which is JSON and so cannot be loaded as a
+ * script.
  */
 export function registerDemoToken(app: FastifyInstance, token: string): void {
   app.get('/demo-token', (request, reply) =>

@@ -6,13 +6,16 @@ import type { FastifyInstance } from 'fastify'
 import { closeLingering } from './lingering-close.ts'
 import { hasRequest, hasWaitingRequests } from './pipelining.ts'
 
-/** The time that an idle connection is left open after the stop began, in milliseconds: its next request can end it. */
+/**
+ * The time that an idle connection stays open after the stop began, in milliseconds: the answer to its next request
+ * can close it.
+ */
 const idleGraceMs = 500
 
 /** The time that requests under way may take after the listener closes, in milliseconds: longer than their deadline. */
 const requestsTimeoutMs = 5_500
 
-/** The most turns of the event loop in which connections are accepted that wait when the service stops listening. */
+/** The most turns of the event loop in which the service accepts waiting connections before it stops listening. */
 const maxAcceptTurns = 1_000
 
 /** The state of the service that a stop needs. */
@@ -41,7 +44,7 @@ export function closeWhileDraining(app: FastifyInstance, draining: Draining): vo
   app.addHook('onSend', ({ raw }, reply, payload, done) => {
     if (draining.active && !hasWaitingRequests(raw.socket)) {
       reply.header('Connection', 'close')
-      // A request that arrives meanwhile must not delete the answer by a reset.
+      // A request that arrives during the close must not cause a reset, which would delete the answer.
       raw.socket.destroySoon = () => closeLingering(raw.socket)
     }
     done(null, payload)
@@ -64,16 +67,16 @@ export async function drain(app: FastifyInstance, draining: Draining, delay: num
   const underWay = [...draining.sockets].filter(hasRequest)
   app.log.info({ requests: underWay.length, connections: draining.sockets.size }, 'draining')
   const closed = once(server, 'close')
-  // Not its own `close`, which closes idle connections at once.
+  // `server.close` of Node is not used, because it closes idle connections at once.
   Server.prototype.close.call(server)
   const sweep = setInterval(() => {
     if (performance.now() < idleUntil) return
     server.closeIdleConnections()
-    // For Node a connection without a byte is not idle.
+    // Node does not regard a connection without a byte as idle.
     for (const socket of draining.sockets) if (socket.bytesRead === 0) socket.destroy()
   }, 50)
   const limit = setTimeout(() => {
-    // Closed otherwise, the kernel would go on sending what it keeps for callers that do not read.
+    // Without a reset, the kernel would keep sending its buffer to callers that do not read.
     for (const socket of draining.sockets) socket.resetAndDestroy()
   }, requestsTimeoutMs)
   await closed
@@ -81,7 +84,10 @@ export async function drain(app: FastifyInstance, draining: Draining, delay: num
   clearTimeout(limit)
 }
 
-/** Waits for a turn of the event loop in which no connection was accepted: closing the socket would reset those. */
+/**
+ * Waits for a turn of the event loop in which no connection was accepted, because closing the socket would reset
+ * waiting connections.
+ */
 async function emptyAcceptQueue(draining: Draining): Promise<void> {
   for (let turns = 0, before = -1; before !== draining.accepted && turns < maxAcceptTurns; turns++) {
     before = draining.accepted

@@ -19,7 +19,7 @@ export const statusOf: Record<ErrorCode, number> = {
   INTERNAL: 500,
 }
 
-/** Returns one to five seconds at random, so that refused callers do not all come back at once. */
+/** Returns one to five seconds at random, so that refused callers do not all retry at once. */
 export const spreadRetryAfter = () => 1 + Math.floor(Math.random() * 5)
 
 /**
@@ -33,7 +33,9 @@ export const unavailable = (cause: unknown) =>
     cause,
   })
 
-/** The service refuses a request because it has too many. Those who refuse count it for the log. */
+/**
+ * The service refuses a request because it has too many. The code that refuses a request also counts it for the log.
+ */
 export class OverloadError extends GatewayError {
   constructor() {
     super('UNAVAILABLE', 'The service has too many requests just now. Try again in a moment.', {
@@ -65,8 +67,8 @@ export function toGatewayError(error: unknown): GatewayError {
 }
 
 /**
- * Holds the refusal of a request that goes beyond a limit of its token: without that, a caller who repeats it at once
- * takes all of the processor.
+ * Delays the refusal of a request that exceeds a limit of its token: otherwise a caller who retries at once uses up the
+ * processor.
  */
 export function holdRefusal(request: FastifyRequest): Promise<void> {
   request.endAdmission?.()
@@ -101,9 +103,9 @@ const isExpected = (error: GatewayError): boolean =>
   error instanceof OverloadError || error.cause instanceof CallerGoneError
 
 /**
- * Writes an error of the service to the log, and no other error, such as one of a caller who is gone.
+ * Writes an error of the service to the log; ignores other errors, for example after a caller disconnected.
  *
- * @param faultMessage what the line says of an `INTERNAL` error
+ * @param faultMessage the message of the line for an `INTERNAL` error
  */
 export function reportFailure(request: FastifyRequest, error: GatewayError, faultMessage = 'request failed'): void {
   const { code, cause = error } = error

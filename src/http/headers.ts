@@ -29,11 +29,11 @@ export const namesMediaType = (accept: string, mediaType: string): boolean =>
 /** The media type of bulk exports: a JSON text in each line. */
 export const lineFormat = 'application/x-ndjson'
 
-/** The media ranges that admit the lines of an export. */
+/** The media ranges that an export accepts. */
 const admitted = new Set([lineFormat, json, 'application/*', '*/*'])
 
 /**
- * Checks the headers of a bulk export: without `Accept`, and with one that admits its lines or names JSON, as for v1.
+ * Checks the headers of a bulk export (R2): accepts NDJSON, JSON, a wildcard, or no `Accept`.
  *
  * @throws `BAD_USER_INPUT` with the errors of `accept`
  */

@@ -1,10 +1,10 @@
 /** The shortest and the longest wait of a refusal, in milliseconds, both below the deadline of an answer. */
 const waitMs = { min: 500, max: 4_000 }
 
-/** The time between two refusals, in milliseconds, while the latter does not wait longer than the least time. */
+/** The time between two refusals, in milliseconds, as long as no refusal waits longer than the shortest wait. */
 const gapMs = 1
 
-/** The most refusals that wait. Each keeps a connection and some kilobytes. */
+/** The most refusals that wait. Each waiting refusal keeps a connection and some kilobytes. */
 const maxWaiting = 20_000
 
 /** The interval at which refusals are sent, in milliseconds. */
@@ -12,9 +12,9 @@ const intervalMs = 20
 
 /**
  * Makes a function that holds a refusal before it is sent: for half a second, or longer when some 1,000 a second would be
- * sent. Without that, callers that repeat at once use up the processor.
+ * sent. Without this delay, callers that retry at once use up the processor.
  *
- * @param isStopping whether the service is about to stop: then none waits
+ * @param isStopping whether the service is about to stop: then no refusal waits
  * @returns a function that runs `send` in order after 0.5 to 4 s, or at once when too many wait
  */
 export function createRefusalHold(isStopping: () => boolean): (send: () => void) => void {
@@ -39,7 +39,7 @@ export function createRefusalHold(isStopping: () => boolean): (send: () => void)
       return
     }
     const now = performance.now()
-    // The more wait, the smaller the gap becomes, so that none waits longer than the most.
+    // The more refusals wait, the shorter the gap between them, so that no refusal waits longer than the longest wait.
     const gap = (gapMs * (now + waitMs.max - lastDue)) / (waitMs.max - waitMs.min)
     lastDue = Math.max(now + waitMs.min, lastDue + gap)
     waiting.push({ due: lastDue, send })

@@ -1,4 +1,4 @@
-// The frame of every page: its head, its headers, and how it is sent.
+// The frame of every page: its HTML head, its HTTP headers, and how it is sent.
 import type { FastifyReply } from 'fastify'
 import type { ComponentChildren, JSX } from 'preact'
 import { renderToString } from 'preact-render-to-string'
@@ -46,7 +46,7 @@ export const sendFragment = (reply: FastifyReply, part: JSX.Element): FastifyRep
 /**
  * Returns the headers of a page.
  *
- * @param sources the directives that say what the page may load: without one, it may load nothing
+ * @param sources the CSP directives of the page: without one, the page may load nothing
  */
 export const pageHeaders = (...sources: string[]) => ({
   'Content-Security-Policy': `default-src 'none'; ${sources.join('; ')}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,

@@ -3,7 +3,7 @@ import { isLoopback } from '../config.ts'
 
 /**
  * Returns the origin that the `Host` header names, in lower case, when it is a name of this machine; otherwise null.
- * Another name that leads here may belong to a page that reads the answer (DNS rebinding).
+ * Another name that resolves to this machine may belong to a hostile page (DNS rebinding).
  */
 export function localOrigin({ headers: { host = '' } }: FastifyRequest): string | null {
   const origin = `http://${host.toLowerCase()}`

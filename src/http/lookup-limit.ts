@@ -7,7 +7,7 @@ import { networkOf } from './network.ts'
 const maxUnknown = 100
 const windowMs = 10_000
 
-/** The time for which a token that was found is looked up whatever else its network sends, in milliseconds. */
+/** The time for which a known token is exempt from the limit of its network, in milliseconds. */
 const foundMs = 60 * 60_000
 
 /** The most networks and tokens that are remembered. */
@@ -23,7 +23,7 @@ export interface LookupLimit {
 
 /**
  * Makes a limit in memory: each unknown token costs a statement, so a flood of them would slow down all other calls. A
- * secret that was found within the last hour passes, so a flood does not stop other callers in the same network.
+ * secret that was found within the last hour is exempt, so a flood does not stop other callers in the same network.
  */
 export function createLookupLimit(): LookupLimit {
   const unknown = new LRUCache<string, { count: number }>({ max, ttl: windowMs })

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 
 /**
- * Returns the network that has an address, for limits that one subscriber must not escape: the /64 of an IPv6 address,
- * which one subscriber has as a whole (RFC 6177), and any other address as it is.
+ * Returns the network of an address, for limits that one subscriber must not evade: the /64 of an IPv6 address, because
+ * a subscriber owns a whole /64 (RFC 6177), and any other address itself.
  */
 export function networkOf(address: string): string {
   if (isIP(address) !== 6) return address

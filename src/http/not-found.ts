@@ -4,7 +4,7 @@ import { notFound } from '../domain/errors.ts'
 /**
  * Answers unknown paths with 404 (R8) before the body is read, because an invalid body has an error of its own.
  *
- * @param noun the word of the message for what does not exist
+ * @param noun the noun in the message
  */
 export function registerNotFound(scope: FastifyInstance, noun = 'path'): void {
   const throwNotFound = () => {

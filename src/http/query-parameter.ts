@@ -4,7 +4,7 @@ import type { FieldErrors } from '../domain/errors.ts'
 /** Absent, empty and `null` are the same (R4). */
 const hasValue = (value: unknown): value is string => typeof value === 'string' && value !== '' && value !== 'null'
 
-/** Returns what the query has under a name: undefined, a string, or an array when the parameter is given twice. */
+/** Returns the value of a query parameter: undefined, a string, or an array when it is given twice. */
 const given = ({ query }: FastifyRequest, name: string): unknown =>
   typeof query === 'object' && query !== null ? Reflect.get(query, name) : undefined
 

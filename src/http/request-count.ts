@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { RequestCounter, RequestError } from '../domain/token/request-count.ts'
 
-/** The response says only that the token is not valid; the counts name the reason. */
+/** The response only reports that the token is not valid; the counts name the reason. */
 const inactiveTokenErrors: Record<'expired' | 'revoked', RequestError> = {
   expired: { code: 'UNAUTHENTICATED', reason: 'The token has expired.' },
   revoked: { code: 'UNAUTHENTICATED', reason: 'The token is revoked.' },

@@ -92,7 +92,7 @@ function describe(request: FastifyRequest, reply: FastifyReply, route: string | 
     tenantId: tenantOf(request),
     administratorId: session?.administrator?.id,
     address: caller?.address ?? clientAddress(request),
-    // A request with an active token counts once, whatever becomes of it (R28).
+    // A request with an active token counts once, whatever its result (R28).
     operations: bearer?.status === 'active' ? Math.max(1, caller?.cost ?? 1) : undefined,
     errors: errors.length > 0 ? errors : undefined,
   }
@@ -112,7 +112,7 @@ function tenantOf({ caller, params }: FastifyRequest): number | undefined {
 const safeName = (name: string | undefined): string | undefined =>
   name !== undefined && /^(?!.*vg[wr]_)(?!(?:\D*\d){3})[A-Za-z_]\w{0,39}$/.test(name) ? name : undefined
 
-/** Limits lines to a number in each second, and writes a line about those that it did not admit. */
+/** Limits the lines of each second, and writes a line with the number of dropped lines. */
 function createLimiter(log: FastifyBaseLogger, limit: number) {
   let admitted = 0
   let omitted = 0

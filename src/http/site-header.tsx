@@ -12,7 +12,7 @@ interface SectionLink {
 /** The content that a page adds to the header. */
 export interface SiteHeaderProps {
   site: Site
-  /** The place that is marked as current: a name, or `home` for the page at `/`. */
+  /** The link that is marked as current: its name, or `home` for the page at `/`. */
   place: Place['name'] | 'home'
   /** The links within the place. */
   sections?: SectionLink[] | undefined
@@ -20,12 +20,12 @@ export interface SiteHeaderProps {
   account?: ComponentChildren
 }
 
-/** The places that ask for a token themselves: the others link to one of them. */
+/** The pages that have a field for a token: the other pages link to one of them. */
 const asksForToken = new Set<SiteHeaderProps['place']>(['Dashboard', 'GraphiQL'])
 
 const current = (isCurrent: boolean) => (isCurrent ? 'page' : undefined)
 
-/** The header of every page: the places of the service, and who is signed in. */
+/** The header of every page: links to the pages of the service, and the person who is signed in. */
 export const SiteHeader = ({ site, place, sections, account }: SiteHeaderProps) => (
   <>
     <a class="off-screen" href="#main">

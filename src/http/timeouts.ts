@@ -1,4 +1,7 @@
-/** Time limits of connections and requests, in milliseconds; each lets go of a caller that sends or reads nothing. */
+/**
+ * Time limits of connections and requests, in milliseconds; each ends the connection of a caller that sends or reads
+ * nothing.
+ */
 
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
@@ -8,10 +11,10 @@ export const requestDeadlines = { answer: 4_800, body: 8_000 }
 
 /** Options of Fastify: the limits that Node enforces. */
 export const connectionLimits = {
-  // Longer than load balancers keep their idle connections (60 s), so that they close them, and not the service.
+  // Longer than load balancers keep idle connections (60 s), so that the load balancer closes them, not the service.
   keepAliveTimeout: 72_000,
-  // A connection with a request or an unread answer on which no byte moves. Node notices that only at the end of an
-  // interval in which none moved, so it takes up to twice as long.
+  // A connection with a request or an unread answer on which no byte moves. Node checks only at the end of each
+  // interval, so this takes up to twice as long.
   connectionTimeout: 30_000,
   requestTimeout: 20_000,
   http: {

@@ -19,12 +19,13 @@ export function registerOpenApi(app: FastifyInstance, authenticate: Authenticate
   // A scope loads after the REST routes, which add the methods that are refused here.
   app.register(async scope => {
     scope.get(openApiPath, (request, reply) => {
-      // The document is public: pages of other origins may read it. Caches ask each time, so a deployment shows at once.
+      // The document is public: pages of other origins may read it. Caches revalidate each time, so a new deployment is
+      // visible at once.
       reply.headers({
         'Access-Control-Allow-Origin': '*',
         'Cache-Control': 'public, no-cache',
         ETag: etag,
-        // Compression sets it too, but not with 304, which has no body (RFC 9110 §15.4.5).
+        // Compression also sets it, but not for status 304, which has no body (RFC 9110 §15.4.5).
         Vary: 'Accept-Encoding',
       })
       if (namesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send()
@@ -33,7 +34,7 @@ export function registerOpenApi(app: FastifyInstance, authenticate: Authenticate
     scope.route({
       method: scope.supportedMethods.filter(method => !methods.some(allowed => allowed === method)),
       url: openApiPath,
-      // One after the other, as in v1: the token, the rate, the method.
+      // Checks the token, the rate and the method in this order, as in v1.
       onRequest: [
         authenticate,
         async (_request, reply) => {

@@ -18,7 +18,7 @@ import { schema } from '../graphql/schema.ts'
 import type { OperationDocument } from './documents.ts'
 import { prepareOperation, type RunOperation } from './prepare-operation.ts'
 
-/** The content of a request: variables of the operation's document, and the errors that REST alone can find. */
+/** The content of a request: variables of the operation's document, and the errors that only REST can find. */
 export interface Input<Variables> {
   variables: Variables
   fieldErrors: FieldErrors

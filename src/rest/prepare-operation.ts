@@ -43,7 +43,7 @@ function planDocument(document: DocumentNode): OperationPlan {
 /** Returns the key of a field in the response. */
 export const responseKey = ({ alias, name }: FieldNode): string => alias?.value ?? name.value
 
-/** Returns the fields that a selection names itself, without the fields of its fragments. */
+/** Returns the fields that a selection names directly, without the fields of its fragments. */
 export const fieldsOf = (selections: SelectionSetNode | undefined): FieldNode[] =>
   selections?.selections.filter(selection => selection.kind === Kind.FIELD) ?? []
 

@@ -8,8 +8,8 @@ interface CookieSettings {
 
 /**
  * Over https the name begins with `__Host-`, so that no other host and no plain http can set the cookie
- * (RFC 6265bis, 4.1.3.2). Over plain http, all services of a machine share cookies whatever their ports: the name says
- * that the cookie is ours.
+ * (RFC 6265bis, 4.1.3.2). Over plain http, all services of a machine share cookies, because a cookie has no port: the
+ * name marks the cookie as ours.
  *
  * @param sameSite `strict`: never sent with a request that another site began; `lax`: only when it is a plain link
  */

@@ -11,7 +11,7 @@ import { signIn } from './session.ts'
 /** The administrator of the demo. No OpenID provider has this subject: theirs begin with an issuer. */
 const identity = { subject: 'demo', email: 'demo@example.com' }
 
-/** POST /admin/login/demo. `checkOrigin` has admitted only a browser on this machine: the demo has no `PUBLIC_URL`. */
+/** POST /admin/login/demo. `checkOrigin` has accepted only a browser on this machine: the demo has no `PUBLIC_URL`. */
 export const logInToDemo: Handler = async ({ sql }, request, reply) => {
   const actor = { name: identity.email, address: clientAddress(request) }
   const verified = await verifyOpenIdAdministrator(sql, actor, identity)

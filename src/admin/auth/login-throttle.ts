@@ -12,8 +12,8 @@ const limits = { account: 5, address: 20, entries: 100 }
 const windowSeconds = 15 * 60
 
 /**
- * Limits failed sign-ins. Each attempt is counted before it is checked, so that a burst gets no further than the
- * limit; a successful attempt is refunded.
+ * Limits failed sign-ins. Each attempt is counted before it is checked, so that a burst cannot exceed the limit; a
+ * successful attempt is refunded.
  */
 export interface LoginThrottle {
   /**
@@ -77,7 +77,7 @@ export function createLoginThrottle(sql: Pool): LoginThrottle {
   async function consume(attempts: AttemptCounter, key: string, actor: Actor): Promise<void> {
     const window = await attempts.hit(key)
     if (window.used <= attempts.limit) return
-    // Only the first of a window is recorded, not the thousands that may follow.
+    // Only the first error of a window is recorded, because thousands may follow.
     if (window.used === attempts.limit + 1) await recordFailure(actor, 'too many attempts')
     throw tooManyAttempts(secondsLeft(window))
   }

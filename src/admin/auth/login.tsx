@@ -87,7 +87,7 @@ export const logOut: Handler = async ({ sql, config }, request, reply) => {
 
 /**
  * DELETE /admin/session: the other pages of the service sign out. It has no CSRF token: `checkOrigin` has compared the
- * origin, and browsers send DELETE to another origin only after that has allowed it.
+ * origin, and browsers send DELETE to another origin only after that origin has allowed it.
  */
 export const signOutFromPage: Handler = async ({ sql, config }, request, reply) => {
   if (findSignedIn(request)) {

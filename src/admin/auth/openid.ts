@@ -94,7 +94,7 @@ export function createOpenIdHandlers({ sql, config, throttle }: AdminContext, op
 
   /**
    * Returns the claims of the ID token, and of the user info where the provider has it; the e-mail and its verification
-   * come from one of the two. Null when the provider rejects the sign-in, or its answer is not valid.
+   * come from the same one. Null when the provider rejects the sign-in, or its answer is not valid.
    * @throws `UNAVAILABLE` when the provider does not answer
    */
   async function fetchClaims(

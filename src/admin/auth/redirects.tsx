@@ -24,8 +24,8 @@ type LoginReason = keyof typeof loginMessages
 const loginPathBecause = (reason: LoginReason) => `${loginPath}?because=${reason}`
 
 /**
- * A hook that redirects requests without a session to the sign-in. The session cookie is strict, so a link on another
- * site arrives without it: a page of our own then repeats the request, with the cookie.
+ * A hook that redirects requests without a session to the sign-in. The session cookie is strict, so browsers do not
+ * send it when a link on another site is opened: a page of this service then repeats the request, with the cookie.
  */
 export async function requireSignIn(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
   if (findSignedIn(request)) return undefined
@@ -48,7 +48,10 @@ export const sendRefresh = (reply: FastifyReply, path: string): FastifyReply =>
 /** The longest `next` that is read, in characters: parsing a host name takes quadratic time. */
 const maxNextLength = 2_000
 
-/** Returns the path that was requested before the sign-in, or the tokens when it is not a page of ours. */
+/**
+ * Returns the path that was requested before the sign-in, or the path of the tokens when it is not a page of the
+ * administration.
+ */
 export function parseNext(text: string | null): string {
   const home = `${adminPath}/tokens`
   if (text === null || text.length > maxNextLength || !URL.canParse(text, 'http://here')) return home

@@ -33,7 +33,7 @@ export async function registerSession(scope: FastifyInstance, { sql, config }: A
   const { name, options } = sessionCookie(config)
   scope.decorateRequest('renewedSessionId', null)
 
-  // Before the library would: it does not save when TLS ends at a proxy that Fastify does not trust.
+  // Saved here, because the library does not save when TLS ends at a proxy that Fastify does not trust.
   scope.addHook('onSend', async request => {
     if (findSignedIn(request) && request.session.isModified()) await request.session.save()
   })

@@ -66,7 +66,7 @@ export function FieldError({ name }: { name: string }) {
   )
 }
 
-/** The names of errors that concern no field: a `FormError` shows them. */
+/** The names of the errors without a field: a `FormError` shows them. */
 const formErrors = ['token', 'revision'] as const
 
 /** The error of a form as a whole. @param children what to do about it */

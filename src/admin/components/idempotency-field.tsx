@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { useRequestContext } from './layout.tsx'
 
 /**
- * A hidden field that identifies one showing of a form. A form that creates a token creates one token however often it
- * is sent: a second click, or a reload of the page that shows the secret, creates no other.
+ * A hidden field that identifies one showing of a form. A form creates one token, even when it is sent several times: a
+ * second click, or a reload of the page that shows the secret, creates no other token.
  */
 export const IdempotencyField = () => (
   <input type="hidden" name="idempotencyKey" value={readIdempotencyKey(useRequestContext().posted)} />

@@ -7,7 +7,7 @@ const pageSize = 50
 interface ListRange {
   /** Only rows older than this id. */
   before?: number
-  /** Only rows next newer than this id. */
+  /** Only the rows that are just newer than this id. */
   after?: number
   limit: number
 }
@@ -23,7 +23,7 @@ export interface ListPage<Row> {
  * Loads the page that the query asks for. When nothing is older, or the newer rows do not fill a page, it is the
  * newest page.
  *
- * @param list loads rows, newest first; is asked for one row more than a page, which says whether another page follows
+ * @param list loads rows, newest first; is called with one row more than a page, to learn whether another page follows
  */
 export async function loadPage<Row extends { id: number }>(
   query: URLSearchParams,

@@ -113,8 +113,8 @@ async function grantAll({ sql }: AdminContext): Promise<TenantGrant[]> {
 }
 
 /**
- * Answers with a page whose script keeps the token for the browser tab, and goes to the dashboard in place of this page:
- * the token is in no address, no cache and no history.
+ * Answers with a page whose script stores the token for the browser tab, and replaces this page by the dashboard: the
+ * token is in no address, no cache and no history.
  */
 const sendToken = (reply: FastifyReply, secret: string) =>
   sendPage(

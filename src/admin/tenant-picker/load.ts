@@ -61,7 +61,7 @@ export async function loadLists(sql: Sql, state: PickerState): Promise<PickerLis
   return { chosen: grants.map(grant => ({ grant, tenant: places.get(grant.tenantId) })), searched, matches }
 }
 
-/** Returns the grants with one more for each match; without, when these are too many for the form. */
+/** Returns the grants with one more for each match; without the matches when they are too many for the form. */
 async function addMatches(sql: Sql, { grants, searched }: PickerState): Promise<TenantGrant[]> {
   const chosen = new Set(grants.map(grant => grant.tenantId))
   const found = await listFoundTenants(sql, searched, maxChosen + 1)

@@ -88,7 +88,7 @@ export const parentText = (parentId: number | null): string => (parentId === nul
 export const parseParent = (text: string): number | null | undefined =>
   text === allTenants ? null : (parseIdentifier(text) ?? undefined)
 
-/** Returns the levels as the form's text `all:50,7:100`. */
+/** Returns the levels as text in the form, for example `all:50,7:100`. */
 export const levelsText = (levels: PickerState['levels']): string =>
   [...levels].map(([parentId, size]) => `${parentText(parentId)}:${size}`).join(',')
 

@@ -48,7 +48,7 @@ interface TokenFormProps {
   /** The token that is edited; null: a new one. */
   token: TokenRecord | null
   picker: Picker
-  /** The rate of a token without one of its own, in operations a minute. */
+  /** The rate of a token that has no rate limit of its own, in operations a minute. */
   defaultRate: number
   /** The label of the button that saves. */
   submitLabel: string

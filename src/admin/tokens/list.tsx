@@ -38,7 +38,7 @@ export const showTokens: Handler = async ({ sql }, request, reply) => {
   return sendPage(reply, <TokenList view={view} page={page} inNeed={inNeed} />)
 }
 
-/** The state that lists all tokens. Without a state, the list has the active ones. */
+/** The state that lists all tokens. Without a state, the list has the active tokens. */
 const anyState = 'any'
 
 function readView(query: URLSearchParams): View {
@@ -130,7 +130,7 @@ function TokensInNeed({ unused, expiring }: InNeed) {
 /** Returns the column with a link that orders the list by it, or reverses the order when the list has it. */
 function sortable({ order, ...column }: SortedColumn, view: View): Column<TokenRecord> {
   const isCurrent = order === view.order
-  // Texts begin at A, times at the latest, amounts at the largest.
+  // Texts are ordered from A on, times from the latest, amounts from the largest.
   const startsAscending = order === 'name' || order === 'token' || order === 'ends'
   const ascending = isCurrent ? !view.ascending : startsAscending
   const href = pathWith(tokensPath, parametersOf({ ...view, order, ascending }))

@@ -102,7 +102,8 @@ export async function acceptInvitation(
   password: string,
 ): Promise<VerifiedAdministrator | null> {
   const hash = hashSecret(secret)
-  // A first link deletes all of them: of two that are used at once, the second finds itself deleted.
+  // Using a link for the first administrator deletes all such links: when two are used at once, the second one no
+  // longer exists.
   const account =
     invitation.email === null
       ? sql`used as (

@@ -37,8 +37,9 @@ export interface SessionRecord {
 }
 
 /**
- * Returns the condition that a row of `gateway.session` has not ended. A session ends 12 hours after its start, after an
- * hour without use, and when the generation of its account changes: so one that starts while all are ended does not survive.
+ * Returns the condition that a row of `gateway.session` has not ended. A session ends 12 hours after its start, after
+ * an hour without use, and when the generation of its account changes. So a session that starts while all sessions are
+ * ended does not survive.
  */
 export const isValidSession = (sql: Sql) => sql`
   session.expires_at > now() and session.used_at > now() - interval '1 hour'
@@ -123,7 +124,7 @@ export async function signOut(sql: Sql, actor: Actor, id: string): Promise<void>
     ${auditEntry(sql, actor, 'administrator.sign_out', sql`administrator_id, '{}'::jsonb from ended`)}`
 }
 
-/** Signs out of all sessions of an administrator, also of those that start meanwhile. */
+/** Ends all sessions of an administrator, including sessions that start during the call. */
 export async function signOutEverywhere(sql: Sql, actor: Actor, administratorId: number): Promise<void> {
   const about = sql`${administratorId}::bigint, jsonb_build_object('sessions', (select count(*) from ended))`
   await sql`
@@ -135,7 +136,10 @@ export async function signOutEverywhere(sql: Sql, actor: Actor, administratorId:
     ${auditEntry(sql, actor, 'administrator.sign_out_everywhere', about)}`
 }
 
-/** Returns the open sessions of an administrator, the one used last first. `currentId` is the session of this request. */
+/**
+ * Returns the open sessions of an administrator, sorted by their last use, latest first. `currentId` is the session of
+ * this request.
+ */
 export async function listSessions(sql: Sql, administratorId: number, currentId: string): Promise<SessionRecord[]> {
   return sql<SessionRecord[]>`
     select /* session.list */ address, user_agent as "userAgent", created_at as "createdAt", used_at as "usedAt",

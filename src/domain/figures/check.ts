@@ -8,7 +8,7 @@ export interface FigureDifference {
   kind: string
   of: 'entries' | 'rollups'
   rows: number
-  /** The number of tenants that they belong to, and the lowest id of these. */
+  /** The number of the tenants with a difference, and the lowest of their ids. */
   tenants: number
   firstTenant: number
 }
@@ -43,7 +43,7 @@ export async function checkFigures(sql: Sql): Promise<FigureCheck> {
   return check
 }
 
-/** Lets the service count all figures anew. There are none until it has. */
+/** Makes the service count all figures again. There are none until it has. */
 export async function recountFigures(sql: Sql): Promise<void> {
   await sql`select /* figure.recount */ gateway.recount_figures()`
 }

@@ -10,7 +10,7 @@ export interface WithoutBalance {
   paid: number
 }
 
-/** Sold vouchers of one currency, by their purchase. Amounts are those of vouchers that are not void. */
+/** Sold vouchers of one currency, by their purchase. The amounts leave out void vouchers. */
 export interface SalesFigure {
   /** Null: vouchers without a currency, and so without amounts. */
   currency: string | null
@@ -79,10 +79,10 @@ export type FigureInterval = 'DAY' | 'WEEK' | 'MONTH'
 /** By what products are ranked. */
 export type ProductOrder = 'PAID' | 'VOUCHERS'
 
-/** Whose figures are read, and for which period. */
+/** The tenant whose figures are read, and the period. */
 export interface FiguresRequest {
   tenantId: number
-  /** True when those of the tenants below it count, too, as far as the token is authorised for them. */
+  /** True when the figures include the tenants below it for which the token is authorised. */
   withDescendants: boolean
   /** The intervals of the period, in order and without gaps. */
   intervals: readonly Days[]
@@ -95,7 +95,10 @@ export interface FiguresRequest {
 export interface ProductRanking {
   first: number
   by: ProductOrder
-  /** Only sales in this currency; null: all, and by what was paid the first of each currency. */
+  /**
+   * Only sales in this currency; null: all currencies. The order by the amount paid then lists the first products of
+   * each currency.
+   */
   currency: string | null
 }
 
@@ -111,7 +114,7 @@ export interface Selection {
   topProducts: ProductRanking[]
 }
 
-/** The figures that were read. Those that were not selected are empty. */
+/** The figures that were read. Figures that were not selected are empty. */
 export interface Figures {
   /** Every change that was committed before this instant is in the figures. */
   asOf: Instant

@@ -16,8 +16,8 @@ const startOf = (sql: Sql, day: Fragment): Fragment => sql`
  * - `span(starts, starts_at, ends_at)`: the starts of all intervals, and the whole period
  * - `part(grain, lower, upper)`: the days of UTC that lie within one interval, and the three hours and half hours beside them
  * - `counted(tenant_id, lower, upper)`: what is counted from the entries: the period of single tenants, and of those in
- *   a rollup the half hours within which an interval begins or ends. There are some where days begin at a quarter of an
- *   hour, or where a zone had no standard time yet: local noon was noon by the sun.
+ *   a rollup the half hours within which an interval begins or ends. Such parts exist where days begin at a quarter of
+ *   an hour, and before a zone had a standard time.
  */
 export function periodRelations(sql: Sql, { tenantId, timeZone, intervals }: FiguresRequest): Fragment {
   const from = arrayText(intervals.map(interval => interval.from))
@@ -61,7 +61,8 @@ export function periodRelations(sql: Sql, { tenantId, timeZone, intervals }: Fig
 }
 
 /**
- * Returns a relation of what the rollups have of the intervals: `place`, `currency`, `state` and sums. `counted` has the rest.
+ * Returns a relation of the rollups' sums for the intervals: `place`, `currency`, `state` and sums. `counted` has the
+ * rest.
  *
  * `offset 0` keeps the range of each rollup a scan of an index: the planner cannot know how few rows it has.
  *

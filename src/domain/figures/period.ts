@@ -17,7 +17,7 @@ const millisecondsOfDay = 86_400_000
 
 /** Returns the day as a count of days, or null when the text is no calendar day of the years 2 to 9998. */
 function parseDay(text: string): number | null {
-  // The instants of a day may lie in the years before and after it, and R13 writes years with four digits.
+  // An instant of the first or last day may lie in the year before or after it, and R13 writes years with four digits.
   const date = text < '0002' || text >= '9999' ? null : parseDate(text)
   return date === null ? null : Date.parse(date) / millisecondsOfDay
 }
@@ -63,7 +63,7 @@ export function cutPeriod({ from, to }: Days, by: FigureInterval, fieldErrors: F
   return intervals
 }
 
-/** The message for a text that names no time zone. */
+/** The message for a text that is not the name of a time zone. */
 export const timeZoneMessage = 'Give an IANA time zone, such as Europe/Berlin.'
 
 const zoneForm = /^[A-Za-z_]+(\/[A-Za-z0-9_+-]+)*$/
@@ -72,8 +72,8 @@ const zoneForm = /^[A-Za-z_]+(\/[A-Za-z0-9_+-]+)*$/
 const abbreviationForm = /^(?!utc$|gmt$)[a-z]{3}$/i
 
 /**
- * Returns whether the text is the name of an IANA time zone. An offset and an abbreviation are none: they have no summer
- * time, and PostgreSQL and browsers disagree about what BST and IST mean.
+ * Returns whether the text is the name of an IANA time zone. Offsets and abbreviations are not accepted: an offset has
+ * no summer time, and PostgreSQL and browsers disagree about the meaning of BST and IST.
  */
 export function isTimeZone(name: string): boolean {
   if (!zoneForm.test(name) || abbreviationForm.test(name)) return false

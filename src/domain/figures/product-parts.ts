@@ -1,13 +1,13 @@
 /** SQL of the parts of a period, for figures of products. */
 import type { Fragment, Sql } from '../../db/connect.ts'
 
-/** Returns an instant moved into the time in which vouchers were sold: what lies outside it costs nothing to read. */
+/** Returns an instant, limited to the time in which vouchers were sold, so that no time without sales is read. */
 const clamped = (sql: Sql, instant: Fragment): Fragment =>
   sql`least(greatest(${instant}, sales_time.first), sales_time.last)`
 
 const lengths = { month: '1 month', quarter: '3 months', year: '1 year' }
 
-/** Returns the nearest beginning of a month, quarter or year in UTC: the one with less of the time of sales between. */
+/** Returns the nearest beginning of a month, quarter or year in UTC: the one with the shorter time of sales between. */
 const nearest = (sql: Sql, unit: keyof typeof lengths, instant: Fragment): Fragment => sql`
   (select case when ${clamped(sql, instant)} - ${clamped(sql, sql`earlier`)} <= ${clamped(sql, sql`later`)} - ${clamped(sql, instant)}
                then earlier else later end
@@ -47,9 +47,9 @@ const edges = (sql: Sql): Fragment => sql`
   where part.lower < part.upper`
 
 /**
- * Returns the relations of the parts. A large group has thousands of products, each with a row in each part, so a period
- * is read as few large parts, and what is too much of them is taken away. In November, a year up to today is the calendar
- * year, the December before it, and the last days of the November before that.
+ * Returns the relations of the parts. A large group has thousands of products, each with a row in each part, so a
+ * period is read as few large parts, and the excess of these parts is subtracted. In November, for example, the year up
+ * to today is read as the calendar year, the December before it, and the last days of the November before.
  *
  * - `sales_time(first, last)`: the time in which vouchers were sold
  * - `months`, `quarters`, `years`, `all_time`: the period, rounded to each grain in turn

@@ -1,15 +1,16 @@
-/** SQL of the vouchers that there are now, by status and by the end of their validity. */
+/** SQL of the current vouchers, by status and by the end of their validity. */
 import { arrayText, type Fragment, type Sql } from '../../db/connect.ts'
 import type { Selection } from './figure.ts'
 
 /**
- * Returns the relations of the vouchers that are there now.
+ * Returns the relations of the current vouchers.
  *
  * - `differing_day(day)`: the last days of validity on which the granted tenants differ, because they are not all at the
  *   same day: rollups of several tenants do not say whether such a voucher is expired, or expires within some days
  * - `stock(expires_on, today, currency, state, records, balance, paid)`: sums of vouchers by the last day of their validity, null
  *   when it does not end. `today` is the day at their tenant, null when they belong to several: then the tenants
- *   do not differ on their last day, and the day at any tenant decides. All that expired for all of them has one day.
+ *   do not differ on their last day, and the day at any tenant decides. Vouchers that have expired at all tenants share
+ *   one day.
  */
 export const stockRelations = (sql: Sql, { expiring, status }: Selection): Fragment => sql`
   differing_day as materialized (

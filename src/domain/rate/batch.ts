@@ -28,7 +28,7 @@ export class RateBatcher {
     cache: false,
     batchScheduleFn: send => void this.#roundTrip.then(send),
   })
-  /** Resolves when the latest round trip has ended, or has taken longer than the limit. */
+  /** Resolves when the latest round trip has ended or has exceeded the time limit. */
   #roundTrip: Promise<unknown> = Promise.resolve()
   /** True when the round trip in flight has taken longer than the limit. */
   #late = false
@@ -43,8 +43,8 @@ export class RateBatcher {
    * Counts calls.
    *
    * @returns the window with these calls, and with those of the same key that came before
-   * @throws what the round trip throws; and after the time limit, which also rejects all calls that wait, and those that
-   *   come before that round trip has ended
+   * @throws what the round trip throws; and after the time limit, which also rejects all calls that wait, and the calls
+   *   that come until that round trip has ended
    */
   hit(key: string, calls: number): Promise<RateWindow> {
     return this.#late ? Promise.reject(new RateStoreTimeout('no answer')) : this.#hits.load({ key, calls })
@@ -53,7 +53,7 @@ export class RateBatcher {
   async #send(hits: readonly Hit[]): Promise<(RateWindow | Error)[]> {
     if (this.#late) throw new RateStoreTimeout('no answer')
     const totals = new Map<string, number>()
-    // The calls of a hit's key up to and with this hit.
+    // The number of calls of the key, including this call.
     const calls = hits.map(hit => {
       const sum = (totals.get(hit.key) ?? 0) + hit.calls
       totals.set(hit.key, sum)
@@ -93,7 +93,7 @@ const slice = 10
 const longestFactor = 5
 
 /**
- * Waits for a time limit. Time in which the event loop was blocked, or the process did not run, does not count: the answer
+ * Waits for a time limit. Time does not count while the event loop was blocked or the process did not run: the answer
  * may have arrived, and a store on the same machine may not have run either.
  *
  * @param limit in milliseconds

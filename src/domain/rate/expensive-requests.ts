@@ -15,8 +15,8 @@ const tooMany = () =>
   )
 
 /**
- * Limits the expensive requests of each token (R31): those that cost more than one quota unit. So the requests
- * of a token wait for each other, and not those of other tokens for them.
+ * Limits the expensive requests of each token (R31): those that cost more than one quota unit. So the requests of a
+ * token wait for each other, but requests of other tokens do not wait for them.
  */
 export class ExpensiveRequests {
   readonly #ofToken = new Map<number, Semaphore>()

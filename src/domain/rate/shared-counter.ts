@@ -45,7 +45,7 @@ export function createSharedRateCounter(
 
   function retryLater(): void {
     retry = setTimeout(() => {
-      // A call that counts nothing: a store that can be read and not written has not recovered.
+      // Counts zero calls, which writes: a store that can only be read has not recovered.
       store.hit('check', 0).then(recover, retryLater)
     }, retryInterval).unref()
     if (closed) clearTimeout(retry)

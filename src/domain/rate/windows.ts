@@ -46,7 +46,7 @@ export class RateWindows implements RateCounter {
     return [...this.#windows].flatMap(([key, { unshared, resetsAt }]) => (unshared > 0 && resetsAt > now ? [key] : []))
   }
 
-  /** Returns the number of calls of a key that only this process has counted; from now on they count as shared. */
+  /** Returns the number of calls of a key that only this process has counted, and marks them as shared. */
   takeUnshared(key: string): number {
     const window = this.#find(key, performance.now())
     const calls = window?.unshared ?? 0
@@ -54,7 +54,7 @@ export class RateWindows implements RateCounter {
     return calls
   }
 
-  /** Takes back calls that `takeUnshared` returned and that could not be shared. */
+  /** Restores calls that `takeUnshared` returned, when they could not be shared. */
   returnUnshared(key: string, calls: number): void {
     const window = this.#find(key, performance.now())
     if (window) window.unshared += calls

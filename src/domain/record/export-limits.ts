@@ -14,7 +14,7 @@ const leaseSeconds = 10
 export interface ExportLease {
   /** Renews the lease, unless it was released. @returns false when another export has it */
   renew(): Promise<boolean>
-  /** Ends the lease, so that the token's next export can begin. */
+  /** Releases the lease, so that the token's next export can begin. */
   release(): Promise<void>
 }
 
@@ -66,7 +66,7 @@ export function createExportLimits(sql: Sql, startsPerHour: number): ExportLimit
   }
 }
 
-/** Returns null when the lease is taken or renewed, and otherwise after how many milliseconds the other one ends. */
+/** Returns null when the lease was taken or renewed; otherwise the milliseconds until the other lease ends. */
 async function takeLease(sql: Sql, key: string, lease: number): Promise<number | null> {
   const [row] = await sql<{ taken: boolean; resetsIn: number }[]>`
     with /* export_lease.take */ taken as (

@@ -39,8 +39,9 @@ export const exportOf = <Row>(caller: Caller, table: TenantTable<Row>, group: ob
 })
 
 /**
- * Reads filtered and ordered lists of personal data for a caller, as `exportOf` does: an entry for each tenant. A search of
- * a text is recorded also when its page has no records, because whether it finds any says who has consented.
+ * Reads filtered and ordered lists of personal data for a caller, as `exportOf` does: an entry for each tenant. A
+ * search of a text is recorded even when its page has no records, because an empty page also reveals who has not
+ * consented.
  */
 export const searchExportOf = <Row extends { readonly tenantId: number }>(
   caller: Caller,
@@ -63,8 +64,8 @@ export const searchExportOf = <Row extends { readonly tenantId: number }>(
 })
 
 /**
- * Reads filtered and ordered lists whose records hold no personal data, although the text that is searched does: a
- * recipient's name. Each page of a search of a text is recorded, because whether it finds any says who received a voucher.
+ * Reads filtered and ordered lists whose records contain no personal data, although the searched text does: a
+ * recipient's name. Each page of a text search is recorded, because its result reveals who received a voucher.
  */
 export const textSearchOf = <Row>(caller: Caller, table: SearchTable<Row>): SearchTable<Row> => ({
   ...table,

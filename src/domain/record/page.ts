@@ -12,7 +12,7 @@ export interface PageArguments {
   updatedSince?: string | null | undefined
 }
 
-/** A place in a list: a record's position; of a list in another order also the key that it is ordered by. */
+/** A place in a list: a record's position, and the key of the order when the list is not in its default order. */
 export type Place = Position & Pick<Cursor, 'key'>
 
 /** The records of a list strictly between two places: `limit` of them, from one end. Null bounds are open. */
@@ -27,7 +27,7 @@ export interface PageWindow {
   until: Instant | null
 }
 
-/** A page of a list. The rows are in the list's order, from whichever end the page was read. */
+/** A page of a list. The rows are always in the list's order, even when the page was read from the end. */
 export interface Page<Row> {
   rows: Row[]
   hasPreviousPage: boolean
@@ -142,7 +142,8 @@ export function toPage<Row>(
 }
 
 /**
- * Reads pages of several lists: those from the starts of lists and those from the ends take a call each.
+ * Reads pages of several lists in at most two calls: one for pages from the starts of lists, one for pages from the
+ * ends.
  *
  * @returns the pages, in the order of the requests
  */

@@ -72,7 +72,7 @@ export interface Resolution extends Verdict {
 }
 
 /**
- * Returns why the voucher cannot be redeemed on a day, or null when it can be (R25).
+ * Returns the reason why the voucher cannot be redeemed on a day, or null when it can be (R25).
  *
  * @param today the calendar day at the tenant that owns the voucher, `YYYY-MM-DD`
  */
@@ -105,7 +105,7 @@ export async function resolveVoucher(
 ): Promise<Resolution> {
   const [column, text] =
     'reference' in name ? (['reference', name.reference] as const) : (['qrToken', name.qrToken] as const)
-  // PostgreSQL stores no such text, and its protocol rejects it.
+  // PostgreSQL cannot store U+0000, and its protocol rejects it.
   if (text.includes('\0')) throw notFound('voucher')
   const { id, today, tenant, ...voucher } = await findBy[column](group, sql, {
     text,

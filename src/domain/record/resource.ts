@@ -19,13 +19,13 @@ export type ResourceRow = { readonly id: number; readonly tenantId: number; read
 export interface RecordType {
   /** The name of one of its records: `purchased voucher`. */
   noun: string
-  /** The permissions that a token needs to read its records, all of them: as a list, by their ids, and as removals. */
+  /** All permissions that a token needs to read its records: as a list, by id, and as removals. */
   permissions: readonly Permission[]
   /** The name of its records in `gateway.removal`: `purchased_voucher`. */
   removal: string
   /**
-   * Returns a query for the record of a row of `gateway.removal`. It finds no row when the record is in no list that
-   * the removal concerns.
+   * Returns a query for the record of a row of `gateway.removal`. It finds no row when no list that the removal
+   * concerns has the record.
    *
    * @param token whose lists they are
    */
@@ -48,7 +48,7 @@ export interface Resource<Row extends ResourceRow = ResourceRow>
 interface ResourceDescription<Row extends ResourceRow> {
   /** The name of one of its records. The names of its type, fields, cursors and removals follow from it. */
   noun: string
-  /** The description of a record, for those who read it. */
+  /** The description of a record, for readers of the documentation. */
   description: string
   /** The name of its statements: `voucher` for `voucher.list`. */
   name: string

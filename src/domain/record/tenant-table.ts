@@ -43,7 +43,7 @@ export interface RecordRequest {
 
 /** Reads pages, counts and records of one table. Each method runs one statement; results are in the order of requests. */
 export interface TenantTable<Row> {
-  /** Reads pages; those from the starts of lists and those from the ends take a statement each. */
+  /** Reads pages in at most two statements: one for pages from the starts of lists, one for pages from the ends. */
   pages(sql: Sql, requests: readonly PageRequest[]): Promise<Page<Row>[]>
   /** Counts the records of whole lists. */
   counts(sql: Sql, requests: readonly CountRequest[]): Promise<number[]>
@@ -156,7 +156,7 @@ export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<
   }
 
   async function readChunk(sql: Sql, { tenantId, window }: PageRequest): Promise<Chunk<Row>> {
-    // No row more than the chunk has: whether more follow shows in the next chunk.
+    // Reads no extra row: the next chunk shows whether more rows follow.
     const exact = { ...window, limit: window.limit - 1 }
     const [found] = await sql`
       select ${fragments(sql).chunk} string_agg(row, ''), count(*) from (${rowsOf(sql, { tenantId, window: exact })}) chunk`.raw()

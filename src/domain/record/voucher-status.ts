@@ -10,7 +10,7 @@ export const voucherStatuses = {
   REDEEMABLE: 'It can be redeemed, and its whole balance is left.',
 }
 
-/** The answer to whether a voucher can be redeemed, and how much of it was. */
+/** The status of a voucher: whether it can be redeemed, and how much of it has been redeemed. */
 export type VoucherStatus = keyof typeof voucherStatuses
 
 /** The names of the statuses, in their order of precedence. */

@@ -56,11 +56,11 @@ export interface FilterField {
   readonly searches?: boolean
   /** The fields of records whose text it searches, by their names. */
   readonly textFields?: Readonly<Record<string, TextField>>
-  /** The key of the order whose index has its rows as one range: a list in that order reads only matching rows. */
+  /** The key of the order whose index has its rows as one range: a list in that order then reads only matching rows. */
   readonly servedBy?: string
   /** The name of another field that must be given together with it, and why. */
   readonly needs?: { field: string; message: string }
-  /** Returns the effect of a value for a token; null when it has none, or is wrong and was reported. */
+  /** Returns the effect of a value for a token; null when it has no effect, or was reported as wrong. */
   read(given: unknown, report: Report, permissions: readonly Permission[]): FilterEffect | null
 }
 
@@ -90,7 +90,9 @@ export function readBounds(kind: keyof typeof rangeKinds, given: unknown, report
 export const parsedOnce = (sql: Sql, text: string | null, type: string): Fragment =>
   sql`(select ${text}::text::${sql.unsafe(type)})`
 
-/** A field of rows whose value lies in a range. Rows without a value do not match. @param order by that value */
+/**
+ * A field that selects the rows with a value in a range. Rows without a value do not match. @param order by that value
+ */
 export const inRange = (kind: keyof typeof rangeKinds, order: Order, description: string): FilterField => ({
   kind,
   description,
@@ -119,7 +121,10 @@ const within = (key: string, where: Condition): FilterEffect => ({ where, ranges
 const equals = (expression: string, text: string): Condition =>
   text.includes('\0') ? nothing : sql => sql`${sql.unsafe(expression)} = ${text}`
 
-/** A field of rows whose text is the same. The index has its first 100 characters, because it stores no long text. */
+/**
+ * A field that selects the rows with the same text. The index has the first 100 characters of the text, because it
+ * cannot store a long one.
+ */
 export const sameText = (expression: string, description: string): FilterField => ({
   kind: 'text',
   description,
@@ -136,13 +141,16 @@ export const sameText = (expression: string, description: string): FilterField =
 /** The message for a text that is no code of a currency. */
 export const currencyMessage = 'Give the ISO 4217 code of a currency, for example GBP.'
 
-/** Returns the ISO 4217 code that was typed, in upper case; null when the text has not the form of one. */
+/** Returns the ISO 4217 code that was typed, in upper case; null when the text does not have the form of a code. */
 export function parseCurrency(text: string): string | null {
   const code = text.trim().toUpperCase()
   return /^[A-Z]{3}$/.test(code) ? code : null
 }
 
-/** A field of rows whose amounts are of a currency. @param order an order by an amount: its index begins with the currency */
+/**
+ * A field that selects the rows with amounts in one currency. @param order an order by an amount: its index begins
+ * with the currency
+ */
 export const ofCurrency = (order: Order, description: string): FilterField => ({
   kind: 'text',
   description,
@@ -157,7 +165,7 @@ export const ofCurrency = (order: Order, description: string): FilterField => ({
   },
 })
 
-/** A field of rows in which a boolean column has a value. An index has the rows in which it is true. */
+/** A field that selects the rows by a boolean column. An index has the rows in which it is true. */
 export const isTrue = (column: string, description: string): FilterField => ({
   kind: 'boolean',
   description,
@@ -171,7 +179,7 @@ export const isTrue = (column: string, description: string): FilterField => ({
 const recordReference: z.ZodType<RecordReference> = z.object({ id: z.number().nullable() })
 
 /**
- * A field of rows that belong to a record.
+ * A field that selects the rows that belong to a record.
  *
  * @param noun the name of such a record: `catalog voucher`
  * @param where returns the condition for the numeric id
@@ -189,7 +197,7 @@ export const ofRecord = (
   },
 })
 
-/** A field of rows that have one of several values. An empty list matches nothing. */
+/** A field that selects the rows with one of several values. An empty list matches nothing. */
 export const oneOf = <Value extends string>(
   kind: FilterKind,
   values: readonly Value[],

@@ -12,13 +12,13 @@ export interface TextField {
 export interface SearchedWords {
   /** The patterns of `like` that find the words. */
   patterns: readonly string[]
-  /** The fields, by their names. Those that the token may not search are left out (R32). */
+  /** The fields, by their names. Fields that the token may not search are left out (R32). */
   fields: Readonly<Record<string, TextField>>
 }
 
 /**
  * Finds the fields of each row in which at least one of the words occurs. PostgreSQL compares, as it does to find the rows:
- * what is lower case depends on the database.
+ * the conversion to lower case depends on the database.
  *
  * @returns the names of the fields
  */

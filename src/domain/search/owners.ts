@@ -9,7 +9,9 @@ export interface Owners {
   count: number
 }
 
-/** Returns the tenants. Several are read once for all statements of a search, because that walks the tree. */
+/**
+ * Returns the tenants. Several tenants are read once for all statements of a search, because that read walks the tree.
+ */
 export async function readOwners(sql: Sql, { tenantId, descendantsOf }: Search): Promise<Owners> {
   const day = sql`(now() at time zone time_zone)::date as today`
   if (descendantsOf === null) {

@@ -101,7 +101,7 @@ export class Ranges {
       limit ${ofAll}`
   }
 
-  /** The condition that a row lies between the cursors. The planner leaves out a segment in which none can. */
+  /** The condition that a row lies between the cursors. The planner leaves out a segment in which no row can. */
   between(missing: Fragment, key: Fragment, id: Fragment): Fragment {
     const sql = this.#sql
     const { order, descending } = this.#search
@@ -119,7 +119,7 @@ export class Ranges {
     return sql`${beyond(this.#window.after, true)} and ${beyond(this.#window.before, false)}`
   }
 
-  /** Joins a record if its present entry is in the list, whenever it was stamped. @param records their table */
+  /** Joins a record when its current entry is in the list, whatever its stamp. @param records their table */
   present(records: string): Fragment {
     const sql = this.#sql
     const { texts, only = 'true' } = this.#table

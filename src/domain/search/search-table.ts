@@ -29,11 +29,11 @@ interface Place {
 /** A page with the keys of its rows. */
 export interface KeyedPage<Row> extends Page<Row> {
   keys: ReadonlyMap<Row, string | null>
-  /** The place where the page ends, when the list goes on: there may be no record at this place any more. */
+  /** The place where the page ends, when the list goes on. A record at this place may no longer exist. */
   end: Place | null
 }
 
-/** A page, and whether it has all that it can have. */
+/** A page, and whether it is complete. */
 type ReadPage<Row> = KeyedPage<Row> & { isWhole: boolean }
 
 /** The number of records of a list. */
@@ -53,7 +53,7 @@ export interface SearchTable<Row> {
 /** The most rows of a list or of an index range that a page reads, matching or not, and the highest count. */
 export const mostCandidates = 5_000
 
-/** So few rows of an index range are read before the beginning of a list, which may be longer. */
+/** An index range with at most this many rows is read instead of the beginning of a list, which may be longer. */
 const fewCandidates = 1_500
 
 /** Adds the condition of `updatedSince`, which the index of the default order serves. */
@@ -93,7 +93,8 @@ export function searchTable<Row extends { id: number }>({
   async function open(sql: Sql, unbounded: Search, window: PageWindow): Promise<Reading> {
     const search = since(unbounded, searched.stamp, window.updatedSince)
     const owners = await readOwners(sql, search)
-    // A short list of several tenants is read whole: a scan ends where the rows that it reads of one of them do.
+    // A short list of several tenants is read as a whole: a scan would end at the place where the rows of one tenant
+    // end.
     const all = owners.count > 1 && search.ranges.length === 0 ? [{ key: '', where: everything }] : search.ranges
     return { sql, name, search: { ...search, ranges: all }, owners, ranges: new Ranges(sql, searched, search, window) }
   }
@@ -153,9 +154,9 @@ export function searchTable<Row extends { id: number }>({
   }
 
   /**
-   * Reads the page from the first rows of the list's order, and reports how far they go. With many tenants, it reads a
-   * few rows of each list, and more of the lists whose rows end first. The page ends where the rows of a longer list
-   * end.
+   * Reads the page from the first rows in the list's order, and reports where these rows end. With many tenants, it
+   * reads a few rows of each list, and more of the lists whose rows end first. The page ends where the rows of a longer
+   * list end.
    *
    * @param rows about how many are read at most; 0: as many as fill the page when all match
    */
@@ -192,7 +193,7 @@ export function searchTable<Row extends { id: number }>({
       const text = await rareText(reading)
       const byText = text && (await readCandidates(reading, window, text, true))
       if (byText) return byText
-      // The beginning of one tenant's list is the same range.
+      // For one tenant, the beginning of the list is the same range.
       const isCounted = (key: string) => !isOne || key !== search.order.key
       const narrow = await narrowestRange(reading, isCounted, mostCandidates)
       const readRange = () => narrow && readCandidates(reading, window, narrow.where, false)

@@ -12,7 +12,7 @@ export interface SearchDescription {
   readonly filters: Readonly<Record<string, FilterField>>
   /** By the name of their value in the enum. */
   readonly orders: Readonly<Record<string, Order>>
-  /** The order when the caller names none. */
+  /** The order when the caller gives none. */
   readonly defaultOrder: Order
 }
 
@@ -53,9 +53,9 @@ export const isSearch = (args: SearchArguments): boolean =>
   args.withDescendants === true || !!args.orderBy || givenNames(args).length > 0
 
 /**
- * The quota units of a page, and the units that are added for a text, for several tenants whose rows are read and left
- * out, and for a text of several tenants. A unit stands for at most 41 ms of PostgreSQL, so that
- * 120 take 5 s (R31), as `npm run bench -- searches` measures.
+ * The quota units of a page, and the units that are added: for a text, for several tenants when rows are read and left
+ * out, and for a text at several tenants. A unit stands for at most 41 ms of PostgreSQL, so that 120 units take 5 s
+ * (R31), as `npm run bench -- searches` measures.
  */
 const unitsOf = { page: 2, text: 2, unservedOfDescendants: 3, textOfDescendants: 2 }
 

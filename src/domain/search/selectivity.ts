@@ -9,7 +9,10 @@ import type { Search } from './search.ts'
 /** The number of latest rows that show how common each text condition is. */
 const sampleSize = 100
 
-/** A condition that more of them meet is not looked up: the index would be read for all its rows before the first. */
+/**
+ * A condition that more rows meet is not looked up: PostgreSQL reads all index rows of the condition before it returns
+ * the first.
+ */
 const mostMatches = sampleSize / 20
 
 /** The most text conditions that are looked up at one tenant, and at each of several: each searches the index. */

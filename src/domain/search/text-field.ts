@@ -22,8 +22,9 @@ export interface SearchedText {
 }
 
 /**
- * A field of rows in whose texts all words of a text occur, without regard to case. A word of one or two characters has no
- * trigram inside it, so it must be the beginning of a word. A text whose permission the token lacks is not searched.
+ * A field that selects the rows whose texts contain all words of a text, in any case. A word of one or two characters
+ * has no trigram inside it, so it must be the beginning of a word. A text whose permission the token lacks is not
+ * searched.
  */
 export const searchedText = (texts: readonly SearchedText[], description: string): FilterField => ({
   kind: 'text',
@@ -66,7 +67,7 @@ function patternOf(word: string): string {
 
 /**
  * Returns the trigrams of words that consist of letters or digits of ASCII. A row that the index finds has them, so none is
- * read and left out. Whether PostgreSQL takes other letters as such depends on the database.
+ * read and left out. The database decides whether PostgreSQL treats other characters as letters.
  */
 function trigramsOf(words: readonly string[]): string[] {
   const runs = words.flatMap(word => word.toLowerCase().match(/[a-z0-9]{3,}/g) ?? [])
@@ -75,7 +76,7 @@ function trigramsOf(words: readonly string[]): string[] {
 }
 
 /**
- * Returns a pattern that the planner does not know. The planner takes each as rare, and always uses the trigram index.
- * For a known common trigram it would read the table, also at a tenant without such a row.
+ * Returns a pattern that the planner does not know. The planner assumes that each pattern is rare, and always uses the
+ * trigram index. For a known common trigram it would read the table, also at a tenant without such a row.
  */
 const hidden = (sql: Sql, trigram: string) => sql`(select ${`%${trigram}%`}::text)`

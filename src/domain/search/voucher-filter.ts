@@ -53,7 +53,7 @@ interface Group {
 
 /**
  * Returns the vouchers that have one of several statuses on the day at their tenant, by the rules of a resolution (R25).
- * A voucher never ends before it begins, so one that has expired has begun.
+ * A voucher never ends before it begins, so an expired voucher has begun.
  */
 export function hasStatus(wanted: readonly VoucherStatus[]): FilterEffect {
   const live = wanted.flatMap(status => stateOf[status] ?? [])

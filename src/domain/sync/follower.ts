@@ -9,9 +9,9 @@ const partSize = 100_000
 const longStepMinutes = 60
 
 /**
- * Creates the job that keeps entries and figures in step with the records (`sql/0017`). Several instances of the service
- * may call it: one of them works at a time, and the others do not wait. A step that takes longer than a statement of a
- * background job may is made again on a connection of its own.
+ * Creates the job that keeps entries and figures in step with the records (`sql/0017`). Several instances of the
+ * service may call it: one of them works at a time, and the others return at once. A step that exceeds the time limit
+ * of background jobs is repeated on a separate connection.
  *
  * @param pool the service's pool
  * @param closing no step begins after it is aborted
@@ -48,7 +48,10 @@ async function makeStep(sql: Sql): Promise<boolean | null> {
   return row?.more ?? null
 }
 
-/** Makes a step in one message with its limit: each statement of the message has the limit that was set before it. */
+/**
+ * Makes a step in one message that also sets its time limit: each statement of a message has the limit that was set
+ * before it.
+ */
 async function makeLongStep(sql: Sql): Promise<boolean | null> {
   const [, row] = await sql
     .unsafe<[{ more: boolean | null }[], { more: boolean | null }[]]>(

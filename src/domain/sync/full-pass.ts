@@ -1,4 +1,6 @@
-/** When a copy cannot be brought up to date any more, and its client has to read all lists again (`sql/0008`). */
+/**
+ * Rejects copies that cannot be brought up to date any more: their clients have to read all lists again (`sql/0008`).
+ */
 import type { Sql } from '../../db/connect.ts'
 import { badInput } from '../errors.ts'
 import type { Instant } from '../record/instant.ts'
@@ -11,7 +13,7 @@ export interface SyncState {
   removalsCompleteSince: Instant | null
 }
 
-/** Reads the state. To judge a page by it, read it after the page: see `requireCompleteRemovals`. */
+/** Reads the state. Read it after the page that it is compared with: see `requireCompleteRemovals`. */
 export async function readSyncState(sql: Sql): Promise<SyncState> {
   const [state] = await sql<SyncState[]>`
     select /* sync_state.read */ epoch,
@@ -25,8 +27,8 @@ export async function readSyncState(sql: Sql): Promise<SyncState> {
  * Rejects a page of removals that resumes from before the removals are complete.
  *
  * @param updatedSince the instant from which the client resumes
- * @param state read after the page's statement. A purge that commits between the two may have left the page complete, and
- *   costs a needless full pass. A state that was read first would not show a purge that took removals from the page.
+ * @param state read after the page's statement. A purge that commits between the two reads may cause a needless full
+ *   pass. A state that was read before the page would not show a purge that deleted removals of the page.
  * @throws `BAD_USER_INPUT` with an error of the field `updatedSince`
  */
 export function requireCompleteRemovals(updatedSince: Instant, { removalsCompleteSince }: SyncState): void {

@@ -32,8 +32,8 @@ export const removalList = (tenantId: number): ListIdentity => ({ name: 'removal
 const removalRow = rowCodec<Removal>(removalColumns)
 
 /**
- * Reads the removals of records of these types. Omits a record that is in its list now, whatever happened before: so
- * removals never contradict lists, and a copy can apply both in the order in which it received them.
+ * Reads the removals of records of these types. Omits a record that is in its list now. So removals never contradict
+ * lists, and a copy can apply both in the order in which it received them.
  *
  * @param token from whose list of tenants a removed tenant must be absent
  */
@@ -43,7 +43,7 @@ export const removalsOf = (types: readonly RecordType[], token: Token): TenantTa
     table: 'gateway.removal',
     row: removalRow,
     columnValues: { column: 'resource', values: types.map(({ removal }) => removal) },
-    // `is null` and not `not exists`: for that, the planner may read whole tables into a hash.
+    // `is null` instead of `not exists`, for which the planner may read whole tables into a hash.
     filter: sql => {
       const found = types.reduce(
         (cases, type) => sql`${cases} ${sql.unsafe(`when '${type.removal}'`)} then (${type.findRemoved(sql, token)})`,

@@ -3,7 +3,7 @@ import type { Instant } from '../record/instant.ts'
 
 /** The transaction that holds the watermark, so that lists stand still: a prepared one, or one of a backend. */
 export interface WatermarkHolder {
-  /** Up to where lists show changes. */
+  /** The instant up to which lists show changes. */
   heldSince: Instant
   /** The seconds by which the watermark is behind the database's clock. */
   seconds: number

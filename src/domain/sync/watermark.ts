@@ -2,7 +2,7 @@ import { coalesceReads } from '../../db/coalesce-reads.ts'
 import type { Sql } from '../../db/connect.ts'
 import type { Instant } from '../record/instant.ts'
 
-/** Reads until when a page may list rows (`sql/0003`). */
+/** Reads the instant up to which a page may list rows (`sql/0003`). */
 export interface Watermark {
   /**
    * Reads the watermark: a statement that begins after the read sees every row with an earlier stamp, and no row gets an
@@ -16,7 +16,7 @@ export interface Watermark {
 /** The milliseconds after which a slow read no longer delays other pages. */
 const timeout = 100
 
-/** Creates the reader of the watermark. The pool is one on the primary. */
+/** Creates the reader of the watermark. The pool must connect to the primary. */
 export function createWatermark(sql: Sql): Watermark {
   return { read: coalesceReads(() => readWatermark(sql), timeout) }
 }

@@ -31,8 +31,8 @@ function visibleBelow(sql: Sql, token: Token, parentIds: readonly number[]) {
 }
 
 /**
- * Reads pages in the order of `lower(name)`, then `id`; those from the starts of lists and those from the ends take a
- * statement each. A cursor whose tenant is gone limits nothing.
+ * Reads pages in the order of `lower(name)`, then `id`; pages from the starts of lists and pages from the ends take one
+ * statement each. A cursor of a deleted tenant is ignored.
  */
 export async function listChildTenants(
   sql: Sql,

@@ -12,8 +12,8 @@ export function grantedBy(token: Token): { named: string; withDescendants: strin
 }
 
 /**
- * Returns the relation `visible(id, top)` of the tenants that a token is granted (R21). It belongs after `with recursive`,
- * and is the one walk down the tree of the service. A loop, which appliers can make, ends by `union`.
+ * Returns the relation `visible(id, top)` of the tenants that a token is granted (R21). It belongs after `with
+ * recursive`. Only this function walks down the tree. `union` ends the walk in a loop, which appliers can make.
  *
  * @param highest only those at or below this tenant, each once. `top` is then the highest tenant on the way down of which a
  *   grant includes all below, null for a tenant that is granted by itself. Null: all tenants, without their tops

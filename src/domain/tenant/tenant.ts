@@ -69,7 +69,10 @@ export async function countGrantedTenants(sql: Sql, token: Token, updatedSince: 
   return row?.count ?? 0
 }
 
-/** Returns the tenants of these ids, in their order, null where there is none. Checks no grants: the caller has. */
+/**
+ * Returns the tenants of these ids, in their order, null where there is none. Checks no grants: the caller has checked
+ * them.
+ */
 export async function findTenants(sql: Sql, ids: readonly number[]): Promise<(Tenant | null)[]> {
   const [rows] = await sql`
     select /* tenant.find_many */ string_agg(${tenantRow.select(sql)}, '')

@@ -23,7 +23,7 @@ export interface TreeTenant extends TenantLabel {
 export interface LevelRange {
   /** Null: the tenants without a parent. */
   parentId: number | null
-  /** The tenant that the part follows; null: it begins with the first. One that is gone limits nothing. */
+  /** The tenant that the part follows; null: it begins with the first. A deleted tenant is ignored. */
   afterId: number | null
   size: number
 }

@@ -18,7 +18,7 @@ export interface Caller {
   isWaiting: () => boolean
   /** The quota units that the fields of the request have cost. The authentication has counted the first one already. */
   cost: number
-  /** The part of the cost that the rate did not allow. */
+  /** The part of the cost that exceeded the rate limit. */
   rejectedCost: number
   /** The most that the request costs in quota units, as worked out before it runs; at least 1. */
   requestedCost: number

@@ -11,7 +11,10 @@ export type TokenLookup = { status: TokenStatus; token: Token } | { status: 'unk
 
 /** Looks up tokens by their secrets, and records their use. */
 export interface TokenDirectory {
-  /** Looks up a secret without a statement: a cached token, or what no token can have; else null. */
+  /**
+   * Looks up a secret without a statement: returns a cached token, or `unknown` for a text that cannot be a secret;
+   * otherwise null.
+   */
   peek(secret: string): TokenLookup | null
   /** Looks up a secret; without a promise when its token is cached. */
   find(secret: string): TokenLookup | Promise<TokenLookup>
@@ -54,7 +57,8 @@ interface TokenUse {
   address: string
 }
 
-// Tokens are locked in one order, so that instances do not deadlock. The use of a token is one of its session, too.
+// Tokens are locked in one order, so that instances do not deadlock. The use of a token also counts as use of its
+// session.
 const saveUses = (sql: Sql, uses: readonly TokenUse[]) => sql`
   with /* token.save_use */ used as (
     select token.id, used.at, used.address

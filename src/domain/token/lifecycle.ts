@@ -8,7 +8,7 @@ import { getToken, type TenantGrant, tokenStatus } from './token.ts'
 
 type NewToken = TokenInput & {
   expiresAt: Date | null
-  /** The id of the session with which the token ends. */
+  /** The id of the session; the token ends when the session ends. */
   sessionId?: string
 }
 

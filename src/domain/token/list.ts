@@ -47,7 +47,7 @@ export interface TokenListing {
   ascending?: boolean
   /** Lists tokens behind the token of this id. */
   before?: number
-  /** Lists the tokens next to the token of this id in front of it, in place of `before`. */
+  /** Lists the tokens just in front of the token of this id; used instead of `before`. */
   after?: number
   limit: number
 }

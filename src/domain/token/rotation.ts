@@ -9,7 +9,7 @@ import { getToken, tokenStatus } from './token.ts'
 interface Rotation {
   /** The time for which both tokens are valid, in seconds; 0: the old one is revoked. */
   overlap: number
-  /** The end of the successor; null: never; `inherit`: when the old token would have ended. */
+  /** The time at which the successor expires; null: never; `inherit`: when the old token would have ended. */
   expiresAt: Date | null | 'inherit'
 }
 

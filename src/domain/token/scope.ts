@@ -16,8 +16,8 @@ export interface TenantScope {
   /** Returns whether there is such a tenant and the token is authorised for it, by a path that may be cached. */
   includes(token: Token, tenantId: number): boolean | Promise<boolean>
   /**
-   * Denies access only by data read after the call: a client that sees a tenant in the list, and is then denied it,
-   * would drop the tenant and not see it again (docs/syncing.md).
+   * Denies access only by data read after the call: a client that sees a tenant in the list, and is then denied access
+   * to it, would delete its copy and not read it again (docs/syncing.md).
    *
    * @returns without a promise when a cached path covers the tenant
    * @throws `NOT_FOUND` when there is no such tenant, `FORBIDDEN` when the token is not authorised for it (R19)

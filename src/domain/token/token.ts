@@ -32,14 +32,14 @@ export interface TokenRecord extends Token {
   createdAt: Instant
   createdBy: string
   revokedAt: Instant | null
-  /** True when the session with which it ends has ended; false of a token that ends with none. */
+  /** True when the session of the token has ended; false for a token without a session. */
   sessionEnded: boolean
   lastUsedAt: Instant | null
   lastUsedAddress: string | null
   /** The token that this one replaces, and the token that replaces this one. */
   rotatedFrom: number | null
   rotatedTo: number | null
-  /** Increases with each edit. An edit names the revision that it was made from (optimistic locking). */
+  /** Increases with each edit. An edit names the revision that it is based on (optimistic locking). */
   revision: number
 }
 
@@ -58,7 +58,7 @@ export function tokenStatus({ revokedAt, sessionEnded, expiresAt }: TokenValidit
   return sessionEnded || (expiresAt && Date.parse(expiresAt) <= Date.now()) ? 'expired' : 'active'
 }
 
-/** Returns whether the session has ended with which a token ends. Not `exists`, for which a plan may read all sessions. */
+/** Returns whether the session of a token has ended. Not `exists`, for which a plan may read all sessions. */
 export const sessionEnded = (sql: Sql) => sql`coalesce(
   (select false from gateway.session where session.id_hash = token.session_hash and ${isValidSession(sql)}),
   token.session_hash is not null)`

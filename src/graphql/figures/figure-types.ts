@@ -1,4 +1,4 @@
-/** The types of the figures, without what their parents are. */
+/** The types of the figures, independent of their parents. */
 import type {
   ConsentPeriod as ConsentRow,
   ExpiryFigure as ExpiryRow,

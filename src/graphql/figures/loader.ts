@@ -23,13 +23,13 @@ export interface FiguresSource {
 }
 
 /**
- * Waits until all fields of this level have asked. Some ask at once; others wait until their quota units are counted, which
- * takes a while when several instances count together.
+ * Waits until all fields of this level have requested their figures. Some request at once; others wait until their
+ * quota units are counted, which takes longer when several instances share the counter.
  */
 async function untilAllHaveAsked(caller: Caller): Promise<void> {
   do {
     await caller.counting
-    // Those that go on when a promise settles ask first: process.nextTick alone would run before them.
+    // Fields that continue when a promise settles must request first: `process.nextTick` alone would run before them.
     await new Promise(resolve => Promise.resolve().then(() => process.nextTick(resolve)))
   } while (caller.counting)
 }
@@ -73,7 +73,7 @@ export class FiguresLoader {
   }
 }
 
-/** Returns the error of a read as a value, so that it fails no other read of the batch. */
+/** Returns the error of a read as a value, so that the other reads of the batch do not fail. */
 const settle = async (read: Promise<Figures> | undefined): Promise<Figures | Error> => {
   try {
     if (!read) throw new Error('These figures were not read.')

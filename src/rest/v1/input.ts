@@ -24,7 +24,7 @@ const listParameters = {
 const includable = ['categories', 'variants'] as const
 const isIncludable = (word: string): word is (typeof includable)[number] => includable.some(name => name === word)
 
-/** The input of an operation whose path is all it takes. */
+/** The input of an operation that takes only its path. */
 export const nothing: InputSource<object> = { read: () => ({ variables: {}, fieldErrors: {} }) }
 
 /** The input of a list: its query (R4, R5, R6, R10). */
