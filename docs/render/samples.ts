@@ -6,7 +6,7 @@ import { escapeHtml, highlight } from './highlight.ts'
 /** The languages of the samples, in the order in which they are shown. */
 export const sampleLanguages = [
   { extension: 'sh', label: 'curl', language: 'bash' },
-  // `.mts`: a module whatever the `type` of the reader's package.json is.
+  // `.mts`: always a module, for every `type` in the reader's package.json.
   { extension: 'mts', label: 'TypeScript', language: 'typescript' },
   { extension: 'py', label: 'Python', language: 'python' },
   { extension: 'php', label: 'PHP', language: 'php' },
