@@ -10,7 +10,7 @@ const isolated = ['test/rest/child-policy.test.ts']
 /** Starts some forty processes: longer than the other tests take. */
 const samples = 'test/docs/samples.test.ts'
 
-/** Explain each statement over tables of many rows: that takes a seventh of the main tests' time. */
+/** These tests explain each statement over tables of many rows, which takes a seventh of the main tests' time. */
 const plans = ['test/db/plans.test.ts']
 
 /** Not run behind a pooler: files that count its statements too, and long ones that hardly use the database. */
@@ -50,7 +50,7 @@ const suites = [
   { resolve, test: { name: 'plans', include: plans, ...common } },
   // Commands in processes of their own: starting them takes longer than what they do.
   { resolve, test: { name: 'cli', include: ['test/cli/**/*.test.ts'], isolate: false, ...common } },
-  // Each signs in, and a password takes its time by design.
+  // Each test signs in, and checking a password is slow by design.
   { resolve, test: { name: 'admin', include: ['test/admin/**/*.test.ts'], isolate: false, ...common, ...fewWorkers } },
   // The contract through PgBouncer, which the global set-up starts for it.
   {

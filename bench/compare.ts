@@ -112,7 +112,7 @@ async function prepareRequests(competitors: Competitor[]): Promise<Prepared> {
       if (answers.size > 1) prepared.different.push(name)
       prepared.requests.set(name, ofCall)
     } catch (error) {
-      // The commit may lack what the working tree's documents ask for.
+      // The commit may lack fields that the working tree's documents select.
       prepared.failed.push(`${name} (${error instanceof Error ? error.message : error})`)
     }
   }

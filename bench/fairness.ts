@@ -110,7 +110,7 @@ const limitedLoads: Record<string, (secret: string) => HttpRequest> = {
     graphql(secret, tree.firstLeaf, 'purchasedVouchers(filter: { currency: "GBP" }) { count { count precision } }'),
 }
 
-/** The loads that no bar is for: without a rate limit they take all of the processor, and each is cheap. */
+/** The loads without a bar: they have no rate limit and use all of the processor, and each request is cheap. */
 const unlimitedLoads = (secret: string): Record<string, HttpRequest> => ({
   'v1 pages without a rate limit': page(secret),
   'thirty lists a request without a rate limit': manyLists(secret),

@@ -56,7 +56,7 @@ interface Measured {
   status: number
   bytes: number
   milliseconds: number
-  /** The longest that `/livez` waited meanwhile, in milliseconds. */
+  /** The longest wait of `/livez` during the request, in milliseconds. */
   livez: number
 }
 

@@ -46,7 +46,7 @@ function write(sql: Pool): () => Promise<number> {
   }
 }
 
-/** Reads the lag until `isOver`. @returns all that were read, in milliseconds, lowest first */
+/** Reads the lag until `isOver`. @returns all measured lags, in milliseconds, lowest first */
 async function readLags(sql: Pool, isOver: () => boolean): Promise<number[]> {
   const lags: number[] = []
   while (!isOver()) {

@@ -60,7 +60,7 @@ function choose(calls: Call[]): { calls: Call[]; contenders: Name[] } {
 async function requestsOf(contender: Contender, call: Call): Promise<HttpRequest[]> {
   const { origin, transport } = contender
   const requests: HttpRequest[] = []
-  // One after the other: a service that has just started sheds what comes all at once.
+  // The requests run one after the other, because a service that has just started sheds a burst.
   for (const sample of call.samples) {
     const request = transport.request(call.operation, sample)
     const { next_cursor: cursor } = call.afterCursor

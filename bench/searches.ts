@@ -72,7 +72,7 @@ const installation = { checkout: root, databaseUrl: server.url(database) }
 const secret = await createToken(installation, tree.root)
 const service = await startService(installation)
 
-/** @returns for how many milliseconds each process that serves the service has run: other load adds nothing to that */
+/** @returns the CPU time of each database process of the service, in milliseconds, which other load does not change */
 async function runTimes(): Promise<Map<number, number>> {
   const found = await sql<{ pid: number }[]>`
     select pid from pg_stat_activity where datname = ${database} and pid <> pg_backend_pid()`
@@ -81,7 +81,7 @@ async function runTimes(): Promise<Map<number, number>> {
   )
 }
 
-/** Sends a search. @returns its operations, and the milliseconds for which the database's processes ran */
+/** Sends a search. @returns its operations, and the CPU time of the database's processes in milliseconds */
 async function send(
   { list, args }: Case,
   scope: keyof typeof scopes,

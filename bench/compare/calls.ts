@@ -41,7 +41,7 @@ const listOf: Partial<Record<OperationName, OperationName>> = {
 const pages = 8
 
 /**
- * Finds what there is to ask for by asking the service itself, so that nothing depends on its tables.
+ * Finds the ids to request through the service itself, so that nothing depends on its tables.
  *
  * @returns the requests of one call
  */

@@ -1,6 +1,6 @@
 /**
- * L0: Postgres builds the JSON, Node passes its text on: the least that Node can do. It leaves out the rate, the tree of
- * tenants, permissions and the watermark.
+ * L0: Postgres builds the JSON and Node only forwards its text: the least work that Node can do. It leaves out the
+ * rate, the tree of tenants, permissions and the watermark.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { connect } from './database.ts'

@@ -1,6 +1,6 @@
 /**
  * L1: written by hand: typed rows, mapped to objects, and JSON.stringify. It leaves out the rate, the tree of tenants,
- * permissions and the watermark, so its lists may miss records that are written meanwhile.
+ * permissions and the watermark, so its lists may miss records that are written during a read.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { writeCursor } from './cursor.ts'
@@ -132,7 +132,7 @@ const toVariant = (row: VariantRow) => ({
   updated_at: row.updated_at,
 })
 
-/** @returns the lowest of the values that are not null; null when there is none */
+/** @returns the lowest value that is not null; null without one */
 function lowest(values: (number | null)[]): number | null {
   const present = values.filter(value => value !== null)
   return present.length > 0 ? Math.min(...present) : null

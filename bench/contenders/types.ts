@@ -1,6 +1,6 @@
 /**
  * The records of v1 as L0, L1 and mercurius serve them, by the names of the service's schema. Answers are compared on
- * these fields: one that v1 gains is compared once it stands here and the contenders serve it.
+ * these fields. Add a new field of v1 here, and to the contenders, to compare it.
  */
 export const contenderTypes = /* GraphQL */ `
   type PurchasedVoucher {

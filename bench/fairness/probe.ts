@@ -19,7 +19,7 @@ export interface Answers {
   p95: number
 }
 
-/** Sends the probes for some time, each at its rate whatever its answers take. @returns the answers of each */
+/** Sends the probes for some time, each at its own rate, even when answers are slow. @returns the answers of each */
 export function sendProbes(origin: string, probes: readonly Probe[], seconds: number): Promise<Answers[]> {
   return Promise.all(
     probes.map(async ({ request: { path, method, headers, body }, every }) => {

@@ -28,7 +28,7 @@ const nothing: Selection = {
 
 const topTen = { first: 10, by: 'PAID', currency: null } as const
 
-/** The figures of a period, and those of now. */
+/** The figures of a period, and the current figures. */
 const ofPeriod: Record<string, Partial<Selection>> = {
   periods: { periods: true },
   totals: { totals: true },

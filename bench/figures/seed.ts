@@ -113,7 +113,7 @@ from (
  * Fills a migrated database.
  *
  * @param sql one connection, so that its temporary functions stay
- * @param progress receives what was done
+ * @param progress receives messages about the progress
  */
 export async function seed(sql: Pool, size: Size, progress: (text: string) => void): Promise<void> {
   const run = (text: string) => sql.unsafe(text).simple()

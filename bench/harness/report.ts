@@ -32,7 +32,7 @@ export function describeRatios(values: readonly number[], bases: readonly number
 export const table = (heads: string[], rows: string[][]): string =>
   [heads, heads.map(() => '---'), ...rows].map(cells => `| ${cells.join(' | ')} |`).join('\n')
 
-/** @returns when, on which machine and at which commit figures were measured, as a sentence */
+/** @returns a sentence with the time, the machine and the commit of a measurement */
 export function describeRun(postgresVersion: string): string {
   const changed = git('status', '--porcelain', '--', 'src', 'sql', 'schema') === '' ? '' : ' with uncommitted changes'
   return `${new Date().toISOString().slice(0, 10)}, ${cpus()[0]?.model.trim() ?? 'unknown processor'}, \

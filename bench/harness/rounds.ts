@@ -31,7 +31,10 @@ export type Results = Map<string, Map<string, Figures[]>>
 /** The extent of a measurement. */
 export interface Timing {
   rounds: number
-  /** For about how long a server is measured in one turn, in seconds. All servers get the same number of requests. */
+  /**
+   * The approximate time that a server is measured in one turn, in seconds. All servers get the same number of
+   * requests.
+   */
   seconds: number
   /** The requests of each call to each server before the first round: enough for V8 to compile their code. */
   warmUp: number
@@ -39,7 +42,7 @@ export interface Timing {
   busy?: number
 }
 
-/** @returns the items, beginning with another one in each round, so that none is always the first */
+/** @returns the items, rotated in each round, so that no item is always the first */
 export const rotated = <Item>(items: readonly Item[], round: number): Item[] => [
   ...items.slice(round % items.length),
   ...items.slice(0, round % items.length),

@@ -61,7 +61,7 @@ return case when pg_temp.random_below(n, 91, 50) = 0 then date_trunc('hour', mad
             when pg_temp.random_below(n, 92, 10) < 7 then made + pg_temp.share(n, 93) * interval '1 hour'
             else made + pg_temp.share(n, 94) ^ 3 * (timestamptz '2026-01-01' - made) end;`
 
-/** SQL for the creation of row `n`: two years, shared out evenly among so many rows. */
+/** SQL for the creation time of row `n`: the rows are spread evenly over two years. */
 const createdAt = (count: number) => `timestamptz '2024-01-01' + (n::double precision / ${count}) * interval '730 days'`
 
 const tenantRows = `

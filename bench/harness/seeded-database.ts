@@ -25,14 +25,14 @@ export interface SeededDatabase extends Installation {
   close(): Promise<void>
 }
 
-/** The record that is kept beside a kept database. */
+/** The record that is stored beside a kept database. */
 interface Kept {
-  /** The hash of what it was created from. */
+  /** The hash of the files that the database was created from. */
   source: string
   secret: string
 }
 
-/** @returns the hash of what a database would be created from now */
+/** @returns the hash of the current files that a database is created from */
 function sourceHash(size: keyof typeof sizes): string {
   const migrations = join(root, 'sql')
   const hash = createHash('sha256').update(JSON.stringify([seedVersion, sizes[size]]))

@@ -10,7 +10,7 @@ export interface HostileRequest {
   /** Header lines in their order; a name may occur many times. `Host` and the framing of the body are not among them. */
   headers: [name: string, value: string][]
   body: string | null
-  /** The body is sent in chunks of so many bytes; undefined: with its length. */
+  /** The number of bytes of each chunk of the body; undefined: the body is sent with its length. */
   chunkLength?: number
 }
 

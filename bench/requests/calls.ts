@@ -20,7 +20,7 @@ const records = 1000
 const deepPages = 40
 const pageSize = 50
 
-/** Reads from the seeded database what the calls ask for. */
+/** Reads the ids that the calls request from the seeded database. */
 export async function readCalls(sql: Pool, size: Size): Promise<Call[]> {
   const random = new Random(2024)
   const ids = (count: number, limit: number) =>
@@ -46,7 +46,7 @@ export async function readCalls(sql: Pool, size: Size): Promise<Call[]> {
       from purchased_voucher where tenant_id = ${bigTenant}
     ) listed
     where place % ${pageSize}::int = 0 and place > ${pageSize} order by place limit ${deepPages}`
-  // The answer to an integration that asks now and then: a few changes.
+  // The answer to an integration that polls rarely: a few changes.
   const recent = await sql<Sample[]>`
     select tenant, "updatedSince" from (
       select tenant_id as tenant, updated_at as "updatedSince",

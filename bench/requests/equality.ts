@@ -6,7 +6,7 @@ import type { Contender } from './contenders.ts'
 /** The number of requests of each call that are compared. */
 const compared = 24
 
-/** @returns a body's text without what differs from answer to answer: times, cursors and redemption tokens */
+/** @returns a body's text without the parts that differ in each answer: times, cursors and redemption tokens */
 function comparable({ next_cursor: cursor, server_time: _, ...body }: Body): string {
   const isIssued = (key: string, value: unknown) => (key === 'redemption_token' ? typeof value : value)
   return JSON.stringify({ ...body, next_cursor: typeof cursor }, isIssued)
@@ -21,7 +21,7 @@ function difference(one: string, other: string): string {
 }
 
 /**
- * Sends the same requests to all contenders, and compares their answers with those of the first.
+ * Sends the same requests to all contenders, and compares their answers with the first one's answers.
  *
  * @param requests each contender's, in the same order
  * @returns the number of records that were compared

@@ -73,7 +73,7 @@ async function allocated(inspector: Inspector, work: () => Promise<unknown>): Pr
 
 /** The service's heap, read through Node's inspector. */
 export interface Heap {
-  /** In use after a full collection, before and after so many requests, in MiB. */
+  /** The heap in use after a full collection, before and after the requests, in MiB. */
   before: number
   after: number
   requests: number

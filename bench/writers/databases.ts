@@ -110,7 +110,7 @@ export class ContenderDatabases {
     }
   }
 
-  /** @returns so many connections to a fresh copy of each contender's database, in the contenders' order */
+  /** @returns connections to a fresh copy of each contender's database, in the contenders' order */
   async freshCopies(count: number): Promise<Connections[]> {
     const copies: Connections[] = []
     for (const index of this.#contenders.keys()) {
@@ -125,7 +125,7 @@ export class ContenderDatabases {
     return copies
   }
 
-  /** @returns when, on what and from which commit figures were measured, as a sentence */
+  /** @returns a sentence with the time, the machine and the commit of a measurement */
   describe(): string {
     const commits = this.#durable ? 'Durable commits.' : 'Commits do not wait for the disk.'
     return `${describeRun(this.#server.version)} ${commits}`

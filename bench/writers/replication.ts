@@ -7,7 +7,7 @@ import { type Connections, population } from './databases.ts'
 
 const rows = 100_000
 const transactions = 2_000
-/** The ids lie above those of the subscribers' own vouchers. */
+/** The ids are higher than the ids of the subscribers' own vouchers. */
 const first = 1_000_000
 
 const insert = (ids: string) => `

@@ -7,8 +7,8 @@ import { measureRate, takeWriteMarker, updateOne } from './workloads.ts'
 const calls = 300
 
 /**
- * @returns the median time that reading the watermark takes while the other connections have a transaction open, and
- *   that of an empty statement, in milliseconds
+ * @returns the median time of reading the watermark while the other connections have a transaction open, and the median
+ *   time of an empty statement, in milliseconds
  */
 export async function timeWatermark(reader: Pool, writing: Pool[]): Promise<{ watermark: number; empty: number }> {
   for (const [writer, sql] of writing.entries()) {

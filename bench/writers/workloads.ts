@@ -90,7 +90,7 @@ const rate = (name: string, limit: number | undefined, transaction: Transaction)
   measure: (connections, seconds) => measureRate(transaction, connections, seconds),
 })
 
-/** Two workloads: a load as it is, and the same after its announcement. */
+/** Two workloads: a load without an announcement, and the same load with one. */
 const load = (name: string, limit: number, write: (sql: Sql, named: string) => Promise<unknown>): Workload[] => {
   const timed = async (work: () => Promise<unknown>) => {
     const start = performance.now()

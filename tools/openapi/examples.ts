@@ -15,7 +15,7 @@ export interface RecordedAnswer {
   body: unknown
 }
 
-/** Returns the examples of a body, by names that follow from their summaries; nothing when there are none. */
+/** Returns the examples of a body, by names made from their summaries; undefined without examples. */
 export function toExamples(answers: readonly { summary: string; value: unknown }[]): Pick<MediaType, 'examples'> {
   if (answers.length === 0) return {}
   const examples: Record<string, Example> = {}
