@@ -197,9 +197,9 @@ as $$
   group by touched.source, list.name, part.condition
 $$;
 
--- Returns how many rows have one of several stamps of this transaction. One statement for all tenants of a table, here and
--- below: the list's index is searched for each of them, which a planner that knows nothing of new stamps takes for more than
--- reading the table.
+-- Returns how many rows have one of several stamps of this transaction. One statement for all tenants of a table, here
+-- and below. It searches the list's index for each tenant; the planner has no statistics of new stamps, and would
+-- otherwise prefer to read the whole table.
 create function gateway.count_stamped(stamps bigint[]) returns bigint
 language plpgsql set enable_seqscan = off
 as $$
@@ -222,7 +222,7 @@ create function gateway.restamp(formers bigint[], stamp bigint) returns void
 language plpgsql set enable_seqscan = off
 as $$
 declare
-  -- Not a setting of the function: only a superuser may create one with a setting that no extension defines.
+  -- The function has no `set` clause: only a superuser may create a function with a setting that no extension defines.
   kept constant text := coalesce(current_setting('gateway.keep_updated_at', true), '');
   target record;
 begin

@@ -16,7 +16,8 @@ create table gateway.stamp_queue (
   product_id  bigint,
   category_id bigint,
   tenant_id   bigint,
-  -- One entry for a transaction, however many variants of a product it changes; and no two transactions wait.
+  -- A transaction has one entry for a product, for any number of changed variants, and transactions do not wait for
+  -- each other.
   unique nulls not distinct (transaction, product_id, category_id, tenant_id)
 );
 comment on table gateway.stamp_queue is 'Records that need a new stamp because what they show has changed';

@@ -101,8 +101,8 @@ end $$;
 
 -- Returns the newest stamp of a list that lies ahead of the clock, as after a step back. Planned stamps do not count.
 --
--- One probe of an index for each tenant and list, of removals one for each resource: 50,000 tenants take 0.4 s. A record of
--- a deleted tenant is in no list; of the removals of such a tenant, its own one has the same stamp.
+-- It probes an index once for each tenant and list, and once for each resource of removals: 50,000 tenants take 0.4 s.
+-- A record of a deleted tenant is in no list; of the removals of such a tenant, its own one has the same stamp.
 create function gateway.newest_stamp_ahead() returns timestamptz
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$

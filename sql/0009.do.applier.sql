@@ -1,7 +1,7 @@
 -- Appliers: the workers of a subscription, and sessions with `session_replication_role = replica`; and what the service
 -- stamps after their commit.
 --
--- A worker sets off the row triggers, and of the statement triggers only those of truncate (`enable always`).
+-- A worker fires the row triggers, and only the statement triggers of truncate (`enable always`).
 -- Its triggers wait for no lock that the publisher did not take for the same change, and raise no errors. Beside a transaction
 -- that is applied while it is streamed (`streaming = parallel`, the default from PostgreSQL 18 on), a lock leads to a
 -- deadlock. So it locks no path of tenants (0005), and queues tenants like products (0006):

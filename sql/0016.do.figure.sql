@@ -65,8 +65,8 @@ create function gateway.three_hours(instant timestamptz) returns timestamptz
 language sql immutable parallel safe
 return date_bin('3 hours', instant, '0001-01-01 00:00+00');
 
--- Returns the state of a voucher for figures. That of a voucher without a balance ends with `_without_balance`, unless it is
--- void: what was paid for it is in no sum of balances.
+-- Returns the state of a voucher for figures. The state of a voucher without a balance ends with `_without_balance`,
+-- unless it is void: no sum of balances includes its payment.
 --
 -- state: what gateway.voucher_state returns.
 create function gateway.figure_state(state text, current_balance numeric) returns text
@@ -111,7 +111,7 @@ create type gateway.figure as (
   paid       numeric
 );
 
--- Returns what an entry adds to the figures of its tenant.
+-- Returns the additions of an entry to the figures of its tenant.
 --
 -- sign: 1, or -1 for what it takes away.
 create function gateway.figures_of(entry gateway.voucher_entry, sign integer) returns setof gateway.figure
@@ -184,7 +184,7 @@ as $$
     change.records, change.initial, change.balance, change.paid)
 $$;
 
--- Returns how many vouchers of a tenant a read counts: one with more has a rollup.
+-- Returns the most vouchers of a tenant that a read counts: a tenant with more vouchers has a rollup.
 create function gateway.most_counted() returns integer language sql immutable parallel safe return 20000;
 
 -- Returns the tenants that are missing in gateway.figure_member, and those that must be removed from it.

@@ -2,7 +2,7 @@
 --
 -- It is a client of the lists (0003): it reads the watermark, and then, under a snapshot that is taken after that, the
 -- records of all tenants that are stamped since its former watermark, and the removals. Each of these records is compared
--- with its entry under that one snapshot, so the entries are those of the records at an instant.
+-- with its entry under that one snapshot, so the entries match the records at one instant.
 --
 -- A stamp may be planned ahead of the clock (gateway.planned_stamp). Its records can be seen before the stamp has passed;
 -- they are read once then, and once more after the clock has passed the stamp.
@@ -47,8 +47,8 @@ alter table public.customer
   enable always trigger record_unlisted_truncated;
 
 -- Writes the first entries, up to `at_most` of each kind; then creates one index at a time, and writes the rollups before
--- theirs, which is the last. What changes meanwhile is followed afterwards, because gateway.follower.since is the watermark
--- of the beginning.
+-- theirs, which is the last. Changes during this time are followed afterwards, because gateway.follower.since is the
+-- watermark of the beginning.
 --
 -- Returns whether there was work to do.
 create function gateway.write_first_entries(reached gateway.follower, watermark timestamptz, at_most integer) returns boolean
@@ -163,7 +163,7 @@ as $$
 $$;
 
 -- Updates the entries of the records that have changed, and the rollups, in parts of up to `at_most` records of a kind. One
--- query reads all these records, under one snapshot: the entries are then those of one instant.
+-- query reads all these records, under one snapshot: the entries then match the records at one instant.
 --
 -- fills: whether all records are compared with their entries.
 -- Returns whether the tree of tenants or the large tenants have changed.

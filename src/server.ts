@@ -99,7 +99,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
     })
   })
   registerAssets(app)
-  // With PUBLIC_URL, others reach the demo, too, by a proxy that may hide it.
+  // With PUBLIC_URL, other machines can also reach the demo, by a proxy that may hide this.
   const shownToken = config.publicUrl === undefined ? demoToken : null
   const site = describeSite(config, shownToken !== null)
   if (shownToken !== null) registerDemoToken(app, shownToken)

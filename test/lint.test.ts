@@ -36,7 +36,7 @@ function lint(files: Record<string, string>, message: string): string[] {
   return found.map(line => line.replace(/^.*file=([^,]+),line=(\d+).*$/, '$1:$2')).sort()
 }
 
-/** Returns those of the texts in which the rule finds an export without a doc comment. */
+/** Returns the texts in which the rule finds an export without a doc comment. */
 function rejected(texts: string[]): string[] {
   const pathOf = (index: number) => `src/sample-${index}.ts`
   const found = lint(Object.fromEntries(texts.map((text, index) => [pathOf(index), text])), 'Write a doc comment')

@@ -48,7 +48,10 @@ export interface Database {
   address: DatabaseAddress
   /** One connection as the service's role for the health checks, which give up after a second. */
   health: Pool
-  /** One connection as the service's role for rates: counting neither waits for other statements nor holds them up. */
+  /**
+   * One connection as the service's role for rates: counting does not wait for other statements, and does not delay
+   * them.
+   */
   rates: Pool
   /** True for an embedded server. */
   embedded: boolean

@@ -80,7 +80,7 @@ export async function startPrimary(
 }
 
 /**
- * Starts workers, which share a port. One that ends is started again, at once and then after growing waits.
+ * Starts workers, which share a port. A worker that ends is started again: first at once, then after growing waits.
  *
  * @param count how many
  * @returns when the first of them listens

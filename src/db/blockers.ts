@@ -47,7 +47,7 @@ export function watchBlockers(
       await pause(times.interval, undefined, { signal })
     }
   }
-  // It ends with the signal, or with the connection; then the session's own statements fail, too.
+  // It ends with the signal, or with the connection; then the session's own statements also fail.
   watch().catch(() => {})
   return () => latest
 }

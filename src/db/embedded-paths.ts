@@ -17,7 +17,10 @@ export interface Account {
 /** The last sentence of every error without another remedy. */
 export const USE_OTHER = 'To use your own PostgreSQL server instead, set DATABASE_URL.'
 
-/** The prefix of socket directories. Not in TMPDIR, because the path of a Unix socket has at most about 100 bytes. */
+/**
+ * The prefix of socket directories. It is not in TMPDIR, because the path of a Unix socket has at most about 100
+ * bytes.
+ */
 export const SOCKET_DIR = '/tmp/voucher-gateway-'
 
 /** Returns the cluster of an existing data directory, without symbolic links; the cluster may not exist yet. */
@@ -167,7 +170,7 @@ function privateDirectory(): string {
       fs.mkdirSync(place, { recursive: true, mode: 0o711 })
       const found = fs.lstatSync(place)
       if (!found.isDirectory() || found.uid !== uid || found.mode & 0o022) continue
-      // The server's account must be able to traverse it, whatever the umask. This fails on a read-only file system.
+      // The server's account must be able to traverse it, with any umask. This fails on a read-only file system.
       fs.chmodSync(place, 0o711)
       return place
     } catch {

@@ -19,7 +19,7 @@ export const defaultLockWait = 300
 /** The SQLSTATEs of a lock that another transaction holds: `lock_timeout`, and a deadlock. */
 const lockConflict = /^(55P03|40P01)$/
 
-/** The migrations of a database differ from the files in `sql/`, as those of unreleased versions of the service do. */
+/** The migrations of a database differ from the files in `sql/`: an unreleased version of the service made them. */
 export class UnreleasedDatabaseError extends Error {}
 
 /** A file of `sql/`, which is named `<version>.<kind>.<name>.sql`. */

@@ -2,7 +2,7 @@ import type { Sql } from '../db/connect.ts'
 
 /** Returns the secret of this name that all instances share: the stored one, or the proposal, which is then stored. */
 export async function getOrCreateSecret(sql: Sql, name: string, proposal: Buffer): Promise<Buffer> {
-  // Two statements: the second one sees what another instance has inserted meanwhile.
+  // Two statements, because the second one sees a row that another instance has inserted in between.
   await sql`
     insert /* setting.create */ into gateway.setting (name, value) values (${name}, ${proposal})
     on conflict (name) do nothing`

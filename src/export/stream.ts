@@ -15,7 +15,7 @@ import { unreadBytes } from './unread-bytes.ts'
 /** The interval of checks of the token and its scope, in milliseconds: a revoked token ends its export in a second. */
 const checkInterval = 250
 
-/** The lease is renewed at each of so many checks: every two seconds. */
+/** The number of checks after which the lease is renewed: every two seconds. */
 const checksPerRenewal = 8
 
 /** The time that a service that stops waits until a chunk has arrived, in milliseconds. */
@@ -92,8 +92,8 @@ export class ExportStream {
   }
 
   /**
-   * When the service is about to stop: waits until the reader has what was written, and throws the error. Throws also when
-   * the export has ended meanwhile.
+   * When the service is about to stop: waits until the reader has what was written, and throws the error. Also throws
+   * when the export ends during the wait.
    */
   async continueUnless(stopping: () => GatewayError): Promise<void> {
     if (this.#hasEnded) throw new Error('The export has ended.')

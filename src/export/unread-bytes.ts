@@ -5,8 +5,8 @@ import type { Socket } from 'node:net'
 const connection = /^ *\d+: [\dA-F]+:([\dA-F]{4}) [\dA-F]+:([\dA-F]{4}) 01 ([\dA-F]{8}):/gm
 
 /**
- * Reads how many bytes the kernel keeps for the reader of a connection; on Linux only, elsewhere 0. Of connections from
- * different addresses with the same ports the least counts.
+ * Reads how many bytes the kernel keeps for the reader of a connection; on Linux only, elsewhere 0. When several
+ * connections have the same ports, the smallest value counts.
  */
 export async function unreadBytes({ localPort, remotePort }: Socket): Promise<number> {
   const queues: number[] = []

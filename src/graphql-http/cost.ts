@@ -23,7 +23,7 @@ export function writeSpentRate({ caller }: FastifyRequest, reply: FastifyReply):
 
 /**
  * Adds the cost to the body of a request that failed before it was executed. A request that exceeds the rate is not
- * charged. One without a valid token has no cost.
+ * charged. A request without a valid token has no cost.
  */
 export function addCost(request: FastifyRequest, reply: FastifyReply, body: object): object {
   const { caller } = request

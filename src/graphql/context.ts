@@ -52,6 +52,6 @@ export function createContext(gateway: Gateway, caller: Caller, fieldErrors: Fie
   const hasOwn = isExpensive(caller)
   const sql = hasOwn ? pool.expensive(isWaiting, token.id) : pool.whileWanted(isWaiting)
   const loaders = new Loaders({ pool, sql, watermark, caller, group: hasOwn ? caller : pool })
-  // Named one by one: spreading an object and adding to it takes 3 µs.
+  // The properties are named one by one, because spreading an object takes 3 µs.
   return { sql, cursors, clock, watermark, scope, redemptionTokenTtl, caller, rate, fieldErrors, loaders }
 }

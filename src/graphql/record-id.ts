@@ -35,7 +35,7 @@ function parseGlobalId(text: string): RecordPlace | null {
  * and GraphQL in the scalar `ID`, which accepts numeric and global ids. A text that is not an id names no record.
  */
 export class RecordId {
-  /** The numeric id; null when the text is none. */
+  /** The numeric id; null when the text is not a numeric id. */
   readonly numeric: number | null
   /** The record that a global id names; null for a numeric id and for a text that is no id. */
   readonly global: RecordPlace | null

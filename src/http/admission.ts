@@ -16,9 +16,9 @@ interface Admitted {
 }
 
 /**
- * Refuses requests of a scope with `UNAVAILABLE`, before any other work, while the service has too many requests. That
- * is when `max` requests are under way, or three quarters of `max` of the same operation. So a locked table does not
- * delay the operations that do not need it. The scope must have `holdRefusal`.
+ * Refuses requests of a scope with `UNAVAILABLE`, before any other work, while the service has too many requests. The
+ * limit is `max` requests under way, and three quarters of `max` for one operation. So a locked table does not delay
+ * the operations that do not need it. The scope must have `holdRefusal`.
  *
  * @param max the most requests under way
  * @returns a function that waits until no request is under way, for at most a limit in milliseconds

@@ -40,7 +40,7 @@ export function refuseOtherMethods(scope: FastifyInstance, { method, path }: { m
   scope.route({
     method: scope.supportedMethods.filter(other => other !== method),
     url: path,
-    // Not in the handler: that runs after the body is read, which can fail first.
+    // This is not in the handler, because the handler runs after the body is read, which can fail first.
     onRequest: async (_request, reply) => {
       reply.header('Allow', method)
       throw new GatewayError('METHOD_NOT_ALLOWED', `Only ${method} is allowed here.`)

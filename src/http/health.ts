@@ -49,7 +49,7 @@ const failing = (...reasons: string[]): Readiness => ({
  * Makes the check of `/readyz`: the database answers within a second, is a primary that can be written, is migrated, and
  * has its triggers. Each result is no older than its call, so a repair shows at once.
  *
- * @param sql a connection of its own, because those of the requests may all be busy
+ * @param sql a separate connection, because all connections of requests may be busy
  * @param countWorkers in a worker: returns how many listen, which the result reports
  */
 export function createReadiness(

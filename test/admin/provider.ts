@@ -94,7 +94,7 @@ export async function startProvider(redirectUris: string[]) {
      * Changes what the provider answers until `answerAsUsual`.
      *
      * @param path `/token`, `/me`, `/jwks` or `/.well-known/openid-configuration`
-     * @param change the body to answer with; a text is sent as that of a 502
+     * @param change the body to answer with; a text is sent as the body of a 502
      */
     answer(path: string, change: (body: Json) => unknown) {
       changes.set(path, change)

@@ -147,7 +147,7 @@ test('the parts of the picker need a session, and its lists the CSRF token of th
   expect(rejected.html).not.toContain('Region')
 })
 
-test('all results of a search are added at once, when the form can choose so many', async () => {
+test('all results of a search are added at once, up to the limit of the form', async () => {
   const found = await press(await add(await browser.get(path), [10014]), 'find', { search: 'shop 14' })
   expect(found.text).toContain('Add the other 910 results')
   const page = await press(found, 'add-all', { 'reach-10014': 'below' })

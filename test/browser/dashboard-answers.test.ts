@@ -88,7 +88,7 @@ test('figures of the view before are named as such and do not work while others 
   expect(await page.locator('.figures[inert], .figures[aria-busy=true]').count()).toBe(0)
 })
 
-test('figures of the tenant before are not shown when those of another cannot be loaded', async () => {
+test('figures of the former tenant are not shown when the figures of the next tenant cannot be loaded', async () => {
   const { page } = await open(`tenant=${alder}&${firstHalf}`)
   await sold(page, '£10.00')
   const stop = await intercept(page, DashboardFigures, route => route.abort())
@@ -104,7 +104,7 @@ test('figures of the tenant before are not shown when those of another cannot be
   await sold(page, '£300.00')
 })
 
-test('without a connection the last figures stay with their time, and those of now come with it', async () => {
+test('without a connection the last figures stay with their time, and current figures replace them when it is back', async () => {
   const shop = await build.tenant({ name: 'Shop' })
   const product = await build.product(shop, { title: 'Tea' })
   await sell(shop, product, 10, '2024-02-01')
@@ -174,7 +174,7 @@ test('figures that the service refuses are not announced as loading', async () =
   expect(await page.locator('.placeholder').count()).toBe(0)
 })
 
-test('figures of tenants below in the period before are not shown with those of another', async () => {
+test('figures of tenants below for the former period are not shown with another period', async () => {
   const { page } = await open(`tenant=${group}&${firstHalf}&table=tenants&currency=GBP`)
   await tables(page).getByText('£10.00').first().waitFor()
   const release = await hold(page, DashboardTenantsBelow)

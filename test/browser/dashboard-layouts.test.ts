@@ -49,7 +49,7 @@ test('on a narrow screen rows are cards with labels, which are sorted and stay a
   )
   expect(amounts).toEqual(amounts.toSorted((one, other) => other - one))
 
-  // As the browser tells it to a screen reader: the labels are not read a second time.
+  // Checks the accessibility tree of the browser: the labels are not read twice.
   const session = await page.context().newCDPSession(page)
   const { nodes } = await session.send('Accessibility.getFullAXTree')
   const namesOf = (role: string) => nodes.filter(node => node.role?.value === role).map(node => node.name?.value)

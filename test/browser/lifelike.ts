@@ -23,7 +23,10 @@ export async function fillLifelike({ database: { pool, platform }, build }: Test
   const spa = await build.tenant({ name: 'Harbour Spa', subdomain: 'harbour-spa', parent_id: north })
   const bistro = await build.tenant({ name: 'Bistro Verde', subdomain: 'bistro-verde' })
 
-  /** Makes a token so many days ago, for a number of days or for good, and used last so many days ago. */
+  /**
+   * Makes a token with the given ages of its creation and of its last use, in days, and with a lifetime in days or
+   * without an end.
+   */
   async function make(
     name: string,
     permissions: Permission[],

@@ -13,7 +13,7 @@ const views = [
 ] as const
 
 /**
- * Looks at a page as it stands, wide and narrow, light and dark, without loading it again. Leaves a picture of each in
+ * Checks the current page, wide and narrow, light and dark, without loading it again. Leaves a picture of each in
  * test/screenshots.
  *
  * @returns what axe-core finds, and where the page is wider than the screen
@@ -21,7 +21,7 @@ const views = [
 export async function look(page: Page, name: string): Promise<string[]> {
   mkdirSync(screenshots, { recursive: true })
   const problems: string[] = []
-  // Not as a script of the page, which its Content-Security-Policy would block.
+  // It does not run as a script of the page, because the Content-Security-Policy would block it.
   await page.evaluate(axe.source)
   for (const { width, colorScheme, checked } of views) {
     const place = `${name}, ${width} px, ${colorScheme}`

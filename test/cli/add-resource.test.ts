@@ -120,7 +120,7 @@ beforeAll(async () => {
   expect(stale.printed).not.toContain('Error')
   expect(await runScript('generate')).toEqual({ code: 0, printed: '' })
   expect(await runScript('generate', '--', '--check')).toEqual({ code: 0, printed: '' })
-  // All but the guides and the downloads.
+  // All files except the guides and the downloads.
   const parts = ['driver', 'client', 'sync', 'demo', 'service', 'documents', 'pages']
   expect(await runScript('build', '--', ...parts)).toEqual({ code: 0, printed: '' })
   expect(await run(['migrate'], environment, { entry })).toMatchObject({ code: 0, stderr: '' })

@@ -29,7 +29,10 @@ async function setForLogin(): Promise<void> {
   await platform.unsafe(`alter role ${login} set jit = off`)
 }
 
-/** Starts a proxy before the database that replaces a client's first message. @returns the URL of the database there */
+/**
+ * Starts a proxy before the database that replaces a client's first message. @returns the URL of the database behind
+ * the proxy
+ */
 async function startPooler(change: (startup: Buffer) => Buffer, user = owner): Promise<string> {
   const proxy = createServer(client => {
     const server = connect(join(address.host, `.s.PGSQL.${address.port}`))

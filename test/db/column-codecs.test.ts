@@ -70,7 +70,7 @@ const leafOf = (name: string): { leaf: GraphQLLeafType; list: boolean } => {
 describe.each(Object.keys(kinds) as ColumnKind[])('a column of the kind %s', kind => {
   const { scalar, writeJson } = columnCodecs[kind]
 
-  test('is decoded alike in rows and in other statements, and its JSON is that of its scalar', async () => {
+  test('is decoded in the same way in rows and in other statements, and its JSON equals the JSON of its scalar', async () => {
     const codec = codecOf(kind)
     await fc.assert(
       fc.asyncProperty(fc.array(fc.option(kinds[kind], { freq: 9 }), { minLength: 1, maxLength: 50 }), async values => {

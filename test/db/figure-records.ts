@@ -48,7 +48,7 @@ export const step = async (sql: Sql, atMost: number) => (await sql`select gatewa
 /** The error that a test throws to undo its changes. */
 export const undone = new Error('undone')
 
-/** Creates the database. `reset` fills it anew, until no stamp lies ahead. */
+/** Creates the database. `reset` fills it again, until no stamp lies ahead. */
 export async function createFigures() {
   const database = await createDatabase()
   const { pool, platform } = database

@@ -1,4 +1,4 @@
-/** The entries of figures become those of the records, however these are written, and the rollups those of the entries. */
+/** The entries of figures follow the records for every way of writing, and the rollups follow the entries. */
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { beforeEach, describe, expect, test } from 'vitest'

@@ -28,7 +28,7 @@ test('a loader that keeps stamps is followed by a fill', async () => {
   await expectFollowed()
 })
 
-test('a fill that is stopped goes on, and loses no change that is made meanwhile', async () => {
+test('a fill that is stopped goes on, and loses no change from the time in between', async () => {
   await pool`select gateway.recount_figures()`
   await platform`update gateway.voucher_entry set current_balance = 1 where id % 3 = 0`
   await platform`delete from gateway.voucher_entry where id % 7 = 0`

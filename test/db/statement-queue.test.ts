@@ -51,7 +51,7 @@ test.each([2, 3, 10])('of %i connections, statements of a locked table leave som
   expect((await settled).every(({ status }) => status === 'fulfilled')).toBe(true)
 })
 
-test('statements of one noun have half of the connections, and those of others share the rest', async () => {
+test('statements of one noun have half of the connections, and other statements share the rest', async () => {
   const pool = open(10)
   const unlock = await lock()
   const settled = outcomes(times(30, () => blocked(pool)))

@@ -92,7 +92,7 @@ async function compare(
   const args = { document, variableValues: variables }
   const { data, errors = [] } = await execute({ ...args, schema: generatedSchema, contextValue: theirs })
   expect(actual.data.toString()).toBe(JSON.stringify(data))
-  // One root field after the other: graphql-js may begin the next while the last still fails.
+  // The root fields run one after the other: graphql-js may begin the next one while the last one still fails.
   if (query.startsWith('mutation')) expect(changes(ours.log)).toEqual([...new Set(theirs.log)])
   if (errors.length === 0 && actual.errors.length === 0) return 'without errors'
   const possible = await findPossibleErrors({ ...args, contextValue: world() })

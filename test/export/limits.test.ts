@@ -51,7 +51,7 @@ describe('a token has one export at a time', () => {
   })
 })
 
-test('a token may start so many exports in an hour, over all instances and lists', async () => {
+test('a token may start a limited number of exports in an hour, over all instances and lists', async () => {
   const secret = await newSecret()
   for (const [index, list] of ['/tenants', path, '/tenants'].entries()) {
     expect((await exportList(clients[index % 2]!, secret, list)).status).toBe(200)
@@ -128,7 +128,7 @@ test('readers that read nothing do not block other exports, even when there are 
   expect(readLines(first?.text() ?? '').count).toBe(400)
 })
 
-test('so many exports hold records at a time, and the next ones get their places in turn', async () => {
+test('a limited number of exports hold records at a time, and the next ones get their places in turn', async () => {
   const places = new Semaphore({ maxRunning: 2 })
   const held = [await places.take(), await places.take()]
   expect(places.isWanted).toBe(false)

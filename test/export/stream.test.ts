@@ -29,7 +29,7 @@ await loader`
   insert into purchased_voucher (tenant_id, reference, product_title, updated_at)
   select ${tenantId}, 'R-' || n, (select string_agg(md5(n || ' ' || part), '') from generate_series(1, 750) part), timestamptz '2026-01-02T03:04:05Z' + n / 3 * interval '1 ms'
   from generate_series(1, ${total}::integer) n`
-/** A service whose answers are not collected to be checked: their memory is measured. */
+/** A service whose answers are not checked, because checking them takes memory, which these tests measure. */
 const app = await buildServer({
   config: readConfig({ LOG_LEVEL: 'silent', RATE_LIMIT_PER_MINUTE: '100000', EXPORTS_PER_HOUR: '1000' }),
   pool,
@@ -115,7 +115,7 @@ test('a revoked token breaks exports off within a second, and a slow reader gets
     const connected = once(app.server, 'connection')
     const open = await openStalled(secret, { 'accept-encoding': coding })
     const [socket] = await connected
-    // Node tells a paused reader nothing, so the service's end of the connection shows when it closed.
+    // Node does not notify a paused reader, so the test watches the service's end of the connection.
     exports.push({ id, open, closed: once(socket, 'close').then(() => performance.now()) })
   }
   const arrived = await Promise.all(exports.map(({ open }) => arrivedAt(open.response.socket)))

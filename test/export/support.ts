@@ -43,7 +43,7 @@ export function readLines(text: string): Omit<Exported, keyof Answer> {
   return { ...read, cursorPlaces, count }
 }
 
-/** Exports a list. The path begins behind that of the exports, for example `/tenants`. */
+/** Exports a list. The path is relative to the path of the exports, for example `/tenants`. */
 export async function exportList(
   { ask }: Client,
   secret: string,

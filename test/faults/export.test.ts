@@ -38,7 +38,7 @@ async function openStalled(origin: string, headers: Record<string, string> = {})
   }
 }
 
-/** Reads the rest of an export behind the last cursor. @returns how many records both parts have, none of them twice */
+/** Reads the rest of an export behind the last cursor. @returns the number of distinct records in both parts */
 async function complete(origin: string, text: string): Promise<number> {
   const first = readLines(text)
   const cursor = first.cursors.at(-1)

@@ -19,7 +19,9 @@ const size = isShort
 
 const kills = 10
 
-/** The longest that a write may wait for the migration, in milliseconds. Beside other work, processes wait to run, too. */
+/**
+ * The longest that a write may wait for the migration, in milliseconds. On a busy machine, processes also wait to run.
+ */
 const longestWait = isShort ? 1_000 : 200
 
 const timeout = 1_200_000

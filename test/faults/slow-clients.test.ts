@@ -116,7 +116,7 @@ describe('connections of callers', () => {
       // A caller that does not read does not notice that it is closed.
       await expect.poll(unreadConnections, { timeout: 80_000, interval: 500 }).toBe(0)
       for (const socket of open) socket.destroy()
-      // One that has read its answer is idle, and stays.
+      // A connection with a read answer is idle, and stays open.
       received = ''
       idle.write(request)
       await expect.poll(() => received).toMatch(/^HTTP\/1\.1 200 /)

@@ -47,7 +47,7 @@ test('two workers on an embedded database have one rate, one link, one log and o
   }
   const secret = await expectExactBurst([service], newSecret, 2000, 1200)
 
-  // A worker that is killed is replaced, its calls stay counted, and the other one answers meanwhile.
+  // A worker that is killed is replaced, its calls stay counted, and the other worker answers in the meantime.
   const killed = first.get(1) ?? 0
   process.kill(killed, 'SIGKILL')
   await until('the worker is gone', () => !isAlive(killed))

@@ -65,7 +65,7 @@ describe('a document is rejected before any part of it is executed', () => {
   })
 })
 
-describe('the complexity of a document is that of the operation that runs', () => {
+describe('the complexity of a document is the complexity of the operation that runs', () => {
   const heavy = `{ tenants(first: 100) { nodes { ${aliases(10, products('100'))} } } }`
   const light = '{ viewer { name } }'
   const tooMuch = [expect.stringMatching(/^The complexity of the query is \d+; at most 25000/)]

@@ -174,7 +174,7 @@ describe('the vouchers of a product', async () => {
     expect(await referencesOf(secret, '(filter: { productId: 1 })')).toEqual(ofChain)
   })
 
-  it('are also those of the tenants below that a grant includes', async () => {
+  it('include the vouchers of tenants below that a grant includes', async () => {
     const all = '(withDescendants: true)'
     expect(await referencesOf(await secretOf(chain), all)).toEqual(ofChain)
     expect(await referencesOf(await secretOf(chain, shop), all)).toEqual([...ofChain, 'SHOP-1'])
@@ -222,7 +222,7 @@ describe('the parent of a tenant', () => {
     expect(JSON.stringify(data)).not.toContain('Group')
   })
 
-  it('is that of its row, up to the root', async () => {
+  it('is the parent in its row, up to the root', async () => {
     const secret = await secretOf(whole(group))
     const up = 'name parent { name parent { name parent { name } } }'
     expect(await read(secret, `{ tenant(id: ${inn}) { ${up} } }`)).toEqual({

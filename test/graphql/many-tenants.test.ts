@@ -64,7 +64,7 @@ it('returns for lists of any arguments what each returns alone', async () => {
   expect(names.length).toBeLessThanOrEqual(20)
 })
 
-it('continues each list from its own cursor, and rejects those of others', async () => {
+it('continues each list from its own cursor, and rejects cursors of other lists', async () => {
   const [one, other] = [tenants[3]!, tenants[4]!]
   const list = (args: string) => `purchasedVouchers(${args}) { nodes { reference } pageInfo { startCursor endCursor } }`
   const found = await data(

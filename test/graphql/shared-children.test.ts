@@ -24,7 +24,7 @@ function defineLoader() {
   return { reads, load }
 }
 
-test('requests share the read of their children, and get those of their own parents', async () => {
+test('requests share the read of their children, and get the children of their own parents', async () => {
   const { reads, load } = defineLoader()
   const [one, two, three] = [1, 2, 3].map(id => ({ id, tenantId: 7 }))
   const answers = await Promise.all([load([one!, two!]), load([two!, three!])])

@@ -42,7 +42,7 @@ async function serve() {
 
 const paths = (count: number) => Array.from({ length: count }, (_, number) => `/flood/${number}`)
 
-test('requests that are sent together are handled and answered one after the other, behind those of others', async () => {
+test('requests that are sent together are handled and answered one after the other, behind requests of other connections', async () => {
   const { handled, most, port } = await serve()
   const [flood, other] = [openSocket(port), openSocket(port)]
   flood.socket.write(paths(100).map(get).join(''))

@@ -96,7 +96,7 @@ async function sendSlowly(head: string, { begin, more }: (typeof framings)['leng
 }
 
 describe('a request that is answered before its body has arrived', () => {
-  // Its window may have ended meanwhile.
+  // Its rate window may have ended during the test.
   beforeAll(() => client.rest(spent.secret, '/tenants'))
 
   const cases = requests.flatMap(([name, line, headers, status]) =>

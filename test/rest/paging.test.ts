@@ -20,7 +20,8 @@ const ofTenant =
   }
 
 /**
- * Fills a list with records whose ids descend as their stamps ascend, so that the list's order is not that of ids.
+ * Fills a list with records whose ids descend as their stamps ascend, so that the list's order differs from the order
+ * of ids.
  *
  * @param stamp SQL of record number `n`, from 1
  */

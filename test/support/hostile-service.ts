@@ -64,7 +64,7 @@ export async function startHostileService() {
     const { answers } = service
     const [path = '', query = ''] = (request.url ?? '').split('?')
     const send = (body: unknown) => response.end(JSON.stringify(body))
-    // A continued list ends, whatever its cursor is.
+    // A continued list ends, for any cursor.
     const sendPage = (page: object) => send(query === '' ? page : { ...page, next_cursor: null })
     request.resume()
     if (answers.error) return response.writeHead(answers.error.status).end(answers.error.body)

@@ -32,7 +32,7 @@ const argumentsOf = (options: ProcessOptions, args: string[]) => [
   ...args,
 ]
 
-/** Returns the options of `spawn`. Of the tests' own environment the process gets only PATH and HOME. */
+/** Returns the options of `spawn`. The process gets only PATH and HOME of the tests' own environment. */
 const settingsOf = (options: ProcessOptions, environment: NodeJS.ProcessEnv) => ({
   cwd: options.cwd ?? directoryWithoutEnv,
   env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },

@@ -317,8 +317,8 @@ const remake =
   }
 
 /**
- * A change and its relative frequency. One that is `checked` relies on foreign keys, which appliers do not check: there a
- * tenant could be deleted that has tenants below it.
+ * A change and its relative frequency. A `checked` change relies on foreign keys. Appliers do not check them, so they
+ * could delete a tenant that has tenants below it.
  */
 type Weighted = [weight: number, change: Change, checked?: 'checked']
 

@@ -405,7 +405,7 @@ test('planned stamps ahead of the clock do not count as a clock that was set bac
   expect((await instance.client.rest(secret, `/tenants/${tenant}/sales/purchased-vouchers`)).status).toBe(200)
 })
 
-/** Sets the clock of a database ahead of the server's, or back, by so many seconds. */
+/** Sets the clock of a database ahead of the server's clock, or back, by some seconds. */
 const setClock = (platform: Pool, seconds: number) =>
   platform.unsafe(`
     create or replace function gateway.clock_microseconds() returns bigint language sql volatile parallel safe

@@ -279,8 +279,8 @@ async function commitPrepared(sql: postgres.Sql): Promise<void> {
 }
 
 /**
- * Waits until the service has stamped what the subscription changed, and the watermark has passed all stamps: those of a
- * bulk load can lie ahead.
+ * Waits until the service has stamped what the subscription changed, and the watermark has passed all stamps: the
+ * stamps of a bulk load can lie ahead.
  *
  * @throws Error after a minute
  */

@@ -10,7 +10,7 @@ export interface Address {
   database: string
 }
 
-/** Ids that exist, or existed, for the writers. Each writer adds those of its rows. */
+/** Ids that exist, or existed, for the writers. Each writer adds the ids of its rows. */
 export interface KnownIds {
   /** The tenant above all others, except those that moved below `elsewhere`. */
   root: number
@@ -98,7 +98,7 @@ export async function seedDatabase(address: Address, size = 100): Promise<KnownI
 
 /**
  * Prepares the database of a publisher, which has the platform's tables only. Its rows are below a tenant that the
- * subscriber has, too; its ids are in another range.
+ * subscriber also has; its ids are in another range.
  *
  * @param root that tenant
  * @param subscribe called when the publisher holds that tenant and nothing else

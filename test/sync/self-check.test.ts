@@ -161,7 +161,7 @@ describe.each(everyPlace)('a copy in %s', async (kind, placeOf) => {
     expect(await place.read()).toEqual(await readService(origin, token.secret))
   })
 
-  test('whose position of a tenant is lost is read again, without what was deleted meanwhile', async () => {
+  test('that lost the position of a tenant is read again, without records that were deleted in between', async () => {
     await damage.position(chain)
     await platform`delete from purchased_voucher where id = ${sold[5]!}`
     expect((await run()).code).toBe(0)

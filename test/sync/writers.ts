@@ -34,7 +34,7 @@ const noCounts = {
   moved: 0,
   /** In which a record came back that the transaction before had moved away. */
   returned: 0,
-  /** Of a publisher, and applied by a subscription. */
+  /** The writes of a publisher, which a subscription applies. */
   replicated: 0,
   terminated: 0,
   /** Ended by a lock timeout, a deadlock, a constraint, or a snapshot that was too old. */

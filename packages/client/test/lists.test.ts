@@ -82,7 +82,7 @@ test('include adds categories and variants', async () => {
   expect(full?.variants).toEqual([])
 })
 
-test('single records are those of v1, and one that does not exist is an error', async () => {
+test('single records equal those of v1, and a missing record is an error', async () => {
   const voucher = vouchers[0]!
   const paths = {
     [`/tenants/${tenant}/catalog/vouchers/${product}`]: client.catalogVoucher(tenant, product),

@@ -202,7 +202,7 @@ test('an answer that does not come in time is an error, with the id of the reque
   expect(arrived).toHaveLength(2)
 })
 
-test('the time begins anew when the headers arrive', async () => {
+test('the timeout starts again when the headers arrive', async () => {
   const later = (ms: number) => new Promise<void>(resolve => setTimeout(resolve, ms))
   const slow: ClientOptions['fetch'] = async (_, init) => {
     await later(1_000)

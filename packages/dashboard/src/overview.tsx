@@ -47,7 +47,7 @@ function nextOfPath(tenant: string, highest: TreeTenant | undefined, roots: read
   return roots.length === 0 || roots.includes(highest.id) ? null : highest.parentId
 }
 
-/** One tenant: the tree beside it, the controls, and what they choose. */
+/** Shows one tenant: the tree, the controls, and the figures that they select. */
 export function Overview(props: OverviewProps) {
   const { address, tenant, roots, tenants, request, show, notices, permissions, viewerError, onRetry } = props
   const [isOpen, setOpen] = useState(false)
@@ -132,7 +132,7 @@ export function Overview(props: OverviewProps) {
 
 const needed = ['view_vouchers', 'view_orders'] as const
 
-/** Returns whether the token may read any figure: those of consents need a permission of their own. */
+/** Returns whether the token may read any figure: figures of consents need a separate permission. */
 const showsFigures = (permissions: readonly string[]) =>
   needed.every(name => permissions.includes(name)) || permissions.includes('export_customer_information')
 

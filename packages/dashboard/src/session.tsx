@@ -38,7 +38,7 @@ export function Session({ token, onEnd }: SessionProps) {
   useEffect(() => {
     if (granted) add(granted)
   }, [viewer, add])
-  // Those whose parent the token may not see. A tree with a circle has none.
+  // The tenants whose parent the token may not see. A tree with a circle has none.
   const begins = granted?.filter(({ parent }) => parent === null) ?? []
   const roots = (begins.length > 0 ? begins : (granted ?? []))
     .map(toTreeTenant)

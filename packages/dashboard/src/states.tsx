@@ -1,10 +1,10 @@
 // The placeholders for data that is loading, does not exist or could not be read.
 import type { ApiError } from './api.ts'
 
-/** Says in the place of data that there is none. */
+/** Shows that there is no data. */
 export const Empty = ({ text }: { text: string }) => <p class="empty">{text}</p>
 
-/** Stands in the place of a plot that would be empty. */
+/** Replaces a plot that would be empty. */
 export const NothingToPlot = ({ title, text }: { title: string; text: string }) => (
   <figure class="plot-card card" aria-label={title}>
     <h2>{title}</h2>

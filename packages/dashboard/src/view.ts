@@ -23,7 +23,7 @@ export interface View {
   /** The last day of the period, `YYYY-MM-DD`. */
   to: string
   by: Interval
-  /** The IANA time zone of the days; null: that of the tenant. */
+  /** The IANA time zone of the days; null: the tenant's time zone. */
   timeZone: string | null
   /** A currency code; null when none is chosen. */
   currency: string | null

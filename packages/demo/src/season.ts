@@ -96,7 +96,7 @@ function minutesAhead(timeZone: string, day: Day): number {
 
 /**
  * Returns the instant of a random purchase, an hour before the end of the last day (UTC) at the latest, so that events
- * shortly after it are on that day, too.
+ * shortly after it are on the same day.
  *
  * @param today the day of the demo data: purchases end before it
  * @param before the purchase is before this day; `today`, or an earlier one

@@ -69,7 +69,7 @@ keepRepaired([
   ['.cm-content:not([aria-label])', editor => editor.setAttribute('aria-label', 'Value')],
   ['.cm-scroller[tabindex="-1"]', view => view.setAttribute('tabindex', '0')],
   ['input.peer[type="checkbox"]:not([aria-label])', box => box.setAttribute('aria-label', 'Send this row')],
-  // On a narrow screen the header of Scalar stands below that of the site.
+  // On a narrow screen the header of Scalar is below the header of the site.
   ['#main header:not([role])', header => header.setAttribute('role', 'presentation')],
   // It sometimes names the section that is shown.
   ['#main header > span:not([role])', label => setAttributes(label, { role: 'region', 'aria-label': 'Section' })],

@@ -28,7 +28,10 @@ const listStateSchema = z.object({
   reading: readingSchema.nullable(),
   /** True when the records of former passes are deleted. */
   swept: z.boolean(),
-  /** True when the token lacked the permission. Removals may have been missed since, so the next pass begins anew. */
+  /**
+   * True when the token lacked the permission. Removals may have been missed since then, so the next pass starts from
+   * the beginning.
+   */
   refused: z.boolean(),
 })
 

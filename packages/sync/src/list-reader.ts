@@ -168,7 +168,7 @@ async function restartOnUnknownCursor({ sync, tenantId, list }: Part, error: unk
 
 /** Returns the state after a page or a part of an export. */
 function advance(state: ListState, via: ListReading['via'], { records, cursor, serverTime }: ListPage): ListState {
-  // An export begins anew after pages; pages continue an export.
+  // An export cannot continue pages and starts from the beginning; pages can continue an export.
   const reading = via === 'export' && state.reading?.via === 'pages' ? null : state.reading
   const until = reading?.until ?? serverTime
   if (cursor === null) return { ...state, refused: false, bound: until, reading: null }
@@ -178,7 +178,7 @@ function advance(state: ListState, via: ListReading['via'], { records, cursor, s
   return { ...state, refused: false, reading: { via, cursor, until, newest, received } }
 }
 
-/** Returns whether an export reads so many records sooner than pages. */
+/** Returns whether an export reads this number of records sooner than pages. */
 function mayExport({ exports }: Sync, left: number): boolean {
   return exports.available && left > smallList && exports.delay() < left / pageRate
 }

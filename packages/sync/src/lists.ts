@@ -4,7 +4,7 @@ import { type RemovalResource, type TenantListName, tenantListNames, tenantLists
 /** The name of a list: the last segment of its export path. */
 export type ListName = 'tenants' | TenantListName
 
-/** All lists, those of a tenant in the order in which a round reads them. */
+/** All lists; the lists of a tenant are in the order in which a round reads them. */
 export const listNames: readonly ListName[] = ['tenants', ...tenantListNames]
 
 /** Returns the resource of a list's records in GraphQL removals. */

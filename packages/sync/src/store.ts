@@ -41,7 +41,7 @@ export interface CopyReader {
   readonly positions: Positions
   /** Counts the records that a user of the copy finds. */
   counts(): Promise<RecordCount[]>
-  /** Reads the records of a tenant; of the list of tenants, those of all tenants. */
+  /** Reads the records of a tenant; for the list of tenants, the records of all tenants. */
   records(list: ListName, tenantId: number): AsyncIterable<CopiedRecord>
   close(): Promise<void>
 }

@@ -19,7 +19,10 @@ type Comparison = SyncEvent & { event: 'compared' }
 /** The number of differing ids that are reported for each list, and of differing lists that the error names. */
 const maxExamples = 5
 
-/** A record that moves on while a round reads its list comes in the next round: differences are confirmed by so many. */
+/**
+ * A record that changes while a round reads its list comes in the next round, so differences are confirmed by this
+ * number of rounds.
+ */
 const confirmingRounds = 3
 
 /** The records of a list of the copy, and the ids that differ. */
@@ -153,7 +156,7 @@ async function compare(
 
 const isDifferent = ({ missing, extra, different }: Found) => missing.length + extra.length + different.length > 0
 
-/** Leaves records out that the service has changed meanwhile. */
+/** Leaves out records that the service has changed during the comparison. */
 function leaveOut(found: Found, changed: ReadonlySet<number> | 'all' | undefined): void {
   for (const kind of ['missing', 'extra', 'different'] as const) {
     found[kind] = found[kind].filter(id => changed !== 'all' && !changed?.has(id))

@@ -52,7 +52,7 @@ const providerUnavailable = (cause: unknown) =>
 /** Returns the handlers of the redirect to the OpenID provider, and of the callback from it. */
 export function createOpenIdHandlers({ sql, config, throttle }: AdminContext, openId: OpenIdConfig) {
   const discovery = createDiscovery(openId)
-  // Not strict: the browser comes back from another site, and has to send the cookie.
+  // The cookie is not strict, because the browser comes back from another site and must send it.
   const { name, options } = cookieSettings(config, 'openid', 'lax')
   const redirectUri = (request: FastifyRequest) => `${request.publicOrigin}${adminPath}/login/callback`
 

@@ -61,7 +61,8 @@ export async function registerSession(scope: FastifyInstance, { sql, config }: A
     },
   })
 
-  // Not strict: a link on another site would arrive without it, and get a new one, which open forms do not match.
+  // The cookie is not strict: a request from a link on another site would not have it, and would get a new one that
+  // does not match open forms.
   const csrfCookie = cookieSettings(config, 'csrf', 'lax')
   await scope.register(csrfProtection, {
     cookieKey: csrfCookie.name,

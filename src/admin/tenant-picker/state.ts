@@ -6,7 +6,7 @@ import { textField } from '../form-body.ts'
 export interface PickerState {
   /** The chosen tenants. */
   grants: TenantGrant[]
-  /** The number of children that are shown of each opened tenant; under null, that of tenants without a parent. */
+  /** The number of shown children of each opened tenant; under null, the number of shown tenants without a parent. */
   levels: Map<number | null, number>
   /** The text in the search box. */
   search: string
@@ -31,8 +31,8 @@ export const maxChosen = 2_000
 export const maxSearchLength = 200
 
 /**
- * Reads the picker's fields of a posted form, and applies the picker's button that was pressed. Ticked tenants are chosen,
- * whichever button was pressed.
+ * Reads the picker's fields of a posted form, and applies the picker's button that was pressed. Ticked tenants are
+ * chosen by every button.
  *
  * @returns the next state, and whether to save the form: no button of the picker was pressed, nor Enter in its search
  */

@@ -17,7 +17,7 @@ export interface FigureDifference {
 export interface FigureCheck {
   /** The instant of the figures; null while they are being counted: then nothing is compared with the records. */
   asOf: Instant | null
-  /** One for each kind that differs; none when all figures are right. */
+  /** One difference for each kind; empty when all figures are right. */
   differences: FigureDifference[]
 }
 

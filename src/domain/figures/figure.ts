@@ -87,7 +87,7 @@ export interface FiguresRequest {
   /** The intervals of the period, in order and without gaps. */
   intervals: readonly Days[]
   by: FigureInterval
-  /** The IANA time zone of the calendar days; null: that of the tenant. */
+  /** The IANA time zone of the calendar days; null: the tenant's time zone. */
   timeZone: string | null
 }
 

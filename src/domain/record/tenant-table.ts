@@ -89,8 +89,8 @@ interface Ends {
 }
 
 /**
- * Creates the reader of a table. One page and one record, which are most of what REST reads, have statements of their
- * own: the statements for many cost PostgreSQL some 200 µs more.
+ * Creates the reader of a table. Reads of one page or one record, the most frequent of REST, have their own statements:
+ * the statements for many cost PostgreSQL some 200 µs more.
  */
 export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<Row> {
   // Created once: creating a fragment costs more than sending it.

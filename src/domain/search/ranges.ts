@@ -151,7 +151,7 @@ export class Ranges {
       where matches or is_end ${order} limit ${this.#size})`
   }
 
-  /** One more than the page has, to know whether the list goes on. */
+  /** Reads one row more than the page has, to learn whether the list goes on. */
   get #size(): number {
     return this.#window.limit + 1
   }
@@ -192,8 +192,8 @@ export class Ranges {
   }
 
   /**
-   * A limit that the planner does not know. It takes it as a part of the range, however few rows the average tenant has,
-   * and so reads an index in its order instead of sorting all rows of a large tenant.
+   * A limit that the planner does not know. The planner estimates it as a part of the range, even when the average
+   * tenant has few rows. So it reads an index in its order instead of sorting all rows of a large tenant.
    */
   #limit(rows: number): Fragment {
     return this.#sql`limit (select ${rows}::bigint)`

@@ -53,8 +53,8 @@ export async function requireFullPass(sql: Sql, completeSince: number): Promise<
 }
 
 /**
- * Compares the database server with the recorded one, and requires a full pass when it was replaced. Of several
- * instances, one reports it.
+ * Compares the database server with the recorded one, and requires a full pass when it was replaced. Only one of
+ * several instances reports it.
  *
  * @returns the identity of the former server when it was replaced; else null
  */

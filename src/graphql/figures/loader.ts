@@ -1,4 +1,4 @@
-/** Batches the figures that a request selects, and reads those of one `figures(...)` in one statement. */
+/** Batches the figures that a request selects, and reads the figures of one `figures(...)` in one statement. */
 import DataLoader from 'dataloader'
 import type { Figures, FiguresRequest, Selection } from '../../domain/figures/figure.ts'
 import { readFigures } from '../../domain/figures/read.ts'

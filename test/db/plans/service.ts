@@ -105,7 +105,7 @@ export const service: Journey[] = [
     what: 'deleting rate windows that have ended',
     runs: ['rate_window.delete_ended'],
     go: ({ pool }) => deleteEndedWindows(pool),
-    excused: 'Once a minute: it deletes most of the rows, those of windows that ended since.',
+    excused: 'Once a minute: it deletes most of the rows, the expired windows.',
   },
   {
     what: 'request counts',

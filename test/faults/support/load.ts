@@ -10,7 +10,7 @@ export interface Call {
   sent: number
   /** The time that it took, in milliseconds. */
   took: number
-  /** 0: the connection was refused or lost. Of a GraphQL answer with errors: the status that REST has for them. */
+  /** 0: the connection was refused or lost. For a GraphQL answer with errors, the status that REST uses for them. */
   status: number
   retryAfter: string | undefined
   /** With status 0: the code of the error. */

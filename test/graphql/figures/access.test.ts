@@ -150,7 +150,7 @@ describe('arguments', () => {
     expect(body.data.tenant.figures.topProducts).toEqual([{ value: 40 }])
   })
 
-  it('the time zone is that of the tenant when none is given', async () => {
+  it('the default time zone is the time zone of the tenant', async () => {
     const { body } = await ask('timeZone periods { start }', january, leaf)
     expect(body.data.tenant.figures.timeZone).toBe('Asia/Tokyo')
     expect(body.data.tenant.figures.periods[0].start).toBe('2025-12-31T15:00:00.000000Z')

@@ -79,7 +79,7 @@ export function currenciesOf({
   )
 }
 
-/** Says in which currency the amounts of sales are, or that there are none. */
+/** Returns a sentence about the currency of the sales, or that there are no sales. */
 export function describeSales(figures: Pick<Figures, 'totals' | 'outstanding' | 'status'>, currency: Currency): string {
   if (currenciesOf(figures).length > 0) return `What was sold, in ${nameCurrency(currency)}.`
   const hasVouchers = figures.status?.some(({ vouchers }) => vouchers > 0) === true

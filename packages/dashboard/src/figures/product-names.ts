@@ -26,7 +26,10 @@ const tellApart = (names: readonly string[], additions: readonly (string | undef
     return isAlone || addition === undefined ? name : `${name} · ${addition}`
   })
 
-/** Names products by their titles. Those of one title are named with their tenants, and of one tenant with their ids. */
+/**
+ * Names products by their titles. Products with the same title get the names of their tenants, and within one tenant
+ * their ids.
+ */
 export function nameProducts(products: readonly ProductSales[]): NamedProduct[] {
   const withTenants = tellApart(
     products.map(titleOf),

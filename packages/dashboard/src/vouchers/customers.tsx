@@ -48,7 +48,10 @@ export function Customers({ view: { tenant, withDescendants }, request, text }: 
   )
 }
 
-/** Says that no customer was found, or that there may be more. The API reads only so many for a page. */
+/**
+ * Says that no customer was found, or that there may be more. The API limits the number of records that it reads for a
+ * page.
+ */
 function describeRest(count: number, hasNextPage: boolean): string {
   if (hasNextPage)
     return count === 0 ? 'Type more of the name or address.' : 'There may be more: type more to find them.'

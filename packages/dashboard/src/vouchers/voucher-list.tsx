@@ -94,7 +94,7 @@ export function VoucherList(props: VoucherListProps) {
   )
 }
 
-/** Returns the reason why a page has no vouchers. The API reads only so many for a page. */
+/** Returns the reason why a page has no vouchers. The API limits the number of records that it reads for a page. */
 function nothingFound(isFiltered: boolean, { hasNextPage, hasPreviousPage }: PageInfo): string {
   if (hasNextPage || hasPreviousPage) return 'No voucher of this page matches these filters. Other pages may have some.'
   return isFiltered ? 'No voucher matches these filters.' : 'There are no vouchers here yet.'

@@ -1,4 +1,4 @@
-// One voucher, over the page: closing it, or going back, returns to the place.
+// Shows one voucher in a dialog: closing it, or going back, returns to the former position.
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { SendOperation } from '../api.ts'

@@ -1,6 +1,6 @@
 import { exitCodes, SyncError } from '../errors.ts'
 
-/** Makes the error of a sync whose copy another sync has opened meanwhile. */
+/** Makes the error of a sync whose copy another sync has taken over. */
 export const takenOver = (): SyncError =>
   new SyncError(exitCodes.inUse, 'Another sync has opened this copy, so this one stops. Run one sync for each copy.')
 

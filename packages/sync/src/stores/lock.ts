@@ -10,10 +10,10 @@ import { isMissing } from './lines.ts'
 /** Longer than a process takes from reading a lock to replacing it, in milliseconds. */
 const settlingMs = 250
 
-/** At this interval a lock is touched, so that processes elsewhere see that it is held, in milliseconds. */
+/** The interval at which a lock is touched, so that processes elsewhere see that it is held; in milliseconds. */
 const touchMs = 10_000
 
-/** A lock of a process elsewhere that was not touched for so long is taken over, in milliseconds. */
+/** The time after which a lock of a process elsewhere that was not touched is taken over, in milliseconds. */
 const staleMs = 6 * touchMs
 
 /** A lock that this process has taken. */
