@@ -48,7 +48,7 @@ const suites = [
   },
   { resolve, test: { name: 'isolated', include: isolated, ...common } },
   { resolve, test: { name: 'plans', include: plans, ...common } },
-  // Commands in processes of their own: starting them takes longer than what they do.
+  // These tests start commands in separate processes, which takes longer than the commands themselves.
   { resolve, test: { name: 'cli', include: ['test/cli/**/*.test.ts'], isolate: false, ...common } },
   // Each test signs in, and checking a password is slow by design.
   { resolve, test: { name: 'admin', include: ['test/admin/**/*.test.ts'], isolate: false, ...common, ...fewWorkers } },

@@ -4,8 +4,8 @@
 -- event, runs once for a transaction, at its commit or at `set constraints all immediate`. There the stamps become final:
 -- while the writing marker counts, the rows keep theirs. Later, rows whose stamp has passed get a new one.
 --
--- A transaction that writes for long would write all rows twice. So it looks at the clock from time to time, and gives the
--- rows that follow a stamp that lies ahead, by four times as long as it has been writing (gateway.plan_stamp). Rows whose
+-- A transaction that writes for long would write all rows twice. So it looks at the clock from time to time, and gives
+-- further rows a stamp in the future: four times the duration of the writes so far (gateway.plan_stamp). Rows whose
 -- stamp still lies ahead at commit keep it. All rows are listed once five times the duration of the writes has passed.
 --
 -- The state of a transaction is in settings of its own, which a rollback to a savepoint undoes together with the markers:

@@ -1,5 +1,5 @@
--- Appliers: the workers of a subscription, and sessions with `session_replication_role = replica`; and what the service
--- stamps after their commit.
+-- Appliers: the workers of a subscription, and sessions with `session_replication_role = replica`; and the records that
+-- the service stamps after their commit.
 --
 -- A worker fires the row triggers, and only the statement triggers of truncate (`enable always`).
 -- Its triggers wait for no lock that the publisher did not take for the same change, and raise no errors. Beside a transaction

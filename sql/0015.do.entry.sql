@@ -1,6 +1,7 @@
--- Entries: for each voucher, consent and withdrawal of consent a narrow row with what filters, orders and figures need. The
--- follower (0017) keeps them, so writers pay for none of their indexes. A page shows the record, and leaves out one that no
--- longer matches (src/domain/search). Products are few: they are searched in their own table (0018).
+-- Entries: a narrow row for each voucher, consent and withdrawal of consent, with the values that filters, orders and
+-- figures need. The follower (0017) keeps them, so writers pay for none of their indexes. A page shows the record, and
+-- leaves out one that no longer matches (src/domain/search). Products are few: they are searched in their own table
+-- (0018).
 
 -- Indexes of texts by their trigrams, together with the tenant. Both come with PostgreSQL, and an owner of the database may
 -- create them without being a superuser.

@@ -55,7 +55,8 @@ comment on table gateway.entry_count is 'How many gateway.voucher_entry a tenant
 grant select on gateway.figure_rollup, gateway.figure_member to voucher_gateway;
 
 -- Returns the start of the half hour that contains an instant. In most time zones of today, days begin at such a start.
--- Null: null. The origin lies before all records: releases before 15.7 and 16.3 bin a boundary before it one too early.
+-- Null: null. The origin lies before all records: releases before 15.7 and 16.3 put a boundary before the origin into
+-- the interval before.
 create function gateway.half_hour(instant timestamptz) returns timestamptz
 language sql immutable parallel safe
 return date_bin('30 minutes', instant, '0001-01-01 00:00+00');

@@ -32,8 +32,8 @@ grant select on gateway.follower to voucher_gateway;
 call gateway.lock_against_writers('public.customer');
 
 -- Customers without consent are in no list, but figures count the consents that they gave. So changes of these
--- customers are also recorded as removals, of a resource that no client requests. So is what becomes of one that never
--- consented: the follower may have seen a consent that another change has erased since.
+-- customers are also recorded as removals, of a resource that no client requests. This includes customers who never
+-- consented: the follower may have read a consent that a later change has erased.
 create constraint trigger record_unlisted_deleted after delete on public.customer deferrable initially deferred
   for each row when (not old.marketing_opted) execute function gateway.record_removal('customer', 'deleted');
 create constraint trigger record_unlisted_moved after update on public.customer deferrable initially deferred
@@ -296,7 +296,7 @@ begin
   if reached.as_of is null and gateway.write_first_entries(reached, watermark, at_most) then
     return true;
   end if;
-  -- Deleted before the records are read: these then include what a request means.
+  -- Requests are deleted before the records are read, so that the records include the changes that a request is about.
   delete from gateway.fill_request;
   fills := found;
   select epoch into present_epoch from gateway.sync_state;

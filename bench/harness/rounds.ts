@@ -50,7 +50,7 @@ export const rotated = <Item>(items: readonly Item[], round: number): Item[] => 
 
 /**
  * Measures all calls of all servers in turns. In a round each server has two turns, the second in reverse order
- * (A B C C B A), so that what grows or fades during a round weighs the same on all of them.
+ * (A B C C B A), so that a trend during a round affects all of them equally.
  *
  * @param beforeRound runs before each round, unmeasured
  */

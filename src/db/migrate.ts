@@ -152,7 +152,7 @@ async function createIndexes(session: Sql, migration: Migration, lockWait: numbe
   await session`select /* migration.wait */ set_config('lock_timeout', ${String(times.lock)}, false)`
 }
 
-/** Reads what the database has and lacks. @throws `UnreleasedDatabaseError` */
+/** Reads the applied and the missing migrations of the database. @throws `UnreleasedDatabaseError` */
 async function readVersions(sql: Sql): Promise<{ applied: number[]; missing: Migration[] }> {
   const files = readOwn()
   const [table] = await sql<{ exists: boolean }[]>`

@@ -93,7 +93,10 @@ class Remainder {
 
 const drop = (remainder: Remainder) => remainder.drop()
 
-/** Reads the chunk behind a position. A function of its own: what `exportLines` refers to stays while a reader stalls. */
+/**
+ * Reads the chunk behind a position. A separate function, because the variables of `exportLines` stay in memory while
+ * a reader stalls.
+ */
 async function readChunk({ places, continues, list, createContext, window }: ExportRun, after: Position | null) {
   const release = await places.take()
   try {

@@ -133,7 +133,8 @@ function readTenant({ params }: FastifyRequest): number | null {
 /**
  * Reads the cursor in the query.
  *
- * @returns the records behind it, and the watermark of the export that made it: removals since then complete all parts
+ * @returns the records behind it, and the watermark of the export that made it: the removals since this watermark are
+ *   valid for all parts
  * @throws `BAD_USER_INPUT` with the errors of `cursor` (R5, R10)
  */
 function readPosition(

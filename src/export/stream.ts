@@ -18,7 +18,7 @@ const checkInterval = 250
 /** The number of checks after which the lease is renewed: every two seconds. */
 const checksPerRenewal = 8
 
-/** The time that a service that stops waits until a chunk has arrived, in milliseconds. */
+/** The time that a stopping service waits for the arrival of a chunk, in milliseconds. */
 const flushLimit = 2_000
 
 /** The parts that a stream needs besides its lines. */
@@ -74,7 +74,7 @@ export class ExportStream {
       recordError(this.#request, toRequestError(known))
       if (known !== error || known.code === 'INTERNAL') reportFailure(this.#request, known)
     }
-    // Without a reset the kernel would first send what it keeps: some megabytes.
+    // Without a reset, the kernel would first send its buffer of some megabytes.
     this.#request.raw.socket.resetAndDestroy()
   }
 

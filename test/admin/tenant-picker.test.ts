@@ -13,7 +13,8 @@ const build = createBuilders(database)
 const service = await createApp(database)
 const browser = await signIn(service, database)
 
-// A root with 5,000 children, of which the first 148 have 100 each; a chain 300 deep; 50 other roots: 20,151 in all.
+// A root with 5,000 children, the first 148 of them have 100 children each; a chain 300 deep; 50 other roots: 20,151 in
+// all.
 await loader`
   insert into tenant (id, parent_id, name, subdomain)
   select 1, null, 'Acme Holding', 'acme'

@@ -292,7 +292,7 @@ test('a figure without a currency leads to no list: no filter finds its vouchers
   await figure.getByRole('link', { name: 'Swap' }).waitFor()
 })
 
-test('a list of products that is cut says so, and so does its file', async () => {
+test('a list of products that is cut at its limit has a note, and so has its file', async () => {
   const tenant = await build.tenant({ name: 'Bazaar' })
   const token = await build.token([tenant])
   for (let number = 1; number <= 101; number++) await sell(tenant, await build.product(tenant), number, '2024-03-01')

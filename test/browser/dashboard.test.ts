@@ -197,7 +197,7 @@ test('a link to a tenant far below opens the tree down to it, also when not all 
   expect(problems).toEqual([])
 })
 
-test('of a thousand tenants the tree loads those that are opened, and a search finds all', async () => {
+test('with a thousand tenants, the tree loads only opened levels, and a search finds all tenants', async () => {
   const large = await build.tenant({ name: 'Large' })
   await database.platform`
     insert into tenant (parent_id, name, time_zone, updated_at)

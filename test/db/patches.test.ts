@@ -59,7 +59,7 @@ test('a statement that is prepared again keeps its parameters', async () => {
   expect(await planned(true)).toEqual([{ id: 1, flag: true }])
   await platform`alter table planned add column note text`
   expect(await planned(true)).toEqual([{ id: 1, flag: true, note: null }])
-  // As behind a pooler that gives the next statement to another connection.
+  // Simulates a pooler that gives the next statement to another connection.
   await pool`deallocate all`
   const others = [1, 2, 3].map(n => pool`select ${n}::text as n`)
   expect(await planned(false)).toEqual([{ id: 2, flag: false, note: null }])

@@ -11,7 +11,7 @@ const { build, client, database } = await startService(settings)
 const { loader } = database
 const tenantId = await build.tenant()
 const path = `/tenants/${tenantId}/purchased-vouchers`
-// More than the kernel keeps for a connection.
+// More bytes than the kernel buffers for a connection.
 await loader`
   insert into purchased_voucher (tenant_id, reference, product_title, updated_at)
   select ${tenantId}, 'R-' || n, repeat('title ', 8000), '2026-01-02T03:04:05Z' from generate_series(1, 400) n`

@@ -29,7 +29,7 @@ for (let n = 0; n < 120; n++) {
 }
 await build.category(tenantId, productIds.slice(0, 60), { title: 'Für "zwei"', sort_order: 2 })
 await build.category(tenantId, productIds.slice(30, 90), { sort_order: 1 })
-// More than a chunk; some hundred of them have one stamp.
+// These are more records than a chunk has; some hundred of them have the same stamp.
 await loader`
   insert into purchased_voucher (tenant_id, reference, initial_balance, currency, void, product_title, date_valid_end,
                                  void_reason, updated_at)

@@ -10,7 +10,7 @@ const { server, world, start: serve } = await startWorld('exports')
 const owner = world.owners[0]!
 const sql: postgres.Sql = server.open(world.database, 2)
 afterAll(() => sql.end())
-/** Many chunks, more than the kernel keeps for a connection. */
+/** Many chunks, with more bytes than the kernel buffers for a connection. */
 const added = 30_000
 await sql`select set_config('gateway.keep_updated_at', 'on', false)`
 await sql.unsafe(`

@@ -92,7 +92,7 @@ describe('paging', () => {
     expect(idsOf(await page({ first: 1, after: pageInfo.startCursor }))).toEqual([ids[1]])
   })
 
-  it('returns for an empty page whether there are more records', async () => {
+  it('returns whether there are more records, for an empty page too', async () => {
     const none = { nodes: [], edges: [], nextCursor: null }
     const cursors = { startCursor: null, endCursor: null }
     expect(await page({ first: 0 })).toMatchObject({ ...none, pageInfo: { ...cursors, hasNextPage: true } })

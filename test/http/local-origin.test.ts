@@ -63,7 +63,7 @@ test('nginx, which by default adds no header about the browser, gets neither', a
   const port = Number(new URL(await demo.listen({ host: '127.0.0.1', port: 0 })).port)
   const ask = (path: string, version: string) => {
     const socket = connect(port, '127.0.0.1')
-    // As nginx 1.22 sends it for `proxy_pass http://127.0.0.1:8080`.
+    // The request that nginx 1.22 sends for `proxy_pass http://127.0.0.1:8080`.
     socket.write(
       `GET ${path} HTTP/${version}\r\nHost: 127.0.0.1:${port}\r\nConnection: close\r\nUser-Agent: curl/7.88.1\r\nAccept: */*\r\n\r\n`,
     )

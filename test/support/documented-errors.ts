@@ -4,7 +4,10 @@ import { statusOf } from '../../src/http/errors.ts'
 
 const guide = readFileSync(new URL('../../docs/guides/errors.md', import.meta.url), 'utf8')
 
-/** The messages that the guide lists: texts in code that end as a sentence does. `{…}` stands for any text. */
+/**
+ * The messages that the guide lists: texts in code that are whole sentences. `{…}` stands for any
+ * text.
+ */
 export const documentedMessages = [...guide.matchAll(/^\|.*?`([A-Z][^`]*\.)`/gm)].map(([, message = '']) => message)
 
 const toPattern = (message: string) =>

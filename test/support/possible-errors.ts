@@ -109,7 +109,7 @@ export class PossibleErrors {
     if (error.path) this.#nulled.set(shownError(error), this.#nulledBy(error.path))
   }
 
-  /** Adds the errors of nulls that have none yet, where the schema has no null. */
+  /** Adds errors for nulls without an error, at positions where the schema allows no null. */
   addNulls(value: unknown, path: Path = []): void {
     const position = this.#positionAt(path)
     if (value === null && position && isNonNullType(typeAt(position.type, path))) {

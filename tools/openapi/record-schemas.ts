@@ -126,7 +126,10 @@ function describeRecord(type: GraphQLNamedType, { selections }: SelectionSetNode
   return schemaRef(name)
 }
 
-/** Changes a description of the GraphQL schema into one of v1: the names of its fields, and what stands for no value. */
+/**
+ * Changes a description of the GraphQL schema into one of v1: renames its fields, and describes a missing value as v1
+ * does.
+ */
 function rewrite(description: string | null | undefined, omits: boolean, { argumentNames }: Walk): string {
   if (!description) throw new Error('Each field of the schema has a description.')
   const named = description.replace(', as in v1', '').replace(/`([a-z]+(?:[A-Z]\w*)?)`/g, (_, name: string) => {

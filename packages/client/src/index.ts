@@ -40,7 +40,7 @@ export class VoucherGateway extends Reads {
     { qrToken, voucherReference }: VoucherIdentifier,
     options: CallOptions = {},
   ): Promise<Resolution> {
-    // JSON leaves out what is undefined.
+    // JSON leaves out undefined values.
     const body = { qr_token: qrToken, voucher_reference: voucherReference }
     const path = `/api/external/v1/tenants/${pathId(tenantId)}/redemptions/resolve`
     return readRecord(this.transport, { path, body, repeatable: false, signal: options.signal }, resolution)

@@ -39,7 +39,7 @@ test('its pages have cursors, from which another client goes on', async () => {
   expect((await all(rest)).map(({ id }) => id)).toEqual(vouchers.slice(50))
 })
 
-test('the server time of the first page leads to what changed since', async () => {
+test('the server time of the first page leads to later changes', async () => {
   const list = client.purchasedVouchers(tenant)
   for await (const { id } of list) {
     // On the second page: this change would be missed by a time that is taken later.
@@ -113,7 +113,7 @@ test('resolve finds a voucher by its reference and by its QR token', async () =>
   expect(both).toMatchObject({ fieldErrors: { qr_token: ['Give one of the two, not both.'] } })
 })
 
-test('removals report what left, and a copy that they no longer complete', async () => {
+test('removals report the records that left, and a copy that needs a full pass', async () => {
   const { serverTime } = (await client.tenants().pages().next()).value ?? {}
   const epoch = await client.epoch(tenant)
   // With the customer, more than a page of 100.

@@ -71,7 +71,7 @@ export interface Rate {
 
 interface FieldError {
   message: string
-  /** `errors`: what is wrong with each field of the input. */
+  /** `errors`: the messages of each field of the input. */
   extensions?: { code?: string; errors?: Record<string, readonly string[]> }
 }
 

@@ -14,7 +14,7 @@ interface DemoVariant {
   salePrice: MinorUnits | null
 }
 
-/** A product of the demo data, with what its vouchers copy from it. */
+/** A product of the demo data, with the values that its vouchers copy. */
 export interface DemoProduct {
   id: number
   seller: Seller

@@ -1,4 +1,4 @@
-// Repairs what the elements of a third-party page lack for screen readers and for the keyboard.
+// Adds to the elements of a third-party page what screen readers and the keyboard need.
 
 /**
  * Repairs elements now, and again when the page changes.

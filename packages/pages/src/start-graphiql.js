@@ -101,7 +101,7 @@ YogaGraphiQL.renderYogaGraphiQL(document.getElementById('graphiql'), {
   shouldPersistHeaders: false,
   // On a narrow screen, the query and the answer need the space.
   defaultEditorToolsVisibility: isWide && 'variables',
-  // By default the query goes into the address, and with it what was typed: references of vouchers, say.
+  // By default the query goes into the address, with typed text such as references of vouchers.
   onEditQuery: () => {},
 })
 

@@ -89,7 +89,9 @@ async function replaceLists(button) {
   return lists.dataset.status
 }
 
-/** Ticks and disables the chosen tenants in the tree and among those found, counts them, and keeps what is opened. */
+/**
+ * Ticks and disables the chosen tenants in the tree and in the search results, counts them, and keeps opened levels.
+ */
 function markChosen() {
   const chosen = new Set([...picker.querySelectorAll('[name="tenant"]:checked')].map(box => box.value))
   for (const box of picker.querySelectorAll('[name="pick"]')) {

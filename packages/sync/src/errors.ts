@@ -12,7 +12,7 @@ export const exitCodes = {
   refused: 3,
   /** The service cannot be reached, or cannot answer now. */
   unreachable: 4,
-  /** The copy does not hold what the service holds (`--verify`). */
+  /** The copy differs from the service (`--verify`). */
   differs: 5,
   /** Another sync uses the copy. */
   inUse: 6,

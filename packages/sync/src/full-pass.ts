@@ -1,4 +1,7 @@
-/** Begins a full pass: all lists are read from their beginning, and then what they no longer hold is swept. */
+/**
+ * Begins a full pass: all lists are read from their beginning, and then records that are no longer in them are
+ * deleted.
+ */
 import { tenantListNames } from '#client'
 import { restartList, type TenantState, tenantKey } from './checkpoint.ts'
 import { isGone } from './service-error.ts'

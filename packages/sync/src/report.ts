@@ -43,7 +43,7 @@ export type SyncEvent =
       /** Some of the ids that differ. */
       examples: number[]
     }
-  /** All lists hold what the service holds. */
+  /** All lists match the service. */
   | { event: 'verified'; server_time: string; records: number; seconds: number }
   /** The source of a copy; `server_time` is the earliest bound of its lists. */
   | { event: 'copy'; url: string; to: string; tenants: number; server_time: string | null; age_seconds: number | null }

@@ -51,7 +51,7 @@ export const isSelected = ({ selection }: Pick<Sync, 'selection'>, tenantId: num
 /** Returns the tenants of the copy that are read. */
 export const selectedTenants = (sync: Sync) => [...sync.checkpoint.tenants.keys()].filter(id => isSelected(sync, id))
 
-/** Steps 1: drops what left the lists. */
+/** Step 1: drops the records that left the lists. */
 async function applyRemovals(sync: Sync, result: RoundResult): Promise<void> {
   for (const tenantId of selectedTenants(sync)) {
     if (!sync.checkpoint.tenants.has(tenantId)) continue
@@ -136,8 +136,8 @@ async function dropTenant({ checkpoint, store, report }: Sync, tenantId: number)
 }
 
 /**
- * Resets unfinished passes over lists that are not selected now. A directory publishes at the end of a
- * round, and cannot sweep what it has published in the same pass.
+ * Resets unfinished passes over lists that are not selected now. A directory publishes at the end of a round, and
+ * cannot sweep records that it has published in the same pass.
  */
 async function restartUnselected(sync: Sync): Promise<void> {
   const { checkpoint, selection, store } = sync

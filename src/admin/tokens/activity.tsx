@@ -20,7 +20,7 @@ interface Activity extends DailyCounts {
   mayExport: boolean
 }
 
-/** Loads what a token was used for in the last 90 days. */
+/** Loads the requests, errors and exports of a token in the last 90 days. */
 export async function loadActivity(sql: Sql, { id, permissions }: Token): Promise<Activity> {
   const [counts, errors, exports] = await Promise.all([
     listRequestCounts(sql, id, days),

@@ -190,7 +190,7 @@ function NameList({ names }: { names: ComponentChildren[] }) {
 /** The most tenants of a token that the list names. */
 const maxNames = 3
 
-/** A column, and what a click on its heading orders the list by. */
+/** A column, and the order that a click on its heading selects. */
 type SortedColumn = Column<TokenRecord> & { order: TokenOrder }
 
 const columns: SortedColumn[] = [

@@ -6,7 +6,7 @@ import type { Days } from './period.ts'
 /** Vouchers without a balance, which sums of balances leave out. */
 export interface WithoutBalance {
   vouchers: number
-  /** The sum of what was paid for them. */
+  /** The sum of the amounts paid for them. */
   paid: number
 }
 

@@ -1,4 +1,4 @@
-/** SQL of the intervals of a period, and of what happened in them. */
+/** SQL of the intervals of a period, and of the events in them. */
 import { arrayText, type Fragment, type Sql } from '../../db/connect.ts'
 import type { FiguresRequest } from './figure.ts'
 

@@ -31,8 +31,8 @@ export const productRelations = (sql: Sql): Fragment => sql`
   )`
 
 /**
- * Returns a query for a JSON array of the products of each ranking. By what was paid, each currency has a ranking of its own: a
- * part. The first products of each part are found without sorting the others.
+ * Returns a query for a JSON array of the products of each ranking. In the order by the amount paid, each currency has
+ * its own ranking: a part. The first products of each part are found without sorting the others.
  */
 export function topProductsJson(sql: Sql, rankings: readonly ProductRanking[]): Fragment {
   const first = arrayText(rankings.map(ranking => ranking.first))

@@ -17,7 +17,8 @@ import { expiringJson, outstandingJson, statusJson, stockRelations } from './sto
  * figures.
  *
  * @param token whose grants decide which tenants below count
- * @throws `BAD_USER_INPUT` with the error of `timeZone` when PostgreSQL does not know it: its tz database may be another
+ * @throws `BAD_USER_INPUT` with the error of `timeZone` when PostgreSQL does not know it: its version of the tz
+ *   database may differ
  */
 export async function readFigures(
   sql: Sql,

@@ -1,4 +1,4 @@
-/** SQL of sales and consents: what happened in each interval. */
+/** SQL of the sales and consents of each interval. */
 import type { Fragment, Sql } from '../../db/connect.ts'
 import { intervalMembers, rolledUp } from './interval.ts'
 

@@ -74,7 +74,7 @@ const outstandingOf = (sql: Sql, condition: Fragment): Fragment => sql`
 /** Returns a query for the JSON of the outstanding balances. */
 export const outstandingJson = (sql: Sql): Fragment => outstandingOf(sql, sql``)
 
-/** Returns a query for a JSON array: what is outstanding and expires within each of the numbers of days. */
+/** Returns a query for a JSON array: the outstanding balances that expire within each number of days. */
 export const expiringJson = (sql: Sql, expiring: readonly number[]): Fragment => sql`
   select json_agg((${outstandingOf(sql, sql`and expires_on <= coalesce(today, first) + within`)}) order by place)
   from unnest(${arrayText(expiring)}::text::integer[]) with ordinality as wanted (within, place)`

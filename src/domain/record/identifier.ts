@@ -10,7 +10,7 @@ export function parseIdentifier(text: string): number | null {
 /**
  * Parses the id of a record that must exist.
  *
- * @param noun what the record is, for the message: `token`
+ * @param noun the noun for the record in the message: `token`
  * @throws `NOT_FOUND` when the text is no identifier, because no record has it
  */
 export function requireIdentifier(text: string, noun: string): number {

@@ -6,7 +6,7 @@ const maxShared = { pages: 4, records: 8 }
 
 /**
  * Shares the statements of single pages and single records between requests. The statement of a request may then read
- * for another one, so what records the reads of a caller (`exportOf`) must wrap this reader.
+ * for another one, so a reader that records exports (`exportOf`) must wrap this one.
  *
  * @returns a function that returns the reader for a request: those with the same `group` share statements
  */

@@ -109,7 +109,7 @@ export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<
       order by stamp ${direction}, id ${direction} limit ${ends.size()}`
   }
 
-  /** Selects the rows of a window, one more than it has. */
+  /** Selects the rows of a window, and one row more. */
   function rowsOf(sql: Sql, { tenantId, window }: PageRequest): Fragment {
     const all = fragments(sql)
     const { columns, table, onlyListed, stamp, forward, backward } = all

@@ -1,4 +1,4 @@
-/** The fields of filters: what a caller gives, and the condition that it becomes. */
+/** The fields of filters: the value that a caller gives, and the resulting condition. */
 import { z } from 'zod'
 import type { Fragment, Sql } from '../../db/connect.ts'
 import { dateMessage, parseDate } from '../record/date.ts'
@@ -15,7 +15,7 @@ export interface RecordReference {
   id: number | null
 }
 
-/** Reports what is wrong with a field. @param part the field inside it: `from` */
+/** Reports an error of a field. @param part the field inside it: `from` */
 export type Report = (message: string, part?: string) => void
 
 /** A range of an index that has every row that matches a filter: it bounds what is read when few rows match. */

@@ -17,7 +17,7 @@ const WithoutBalance = builder.objectRef<WithoutBalanceRow>('WithoutBalance').im
   description: 'Vouchers without a balance, such as those for an experience: no sum of balances includes them.',
   fields: t => ({
     vouchers: t.exposeInt('vouchers', { description: 'The number of vouchers.' }),
-    paid: t.expose('paid', { type: 'Money', description: 'The sum of what was paid for them.' }),
+    paid: t.expose('paid', { type: 'Money', description: 'The sum of the amounts paid for them.' }),
   }),
 })
 

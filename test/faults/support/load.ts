@@ -19,7 +19,7 @@ export interface Call {
   reused: boolean
   /** True when the answer contains a record of a tenant that is not the caller's. */
   isForeign: boolean
-  /** True when the answer is a whole body of its kind. */
+  /** True when the body of the answer is complete and has the expected form. */
   isWhole: boolean
 }
 

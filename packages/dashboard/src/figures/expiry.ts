@@ -17,8 +17,8 @@ const nextMonth = (month: string): string => {
 }
 
 /**
- * Returns all months from the present one to the last in which something expires, then what expires later and what does
- * not expire, if there is any.
+ * Returns all months from the current one to the last one with an expiry, then one entry for later months and one for
+ * vouchers that do not expire, if there are any.
  *
  * @param today `YYYY-MM-DD`
  * @param most how many months are shown

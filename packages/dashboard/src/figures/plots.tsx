@@ -21,7 +21,7 @@ interface PeriodPlotProps {
   currency: Currency
 }
 
-/** An interval with what was sold in it. */
+/** An interval with its sales. */
 interface Point {
   name: string
   tick: string

@@ -4,7 +4,7 @@ import type { DashboardProductsQuery } from '../operations.ts'
 /** The most products that are compared: as many as the API ranks. */
 export const mostProducts = 100
 
-/** A product with what was sold of it in the period. */
+/** A product with its sales in the period. */
 export type ProductSales = NonNullable<
   NonNullable<NonNullable<DashboardProductsQuery['tenant']>['figures']>['topProducts']
 >[number]

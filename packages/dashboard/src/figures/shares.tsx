@@ -59,7 +59,7 @@ export const soldOf = (
         ...{ 'bought-from': from, 'bought-to': to, in: currency },
       }
 
-/** The products that sold most, by what was paid. */
+/** The best-selling products, by the amount paid. */
 export function TopProducts({
   view,
   go,

@@ -55,7 +55,7 @@ export class Journal {
 
   private constructor(private readonly file: FileHandle) {}
 
-  /** Opens a journal, cuts off what was not committed, and reads the rest. */
+  /** Opens a journal, cuts off uncommitted data, and reads the rest. */
   static async open(path: string): Promise<Journal> {
     const journal = new Journal(await openOwnFile(path, appending))
     let waiting: { entry: Entry; place: Omit<Place, 'pass'> }[] = []
