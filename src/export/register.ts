@@ -1,4 +1,6 @@
 /** Serves the bulk exports: a whole list in one response, outside v1, with v1's records, errors and cursors. */
+
+import { setImmediate as nextEvents } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type FieldErrors, GatewayError, unauthenticated } from '../domain/errors.ts'
 import { Semaphore } from '../domain/rate/semaphore.ts'
@@ -19,7 +21,6 @@ import { exportPath } from '../http/paths.ts'
 import { queryParameter } from '../http/query-parameter.ts'
 import { exportLines } from './lines.ts'
 import { type BulkExport, bulkExports } from './routes.ts'
-import { createStepScheduler } from './step-scheduler.ts'
 import { ExportStream } from './stream.ts'
 
 /** The number of exports of this process that hold a chunk of records; the others wait. */
@@ -163,5 +164,29 @@ function createExportContext(gateway: Gateway, caller: Caller): Context {
     ...createContext(gateway, caller),
     sql,
     loaders: new Loaders({ pool, sql, watermark, caller, group: caller }),
+  }
+}
+
+/** The longest wait of a step for other requests, in milliseconds: a service that is always busy exports slowly. */
+const maxWaitMs = 4
+
+/**
+ * Schedules the steps of exports. One export at a time takes one step, so many exports delay other requests as little as
+ * one. Each step waits until no other request is under way.
+ *
+ * @param whenIdle waits until then, for at most a limit in milliseconds
+ * @returns a function that waits until the caller may take a step of some 0.5 ms
+ */
+function createStepScheduler(whenIdle: (limit: number) => Promise<void>): () => Promise<void> {
+  let last = Promise.resolve()
+  const wait = async (former: Promise<void>) => {
+    await former
+    // Lets requests that have arrived in between begin.
+    await nextEvents()
+    await whenIdle(maxWaitMs)
+  }
+  return () => {
+    last = wait(last)
+    return last
   }
 }

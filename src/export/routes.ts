@@ -1,4 +1,5 @@
 /** The bulk exports: each list of v1 in one response, its records as v1 gives them. */
+import { mapMaybePromise } from '../domain/maybe-promise.ts'
 import { type Chunk, chunkOfPage } from '../domain/record/chunk.ts'
 import type { ListIdentity } from '../domain/record/cursor.ts'
 import { exportOf } from '../domain/record/export.ts'
@@ -6,13 +7,44 @@ import type { Instant } from '../domain/record/instant.ts'
 import type { PageWindow } from '../domain/record/page.ts'
 import { listTenants, tenantList } from '../domain/tenant/tenant.ts'
 import type { Permission } from '../domain/token/permission.ts'
+import type { RecordSelection } from '../executor/plan.ts'
+import { resolveLevel } from '../executor/resolve.ts'
+import { Answer, writeObject } from '../executor/serialize.ts'
 import type { Reader } from '../graphql/loaders.ts'
 import { findResource } from '../graphql/resource.ts'
 import type { RestOperation } from '../rest/operation.ts'
 import { pathToBody, prepareRecords } from '../rest/prepare-operation.ts'
 import * as documents from '../rest/v1/operations.ts'
 import { v1 } from '../rest/v1/routes.ts'
-import { type WriteRecords, writeRecordsOf } from './write-records.ts'
+
+const lineFeed = 0x0a
+
+/**
+ * Writes records as lines of JSON in UTF-8, each with its line feed.
+ *
+ * @param context the context value of the resolvers
+ * @throws the error of the first field that has one
+ */
+type WriteRecords = (context: unknown, records: readonly object[]) => Buffer | Promise<Buffer>
+
+/** Returns a function that writes records as an operation writes the records of its list. */
+const writeRecordsOf =
+  ({ plan, shared }: RecordSelection): WriteRecords =>
+  (context, records) =>
+    mapMaybePromise(
+      resolveLevel(plan, records, { context, variables: {}, shared }, () => undefined),
+      level => {
+        const answer = new Answer()
+        const { body, errors } = answer
+        for (let place = 0; place < records.length; place++) {
+          writeObject(answer, plan, level, place, 0)
+          const [error] = errors
+          if (error) throw error.originalError ?? error
+          body.byte(lineFeed)
+        }
+        return body.finish()
+      },
+    )
 
 /** The properties of a record that its cursor needs. */
 export interface ExportedRow {

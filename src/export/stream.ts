@@ -1,4 +1,6 @@
 /** Sends an export, and aborts it when it must not continue. A client notices: the connection is reset. */
+import { readFile } from 'node:fs/promises'
+import type { Socket } from 'node:net'
 import { pipeline, Readable, type Transform } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { constants, createBrotliCompress, createGzip } from 'node:zlib'
@@ -10,7 +12,6 @@ import { brotliOptions, codingFor } from '../http/compression.ts'
 import { reportFailure, toGatewayError } from '../http/errors.ts'
 import { lineFormat } from '../http/headers.ts'
 import { recordError } from '../http/request-count.ts'
-import { unreadBytes } from './unread-bytes.ts'
 
 /** The interval of checks of the token and its scope, in milliseconds: a revoked token ends its export in a second. */
 const checkInterval = 250
@@ -141,4 +142,23 @@ export class ExportStream {
 function createEncoder(coding: string): Transform | null {
   if (coding === 'br') return createBrotliCompress({ ...brotliOptions, flush: constants.BROTLI_OPERATION_FLUSH })
   return coding === 'gzip' ? createGzip({ level: 1, flush: constants.Z_SYNC_FLUSH }) : null
+}
+
+/** The ports and the send queue of an established connection: proc_pid_net(5). */
+const connection = /^ *\d+: [\dA-F]+:([\dA-F]{4}) [\dA-F]+:([\dA-F]{4}) 01 ([\dA-F]{8}):/gm
+
+/**
+ * Reads how many bytes the kernel keeps for the reader of a connection; on Linux only, elsewhere 0. When several
+ * connections have the same ports, the smallest value counts.
+ */
+async function unreadBytes({ localPort, remotePort }: Socket): Promise<number> {
+  const queues: number[] = []
+  for (const table of ['tcp', 'tcp6']) {
+    const text = await readFile(`/proc/net/${table}`, 'latin1').catch(() => '')
+    for (const [, local = '', remote = '', queue = ''] of text.matchAll(connection)) {
+      const isThis = Number.parseInt(local, 16) === localPort && Number.parseInt(remote, 16) === remotePort
+      if (isThis) queues.push(Number.parseInt(queue, 16))
+    }
+  }
+  return queues.length > 0 ? Math.min(...queues) : 0
 }

@@ -1,15 +1,49 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
 import { badInput, GatewayError } from '../domain/errors.ts'
+import { callsLeft, secondsLeft } from '../domain/rate/rate.ts'
+import type { Caller } from '../domain/token/caller.ts'
 import type { Gateway } from '../graphql/context.ts'
 import type { Authenticate } from '../http/caller.ts'
+import { writeRateHeaders } from '../http/caller.ts'
 import { sendError, toGatewayError } from '../http/errors.ts'
 import { graphqlPath } from '../http/paths.ts'
-import { addCost, reportCost, writeSpentRate } from './cost.ts'
 import { recordErrors, showError, toErrorsBody, writeRetryAfter } from './errors.ts'
 import { type Answer, createPipeline } from './pipeline.ts'
 import { createRequestReader } from './request.ts'
 import type { TrustedDocuments } from './trusted-documents.ts'
+
+/** Returns the cost of a request that has been executed or rejected. */
+const reportCost = ({ requestedCost, cost, rejectedCost, rate, window }: Caller) => ({
+  /** The highest possible cost of the document with its variables; 1 when it does not run. */
+  requested: requestedCost,
+  /** The quota units that the request was charged for. */
+  actual: Math.max(1, cost - rejectedCost),
+  // As in the rate headers: the quota units left in the window, and the seconds until it ends.
+  remaining: callsLeft(rate.limit, window),
+  resetsIn: secondsLeft(window),
+})
+
+/** Writes the rate headers again when quota units were counted after the first one (R29). */
+function writeSpentRate({ caller }: FastifyRequest, reply: FastifyReply): void {
+  const { rate, window, cost } = caller
+  if (cost > 1) writeRateHeaders(reply, rate.limit, window)
+}
+
+/**
+ * Adds the cost to the body of a request that failed before it was executed. A request that exceeds the rate is not
+ * charged. A request without a valid token has no cost.
+ */
+function addCost(request: FastifyRequest, reply: FastifyReply, body: object): object {
+  const { caller } = request
+  if (caller) {
+    writeSpentRate(request, reply)
+    return { ...body, extensions: { cost: reportCost(caller) } }
+  }
+  const [remaining, resetsIn] = ['RateLimit-Remaining', 'RateLimit-Reset'].map(name => Number(reply.getHeader(name)))
+  if (!reply.hasHeader('RateLimit-Remaining')) return body
+  return { ...body, extensions: { cost: { requested: 1, actual: 0, remaining, resetsIn } } }
+}
 
 const methods = ['GET', 'POST']
 

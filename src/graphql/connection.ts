@@ -2,10 +2,26 @@ import { badInput } from '../domain/errors.ts'
 import type { Cursor, ListIdentity } from '../domain/record/cursor.ts'
 import { beforeAll, type Instant } from '../domain/record/instant.ts'
 import { type Page, type PageArguments, type PageWindow, readWindow } from '../domain/record/page.ts'
-import type { Count, KeyedPage } from '../domain/search/search-table.ts'
+import { type Count, type KeyedPage, mostCandidates } from '../domain/search/search-table.ts'
 import { builder } from './builder.ts'
 import type { Context } from './context.ts'
-import { CountType } from './count.ts'
+
+const CountPrecision = builder.enumType('CountPrecision', {
+  description: 'Whether a count is exact.',
+  values: {
+    EXACT: { description: 'There are this many.' },
+    AT_LEAST: { description: 'There are this many or more: counting ended at its bound.' },
+  },
+})
+
+/** The type `Count`. */
+const CountType = builder.objectRef<Count>('Count').implement({
+  description: `How many records a list has. Counting reads at most ${mostCandidates.toLocaleString('en')} records.`,
+  fields: t => ({
+    count: t.exposeInt('count', { description: 'The number, or its lower bound.' }),
+    precision: t.expose('precision', { type: CountPrecision, description: 'Whether the number is exact.' }),
+  }),
+})
 
 type Listed = { id: number; updatedAt: Instant | null }
 

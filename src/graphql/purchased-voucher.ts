@@ -1,7 +1,10 @@
 import DataLoader from 'dataloader'
+import { orNotFound } from '../domain/errors.ts'
 import { findProducts, type Product, products } from '../domain/record/product.ts'
 import { soldProductId, vouchers } from '../domain/record/voucher.ts'
+import { statusOf } from '../domain/record/voucher-status.ts'
 import { costOfSearch, type SearchArguments } from '../domain/search/search.ts'
+import { findDays } from '../domain/tenant/tenant.ts'
 import { builder } from './builder.ts'
 import { CatalogVoucher } from './catalog-voucher.ts'
 import { pageComplexity } from './complexity.ts'
@@ -11,6 +14,7 @@ import type { Reader } from './loaders.ts'
 import { describePermissions } from './node-types.ts'
 import { addResource } from './resource.ts'
 import { readSearchArguments, searchArgs, searchResource } from './search.ts'
+import { VoucherStatus } from './voucher-status.ts'
 
 /** Products of any tenant: the field that reads one checks its tenant. */
 const productLoader = ({ sql }: Reader) => new DataLoader((ids: readonly number[]) => findProducts(sql, ids))
@@ -85,4 +89,17 @@ builder.objectField(CatalogVoucher, 'purchasedVouchers', t =>
     },
     connection,
   ),
+)
+
+/** The days at the tenants of vouchers. */
+const dayLoader = ({ sql }: Reader) => new DataLoader((ids: readonly number[]) => findDays(sql, ids))
+
+builder.objectField(PurchasedVoucher, 'status', t =>
+  t.field({
+    type: VoucherStatus,
+    nullable: true,
+    description: "Whether it can be redeemed today in its tenant's time zone, by the rules of a resolution.",
+    resolve: async (voucher, _args, { loaders }) =>
+      statusOf(voucher, orNotFound('tenant')(await loaders.get(dayLoader).load(voucher.tenantId))),
+  }),
 )

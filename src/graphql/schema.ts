@@ -7,7 +7,6 @@ import './tenant.ts'
 import './tenant-tree.ts'
 import './catalog-voucher.ts'
 import './purchased-voucher.ts'
-import './voucher-status-field.ts'
 import './figures/figures.ts'
 import './resources.ts'
 // Imported after the files of all types whose records can be removed.

@@ -13,7 +13,6 @@ import { closeUnfinishedRequests } from './lingering-close.ts'
 import { registerNotFound } from './not-found.ts'
 import { nameResponses, requestId } from './request-id.ts'
 import { registerRequestLog } from './request-log.ts'
-import { toRoutableTarget } from './request-target.ts'
 import { closeSilentConnections, connectionLimits, requestDeadlines } from './timeouts.ts'
 
 /** A server, and the parts that the server of the health checks shares with it. */
@@ -69,5 +68,23 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Lets requests and connections end; `delay` in milliseconds is as for `drain`. */
     drain(delay: number): Promise<void>
+  }
+}
+
+/**
+ * Returns the request target (RFC 9112 §3.2) in a form that the router can always parse, so that the token is checked
+ * before the path (R1, R8). In a path with invalid percent-encoding each `%` is taken literally.
+ *
+ * @param url the target in the request line: a path, an absolute URL, or any other text
+ */
+function toRoutableTarget(url: string): string {
+  if (url.startsWith('/') && !url.includes('%')) return url
+  const target = url.replace(/^(https?:\/\/[^/?#]*)?\/?/i, '/')
+  const [path = ''] = target.split(/[?#]/, 1)
+  try {
+    decodeURI(path)
+    return target
+  } catch {
+    return path.replaceAll('%', '%25') + target.slice(path.length)
   }
 }

@@ -11,7 +11,6 @@ import { type Column, Table } from '../components/table.tsx'
 import { Timestamp } from '../components/timestamp.tsx'
 import { actorOf, getSignedIn, type Handler, redirectWithFlash, sendPage } from '../context.ts'
 import { formBody } from '../form-body.ts'
-import { browserName } from './browser-name.ts'
 import { HiddenEmail, NewPasswordFields, PasswordField } from './password-fields.tsx'
 import { endSession } from './redirects.tsx'
 import { renewSession } from './session.ts'
@@ -95,3 +94,31 @@ const sessionColumns: Column<SessionRecord>[] = [
   { heading: 'Since', cell: ({ createdAt }) => <Timestamp at={createdAt} /> },
   { heading: 'Last seen', cell: ({ usedAt }) => <Timestamp at={usedAt} /> },
 ]
+
+// The first entry whose first text is part of the User-Agent header gives the name.
+const browsers = [
+  ['Edg', 'Edge'],
+  ['OPR', 'Opera'],
+  ['Firefox', 'Firefox'],
+  ['FxiOS', 'Firefox'],
+  ['Chrome', 'Chrome'],
+  ['CriOS', 'Chrome'],
+  ['Safari', 'Safari'],
+  ['curl', 'curl'],
+] as const
+
+const systems = [
+  ['iPhone', 'iPhone'],
+  ['iPad', 'iPad'],
+  ['Android', 'Android'],
+  ['Windows', 'Windows'],
+  ['Mac OS X', 'macOS'],
+  ['Linux', 'Linux'],
+] as const
+
+/** Returns the usual name of a browser, as in `Firefox on Linux`. */
+function browserName(userAgent: string | null): string {
+  const nameIn = (entries: readonly (readonly [string, string])[]) =>
+    entries.find(([part]) => userAgent?.includes(part))?.[1]
+  return [nameIn(browsers), nameIn(systems)].filter(Boolean).join(' on ') || 'Unknown'
+}

@@ -1,8 +1,8 @@
 import type { Fragment, Sql } from '../../db/connect.ts'
 import { badInput, GatewayError } from '../errors.ts'
+import { visibleTenants } from '../tenant/granted.ts'
 import type { Token } from '../token/token.ts'
 import type { Figures, FiguresRequest, Selection } from './figure.ts'
-import { grantedTenants } from './granted.ts'
 import { instantText, periodRelations } from './interval.ts'
 import { timeZoneMessage } from './period.ts'
 import { productRelations, topProductsJson } from './products.ts'
@@ -52,3 +52,38 @@ export async function readFigures(
 
 /** Returns whether PostgreSQL reports a parameter that it does not know: of this statement, the name of a time zone. */
 const isInvalidValue = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '22023'
+
+/**
+ * Returns the relations of the tenants.
+ *
+ * - `granted(id, top)`: the tenants whose records count. `top` is the highest tenant on the way down to it of which a grant
+ *   includes all below (R21), or the tenant itself; null for one with tenants below that is granted by itself
+ * - `rolled(ancestor_id)`: the tenants whose rollups are read
+ * - `single(tenant_id)`: the tenants whose entries are read, because no rollup includes them
+ * - `today(id, day)`: the calendar day now at each of all these tenants, as the rollups know the tree; `days(first, last)`:
+ *   the least and the greatest of them
+ */
+const grantedTenants = (sql: Sql, token: Token, request: FiguresRequest): Fragment => sql`
+  ${request.withDescendants ? visibleTenants(sql, token, request.tenantId) : alone(sql, request.tenantId)},
+  granted as materialized (
+    -- A large tenant has a rollup of its own.
+    select id, coalesce(top, case when not exists (select from gateway.figure_member
+                                                   where ancestor_id = id and tenant_id <> id) then id end) as top
+    from visible
+  ), rolled as materialized (
+    select distinct top as ancestor_id from granted where exists (select from gateway.figure_member where ancestor_id = top)
+  ), single as materialized (
+    select id as tenant_id from granted where not exists (select from rolled where ancestor_id = top)
+  ), today as materialized (
+    select id, (now() at time zone time_zone)::date as day from tenant
+    where id in (select tenant_id from single
+                 union all select tenant_id from rolled join gateway.figure_member using (ancestor_id))
+  ), days as materialized (
+    select min(day) as first, max(day) as last from today
+  )`
+
+/** The scope has checked that the token is authorised for it. */
+const alone = (sql: Sql, tenantId: number): Fragment => sql`
+  visible as materialized (
+    select ${tenantId}::bigint as id, null::bigint as top
+  )`
