@@ -1,7 +1,7 @@
+import { attachEmbedded, startEmbedded } from '#embedded'
 import type { Config } from '../config.ts'
 import { connect, type DatabaseAddress, type Pool, serviceRole } from '../db/connect.ts'
 import { requirePatchedDriver } from '../db/driver.ts'
-import { attachEmbedded, startEmbedded } from '../db/embedded.ts'
 import { countMissingMigrations, UnreleasedDatabaseError } from '../db/migrate.ts'
 import { readRights } from '../db/rights.ts'
 import { GatewayError } from '../domain/errors.ts'

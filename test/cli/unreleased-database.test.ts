@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { afterAll, expect, inject, test } from 'vitest'
 import postgres from '#postgres'
-import { startEmbedded } from '../../src/db/embedded.ts'
+import { startEmbedded } from '../../packages/embedded/src/embedded.ts'
 import { createDataDirectory, run, serve } from '../support/process.ts'
 
 /** The remains of the former migrations: more of them than `sql/` has, so their number alone does not show it. */

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, expect, it } from 'vitest'
 import postgres from '#postgres'
-import { attachEmbedded, type EmbeddedPostgres, startEmbedded } from '../../src/db/embedded.ts'
+import { attachEmbedded, type EmbeddedPostgres, startEmbedded } from '../../packages/embedded/src/embedded.ts'
 
 const root = join(import.meta.dirname, '../..')
 const parent = mkdtempSync('/tmp/embedded-test-')
@@ -47,7 +47,7 @@ function spawnOwner(script: string) {
     const { startEmbedded } = await import(process.argv[1])
     const dataDir = process.argv[2]`
   const flags = ['--import', 'tsx', '--input-type=module', '-e', `${prelude}\n${script}`]
-  const args = [...flags, join(root, 'src/db/embedded.ts'), dataDir]
+  const args = [...flags, join(root, 'packages/embedded/src/embedded.ts'), dataDir]
   return spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] })
 }
 

@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { startEmbedded } from '../../src/db/embedded.ts'
+import { startEmbedded } from '../../packages/embedded/src/embedded.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { findCluster } from '../../src/db/embedded-paths.ts'
+import { findCluster } from '../../packages/embedded/src/paths.ts'
 import { canConnect } from './free-port.ts'
 import { until } from './until.ts'
 

@@ -4,7 +4,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type postgres from '#postgres'
-import { startEmbedded } from '../../src/db/embedded.ts'
+import { startEmbedded } from '../../packages/embedded/src/embedded.ts'
 import { until } from '../support/until.ts'
 import { type Address, open } from './seed.ts'
 

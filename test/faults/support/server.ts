@@ -4,8 +4,8 @@ import { chmodSync, cpSync, lchownSync, mkdtempSync, readdirSync, readFileSync, 
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import postgres from '#postgres'
-import { startEmbedded } from '../../../src/db/embedded.ts'
-import { findBinaries, findCluster } from '../../../src/db/embedded-paths.ts'
+import { startEmbedded } from '../../../packages/embedded/src/embedded.ts'
+import { findBinaries, findCluster } from '../../../packages/embedded/src/paths.ts'
 import { freePort } from '../../support/free-port.ts'
 import { until } from '../../support/until.ts'
 

@@ -5,7 +5,7 @@
 import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { type Account, SOCKET_DIR } from './embedded-paths.ts'
+import { type Account, SOCKET_DIR } from './paths.ts'
 
 /** The pid file (`postmaster.pid`) that a server writes into its cluster. */
 interface PidFile {

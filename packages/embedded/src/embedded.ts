@@ -11,20 +11,16 @@ import * as fs from 'node:fs'
 import { Socket } from 'node:net'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { DatabaseAddress } from './connect.ts'
-import {
-  type Account,
-  clusterOf,
-  findBinaries,
-  findCluster,
-  SOCKET_DIR,
-  serverAccount,
-  USE_OTHER,
-} from './embedded-paths.ts'
-import { findRunningServer, isAlive, readPidFile, removeStaleFiles } from './embedded-pid-file.ts'
+import { type Account, clusterOf, findBinaries, findCluster, SOCKET_DIR, serverAccount, USE_OTHER } from './paths.ts'
+import { findRunningServer, isAlive, readPidFile, removeStaleFiles } from './pid-file.ts'
 
-/** The address of a running server, whose host is the directory of its Unix socket, and how to stop it. */
-export type EmbeddedPostgres = Exclude<DatabaseAddress, string> & {
+/** The address of a running server, and how to stop it. */
+export interface EmbeddedPostgres {
+  /** The directory of its Unix socket. */
+  host: string
+  port: number
+  user: string
+  database: string
   /** Shuts the server down (fast mode); resolves when its process has ended. May be called repeatedly. */
   stop(): Promise<void>
 }
