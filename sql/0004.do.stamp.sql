@@ -126,8 +126,8 @@ begin
 end $$;
 
 -- Stamps a row of a list that each tenant has, unless nothing changes: as a condition of the trigger this comparison takes
--- twice the time. Each row of a bulk load calls it: the second condition is that the row needs no look at the clock, and no
--- record of its list, which a final stamp never needs.
+-- twice the time. Each row of a bulk load calls it: the second condition is that the row needs no look at the clock and
+-- no record of its list. A row with a final stamp never needs them.
 create function gateway.stamp_row() returns trigger
 language plpgsql
 as $$

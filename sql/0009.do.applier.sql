@@ -107,7 +107,7 @@ alter table gateway.stamp_queue enable always trigger stamp_queued_at_commit;
 -- Stamps queued records, oldest first, at most 1,000 entries in a call. Waits for no lock: an entry whose records are
 -- locked stays for the next pass. Takes the locks of a session that creates a tenant, in the same order (0005).
 --
--- after: the id after which the pass goes on; 0 at its begin.
+-- after: the id after which the pass goes on; 0 at its start.
 -- Returns the id for the next call, or null at the end of the pass.
 create function gateway.process_stamp_queue(after bigint) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp

@@ -7,7 +7,7 @@ const inactiveTokenErrors: Record<'expired' | 'revoked', RequestError> = {
   revoked: { code: 'UNAUTHENTICATED', reason: 'The token is revoked.' },
 }
 
-/** The status of a request whose client left before its answer, in counts alone: 499, as proxies log it. */
+/** The status of a request whose client disconnected before the answer: 499, as proxies log it. Only counts use it. */
 const clientClosedRequest = 499
 
 /**

@@ -4,7 +4,10 @@ import { noWrites, readWrites } from './writes.ts'
 
 const { platform } = await createDatabase()
 
-/** The rights of the service on whole tables and views, beside what its statements write. Others fail the test. */
+/**
+ * The rights of the service on whole tables and views, besides the columns that its statements write. Others fail the
+ * test.
+ */
 const reads: Record<string, string> = {
   'gateway.administrator': 'select',
   'gateway.audit_entry': 'select',

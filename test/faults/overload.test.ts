@@ -83,7 +83,7 @@ test.each<[string, Partial<LoadOrder>]>([
   expect(answered.length).toBeGreaterThan(0)
   expect([outcome.lost, outcome.unanswered, outcome.withoutRetryAfter]).toEqual([0, 0, 0])
   for (const took of [...live, ...pages]) expect(took).toBeGreaterThan(0)
-  // Its checks have a second: on a machine that is busy with other work, some take longer.
+  // Its checks have a time limit of a second: on a busy machine, some take longer.
   expect(ready.filter(took => took > 0).length).toBeGreaterThan(isShort ? ready.length / 2 : ready.length - 1)
   expect(megabytes()).toBeLessThan(500)
   // A capacity that was measured beside other work says little.

@@ -77,7 +77,7 @@ export function createLoginThrottle(sql: Pool): LoginThrottle {
   async function consume(attempts: AttemptCounter, key: string, actor: Actor): Promise<void> {
     const window = await attempts.hit(key)
     if (window.used <= attempts.limit) return
-    // Only the first error of a window is recorded, because thousands may follow.
+    // Only the first rejected attempt of a window is recorded, because thousands may follow.
     if (window.used === attempts.limit + 1) await recordFailure(actor, 'too many attempts')
     throw tooManyAttempts(secondsLeft(window))
   }

@@ -151,7 +151,7 @@ const findBy = {
  * The statement takes as long for a voucher out of scope as for an absent one: for both, it reads one path and the grants,
  * and returns one row. Without an owner it reads the path of the path tenant. `offset 0` makes it read the grants also when
  * the other condition does not hold. Values, because PostgreSQL takes 200 µs more for `unnest`. `limit 1`: each request
- * gets exactly one row, even when a name is not unique, so that no request gets the row of another one.
+ * gets at most one row, for any result of the index, so that no request gets the row of another one.
  */
 function findByCondition(condition: string) {
   return shareStatements<Wanted, Found>(

@@ -18,7 +18,9 @@ export interface RecordReference {
 /** Reports an error of a field. @param part the field inside it: `from` */
 export type Report = (message: string, part?: string) => void
 
-/** A range of an index that has every row that matches a filter: it bounds what is read when few rows match. */
+/**
+ * A range of an index that has every row that matches a filter: it bounds the rows that are read when few rows match.
+ */
 export interface IndexRange {
   /** The columns that the index has after the tenant: ranges of the same index become one. */
   key: string
