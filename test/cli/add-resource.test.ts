@@ -121,7 +121,7 @@ beforeAll(async () => {
   expect(await runScript('generate')).toEqual({ code: 0, printed: '' })
   expect(await runScript('generate', '--', '--check')).toEqual({ code: 0, printed: '' })
   // All files except the guides and the downloads.
-  const parts = ['driver', 'client', 'sync', 'demo', 'service', 'documents', 'pages']
+  const parts = ['driver', 'client', 'sync', 'demo', 'charts', 'embedded', 'service', 'documents', 'pages']
   expect(await runScript('build', '--', ...parts)).toEqual({ code: 0, printed: '' })
   expect(await run(['migrate'], environment, { entry })).toMatchObject({ code: 0, stderr: '' })
   const rows = await database.platform<{ id: number }[]>`
