@@ -96,15 +96,16 @@ describe('connections of callers', () => {
   test.skipIf(isShort)(
     'that send requests and read no answer are closed within 90 s, and memory stays bounded',
     async () => {
-      const idle = connect(Number(port), '127.0.0.1')
+      const reader = connect(Number(port), '127.0.0.1')
       let received = ''
-      idle.setEncoding('latin1').on('data', text => {
+      reader.setEncoding('latin1').on('data', text => {
         received += text
       })
-      idle.write(bigRequest)
+      reader.write(bigRequest)
       await expect.poll(() => received.length).toBeGreaterThan(80_000)
       expect(received).toMatch(/^HTTP\/1\.1 200 /)
       expect(received).not.toContain('"errors"')
+      reader.destroy()
       const before = megabytes()
       // The answers to the first five fit into the kernel, and those to the others do not.
       const open = openMany(5, request.repeat(40))
@@ -116,11 +117,6 @@ describe('connections of callers', () => {
       // A caller that does not read does not notice that it is closed.
       await expect.poll(unreadConnections, { timeout: 80_000, interval: 500 }).toBe(0)
       for (const socket of open) socket.destroy()
-      // A connection with a read answer is idle, and stays open.
-      received = ''
-      idle.write(request)
-      await expect.poll(() => received).toMatch(/^HTTP\/1\.1 200 /)
-      idle.destroy()
     },
   )
 })
