@@ -124,7 +124,7 @@ as $$
       include (updated_at, purchase_timestamp, date_valid_start, product_id, currency, current_balance)
       where state in ('void', 'part')$index$),
     -- Few vouchers are not valid yet: those that begin after today.
-    ('voucher_entry_start', 'voucher_entry (tenant_id, date_valid_start)'),
+    ('voucher_entry_start', 'voucher_entry (tenant_id, date_valid_start) include (state)'),
     ('voucher_entry_product', 'voucher_entry (tenant_id, product_id)'),
     ('voucher_text_trigram', 'voucher_text using gin (tenant_id, words trigrams, recipient trigrams)'),
     ('consent_entry_list', 'consent_entry (tenant_id, updated_at, id) where marketing_opted'),
