@@ -188,16 +188,31 @@ $$;
 -- Returns the most vouchers of a tenant that a read counts: a tenant with more vouchers has a rollup.
 create function gateway.most_counted() returns integer language sql immutable parallel safe return 20000;
 
--- Returns the tenants that are missing in gateway.figure_member, and those that must be removed from it.
-create function gateway.figure_member_differences() returns table (ancestor_id bigint, lacking bigint[], surplus bigint[])
+-- Returns each tenant that has others below it as an ancestor, with itself and with each of these.
+create function gateway.tree_members() returns setof gateway.figure_member
 language sql stable
 begin atomic
   with recursive below as (
     select parent_id as ancestor, id as tenant from public.tenant where parent_id is not null
     union
     select below.ancestor, tenant.id from below join public.tenant on tenant.parent_id = below.tenant
-  ), present as (
-    select ancestor as ancestor_id, tenant as tenant_id from below union select ancestor, ancestor from below
+  )
+  select ancestor, tenant from below union select ancestor, ancestor from below;
+end;
+
+-- Returns the tenants that are missing in gateway.figure_member, and those that must be removed from it.
+--
+-- tree: what gateway.tree_members returns; null: the tree has not changed.
+create function gateway.figure_member_differences(tree gateway.figure_member[])
+returns table (ancestor_id bigint, lacking bigint[], surplus bigint[])
+language sql stable
+begin atomic
+  with present as (
+    select ancestor_id, tenant_id from unnest(tree)
+    union
+    select ancestor_id, tenant_id from gateway.figure_member member
+    where tree is null and exists (
+      select from gateway.figure_member other where other.ancestor_id = member.ancestor_id and other.tenant_id <> other.ancestor_id)
     union
     select tenant_id, tenant_id from gateway.entry_count where vouchers > gateway.most_counted()
   )
@@ -209,13 +224,15 @@ begin atomic
 end;
 
 -- Brings gateway.figure_member and the rollups up to the tree of tenants and to the large tenants.
-create function gateway.follow_tree() returns void
+--
+-- tree: what gateway.tree_members returns; null: the tree has not changed.
+create function gateway.follow_tree(tree gateway.figure_member[]) returns void
 language plpgsql
 as $$
 declare
   rollup record;
 begin
-  for rollup in select * from gateway.figure_member_differences() loop
+  for rollup in select * from gateway.figure_member_differences(tree) loop
     insert into gateway.figure_member select rollup.ancestor_id, unnest(rollup.lacking);
     delete from gateway.figure_member
     where ancestor_id = rollup.ancestor_id and tenant_id = any(rollup.surplus);

@@ -89,7 +89,9 @@ begin
       insert into gateway.withdrawal_entry
       select id, tenant_id, updated_at from gateway.removal where reason = 'consent_withdrawn' on conflict do nothing;
       insert into gateway.entry_count select tenant_id, count(*) from gateway.voucher_entry group by tenant_id;
-      insert into gateway.figure_member select ancestor_id, unnest(lacking) from gateway.figure_member_differences();
+      insert into gateway.figure_member
+      select ancestor_id, unnest(lacking)
+      from gateway.figure_member_differences(array(select member from gateway.tree_members() member));
       update gateway.follower set voucher_id = null, customer_id = null;
     else
       update gateway.follower
@@ -163,13 +165,11 @@ as $$
 $$;
 
 -- Updates the entries of the records that have changed, and the rollups, in parts of up to `at_most` records of a kind. One
--- query reads all these records, under one snapshot: the entries then match the records at one instant.
+-- query reads all these records and the tree of tenants, under one snapshot: the figures are then those of one instant.
 --
 -- fills: whether all records are compared with their entries.
--- Returns whether the tree of tenants or the large tenants have changed.
-create function gateway.follow_records(
-  reached gateway.follower, watermark timestamptz, fills boolean, at_most integer, out tree_changed boolean
-)
+create function gateway.follow_records(reached gateway.follower, watermark timestamptz, fills boolean, at_most integer)
+returns void
 language plpgsql set enable_seqscan = off
 as $$
 declare
@@ -179,6 +179,8 @@ declare
       select * from gateway.changed_records(reached, watermark)
       union
       select kind, id from gateway.differing_records() where fills
+      union
+      select 'tenant', null where fills
     )
     select kind, ids,
            case kind when 'voucher' then array(
@@ -194,7 +196,8 @@ declare
              -- No index of removals begins with the id.
              select (id, tenant_id, updated_at)::gateway.withdrawal_entry from gateway.removal
              where updated_at >= case when fills then '-infinity' else reached.since end and id = any(ids)
-           ) end as withdrawals
+           ) end as withdrawals,
+           case kind when 'tenant' then array(select member from gateway.tree_members() member) end as tree
     from (
       select kind, array_agg(id) as ids
       from (select kind, id, (row_number() over (partition by kind order by id) - 1) / at_most as place from followed) numbered
@@ -205,11 +208,12 @@ declare
   fresh_consents gateway.consent_entry[];
   stale_consents gateway.consent_entry[];
   withdrawals gateway.withdrawal_entry[];
+  tree gateway.figure_member[];
   crosses boolean;
+  any_crosses boolean := false;
 begin
-  tree_changed := false;
   for part in parts loop
-    tree_changed := tree_changed or part.kind = 'tenant';
+    tree := coalesce(part.tree, tree);
 
     select array_agg(fresh) filter (where fresh.id is not null), array_agg(stale) filter (where stale.id is not null)
     into fresh_vouchers, stale_vouchers
@@ -251,7 +255,7 @@ begin
     )
     select exists (select from counted join change using (tenant_id)
                    where (vouchers > gateway.most_counted()) <> (vouchers - added > gateway.most_counted())) into crosses;
-    tree_changed := tree_changed or crosses;
+    any_crosses := any_crosses or crosses;
 
     perform gateway.add_figures(array(
       select (ancestor_id, kind, at, currency, state, product_id, records, initial, balance, paid)::gateway.figure
@@ -271,6 +275,9 @@ begin
       ) difference
       join gateway.figure_member on tenant_id = owner_id));
   end loop;
+  if tree is not null or any_crosses then
+    perform gateway.follow_tree(tree);
+  end if;
 end $$;
 
 -- Makes one step: writes a part of the first entries, or follows what has changed. One transaction at a time does so.
@@ -286,7 +293,6 @@ declare
   present_epoch bigint;
   fills boolean;
   planned_stamps timestamptz[];
-  tree_changed boolean;
 begin
   if not pg_try_advisory_xact_lock(gateway.follower_lock()) then
     return null;
@@ -303,10 +309,7 @@ begin
   fills := fills or reached.epoch <> present_epoch;
   -- Read before the records, too: all records with such a stamp can be seen then.
   planned_stamps := array(select distinct stamp from gateway.planned_stamp where stamp >= watermark);
-  tree_changed := gateway.follow_records(reached, watermark, fills, at_most);
-  if tree_changed or fills then
-    perform gateway.follow_tree();
-  end if;
+  perform gateway.follow_records(reached, watermark, fills, at_most);
   update gateway.follower
   set epoch = present_epoch, since = watermark, as_of = watermark, planned = planned_stamps;
   return false;

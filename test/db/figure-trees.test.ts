@@ -3,6 +3,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { checkFigures } from '../../src/domain/figures/check.ts'
 import { createDatabase } from '../support/database.ts'
 import { followed } from '../support/followed.ts'
+import { untilLockWaits } from '../support/locks.ts'
 import { run } from '../support/process.ts'
 
 const { pool, platform, url } = await createDatabase()
@@ -64,6 +65,34 @@ test('the rollups follow the tree', async () => {
   await followed(pool)
   expect(await countInTrees()).toEqual({ 2: 20, 4: 20 })
   await expectRight()
+})
+
+test('a step reads the tree and the vouchers at one instant', async () => {
+  const move = (parent: number, from: number, to: number) =>
+    platform.begin(async sql => {
+      await sql`update tenant set parent_id = ${parent} where id = 3`
+      await sql`update purchased_voucher set tenant_id = ${to} where tenant_id = ${from}`
+    })
+  await platform`update purchased_voucher set void = true where id = 1`
+  await platform`update tenant set name = 'A2' where id = 1`
+  let stepping: Promise<unknown> | undefined
+  await platform.begin(async holder => {
+    await holder`select from gateway.voucher_entry where id = 1 for update`
+    stepping = step()
+    // The step has read what it follows, and waits for the entry.
+    await untilLockWaits(platform)
+    await move(1, 3, 4)
+  })
+  await stepping
+  expect(await countInTrees()).toEqual({ 2: 20, 4: 20 })
+  await expectRight()
+
+  await followed(pool)
+  expect(await countInTrees()).toEqual({ 1: 10, 4: 20 })
+  await expectRight()
+  await move(2, 4, 3)
+  await followed(pool)
+  expect(await countInTrees()).toEqual({ 2: 20, 4: 20 })
 })
 
 test('tenants that come with vouchers, and leave', async () => {

@@ -62,7 +62,8 @@ const entries: Record<string, string> = {
   'gateway.voucher_entry': 'select entry.* from purchased_voucher voucher, gateway.entry_of(voucher) entry',
   'gateway.voucher_text': 'select text.* from purchased_voucher voucher, gateway.text_of(voucher) text',
   'gateway.consent_entry': 'select entry.* from customer, gateway.entry_of(customer) entry',
-  'gateway.figure_member': 'select ancestor_id, unnest(lacking) from gateway.figure_member_differences()',
+  'gateway.figure_member': `select ancestor_id, unnest(lacking)
+    from gateway.figure_member_differences(array(select member from gateway.tree_members() member))`,
 }
 
 /** The statements that fill each large table. */

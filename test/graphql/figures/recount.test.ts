@@ -139,7 +139,10 @@ const states: [string, () => Promise<unknown>][] = [
       await database.platform`truncate gateway.figure_rollup, gateway.figure_member`
     },
   ],
-  ['with rollups', () => database.platform`select gateway.follow_tree()`],
+  [
+    'with rollups',
+    () => database.platform`select gateway.follow_tree(array(select member from gateway.tree_members() member))`,
+  ],
   [
     'after changes',
     async () => {
