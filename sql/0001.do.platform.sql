@@ -188,5 +188,5 @@ create table public.customer (
 );
 -- v1 lists the customers who consent at present (R23).
 create index marketing_signup_list on public.customer (tenant_id, updated_at, id) where marketing_opted;
--- A commit also stamps the other customers again (gateway.stamped_rows).
+-- A commit also stamps the other customers again (gateway.touched_rows).
 create index customer_unlisted on public.customer (tenant_id, updated_at, id) where not marketing_opted;

@@ -136,7 +136,7 @@ grant execute on function gateway.require_full_pass, gateway.detect_server_chang
   to voucher_gateway;
 
 -- The transactions that require a fill of the follower (0017): those that kept stamps (0004), and those that deleted removals
--- which it had not read. The service adds one when a step takes too long.
+-- which it had not read.
 create table gateway.fill_request (
   transaction xid8 primary key default pg_current_xact_id()
 );

@@ -16,7 +16,8 @@ create index concurrently if not exists product_title on public.product (tenant_
 create index concurrently if not exists product_text on public.product
   using gin (tenant_id, lower(' ' || title) gin_trgm_ops);
 
--- Changes of all tenants since an instant. Writers pay nothing that can be measured for an index of ranges of pages.
+-- Changes of all tenants since an instant. An index of ranges of pages costs writers the least: docs/operating.md says how
+-- much.
 create index concurrently if not exists purchased_voucher_changes on public.purchased_voucher
   using brin (updated_at) with (pages_per_range = 4, autosummarize = on);
 create index concurrently if not exists customer_changes on public.customer
