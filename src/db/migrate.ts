@@ -72,6 +72,8 @@ export async function migrate(
   const session = sql.openSession()
   const done = new AbortController()
   try {
+    // Behind a pooler, the settings of a session would stay for its next client.
+    if ((await readMissing(session)).length === 0) return []
     const pid = await prepareSession(session)
     const latestBlockers = watchBlockers(sql, pid, { signal: done.signal, onBlocked })
     const attempt = async (work: () => Promise<unknown>) => {
