@@ -28,7 +28,7 @@ export interface Expectations {
  * has lost nothing.
  *
  * @param fault resolves when the fault is over
- * @returns the calls that were sent during the fault
+ * @returns the calls that were under way or sent during the fault
  */
 export async function hold(
   { service, world, server }: UnderFault,
@@ -46,7 +46,7 @@ export async function hold(
   await load.succeed(300)
   const lost = await sync.findLost()
   const calls = await load.stop()
-  const during = calls.filter(({ sent }) => sent >= began && sent < over + recoveryLimit)
+  const during = calls.filter(({ sent, took }) => sent + took >= began && sent < over + recoveryLimit)
   const failed = during.filter(({ status }) => status !== 200)
   const summary = summarize(during)
 
