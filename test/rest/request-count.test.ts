@@ -6,39 +6,13 @@ import { type Client, createApp, v1 } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
 import { untilLockWaits } from '../support/locks.ts'
 import { headOf, openSocket } from '../support/sockets.ts'
+import { tokenRecordsOf } from '../support/token-records.ts'
 import { until } from '../support/until.ts'
 import { bearer, createWorld, operations, perform } from './support.ts'
 
 const world = await createWorld()
 const { build, pool, platform, loader, place, tenantId } = world
-
-/** Today and yesterday: a day may end between a request and the look at its count. */
-const days = 2
-
-/** Runs work on a service that is closed afterwards: then all counts are saved. */
-async function served<Result>(work: (client: Client) => Promise<Result>, environment: NodeJS.ProcessEnv = {}) {
-  const client = await createApp(world, environment)
-  const result = await work(client)
-  await client.app.close()
-  return result
-}
-
-/** Returns the number of answers of each operation with each status. */
-async function countsOf(tokenId: number): Promise<Record<string, number>> {
-  const counts: Record<string, number> = {}
-  for (const { operation, status, requests } of await listRequestCounts(pool, tokenId, days)) {
-    const key = `${operation} ${status}`
-    counts[key] = (counts[key] ?? 0) + requests
-  }
-  return counts
-}
-
-async function errorsOf(tokenId: number): Promise<Record<string, number>> {
-  const rows = await listRequestErrors(pool, tokenId, days)
-  return Object.fromEntries(
-    rows.map(({ operation, code, reason, requests }) => [`${operation} ${code} ${reason}`, requests]),
-  )
-}
+const { served, countsOf, errorsOf, exportsOf } = tokenRecordsOf(world)
 
 const invalid = (fields: string) => `BAD_USER_INPUT The request is not valid. Fields: ${fields}.`
 
@@ -291,11 +265,6 @@ describe('the counter', () => {
 })
 
 describe('personal data', () => {
-  const exportsOf = (tokenId: number) => platform<
-    { tenantId: number; actor: string; address: string; detail: object }[]
-  >`
-    select tenant_id as "tenantId", actor, address, detail from gateway.audit_entry
-    where token_id = ${tokenId} and action = 'customer.export' order by id`
   const signups = `/tenants/${tenantId}/customers/marketing-signups`
 
   test('is exported with an audit entry', async () => {
