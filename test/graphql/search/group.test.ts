@@ -74,19 +74,17 @@ const orders: [string, object, string][] = [
   ['by balance', { filter: pounds, orderBy: { field: 'BALANCE' } }, 'current_balance, id'],
 ]
 
-describe('5,000 vouchers of a group', () => {
-  it.each(
-    orders,
-  )('are paged within one window of the default rate, each once: the order %s', async (_, more, order) => {
-    const rows = await database.pool<{ id: number }[]>`
-      select id from purchased_voucher where tenant_id between ${top} and ${top + 149}
-      order by ${database.pool.unsafe(order)}`
-    expect(rows).toHaveLength(vouchers)
-    const { ids, cost } = await readAll(more)
-    expect(ids).toEqual(rows.map(({ id }) => id))
-    // The rest of the window is left for the other requests of a page.
-    expect(cost).toBeLessThanOrEqual(100)
-  })
+it.each(
+  orders,
+)('5,000 vouchers of a group are paged within one window of the default rate, each once: the order %s', async (_, more, order) => {
+  const rows = await database.pool<{ id: number }[]>`
+    select id from purchased_voucher where tenant_id between ${top} and ${top + 149}
+    order by ${database.pool.unsafe(order)}`
+  expect(rows).toHaveLength(vouchers)
+  const { ids, cost } = await readAll(more)
+  expect(ids).toEqual(rows.map(({ id }) => id))
+  // The rest of the window is left for the other requests of a page.
+  expect(cost).toBeLessThanOrEqual(100)
 })
 
 it('goes on to the watermark and no further, in the order of the list', async () => {

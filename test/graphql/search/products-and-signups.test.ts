@@ -5,55 +5,34 @@ import { whole } from '../../support/builders.ts'
 import { followed } from '../../support/followed.ts'
 import { globalId } from '../../support/graphql.ts'
 import { startService } from '../../support/service.ts'
-import { type Asked, ask, byKey, createDraw, idsOf, list, walk } from './support.ts'
-
-interface Product {
-  id: number
-  tenantId: number
-  title: string
-  currency: string
-  price: number | null
-  is_monetary: boolean
-  sort_order: number
-  updated_at: string | null
-  categories: number[]
-}
-
-interface Signup {
-  id: number
-  tenantId: number
-  full_name: string | null
-  forename: string | null
-  surname: string | null
-  email: string | null
-  consent_source: string | null
-  consented_at: string | null
-  marketing_opted: boolean
-  updated_at: string
-}
+import { tokenRecordsOf } from '../../support/token-records.ts'
+import { type Asked, ask, createComparison, createDraw, type Filter, idsOf, list, type Order, walk } from './support.ts'
 
 const draw = createDraw(11)
 const { database, build, client } = await startService()
 const { pool, platform } = database
+const { exportsOf } = tokenRecordsOf(database)
 const top = await build.tenant()
 const below = await build.tenant({ parent_id: top })
 const other = await build.tenant()
-const tenants = [top, below]
+const tenants: [number, number] = [top, below]
 const { secret } = await build.token([whole(top)])
 const categories = [await build.category(top), await build.category(top), await build.category(top)]
 const stamps = ['2026-01-01T00:00:00.000001Z', '2026-02-01T00:00:00.000000Z']
 
+const drawProduct = () => ({
+  tenantId: draw([top, top, below, other]),
+  title: draw(['Tea for two', 'tea', 'Überraschung', 'Spa 100%', 'x'.repeat(300)]),
+  currency: draw(['GBP', 'EUR']),
+  price: draw([null, 0, 10, 99.5]),
+  is_monetary: draw([true, false]),
+  sort_order: draw([0, 1, 2, -3]),
+  updated_at: draw([null, ...stamps]),
+})
+type Product = ReturnType<typeof drawProduct> & { id: number; categories: number[] }
 const products: Product[] = []
 for (let n = 0; n < 60; n++) {
-  const tenantId = draw([top, top, below, other])
-  const columns = {
-    title: draw(['Tea for two', 'tea', 'Überraschung', 'Spa 100%', 'x'.repeat(300)]),
-    currency: draw(['GBP', 'EUR']),
-    price: draw([null, 0, 10, 99.5]),
-    is_monetary: draw([true, false]),
-    sort_order: draw([0, 1, 2, -3]),
-    updated_at: draw([null, ...stamps]),
-  }
+  const { tenantId, ...columns } = drawProduct()
   const id = await build.product(tenantId, columns)
   const linked = tenantId === top ? categories.filter(() => draw([true, false, false])) : []
   for (const category of linked) {
@@ -64,21 +43,24 @@ for (let n = 0; n < 60; n++) {
   products.push({ ...columns, id, tenantId, categories: linked })
 }
 
+const drawSignup = (n: number) => ({
+  tenantId: draw([top, top, below, other]),
+  full_name: draw([null, null, 'Ann Lee', 'José Ñandú']),
+  forename: draw([null, 'Ann', 'bob']),
+  surname: draw([null, 'Lee', 'O’Neil']),
+  email: draw([null, `ann${n}@example.com`, `B_${n}@lee.example`]),
+  consent_source: draw([null, 'web', 'fair']),
+  consented_at: draw([null, '2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z']),
+  marketing_opted: draw([true, true, true, false]),
+  updated_at: draw(stamps),
+})
+type Signup = ReturnType<typeof drawSignup> & { id: number }
 const signups: Signup[] = []
 for (let n = 0; n < 60; n++) {
-  const tenantId = draw([top, top, below, other])
-  const columns = {
-    full_name: draw([null, null, 'Ann Lee', 'José Ñandú']),
-    forename: draw([null, 'Ann', 'bob']),
-    surname: draw([null, 'Lee', 'O’Neil']),
-    email: draw([null, `ann${n}@example.com`, `B_${n}@lee.example`]),
-    consent_source: draw([null, 'web', 'fair']),
-    consented_at: draw([null, '2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z']),
-    marketing_opted: draw([true, true, true, false]),
-    updated_at: draw(stamps),
-  }
+  const { tenantId, ...columns } = drawSignup(n)
   signups.push({ ...columns, tenantId, id: await build.customer(tenantId, columns) })
 }
+const opted = signups.filter(row => row.marketing_opted)
 await followed(pool)
 
 const nameOf = ({ full_name, forename, surname }: Signup) =>
@@ -86,9 +68,6 @@ const nameOf = ({ full_name, forename, surname }: Signup) =>
 
 const textOf = ({ full_name, forename, surname, email }: Signup) =>
   [full_name, forename, surname, email].join(' ').toLowerCase()
-
-type Filter<Row> = [object, (row: Row) => boolean]
-type Order<Row> = [string, (row: Row) => string | number | null, object]
 
 const productFilters: Filter<Product>[] = [
   [{ isMonetary: true }, row => row.is_monetary],
@@ -138,25 +117,7 @@ const signupOrders: Order<Signup>[] = [
   ['NAME', nameOf, {}],
 ]
 
-const isOf = (withDescendants: boolean) => (row: { tenantId: number }) =>
-  withDescendants ? tenants.includes(row.tenantId) : row.tenantId === top
-
-/** Walks the list in both directions and compares it with a naive implementation. */
-async function compare<Row extends { id: number; tenantId: number }>(
-  asked: Omit<Asked, 'tenantId'>,
-  rows: Row[],
-  matches: (row: Row) => boolean,
-  keyOf: (row: Row) => string | number | null,
-) {
-  for (const withDescendants of [false, true]) {
-    const found = rows.filter(isOf(withDescendants)).filter(matches)
-    const ids = found.sort(byKey(keyOf, asked.orderBy?.direction ?? 'ASC')).map(({ id }) => id)
-    const list = { tenantId: top, ...asked, withDescendants }
-    expect(await walk(client, secret, list, 20)).toEqual({ ids, total: ids.length })
-    expect(await walk(client, secret, list, 17, true)).toEqual({ ids, total: ids.length })
-  }
-}
-
+const compare = createComparison(client, secret, tenants)
 const stampOf = (row: { updated_at: string | null }) => row.updated_at ?? ''
 const directions = ['ASC', 'DESC'] as const
 
@@ -174,12 +135,11 @@ describe('products', () => {
 
 describe('signups', () => {
   it.each(signupFilters)('finds what %j says', (filter, matches) =>
-    compare({ list: 'marketingSignups', filter }, signups, row => row.marketing_opted && matches(row), stampOf))
+    compare({ list: 'marketingSignups', filter }, opted, matches, stampOf))
 
   it.each(signupOrders)('are ordered by %s', async (field, keyOf, filter) => {
     for (const direction of directions) {
-      const asked = { list: 'marketingSignups', filter, orderBy: { field, direction } } as const
-      await compare(asked, signups, row => row.marketing_opted, keyOf)
+      await compare({ list: 'marketingSignups', filter, orderBy: { field, direction } }, opted, () => true, keyOf)
     }
   })
 
@@ -196,12 +156,8 @@ describe('signups', () => {
 })
 
 describe('the audit', () => {
-  /** The records that a token received, by the audit. */
-  const entriesOf = async (tokenId: number) => [
-    ...(await pool`
-      select tenant_id as "tenantId", (detail->>'records')::int as records, detail->>'operation' as operation
-      from gateway.audit_entry where token_id = ${tokenId} and action = 'customer.export' order by id`),
-  ]
+  const entriesOf = async (tokenId: number) =>
+    (await exportsOf(tokenId)).map(({ tenantId, detail: { records, operation } }) => ({ tenantId, records, operation }))
 
   it('has an entry for the signups of each tenant', async () => {
     const token = await build.token([whole(top)])
@@ -209,7 +165,7 @@ describe('the audit', () => {
     await list(client, token.secret, asked, { first: 100 })
     const expected = tenants.map(tenantId => ({
       tenantId,
-      records: signups.filter(row => row.marketing_opted && row.tenantId === tenantId).length,
+      records: opted.filter(row => row.tenantId === tenantId).length,
       operation: 'list',
     }))
     expect((await entriesOf(token.id)).sort((a, b) => a.tenantId - b.tenantId)).toEqual(expected)
@@ -267,60 +223,44 @@ describe('the audit', () => {
   })
 })
 
-it('names the field of each error', async () => {
-  const errorsOf = async (asked: Omit<Asked, 'tenantId'>) =>
-    (await ask(client, secret, { tenantId: top, ...asked })).errors?.[0].extensions.errors
-  const filter = {
-    validUntil: { from: '2026-02-30', to: 'x' },
-    purchased: { before: 'now' },
-    balance: { from: 1 },
-    text: 'x'.repeat(201),
-  }
-  const orderBy = { field: 'BALANCE' }
-  expect(await errorsOf({ list: 'purchasedVouchers', filter, orderBy })).toEqual({
-    'filter.validUntil.from': ['Give a date, such as 2026-01-31.'],
-    'filter.validUntil.to': ['Give a date, such as 2026-01-31.'],
-    'filter.purchased.before': ['Give an ISO-8601 date and time, such as 2026-01-31T09:30:00Z.'],
-    'filter.balance': ['Give a currency, too: amounts of different currencies are not compared.'],
-    'filter.text': ['Give at most 200 characters.'],
-    orderBy: ['Filter by a currency: amounts of different currencies are not compared.'],
-  })
-  expect(await errorsOf({ list: 'catalogVouchers', filter: { currency: 'pounds', text: 'a '.repeat(11) } })).toEqual({
-    'filter.currency': ['Give the ISO 4217 code of a currency, for example GBP.'],
-    'filter.text': ['Give at most 10 words.'],
-  })
-  expect(await errorsOf({ list: 'catalogVouchers', filter: { price: { to: 5 } } })).toEqual({
-    'filter.price': ['Give a currency, too: amounts of different currencies are not compared.'],
-  })
+it.each<[Omit<Asked, 'tenantId'>, string[]]>([
+  [
+    {
+      list: 'purchasedVouchers',
+      filter: {
+        validUntil: { from: '2026-02-30', to: 'x' },
+        purchased: { before: 'now' },
+        balance: { from: 1 },
+        text: 'x'.repeat(201),
+      },
+      orderBy: { field: 'BALANCE' },
+    },
+    ['validUntil.from', 'validUntil.to', 'purchased.before', 'balance', 'text'],
+  ],
+  [{ list: 'catalogVouchers', filter: { currency: 'pounds', text: 'a '.repeat(11) } }, ['currency', 'text']],
+  [{ list: 'catalogVouchers', filter: { price: { to: 5 } } }, ['price']],
+])('names the field of each error in %j', async (asked, fields) => {
+  const { errors } = await ask(client, secret, { tenantId: top, ...asked })
+  expect(Object.keys(errors[0].extensions.errors)).toEqual([
+    ...fields.map(field => `filter.${field}`),
+    ...(asked.orderBy ? ['orderBy'] : []),
+  ])
 })
 
-describe('the tenants below', () => {
-  const ofToken = async (grants: Parameters<typeof build.token>[0], tenantId: number) => {
-    const token = await build.token(grants)
+it('finds, with the tenants below, records of those that the token is granted', async () => {
+  const deep = await build.tenant({ parent_id: below })
+  const owners = new Map(products.map(({ id, tenantId }) => [id, tenantId]))
+  owners.set(await build.product(deep), deep)
+  for (const [grants, tenantId, expected] of [
+    [[top], top, [top]],
+    [[top, whole(below)], top, [top, below, deep]],
+    [[top, deep], top, [top, deep]],
+    [[whole(top)], below, [below, deep]],
+  ] as const) {
+    const token = await build.token([...grants])
     const found = await walk(client, token.secret, { tenantId, list: 'catalogVouchers', withDescendants: true }, 100)
-    return new Set(found.ids.map(id => products.find(product => product.id === id)?.tenantId))
+    expect(new Set(found.ids.map(id => owners.get(id)))).toEqual(new Set(expected))
   }
-
-  it('are those that the token is granted, for any grants', async () => {
-    const deep = await build.tenant({ parent_id: below })
-    products.push({ ...products[0]!, id: await build.product(deep), tenantId: deep })
-    for (const [grants, tenant, expected] of [
-      [[top], top, [top]],
-      [[top, below], top, [top, below]],
-      [[top, whole(below)], top, [top, below, deep]],
-      [[top, deep], top, [top, deep]],
-      [[whole(top)], below, [below, deep]],
-      [[whole(top)], deep, [deep]],
-    ] as const) {
-      expect(await ofToken([...grants], tenant)).toEqual(new Set(expected))
-    }
-    products.pop()
-  })
-
-  it('are not needed without records', async () => {
-    const lonely = await build.tenant()
-    expect(await ofToken([lonely], lonely)).toEqual(new Set())
-  })
 })
 
 it.each([

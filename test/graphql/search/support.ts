@@ -75,11 +75,14 @@ export function createDraw(seed: number) {
   }
 }
 
-/** Compares keys as PostgreSQL does in ascending order, but rows without one come last in both directions. */
-export function byKey<Row extends { id: number }>(
-  keyOf: (row: Row) => string | number | null,
-  direction: 'ASC' | 'DESC',
-) {
+/** A filter, and whether a row meets it. */
+export type Filter<Row> = [filter: object, matches: (row: Row) => boolean]
+
+/** A field to order by, the key of a row, and a filter that the order needs. */
+export type Order<Row> = [field: string, keyOf: (row: Row) => string | number | null, filter: object]
+
+/** Returns a function that sorts as PostgreSQL does in ascending order, but rows without a key last in both directions. */
+function byKey<Row extends { id: number }>(keyOf: Order<Row>[1], direction: 'ASC' | 'DESC') {
   const sign = direction === 'ASC' ? 1 : -1
   return (a: Row, b: Row) => {
     const [left, right] = [keyOf(a), keyOf(b)]
@@ -87,3 +90,29 @@ export function byKey<Row extends { id: number }>(
     return sign * (left < right ? -1 : left > right ? 1 : a.id - b.id)
   }
 }
+
+/**
+ * Returns a function that walks a list in both directions, without and with the tenants below, and compares it with a
+ * naive implementation.
+ *
+ * @param tenants the tenant of the list, and those below it
+ */
+export const createComparison =
+  (client: Client, secret: string, tenants: readonly [number, ...number[]]) =>
+  async <Row extends { id: number; tenantId: number }>(
+    asked: Omit<Asked, 'tenantId'>,
+    rows: readonly Row[],
+    matches: (row: Row) => boolean,
+    keyOf: Order<Row>[1],
+  ): Promise<void> => {
+    for (const withDescendants of [false, true]) {
+      const list = { tenantId: tenants[0], ...asked, withDescendants }
+      const listed = rows.filter(row =>
+        withDescendants ? tenants.includes(row.tenantId) : row.tenantId === tenants[0],
+      )
+      const sorted = listed.filter(matches).sort(byKey(keyOf, asked.orderBy?.direction ?? 'ASC'))
+      const expected = { ids: sorted.map(({ id }) => id), total: sorted.length }
+      expect(await walk(client, secret, list, 20), JSON.stringify(list)).toEqual(expected)
+      expect(await walk(client, secret, list, 17, true), JSON.stringify(list)).toEqual(expected)
+    }
+  }
