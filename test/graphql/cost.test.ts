@@ -13,10 +13,6 @@ await build.product(tenantId)
 
 const newToken = async (options: { rateLimit?: number } = {}) => (await build.token([tenantId, other], options)).secret
 
-/** Sends a query in which `TENANT` stands for the id of the tenant. */
-const ask = (secret: string, query: string, variables = {}) =>
-  client.graphql(secret, query.replaceAll('TENANT', String(tenantId)), variables)
-
 const costOf = ({ body }: Answer) => body.extensions?.cost
 
 /** Checks that the cost equals the values of the headers. */
@@ -25,73 +21,61 @@ function expectHeaders(answer: Answer): void {
   expect(costOf(answer)).toMatchObject({ remaining: remainingOf(answer), resetsIn })
 }
 
-const tenant = (selection: string) => `tenant(id: TENANT) { ${selection} }`
+const tenant = (selection: string) => `tenant(id: ${tenantId}) { ${selection} }`
 const lists = 'catalogVouchers { totalCount } purchasedVouchers(first: 2) { totalCount }'
 const pageOf = 'query ($n: Int = 7) { tenants(first: $n) { nodes { catalogVouchers { totalCount } } } }'
 const skipped = `query ($no: Boolean!) { ${tenant('catalogVouchers @skip(if: $no) { totalCount } purchasedVouchers { totalCount }')} }`
-const resolve = (input: string) => `resolveVoucher(input: { tenantId: TENANT ${input} }) { status }`
+const resolve = (input: string) => `resolveVoucher(input: { tenantId: ${tenantId} ${input} }) { status }`
 
 describe('the cost of a query', () => {
-  it.each([
-    ['the viewer', '{ viewer { name } }', {}, 1, 1],
-    ['introspection', '{ __schema { queryType { name } } }', {}, 1, 1],
-    ['lists', `{ ${tenant(lists)} }`, {}, 2, 2],
-    ['a field named twice', `{ ${tenant(lists)} ${tenant('catalogVouchers { nodes { id } }')} }`, {}, 2, 2],
-    ['fragments', `{ a: ${tenant('...F')} b: ${tenant('...F')} } fragment F on Tenant { ${lists} }`, {}, 4, 4],
-    ['lists of two granted tenants', `{ viewer { tenants { tenant { ${lists} } } } }`, {}, 4, 4],
-    ['lists below a page', '{ tenants(first: 5) { nodes { catalogVouchers { totalCount } } } }', {}, 6, 3],
-    ['lists below edges', '{ tenants(last: 4) { edges { node { catalogVouchers { totalCount } } } } }', {}, 5, 3],
-    ['lists below a page of the default length', '{ tenants { nodes { catalogVouchers { totalCount } } } }', {}, 51, 3],
-    ['a page size in a variable', pageOf, { n: 3 }, 4, 3],
-    ['a page size in the default of a variable', pageOf, {}, 8, 3],
-    ['a list that is skipped', skipped, { no: true }, 1, 1],
-    ['a list that is not skipped', skipped, { no: false }, 2, 2],
-    ['no global ids', '{ nodes(ids: []) { id } }', {}, 1, 1],
-    ['records by global ids', '{ node(id: "x") { id } nodes(ids: ["x", "y"]) { id } }', {}, 3, 3],
-    ['global ids in a variable', 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids: ['x', 'y', 'z'] }, 3, 3],
+  it.each<[string, string, number, number, object?]>([
+    ['the viewer', '{ viewer { name } }', 1, 1],
+    ['introspection', '{ __schema { queryType { name } } }', 1, 1],
+    ['lists', `{ ${tenant(lists)} }`, 2, 2],
+    ['a field named twice', `{ ${tenant(lists)} ${tenant('catalogVouchers { nodes { id } }')} }`, 2, 2],
+    ['fragments', `{ a: ${tenant('...F')} b: ${tenant('...F')} } fragment F on Tenant { ${lists} }`, 4, 4],
+    ['lists of two granted tenants', `{ viewer { tenants { tenant { ${lists} } } } }`, 4, 4],
+    ['lists below a page', '{ tenants(first: 5) { nodes { catalogVouchers { totalCount } } } }', 6, 3],
+    ['lists below edges', '{ tenants(last: 4) { edges { node { catalogVouchers { totalCount } } } } }', 5, 3],
+    ['lists below a page of the default length', '{ tenants { nodes { catalogVouchers { totalCount } } } }', 51, 3],
+    ['a page size in a variable', pageOf, 4, 3, { n: 3 }],
+    ['a page size in the default of a variable', pageOf, 8, 3],
+    ['a list that is skipped', skipped, 1, 1, { no: true }],
+    ['a list that is not skipped', skipped, 2, 2, { no: false }],
+    ['no global ids', '{ nodes(ids: []) { id } }', 1, 1],
+    ['records by global ids', '{ node(id: "x") { id } nodes(ids: ["x", "y"]) { id } }', 3, 3],
+    ['global ids in a variable', 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', 3, 3, { ids: ['x', 'y', 'z'] }],
     [
       'the dearest type of an interface',
       `{ node(id: "x") { ... on Tenant { ${lists} } ... on CatalogVoucher { title } } }`,
-      {},
       3,
       1,
     ],
-    ['a list whose arguments are faulty', `{ ${tenant('catalogVouchers(first: -1) { totalCount }')} }`, {}, 1, 1],
-    [
-      'aliases of a record',
-      `{ ${tenant('a: catalogVoucher(id: 1) { id } b: catalogVoucher(id: 1) { id }')} }`,
-      {},
-      2,
-      2,
-    ],
-    ['resolutions', `mutation { a: ${resolve('voucherReference: "x"')} b: ${resolve('')} }`, {}, 2, 2],
-  ])('%s', async (_, query, variables, requested, actual) => {
+    ['a list whose arguments are faulty', `{ ${tenant('catalogVouchers(first: -1) { totalCount }')} }`, 1, 1],
+    ['aliases of a record', `{ ${tenant('a: catalogVoucher(id: 1) { id } b: catalogVoucher(id: 1) { id }')} }`, 2, 2],
+    ['resolutions', `mutation { a: ${resolve('voucherReference: "x"')} b: ${resolve('')} }`, 2, 2],
+  ])('%s', async (_, query, requested, actual, variables) => {
     const secret = await newToken()
     // The second time the document is cached.
     for (const left of [limit - actual, limit - 2 * actual]) {
-      const answer = await ask(secret, query, variables)
+      const answer = await client.graphql(secret, query, { ...variables })
       expect(costOf(answer)).toEqual({ requested, actual, remaining: left, resetsIn: fresh })
       expectHeaders(answer)
     }
   })
 
-  it('is worked out for each operation of a document', async () => {
-    const secret = await newToken()
-    const both = `query One { ${tenant('catalogVouchers { totalCount }')} } query Two { ${tenant(lists)} }`
-    const query = both.replaceAll('TENANT', String(tenantId))
-    for (const [operationName, requested] of [
-      ['One', 1],
-      ['Two', 2],
-      ['One', 1],
-    ] as const) {
-      const answer = await client.post(secret, { query, operationName })
-      expect(costOf(answer)).toMatchObject({ requested, actual: requested })
-    }
+  it('comes out of one budget with the requests of REST, which headers and the viewer report', async () => {
+    const secret = await newToken({ rateLimit: 5 })
+    expect(remainingOf(await client.rest(secret, '/tenants'))).toBe(4)
+    expect(remainingOf(await client.graphql(secret, `{ ${tenant(lists)} }`))).toBe(2)
+    const answer = await client.graphql(secret, '{ viewer { rate { limit remaining resetsIn } } }')
+    expect(answer.body.data.viewer.rate).toEqual({ limit: 5, remaining: 1, resetsIn: fresh })
+    expect(answer.headers['ratelimit-limit']).toBe('5')
   })
 
   it('comes with GET', async () => {
     const secret = await newToken()
-    const url = `/graphql?query=${encodeURIComponent(`{ ${tenant(lists)} }`.replaceAll('TENANT', String(tenantId)))}`
+    const url = `/graphql?query=${encodeURIComponent(`{ ${tenant(lists)} }`)}`
     const answer = await client.ask({ method: 'GET', url, headers: { authorization: `Bearer ${secret}` } })
     expect(costOf(answer)).toEqual({ requested: 2, actual: 2, remaining: limit - 2, resetsIn: fresh })
   })
@@ -129,7 +113,7 @@ describe('beyond the rate', () => {
   it('fields that the window cannot pay for fail', async () => {
     const secret = await newToken({ rateLimit: 5 })
     const query = `{ a: ${tenant(lists)} b: ${tenant(lists)} c: ${tenant(lists)} d: ${tenant(lists)} }`
-    const answer = await ask(secret, query)
+    const answer = await client.graphql(secret, query)
     expect(answer.status).toBe(200)
     expect(answer.body.errors).toHaveLength(3)
     expect(costOf(answer)).toEqual({ requested: 8, actual: 5, remaining: 0, resetsIn: fresh })
@@ -137,7 +121,7 @@ describe('beyond the rate', () => {
   })
 
   it('lists below a page that the window cannot pay for fail', async () => {
-    const answer = await ask(
+    const answer = await client.graphql(
       await newToken({ rateLimit: 2 }),
       '{ tenants { nodes { catalogVouchers { totalCount } } } }',
     )
@@ -149,15 +133,27 @@ describe('beyond the rate', () => {
   it('a field that costs more than is left uses up the rest', async () => {
     const secret = await newToken({ rateLimit: 4 })
     const figures = 'figures(period: { from: "2026-01-01", to: "2026-01-31" })'
-    const answer = await ask(secret, `{ ${tenant(`${figures} { topProducts { value } totals { value } }`)} }`)
+    const answer = await client.graphql(
+      secret,
+      `{ ${tenant(`${figures} { topProducts { value } totals { value } }`)} }`,
+    )
     expect(answer.body.data.tenant.figures).toEqual({ topProducts: null, totals: null })
     expect(costOf(answer)).toEqual({ requested: 7, actual: 4, remaining: 0, resetsIn: fresh })
+  })
+
+  it('fields of concurrent queries fail, exactly', async () => {
+    const secret = await newToken()
+    // As many expensive requests as a token may have under way.
+    const seven = `{ ${[1, 2, 3, 4, 5, 6, 7].map(n => `f${n}: tenants(first: 1) { nodes { name } }`).join(' ')} }`
+    const answers = await Promise.all(Array.from({ length: 10 }, () => client.graphql(secret, seven)))
+    const served = answers.flatMap(({ body }) => Object.values(body.data ?? {})).filter(field => field !== null)
+    expect(served).toHaveLength(limit)
   })
 
   it('a request is not charged', async () => {
     const secret = await newToken({ rateLimit: 1 })
     await client.graphql(secret, '{ viewer { name } }')
-    const answer = await ask(secret, `{ ${tenant(lists)} }`)
+    const answer = await client.graphql(secret, `{ ${tenant(lists)} }`)
     expect(answer.status).toBe(429)
     expect(costOf(answer)).toEqual({ requested: 1, actual: 0, remaining: 0, resetsIn: fresh })
     expectHeaders(answer)

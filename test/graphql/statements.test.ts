@@ -16,81 +16,70 @@ await build.category(tenantId, products)
 await build.category(tenantId, products.slice(10))
 await followed(database.pool)
 
-/** Returns the names of the statements of a query, which must have no errors. */
-const namesFor = async (query: string) => namesOf(await capture(database.pool, () => client.read(secret, query)))
-
-const statementsOf = (selection: string) => namesFor(`{ tenant(id: ${tenantId}) { ${selection} } }`)
-
 const all = `databaseId title fromPrice fromSalePrice categories { id title } variants { id price }`
+const allStatements = ['category.of_products', 'product.list', 'variant.of_products']
+const ofTenant = (selection: string) => `{ tenant(id: ${tenantId}) { ${selection} } }`
+const ofPage = (selection: string) => ofTenant(`catalogVouchers { ${selection} }`)
+const half = `catalogVouchers(first: 25) { nodes { ${all} } }`
+const voided = 'purchasedVouchers(filter: { status: [VOID] }) { a: count { count } b: count { count } ...more }'
+const removals = 'removals(first: 1, updatedSince: "2026-01-01T00:00:00Z") { epoch removalsCompleteSince }'
 
-it.each([
-  ['a title', 'nodes { title }', ['product.list']],
-  ['a price', 'nodes { fromPrice fromSalePrice }', ['product.list', 'variant.of_products']],
-  ['categories', 'nodes { categories { title } }', ['category.of_products', 'product.list']],
-  ['all', `nodes { ${all} }`, ['category.of_products', 'product.list', 'variant.of_products']],
+it.each<[string, string, string[]]>([
+  ['a page of 50 products with a title', ofPage('nodes { title }'), ['product.list']],
+  ['prices', ofPage('nodes { fromPrice fromSalePrice }'), ['product.list', 'variant.of_products']],
+  ['categories', ofPage('nodes { categories { title } }'), ['category.of_products', 'product.list']],
   [
-    'all, as nodes and as edges',
-    `nodes { ${all} } edges { cursor node { ${all} } } pageInfo { endCursor hasNextPage } nextCursor serverTime`,
-    ['category.of_products', 'product.list', 'variant.of_products'],
+    'all of a product, as nodes and as edges',
+    ofPage(
+      `nodes { ${all} } edges { cursor node { ${all} } } pageInfo { endCursor hasNextPage } nextCursor serverTime`,
+    ),
+    allStatements,
   ],
-])('reads a page of 50 products with %s in the fewest statements', async (_, selection, names) => {
-  expect(await statementsOf(`catalogVouchers { ${selection} }`)).toEqual(names)
-})
-
-it('counts a filtered list once, however often the count is selected', async () => {
-  const list = 'purchasedVouchers(filter: { status: [VOID] }) { a: count { count } b: count { count } ...more }'
-  const query = `query { tenant(id: ${tenantId}) { ${list} } } fragment more on PurchasedVoucherConnection { c: count { count } }`
-  expect(await namesFor(query)).toEqual([
-    'follower.read',
-    'voucher.search_count',
-    'voucher.search_range',
-    'voucher.search_sizes',
-    'voucher.search_sizes',
-  ])
-})
-
-it('reads the children of two lists of products in one statement', async () => {
-  const list = `catalogVouchers(first: 25) { nodes { ${all} } }`
-  expect(await statementsOf(`a: ${list} b: ${list}`)).toEqual([
-    'category.of_products',
-    'product.list_of_tenants',
-    'variant.of_products',
-  ])
-})
-
-it.each([
-  ['catalogVouchers', 'product'],
-  ['purchasedVouchers', 'voucher'],
-  ['marketingSignups', 'signup'],
-])('counts %s only when totalCount is selected', async (field, noun) => {
-  expect(await statementsOf(`${field} { nodes { databaseId } pageInfo { hasNextPage } }`)).toEqual([`${noun}.list`])
-  expect(await statementsOf(`${field} { totalCount }`)).toEqual([`${noun}.count`, `${noun}.list`])
-})
-
-it('reads the sync state once for the removals of many tenants', async () => {
-  const list = 'removals(first: 1, updatedSince: "2026-01-01T00:00:00Z") { epoch removalsCompleteSince }'
-  expect(await namesFor(`{ tenants { nodes { ${list} } } }`)).toEqual([
-    'removal.list',
-    'sync_state.read',
-    'tenant.list',
-  ])
-  expect(await statementsOf(`a: ${list} b: ${list} c: ${list}`)).toEqual(['removal.list_of_tenants', 'sync_state.read'])
-})
-
-it('counts tenants only when totalCount is selected', async () => {
-  expect(await namesFor('{ tenants { nodes { name } } }')).toEqual(['tenant.list'])
-  expect(await namesFor('{ tenants { totalCount } }')).toEqual(['tenant.count', 'tenant.list'])
-})
-
-it('reads the tenants of several fields in one statement', async () => {
-  const fields = `a: tenant(id: ${tenantId}) { name } b: tenant(id: ${tenantId}) { type }`
-  expect(await namesFor(`{ ${fields} viewer { tenants { tenant { name } } } }`)).toEqual(['tenant.find_many'])
+  [
+    'the children of two lists of products',
+    ofTenant(`a: ${half} b: ${half}`),
+    ['category.of_products', 'product.list_of_tenants', 'variant.of_products'],
+  ],
+  [
+    'a count of a filtered list, however often it is selected',
+    `query ${ofTenant(voided)} fragment more on PurchasedVoucherConnection { c: count { count } }`,
+    ['follower.read', 'voucher.search_count', 'voucher.search_range', 'voucher.search_sizes', 'voucher.search_sizes'],
+  ],
+  ...[
+    ['catalogVouchers', 'product'],
+    ['purchasedVouchers', 'voucher'],
+    ['marketingSignups', 'signup'],
+  ].flatMap(([field, noun]): [string, string, string[]][] => [
+    [
+      `${field} without a count`,
+      ofTenant(`${field} { nodes { databaseId } pageInfo { hasNextPage } }`),
+      [`${noun}.list`],
+    ],
+    [`${field} with a count`, ofTenant(`${field} { totalCount }`), [`${noun}.count`, `${noun}.list`]],
+  ]),
+  ['tenants without a count', '{ tenants { nodes { name } } }', ['tenant.list']],
+  ['tenants with a count', '{ tenants { totalCount } }', ['tenant.count', 'tenant.list']],
+  [
+    'the sync state of many tenants',
+    `{ tenants { nodes { ${removals} } } }`,
+    ['removal.list', 'sync_state.read', 'tenant.list'],
+  ],
+  [
+    'the sync state of several lists',
+    ofTenant(`a: ${removals} b: ${removals} c: ${removals}`),
+    ['removal.list_of_tenants', 'sync_state.read'],
+  ],
+  [
+    'the tenants of several fields',
+    `{ a: tenant(id: ${tenantId}) { name } b: tenant(id: ${tenantId}) { type } viewer { tenants { tenant { name } } } }`,
+    ['tenant.find_many'],
+  ],
+])('reads in the fewest statements: %s', async (_, query, names) => {
+  expect(namesOf(await capture(database.pool, () => client.read(secret, query)))).toEqual(names)
 })
 
 it('runs as many statements as the database counts', async () => {
-  const calls = await countCalls(database, () =>
-    client.graphql(secret, `{ tenant(id: ${tenantId}) { catalogVouchers { nodes { ${all} } } } }`),
-  )
+  const calls = await countCalls(database, () => client.graphql(secret, ofPage(`nodes { ${all} }`)))
   expect(unlessKept(calls)).toEqual({
     'category.of_products': 1,
     'watermark.read': 1,

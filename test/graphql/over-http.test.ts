@@ -1,0 +1,51 @@
+import { serverAudits } from 'graphql-http'
+import { expect, test } from 'vitest'
+import { startService } from '../support/service.ts'
+
+const { build, client } = await startService()
+const { secret } = await build.token([])
+const url = `${await client.app.listen({ host: '127.0.0.1', port: 0 })}/graphql`
+
+const fetchFn = (url: string, options: RequestInit = {}) => {
+  const headers = new Headers(options.headers)
+  headers.set('authorization', `Bearer ${secret}`)
+  return fetch(url, { ...options, headers })
+}
+const body = JSON.stringify({ query: '{ __typename }' })
+const accepting = (accept: string) =>
+  fetchFn(url, { method: 'POST', headers: { accept, 'content-type': 'application/json' }, body })
+
+test('passes every audit of GraphQL over HTTP', async () => {
+  const audits = serverAudits({ url, fetchFn })
+  expect(audits.length).toBeGreaterThanOrEqual(61)
+  const failed: string[] = []
+  for (const audit of audits) {
+    const result = await audit.fn()
+    if (result.status !== 'ok') failed.push(`${result.status}: ${audit.name}`)
+  }
+  expect(failed).toEqual([])
+})
+
+test.each([
+  ['application/graphql-response+json, application/json;q=0.9', 'application/graphql-response+json'],
+  ['multipart/mixed, application/json', 'application/json'],
+])('who accepts %s is answered in %s', async (accept, form) => {
+  const answer = await accepting(accept)
+  expect([answer.status, answer.headers.get('content-type')?.split(';')[0]]).toEqual([200, form])
+  expect(await answer.json()).toMatchObject({ data: { __typename: 'Query' } })
+})
+
+test.each(['multipart/mixed', 'text/event-stream', 'text/html'])('who accepts %s alone is refused', async accept => {
+  const answer = await accepting(accept)
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([
+    422,
+    expect.stringMatching(/^application\/json/),
+  ])
+  expect((await answer.json()).errors[0].extensions.errors).toHaveProperty('accept')
+})
+
+test('a query without a content type is refused in JSON', async () => {
+  const answer = await fetchFn(url, { method: 'POST' })
+  expect(answer.status).toBe(422)
+  expect((await answer.json()).errors[0].extensions.code).toBe('BAD_USER_INPUT')
+})
