@@ -87,10 +87,9 @@ export function requestsOf(known: Known): fc.Arbitrary<FuzzRequest> {
   const all = Object.entries(document.paths).flatMap(([path, { get, post, parameters }]) => {
     // Each export takes several statements.
     const weight = path.startsWith('/export') ? 1 : 2
-    return [
-      ...(get ? [{ weight, arbitrary: requestOf(known, path, 'GET', get, parameters) }] : []),
-      ...(post ? [{ weight, arbitrary: requestOf(known, path, 'POST', post, parameters) }] : []),
-    ]
+    const of = (method: 'GET' | 'POST', operation?: OperationObject) =>
+      operation ? [{ weight, arbitrary: requestOf(known, path, method, operation, parameters) }] : []
+    return [...of('GET', get), ...of('POST', post)]
   })
   return fc.oneof(...all)
 }
@@ -122,10 +121,8 @@ function requestOf(
     })
     .map(({ segments, query, extra, method, token, headers, body }) => {
       const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
-      const filled = names.reduce(
-        (url, name, index) => url.replace(`{${name}}`, () => segments[index]?.value ?? ''),
-        path,
-      )
+      const fill = (url: string, name: string, at: number) => url.replace(`{${name}}`, () => segments[at]?.value ?? '')
+      const filled = names.reduce(fill, path)
       const search = query.map(({ value }) => value).join('') + extra
       const parts = [...segments, ...query, method, token, headers, body]
       return {
@@ -146,31 +143,13 @@ const often = <Value>(usual: fc.Arbitrary<Value>, other: fc.Arbitrary<Value>) =>
 const hasDots = (text: string) => /^(\.|%2e){1,2}$/i.test(text)
 
 function segment({ ids }: Known, { name, schema }: Parameter): fc.Arbitrary<Part<string>> {
-  const raw = fc.constantFrom(
-    '0',
-    '-1',
-    '01',
-    '1.0',
-    '1e0',
-    '%00',
-    '%zz',
-    '%ff',
-    '%2F',
-    ' ',
-    'null',
-    '9007199254740992',
-  )
+  const raw = fc.constantFrom(' ', ...'0 -1 01 1.0 1e0 %00 %zz %ff %2F null 9007199254740992'.split(' '))
+  const encoded = anyText.map(encodeURIComponent).filter(text => text !== '' && !hasDots(text))
   return fc.oneof(
     { weight: 10, arbitrary: fc.constantFrom(...(ids[name] ?? [])).map(id => valid(String(id))) },
     { weight: 1, arbitrary: valuesOf(schema).map(id => valid(String(id))) },
     { weight: 1, arbitrary: raw.map(odd) },
-    {
-      weight: 1,
-      arbitrary: anyText
-        .map(encodeURIComponent)
-        .filter(text => text !== '' && !hasDots(text))
-        .map(odd),
-    },
+    { weight: 1, arbitrary: encoded.map(odd) },
   )
 }
 
@@ -189,17 +168,13 @@ function queryPart({ cursors }: Known, { name, schema }: Parameter): fc.Arbitrar
 function headersOf(parameters: readonly Parameter[]): fc.Arbitrary<Part<Record<string, string>>> {
   const accepts = ['application/json', 'application/json; charset=utf-8', 'text/html, application/json;q=0.1']
   const visible = fc.stringMatching(/^[ -~]{0,40}$/)
+  const own = ({ name, schema }: Parameter) =>
+    fc.oneof(fc.constant(''), valuesOf(schema), visible).map(value => [name.toLowerCase(), String(value)] as const)
   return fc
     .record({
       accept: often(fc.constantFrom(...accepts).map(valid), fc.oneof(fc.constant('*/*'), visible).map(odd)),
       encoding: fc.constantFrom('', 'br', 'gzip', 'identity', 'br;q=0.5, gzip', '*;q=0'),
-      own: fc.tuple(
-        ...parameters.map(({ name, schema }) =>
-          fc
-            .oneof(fc.constant(''), valuesOf(schema), visible)
-            .map(value => [name.toLowerCase(), String(value)] as const),
-        ),
-      ),
+      own: fc.tuple(...parameters.map(own)),
     })
     .map(({ accept, encoding, own }) => ({
       value: {

@@ -17,100 +17,70 @@ export interface ExampleRequest extends Pick<RecordedAnswer, 'operation' | 'summ
   options?: Pick<InjectOptions, 'method' | 'headers' | 'payload'>
 }
 
-const tenant = 1
-const otherTenant = 2
-
 /** A voucher that does not expire, so that its resolution stays the same. */
 const redeemable = { reference: 'gift-uc49-c34m', qrToken: 'h7fy7dyzhuddbdhpu56p6pqh' }
 
-const updatedSince = (updated_since: string) => ({ updated_since })
+type More = Omit<ExampleRequest, 'operation' | 'summary'>
+const request = (operation: string, summary: string, more: More = {}): ExampleRequest => ({
+  operation,
+  summary,
+  ...more,
+})
+/** A request at tenant 1, or at another one that `path` names. */
+const atTenant = (operation: string, summary: string, { path, ...more }: More = {}) =>
+  request(operation, summary, { ...more, path: { tenant: 1, ...path } })
+const since = (updated_since: string, more = {}): More => ({ query: { updated_since, ...more } })
+const after = (position: string): More => ({ query: { cursor: `<after ${position}>` } })
+const body = (sent: unknown): More => ({ body: sent })
 
 /** The requests, in the order of the document. `<after …>` stands for the cursor of a position of the list. */
 export const exampleRequests: readonly ExampleRequest[] = [
-  { operation: 'listTenants', summary: 'The tenants of a token', token: 'pair' },
-  { operation: 'listTenants', summary: 'The last page', query: { cursor: '<after 2025-12-01T00:00:00.000000Z>' } },
-  { operation: 'listTenants', summary: 'Nothing has changed', query: updatedSince('2026-01-31T09:30:00.000000Z') },
-  {
-    operation: 'listCatalogVouchers',
-    summary: 'What has changed, with categories and variants',
-    path: { tenant },
-    query: { ...updatedSince('2025-11-28T00:00:00.000000Z'), include: 'categories,variants' },
-  },
-  { operation: 'getCatalogVoucher', summary: 'A product without variants', path: { tenant, product: 50 } },
-  {
-    operation: 'listPurchasedVouchers',
-    summary: 'What has changed',
-    path: { tenant },
-    query: updatedSince('2026-01-28T20:00:00.000000Z'),
-  },
-  { operation: 'getPurchasedVoucher', summary: 'A voucher of money', path: { tenant, voucher: 1 } },
-  { operation: 'getPurchasedVoucher', summary: 'A void voucher', path: { tenant, voucher: 529 } },
-  {
-    operation: 'listMarketingSignups',
-    summary: 'What has changed',
-    path: { tenant },
-    query: updatedSince('2026-01-29T08:00:00.000000Z'),
-  },
-  { operation: 'getMarketingSignup', summary: 'A customer', path: { tenant, customer: 87 } },
-  {
-    operation: 'resolveVoucher',
-    summary: 'By reference: redeemable',
-    path: { tenant },
-    body: { voucher_reference: redeemable.reference },
-  },
-  {
-    operation: 'resolveVoucher',
-    summary: 'By QR code, at another tenant: redeemable',
-    path: { tenant: otherTenant },
+  request('listTenants', 'The tenants of a token', { token: 'pair' }),
+  request('listTenants', 'The last page', after('2025-12-01T00:00:00.000000Z')),
+  request('listTenants', 'Nothing has changed', since('2026-01-31T09:30:00.000000Z')),
+  atTenant(
+    'listCatalogVouchers',
+    'What has changed, with categories and variants',
+    since('2025-11-28T00:00:00.000000Z', { include: 'categories,variants' }),
+  ),
+  atTenant('getCatalogVoucher', 'A product without variants', { path: { product: 50 } }),
+  atTenant('listPurchasedVouchers', 'What has changed', since('2026-01-28T20:00:00.000000Z')),
+  atTenant('getPurchasedVoucher', 'A voucher of money', { path: { voucher: 1 } }),
+  atTenant('getPurchasedVoucher', 'A void voucher', { path: { voucher: 529 } }),
+  atTenant('listMarketingSignups', 'What has changed', since('2026-01-29T08:00:00.000000Z')),
+  atTenant('getMarketingSignup', 'A customer', { path: { customer: 87 } }),
+  atTenant('resolveVoucher', 'By reference: redeemable', body({ voucher_reference: redeemable.reference })),
+  atTenant('resolveVoucher', 'By QR code, at another tenant: redeemable', {
+    path: { tenant: 2 },
     body: { qr_token: `https://vouchers.example/r/${redeemable.qrToken}` },
-  },
-  {
-    operation: 'resolveVoucher',
-    summary: 'By reference: void',
-    path: { tenant },
-    body: { voucher_reference: 'GIFT-4H9D-5FVZ' },
-  },
-  { operation: 'exportTenants', summary: 'All tenants of a token', token: 'pair' },
-  { operation: 'exportCatalogVouchers', summary: 'All products of a tenant', path: { tenant: 8 } },
-  {
-    operation: 'exportPurchasedVouchers',
-    summary: 'The rest of an export that broke off',
-    path: { tenant },
-    query: { cursor: '<after 2026-01-28T20:00:00.000000Z>' },
-  },
-  {
-    operation: 'exportMarketingSignups',
-    summary: 'The rest of an export that broke off',
-    path: { tenant },
-    query: { cursor: '<after 2026-01-29T08:00:00.000000Z>' },
-  },
-  { operation: 'listTenants', summary: 'No token, or no valid one', token: 'none' },
-  { operation: 'listCatalogVouchers', summary: 'No permission', path: { tenant }, token: 'bare' },
-  { operation: 'listCatalogVouchers', summary: 'A tenant of others', path: { tenant: 9 } },
-  { operation: 'listCatalogVouchers', summary: 'No such tenant', path: { tenant: 999_999 } },
-  { operation: 'getPurchasedVoucher', summary: 'No such record', path: { tenant, voucher: 999_999 } },
-  { operation: 'listTenants', summary: 'Another method', options: { method: 'DELETE' } },
-  {
-    operation: 'resolveVoucher',
-    summary: 'A body that is too large',
-    path: { tenant },
+  }),
+  atTenant('resolveVoucher', 'By reference: void', body({ voucher_reference: 'GIFT-4H9D-5FVZ' })),
+  request('exportTenants', 'All tenants of a token', { token: 'pair' }),
+  atTenant('exportCatalogVouchers', 'All products of a tenant', { path: { tenant: 8 } }),
+  atTenant('exportPurchasedVouchers', 'The rest of an export that broke off', after('2026-01-28T20:00:00.000000Z')),
+  atTenant('exportMarketingSignups', 'The rest of an export that broke off', after('2026-01-29T08:00:00.000000Z')),
+  request('listTenants', 'No token, or no valid one', { token: 'none' }),
+  atTenant('listCatalogVouchers', 'No permission', { token: 'bare' }),
+  atTenant('listCatalogVouchers', 'A tenant of others', { path: { tenant: 9 } }),
+  atTenant('listCatalogVouchers', 'No such tenant', { path: { tenant: 999_999 } }),
+  atTenant('getPurchasedVoucher', 'No such record', { path: { voucher: 999_999 } }),
+  request('listTenants', 'Another method', { options: { method: 'DELETE' } }),
+  atTenant('resolveVoucher', 'A body that is too large', {
     options: { headers: { 'content-type': 'application/json' }, payload: ' '.repeat(65 * 1024) },
-  },
-  {
-    operation: 'listCatalogVouchers',
-    summary: 'Parameters that are not valid',
-    path: { tenant },
-    query: { updated_since: '2026-02-30', cursor: 'x', include: 'prices' },
-  },
-  { operation: 'listTenants', summary: 'A header that is missing', options: { headers: { accept: '*/*' } } },
-  {
-    operation: 'resolveVoucher',
-    summary: 'Two vouchers',
-    path: { tenant },
-    body: { qr_token: redeemable.qrToken, voucher_reference: redeemable.reference },
-  },
-  { operation: 'resolveVoucher', summary: 'No JSON object', path: { tenant }, body: 'GIFT-4H9D-5FVZ' },
-  { operation: 'listTenants', summary: 'The rate limit is exceeded', token: 'spent' },
+  }),
+  atTenant(
+    'listCatalogVouchers',
+    'Parameters that are not valid',
+    since('2026-02-30', { cursor: 'x', include: 'prices' }),
+  ),
+  request('listTenants', 'A header that is missing', { options: { headers: { accept: '*/*' } } }),
+  atTenant(
+    'resolveVoucher',
+    'Two vouchers',
+    body({ qr_token: redeemable.qrToken, voucher_reference: redeemable.reference }),
+  ),
+  atTenant('resolveVoucher', 'No JSON object', body('GIFT-4H9D-5FVZ')),
+  request('listTenants', 'The rate limit is exceeded', { token: 'spent' }),
 ]
 
 /** Returns the options to inject a request with, without its token. */
